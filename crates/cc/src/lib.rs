@@ -1,0 +1,200 @@
+//! Congestion control: the interface between a connection and an algorithm, and the registry of algorithms.
+//!
+//! An algorithm sees events and a read-only [`Path`], and writes the three fields of a [`Window`]. It knows no
+//! packet, no clock and no queue. Loss *detection* and retransmission are the connection's; an algorithm is told of
+//! the verdict by [`Congestion`]. Adding one is one file and one row in [`registry`].
+
+pub mod growth;
+mod registry;
+
+pub use registry::{Param, ParamKind, ParamValue, Params, Row, build, find, registry};
+
+use core::fmt;
+use narrows_units::{Bytes, Duration, Instant, Rate};
+
+/// What an algorithm may write: the congestion window, the slow-start threshold and the pacing rate.
+///
+/// The connection clamps once after each hook: `cwnd` to at least one SMSS and at most the configured limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window (RFC 5681), in bytes.
+    pub cwnd: Bytes,
+    /// Slow-start threshold; `None` is "arbitrarily high" (RFC 5681, section 3.1).
+    pub ssthresh: Option<Bytes>,
+    /// Rate at which the connection may send; `None` leaves pacing to the connection's own setting.
+    pub pacing_rate: Option<Rate>,
+}
+
+impl Window {
+    /// Whether the flow is in slow start: `cwnd < ssthresh` (RFC 5681 leaves equality free; Linux, ns-3 and ns-2's
+    /// own agents compare as here, ns-2's TCP/Linux agent uses `<=`).
+    #[inline]
+    #[must_use]
+    pub fn in_slow_start(&self) -> bool {
+        self.ssthresh.is_none_or(|s| self.cwnd < s)
+    }
+}
+
+/// Where the connection stands in loss recovery, in Linux's terms (`icsk_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing suspicious.
+    #[default]
+    Open,
+    /// Duplicate ACKs or SACKs were seen, fewer than the threshold.
+    Disorder,
+    /// The window is being reduced after an ECN echo.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout, until what was outstanding then is acknowledged.
+    Loss,
+}
+
+/// What the connection knows about its path; read-only to the algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// The present time.
+    pub now: Instant,
+    /// Sender maximum segment size: payload bytes of a full segment.
+    pub smss: Bytes,
+    /// Initial window (RFC 6928) of this connection, which is also the restart window's bound.
+    pub initial_window: Bytes,
+    /// Smoothed round-trip time (RFC 6298); `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// Smallest round-trip time ever sampled.
+    pub min_rtt: Option<Duration>,
+    /// Present retransmission timeout.
+    pub rto: Duration,
+    /// Sent and not cumulatively acknowledged (RFC 5681's FlightSize). During [`CongestionControl::on_ack`] it is the
+    /// value after the ACK; during [`CongestionControl::on_congestion`] the value when the loss was found, without
+    /// what limited transmit added (RFC 5681, section 3.2).
+    pub flightsize: Bytes,
+    /// The scoreboard's estimate of what is in the network (RFC 6675's pipe).
+    pub inflight: Bytes,
+    /// Stream offset of the first byte not acknowledged; counts from 0 and never wraps.
+    pub snd_una: u64,
+    /// Stream offset of the next byte to send for the first time.
+    pub snd_nxt: u64,
+    /// Bytes delivered over the life of the connection, cumulatively or selectively acknowledged.
+    pub delivered: Bytes,
+    /// Bytes marked lost over the life of the connection.
+    pub lost: Bytes,
+    /// Whether cwnd was what stopped the sender last time (Linux's `is_cwnd_limited`; RFC 9438 and RFC 7661 let no
+    /// window grow otherwise).
+    pub cwnd_limited: bool,
+    /// Phase of loss recovery.
+    pub phase: Phase,
+}
+
+/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`.
+    pub delivered: Bytes,
+    /// The longer of the send and the ACK interval.
+    pub interval: Duration,
+    /// `delivered` of the connection when the segment was sent that this sample comes from.
+    pub prior_delivered: Bytes,
+    /// Bytes in flight when that segment was sent, itself included.
+    pub tx_inflight: Bytes,
+    /// Bytes marked lost between that segment's sending and now.
+    pub lost: Bytes,
+    /// Whether the application, not the network, limited the sample.
+    pub app_limited: bool,
+}
+
+/// An acknowledgment that was accepted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ack {
+    /// Bytes newly acknowledged cumulatively; 0 on a duplicate ACK.
+    pub acked: Bytes,
+    /// Bytes newly delivered: newly acknowledged cumulatively or by SACK, each byte once.
+    pub delivered: Bytes,
+    /// Round-trip time sample of this ACK, if it has a valid one (Karn's rule).
+    pub rtt: Option<Duration>,
+    /// Delivery-rate sample, if valid.
+    pub rate: Option<RateSample>,
+    /// Bytes of this ACK that the receiver reports as marked CE (all of `delivered` with classic ECN and ECE set).
+    pub marked: Bytes,
+    /// Bytes that this ACK showed to be lost.
+    pub newly_lost: Bytes,
+}
+
+/// A transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Payload bytes.
+    pub bytes: Bytes,
+    /// Whether these bytes had been sent before.
+    pub retransmission: bool,
+    /// Time since the last transmission if nothing was in flight before this one, else zero.
+    pub idle: Duration,
+}
+
+/// A congestion event. Events of one window of data come once (RFC 5681, RFC 3168).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// Fast retransmit: loss found by duplicate ACKs or SACK.
+    Loss {
+        /// Bytes marked lost so far in this episode.
+        lost: Bytes,
+    },
+    /// ECN echo (RFC 3168, section 6.1.2).
+    Ecn {
+        /// Bytes reported as marked by the ACK.
+        marked: Bytes,
+    },
+    /// The retransmission timer expired.
+    Timeout {
+        /// Whether this is a further expiry for the same data: `ssthresh` must then stay (RFC 5681, section 3.1).
+        repeated: bool,
+    },
+}
+
+/// What routers on the path ask of the sender, as an endpoint agent decoded it from the headers of an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Advice {
+    /// Go on as the algorithm does.
+    Normal = 1,
+    /// Let the window stay as it is.
+    Freeze = 2,
+    /// Go back to the latest smaller window.
+    Fallback = 3,
+}
+
+/// A congestion control algorithm.
+///
+/// Call order for one ACK: [`on_advice`](Self::on_advice) if it carries advice, then
+/// [`on_congestion`](Self::on_congestion) if it shows congestion, then [`on_ack`](Self::on_ack). `on_ack` is called
+/// for ACKs that deliver data in the phases Open, Disorder and Loss; in Cwr and Recovery the recovery's reduction
+/// step rules the window, unless [`rules_recovery`](Self::rules_recovery) says that the algorithm does.
+pub trait CongestionControl: fmt::Debug + Send {
+    /// Grows (or moves) the window on an ACK that delivered data.
+    fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window);
+
+    /// Reduces the window: sets `ssthresh`, and `cwnd` to what it shall be once recovery ends (after a timeout: to
+    /// what it shall be at once, one SMSS by RFC 5681). Recovery inflates or phases in the rest.
+    fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window);
+
+    /// Notes a transmission.
+    fn on_sent(&mut self, _sent: &Sent, _path: &Path, _win: &mut Window) {}
+
+    /// The last congestion event was spurious; `win` is already restored to the larger of now and before.
+    fn on_undo(&mut self, _path: &Path, _win: &mut Window) {}
+
+    /// Routers advise the sender.
+    fn on_advice(&mut self, _advice: Advice, _path: &Path, _win: &mut Window) {}
+
+    /// Recovery has ended and the connection is Open again.
+    fn on_recovered(&mut self, _path: &Path, _win: &mut Window) {}
+
+    /// Whether the algorithm sets the window in Cwr and Recovery too (BBR).
+    fn rules_recovery(&self) -> bool {
+        false
+    }
+
+    /// Shows internal state by name, for per-event samples and debugging.
+    fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+}

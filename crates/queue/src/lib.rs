@@ -1,0 +1,115 @@
+//! Queues: storage, the limit, and the active queue management that decides what to drop or mark.
+//!
+//! A [`Queue`] hands back every packet that it drops, with a typed reason, so that conservation of packets is a
+//! test. An [`Aqm`] only decides; storage (`Fifo`) is common.
+
+use core::fmt;
+use narrows_units::{Bytes, Instant, Packets, Rate};
+use narrows_wire::Packet;
+
+/// How much a queue holds, in the unit of its own limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many waiting packets. The packet in transmission has left the queue (unlike ns-2's `limit_`, which counts
+    /// it: ns-2's 50 is our 49).
+    Packets(Packets),
+    /// So many waiting bytes, IP headers included.
+    Bytes(Bytes),
+}
+
+/// What a queue shows of itself to an AQM, a router agent or a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueView {
+    /// Waiting bytes.
+    pub bytes: Bytes,
+    /// Waiting packets.
+    pub packets: Packets,
+    /// The limit.
+    pub limit: Limit,
+    /// Present rate of the link that drains it.
+    pub rate: Rate,
+}
+
+impl QueueView {
+    /// Occupancy in [0, 1], in the unit of the queue's own limit.
+    #[must_use]
+    pub fn occupancy(&self) -> f64 {
+        let (used, limit) = match self.limit {
+            Limit::Packets(n) => (self.packets.as_f64(), n.as_f64()),
+            Limit::Bytes(n) => (self.bytes.as_f64(), n.as_f64()),
+        };
+        if limit > 0.0 { (used / limit).min(1.0) } else { 1.0 }
+    }
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DropReason {
+    /// There was no room.
+    Overflow,
+    /// The AQM dropped it early, by chance.
+    Early,
+    /// The AQM dropped it by rule (RED above its upper threshold, say).
+    Forced,
+}
+
+/// A packet that a queue dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Dropped {
+    /// The packet.
+    pub packet: Packet,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// A packet that leaves a queue to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Dequeued {
+    /// The packet, marked if the AQM marked it.
+    pub packet: Packet,
+    /// When it came in, so that its queueing delay is known.
+    pub enqueued: Instant,
+}
+
+/// Storage with a discipline in front of a link.
+pub trait Queue: fmt::Debug + Send {
+    /// Takes a packet in, or pushes it (or others) to `dropped`. Returns whether the packet was marked CE here.
+    fn enqueue(&mut self, packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> bool;
+
+    /// Hands out the next packet; packets that the AQM drops on the way go to `dropped`.
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Dequeued>;
+
+    /// Waiting packets and bytes, and the limit.
+    fn view(&self) -> QueueView;
+
+    /// The link's rate changed (or is known for the first time).
+    fn set_rate(&mut self, rate: Rate);
+
+    /// Shows internal state by name (RED's avg, say).
+    fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What an AQM decides about one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Take it as it is.
+    Pass,
+    /// Mark it CE (the AQM has checked that it is ECN-capable).
+    Mark,
+    /// Drop it.
+    Drop(DropReason),
+}
+
+/// Active queue management: decides, stores nothing.
+pub trait Aqm: fmt::Debug + Send {
+    /// Decides about an arriving packet that would fit; `view` is the queue before it.
+    fn on_enqueue(&mut self, packet: &Packet, view: &QueueView, now: Instant) -> Verdict;
+
+    /// Decides about a packet about to be sent; `view` is the queue after it left.
+    fn on_dequeue(&mut self, _packet: &Packet, _enqueued: Instant, _view: &QueueView, _now: Instant) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// Shows internal state by name.
+    fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+}

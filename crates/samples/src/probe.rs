@@ -1,0 +1,39 @@
+//! The interface through which a running simulation reports.
+
+use crate::{FlowRow, QueueRow, RouterRow};
+
+/// Receives samples as they are taken. A probe that is off costs nothing: `ENABLED` is a constant.
+pub trait Probe {
+    /// Whether the simulation should make rows at all.
+    const ENABLED: bool;
+    /// A flow's sample.
+    fn flow(&mut self, row: &FlowRow);
+    /// A queue's sample.
+    fn queue(&mut self, row: &QueueRow);
+    /// A router agent's sample.
+    fn router(&mut self, row: &RouterRow);
+}
+
+/// A probe that is off.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoProbe;
+
+impl Probe for NoProbe {
+    const ENABLED: bool = false;
+    fn flow(&mut self, _row: &FlowRow) {}
+    fn queue(&mut self, _row: &QueueRow) {}
+    fn router(&mut self, _row: &RouterRow) {}
+}
+
+impl Probe for crate::Samples {
+    const ENABLED: bool = true;
+    fn flow(&mut self, row: &FlowRow) {
+        self.flows.push(row);
+    }
+    fn queue(&mut self, row: &QueueRow) {
+        self.queues.push(row);
+    }
+    fn router(&mut self, row: &RouterRow) {
+        self.routers.push(row);
+    }
+}

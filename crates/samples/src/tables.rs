@@ -1,0 +1,125 @@
+//! The tables of a run.
+
+use crate::table::table;
+
+table! {
+    /// One flow at one time.
+    FlowRow,
+    /// Flows over time: counters are cumulative since the flow's start.
+    FlowSamples = "flows" {
+        time_ns: "ns", "Time of the sample.";
+        flow: "index", "Index of the flow.";
+        cwnd_bytes: "bytes", "Congestion window; none for UDP.";
+        ssthresh_bytes: "bytes", "Slow-start threshold; none while unlimited.";
+        srtt_ns: "ns", "Smoothed round-trip time (RFC 6298); none before the first sample.";
+        rtt_ns: "ns", "Latest round-trip time sample; none before the first.";
+        rto_ns: "ns", "Retransmission timeout.";
+        rwnd_bytes: "bytes", "Window that the peer advertises.";
+        flightsize_bytes: "bytes", "Sent and not cumulatively acknowledged (RFC 5681).";
+        inflight_bytes: "bytes", "The scoreboard's estimate of what is in the network (RFC 6675 pipe).";
+        sent_bytes: "bytes", "Payload bytes sent, retransmissions included.";
+        sent_packets: "packets", "Segments with payload sent, retransmissions included.";
+        delivered_bytes: "bytes", "Payload bytes that arrived in order at the receiving application.";
+        lost_packets: "packets", "Segments of the flow's data direction dropped or corrupted in the network.";
+        retransmitted_packets: "packets", "Segments sent again.";
+        timeouts: "", "Expiries of the retransmission timer.";
+        commands_normal: "", "Commands \"normal\" received by the sender.";
+        commands_freeze: "", "Commands \"freeze\" received by the sender.";
+        commands_fallback: "", "Commands \"fallback\" received by the sender.";
+        arrived_bytes: "bytes", "IP bytes of the flow's data direction that reached the receiving host.";
+    }
+}
+
+table! {
+    /// One queue at one time.
+    QueueRow,
+    /// Queues over time: counters are cumulative since the start of the run.
+    QueueSamples = "queues" {
+        time_ns: "ns", "Time of the sample.";
+        queue: "index", "Index of the queue.";
+        bytes: "bytes", "Waiting bytes.";
+        packets: "packets", "Waiting packets.";
+        forwarded_bytes: "bytes", "IP bytes that left for the link.";
+        forwarded_packets: "packets", "Packets that left for the link.";
+        dropped_overflow: "packets", "Dropped because there was no room.";
+        dropped_early: "packets", "Dropped by the AQM by chance.";
+        dropped_forced: "packets", "Dropped by the AQM by rule.";
+        corrupted: "packets", "Lost on the link after the queue (packet error rate).";
+        marked: "packets", "Marked CE.";
+    }
+}
+
+table! {
+    /// One router agent at one time.
+    RouterRow,
+    /// Router agents over time.
+    RouterSamples = "routers" {
+        time_ns: "ns", "Time of the sample.";
+        router: "index", "Index of the router.";
+        flows: "flows", "Flows in the table.";
+        flows_normal: "flows", "Flows whose command would now be normal.";
+        flows_freeze: "flows", "Flows whose command would now be freeze.";
+        flows_fallback: "flows", "Flows whose command would now be fallback.";
+    }
+}
+
+table! {
+    /// A flow over its whole life.
+    FlowTotal,
+    /// One row per flow.
+    FlowTotals = "flow_totals" {
+        start_ns: "ns", "When the application started.";
+        stop_ns: "ns", "When the application stopped, or the run ended.";
+        sent_bytes: "bytes", "Payload bytes sent, retransmissions included.";
+        sent_packets: "packets", "Segments (or datagrams) with payload sent, retransmissions included.";
+        arrived_bytes: "bytes", "IP bytes (headers included) of the data direction that reached the receiving host.";
+        arrived_packets: "packets", "Packets with payload of the data direction that reached the receiving host.";
+        delivered_bytes: "bytes", "Payload bytes delivered in order to the receiving application.";
+        lost_packets: "packets", "Packets with payload dropped by a queue or corrupted on a link.";
+        retransmitted_packets: "packets", "Segments with payload sent again.";
+        retransmitted_bytes: "bytes", "Payload bytes sent again.";
+        timeouts: "", "Expiries of the retransmission timer.";
+        fast_retransmits: "", "Entries into fast recovery.";
+        ecn_reductions: "", "Reductions on an ECN echo.";
+        spurious: "", "Reductions undone as spurious.";
+        rtt_samples: "", "Number of round-trip time samples.";
+        rtt_sum_ns: "ns", "Sum of the round-trip time samples.";
+        rtt_min_ns: "ns", "Smallest round-trip time sample; none without samples.";
+        rtt_max_ns: "ns", "Largest round-trip time sample; none without samples.";
+        rtt_p50_ns: "ns", "Median of the round-trip time samples (histogram, error below 0.8 %).";
+        rtt_p95_ns: "ns", "95th percentile.";
+        rtt_p99_ns: "ns", "99th percentile.";
+        max_bin_bytes: "bytes", "Most IP bytes that arrived in one bin of one second (bins from the start of the run).";
+        commands_normal: "", "Commands \"normal\" received by the sender.";
+        commands_freeze: "", "Commands \"freeze\" received by the sender.";
+        commands_fallback: "", "Commands \"fallback\" received by the sender.";
+        transactions: "", "Requests answered in full (request and response).";
+        finished_ns: "ns", "When the last byte of a bounded transfer was delivered; none otherwise.";
+    }
+}
+
+table! {
+    /// A queue over the whole run.
+    QueueTotal,
+    /// One row per queue.
+    QueueTotals = "queue_totals" {
+        arrived_packets: "packets", "Packets offered to the queue.";
+        forwarded_bytes: "bytes", "IP bytes that left for the link.";
+        forwarded_packets: "packets", "Packets that left for the link.";
+        dropped_overflow: "packets", "Dropped because there was no room.";
+        dropped_early: "packets", "Dropped by the AQM by chance.";
+        dropped_forced: "packets", "Dropped by the AQM by rule.";
+        corrupted: "packets", "Lost on the link after the queue (packet error rate).";
+        marked: "packets", "Marked CE.";
+        waiting_packets: "packets", "Still waiting when the run ended.";
+        busy_ns: "ns", "Time that the link was sending.";
+        delay_samples: "", "Packets whose queueing delay was measured.";
+        delay_sum_ns: "ns", "Sum of queueing delays.";
+        delay_max_ns: "ns", "Longest queueing delay; none without packets.";
+        delay_p50_ns: "ns", "Median queueing delay (histogram, error below 0.8 %).";
+        delay_p95_ns: "ns", "95th percentile of queueing delay.";
+        max_packets: "packets", "Most packets ever waiting.";
+        max_bytes: "bytes", "Most bytes ever waiting.";
+        capacity_bits: "", "Bits that the link could have sent over the run, its changes of rate counted.";
+    }
+}

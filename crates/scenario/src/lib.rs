@@ -1,0 +1,5 @@
+//! Scenario files: types, parsing, validation and JSON Schema. Knows no engine.
+
+mod types;
+
+pub use types::*;

@@ -1,0 +1,426 @@
+//! The validated scenario: what a simulation (or the live world) is built from. Plain values, nothing to check again.
+
+use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
+use std::net::IpAddr;
+
+/// A validated scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Short name: letters, digits, `-` and `_`.
+    pub name: String,
+    /// Title for people.
+    pub title: String,
+    /// Longer text for the report.
+    pub description: String,
+    /// Simulated time.
+    pub duration: Duration,
+    /// Seed used where the command line gives none.
+    pub seed: u64,
+    /// Each flow with `jitter` starts later by a random time, uniform in zero to this, drawn per run.
+    pub start_jitter: Duration,
+    /// What is sampled.
+    pub sampling: Sampling,
+    /// Nodes, in file order, then those that a shorthand made. Names are unique.
+    pub nodes: Vec<Node>,
+    /// Links between nodes.
+    pub links: Vec<Link>,
+    /// Flows. Names are unique.
+    pub flows: Vec<Flow>,
+    /// Network-assisted scheme in the routers, if any.
+    pub acns: Option<Acns>,
+    /// IP version of all packets.
+    pub ip: IpVersion,
+}
+
+/// IP version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IpVersion {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// What is sampled over time. Totals are always kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Nothing: memory does not grow with simulated time.
+    Off,
+    /// Every flow, queue and router at this interval.
+    Interval(Duration),
+    /// Every flow on each ACK it handles, every queue on each change.
+    Events,
+}
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Ends flows and does not forward.
+    Host,
+    /// Forwards.
+    Router,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Name.
+    pub name: String,
+    /// What it does.
+    pub kind: NodeKind,
+    /// Address: given, or assigned in order (10.0.0.1, 10.0.0.2 ..; fd00::1 ..).
+    pub address: IpAddr,
+}
+
+/// A link: two independent directions between two nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Index of the node where the forward direction starts.
+    pub a: usize,
+    /// Index of the node where it ends.
+    pub b: usize,
+    /// From `a` to `b`.
+    pub forward: Direction,
+    /// From `b` to `a`.
+    pub reverse: Direction,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Direction {
+    /// Rate at the start.
+    pub rate: Rate,
+    /// Propagation delay at the start.
+    pub delay: Duration,
+    /// Queue in front of it.
+    pub queue: Queue,
+    /// Random losses on it.
+    pub loss: Loss,
+    /// Changes of rate or delay, in order of time.
+    pub changes: Vec<Change>,
+}
+
+/// A change of a direction at a given time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Instant,
+    /// New rate, for packets whose sending starts from then on.
+    pub rate: Option<Rate>,
+    /// New propagation delay, likewise; the direction stays first in, first out.
+    pub delay: Option<Duration>,
+}
+
+/// Losses on a link, apart from its queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// None.
+    None,
+    /// Each packet is lost with this probability (PER).
+    Uniform(Probability),
+    /// Gilbert-Elliott: two states with their own PER; transitions are drawn once per packet.
+    GilbertElliott {
+        /// From good to bad, per packet.
+        to_bad: Probability,
+        /// From bad to good, per packet.
+        to_good: Probability,
+        /// PER in the good state.
+        per_good: Probability,
+        /// PER in the bad state.
+        per_bad: Probability,
+    },
+}
+
+/// A queue's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Packets waiting.
+    Packets(Packets),
+    /// Bytes waiting.
+    Bytes(Bytes),
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Queue {
+    /// Drop-tail.
+    DropTail {
+        /// Limit.
+        limit: Limit,
+    },
+    /// Random Early Detection (Floyd and Jacobson 1993).
+    Red {
+        /// Hard limit.
+        limit: Limit,
+        /// Lower threshold of the average queue, in the unit of `bytes_mode`.
+        min_threshold: f64,
+        /// Upper threshold.
+        max_threshold: f64,
+        /// Weight of the moving average.
+        weight: f64,
+        /// Probability at the upper threshold.
+        max_p: Probability,
+        /// Gentle: the probability rises to 1 at twice the upper threshold.
+        gentle: bool,
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool,
+        /// Average in bytes, and the probability weighted by packet size, instead of packets.
+        bytes_mode: bool,
+        /// Spread drops evenly (ns-2's and Floyd's `wait`).
+        wait: bool,
+        /// Mean packet size in bytes, for idle time and byte mode.
+        mean_packet: Bytes,
+    },
+}
+
+/// What a flow's application does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Traffic {
+    /// TCP that always has data, or `size` bytes of it, then closes.
+    Bulk {
+        /// Bytes in all; `None` is without end.
+        size: Option<Bytes>,
+    },
+    /// TCP whose application writes at a constant rate, in writes of `write` bytes.
+    RateLimited {
+        /// Application rate.
+        rate: Rate,
+        /// Bytes per write.
+        write: Bytes,
+    },
+    /// TCP or UDP that alternates between sending and silence.
+    OnOff {
+        /// Rate while on; `None` is as fast as TCP allows.
+        rate: Option<Rate>,
+        /// Mean length of an on-time.
+        on: Duration,
+        /// Mean length of an off-time.
+        off: Duration,
+        /// How the lengths are drawn.
+        distribution: Distribution,
+    },
+    /// TCP: the client sends a request, the server answers, and after a think time the client asks again.
+    RequestResponse {
+        /// Bytes of a request.
+        request: Bytes,
+        /// Bytes of a response.
+        response: Bytes,
+        /// Time between a response's end and the next request.
+        think: Duration,
+        /// How many, `None` until the flow stops.
+        count: Option<u64>,
+    },
+    /// UDP at a constant rate.
+    Udp {
+        /// Rate, counted over IP packets (headers included).
+        rate: Rate,
+        /// Payload bytes per datagram.
+        payload: Bytes,
+    },
+}
+
+/// How times are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// Always the mean.
+    Constant,
+    /// Exponential.
+    Exponential,
+    /// Pareto with shape 1.5.
+    Pareto,
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Name.
+    pub name: String,
+    /// Index of the node that sends data (for request and response: the client).
+    pub from: usize,
+    /// Index of the node that receives data.
+    pub to: usize,
+    /// When the application starts (and the connection opens).
+    pub start: Instant,
+    /// When the application stops; the end of the run by default.
+    pub stop: Instant,
+    /// Differentiated services codepoint, 0 to 63.
+    pub dscp: u8,
+    /// Whether `start_jitter` applies.
+    pub jitter: bool,
+    /// What the application does.
+    pub traffic: Traffic,
+    /// TCP settings; unused for UDP.
+    pub tcp: Tcp,
+}
+
+/// TCP settings of a flow, both ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tcp {
+    /// Congestion control, by its name in the registry.
+    pub cc: String,
+    /// Its parameters.
+    pub cc_params: Vec<(String, ParamValue)>,
+    /// Scheme at the end points: `None` or `Some("acns")`.
+    pub assist: Option<String>,
+    /// Maximum segment size: payload and TCP options.
+    pub mss: Bytes,
+    /// Initial window.
+    pub initial_window: InitialWindow,
+    /// First slow-start threshold; `None` is unlimited.
+    pub initial_ssthresh: Option<Bytes>,
+    /// Upper bound of cwnd; `None` is unlimited.
+    pub max_cwnd: Option<Bytes>,
+    /// Delayed ACKs: `None` is one ACK per segment.
+    pub delayed_ack: Option<DelayedAck>,
+    /// Recovery.
+    pub recovery: Recovery,
+    /// Duplicate ACKs that mean loss.
+    pub dupthresh: u32,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// SACK (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Classic ECN (RFC 3168).
+    pub ecn: bool,
+    /// Receive buffer.
+    pub recv_buffer: Bytes,
+    /// Rate at which the receiving application reads; `None` is at once.
+    pub read_rate: Option<Rate>,
+    /// Nagle's algorithm.
+    pub nagle: bool,
+    /// Restart after idle (RFC 5681, section 4.1).
+    pub idle_restart: bool,
+    /// Arithmetic of the retransmission timer.
+    pub rto_style: RtoStyle,
+    /// RTO before any sample.
+    pub rto_initial: Duration,
+    /// Floor of the RTO.
+    pub rto_min: Duration,
+    /// Ceiling of the RTO.
+    pub rto_max: Duration,
+    /// Clock granularity.
+    pub rto_granularity: Duration,
+}
+
+/// Delayed acknowledgments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// Segments per ACK.
+    pub every: u32,
+    /// Longest delay.
+    pub timeout: Duration,
+}
+
+/// The first congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// RFC 6928.
+    Rfc6928,
+    /// RFC 5681.
+    Rfc5681,
+    /// So many segments.
+    Segments(u32),
+}
+
+/// Loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Timer only.
+    RtoOnly,
+    /// RFC 2581.
+    Reno,
+    /// RFC 6582.
+    NewReno,
+    /// RFC 6675.
+    Sack,
+}
+
+/// Whose RTO arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoStyle {
+    /// RFC 6298.
+    Rfc6298,
+    /// Linux.
+    Linux,
+    /// ns-2.
+    Ns2,
+}
+
+/// A value of an algorithm's parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// A number in the parameter's unit.
+    Number(f64),
+    /// A word.
+    Choice(String),
+    /// On or off.
+    Switch(bool),
+}
+
+/// ACNS in the routers, and its parameters at the end points (spec: Hruby et al., DCNET 2013; Olsovsky 2013).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Acns {
+    /// Indices of the routers that run it; default all.
+    pub routers: Vec<usize>,
+    /// `dcnet2013` or `thesis2013`.
+    pub formula: AcnsFormula,
+    /// Weight of the priority part, v_p.
+    pub priority_weight: f64,
+    /// Weight of the age part, v_a; `priority_weight + age_weight = 1`.
+    pub age_weight: f64,
+    /// th_A1: from here freeze.
+    pub freeze_threshold: f64,
+    /// th_A2: from here fallback.
+    pub fallback_threshold: f64,
+    /// th_L1.
+    pub loss_fallback_threshold: f64,
+    /// th_L2.
+    pub loss_decrease_threshold: f64,
+    /// Number of commands in the loss trend.
+    pub trend_count: u32,
+    /// sigma of the loss trend.
+    pub trend_sigma: f64,
+    /// p_max: the largest DSCP (63), or the largest priority in the table.
+    pub p_max_observed: bool,
+    /// Idle time after which a flow leaves the table.
+    pub idle_timeout: Duration,
+    /// Bound of the table.
+    pub max_flows: u64,
+    /// Whether a command rules a whole window, or each ACK on its own.
+    pub command_scope: AcnsScope,
+    /// How CMI travels in IPv6.
+    pub ipv6: AcnsIpv6,
+    /// Whether senders obey (false: routers compute and write commands, senders count but ignore them).
+    pub obey: bool,
+}
+
+/// ACNS formula set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcnsFormula {
+    /// DCNET 2013.
+    Dcnet2013,
+    /// The thesis as printed.
+    Thesis2013,
+}
+
+/// ACNS command scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcnsScope {
+    /// The command of the asked segment rules until the next.
+    Window,
+    /// Each ACK on its own.
+    Ack,
+}
+
+/// ACNS in IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AcnsIpv6 {
+    /// Hop-by-hop options header.
+    Extension,
+    /// 17-bit flow label.
+    FlowLabel,
+}

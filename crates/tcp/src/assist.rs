@@ -1,0 +1,76 @@
+//! What a network-assisted scheme implements at an end point; the connection calls it.
+
+use core::fmt;
+use narrows_cc::Advice;
+use narrows_units::{Bytes, Instant};
+use narrows_wire::{Packet, TcpFlags};
+
+/// What both ends agreed on during the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Agreement {
+    /// Neither the scheme nor ECN.
+    #[default]
+    Nothing,
+    /// Classic ECN (RFC 3168).
+    Ecn,
+    /// The scheme; the connection leaves ECN bits to it.
+    Assisted,
+}
+
+/// What kind of segment is about to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentKind {
+    /// New data.
+    Data,
+    /// Data sent before.
+    Retransmission,
+    /// An acknowledgment without data.
+    PureAck,
+    /// SYN, SYN-ACK, FIN, RST.
+    Control,
+    /// A window probe.
+    Probe,
+}
+
+/// What an agent is told of a segment about to leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// The present time.
+    pub now: Instant,
+    /// Kind of segment.
+    pub kind: SegmentKind,
+    /// Present congestion window.
+    pub cwnd: Bytes,
+    /// Sent and not cumulatively acknowledged, this segment not included.
+    pub flightsize: Bytes,
+    /// Whether another segment of new data can follow at once: there is data, and the windows allow it.
+    pub more: bool,
+}
+
+/// The end-point part of a network-assisted scheme: it reads and writes header bits, nothing else.
+///
+/// It may not touch sequence numbers, lengths or windows. Window changes go through [`Advice`], which the connection
+/// hands to the congestion control.
+pub trait Assist: fmt::Debug + Send {
+    /// Flags that our SYN carries beside SYN to offer the scheme.
+    fn offer(&self) -> TcpFlags;
+
+    /// A SYN with these flags arrived: what is agreed, and the flags that our SYN-ACK carries beside SYN and ACK.
+    /// `ecn` is whether this end would use classic ECN.
+    fn accept(&mut self, syn: TcpFlags, ecn: bool) -> (Agreement, TcpFlags);
+
+    /// The answer to our offer arrived, a SYN-ACK with these flags: what is agreed.
+    fn agreed(&mut self, syn_ack: TcpFlags, ecn: bool) -> Agreement;
+
+    /// A segment is about to leave and the scheme was agreed on: write its bits.
+    fn on_transmit(&mut self, packet: &mut Packet, out: &Outgoing);
+
+    /// A segment arrived and the scheme was agreed on: read its bits. Returns the advice to the sender, if the
+    /// segment carries any. Called before the connection handles the segment.
+    fn on_receive(&mut self, packet: &Packet, now: Instant) -> Option<Advice>;
+
+    /// How many commands of each kind this end has received as a sender: normal, freeze, fallback.
+    fn received(&self) -> [u64; 3] {
+        [0; 3]
+    }
+}

@@ -1,0 +1,137 @@
+//! Settings of a connection.
+
+use narrows_units::{Bytes, Duration};
+
+/// The first congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// `min(10 SMSS, max(2 SMSS, 14600 bytes))` (RFC 6928).
+    Rfc6928,
+    /// 4, 3 or 2 segments by their size (RFC 5681, section 3.1).
+    Rfc5681,
+    /// So many segments.
+    Segments(u32),
+}
+
+/// When the receiver acknowledges in-order data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayedAck {
+    /// Every segment at once, as ns-2's default sink does.
+    Off,
+    /// At least every `every`-th full segment and after at most `timeout` (RFC 1122, 4.2.3.2: 2 and 500 ms; RFC 5681).
+    On {
+        /// Segments per ACK.
+        every: u32,
+        /// Longest delay.
+        timeout: Duration,
+    },
+}
+
+/// Whose arithmetic computes the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoStyle {
+    /// RFC 6298: SRTT + max(G, 4 RTTVAR), the whole floored at `min`.
+    Rfc6298,
+    /// Linux: the floor `min` is on the variance term, so RTO is at least SRTT + `min`; mdev falls slowly.
+    Linux,
+    /// ns-2: integer ticks of the granularity, SRTT scaled by 8 and RTTVAR by 4, one timed segment at a time
+    /// unless timestamps are on.
+    Ns2,
+}
+
+/// The retransmission timer (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Whose arithmetic.
+    pub style: RtoStyle,
+    /// Before any sample (RFC 6298: 1 s; ns-2: 3 s).
+    pub initial: Duration,
+    /// Floor (RFC 6298: 1 s; Linux and ns-2: 200 ms).
+    pub min: Duration,
+    /// Ceiling (RFC 6298: at least 60 s; Linux: 120 s).
+    pub max: Duration,
+    /// Clock granularity G.
+    pub granularity: Duration,
+}
+
+/// How losses are found and repaired; independent of the congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryKind {
+    /// Only the retransmission timer (RFC 793).
+    RtoOnly,
+    /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 2581).
+    Reno,
+    /// RFC 6582.
+    NewReno,
+    /// RFC 6675; falls back to NewReno where the peer does not permit SACK.
+    Sack,
+}
+
+/// Settings of one end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Maximum segment size offered and used before options are taken off (RFC 9293's MSS): payload bytes plus TCP
+    /// options. SMSS is this less the options on each data segment.
+    pub mss: u16,
+    /// First congestion window.
+    pub initial_window: InitialWindow,
+    /// First slow-start threshold; `None` is unlimited.
+    pub initial_ssthresh: Option<Bytes>,
+    /// Upper bound of cwnd; `None` is unlimited.
+    pub max_cwnd: Option<Bytes>,
+    /// Delayed acknowledgments.
+    pub delayed_ack: DelayedAck,
+    /// Retransmission timer.
+    pub rto: RtoConfig,
+    /// Loss recovery.
+    pub recovery: RecoveryKind,
+    /// Duplicate ACKs that mean loss (RFC 5681: 3).
+    pub dupthresh: u32,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// Offer SACK (RFC 2018).
+    pub sack: bool,
+    /// Offer timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Offer window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Offer classic ECN (RFC 3168).
+    pub ecn: bool,
+    /// Receive buffer in bytes; the largest window that is advertised.
+    pub recv_buffer: Bytes,
+    /// Nagle's algorithm (RFC 9293, section 3.7.4).
+    pub nagle: bool,
+    /// Restart from the initial window after an idle time of more than one RTO (RFC 5681, section 4.1).
+    pub idle_restart: bool,
+}
+
+impl Default for Config {
+    /// The RFCs' defaults: SMSS from a 1500-byte IPv4 packet, RFC 6928 window, delayed ACKs of 2 and 200 ms (inside RFC 1122's
+    /// 500 ms), RFC 6298 timer with a 1 s floor, SACK, timestamps and window scaling on, ECN off.
+    fn default() -> Self {
+        Self {
+            mss: 1460,
+            initial_window: InitialWindow::Rfc6928,
+            initial_ssthresh: None,
+            max_cwnd: None,
+            delayed_ack: DelayedAck::On { every: 2, timeout: Duration::from_millis(200) },
+            rto: RtoConfig {
+                style: RtoStyle::Rfc6298,
+                initial: Duration::from_secs(1),
+                min: Duration::from_secs(1),
+                max: Duration::from_secs(60),
+                granularity: Duration::from_millis(1),
+            },
+            recovery: RecoveryKind::Sack,
+            dupthresh: 3,
+            limited_transmit: true,
+            sack: true,
+            timestamps: true,
+            window_scaling: true,
+            ecn: false,
+            recv_buffer: Bytes::new(16 * 1024 * 1024),
+            nagle: false,
+            idle_restart: true,
+        }
+    }
+}

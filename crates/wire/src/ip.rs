@@ -1,0 +1,194 @@
+//! IPv4 (RFC 791) and IPv6 (RFC 8200) headers as values.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The two ECN bits of the IP header (RFC 3168, section 5), under their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// `00`: not ECN-capable.
+    #[default]
+    NotEct = 0b00,
+    /// `01`: ECN-capable transport, ECT(1).
+    Ect1 = 0b01,
+    /// `10`: ECN-capable transport, ECT(0).
+    Ect0 = 0b10,
+    /// `11`: congestion experienced.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// The codepoint in the two lowest bits of `bits`.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 0b11 {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// Whether a queue may mark a packet with this codepoint instead of dropping it (ECT(0), ECT(1) or CE).
+    #[must_use]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
+/// An IPv4 header without options (RFC 791): what varies from packet to packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ipv4Repr {
+    /// Source address.
+    pub src: Ipv4Addr,
+    /// Destination address.
+    pub dst: Ipv4Addr,
+    /// Differentiated services codepoint (RFC 2474), 0 to 63.
+    pub dscp: u8,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// The reserved top bit of the Flags field. Must be zero by RFC 791; ACNS calls it CMI.
+    pub reserved_flag: bool,
+    /// Don't Fragment.
+    pub dont_fragment: bool,
+    /// Identification.
+    pub ident: u16,
+    /// Time to live, in hops.
+    pub ttl: u8,
+}
+
+/// An 8-byte hop-by-hop options header (RFC 8200, section 4.3) that holds one option with 4 bytes of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopByHop {
+    /// Option type, with the "skip" and "may change en route" bits of RFC 8200, section 4.2.
+    pub kind: u8,
+    /// Option data in network order.
+    pub data: u32,
+}
+
+/// An IPv6 header (RFC 8200) with at most one hop-by-hop options header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ipv6Repr {
+    /// Source address.
+    pub src: Ipv6Addr,
+    /// Destination address.
+    pub dst: Ipv6Addr,
+    /// Differentiated services codepoint (upper six bits of the traffic class), 0 to 63.
+    pub dscp: u8,
+    /// ECN field (lower two bits of the traffic class).
+    pub ecn: Ecn,
+    /// Flow label, 20 bits.
+    pub flow_label: u32,
+    /// Hop limit.
+    pub hop_limit: u8,
+    /// The hop-by-hop options header, if there is one.
+    pub hop_by_hop: Option<HopByHop>,
+}
+
+/// The network header of a packet: IPv4 or IPv6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ip {
+    /// IPv4.
+    V4(Ipv4Repr),
+    /// IPv6.
+    V6(Ipv6Repr),
+}
+
+impl Ip {
+    /// A fresh header of the family of the addresses, with DSCP 0, Not-ECT, TTL 64, and Don't Fragment set in IPv4.
+    ///
+    /// Addresses of different families are an error of the caller; the source then decides, and an IPv4 address is
+    /// mapped into IPv6 (RFC 4291, section 2.5.5.2).
+    #[must_use]
+    pub fn between(src: IpAddr, dst: IpAddr) -> Self {
+        let mapped = |a: IpAddr| match a {
+            IpAddr::V4(a) => a.to_ipv6_mapped(),
+            IpAddr::V6(a) => a,
+        };
+        match (src, dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Self::V4(Ipv4Repr {
+                src,
+                dst,
+                dscp: 0,
+                ecn: Ecn::NotEct,
+                reserved_flag: false,
+                dont_fragment: true,
+                ident: 0,
+                ttl: 64,
+            }),
+            (src, dst) => Self::V6(Ipv6Repr {
+                src: mapped(src),
+                dst: mapped(dst),
+                dscp: 0,
+                ecn: Ecn::NotEct,
+                flow_label: 0,
+                hop_limit: 64,
+                hop_by_hop: None,
+            }),
+        }
+    }
+
+    /// Source address.
+    #[must_use]
+    pub fn src(&self) -> IpAddr {
+        match self {
+            Self::V4(h) => h.src.into(),
+            Self::V6(h) => h.src.into(),
+        }
+    }
+
+    /// Destination address.
+    #[must_use]
+    pub fn dst(&self) -> IpAddr {
+        match self {
+            Self::V4(h) => h.dst.into(),
+            Self::V6(h) => h.dst.into(),
+        }
+    }
+
+    /// ECN field.
+    #[inline]
+    #[must_use]
+    pub fn ecn(&self) -> Ecn {
+        match self {
+            Self::V4(h) => h.ecn,
+            Self::V6(h) => h.ecn,
+        }
+    }
+
+    /// Sets the ECN field.
+    #[inline]
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        match self {
+            Self::V4(h) => h.ecn = ecn,
+            Self::V6(h) => h.ecn = ecn,
+        }
+    }
+
+    /// Differentiated services codepoint, 0 to 63.
+    #[must_use]
+    pub fn dscp(&self) -> u8 {
+        match self {
+            Self::V4(h) => h.dscp,
+            Self::V6(h) => h.dscp,
+        }
+    }
+
+    /// Sets the codepoint; only its lower six bits count.
+    pub fn set_dscp(&mut self, dscp: u8) {
+        match self {
+            Self::V4(h) => h.dscp = dscp & 0x3f,
+            Self::V6(h) => h.dscp = dscp & 0x3f,
+        }
+    }
+
+    /// Length of the emitted header in bytes: 20 for IPv4, 40 or 48 for IPv6.
+    #[inline]
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        match self {
+            Self::V4(_) => 20,
+            Self::V6(h) => 40 + if h.hop_by_hop.is_some() { 8 } else { 0 },
+        }
+    }
+}
