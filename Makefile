@@ -1,0 +1,68 @@
+# Narrows. `make help` lists what there is; `make demo` is the one to start with.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+SAY = @printf '\n== %s\n'
+
+# Cargo, maturin and PyO3 shall all see one interpreter, or each would rebuild what another built.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH PYTHONHOME
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+.PHONY: help setup demo test lint bench docs clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(VENV)/.extension ## install everything into .venv and build the engine (repeat at will: does only what is missing)
+	$(SAY) 'Narrows is set up: $(BIN)/narrows --help'
+
+$(VENV)/.python:
+	$(SAY) 'Setup 1 of 3: looking for a C compiler, Rust and Python, and making $(VENV)'
+	@.ci/system $(VENV)
+	@touch $@
+
+$(VENV)/.packages: pyproject.toml $(VENV)/.python
+	$(SAY) 'Setup 2 of 3: installing Python packages into $(VENV) (about 200 MB the first time)'
+	@.ci/packages $(BIN)/python
+	@touch $@
+
+$(VENV)/.extension: $(RUST_SOURCES) $(VENV)/.packages
+	$(SAY) 'Setup 3 of 3: building the engine (Rust, optimised) and installing narrows into $(VENV)'
+	@PIP_QUIET=1 $(BIN)/maturin develop --release --locked
+	@touch $@
+
+demo: setup ## reproduce the ACNS paper: published figures beside measured ones, as a page in results/acns
+	$(SAY) 'Reproducing ACNS: every experiment with and without the scheme, over 20 seeds'
+	@$(BIN)/narrows reproduce acns -o results/acns
+	$(SAY) 'The page: file://$(CURDIR)/results/acns/report.html'
+
+test: setup ## format, lint, types and all tests, Rust and Python; stops at the first failure
+	@.ci/test all
+
+lint: setup ## only the checks of form: formats, lints, types, crate edges
+	@.ci/test lint
+
+bench: setup ## packets per CPU second, ours and (where installed) ns-2's, into bench/results/latest.json
+	$(SAY) 'Benchmark: a few minutes; best on an otherwise idle machine'
+	@cargo build --quiet --release --locked --package narrows-sim --example speed
+	@$(BIN)/python bench/run.py
+
+docs: setup ## the Rust API's pages into target/doc, and where the written documentation starts
+	$(SAY) 'Building the Rust API pages'
+	@RUSTDOCFLAGS='-D warnings' cargo doc --quiet --locked --workspace --no-deps
+	$(SAY) 'Rust API: file://$(CURDIR)/target/doc/narrows_sim/index.html; the written documentation starts at docs/index.md'
+
+clean: ## remove what the other commands made, results/ excepted
+	rm -rf $(VENV) target dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find python -name '*.so' -delete
