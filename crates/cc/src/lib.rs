@@ -187,6 +187,12 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Routers advise the sender.
     fn on_advice(&mut self, _advice: Advice, _path: &Path, _win: &mut Window) {}
 
+    /// Something else than this algorithm and the connection's recovery set the window: a decorator such as ACNS made
+    /// it fall back. `win` is what it now is. An algorithm whose growth follows a curve in time or an own copy of cwnd
+    /// (CUBIC, BIC, H-TCP ..) begins a new epoch from here, without a change of its memory of losses, so that it grows
+    /// on from `win` and does not jump back; one that only adds to cwnd has nothing to do.
+    fn on_window_set(&mut self, _path: &Path, _win: &Window) {}
+
     /// Recovery has ended and the connection is Open again.
     fn on_recovered(&mut self, _path: &Path, _win: &mut Window) {}
 

@@ -69,6 +69,12 @@ pub trait Assist: fmt::Debug + Send {
     /// segment carries any. Called before the connection handles the segment.
     fn on_receive(&mut self, packet: &Packet, now: Instant) -> Option<Advice>;
 
+    /// Bytes that the scheme may add to the network header of a data segment (an IPv6 extension header, an IPv4
+    /// option): the connection takes them off its SMSS so that the packet still fits. Asked once, when it was agreed on.
+    fn header_overhead(&self, _ipv6: bool) -> u16 {
+        0
+    }
+
     /// How many commands of each kind this end has received as a sender: normal, freeze, fallback.
     fn received(&self) -> [u64; 3] {
         [0; 3]
