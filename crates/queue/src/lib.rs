@@ -1,11 +1,21 @@
 //! Queues: storage, the limit, and the active queue management that decides what to drop or mark.
 //!
 //! A [`Queue`] hands back every packet that it drops, with a typed reason, so that conservation of packets is a
-//! test. An [`Aqm`] only decides; storage (`Fifo`) is common.
+//! test. An [`Aqm`] only decides; storage ([`Fifo`]) is common. The [`registry`](registry::registry) lists what
+//! there is.
+
+mod droptail;
+mod fifo;
+mod red;
+pub mod registry;
 
 use core::fmt;
 use narrows_units::{Bytes, Instant, Packets, Rate};
 use narrows_wire::Packet;
+
+pub use droptail::{DropTail, droptail};
+pub use fifo::Fifo;
+pub use red::{Red, RedConfig, red};
 
 /// How much a queue holds, in the unit of its own limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +79,16 @@ pub struct Dequeued {
     pub packet: Packet,
     /// When it came in, so that its queueing delay is known.
     pub enqueued: Instant,
+    /// Whether the AQM marked it CE on the way out (marks on the way in are what `enqueue` returns).
+    pub marked: bool,
 }
 
 /// Storage with a discipline in front of a link.
 pub trait Queue: fmt::Debug + Send {
-    /// Takes a packet in, or pushes it (or others) to `dropped`. Returns whether the packet was marked CE here.
+    /// Takes a packet in, or pushes it (or others) to `dropped`. Returns whether the packet was marked CE here; one
+    /// that came with CE keeps it and does not count.
+    ///
+    /// Times of calls never go back.
     fn enqueue(&mut self, packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> bool;
 
     /// Hands out the next packet; packets that the AQM drops on the way go to `dropped`.
@@ -94,7 +109,7 @@ pub trait Queue: fmt::Debug + Send {
 pub enum Verdict {
     /// Take it as it is.
     Pass,
-    /// Mark it CE (the AQM has checked that it is ECN-capable).
+    /// Mark it CE. Storage drops it as [`DropReason::Early`] instead where it is not ECN-capable.
     Mark,
     /// Drop it.
     Drop(DropReason),
@@ -104,6 +119,9 @@ pub enum Verdict {
 pub trait Aqm: fmt::Debug + Send {
     /// Decides about an arriving packet that would fit; `view` is the queue before it.
     fn on_enqueue(&mut self, packet: &Packet, view: &QueueView, now: Instant) -> Verdict;
+
+    /// Learns of an arriving packet for which there was no room; `view` is the queue that dropped it.
+    fn on_overflow(&mut self, _packet: &Packet, _view: &QueueView, _now: Instant) {}
 
     /// Decides about a packet about to be sent; `view` is the queue after it left.
     fn on_dequeue(&mut self, _packet: &Packet, _enqueued: Instant, _view: &QueueView, _now: Instant) -> Verdict {

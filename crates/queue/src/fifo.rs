@@ -1,0 +1,123 @@
+//! First in, first out: the storage that every single-queue discipline shares.
+
+use crate::{Aqm, Dequeued, DropReason, Dropped, Limit, Queue, QueueView, Verdict};
+use narrows_units::{Bytes, Instant, Packets, Rate};
+use narrows_wire::{Ecn, Packet};
+use std::collections::VecDeque;
+
+/// A waiting packet and when it came in.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    packet: Packet,
+    enqueued: Instant,
+}
+
+/// A ring of packets with a limit, ruled by an [`Aqm`].
+///
+/// The limit comes first: a packet for which there is no room is dropped as [`DropReason::Overflow`] and the AQM only
+/// learns of it. The ring grows to the most packets that ever waited and is then reused, so a queue in steady state
+/// allocates nothing.
+#[derive(Debug)]
+pub struct Fifo<A> {
+    ring: VecDeque<Waiting>,
+    bytes: Bytes,
+    limit: Limit,
+    rate: Rate,
+    aqm: A,
+}
+
+impl<A: Aqm> Fifo<A> {
+    /// An empty queue. Its rate is zero until [`Queue::set_rate`].
+    #[must_use]
+    pub fn new(limit: Limit, aqm: A) -> Self {
+        Self { ring: VecDeque::new(), bytes: Bytes::ZERO, limit, rate: Rate::ZERO, aqm }
+    }
+
+    /// The discipline that rules it.
+    #[must_use]
+    pub const fn aqm(&self) -> &A {
+        &self.aqm
+    }
+
+    #[inline]
+    fn has_room_for(&self, size: Bytes) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => (self.ring.len() as u64) < limit.as_u64(),
+            Limit::Bytes(limit) => self.bytes + size <= limit,
+        }
+    }
+
+    #[inline]
+    fn snapshot(&self) -> QueueView {
+        QueueView {
+            bytes: self.bytes,
+            packets: Packets::new(self.ring.len() as u64),
+            limit: self.limit,
+            rate: self.rate,
+        }
+    }
+}
+
+/// Carries a verdict out on the packet: `Ok(marked)`, or `Err(reason)` if it is to be dropped.
+#[inline]
+fn carry_out(verdict: Verdict, packet: &mut Packet) -> Result<bool, DropReason> {
+    match (verdict, packet.ip.ecn()) {
+        (Verdict::Pass, _) | (Verdict::Mark, Ecn::Ce) => Ok(false),
+        (Verdict::Mark, Ecn::NotEct) => Err(DropReason::Early),
+        (Verdict::Mark, Ecn::Ect0 | Ecn::Ect1) => {
+            packet.ip.set_ecn(Ecn::Ce);
+            Ok(true)
+        }
+        (Verdict::Drop(reason), _) => Err(reason),
+    }
+}
+
+impl<A: Aqm> Queue for Fifo<A> {
+    #[inline]
+    fn enqueue(&mut self, mut packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> bool {
+        let view = self.snapshot();
+        let size = packet.len();
+        if !self.has_room_for(size) {
+            self.aqm.on_overflow(&packet, &view, now);
+            dropped.push(Dropped { packet, reason: DropReason::Overflow });
+            return false;
+        }
+        match carry_out(self.aqm.on_enqueue(&packet, &view, now), &mut packet) {
+            Ok(marked) => {
+                self.bytes += size;
+                self.ring.push_back(Waiting { packet, enqueued: now });
+                marked
+            }
+            Err(reason) => {
+                dropped.push(Dropped { packet, reason });
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Dequeued> {
+        while let Some(Waiting { mut packet, enqueued }) = self.ring.pop_front() {
+            self.bytes -= packet.len();
+            let verdict = self.aqm.on_dequeue(&packet, enqueued, &self.snapshot(), now);
+            match carry_out(verdict, &mut packet) {
+                Ok(marked) => return Some(Dequeued { packet, enqueued, marked }),
+                Err(reason) => dropped.push(Dropped { packet, reason }),
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn view(&self) -> QueueView {
+        self.snapshot()
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
+    fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.aqm.state(visit);
+    }
+}
