@@ -1,0 +1,243 @@
+"""Where nodes stand in a drawing of a topology: layers from left to right, along the way of the data.
+
+Routers form the columns; hosts of the first and last column stand outside them, hosts of the routers between stand above
+(senders) and below (receivers). A star has its senders left and its receivers right.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One direction of a link, as text needs it: rate in bit/s, delay in seconds, queue and loss in words."""
+
+    rate: float
+    delay: float
+    queue: str
+    loss: str = ""
+    changes: int = 0
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A link between nodes `a` and `b` (indices)."""
+
+    a: int
+    b: int
+    forward: Direction
+    reverse: Direction
+
+
+@dataclass(frozen=True)
+class FlowPath:
+    """A flow: name and index, and its nodes from sender to receiver."""
+
+    name: str
+    index: int
+    path: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Network:
+    """What is drawn."""
+
+    names: tuple[str, ...]
+    routers: frozenset[int]
+    edges: tuple[Edge, ...]
+    flows: tuple[FlowPath, ...]
+    agents: frozenset[int] = frozenset()
+
+    def neighbours(self) -> list[list[int]]:
+        """Adjacent nodes of each node, in the order of the links."""
+        out: list[list[int]] = [[] for _ in self.names]
+        for edge in self.edges:
+            out[edge.a].append(edge.b)
+            out[edge.b].append(edge.a)
+        return out
+
+
+def distances(neighbours: list[list[int]], start: int, within: frozenset[int] | None = None) -> dict[int, int]:
+    """Hops from `start` to every node that can be reached (through `within` only, if given)."""
+    seen = {start: 0}
+    queue = deque([start])
+    while queue:
+        node = queue.popleft()
+        for other in neighbours[node]:
+            if other not in seen and (within is None or other in within):
+                seen[other] = seen[node] + 1
+                queue.append(other)
+    return seen
+
+
+def shortest_path(neighbours: list[list[int]], start: int, stop: int, routers: frozenset[int]) -> tuple[int, ...]:
+    """Nodes of a path with the fewest hops whose inner nodes forward; empty if there is none."""
+    before: dict[int, int] = {start: start}
+    queue = deque([start])
+    while queue and stop not in before:
+        node = queue.popleft()
+        if node != start and node not in routers:
+            continue
+        for other in neighbours[node]:
+            if other not in before:
+                before[other] = node
+                queue.append(other)
+    if stop not in before:
+        return ()
+    path = [stop]
+    while path[-1] != start:
+        path.append(before[path[-1]])
+    return tuple(reversed(path))
+
+
+def bottlenecks(network: Network) -> frozenset[tuple[int, int]]:
+    """Directions (from node, to node) that limit some flow: the slowest on its path.
+
+    Where all links of a path have one rate, those count that the most flows share, if more than one does.
+    """
+    rate: dict[tuple[int, int], float] = {}
+    for edge in network.edges:
+        rate[edge.a, edge.b] = edge.forward.rate
+        rate[edge.b, edge.a] = edge.reverse.rate
+    used: dict[tuple[int, int], int] = {}
+    for flow in network.flows:
+        for hop in zip(flow.path[:-1], flow.path[1:], strict=True):
+            used[hop] = used.get(hop, 0) + 1
+    found: set[tuple[int, int]] = set()
+    for flow in network.flows:
+        hops = [hop for hop in zip(flow.path[:-1], flow.path[1:], strict=True) if hop in rate]
+        if not hops:
+            continue
+        slowest = min(rate[hop] for hop in hops)
+        at_slowest = [hop for hop in hops if rate[hop] == slowest]
+        if len(at_slowest) == len(hops):
+            most = max(used[hop] for hop in hops)
+            at_slowest = [hop for hop in hops if used[hop] == most > 1]
+        found.update(at_slowest)
+    return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Position of a node in pixels, and the side its name goes to: left, right, above or below."""
+
+    x: float
+    y: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places of all nodes, and the size of the drawing."""
+
+    places: tuple[Place, ...]
+    width: float
+    height: float
+
+
+#: Pixels between columns, between rows, and round the drawing.
+COLUMN, ROW, MARGIN = 170.0, 62.0, 30.0
+
+
+def _spine_start(network: Network, neighbours: list[list[int]]) -> int:
+    """The router where the columns begin: an end of the longest way between routers, on the side of the senders."""
+    best: tuple[int, int, int] = (-1, 0, 0)
+    for router in sorted(network.routers):
+        reach = distances(neighbours, router, network.routers)
+        far = max(sorted(reach), key=lambda node: reach[node])
+        # More senders than receivers at the near end decides between the two ends.
+        towards = sum(1 for flow in network.flows if flow.path and flow.path[0] in neighbours[router])
+        score = (reach[far], towards, -router)
+        if score > best:
+            best = score
+            start = router
+    return start
+
+
+def arrange(network: Network, column_width: float = COLUMN) -> Layout:
+    """Places for all nodes of `network`, with at least `column_width` pixels between columns."""
+    neighbours = network.neighbours()
+    count = len(network.names)
+    column: dict[int, int] = {}
+    if network.routers:
+        start = _spine_start(network, neighbours)
+        reach = distances(neighbours, start, network.routers)
+        for router in sorted(network.routers):
+            column[router] = 1 + reach.get(router, 0)
+        last = max(column.values())
+    else:
+        last = 0
+    senders = {flow.path[0] for flow in network.flows if flow.path}
+    receivers = {flow.path[-1] for flow in network.flows if flow.path}
+    above: dict[int, list[int]] = {}
+    below: dict[int, list[int]] = {}
+    for node in range(count):
+        if node in network.routers:
+            continue
+        home = next((other for other in neighbours[node] if other in column), None)
+        if home is None:
+            column[node] = last + 1 if node in receivers and node not in senders else 0
+        elif last == 1:
+            column[node] = 2 if node in receivers and node not in senders else 0
+        elif column[home] == 1:
+            column[node] = 0
+        elif column[home] == last:
+            column[node] = last + 1
+        else:
+            group = below if node in receivers and node not in senders else above
+            group.setdefault(home, []).append(node)
+    used = sorted(set(column.values()))
+    rank = {c: i for i, c in enumerate(used)}
+    columns: list[list[int]] = [[] for _ in used]
+    for node in sorted(column):
+        columns[rank[column[node]]].append(node)
+    _untangle(columns, neighbours)
+    tallest = max(len(nodes) for nodes in columns)
+    stretch = max(
+        [1.0] + [0.62 * len(group) for side in (above, below) for group in side.values()]
+    )
+    step = max(COLUMN * stretch, column_width)
+    body = max(1.0, (tallest - 1)) * ROW
+    head = MARGIN + (1.6 * ROW if above else 0.35 * ROW)
+    foot = MARGIN + (1.6 * ROW if below else 0.35 * ROW)
+    middle = head + body / 2
+    places: dict[int, Place] = {}
+    for i, nodes in enumerate(columns):
+        x = MARGIN + 40 + i * step
+        for j, node in enumerate(nodes):
+            y = middle + (j - (len(nodes) - 1) / 2) * (ROW if len(nodes) == tallest else _gap(len(nodes), body))
+            side = "left" if i == 0 and node not in network.routers else "right"
+            if node in network.routers:
+                side = "below"
+            places[node] = Place(x, y, side)
+    for side, sign, word in ((above, -1, "above"), (below, 1, "below")):
+        for home, group in side.items():
+            for j, node in enumerate(group):
+                x = places[home].x + (j - (len(group) - 1) / 2) * 74
+                edge = body / 2 + 1.25 * ROW
+                places[node] = Place(x, middle + sign * edge, word)
+    width = max(place.x for place in places.values()) + MARGIN + 40
+    return Layout(tuple(places[i] for i in range(count)), width, head + body + foot)
+
+
+def _gap(count: int, body: float) -> float:
+    """Rows of a column with fewer nodes are spread over the same height, but not thinner than that."""
+    return min(1.5 * ROW, body / (count - 1)) if count > 1 else ROW
+
+
+def _untangle(columns: list[list[int]], neighbours: list[list[int]]) -> None:
+    """Order each column by the mean row of its neighbours in the column before (barycentre), which avoids crossings."""
+    row = {node: j - (len(nodes) - 1) / 2 for nodes in columns for j, node in enumerate(nodes)}
+    for _ in range(4):
+        for nodes in columns:
+            if len(nodes) < 2:
+                continue
+            centre = {}
+            for node in nodes:
+                seen = [row[other] for other in neighbours[node] if other in row]
+                centre[node] = sum(seen) / len(seen) if seen else row[node]
+            nodes.sort(key=lambda node: (round(centre[node], 6), node))
+            for j, node in enumerate(nodes):
+                row[node] = j - (len(nodes) - 1) / 2

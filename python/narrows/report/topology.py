@@ -1,0 +1,346 @@
+"""The drawing of a topology: shapes as values, written as SVG for a page and drawn by matplotlib for a paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from narrows.report import style
+from narrows.report.layout import Direction, Edge, Layout, Network, Place, arrange, bottlenecks
+
+#: Flows above this number are listed but not drawn along the links: the lines could not be told apart.
+MAX_DRAWN_FLOWS = 8
+
+#: Roles of shapes, with the colour on white paper; pages replace them by their own (CSS variables of these names).
+ROLES: dict[str, str] = {
+    "ink": "#1B1F24",
+    "muted": "#5A5F68",
+    "line": "#B6BCC6",
+    "paper": "#FFFFFF",
+    "router": "#E8EEF6",
+    "host": "#F6F3EC",
+    "accent": "#B3261E",
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A line, circle, box or text. Colours are names of `ROLES` or `#rrggbb`."""
+
+    kind: str
+    x: float
+    y: float
+    x2: float = 0.0
+    y2: float = 0.0
+    size: float = 0.0
+    stroke: str = "ink"
+    fill: str = ""
+    width: float = 1.0
+    text: str = ""
+    anchor: str = "middle"
+    bold: bool = False
+    dash: str = ""
+    title: str = ""
+
+
+def describe(direction: Direction) -> tuple[str, str]:
+    """Two short lines about a direction: rate and delay; queue and loss."""
+    first = f"{style.rate(direction.rate)} · {style.duration(direction.delay)}"
+    second = direction.queue
+    if direction.loss:
+        second = f"{second} · {direction.loss}" if second else direction.loss
+    if direction.changes:
+        second += f" · {direction.changes} change{'s' if direction.changes > 1 else ''}"
+    return first, second
+
+
+def shapes(network: Network) -> tuple[list[Shape], Layout]:
+    """All shapes of the drawing, back to front, and the layout they follow."""
+    layout = arrange(network, _column_width(network))
+    places = layout.places
+    limits = bottlenecks(network)
+    out: list[Shape] = []
+    for edge in network.edges:
+        a, b = places[edge.a], places[edge.b]
+        tight = (edge.a, edge.b) in limits or (edge.b, edge.a) in limits
+        title = f"{network.names[edge.a]} to {network.names[edge.b]}: {', '.join(describe(edge.forward))}; back: {', '.join(describe(edge.reverse))}"
+        drawn = len(network.flows) <= MAX_DRAWN_FLOWS
+        width = (13.0 if drawn else 5.0) if tight else (9.0 if drawn else 3.0)
+        out.append(Shape("line", a.x, a.y, b.x, b.y, stroke="tight" if tight else "road", width=width, title=title))
+    if len(network.flows) <= MAX_DRAWN_FLOWS:
+        out.extend(_flow_lines(network, places))
+    for node, place in enumerate(places):
+        out.extend(_node(network, node, place))
+    out.extend(_labels(network, layout, limits))
+    return out, layout
+
+
+def _column_width(network: Network) -> float:
+    """Room between columns for the longest text of a link between routers."""
+    longest = 0.0
+    for edge in network.edges:
+        inner = edge.a in network.routers and edge.b in network.routers
+        text = max(_lines_of(edge.forward, edge.reverse), key=len)
+        longest = max(longest, len(text) * 6.3 + (64 if inner else 30 + 2 * len(text)))
+    return longest
+
+
+def _flow_lines(network: Network, places: tuple[Place, ...]) -> Iterable[Shape]:
+    """Each flow as a thin line beside the others along the links of its path."""
+    on: dict[tuple[int, int], list[int]] = {}
+    for flow in network.flows:
+        for a, b in zip(flow.path[:-1], flow.path[1:], strict=True):
+            on.setdefault((min(a, b), max(a, b)), []).append(flow.index)
+    for flow in network.flows:
+        for a, b in zip(flow.path[:-1], flow.path[1:], strict=True):
+            key = (min(a, b), max(a, b))
+            start, stop = places[key[0]], places[key[1]]
+            length = math.hypot(stop.x - start.x, stop.y - start.y) or 1.0
+            rank = on[key].index(flow.index) - (len(on[key]) - 1) / 2
+            gap = min(2.6, 10.0 / max(1, len(on[key])))
+            dx, dy = -(stop.y - start.y) / length * rank * gap, (stop.x - start.x) / length * rank * gap
+            yield Shape(
+                "line",
+                start.x + dx,
+                start.y + dy,
+                stop.x + dx,
+                stop.y + dy,
+                stroke=style.colour(flow.index),
+                width=1.5,
+                dash=style.dash(flow.index)[2],
+                title=flow.name,
+            )
+
+
+def box_width(name: str) -> float:
+    """Width of a host's box in pixels: as wide as its name needs, so that names stand inside.
+
+    >>> box_width("N0"), box_width("client-17")
+    (42.0, 85.0)
+    """
+    return max(42.0, 7.4 * len(name) + 18.4)
+
+
+def _node(network: Network, node: int, place: Place) -> Iterable[Shape]:
+    """A router is a disc (with a dashed ring if it runs a scheme's agent), a host a box."""
+    name = network.names[node]
+    if node not in network.routers:
+        width = box_width(name)
+        yield Shape("box", place.x, place.y, x2=width, y2=28, fill="host", width=1.2, title=f"host {name}")
+        yield Shape("text", place.x, place.y + 4.2, text=name, size=12, bold=True)
+        return
+    if node in network.agents:
+        yield Shape("circle", place.x, place.y, size=24, stroke="accent", fill="paper", width=1.2, dash="2.5 2")
+    yield Shape("circle", place.x, place.y, size=20, fill="router", width=1.2, title=f"router {name}")
+    inside = len(name) <= 5
+    yield Shape("text", place.x, place.y + (4.2 if inside else 38.0), text=name, size=12, bold=True)
+
+
+def _labels(network: Network, layout: Layout, limits: frozenset[tuple[int, int]]) -> Iterable[Shape]:
+    """Texts at links. Access links that are all alike in one column share one text."""
+    bundles: dict[tuple[float, bool], list[Edge]] = {}
+    for edge in network.edges:
+        hosts = [node for node in (edge.a, edge.b) if node not in network.routers]
+        if len(hosts) == 1:
+            place = layout.places[hosts[0]]
+            bundles.setdefault((place.x if place.label in ("left", "right") else -1.0, place.label == "below"), []).append(edge)
+        else:
+            yield from _link_text(network, edge, layout, limits)
+    for (x, _), edges in bundles.items():
+        if len(edges) >= 2 and len({_toward_router(network, edge) for edge in edges}) == 1:
+            yield from _bundle_text(network, edges, layout, limits, vertical=x < 0)
+        else:
+            for edge in edges:
+                yield from _link_text(network, edge, layout, limits)
+
+
+def _toward_router(network: Network, edge: Edge) -> tuple[Direction, Direction]:
+    """Directions of an access link, the one towards the router first."""
+    return (edge.forward, edge.reverse) if edge.b in network.routers else (edge.reverse, edge.forward)
+
+
+def _lines_of(forward: Direction, back: Direction) -> list[str]:
+    """Text of a link: once if both directions are alike, else an arrow for each."""
+    if forward == back:
+        return [text for text in describe(forward) if text]
+    lines = []
+    for arrow, one in (("→", forward), ("←", back)):
+        lines.append(f"{arrow} " + " · ".join(text for text in describe(one) if text))
+    return lines
+
+
+def _oriented(edge: Edge, layout: Layout) -> tuple[Place, Place, Direction, Direction]:
+    """Ends of a link from left to right, with the direction that goes right first."""
+    a, b = layout.places[edge.a], layout.places[edge.b]
+    if (a.x, a.y) <= (b.x, b.y):
+        return a, b, edge.forward, edge.reverse
+    return b, a, edge.reverse, edge.forward
+
+
+def _link_text(
+    network: Network, edge: Edge, layout: Layout, limits: frozenset[tuple[int, int]]
+) -> Iterable[Shape]:
+    start, stop, forward, back = _oriented(edge, layout)
+    tight = (edge.a, edge.b) in limits or (edge.b, edge.a) in limits
+    lines = _lines_of(forward, back)
+    hosts = [node for node in (edge.a, edge.b) if node not in network.routers]
+    # Near the host the links of a column are apart; in the middle they meet.
+    part = 0.5
+    if len(hosts) == 1:
+        part = 0.36 if layout.places[hosts[0]] is start else 0.64
+    x, y = start.x + (stop.x - start.x) * part, start.y + (stop.y - start.y) * part
+    size = 10.5
+    if abs(stop.x - start.x) < 1:
+        for i, text in enumerate(lines):
+            yield Shape("text", x + 10, y + 4 + 12 * i, text=text, size=size, stroke="accent" if tight else "muted", anchor="start")
+        return
+    for i, text in enumerate(lines):
+        height = y - 11 - 12.5 * (len(lines) - 1 - i)
+        yield Shape("text", x, height, text=text, size=size, stroke="accent" if tight else "muted", bold=tight)
+
+
+def _bundle_text(
+    network: Network, edges: list[Edge], layout: Layout, limits: frozenset[tuple[int, int]], *, vertical: bool
+) -> Iterable[Shape]:
+    tight = any((e.a, e.b) in limits or (e.b, e.a) in limits for e in edges)
+    hosts = [node for e in edges for node in (e.a, e.b) if node not in network.routers]
+    toward, away = _toward_router(network, edges[0])
+    places = [layout.places[node] for node in hosts]
+    left = places[0].label == "left"
+    forward, back = (toward, away) if left or vertical else (away, toward)
+    lines = [f"each: {_lines_of(forward, back)[0]}", *_lines_of(forward, back)[1:]]
+    stroke = "accent" if tight else "muted"
+    if vertical:
+        up = places[0].label == "above"
+        x = max(place.x for place in places) + 30
+        for i, text in enumerate(lines):
+            yield Shape("text", x, places[0].y + (4 if up else 4) + 12.5 * i, text=text, size=10.5, stroke=stroke, anchor="start", bold=tight)
+        return
+    bottom = max(place.y for place in places) + 32
+    for i, text in enumerate(lines):
+        anchor = "start" if left else "end"
+        x = places[0].x - 21 if left else places[0].x + 21
+        yield Shape("text", x, bottom + 12.5 * i, text=text, size=10.5, stroke=stroke, anchor=anchor, bold=tight)
+
+
+def _extent(items: list[Shape], layout: Layout) -> tuple[float, float, float, float]:
+    """Box around all shapes; a character is reckoned at 0.56 of the size of its type."""
+    x0, y0, x1, y1 = 0.0, 0.0, layout.width, layout.height
+    for s in items:
+        if s.kind == "text":
+            wide = len(s.text) * s.size * (0.6 if s.bold else 0.56)
+            left = s.x - {"start": 0.0, "middle": wide / 2, "end": wide}[s.anchor]
+            x0, x1 = min(x0, left - 6), max(x1, left + wide + 6)
+            y0, y1 = min(y0, s.y - s.size - 4), max(y1, s.y + 8)
+    return x0, y0, x1, y1
+
+
+def _css(role: str) -> str:
+    if role.startswith("#") or not role:
+        return role or "none"
+    if role == "road":
+        return "var(--road, #E6E8EC)"
+    if role == "tight":
+        return "var(--tight, #F6D9D6)"
+    return f"var(--{role}, {ROLES[role]})"
+
+
+def to_svg(network: Network, title: str = "Topology") -> str:
+    """The drawing as an SVG element. On its own it is black on white; in a page it takes the page's colours."""
+    items, layout = shapes(network)
+    x0, y0, x1, y1 = _extent(items, layout)
+    body = []
+    for s in items:
+        tip = f"<title>{escape(s.title)}</title>" if s.title else ""
+        dash = f' stroke-dasharray="{s.dash}"' if s.dash else ""
+        if s.kind == "line":
+            body.append(
+                f'<line x1="{s.x:.1f}" y1="{s.y:.1f}" x2="{s.x2:.1f}" y2="{s.y2:.1f}" stroke="{_css(s.stroke)}" '
+                f'stroke-width="{s.width:g}" stroke-linecap="round"{dash}>{tip}</line>'
+            )
+        elif s.kind == "circle":
+            body.append(
+                f'<circle cx="{s.x:.1f}" cy="{s.y:.1f}" r="{s.size:g}" fill="{_css(s.fill)}" stroke="{_css(s.stroke)}" '
+                f'stroke-width="{s.width:g}"{dash}>{tip}</circle>'
+            )
+        elif s.kind == "box":
+            body.append(
+                f'<rect x="{s.x - s.x2 / 2:.1f}" y="{s.y - s.y2 / 2:.1f}" width="{s.x2:g}" height="{s.y2:g}" rx="4" '
+                f'fill="{_css(s.fill)}" stroke="{_css(s.stroke)}" stroke-width="{s.width:g}">{tip}</rect>'
+            )
+        else:
+            weight = ' font-weight="600"' if s.bold else ""
+            body.append(
+                f'<text x="{s.x:.1f}" y="{s.y:.1f}" font-size="{s.size:g}" text-anchor="{s.anchor}" '
+                f'fill="{_css(s.stroke)}"{weight} paint-order="stroke" stroke="{_css("paper")}" stroke-width="3" '
+                f'stroke-linejoin="round">{escape(s.text)}</text>'
+            )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" class="topology" '
+        f'viewBox="{x0:.0f} {y0:.0f} {x1 - x0:.0f} {y1 - y0:.0f}" width="{x1 - x0:.0f}" '
+        'font-family="Helvetica, Arial, Liberation Sans, sans-serif">' + "".join(body) + "</svg>"
+    )
+
+
+def write_figures(network: Network, folder: Path, title: str = "Topology") -> tuple[Path, Path]:
+    """Write `topology.svg` and `topology.png` (300 dpi, both columns wide) into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    svg = folder / "topology.svg"
+    svg.write_text('<?xml version="1.0" encoding="UTF-8"?>\n' + to_svg(network, title) + "\n", encoding="utf-8")
+    png = folder / "topology.png"
+    items, layout = shapes(network)
+    with style.paper_style():
+        _matplotlib(items, layout).savefig(png, dpi=style.PNG_DPI, metadata={"Title": title})
+    return png, svg
+
+
+def _matplotlib(items: list[Shape], layout: Layout) -> Any:
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Circle, FancyBboxPatch
+    from matplotlib.patheffects import withStroke
+
+    x0, y0, x1, y1 = _extent(items, layout)
+    width = style.PAGE_IN
+    scale = width * 72 / (x1 - x0)
+    figure = Figure(figsize=(width, width * (y1 - y0) / (x1 - x0)))
+    ax = figure.add_axes((0, 0, 1, 1))
+    ax.set_xlim(x0, x1)
+    ax.set_ylim(y1, y0)
+    ax.set_axis_off()
+    plain = ROLES | {"road": "#E6E8EC", "tight": "#F6D9D6"}
+
+    def ink(role: str) -> str:
+        return plain.get(role, role) or "none"
+
+    for depth, s in enumerate(items):
+        pattern: Any = (0, tuple(float(v) for v in s.dash.split())) if s.dash else "-"
+        if s.kind == "line":
+            ax.plot(
+                [s.x, s.x2], [s.y, s.y2], color=ink(s.stroke), linewidth=s.width * scale, linestyle=pattern, zorder=depth
+            )
+        elif s.kind == "circle":
+            ax.add_patch(
+                Circle(
+                    (s.x, s.y), s.size, facecolor=ink(s.fill), edgecolor=ink(s.stroke), linewidth=s.width * scale,
+                    linestyle=pattern, zorder=depth,
+                )
+            )
+        elif s.kind == "box":
+            ax.add_patch(
+                FancyBboxPatch(
+                    (s.x - s.x2 / 2, s.y - s.y2 / 2), s.x2, s.y2, boxstyle="round,pad=0,rounding_size=4",
+                    facecolor=ink(s.fill), edgecolor=ink(s.stroke), linewidth=s.width * scale, zorder=depth,
+                )
+            )
+        else:
+            ax.text(
+                s.x, s.y, s.text, fontsize=s.size * scale, color=ink(s.stroke), va="baseline", zorder=depth,
+                ha={"start": "left", "middle": "center", "end": "right"}[s.anchor],
+                fontweight="bold" if s.bold else "normal",
+                path_effects=[withStroke(linewidth=2.5 * scale, foreground="white")],
+            )
+    return figure
