@@ -1,1 +1,73 @@
-fn main() {}
+//! `cargo xtask check`: holds the house rules of ARCHITECTURE.md that neither types nor clippy can.
+
+mod docs;
+mod edges;
+mod manifest;
+mod source;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask check\n\
+    \n\
+    Checks that crates depend only downwards (ARCHITECTURE.md, \"Workspace\"), that unsafe code, clocks, files, \
+    the environment, threads and serde stay where they are allowed, and that docs/algorithms.md tells of every \
+    congestion control in the registry.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["check"] => check(&root()),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The repository's root: this crate's parent directory.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn check(root: &Path) -> ExitCode {
+    match problems(root) {
+        Ok(found) if found.is_empty() => {
+            println!("house rules: crate edges, sources and documentation agree with ARCHITECTURE.md");
+            ExitCode::SUCCESS
+        }
+        Ok(found) => {
+            for problem in &found {
+                eprintln!("{problem}");
+            }
+            eprintln!("house rules: {} broken", found.len());
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Every broken rule, as a sentence that begins with the place; an error where something could not be read.
+fn problems(root: &Path) -> Result<Vec<String>, String> {
+    let crates = manifest::read_all(root)?;
+    let mut found = edges::problems(&crates);
+    found.extend(source::problems(root, &crates)?);
+    found.extend(docs::problems(root, narrows_cc::registry().iter().map(|row| row.name))?);
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_house_keeps_its_own_rules() {
+        assert_eq!(super::problems(&super::root()), Ok(Vec::new()));
+    }
+}
