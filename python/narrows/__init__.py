@@ -1,0 +1,78 @@
+"""Narrows, a congestion-control laboratory: one scenario file, one report, several worlds.
+
+>>> import narrows as nw
+>>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "2 s"})
+>>> run.digest == nw.run("dumbbell-cubic", seed=1, overrides={"duration": "2 s"}).digest
+True
+
+Names are loaded when first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from narrows.catalogue import list_algorithms
+    from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError
+    from narrows.papers import reproduce
+    from narrows.results import load
+    from narrows.run import Batch, Run, Task, run, run_all
+    from narrows.samples import Samples
+    from narrows.scenario import Scenario
+
+_HOME = {
+    "Batch": "narrows.run",
+    "InputError": "narrows.errors",
+    "Interrupted": "narrows.errors",
+    "NarrowsError": "narrows.errors",
+    "Problem": "narrows.errors",
+    "Run": "narrows.run",
+    "RunError": "narrows.errors",
+    "Samples": "narrows.samples",
+    "Scenario": "narrows.scenario",
+    "ScenarioError": "narrows.errors",
+    "Task": "narrows.run",
+    "list_algorithms": "narrows.catalogue",
+    "load": "narrows.results",
+    "reproduce": "narrows.papers",
+    "run": "narrows.run",
+    "run_all": "narrows.run",
+}
+
+__all__ = [
+    "Batch",
+    "InputError",
+    "Interrupted",
+    "NarrowsError",
+    "Problem",
+    "Run",
+    "RunError",
+    "Samples",
+    "Scenario",
+    "ScenarioError",
+    "Task",
+    "list_algorithms",
+    "load",
+    "reproduce",
+    "run",
+    "run_all",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from narrows import _core
+
+        return _core.version()
+    if name not in _HOME:
+        message = f"module 'narrows' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

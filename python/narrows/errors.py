@@ -1,0 +1,151 @@
+"""What can go wrong, as exceptions whose text is one clear message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from narrows.run import Batch
+
+
+class NarrowsError(Exception):
+    """Base of everything that Narrows raises on purpose.
+
+    Attributes
+    ----------
+    exit_code : int
+        What the command line exits with: 2 for bad input, 1 for a failed run.
+    """
+
+    exit_code = 1
+
+
+class InputError(NarrowsError):
+    """An argument, file or directory that cannot be used as it is."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong in a scenario.
+
+    Attributes
+    ----------
+    path : str
+        The file as it was named, ``--set`` for an override, or ``<text>``.
+    line : int or None
+        Line in the file, from 1; none where the problem has no place in it.
+    field : str
+        Field, as a path with dots: ``flows[2].start``.
+    value : str or None
+        The value found, as written.
+    allowed : str or None
+        What would be allowed.
+    message : str
+        What is wrong, as a sentence.
+    """
+
+    path: str
+    line: int | None
+    field: str
+    value: str | None
+    allowed: str | None
+    message: str
+
+    @classmethod
+    def from_core(cls, problem: Mapping[str, Any]) -> Problem:
+        """Take over a problem as the extension reports it.
+
+        Parameters
+        ----------
+        problem : mapping
+            Keys ``path line field value allowed message``; any but the message may be missing or ``None``.
+
+        Returns
+        -------
+        Problem
+
+        Examples
+        --------
+        >>> Problem.from_core({"path": "a.toml", "line": 3, "field": "rate", "message": "is not a rate"}).place
+        'a.toml:3'
+        """
+
+        def text(key: str) -> str | None:
+            value = problem.get(key)
+            return None if value is None or value == "" else str(value)
+
+        line = problem.get("line")
+        return cls(
+            path=text("path") or "",
+            line=int(line) if line else None,
+            field=text("field") or "",
+            value=text("value"),
+            allowed=text("allowed"),
+            message=text("message") or "is not valid",
+        )
+
+    @property
+    def place(self) -> str:
+        """File and line, as compilers write them."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+    def __str__(self) -> str:
+        """Return the problem as one line: place, field, message, value, what is allowed.
+
+        Examples
+        --------
+        >>> print(Problem("a.toml", 3, "links[0].rate", "10 kg", "a rate such as \\"10 Mb/s\\"", "wrong unit"))
+        a.toml:3: links[0].rate: wrong unit; found 10 kg; allowed: a rate such as "10 Mb/s"
+        """
+        head = ": ".join(part for part in (self.place, self.field, self.message) if part)
+        found = f"; found {self.value}" if self.value is not None else ""
+        allowed = f"; allowed: {self.allowed}" if self.allowed is not None else ""
+        return head + found + allowed
+
+
+class ScenarioError(InputError):
+    """A scenario that is refused, with every problem found.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        All of them; at least one.
+
+    Examples
+    --------
+    >>> error = ScenarioError([Problem("a.toml", 1, "name", None, None, "is missing")])
+    >>> str(error)
+    'a.toml:1: name: is missing'
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class RunError(NarrowsError):
+    """A run, or the writing of its results, that failed."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while runs were under way: the running ones were stopped, the finished ones are kept.
+
+    It is a `KeyboardInterrupt`, so that code that knows nothing of it still stops.
+
+    Parameters
+    ----------
+    finished : Batch
+        The runs that had finished; perhaps none.
+    asked : int
+        How many runs were asked for.
+    """
+
+    def __init__(self, finished: Batch, asked: int) -> None:
+        self.finished = finished
+        self.asked = asked
+        super().__init__(f"interrupted: {len(finished.runs)} of {asked} runs had finished")

@@ -1,0 +1,588 @@
+"""Runs: from a scenario to samples and metrics, one at a time or many at once.
+
+A run is determined by scenario, seed, index and version; how many run at the same time changes nothing but the waiting.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from narrows import _core
+from narrows.errors import InputError, Interrupted, RunError
+from narrows.metrics import FlowMetrics, QueueMetrics, fairness, flow_metrics, queue_metrics
+from narrows.samples import CoreTable, Samples
+from narrows.scenario import Override, Scenario
+from narrows.stats import Estimate, mean_ci
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from concurrent.futures import Future
+    from os import PathLike
+
+    ProgressHook = Callable[[float], None]
+    """Called about ten times a second, on the calling thread, with the share of the work that is done, in [0, 1]."""
+
+_POLL_S = 0.1
+_NONE = -1
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Run:
+    """One run: what was run, and what came of it.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        As run.
+    seed, index : int
+        Seed, and index of the run under that seed.
+    digest : str
+        SHA-256 over everything the run yielded.
+    version : str
+        Version of the engine.
+    events, packets : int
+        Events handled; data packets that arrived.
+    flows, queues : tuple
+        Metrics, in the scenario's order.
+    samples : Samples
+        What was sampled over time.
+    """
+
+    scenario: Scenario
+    seed: int
+    index: int
+    digest: str
+    version: str
+    events: int
+    packets: int
+    flows: tuple[FlowMetrics, ...]
+    queues: tuple[QueueMetrics, ...]
+    samples: Samples
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """This run alone: what holds for a batch holds for a run."""
+        return (self,)
+
+    @property
+    def jain(self) -> float | None:
+        """Jain's index over the throughput of the TCP flows; see `narrows.metrics.fairness`."""
+        return fairness(self.flows)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The object of ``narrows run --json``; see ``docs/json.md``."""
+        from narrows import summary
+
+        return summary.of(self)
+
+    def flow(self, name: str) -> FlowMetrics:
+        """Metrics of a flow.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        FlowMetrics
+
+        Raises
+        ------
+        InputError
+            If there is no such flow.
+        """
+        return _named(self.flows, name, "flow")
+
+    def queue(self, name: str) -> QueueMetrics:
+        """Metrics of a queue.
+
+        Parameters
+        ----------
+        name : str
+            ``A->B``.
+
+        Returns
+        -------
+        QueueMetrics
+
+        Raises
+        ------
+        InputError
+            If there is no such queue.
+        """
+        return _named(self.queues, name, "queue")
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Write a result directory, whole or not at all; see `narrows.results.write`.
+
+        Parameters
+        ----------
+        directory : path
+
+        Returns
+        -------
+        pathlib.Path
+            The directory.
+        """
+        from narrows import results
+
+        return results.write(self, directory)
+
+    def report(self, directory: str | PathLike[str]) -> Path:
+        """Write a result directory with a report in it.
+
+        Parameters
+        ----------
+        directory : path
+
+        Returns
+        -------
+        pathlib.Path
+            The page.
+        """
+        from narrows import results
+
+        return results.write_with_report(self, directory)
+
+    def __repr__(self) -> str:
+        """Return scenario, seed and digest."""
+        return f"<Run {self.index} of {self.scenario.name}: seed {self.seed}, {len(self.flows)} flows, {self.digest[:12]}>"
+
+    def _repr_html_(self) -> str:
+        from narrows import html
+
+        return html.run(self)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Batch:
+    """Several runs of one scenario under one seed, in the order of their index.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        As run.
+    seed : int
+        Seed.
+    runs : tuple of Run
+        The runs; perhaps none, if a batch was interrupted early.
+    """
+
+    scenario: Scenario
+    seed: int
+    runs: tuple[Run, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the runs' digests (in hexadecimal, a line each)."""
+        return hashlib.sha256("".join(f"{run.digest}\n" for run in self.runs).encode()).hexdigest()
+
+    @property
+    def version(self) -> str:
+        """Version of the engine."""
+        return self.runs[0].version if self.runs else _core.version()
+
+    @property
+    def events(self) -> int:
+        """Events handled, over all runs."""
+        return sum(run.events for run in self.runs)
+
+    @property
+    def packets(self) -> int:
+        """Data packets that arrived, over all runs."""
+        return sum(run.packets for run in self.runs)
+
+    @cached_property
+    def flows(self) -> tuple[FlowMetrics, ...]:
+        """Means over the runs, flow by flow."""
+        return tuple(_mean_row(rows) for rows in zip(*(run.flows for run in self.runs), strict=True))
+
+    @cached_property
+    def queues(self) -> tuple[QueueMetrics, ...]:
+        """Means over the runs, queue by queue."""
+        return tuple(_mean_row(rows) for rows in zip(*(run.queues for run in self.runs), strict=True))
+
+    @property
+    def jain(self) -> float | None:
+        """Mean over the runs of Jain's index."""
+        mean = mean_ci(run.jain for run in self.runs)
+        return mean.mean if mean.n else None
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The samples of all runs; the column ``run`` tells them apart."""
+        return Samples.concat(run.samples for run in self.runs)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The object of ``narrows run --json``; see ``docs/json.md``."""
+        from narrows import summary
+
+        return summary.of(self)
+
+    def values(self, kind: Literal["flow", "queue"], name: str, metric: str) -> list[float | None]:
+        """Values of a metric, a run each.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue"}
+        name : str
+            Of the flow or queue.
+        metric : str
+            Such as ``throughput_mbps``.
+
+        Returns
+        -------
+        list of float or None
+
+        Raises
+        ------
+        InputError
+            If there is no such flow, queue or metric.
+        """
+        found: list[float | None] = []
+        for run in self.runs:
+            row = run.flow(name) if kind == "flow" else run.queue(name)
+            if metric in ("name", "cc") or not hasattr(row, metric):
+                message = f"metric is {metric!r}; allowed: {', '.join(_numeric(row))}"
+                raise InputError(message)
+            found.append(getattr(row, metric))
+        return found
+
+    def estimate(self, kind: Literal["flow", "queue"], name: str, metric: str) -> Estimate:
+        """Mean and 95 % confidence interval of a metric over the runs.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue"}
+        name, metric : str
+            As for `values`.
+
+        Returns
+        -------
+        Estimate
+        """
+        return mean_ci(self.values(kind, name, metric))
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Write a result directory, whole or not at all; see `narrows.results.write`.
+
+        Parameters
+        ----------
+        directory : path
+
+        Returns
+        -------
+        pathlib.Path
+            The directory.
+        """
+        from narrows import results
+
+        return results.write(self, directory)
+
+    def report(self, directory: str | PathLike[str]) -> Path:
+        """Write a result directory with a report in it.
+
+        Parameters
+        ----------
+        directory : path
+
+        Returns
+        -------
+        pathlib.Path
+            The page.
+        """
+        from narrows import results
+
+        return results.write_with_report(self, directory)
+
+    def __repr__(self) -> str:
+        """Return scenario, seed and number of runs."""
+        return f"<Batch of {self.scenario.name}: {len(self.runs)} runs, seed {self.seed}, {self.digest[:12]}>"
+
+    def _repr_html_(self) -> str:
+        from narrows import html
+
+        return html.run(self)
+
+
+Row = TypeVar("Row", FlowMetrics, QueueMetrics)
+
+
+def _numeric(row: FlowMetrics | QueueMetrics) -> list[str]:
+    return [field.name for field in fields(row) if field.name not in ("name", "cc")]
+
+
+def _mean_row(rows: Sequence[Row]) -> Row:
+    first = rows[0]
+    means = {}
+    for metric in _numeric(first):
+        estimate = mean_ci(getattr(row, metric) for row in rows)
+        means[metric] = estimate.mean if estimate.n else None
+    fixed = {field.name: getattr(first, field.name) for field in fields(first) if field.name in ("name", "cc")}
+    return type(first)(**fixed, **means)
+
+
+def _named(rows: Sequence[Row], name: str, what: str) -> Row:
+    for row in rows:
+        if row.name == name:
+            return row
+    message = f"{what} is {name!r}; allowed: {', '.join(row.name for row in rows)}"
+    raise InputError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run to be made.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What to run.
+    seed, index : int
+        Seed, and index of the run under it.
+    pcap_dir : Path or None
+        An existing directory for captured packets (pcapng, a file per link), or none.
+    """
+
+    scenario: Scenario
+    seed: int
+    index: int = 0
+    pcap_dir: Path | None = None
+
+
+@overload
+def run(
+    scenario: str | PathLike[str] | Scenario,
+    seed: int | None = ...,
+    runs: Literal[1] = ...,
+    jobs: int | None = ...,
+    overrides: Mapping[str, Override] | None = ...,
+    pcap: str | PathLike[str] | None = ...,
+    progress: ProgressHook | None = ...,
+) -> Run: ...
+
+
+@overload
+def run(
+    scenario: str | PathLike[str] | Scenario,
+    seed: int | None = ...,
+    runs: int = ...,
+    jobs: int | None = ...,
+    overrides: Mapping[str, Override] | None = ...,
+    pcap: str | PathLike[str] | None = ...,
+    progress: ProgressHook | None = ...,
+) -> Run | Batch: ...
+
+
+def run(
+    scenario: str | PathLike[str] | Scenario,
+    seed: int | None = None,
+    runs: int = 1,
+    jobs: int | None = None,
+    overrides: Mapping[str, Override] | None = None,
+    pcap: str | PathLike[str] | None = None,
+    progress: ProgressHook | None = None,
+) -> Run | Batch:
+    """Run a scenario.
+
+    Parameters
+    ----------
+    scenario : path, str or Scenario
+        A file, the name of a bundled scenario, or a scenario.
+    seed : int, optional
+        From 0 to 2^64-1; the scenario's own by default.
+    runs : int
+        How many runs, each from random streams of its own.
+    jobs : int, optional
+        How many at the same time; as many as there are processors by default. Results do not depend on it.
+    overrides : mapping, optional
+        Values by path of the field, such as ``{"flows[0].start": "2 s"}``.
+    pcap : path, optional
+        Directory to capture packets into (pcapng, a file per link; a directory per run if there are several).
+    progress : callable, optional
+        Called about ten times a second with the share of the work that is done, in [0, 1].
+
+    Returns
+    -------
+    Run or Batch
+        A batch if more than one run was asked for.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or a file cannot be read.
+    ScenarioError
+        If the scenario is refused; all problems at once.
+    RunError
+        If a run failed.
+    Interrupted
+        On Ctrl-C; it holds the runs that had finished.
+
+    Examples
+    --------
+    >>> result = run("dumbbell-cubic", seed=1, overrides={"duration": "2 s"})
+    >>> result.flows[0].throughput_mbps > 0
+    True
+    """
+    parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
+    if overrides:
+        parsed = parsed.with_overrides(overrides)
+    chosen = parsed.seed if seed is None else _in_range("seed", seed, 0, 2**64 - 1)
+    _in_range("runs", runs, 1, 1_000_000)
+    tasks = [Task(parsed, chosen, index, _pcap_dir(pcap, index, runs)) for index in range(runs)]
+    made = run_all(tasks, jobs=jobs, progress=progress)
+    return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
+
+
+def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHook | None = None) -> list[Run]:
+    """Make many runs, of one scenario or several, some at the same time.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+        What to run.
+    jobs : int, optional
+        How many at the same time; as many as there are processors by default.
+    progress : callable, optional
+        As for `run`.
+
+    Returns
+    -------
+    list of Run
+        In the order of the tasks, whatever the number of jobs.
+
+    Raises
+    ------
+    InputError
+        If ``jobs`` is out of range.
+    RunError
+        If a run failed; the others are stopped.
+    Interrupted
+        On Ctrl-C; it holds the runs that had finished, in order, as a batch of the first task's scenario.
+    """
+    listed = list(tasks)
+    workers = _in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
+    if not listed:
+        return []
+    gauges = [_core.Progress() for _ in listed]
+    pool = ThreadPoolExecutor(max_workers=min(workers, len(listed)), thread_name_prefix="narrows")
+    futures: list[Future[Run]] = []
+    try:
+        futures.extend(pool.submit(_make, task, gauge) for task, gauge in zip(listed, gauges, strict=True))
+        _wait(futures, gauges, progress)
+    except KeyboardInterrupt:
+        _stop(pool, gauges)
+        finished = tuple(future.result() for future in futures if _succeeded(future))
+        batch = Batch(scenario=listed[0].scenario, seed=listed[0].seed, runs=finished)
+        raise Interrupted(batch, len(listed)) from None
+    except BaseException:
+        _stop(pool, gauges)
+        raise
+    pool.shutdown()
+    return [future.result() for future in futures]
+
+
+def processors() -> int:
+    """Return how many processors this process may use.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _wait(futures: Sequence[Future[Run]], gauges: Sequence[_core.Progress], progress: ProgressHook | None) -> None:
+    """Wait for all, or for the first to fail. The waiting is in short steps, so that Ctrl-C is heard at once."""
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+        for future in done:
+            future.result()
+        if progress is not None:
+            progress(sum(1.0 if f.done() else g.fraction() for f, g in zip(futures, gauges, strict=True)) / len(futures))
+
+
+def _stop(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None:
+    for gauge in gauges:
+        gauge.stop()
+    pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _succeeded(future: Future[Run]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+def _make(task: Task, gauge: _core.Progress) -> Run:
+    where = None if task.pcap_dir is None else str(task.pcap_dir)
+    try:
+        result = _core.run(task.scenario.core, task.seed, task.index, gauge, where)
+    except _core.Stopped:
+        raise
+    except OSError as error:
+        message = f"{task.scenario.name}: packets cannot be captured into {where}: {error.strerror or error}"
+        raise RunError(message) from error
+    except (RuntimeError, ValueError, OverflowError, MemoryError) as error:
+        message = f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {error or type(error).__name__}"
+        raise RunError(message) from error
+    tables = result.tables()
+    controls = task.scenario.congestion_controls()
+    return Run(
+        scenario=task.scenario,
+        seed=task.seed,
+        index=task.index,
+        digest=result.digest,
+        version=_core.version(),
+        events=result.events,
+        packets=result.packets,
+        flows=tuple(
+            flow_metrics(name, controls.get(name), totals)
+            for name, totals in zip(result.flow_names, _rows(tables["flow_totals"]), strict=True)
+        ),
+        queues=tuple(
+            queue_metrics(name, totals)
+            for name, totals in zip(result.queue_names, _rows(tables["queue_totals"]), strict=True)
+        ),
+        samples=Samples.from_core(
+            tables,
+            {"flow": result.flow_names, "queue": result.queue_names, "router": result.router_names},
+            task.index,
+        ),
+    )
+
+
+def _rows(table: CoreTable) -> list[dict[str, int | None]]:
+    """Rows of a table of totals; few of them, so plain integers will do."""
+    columns = {
+        name: [None if value == _NONE else value for value in memoryview(data).cast("q").tolist()]
+        for name, _, _, data in table
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _in_range(what: str, value: int, low: int, high: int) -> int:
+    if not low <= value <= high:
+        message = f"{what} is {value}; allowed: {low} to {high}"
+        raise InputError(message)
+    return value
+
+
+def _pcap_dir(pcap: str | PathLike[str] | None, index: int, runs: int) -> Path | None:
+    if pcap is None:
+        return None
+    directory = Path(pcap) if runs == 1 else Path(pcap) / f"run-{index}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{directory}: cannot be made: {error.strerror or error}"
+        raise InputError(message) from None
+    return directory

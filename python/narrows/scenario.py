@@ -1,0 +1,228 @@
+"""Scenarios as validated values: from a file, a text, or the name of one that Narrows brings along."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from narrows import _core, bundled
+from narrows.errors import InputError, Problem, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+Override = str | int | float | bool
+"""A value that replaces one of the file: text is taken as the file would write it."""
+
+
+class Scenario:
+    """A validated scenario.
+
+    Make one with `from_file` or `from_text`.
+
+    Parameters
+    ----------
+    core : narrows._core.Scenario
+        The value itself.
+    text : str
+        What it was parsed from.
+    path : str
+        The file as it was named.
+    overrides : mapping
+        What was overridden.
+
+    Examples
+    --------
+    >>> scenario = Scenario.from_file("dumbbell-cubic")
+    >>> scenario.name
+    'dumbbell-cubic'
+    """
+
+    def __init__(self, core: _core.Scenario, text: str, path: str, overrides: Mapping[str, str]) -> None:
+        self._core = core
+        self._text = text
+        self._path = path
+        self._overrides = dict(overrides)
+
+    @classmethod
+    def from_text(
+        cls, text: str, path: str = "<text>", overrides: Mapping[str, Override] | None = None
+    ) -> Scenario:
+        """Parse and validate a scenario.
+
+        Parameters
+        ----------
+        text : str
+            TOML.
+        path : str
+            What to call it in messages.
+        overrides : mapping, optional
+            Values by path of the field, such as ``{"flows[0].start": "2 s"}``.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        ScenarioError
+            With every problem found.
+        """
+        written = {field: _written(value) for field, value in (overrides or {}).items()}
+        try:
+            core = _core.parse(text, path, list(written.items()))
+        except _core.ScenarioError as error:
+            raise ScenarioError(Problem.from_core(problem) for problem in error.problems) from None
+        return cls(core, text, path, written)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], overrides: Mapping[str, Override] | None = None) -> Scenario:
+        """Read a scenario from a file, or one that comes with Narrows by its name.
+
+        Parameters
+        ----------
+        path : path or str
+            A file, or the name of a bundled scenario (``narrows list scenarios``).
+        overrides : mapping, optional
+            As for `from_text`.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        InputError
+            If there is no such file and no such name, or the file cannot be read.
+        ScenarioError
+            With every problem found.
+        """
+        found = _find(path)
+        try:
+            text = found.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            message = f"{path}: is not text in UTF-8 (byte {error.start}); allowed: a scenario in TOML"
+            raise InputError(message) from None
+        except OSError as error:
+            message = f"{path}: cannot be read: {error.strerror or error}"
+            raise InputError(message) from None
+        return cls.from_text(text, str(path), overrides)
+
+    def with_overrides(self, overrides: Mapping[str, Override]) -> Scenario:
+        """Return a scenario of the same text with some more values replaced.
+
+        Parameters
+        ----------
+        overrides : mapping
+            As for `from_text`; they win over those given before.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        ScenarioError
+            With every problem found.
+        """
+        return Scenario.from_text(self._text, self._path, {**self._overrides, **overrides})
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return self._core.name
+
+    @property
+    def path(self) -> str:
+        """The file as it was named."""
+        return self._path
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        """What was overridden, as written."""
+        return dict(self._overrides)
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time, s."""
+        return self._core.duration_ns / 1e9
+
+    @property
+    def seed(self) -> int:
+        """Seed that is used where none is given."""
+        return self._core.seed
+
+    @property
+    def core(self) -> _core.Scenario:
+        """The extension's value."""
+        return self._core
+
+    @cached_property
+    def resolved(self) -> dict[str, Any]:
+        """Nodes, links and flows with shorthands expanded, as the engine gets them."""
+        resolved: dict[str, Any] = json.loads(self._core.to_json())
+        return resolved
+
+    @property
+    def title(self) -> str:
+        """Title for people; the name where there is none."""
+        return str(self.resolved.get("title") or self.name)
+
+    def to_toml(self) -> str:
+        """Return the scenario as TOML with every default shown.
+
+        Returns
+        -------
+        str
+        """
+        return self._core.to_toml()
+
+    def congestion_controls(self) -> dict[str, str | None]:
+        """Congestion control by name of flow; ``None`` for UDP.
+
+        Returns
+        -------
+        dict
+        """
+        return {flow["name"]: _congestion_control(flow) for flow in self.resolved.get("flows", [])}
+
+    def __repr__(self) -> str:
+        """Return name, size and duration."""
+        nodes, flows = len(self.resolved.get("nodes", [])), len(self.resolved.get("flows", []))
+        return f"<Scenario {self.name}: {nodes} nodes, {flows} flows, {self.duration_s:g} s>"
+
+    def _repr_html_(self) -> str:
+        from narrows import html
+
+        return html.scenario(self)
+
+
+def _congestion_control(flow: Mapping[str, Any]) -> str | None:
+    tcp = flow.get("tcp")
+    return str(tcp["cc"]) if tcp else None
+
+
+def _written(value: Override) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _find(path: str | PathLike[str]) -> Path:
+    given = Path(path)
+    if given.is_dir():
+        message = f"{path}: is a directory; allowed: a scenario file (TOML) or a name from `narrows list scenarios`"
+        raise InputError(message)
+    if given.exists():
+        return given
+    known = bundled.scenarios()
+    if str(path) in known:
+        return known[str(path)]
+    close = difflib.get_close_matches(str(path), known, n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list scenarios`"
+    message = f"{path}: no such file, and no scenario of that name comes with Narrows; {hint}"
+    raise InputError(message)
