@@ -1,17 +1,151 @@
-//! Growth steps that several algorithms share.
+//! Growth and reduction steps that several algorithms share.
+//!
+//! Everything counts bytes. Where Linux counts segments, a step of whole segments gives the same windows, and an
+//! acknowledgment of half a segment is carried instead of being rounded.
 
 use crate::{Path, Window};
 use narrows_units::Bytes;
+
+/// The common gate: whether the window may grow on this ACK.
+///
+/// A window that did not stop the sender says nothing about the path, so it stays (RFC 9438, section 5.8; RFC 7661;
+/// Linux's `tcp_is_cwnd_limited`). Every algorithm asks here before it grows.
+#[inline]
+#[must_use]
+pub fn may_grow(path: &Path) -> bool {
+    path.cwnd_limited
+}
+
+/// `amount` in whole segments of SMSS, rounded down, as Linux counts windows. A zero SMSS counts as one byte.
+#[inline]
+#[must_use]
+pub fn whole_segments(amount: Bytes, path: &Path) -> u64 {
+    amount.as_u64() / path.smss.as_u64().max(1)
+}
 
 /// Slow start with appropriate byte counting (RFC 5681, section 3.1; RFC 3465).
 ///
 /// Adds `acked` to cwnd up to ssthresh and returns what is left of `acked` for congestion avoidance, as Linux's
 /// `tcp_slow_start` does. `limit` bounds the growth of one ACK (RFC 3465's L times SMSS; `Bytes::MAX` for Linux's
-/// unbounded counting).
+/// unbounded counting); what exceeds it is neither used nor returned.
+#[inline]
 pub fn slow_start(win: &mut Window, acked: Bytes, limit: Bytes, _path: &Path) -> Bytes {
     let step = acked.min(limit);
     let room = win.ssthresh.map_or(Bytes::MAX, |s| s.saturating_sub(win.cwnd));
     let used = step.min(room);
     win.cwnd += used;
-    if used < step { step - used } else { Bytes::ZERO }
+    step.saturating_sub(used)
+}
+
+/// Limited slow start (RFC 3742, section 2): above `max_ssthresh` the step of one ACK is divided by
+/// K = int(cwnd / (0.5 max_ssthresh)), which bounds the growth to about `max_ssthresh / 2` per round-trip time.
+///
+/// A zero `max_ssthresh` means no such limit. Returns what is left of `acked`, as [`slow_start`] does.
+pub fn limited_slow_start(win: &mut Window, acked: Bytes, limit: Bytes, max_ssthresh: Bytes, path: &Path) -> Bytes {
+    if max_ssthresh.is_zero() || win.cwnd <= max_ssthresh {
+        return slow_start(win, acked, limit, path);
+    }
+    let k = (win.cwnd / (max_ssthresh.as_u64() / 2).max(1)).as_u64().max(1);
+    let step = acked.min(limit);
+    let room = win.ssthresh.map_or(Bytes::MAX, |s| s.saturating_sub(win.cwnd));
+    let used = (step / k).max(step.min(Bytes::new(1))).min(room);
+    win.cwnd += used;
+    if win.in_slow_start() { Bytes::ZERO } else { step.saturating_sub(used * k) }
+}
+
+/// One ACK's increase in congestion avoidance without counting: `SMSS * SMSS / cwnd`, at least one byte (RFC 5681,
+/// section 3.1, equation 3).
+///
+/// With delayed ACKs this is half a segment per round-trip time; RFC 5681 recommends [`ByteCounter`] instead.
+pub fn per_ack(win: &mut Window, path: &Path) {
+    let smss = u128::from(path.smss.as_u64());
+    let step = smss * smss / u128::from(win.cwnd.as_u64().max(1));
+    win.cwnd += Bytes::new(u64::try_from(step).unwrap_or(u64::MAX).clamp(1, path.smss.as_u64().max(1)));
+}
+
+/// Additive increase by counting: one SMSS for every so many bytes acknowledged.
+///
+/// With `per` = cwnd this is the increase that RFC 5681, section 3.1, recommends (after RFC 3465, section 2.1), and
+/// Linux's `tcp_cong_avoid_ai` with `snd_cwnd_cnt` in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByteCounter {
+    counted: Bytes,
+}
+
+impl ByteCounter {
+    /// Counts `acked` and adds one SMSS to cwnd for each `per` bytes reached.
+    ///
+    /// Credit gathered while `per` was larger is worth one SMSS at most, so that a step which suddenly gets cheaper
+    /// does not cause a burst.
+    #[inline]
+    pub fn add(&mut self, acked: Bytes, per: Bytes, path: &Path, win: &mut Window) {
+        let per = per.max(path.smss).max(Bytes::new(1));
+        if self.counted >= per {
+            self.counted = Bytes::ZERO;
+            win.cwnd += path.smss;
+        }
+        self.counted += acked;
+        if self.counted >= per {
+            let steps = self.counted.as_u64() / per.as_u64();
+            self.counted = Bytes::new(self.counted.as_u64() % per.as_u64());
+            win.cwnd += path.smss * steps;
+        }
+    }
+
+    /// Forgets what was counted, as at a congestion event.
+    pub fn reset(&mut self) {
+        self.counted = Bytes::ZERO;
+    }
+
+    /// Bytes counted towards the next step.
+    #[must_use]
+    pub fn counted(&self) -> Bytes {
+        self.counted
+    }
+}
+
+/// Growth by real-valued amounts: keeps the part of a byte that cwnd cannot hold.
+///
+/// Without it, steps below one byte (0.1 segment spread over a window of a thousand) would be lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fraction {
+    carry: f64,
+}
+
+impl Fraction {
+    /// Adds `step` bytes to cwnd; negative and NaN count as nothing.
+    #[inline]
+    pub fn add(&mut self, step: f64, win: &mut Window) {
+        if step > 0.0 {
+            let sum = self.carry + step;
+            let whole = sum as u64;
+            self.carry = if whole == u64::MAX { 0.0 } else { sum - whole as f64 };
+            win.cwnd += Bytes::new(whole);
+        }
+    }
+
+    /// cwnd with its fraction, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn exact(&self, win: &Window) -> f64 {
+        win.cwnd.as_f64() + self.carry
+    }
+
+    /// Forgets the fraction, as at a congestion event.
+    pub fn reset(&mut self) {
+        self.carry = 0.0;
+    }
+}
+
+/// `base` times `factor`, but no less than `floor` segments: the shape of every multiplicative decrease (RFC 5681,
+/// equation 4, with 1/2 and 2 segments).
+#[must_use]
+pub fn reduced(base: Bytes, factor: f64, floor: u64, path: &Path) -> Bytes {
+    Bytes::from_f64((base.as_f64() * factor).floor()).max(path.smss * floor)
+}
+
+/// As [`reduced`], in whole segments of `base * numerator / 1024`, the arithmetic of Linux's modules.
+#[must_use]
+pub fn reduced_segments(base: Bytes, numerator: u64, floor: u64, path: &Path) -> Bytes {
+    path.smss * (whole_segments(base, path).saturating_mul(numerator) / 1024).max(floor)
 }

@@ -4,10 +4,15 @@
 //! packet, no clock and no queue. Loss *detection* and retransmission are the connection's; an algorithm is told of
 //! the verdict by [`Congestion`]. Adding one is one file and one row in [`registry`].
 
+pub mod cubic;
 pub mod growth;
+pub mod hystart;
+pub mod none;
+mod params;
 mod registry;
+pub mod reno;
 
-pub use registry::{Param, ParamKind, ParamValue, Params, Row, build, find, registry};
+pub use registry::{Param, ParamError, ParamKind, ParamValue, Params, Row, Traits, build, find, registry};
 
 use core::fmt;
 use narrows_units::{Bytes, Duration, Instant, Rate};

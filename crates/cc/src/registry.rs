@@ -1,6 +1,7 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
-use crate::CongestionControl;
+use crate::{CongestionControl, cubic, none, reno};
+use core::fmt;
 
 /// What a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +76,7 @@ impl Params {
     #[must_use]
     pub fn number(&self, row: &Row, name: &str) -> f64 {
         match (self.given(name), Self::kind(row, name)) {
-            (Some(ParamValue::Number(v)), Some(ParamKind::Number { min, max, .. })) => v.clamp(min, max),
+            (Some(ParamValue::Number(v)), Some(ParamKind::Number { min, max, .. })) if !v.is_nan() => v.clamp(min, max),
             (_, Some(ParamKind::Number { default, .. })) => default,
             _ => 0.0,
         }
@@ -97,10 +98,111 @@ impl Params {
     #[must_use]
     pub fn switch(&self, row: &Row, name: &str) -> bool {
         match (self.given(name), Self::kind(row, name)) {
-            (Some(ParamValue::Switch(v)), _) => *v,
+            (Some(ParamValue::Switch(v)), Some(ParamKind::Switch { .. })) => *v,
             (_, Some(ParamKind::Switch { default })) => default,
             _ => false,
         }
+    }
+}
+
+/// What an algorithm promises beyond the interface; the conformance suite holds each row to its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// Whether losses, timeouts and ECN echoes reduce the window. `false` for `none` only: such a flow is unfit for a
+    /// shared network, and tools should say so.
+    pub reduces: bool,
+    /// Whether windows scale with the SMSS: the same events with every amount of bytes doubled give windows doubled.
+    pub scales: bool,
+}
+
+/// Why a parameter was refused; `Display` is a sentence with the value given and what is allowed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamError {
+    /// The algorithm has no such parameter.
+    Unknown {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The name given.
+        name: String,
+        /// Its parameters.
+        allowed: &'static [Param],
+    },
+    /// The value is of another kind than the parameter takes.
+    Kind {
+        /// The parameter.
+        param: &'static Param,
+        /// The value given.
+        value: ParamValue,
+    },
+    /// A number outside its range, or NaN; or a word that is none of those allowed.
+    Value {
+        /// The parameter.
+        param: &'static Param,
+        /// The value given.
+        value: ParamValue,
+    },
+}
+
+impl fmt::Display for ParamKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number { unit, min, max, .. } => {
+                write!(f, "a number from {min} to {max}{}{unit}", if unit.is_empty() { "" } else { " " })
+            }
+            Self::Choice { allowed, .. } => write!(f, "one of: {}", allowed.join(", ")),
+            Self::Switch { .. } => f.write_str("true or false"),
+        }
+    }
+}
+
+impl fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(v) => write!(f, "{v}"),
+            Self::Choice(v) => write!(f, "\"{v}\""),
+            Self::Switch(v) => write!(f, "{v}"),
+        }
+    }
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { algorithm, name, allowed: [] } => {
+                write!(f, "{algorithm} has no parameter \"{name}\": it takes none")
+            }
+            Self::Unknown { algorithm, name, allowed } => {
+                write!(f, "{algorithm} has no parameter \"{name}\": allowed are ")?;
+                for (i, param) in allowed.iter().enumerate() {
+                    write!(f, "{}{}", if i == 0 { "" } else { ", " }, param.name)?;
+                }
+                Ok(())
+            }
+            Self::Kind { param, value } | Self::Value { param, value } => {
+                write!(f, "{} cannot be {value}: allowed is {}", param.name, param.kind)
+            }
+        }
+    }
+}
+
+impl core::error::Error for ParamError {}
+
+impl Row {
+    /// Whether `value` may be given for the parameter `name`.
+    ///
+    /// # Errors
+    /// [`ParamError`], naming the value and what is allowed.
+    pub fn check(&self, name: &str, value: &ParamValue) -> Result<(), ParamError> {
+        let Some(param) = self.params.iter().find(|p| p.name == name) else {
+            return Err(ParamError::Unknown { algorithm: self.name, name: name.to_owned(), allowed: self.params });
+        };
+        let allowed = match (param.kind, value) {
+            (ParamKind::Number { min, max, .. }, ParamValue::Number(v)) => (min..=max).contains(v),
+            (ParamKind::Choice { allowed, .. }, ParamValue::Choice(v)) => allowed.contains(&v.as_str()),
+            (ParamKind::Switch { .. }, ParamValue::Switch(_)) => true,
+            _ => return Err(ParamError::Kind { param, value: value.clone() }),
+        };
+        if allowed { Ok(()) } else { Err(ParamError::Value { param, value: value.clone() }) }
     }
 }
 
@@ -115,6 +217,8 @@ pub struct Row {
     pub sources: &'static [&'static str],
     /// Parameters.
     pub params: &'static [Param],
+    /// What it promises beyond the interface.
+    pub traits: Traits,
     /// Builds one from validated parameters.
     pub build: fn(&Params) -> Box<dyn CongestionControl>,
 }
@@ -122,7 +226,8 @@ pub struct Row {
 /// All algorithms, in the order they are shown.
 #[must_use]
 pub fn registry() -> &'static [Row] {
-    &[]
+    const ROWS: &[Row] = &[none::ROW, reno::ROW, cubic::ROW];
+    ROWS
 }
 
 /// The row of this name.

@@ -1,0 +1,326 @@
+//! CUBIC: a window that is a cubic function of the time since the last reduction.
+//!
+//! # Idea
+//! After a loss at W_max the window returns towards W_max quickly, stays near it for a while (where the capacity
+//! probably is), and then probes beyond it ever faster. The curve depends on time and not on round-trip times, so
+//! flows of different round-trip times grow alike; where Reno would be faster, CUBIC follows an estimate of Reno.
+//!
+//! # Sources
+//! RFC 9438 (sections 4.1 to 4.10 and 5.8; equations 1 to 4); S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly
+//! High-Speed TCP Variant", SIGOPS OSR 42(5), 2008; RFC 8511 (ABE); RFC 9406 (HyStart++). Linux's integer rules are in
+//! [`linux`].
+//!
+//! # State
+//! | symbol | field | unit |
+//! |---|---|---|
+//! | W_max | `w_max` | bytes |
+//! | W_est | `w_est` | bytes |
+//! | cwnd_prior | `cwnd_prior` | bytes |
+//! | K | `k` | seconds |
+//! | t_epoch, moved on by application-limited time | `epoch` | time |
+//! | cwnd_epoch | cwnd at `epoch`; needed only to compute K | bytes |
+//! | C, beta_cubic, alpha_cubic | `c`, `beta`, `alpha` | segments/s³, -, - |
+//!
+//! ```text
+//!   SlowStart -- loss, ECN echo, HyStart, cwnd = ssthresh --> Avoidance (epoch set) -- loss, ECN echo --> Avoidance
+//!       ^                                                        |                       (new epoch)
+//!       +----------------------- timeout ------------------------+
+//! ```
+//!
+//! # Differences
+//! | question | RFC 9438 | RFC 8312 | Linux 6.1 | ns-3 | ns-2 TCP-Linux | parameter |
+//! |---|---|---|---|---|---|---|
+//! | reduced on loss | FlightSize | cwnd | cwnd | cwnd | cwnd | `profile` |
+//! | beta | 0.7 | 0.7 | 717/1024 | 0.7 | 819/1024 | `beta` |
+//! | numbers | real | real | integer segments, 1/1024 s | real time, integer target | integer | `profile` |
+//! | Reno estimate | alpha 0.53, then 1 | from t | 0.53 only | 0.53 only | 0.53 only | `alpha_switch` |
+//! | growth per round | at most 1.5 times | - | at most 1.5 times | cnt >= 2 | 16 segments per 100 ms | - |
+//! | before the first loss | K = 0 | K = 0 | also >= 5 % per round | as Linux | >= 2 % | `profile` |
+//! | timeout | W_max = cwnd at the next epoch | W_max kept | all forgotten | partly | all forgotten | `profile` |
+//! | undo | W_max, K, epoch, W_est too | - | window only | window only | max(cwnd, W_max) | `profile` |
+//! | start | HyStart++ (SHOULD) | standard | HyStart | HyStart, weak | standard | `slow_start` |
+//!
+//! We follow RFC 9438 (the default): it is the standard, and the only description whose every rule has a reason
+//! written down. `profile = "linux"` is what most servers run.
+//!
+//! # Limits
+//! * RFC 9438 writes `(target - cwnd) / cwnd` for each ACK, assuming one ACK per segment; we weigh it by the segments
+//!   acknowledged, so that delayed ACKs do not slow the curve (as Linux does).
+//! * The step to W_est is bounded like the cubic one, to half of what the ACK acknowledges. In the RFC's own model
+//!   W_est never runs further ahead; it can after something else (a scheme) has cut the window.
+//! * With `slow_start = "hystart"` in the RFC profile the smallest RTT is the connection's.
+//!
+//! # Vectors
+//! `cubic_k`, `cubic_function`, `cubic_rfc_loss_at_100`, `cubic_rfc_friendly_region`, `cubic_rfc_loss_at_1000`,
+//! `cubic_fast_convergence`, `cubic_timeout`, `cubic_app_limited_time_is_excluded`, `cubic_undo_restores_the_epoch`,
+//! `cubic_linux_*`, `abe_cubic`.
+
+pub mod linux;
+
+use crate::growth::{self, Fraction};
+use crate::hystart::{Feed, HyStart, HyStartPlusPlus, SlowStart};
+use crate::registry::{Param, ParamKind, Params, Row, Traits};
+use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
+use narrows_units::{Bytes, Duration, Instant};
+
+/// The registry's row.
+pub(crate) const ROW: Row = Row {
+    name: "cubic",
+    title: "CUBIC",
+    sources: &["RFC 9438", "RFC 9406", "RFC 8511", "Ha, Rhee, Xu 2008", "Linux 6.1 (profile linux)"],
+    params: &[
+        Param {
+            name: "profile",
+            doc: "Whose rules: rfc9438 in real numbers, or linux with the integer arithmetic of Linux 6.1.",
+            kind: ParamKind::Choice { default: "rfc9438", allowed: &["rfc9438", "linux"] },
+        },
+        Param {
+            name: "c",
+            doc: "C, the steepness of the cubic function (RFC 9438, section 4.1).",
+            kind: ParamKind::Number { unit: "segments/s^3", default: 0.4, min: 0.001, max: 100.0 },
+        },
+        Param {
+            name: "beta",
+            doc: "What is left of the window after a loss (RFC 9438, section 4.6; Linux rounds it to 1/1024).",
+            kind: ParamKind::Number { unit: "", default: 0.7, min: 0.1, max: 0.95 },
+        },
+        Param {
+            name: "fast_convergence",
+            doc: "Lower W_max further when losses come at falling windows (RFC 9438, section 4.7).",
+            kind: ParamKind::Switch { default: true },
+        },
+        Param {
+            name: "tcp_friendliness",
+            doc: "Be at least as fast as an estimate of Reno (RFC 9438, section 4.3).",
+            kind: ParamKind::Switch { default: true },
+        },
+        Param {
+            name: "alpha_switch",
+            doc: "Let the estimate of Reno grow by a full segment per round once it has reached cwnd_prior (RFC 9438, section 4.3; rfc9438 only).",
+            kind: ParamKind::Switch { default: true },
+        },
+        Param {
+            name: "slow_start",
+            doc: "How it starts; profile means hystart++ with rfc9438 (RFC 9438, section 4.10) and hystart with linux.",
+            kind: ParamKind::Choice { default: "profile", allowed: &["profile", "standard", "hystart", "hystart++"] },
+        },
+        crate::params::ABC_LIMIT,
+        crate::params::MAX_SSTHRESH,
+        crate::params::ABE,
+        crate::params::beta_ecn(0.85),
+    ],
+    traits: Traits { reduces: true, scales: true },
+    build,
+};
+
+fn build(params: &Params) -> Box<dyn CongestionControl> {
+    let linux = params.choice(&ROW, "profile") == "linux";
+    let start = match params.choice(&ROW, "slow_start") {
+        "standard" => SlowStart::Standard {
+            limit: crate::params::abc_limit(params, &ROW, if linux { u64::MAX } else { 1 }),
+            max_ssthresh: params.number(&ROW, "max_ssthresh") as u64,
+        },
+        "hystart" => SlowStart::HyStart(HyStart::default()),
+        "profile" if linux => SlowStart::HyStart(HyStart::default()),
+        _ => SlowStart::PlusPlus(HyStartPlusPlus::default()),
+    };
+    let settings = Settings {
+        c: params.number(&ROW, "c"),
+        beta: params.number(&ROW, "beta"),
+        beta_ecn: crate::params::abe(params, &ROW),
+        fast_convergence: params.switch(&ROW, "fast_convergence"),
+        tcp_friendliness: params.switch(&ROW, "tcp_friendliness"),
+        alpha_switch: params.switch(&ROW, "alpha_switch"),
+    };
+    if linux { Box::new(linux::CubicLinux::new(&settings, start)) } else { Box::new(Cubic::new(settings, start)) }
+}
+
+/// The parameters that both profiles read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// C, in segments/s³.
+    pub c: f64,
+    /// beta_cubic.
+    pub beta: f64,
+    /// RFC 8511's factor, where ABE is on.
+    pub beta_ecn: Option<f64>,
+    /// RFC 9438, section 4.7.
+    pub fast_convergence: bool,
+    /// RFC 9438, section 4.3.
+    pub tcp_friendliness: bool,
+    /// Whether alpha_cubic becomes 1 at cwnd_prior.
+    pub alpha_switch: bool,
+}
+
+/// What a spurious congestion event gives back (RFC 9438, section 4.9).
+#[derive(Clone, Copy, Debug, Default)]
+struct Epoch {
+    w_max: f64,
+    w_est: f64,
+    cwnd_prior: f64,
+    k: f64,
+    /// Start of the congestion avoidance stage; `None` outside of one.
+    start: Option<Instant>,
+    /// Whether the last congestion event was a loss or an ECN echo, so that W_max is the target of the next stage.
+    by_loss: bool,
+}
+
+/// CUBIC by RFC 9438; see the module's page.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    settings: Settings,
+    /// alpha_cubic = 3 (1 - beta) / (1 + beta) (RFC 9438, section 4.3).
+    alpha: f64,
+    start: SlowStart,
+    epoch: Epoch,
+    /// State before the last congestion event.
+    saved: Option<Epoch>,
+    /// Time of the last ACK or of the end of the last idle time.
+    seen: Instant,
+    fraction: Fraction,
+}
+
+impl Cubic {
+    /// CUBIC with these settings and this slow start.
+    #[must_use]
+    pub fn new(settings: Settings, start: SlowStart) -> Self {
+        Self {
+            settings,
+            alpha: 3.0 * (1.0 - settings.beta) / (1.0 + settings.beta),
+            start,
+            epoch: Epoch::default(),
+            saved: None,
+            seen: Instant::ZERO,
+            fraction: Fraction::default(),
+        }
+    }
+
+    /// W_cubic(t) in bytes (RFC 9438, equation 1); `t` in seconds.
+    #[inline]
+    fn w_cubic(&self, t: f64, smss: f64) -> f64 {
+        let d = t - self.epoch.k;
+        self.settings.c * smss * (d * d * d) + self.epoch.w_max
+    }
+
+    /// Starts a congestion avoidance stage at the present window (RFC 9438, sections 4.2 and 4.8).
+    fn begin(&mut self, path: &Path, smss: f64, cwnd: f64) -> Instant {
+        let epoch = &mut self.epoch;
+        if epoch.by_loss && epoch.w_max > cwnd {
+            // RFC 9438, equation 2.
+            epoch.k = libm::cbrt((epoch.w_max - cwnd) / smss / self.settings.c);
+        } else {
+            epoch.k = 0.0;
+            epoch.w_max = cwnd;
+        }
+        epoch.w_est = cwnd;
+        if epoch.cwnd_prior <= 0.0 {
+            epoch.cwnd_prior = cwnd;
+        }
+        epoch.start = Some(path.now);
+        path.now
+    }
+
+    /// One ACK's step in congestion avoidance.
+    fn avoid(&mut self, acked: Bytes, path: &Path, win: &mut Window) {
+        let smss = path.smss.as_f64().max(1.0);
+        let cwnd = self.fraction.exact(win).max(1.0);
+        let start = match self.epoch.start {
+            Some(start) => start,
+            None => self.begin(path, smss, cwnd),
+        };
+        // The share of a window that this ACK stands for, at most all of it: one ACK is worth one round at most.
+        let share = (acked.as_f64() / cwnd).min(1.0);
+        let t = path.now.since(start).as_secs_f64();
+        if self.settings.tcp_friendliness {
+            let at_prior = self.settings.alpha_switch && self.epoch.w_est >= self.epoch.cwnd_prior;
+            let alpha = if at_prior { 1.0 } else { self.alpha };
+            // RFC 9438, equation 4.
+            self.epoch.w_est += alpha * smss * share;
+            if self.w_cubic(t, smss) < self.epoch.w_est {
+                let step = (self.epoch.w_est - cwnd).min(0.5 * cwnd * share);
+                self.fraction.add(step, win);
+                return;
+            }
+        }
+        let rtt = path.srtt.or(path.min_rtt).unwrap_or(Duration::ZERO).as_secs_f64();
+        let target = self.w_cubic(t + rtt, smss).clamp(cwnd, 1.5 * cwnd);
+        self.fraction.add((target - cwnd) * share, win);
+    }
+
+    /// Takes time in which cwnd could not grow out of t (RFC 9438, sections 4.2 and 5.8).
+    fn exclude(&mut self, time: Duration) {
+        if let Some(start) = &mut self.epoch.start {
+            *start += time;
+        }
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
+        let since = path.now.since(core::mem::replace(&mut self.seen, path.now));
+        let slow = win.in_slow_start();
+        if slow || !growth::may_grow(path) {
+            self.exclude(since);
+        }
+        let mut acked = ack.acked;
+        if slow {
+            acked = self.start.on_ack(&Feed { acked, rtt: ack.rtt, min_rtt: path.min_rtt }, path, win);
+        }
+        if !acked.is_zero() && growth::may_grow(path) {
+            self.avoid(acked, path, win);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
+        self.fraction.reset();
+        if let Congestion::Timeout { repeated } = event {
+            self.start.on_timeout(path);
+            if *repeated {
+                self.epoch.start = None;
+                win.cwnd = path.smss;
+                return;
+            }
+        }
+        self.saved = Some(self.epoch);
+        let cwnd = win.cwnd.as_f64();
+        let timeout = matches!(event, Congestion::Timeout { .. });
+        if !timeout {
+            let falling = self.settings.fast_convergence && cwnd < self.epoch.w_max;
+            // RFC 9438, section 4.7.
+            self.epoch.w_max = if falling { cwnd * (1.0 + self.settings.beta) / 2.0 } else { cwnd };
+        }
+        self.epoch.by_loss = !timeout;
+        self.epoch.start = None;
+        self.epoch.cwnd_prior = cwnd;
+        let (beta, floor) = match (event, self.settings.beta_ecn) {
+            (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start() => (beta, 1),
+            (Congestion::Ecn { .. }, _) => (self.settings.beta, 1),
+            _ => (self.settings.beta, 2),
+        };
+        // RFC 9438, section 4.6: ssthresh is at least two segments, cwnd after an ECN echo at least one.
+        win.ssthresh = Some(growth::reduced(path.flightsize, beta, 2, path));
+        win.cwnd = if timeout { path.smss } else { growth::reduced(path.flightsize, beta, floor, path).min(win.cwnd) };
+    }
+
+    fn on_sent(&mut self, sent: &Sent, path: &Path, _win: &mut Window) {
+        if !sent.idle.is_zero() {
+            let since = path.now.since(core::mem::replace(&mut self.seen, path.now));
+            self.exclude(since);
+        }
+    }
+
+    fn on_undo(&mut self, _path: &Path, _win: &mut Window) {
+        if let Some(saved) = self.saved.take() {
+            self.epoch = saved;
+            self.fraction.reset();
+        }
+    }
+
+    fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("w_max", self.epoch.w_max);
+        visit("w_est", self.epoch.w_est);
+        visit("cwnd_prior", self.epoch.cwnd_prior);
+        visit("k", self.epoch.k);
+        visit("epoch", self.epoch.start.map_or(0.0, Instant::as_secs_f64));
+    }
+}
