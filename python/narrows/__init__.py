@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError
     from narrows.papers import reproduce
     from narrows.results import load
-    from narrows.run import Batch, Run, Task, run, run_all
+    from narrows.runs import Batch, Run, Task, run, run_all
     from narrows.samples import Samples
     from narrows.scenario import Scenario
 
 _HOME = {
-    "Batch": "narrows.run",
+    "Batch": "narrows.runs",
     "InputError": "narrows.errors",
     "Interrupted": "narrows.errors",
     "NarrowsError": "narrows.errors",
     "Problem": "narrows.errors",
-    "Run": "narrows.run",
+    "Run": "narrows.runs",
     "RunError": "narrows.errors",
     "Samples": "narrows.samples",
     "Scenario": "narrows.scenario",
     "ScenarioError": "narrows.errors",
-    "Task": "narrows.run",
+    "Task": "narrows.runs",
     "list_algorithms": "narrows.catalogue",
     "load": "narrows.results",
     "reproduce": "narrows.papers",
-    "run": "narrows.run",
-    "run_all": "narrows.run",
+    "run": "narrows.runs",
+    "run_all": "narrows.runs",
 }
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Files that travel with Narrows: scenarios, and the papers' experiments.
 
-They lie in the package when it is installed from a wheel, and at the top of the repository in a source checkout.
+They lie in the package's ``data``; in a source checkout that is a link to the top of the repository.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from pathlib import Path
 
 from narrows.errors import InputError
 
-_PACKAGE = Path(__file__).resolve().parent
-_CHECKOUT = _PACKAGE.parent.parent
+_DATA = Path(__file__).resolve().parent / "data"
 
 
 def directory(name: str) -> Path:
@@ -35,11 +34,11 @@ def directory(name: str) -> Path:
     >>> directory("scenarios").name
     'scenarios'
     """
-    for root in (_PACKAGE, _CHECKOUT):
-        if (root / name).is_dir():
-            return root / name
-    message = f"{name}: is not part of this installation of Narrows ({_PACKAGE})"
-    raise InputError(message)
+    found = _DATA / name
+    if not found.is_dir():
+        message = f"{name}: is not part of this installation of Narrows ({_DATA})"
+        raise InputError(message)
+    return found
 
 
 def scenarios() -> dict[str, Path]:

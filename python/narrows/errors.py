@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from narrows.run import Batch
+    from narrows.runs import Batch
 
 
 class NarrowsError(Exception):

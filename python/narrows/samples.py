@@ -114,6 +114,22 @@ class Samples:
             tables[kind] = tidy.filter(pc.equal(tidy["kind"], kind)).select(own)
         return cls(tables)
 
+    def of_run(self, run: int) -> Samples:
+        """Keep the rows of one run.
+
+        Parameters
+        ----------
+        run : int
+            Its index.
+
+        Returns
+        -------
+        Samples
+        """
+        import pyarrow.compute as pc
+
+        return Samples({kind: table.filter(pc.equal(table["run"], run)) for kind, table in self._tables.items()})
+
     def table(self, kind: Kind) -> pa.Table:
         """Rows of one kind, with the columns that apply to it.
 

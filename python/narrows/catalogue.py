@@ -1,0 +1,45 @@
+"""What can be named in a scenario: congestion controls, queues and schemes, with their parameters."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from narrows import _core
+
+Section = Literal["cc", "queues", "schemes"]
+"""Part of the catalogue."""
+
+
+def catalogue() -> dict[str, list[dict[str, Any]]]:
+    """Return the engine's registries.
+
+    Returns
+    -------
+    dict
+        Lists of entries under ``cc``, ``queues`` and ``schemes``; an entry has ``name``, ``title``, ``sources`` and
+        ``parameters``.
+    """
+    content: dict[str, list[dict[str, Any]]] = json.loads(_core.catalogue())
+    return content
+
+
+def list_algorithms(section: Section = "cc") -> list[dict[str, Any]]:
+    """List what the engine knows.
+
+    Parameters
+    ----------
+    section : {"cc", "queues", "schemes"}
+        Congestion controls by default.
+
+    Returns
+    -------
+    list of dict
+        An entry each, in the registry's order.
+
+    Examples
+    --------
+    >>> [entry["name"] for entry in list_algorithms() if entry["name"] == "cubic"]
+    ['cubic']
+    """
+    return catalogue()[section]

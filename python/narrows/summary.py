@@ -1,0 +1,115 @@
+"""The object of ``narrows run --json`` and of ``summary.json``: what scripts may rely on (``docs/json.md``)."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows.metrics import FlowMetrics, QueueMetrics
+from narrows.stats import mean_ci
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from narrows.runs import Batch, Run
+
+FORMAT: Final = 1
+"""Version of the shape. It grows when a key changes its meaning or goes; keys may be added without."""
+
+
+def of(result: Run | Batch) -> dict[str, Any]:
+    """Return the summary of a run, or of a batch: means over the runs, intervals, and every run's own.
+
+    Parameters
+    ----------
+    result : Run or Batch
+
+    Returns
+    -------
+    dict
+        Ready for JSON: no NaN, no infinity; ``None`` is "no value".
+    """
+    runs = result.runs
+    several = len(runs) != 1
+    summary: dict[str, Any] = {
+        "format": FORMAT,
+        "digest": result.digest,
+        "scenario": result.scenario.name,
+        "seed": result.seed,
+        "runs": len(runs),
+        "version": result.version,
+        "duration_s": result.scenario.duration_s,
+        "overrides": result.scenario.overrides,
+        "events": result.events,
+        "packets": result.packets,
+        "flows": _rows(result.flows if runs else (), [run.flows for run in runs] if several else []),
+        "queues": _rows(result.queues if runs else (), [run.queues for run in runs] if several else []),
+        "jain": result.jain,
+    }
+    if several:
+        summary["ci95"] = {"jain": _interval([run.jain for run in runs])}
+        summary["runs_detail"] = [_detail(run) for run in runs]
+    elif runs[0].index:
+        summary["run"] = runs[0].index
+    plain: dict[str, Any] = _plain(summary)
+    return plain
+
+
+def dumps(summary: dict[str, Any]) -> str:
+    """Write a summary as JSON text, the same for the same summary.
+
+    Parameters
+    ----------
+    summary : dict
+
+    Returns
+    -------
+    str
+        With a newline at its end.
+    """
+    return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _detail(run: Run) -> dict[str, Any]:
+    return {
+        "run": run.index,
+        "digest": run.digest,
+        "events": run.events,
+        "packets": run.packets,
+        "flows": _rows(run.flows, []),
+        "queues": _rows(run.queues, []),
+        "jain": run.jain,
+    }
+
+
+def _rows(
+    means: Sequence[FlowMetrics] | Sequence[QueueMetrics],
+    by_run: Sequence[Sequence[FlowMetrics]] | Sequence[Sequence[QueueMetrics]],
+) -> list[dict[str, Any]]:
+    rows = []
+    for index, mean in enumerate(means):
+        row = mean.to_dict()
+        if by_run:
+            row["ci95"] = {
+                metric: _interval([getattr(run[index], metric) for run in by_run])
+                for metric in row
+                if metric not in ("name", "cc")
+            }
+        rows.append(row)
+    return rows
+
+
+def _interval(values: Sequence[float | None]) -> list[float] | None:
+    estimate = mean_ci(values)
+    return [estimate.low, estimate.high] if estimate.n > 1 else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return value
