@@ -1,6 +1,7 @@
-//! IPv4 (RFC 791) and IPv6 (RFC 8200) headers as values.
+//! What IPv4 and IPv6 have in common.
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use crate::{Ipv4Repr, Ipv6Repr};
+use core::net::IpAddr;
 
 /// The two ECN bits of the IP header (RFC 3168, section 5), under their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -19,6 +20,7 @@ pub enum Ecn {
 
 impl Ecn {
     /// The codepoint in the two lowest bits of `bits`.
+    #[inline]
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
@@ -30,59 +32,11 @@ impl Ecn {
     }
 
     /// Whether a queue may mark a packet with this codepoint instead of dropping it (ECT(0), ECT(1) or CE).
+    #[inline]
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
-}
-
-/// An IPv4 header without options (RFC 791): what varies from packet to packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ipv4Repr {
-    /// Source address.
-    pub src: Ipv4Addr,
-    /// Destination address.
-    pub dst: Ipv4Addr,
-    /// Differentiated services codepoint (RFC 2474), 0 to 63.
-    pub dscp: u8,
-    /// ECN field.
-    pub ecn: Ecn,
-    /// The reserved top bit of the Flags field. Must be zero by RFC 791; ACNS calls it CMI.
-    pub reserved_flag: bool,
-    /// Don't Fragment.
-    pub dont_fragment: bool,
-    /// Identification.
-    pub ident: u16,
-    /// Time to live, in hops.
-    pub ttl: u8,
-}
-
-/// An 8-byte hop-by-hop options header (RFC 8200, section 4.3) that holds one option with 4 bytes of data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HopByHop {
-    /// Option type, with the "skip" and "may change en route" bits of RFC 8200, section 4.2.
-    pub kind: u8,
-    /// Option data in network order.
-    pub data: u32,
-}
-
-/// An IPv6 header (RFC 8200) with at most one hop-by-hop options header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ipv6Repr {
-    /// Source address.
-    pub src: Ipv6Addr,
-    /// Destination address.
-    pub dst: Ipv6Addr,
-    /// Differentiated services codepoint (upper six bits of the traffic class), 0 to 63.
-    pub dscp: u8,
-    /// ECN field (lower two bits of the traffic class).
-    pub ecn: Ecn,
-    /// Flow label, 20 bits.
-    pub flow_label: u32,
-    /// Hop limit.
-    pub hop_limit: u8,
-    /// The hop-by-hop options header, if there is one.
-    pub hop_by_hop: Option<HopByHop>,
 }
 
 /// The network header of a packet: IPv4 or IPv6.
@@ -129,6 +83,7 @@ impl Ip {
     }
 
     /// Source address.
+    #[inline]
     #[must_use]
     pub fn src(&self) -> IpAddr {
         match self {
@@ -138,6 +93,7 @@ impl Ip {
     }
 
     /// Destination address.
+    #[inline]
     #[must_use]
     pub fn dst(&self) -> IpAddr {
         match self {
@@ -166,6 +122,7 @@ impl Ip {
     }
 
     /// Differentiated services codepoint, 0 to 63.
+    #[inline]
     #[must_use]
     pub fn dscp(&self) -> u8 {
         match self {
@@ -175,6 +132,7 @@ impl Ip {
     }
 
     /// Sets the codepoint; only its lower six bits count.
+    #[inline]
     pub fn set_dscp(&mut self, dscp: u8) {
         match self {
             Self::V4(h) => h.dscp = dscp & 0x3f,

@@ -3,14 +3,29 @@
 //! In the engine a [`Packet`] is the headers as values and a payload length; no bytes exist. Bytes exist only at
 //! the border (pcap files, the live bottleneck), and `Packet::parse(&packet.emit()) == packet` guards it.
 
+//!
+//! A view (`Ipv4View` ..) is a protocol's header over borrowed bytes, for whoever must read or change a few fields of a
+//! packet that passes by: lengths are checked once, accessors never panic, and setters keep checksums right.
+
 mod bytes;
+mod checksum;
+mod error;
+mod field;
 mod ip;
+mod ipv4;
+mod ipv6;
 mod packet;
 mod tcp;
+mod tcp_options;
+mod tcp_view;
 mod udp;
 
-pub use bytes::ParseError;
-pub use ip::{Ecn, HopByHop, Ip, Ipv4Repr, Ipv6Repr};
+pub use error::{ParseError, Protocol};
+pub use ip::{Ecn, Ip};
+pub use ipv4::{Ipv4Repr, Ipv4View};
+pub use ipv6::{HopByHop, Ipv6Repr, Ipv6View};
 pub use packet::{FlowKey, Packet, Transport};
-pub use tcp::{SackBlocks, TcpFlags, TcpOptions, TcpRepr, Timestamps};
-pub use udp::UdpRepr;
+pub use tcp::{TcpFlags, TcpRepr};
+pub use tcp_options::{SackBlocks, TcpOptions, Timestamps};
+pub use tcp_view::TcpView;
+pub use udp::{UdpRepr, UdpView};

@@ -1,6 +1,6 @@
 //! A packet: network header, transport header and payload length.
 
-use crate::{Ip, TcpFlags, TcpRepr, UdpRepr};
+use crate::{Ip, TcpFlags, TcpRepr, UdpRepr, udp};
 use core::net::IpAddr;
 use narrows_units::Bytes;
 
@@ -11,6 +11,18 @@ pub enum Transport {
     Tcp(TcpRepr),
     /// UDP.
     Udp(UdpRepr),
+}
+
+impl Transport {
+    /// IP protocol number: 6 TCP, 17 UDP.
+    #[inline]
+    #[must_use]
+    pub const fn protocol(&self) -> u8 {
+        match self {
+            Self::Tcp(_) => 6,
+            Self::Udp(_) => 17,
+        }
+    }
 }
 
 /// A packet as the engine carries it: headers as values, payload as a length. Payload bytes are zeros when emitted.
@@ -44,11 +56,16 @@ impl Packet {
     #[inline]
     #[must_use]
     pub fn len(&self) -> Bytes {
-        let transport = match &self.transport {
+        Bytes::new((self.ip.header_len() + self.transport_len()) as u64 + u64::from(self.payload_len))
+    }
+
+    /// Length of the emitted transport header in bytes: 20 to 60 for TCP, 8 for UDP.
+    #[inline]
+    pub(crate) fn transport_len(&self) -> usize {
+        match &self.transport {
             Transport::Tcp(h) => h.header_len(),
-            Transport::Udp(_) => 8,
-        };
-        Bytes::new((self.ip.header_len() + transport) as u64 + u64::from(self.payload_len))
+            Transport::Udp(_) => udp::LEN,
+        }
     }
 
     /// Whether the packet has no bytes at all; it never has none.
@@ -77,12 +94,14 @@ impl Packet {
     }
 
     /// The flow that the packet belongs to, in its own direction.
+    #[inline]
     #[must_use]
     pub fn flow(&self) -> FlowKey {
-        let (src_port, dst_port, protocol) = match &self.transport {
-            Transport::Tcp(h) => (h.src_port, h.dst_port, 6),
-            Transport::Udp(h) => (h.src_port, h.dst_port, 17),
+        let (src_port, dst_port) = match &self.transport {
+            Transport::Tcp(h) => (h.src_port, h.dst_port),
+            Transport::Udp(h) => (h.src_port, h.dst_port),
         };
+        let protocol = self.transport.protocol();
         FlowKey { src: self.ip.src(), dst: self.ip.dst(), src_port, dst_port, protocol }
     }
 
@@ -90,9 +109,8 @@ impl Packet {
     #[inline]
     #[must_use]
     pub fn seq_len(&self) -> Bytes {
-        let control = self.tcp().map_or(0, |h| {
-            u64::from(h.flags.has(TcpFlags::SYN)) + u64::from(h.flags.has(TcpFlags::FIN))
-        });
+        let control =
+            self.tcp().map_or(0, |h| u64::from(h.flags.has(TcpFlags::SYN)) + u64::from(h.flags.has(TcpFlags::FIN)));
         Bytes::new(u64::from(self.payload_len) + control)
     }
 }

@@ -1,6 +1,13 @@
-//! TCP headers as values (RFC 9293; options of RFC 2018 and RFC 7323).
+//! TCP headers as values (RFC 9293).
 
+use crate::checksum::Sum;
+use crate::field::put;
+use crate::{ParseError, TcpOptions, TcpView};
+use core::net::IpAddr;
 use narrows_units::SeqNum;
+
+/// Length of the header without options, in bytes.
+pub(crate) const FIXED_LEN: usize = 20;
 
 /// The 12 flag bits of the TCP header: the four reserved ones and CWR to FIN (RFC 9293, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -31,12 +38,14 @@ impl TcpFlags {
     pub const NONE: Self = Self(0);
 
     /// The flags in the lower 12 bits of `bits`.
+    #[inline]
     #[must_use]
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits & 0x0fff)
     }
 
     /// The lower 12 bits of the offset and flags word.
+    #[inline]
     #[must_use]
     pub const fn as_bits(self) -> u16 {
         self.0
@@ -64,97 +73,6 @@ impl TcpFlags {
     }
 }
 
-/// The timestamps option (RFC 7323, section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timestamps {
-    /// TSval: the sender's clock. Narrows ticks it once a microsecond (RFC 7323 allows 1 ms to 1 s; Linux 6.7
-    /// and later can use 1 us) unless the stack says otherwise.
-    pub val: u32,
-    /// TSecr: the clock value echoed; valid only with ACK.
-    pub ecr: u32,
-}
-
-/// Up to four SACK blocks (RFC 2018), each `(left edge, right edge)`: the first byte held and the one after the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct SackBlocks {
-    len: u8,
-    blocks: [(SeqNum, SeqNum); 4],
-}
-
-impl SackBlocks {
-    /// No block.
-    pub const EMPTY: Self = Self { len: 0, blocks: [(SeqNum::new(0), SeqNum::new(0)); 4] };
-
-    /// Adds a block at the end; returns whether there was room.
-    pub fn push(&mut self, left: SeqNum, right: SeqNum) -> bool {
-        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
-        *slot = (left, right);
-        self.len += 1;
-        true
-    }
-
-    /// The blocks in the order of the option.
-    #[inline]
-    #[must_use]
-    pub fn as_slice(&self) -> &[(SeqNum, SeqNum)] {
-        &self.blocks[..usize::from(self.len)]
-    }
-
-    /// Whether there is no block.
-    #[inline]
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-}
-
-/// The TCP options that Narrows sends and reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct TcpOptions {
-    /// Maximum segment size in bytes (RFC 9293), on SYN only.
-    pub mss: Option<u16>,
-    /// Window scale shift (RFC 7323), on SYN only.
-    pub window_scale: Option<u8>,
-    /// SACK permitted (RFC 2018), on SYN only.
-    pub sack_permitted: bool,
-    /// Timestamps (RFC 7323).
-    pub timestamps: Option<Timestamps>,
-    /// SACK blocks (RFC 2018); at most three beside timestamps.
-    pub sack: SackBlocks,
-}
-
-impl TcpOptions {
-    /// Length of the emitted options in bytes, padded to a multiple of four with NOPs as Linux lays them out:
-    /// 12 for timestamps, 4 + 8n for n SACK blocks, 4 for MSS, 4 for window scale, and SACK permitted in the two NOPs
-    /// before timestamps where there are any, else 4.
-    #[inline]
-    #[must_use]
-    pub fn len(&self) -> usize {
-        let mut n = 0;
-        if self.mss.is_some() {
-            n += 4;
-        }
-        if self.timestamps.is_some() {
-            n += 12;
-        } else if self.sack_permitted {
-            n += 4;
-        }
-        if self.window_scale.is_some() {
-            n += 4;
-        }
-        if !self.sack.is_empty() {
-            n += 4 + 8 * self.sack.as_slice().len();
-        }
-        n
-    }
-
-    /// Whether there is no option at all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
 /// A TCP header as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpRepr {
@@ -179,6 +97,42 @@ impl TcpRepr {
     #[inline]
     #[must_use]
     pub fn header_len(&self) -> usize {
-        20 + self.options.len()
+        FIXED_LEN + self.options.len()
+    }
+
+    /// The header's values. The urgent pointer is left out, and so are options that Narrows does not know.
+    ///
+    /// # Errors
+    /// [`ParseError`] where an option is malformed.
+    pub fn from_view<B: AsRef<[u8]>>(view: &TcpView<B>) -> Result<Self, ParseError> {
+        Ok(Self {
+            src_port: view.src_port(),
+            dst_port: view.dst_port(),
+            seq: view.seq(),
+            ack: view.ack(),
+            flags: view.flags(),
+            window: view.window(),
+            options: TcpOptions::parse(view.options())?,
+        })
+    }
+
+    /// Appends the header, checksum right, of a segment between these addresses with `payload_len` bytes of zeros.
+    pub fn emit_into(&self, src: IpAddr, dst: IpAddr, payload_len: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        let header_len = self.header_len();
+        // The header is 20 to 60 bytes in steps of four, so its length in words fits the four bits.
+        let offset_and_flags = (header_len as u16 / 4) << 12 | self.flags.as_bits();
+        let mut fixed = [0; FIXED_LEN];
+        put(&mut fixed, 0, self.src_port.to_be_bytes());
+        put(&mut fixed, 2, self.dst_port.to_be_bytes());
+        put(&mut fixed, 4, self.seq.as_u32().to_be_bytes());
+        put(&mut fixed, 8, self.ack.as_u32().to_be_bytes());
+        put(&mut fixed, 12, offset_and_flags.to_be_bytes());
+        put(&mut fixed, 14, self.window.to_be_bytes());
+        out.extend_from_slice(&fixed);
+        self.options.emit_into(out);
+        let header = out.get_mut(start..).unwrap_or_default();
+        let sum = Sum::default().pseudo_header(src, dst, 6, header_len + payload_len).bytes(header);
+        put(header, 16, sum.checksum().to_be_bytes());
     }
 }

@@ -1,0 +1,288 @@
+//! TCP options (RFC 9293, section 3.1; RFC 2018; RFC 7323): as values and as bytes.
+
+use crate::field::{u8_at, u16_at, u32_at};
+use crate::{ParseError, Protocol};
+use narrows_units::SeqNum;
+
+/// The timestamps option (RFC 7323, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval: the sender's clock. Narrows ticks it once a microsecond (RFC 7323 allows 1 ms to 1 s; Linux 6.7
+    /// and later can use 1 us) unless the stack says otherwise.
+    pub val: u32,
+    /// TSecr: the clock value echoed; valid only with ACK.
+    pub ecr: u32,
+}
+
+/// Up to four SACK blocks (RFC 2018), each `(left edge, right edge)`: the first byte held and the one after the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    len: u8,
+    blocks: [(SeqNum, SeqNum); 4],
+}
+
+impl SackBlocks {
+    /// No block.
+    pub const EMPTY: Self = Self { len: 0, blocks: [(SeqNum::new(0), SeqNum::new(0)); 4] };
+
+    /// Adds a block at the end; returns whether there was room.
+    pub fn push(&mut self, left: SeqNum, right: SeqNum) -> bool {
+        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        *slot = (left, right);
+        self.len += 1;
+        true
+    }
+
+    /// The blocks in the order of the option.
+    #[inline]
+    #[must_use]
+    pub fn as_slice(&self) -> &[(SeqNum, SeqNum)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+
+    /// Whether there is no block.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The TCP options that Narrows sends and reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TcpOptions {
+    /// Maximum segment size in bytes (RFC 9293), on SYN only.
+    pub mss: Option<u16>,
+    /// Window scale shift (RFC 7323), on SYN only.
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018), on SYN only.
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks (RFC 2018); at most three beside timestamps.
+    pub sack: SackBlocks,
+}
+
+/// Option kinds (IANA, TCP Option Kind Numbers).
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// Room for options in bytes: the largest header is 60, of which 20 are fixed.
+const ROOM: usize = 40;
+
+impl TcpOptions {
+    /// Length of the emitted options in bytes, 0 to 40, padded to a multiple of four with NOPs as Linux lays them
+    /// out: 4 for MSS, 12 for timestamps, 4 for window scale, 4 + 8n for n SACK blocks, and SACK permitted in the two
+    /// NOPs before timestamps where there are any, else 4. SACK blocks that do not fit are not emitted, the last first.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let rest = self.len_without_sack();
+        match self.fitting_blocks(rest) {
+            0 => rest,
+            n => rest + 4 + 8 * n,
+        }
+    }
+
+    /// Whether there is no option at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    fn len_without_sack(&self) -> usize {
+        let mut n = 0;
+        if self.mss.is_some() {
+            n += 4;
+        }
+        if self.timestamps.is_some() {
+            n += 12;
+        } else if self.sack_permitted {
+            n += 4;
+        }
+        if self.window_scale.is_some() {
+            n += 4;
+        }
+        n
+    }
+
+    /// How many SACK blocks fit beside `rest` bytes of other options; there are never more than 20 of those.
+    #[inline]
+    fn fitting_blocks(&self, rest: usize) -> usize {
+        usize::from(self.sack.len).min((ROOM - 4 - rest) / 8)
+    }
+
+    /// Whether all options fit into a header, so that none is left out.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        self.fitting_blocks(self.len_without_sack()) == usize::from(self.sack.len)
+    }
+
+    /// Appends the options, [`len`](Self::len) bytes of them.
+    pub fn emit_into(&self, out: &mut Vec<u8>) {
+        if let Some(mss) = self.mss {
+            out.extend_from_slice(&[MSS, 4]);
+            out.extend_from_slice(&mss.to_be_bytes());
+        }
+        match (self.sack_permitted, self.timestamps.is_some()) {
+            (true, true) => out.extend_from_slice(&[SACK_PERMITTED, 2]),
+            (true, false) => out.extend_from_slice(&[NOP, NOP, SACK_PERMITTED, 2]),
+            (false, true) => out.extend_from_slice(&[NOP, NOP]),
+            (false, false) => {}
+        }
+        if let Some(Timestamps { val, ecr }) = self.timestamps {
+            out.extend_from_slice(&[TIMESTAMPS, 10]);
+            out.extend_from_slice(&val.to_be_bytes());
+            out.extend_from_slice(&ecr.to_be_bytes());
+        }
+        if let Some(shift) = self.window_scale {
+            out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, shift]);
+        }
+        let blocks = self.fitting_blocks(self.len_without_sack());
+        if blocks > 0 {
+            // At most four blocks, so the length is at most 34.
+            out.extend_from_slice(&[NOP, NOP, SACK, (2 + 8 * blocks) as u8]);
+            for (left, right) in self.sack.as_slice().iter().take(blocks) {
+                out.extend_from_slice(&left.as_u32().to_be_bytes());
+                out.extend_from_slice(&right.as_u32().to_be_bytes());
+            }
+        }
+    }
+
+    /// Reads options, skipping by length those that Narrows does not know; of two of a kind the last counts.
+    ///
+    /// # Errors
+    /// [`ParseError::OptionOverrun`] and [`ParseError::BadOption`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut options = Self::default();
+        let mut rest = bytes;
+        while let [kind, tail @ ..] = rest {
+            match *kind {
+                END => break,
+                NOP => rest = tail,
+                kind => {
+                    let Some(&len) = tail.first() else {
+                        return Err(ParseError::OptionOverrun { protocol: Protocol::Tcp, kind, have: 1 });
+                    };
+                    if len < 2 {
+                        let allowed = "2 bytes or more";
+                        return Err(ParseError::BadOption { protocol: Protocol::Tcp, kind, len, allowed });
+                    }
+                    let Some((option, after)) = rest.split_at_checked(usize::from(len)) else {
+                        return Err(ParseError::OptionOverrun { protocol: Protocol::Tcp, kind, have: rest.len() });
+                    };
+                    options.take(kind, len, option)?;
+                    rest = after;
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// Takes in one option, `option` being all `len` bytes of it.
+    fn take(&mut self, kind: u8, len: u8, option: &[u8]) -> Result<(), ParseError> {
+        let bad = |allowed| Err(ParseError::BadOption { protocol: Protocol::Tcp, kind, len, allowed });
+        match (kind, len) {
+            (MSS, 4) => self.mss = Some(u16_at(option, 2)),
+            (MSS, _) => return bad("4 bytes"),
+            (WINDOW_SCALE, 3) => self.window_scale = Some(u8_at(option, 2)),
+            (WINDOW_SCALE, _) => return bad("3 bytes"),
+            (SACK_PERMITTED, 2) => self.sack_permitted = true,
+            (SACK_PERMITTED, _) => return bad("2 bytes"),
+            (SACK, 10 | 18 | 26 | 34) => {
+                self.sack = SackBlocks::EMPTY;
+                for block in option.get(2..).unwrap_or_default().as_chunks::<8>().0 {
+                    self.sack.push(SeqNum::new(u32_at(block, 0)), SeqNum::new(u32_at(block, 4)));
+                }
+            }
+            (SACK, _) => return bad("10, 18, 26 or 34 bytes"),
+            (TIMESTAMPS, 10) => {
+                self.timestamps = Some(Timestamps { val: u32_at(option, 2), ecr: u32_at(option, 6) });
+            }
+            (TIMESTAMPS, _) => return bad("10 bytes"),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn emitted(options: &TcpOptions) -> Vec<u8> {
+        let mut out = Vec::new();
+        options.emit_into(&mut out);
+        assert_eq!(out.len(), options.len());
+        out
+    }
+
+    fn blocks(n: u32) -> SackBlocks {
+        let mut sack = SackBlocks::EMPTY;
+        for i in 0..n {
+            assert!(sack.push(SeqNum::new(100 * i), SeqNum::new(100 * i + 50)));
+        }
+        sack
+    }
+
+    #[test]
+    fn a_syn_is_laid_out_as_linux_does() {
+        let syn = TcpOptions {
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: Some(Timestamps { val: 0x0102_0304, ecr: 0 }),
+            sack: SackBlocks::EMPTY,
+        };
+        // As in any capture of a Linux SYN: MSS, SACK permitted, timestamps, NOP, window scale.
+        let bytes = [2, 4, 5, 180, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7];
+        assert_eq!(emitted(&syn), bytes);
+        assert_eq!(TcpOptions::parse(&bytes), Ok(syn));
+    }
+
+    #[test]
+    fn three_sack_blocks_fit_beside_timestamps_and_four_without() {
+        let timestamps = Some(Timestamps { val: 1, ecr: 2 });
+        let three = TcpOptions { timestamps, sack: blocks(3), ..TcpOptions::default() };
+        let four = TcpOptions { timestamps, sack: blocks(4), ..TcpOptions::default() };
+        let alone = TcpOptions { sack: blocks(4), ..TcpOptions::default() };
+        assert_eq!((three.len(), three.fits()), (40, true));
+        assert_eq!((four.len(), four.fits()), (40, false));
+        assert_eq!((alone.len(), alone.fits()), (36, true));
+        assert_eq!(TcpOptions::parse(&emitted(&four)), Ok(three), "the fourth block is left out");
+    }
+
+    #[test]
+    fn unknown_options_are_skipped_by_their_length() {
+        // User timeout (kind 28) and an experimental option (kind 254), then MSS.
+        let bytes = [28, 4, 0x80, 5, 1, 254, 6, 9, 9, 9, 9, 2, 4, 2, 0, 0, 2, 3];
+        let options = TcpOptions::parse(&bytes).unwrap();
+        assert_eq!(options, TcpOptions { mss: Some(512), ..TcpOptions::default() }, "what follows the end is not read");
+    }
+
+    #[test]
+    fn malformed_options_are_refused_with_their_values() {
+        let protocol = Protocol::Tcp;
+        let cases = [
+            (&[2u8][..], ParseError::OptionOverrun { protocol, kind: 2, have: 1 }),
+            (&[1, 8, 10, 0], ParseError::OptionOverrun { protocol, kind: 8, have: 3 }),
+            (&[77, 1], ParseError::BadOption { protocol, kind: 77, len: 1, allowed: "2 bytes or more" }),
+            (&[77, 0], ParseError::BadOption { protocol, kind: 77, len: 0, allowed: "2 bytes or more" }),
+            (&[2, 3, 0], ParseError::BadOption { protocol, kind: 2, len: 3, allowed: "4 bytes" }),
+            (&[5, 2], ParseError::BadOption { protocol, kind: 5, len: 2, allowed: "10, 18, 26 or 34 bytes" }),
+            (&[4, 3, 0], ParseError::BadOption { protocol, kind: 4, len: 3, allowed: "2 bytes" }),
+            (&[3, 2], ParseError::BadOption { protocol, kind: 3, len: 2, allowed: "3 bytes" }),
+            (&[8, 2], ParseError::BadOption { protocol, kind: 8, len: 2, allowed: "10 bytes" }),
+        ];
+        for (bytes, error) in cases {
+            assert_eq!(TcpOptions::parse(bytes), Err(error), "{bytes:?}");
+        }
+    }
+}
