@@ -165,7 +165,7 @@ def to_plotly(figure: Figure) -> dict[str, Any]:
     layout: dict[str, Any] = {
         "hovermode": "closest" if figure.ticks else "x unified",
         "legend": {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "xanchor": "left", "yref": "paper"},
-        "margin": {"l": 62, "r": 18, "t": 44, "b": 48},
+        "margin": {"l": 62, "r": 18, "t": 56, "b": 48},
         "height": int(92 + n * max(170, figure.panel_in * 130)),
         "annotations": [],
         "shapes": [],
@@ -346,6 +346,7 @@ def to_matplotlib(figure: Figure) -> Any:
         last.set_xlim(*figure.x_range)
     else:
         last.margins(x=0.01)
+    mpl.align_ylabels()
     if len(handles) > 1:
         mpl.legend(
             list(handles.values()),

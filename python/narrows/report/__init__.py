@@ -1,0 +1,10 @@
+"""Reports: one page that works offline, and its figures for a paper.
+
+A report is made of a scenario, metrics and samples, and never asks which world made them.
+"""
+
+from __future__ import annotations
+
+from narrows.report.write import write_report
+
+__all__ = ["write_report"]

@@ -1,0 +1,242 @@
+"""The figures of a report: throughput, RTT, cwnd, queues and commands over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from narrows.report import series, style
+from narrows.report.charts import Figure, Line, Panel
+from narrows.report.series import Series
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from narrows.samples import Samples
+
+#: Queues shown in a report: those that ever held the most. The rest would be lines along zero.
+MAX_QUEUES = 4
+
+
+def line(name: str, data: Series, index: int, *, step: bool = False, in_legend: bool = True) -> Line:
+    """A line in the colour and dash of the `index`-th flow or queue."""
+    return Line(
+        name,
+        data.x,
+        data.y,
+        style.colour(index),
+        dash=index // len(style.OKABE_ITO),
+        low=data.low,
+        high=data.high,
+        step=step,
+        in_legend=in_legend,
+    )
+
+
+def _spread(runs: int) -> str:
+    return f" Lines are means over {runs} runs, bands hold the middle 95 % of the runs." if runs > 1 else ""
+
+
+def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -> list[Figure]:
+    """Every figure for which there are samples.
+
+    Parameters
+    ----------
+    samples : Samples
+        Of one run or several.
+    order : mapping
+        Index of each flow by name, which decides its colour.
+    duration_s : float
+        Simulated time, s.
+
+    Returns
+    -------
+    list of Figure
+        Empty if the scenario samples nothing.
+    """
+    flows, queues, routers = (samples.frame(kind) for kind in ("flow", "queue", "router"))
+    if flows.empty and queues.empty and routers.empty:
+        return []
+    width = series.bin_width(duration_s)
+    edges = series.bins(duration_s, width)
+    span = (0.0, duration_s)
+    made: list[Figure | None] = [
+        throughput(flows, order, edges, span),
+        round_trip_time(flows, order, edges, span),
+        window(flows, order, span),
+        queue_length(queues, edges, span),
+        commands(flows, order, edges, span),
+        router_commands(routers, edges, span),
+    ]
+    return [figure for figure in made if figure is not None]
+
+
+def _flow_parts(frame: pd.DataFrame, order: Mapping[str, int]) -> list[tuple[str, int, list[pd.DataFrame]]]:
+    parts = series.by_name(frame)
+    return sorted(
+        ((name, order.get(name, 0), runs) for name, runs in parts.items()), key=lambda entry: (entry[1], entry[0])
+    )
+
+
+def throughput(
+    frame: pd.DataFrame, order: Mapping[str, int], edges: series.Array, span: tuple[float, float]
+) -> Figure | None:
+    """Throughput of each flow: IP bytes that arrived, per bin."""
+    parts = _flow_parts(frame, order)
+    if not parts:
+        return None
+    lines = tuple(line(name, series.rate_series(runs, "arrived_bytes", edges), i) for name, i, runs in parts)
+    width = edges[1] - edges[0]
+    return Figure(
+        "throughput",
+        "Throughput over time",
+        f"IP bytes that arrived at the receiving host, in bins of {style.duration(float(width))}." + _spread(len(parts[0][2])),
+        "Time (s)",
+        (Panel("Throughput (Mb/s)", lines),),
+        panel_in=1.9,
+        x_range=span,
+    )
+
+
+def round_trip_time(
+    frame: pd.DataFrame, order: Mapping[str, int], edges: series.Array, span: tuple[float, float]
+) -> Figure | None:
+    """Round-trip time of each TCP flow: the sender's own samples, mean per bin."""
+    parts = [entry for entry in _flow_parts(frame, order) if any(run["rtt_ns"].notna().any() for run in entry[2])]
+    if not parts:
+        return None
+    lines = tuple(line(name, series.mean_series(runs, "rtt_ns", edges, 1e-6), i) for name, i, runs in parts)
+    width = edges[1] - edges[0]
+    return Figure(
+        "rtt",
+        "Round-trip time over time",
+        f"Latest sample of the sender at each sampling time, mean over bins of {style.duration(float(width))}."
+        + _spread(len(parts[0][2])),
+        "Time (s)",
+        (Panel("RTT (ms)", lines, y_from_zero=False),),
+        panel_in=1.9,
+        x_range=span,
+    )
+
+
+def window(frame: pd.DataFrame, order: Mapping[str, int], span: tuple[float, float]) -> Figure | None:
+    """Congestion window of each TCP flow in the first run: a mean of windows over runs would show no sawtooth."""
+    parts = [entry for entry in _flow_parts(frame, order) if entry[2][0]["cwnd_bytes"].notna().any()]
+    if not parts:
+        return None
+    lines = tuple(line(name, series.raw_series(runs[0], "cwnd_bytes", 1e-3), i, step=True) for name, i, runs in parts)
+    return Figure(
+        "cwnd",
+        "Congestion window over time",
+        "cwnd of the first run, as sampled." if len(parts[0][2]) > 1 else "cwnd as sampled.",
+        "Time (s)",
+        (Panel("cwnd (kB)", lines),),
+        panel_in=1.9,
+        x_range=span,
+    )
+
+
+def queue_length(frame: pd.DataFrame, edges: series.Array, span: tuple[float, float]) -> Figure | None:
+    """Packets waiting in the fullest queues, and what each dropped up to then."""
+    parts = series.by_name(frame)
+    peaks = {name: max(float(run["packets"].max()) for run in runs) for name, runs in parts.items()}
+    kept = [name for name in sorted(peaks, key=lambda name: (-peaks[name], name)) if peaks[name] > 0][:MAX_QUEUES]
+    if not kept:
+        return None
+    shown = sorted(kept)
+    waiting = tuple(
+        line(name.replace("->", " → "), series.raw_series(parts[name][0], "packets"), i, step=True) for i, name in enumerate(shown)
+    )
+    dropped = tuple(
+        line(name.replace("->", " → "), _drops(parts[name], edges), i, in_legend=False) for i, name in enumerate(shown)
+    )
+    several = len(parts[shown[0]]) > 1
+    left_out = f" Of {len(parts)} queues the {len(shown)} fullest are shown." if len(parts) > len(shown) else ""
+    panels = [Panel("Waiting (packets)", waiting)]
+    if any(np.nanmax(one.y) > 0 for one in dropped):
+        panels.append(Panel("Dropped (packets)", dropped))
+    return Figure(
+        "queue",
+        "Queues over time",
+        f"Waiting packets {'of the first run ' if several else ''}as sampled, and packets dropped since the start.{left_out}",
+        "Time (s)",
+        tuple(panels),
+        panel_in=1.5,
+        x_range=span,
+    )
+
+
+def _drops(runs: list[pd.DataFrame], edges: series.Array) -> Series:
+    summed = [run.assign(dropped=run["dropped_overflow"] + run["dropped_early"] + run["dropped_forced"]) for run in runs]
+    return series.count_series(summed, "dropped", edges)
+
+
+def commands(
+    frame: pd.DataFrame, order: Mapping[str, int], edges: series.Array, span: tuple[float, float]
+) -> Figure | None:
+    """Commands that each sender received, cumulative; none if no flow ever got one."""
+    kinds = ("normal", "freeze", "fallback")
+    parts = [
+        entry
+        for entry in _flow_parts(frame, order)
+        if any(run[[f"commands_{kind}" for kind in kinds]].to_numpy(dtype=float, na_value=0).any() for run in entry[2])
+    ]
+    if not parts:
+        return None
+    panels = tuple(
+        Panel(
+            "Commands received",
+            tuple(
+                line(name, series.count_series(runs, f"commands_{kind}", edges), i, in_legend=k == 0)
+                for name, i, runs in parts
+            ),
+            title=kind,
+        )
+        for k, kind in enumerate(kinds)
+    )
+    return Figure(
+        "commands",
+        "ACNS commands received",
+        "Commands that came back to each sender since its start." + _spread(len(parts[0][2])),
+        "Time (s)",
+        panels,
+        panel_in=1.15,
+        x_range=span,
+    )
+
+
+def router_commands(frame: pd.DataFrame, edges: series.Array, span: tuple[float, float]) -> Figure | None:
+    """Flows by the command that each router would give them now, stacked; means over runs."""
+    parts = series.by_name(frame)
+    busy = {name: runs for name, runs in parts.items() if any(run["flows"].max() > 0 for run in runs)}
+    if not busy:
+        return None
+    panels = tuple(
+        Panel(
+            "Flows",
+            tuple(
+                Line(
+                    kind,
+                    (edges[:-1] + edges[1:]) / 2,
+                    series.mean_series(runs, f"flows_{kind}", edges).y,
+                    style.COMMAND_COLOURS[kind],
+                    in_legend=p == 0,
+                )
+                for kind in ("fallback", "freeze", "normal")
+            ),
+            title=name,
+            stacked=True,
+        )
+        for p, (name, runs) in enumerate(sorted(busy.items()))
+    )
+    return Figure(
+        "router-commands",
+        "Flows by command at the routers",
+        "Flows in each router's table by the command that they would get now; means per bin.",
+        "Time (s)",
+        panels,
+        panel_in=1.3,
+        x_range=span,
+    )

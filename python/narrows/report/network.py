@@ -1,0 +1,100 @@
+"""What a drawing and a table of flows need, from a resolved scenario (`Scenario.resolved`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from narrows.report import style
+from narrows.report.layout import Direction, Edge, FlowPath, Network, shortest_path
+
+
+def from_resolved(resolved: Mapping[str, Any]) -> Network:
+    """Nodes, links and paths of flows.
+
+    Parameters
+    ----------
+    resolved : mapping
+        What `Scenario.resolved` gives: `nodes`, `links`, `flows`, perhaps `acns`.
+
+    Returns
+    -------
+    Network
+    """
+    names = [str(node["name"]) for node in resolved["nodes"]]
+    index = {name: i for i, name in enumerate(names)}
+    routers = frozenset(i for i, node in enumerate(resolved["nodes"]) if node["kind"] == "router")
+    edges = tuple(
+        Edge(index[link["a"]], index[link["b"]], _direction(link["forward"]), _direction(link["reverse"]))
+        for link in resolved["links"]
+    )
+    acns = resolved.get("acns")
+    agents = frozenset(index[name] for name in acns["routers"]) if acns else frozenset()
+    bare = Network(tuple(names), routers, edges, (), agents)
+    neighbours = bare.neighbours()
+    flows = tuple(
+        FlowPath(str(flow["name"]), i, shortest_path(neighbours, index[flow["from"]], index[flow["to"]], routers))
+        for i, flow in enumerate(resolved["flows"])
+    )
+    return Network(bare.names, routers, edges, flows, agents)
+
+
+def _direction(data: Mapping[str, Any]) -> Direction:
+    return Direction(
+        rate=float(data["rate_bps"]),
+        delay=float(data["delay_ns"]) / 1e9,
+        queue=_queue(data["queue"]),
+        loss=_loss(data.get("loss")),
+        changes=len(data.get("changes") or ()),
+    )
+
+
+def _queue(queue: Mapping[str, Any]) -> str:
+    limit = queue.get("limit", "")
+    kind = str(queue.get("kind", "droptail"))
+    return str(limit) if kind == "droptail" else f"{kind.upper()}, {limit}"
+
+
+def _loss(loss: Any) -> str:
+    if not loss or loss == "none":
+        return ""
+    kind = loss.get("kind", "uniform")
+    if kind == "none":
+        return ""
+    return f"PER {style.number(float(loss['per']) * 100, 2)} %" if kind == "uniform" else "bursty losses"
+
+
+def flow_rows(resolved: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Rows of the table of flows on a page, in words."""
+    return [
+        {
+            "name": str(flow["name"]),
+            "colour": style.colour(i),
+            "traffic": _traffic(flow["traffic"]),
+            "cc": _control(flow),
+            "source": str(flow["from"]),
+            "sink": str(flow["to"]),
+            "start": f"{flow['start_ns'] / 1e9:g}",
+            "stop": f"{flow['stop_ns'] / 1e9:g}",
+            "dscp": str(flow["dscp"]),
+        }
+        for i, flow in enumerate(resolved["flows"])
+    ]
+
+
+def _control(flow: Mapping[str, Any]) -> str:
+    tcp = flow.get("tcp")
+    if not tcp:
+        return "none (UDP)"
+    assist = tcp.get("assist")
+    return f"{tcp['cc']} with {str(assist).upper()}" if assist else str(tcp["cc"])
+
+
+def _traffic(traffic: Mapping[str, Any]) -> str:
+    kind = str(traffic["kind"])
+    if kind == "bulk":
+        size = traffic.get("size_bytes")
+        return "TCP, bulk" if size is None else f"TCP, {style.count(float(size))} bytes"
+    if kind == "udp":
+        return f"UDP, {style.rate(float(traffic['rate_bps']))}"
+    return kind.replace("_", " ")

@@ -1,0 +1,90 @@
+"""Pages from templates: one file that holds style, scripts and figures, and needs no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+_TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    papers = Path(__file__).resolve().parent.parent / "papers" / "templates"
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([str(_TEMPLATES), str(papers)]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["script_json"] = script_json
+    return environment
+
+
+def script_json(value: Any) -> Markup:
+    """JSON that may stand inside a `<script>` element: nothing in it can end the element.
+
+    >>> script_json({"a": "</script>"})
+    Markup('{"a":"\\\\u003c/script>"}')
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))  # noqa: S704 - escaped on this line
+
+
+@cache
+def _plotly_js() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+def page(template: str, **context: Any) -> str:
+    """Render a template together with the house's style and scripts.
+
+    Parameters
+    ----------
+    template : str
+        Name of a template that extends `base.html.j2`.
+    **context
+        What it shows.
+
+    Returns
+    -------
+    str
+        The page, complete in itself.
+    """
+    shared = {
+        "css": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        "page_js": Markup((_TEMPLATES / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        "plotly_js": Markup(_plotly_js()),  # noqa: S704 - the library's own file
+    }
+    return _environment().get_template(template).render(**shared, **context)
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a file whole or not at all: under a temporary name first, then renamed.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left behind then.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

@@ -1,0 +1,186 @@
+"""Tables of metrics: which columns a report shows, what they are called and how they are defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from narrows.report import style
+from narrows.stats import Estimate, mean_ci
+
+
+@dataclass(frozen=True)
+class Column:
+    """A metric in a table: attribute, title, unit, factor from the attribute's unit, and whether it is a count."""
+
+    metric: str
+    title: str
+    unit: str
+    scale: float = 1.0
+    is_count: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value and, behind ±, half of its confidence interval."""
+
+    value: str
+    spread: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A named row of cells, with the colour of what it is about."""
+
+    name: str
+    colour: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table."""
+
+    title: str
+    what: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+TRANSFER = (
+    Column("throughput_mbps", "Throughput", "Mb/s"),
+    Column("throughput_max_mbps", "Max. throughput", "Mb/s"),
+    Column("goodput_mbps", "Goodput", "Mb/s"),
+    Column("sent_bytes", "Sent", "MB", 1e-6),
+    Column("delivered_bytes", "Delivered", "MB", 1e-6),
+    Column("sent_packets", "Sent", "packets", is_count=True),
+    Column("lost_packets", "Lost", "packets", is_count=True),
+    Column("loss_ratio", "Loss", "%", 100.0),
+    Column("retransmitted_packets", "Retransmitted", "packets", is_count=True),
+)
+DELAY = (
+    Column("rtt_mean_ms", "RTT mean", "ms"),
+    Column("rtt_min_ms", "min.", "ms"),
+    Column("rtt_p50_ms", "median", "ms"),
+    Column("rtt_p95_ms", "95 %", "ms"),
+    Column("rtt_p99_ms", "99 %", "ms"),
+    Column("rtt_max_ms", "max.", "ms"),
+    Column("timeouts", "Timeouts", "", is_count=True),
+    Column("fast_retransmits", "Fast retransmits", "", is_count=True),
+)
+COMMANDS = (
+    Column("commands_normal", "Normal", "commands", is_count=True),
+    Column("commands_freeze", "Freeze", "commands", is_count=True),
+    Column("commands_fallback", "Fallback", "commands", is_count=True),
+)
+QUEUES = (
+    Column("utilisation", "Utilisation", "%", 100.0),
+    Column("forwarded_packets", "Forwarded", "packets", is_count=True),
+    Column("dropped_packets", "Dropped", "packets", is_count=True),
+    Column("corrupted_packets", "Corrupted", "packets", is_count=True),
+    Column("marked_packets", "Marked", "packets", is_count=True),
+    Column("delay_mean_ms", "Delay mean", "ms"),
+    Column("delay_p95_ms", "95 %", "ms"),
+    Column("delay_max_ms", "max.", "ms"),
+    Column("max_packets", "Longest", "packets", is_count=True),
+)
+
+#: Name, unit and definition of each metric on a page. Formulas: `narrows.metrics`.
+DEFINITIONS: tuple[tuple[str, str, str], ...] = (
+    (
+        "Throughput",
+        "Mb/s",
+        "IP bytes of the data direction that reached the receiving host, headers and retransmissions included, times 8, "
+        "over the time in which the flow could send (its start to its end); RFC 5166, section 2.1. The maximum is over "
+        "bins of one second from the start of the run. 1 Mb/s is 10⁶ bit/s.",
+    ),
+    ("Goodput", "Mb/s", "Payload delivered in order to the receiving application, over the same time: nothing twice."),
+    ("Sent, delivered", "MB", "Payload bytes that left the sender, retransmissions included; that reached the application. 1 MB is 10⁶ bytes."),
+    ("Lost", "packets", "Packets with payload of the flow's data direction that a queue dropped or a link corrupted."),
+    (
+        "RTT",
+        "ms",
+        "Samples that the sender itself took (RFC 6298; none from retransmitted segments without timestamps). "
+        "Percentiles come from a histogram with an error below 0.8 %.",
+    ),
+    ("Queueing delay", "ms", "From arrival at the queue to the start of sending, per packet that was sent."),
+    ("Utilisation", "%", "Bits that left for the link over what the link could have sent in the run, changes of its rate counted."),
+    ("Commands", "", "ACNS commands that the sender received: 1 normal, 2 freeze, 3 fallback."),
+    (
+        "Jain's index",
+        "",
+        "J = (Σx)² / (n Σx²) over the throughput of the flows with congestion control: 1 if all have the same, 1/n if one "
+        "has everything (Jain, Chiu and Hawe 1984).",
+    ),
+    (
+        "Confidence interval",
+        "",
+        "Mean ± t · s / √n over independent runs at 95 % (Student); shaded bands in figures show the middle 95 % of the "
+        "runs, which is the spread of single runs and not the error of the mean.",
+    ),
+)
+
+LIMITS: tuple[str, ...] = (
+    "Hosts take no time: there is no processor, no interrupt coalescing and no offloading; delays come from links and queues alone.",
+    "Links are full duplex and deliver in order; random losses, where a scenario has them, strike whole packets.",
+    "Routes are static and shortest by number of hops.",
+    "An interval says how sure the mean over seeds is. It says nothing about what the scenario leaves out.",
+)
+
+
+def cell(estimate: Estimate, column: Column) -> Cell:
+    """A cell: the mean, and ± half the interval where there are several runs and they differ."""
+    if estimate.n == 0:
+        return Cell("–")
+    mean = estimate.mean * column.scale
+    write = style.count if column.is_count else style.number
+    half = estimate.half_width * column.scale
+    if estimate.n < 2 or not half > 0:
+        return Cell(write(mean))
+    if column.is_count:
+        return Cell(f"{mean:,.1f}", f"{half:,.1f}")
+    value, spread = with_spread(mean, half)
+    return Cell(value, spread)
+
+
+def with_spread(mean: float, half: float) -> tuple[str, str]:
+    """Mean and half width with as many decimals as two digits of the half width need.
+
+    >>> with_spread(0.80412, 0.0213), with_spread(377.2, 4.9), with_spread(12345.6, 1234.0)
+    (('0.804', '0.021'), ('377.2', '4.9'), ('12,346', '1,234'))
+    """
+    import math
+
+    decimals = max(0, min(4, 1 - math.floor(math.log10(half)))) if half > 0 else 2
+    return f"{mean:,.{decimals}f}".replace("-", "−"), f"{half:,.{decimals}f}"
+
+
+def table(
+    title: str,
+    what: str,
+    columns: Sequence[Column],
+    rows: Iterable[tuple[str, str, Sequence[Any]]],
+) -> Table:
+    """A table from metrics of runs.
+
+    Parameters
+    ----------
+    title, what : str
+        Caption, and the head of the first column.
+    columns : sequence of Column
+        Those without any value in any row are left out.
+    rows : iterable
+        Name, colour, and the metrics of that flow or queue in each run.
+
+    Returns
+    -------
+    Table
+    """
+    listed = list(rows)
+    kept = [c for c in columns if any(getattr(m, c.metric) is not None for _, _, runs in listed for m in runs)]
+    made = tuple(
+        Row(name, colour, tuple(cell(mean_ci(getattr(m, c.metric) for m in runs), c) for c in kept))
+        for name, colour, runs in listed
+    )
+    return Table(title, what, tuple(kept), made)

@@ -1,0 +1,141 @@
+"""The report of a run or of a batch: scenario, metrics, time series, identity, definitions."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from narrows.report import charts, figures, network, render, style, tables, topology
+from narrows.stats import mean_ci
+
+if TYPE_CHECKING:
+    from narrows.runs import Batch, Run
+
+
+
+def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[str]) -> Path:
+    """Write a report: one page that holds everything it shows, and `figures/` beside it as PNG and SVG.
+
+    Parameters
+    ----------
+    source : path, Run or Batch
+        A result directory, or what `narrows.run` gave.
+    out : path
+        A directory, in which the page is called `report.html`; or the page itself, ending in `.html`.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    narrows.errors.InputError
+        If `source` is not a result directory, or holds no run.
+    OSError
+        If the page or the figures cannot be written.
+    """
+    from narrows.errors import InputError
+
+    result = _loaded(source)
+    if not result.runs:
+        message = "there is no finished run to report on; allowed: a result with at least one run"
+        raise InputError(message)
+    page = Path(out)
+    if page.suffix != ".html":
+        page = page / "report.html"
+    folder = page.parent / "figures"
+    resolved = result.scenario.resolved
+    drawn = network.from_resolved(resolved)
+    order = {flow["name"]: index for index, flow in enumerate(resolved["flows"])}
+    topology.write_figures(drawn, folder, result.scenario.title)
+    made = charts.draw(figures.all_figures(result.samples, order, result.scenario.duration_s), folder)
+    text = render.page(
+        "report.html.j2",
+        title=f"{result.scenario.title} – Narrows",
+        version=result.version,
+        scenario_title=result.scenario.title,
+        description=resolved.get("description") or "",
+        topology_svg=Markup(topology.to_svg(drawn, f"Topology of {result.scenario.title}")),  # noqa: S704 - escaped there
+        has_agents=bool(drawn.agents),
+        flows_drawn=len(drawn.flows) <= topology.MAX_DRAWN_FLOWS,
+        flows=network.flow_rows(resolved),
+        runs=len(result.runs),
+        tables=metric_tables(result, order),
+        fairness=_fairness(result),
+        charts=made,
+        identity=_identity(result),
+        command=repeat_command(result),
+        scenario_toml=result.scenario.to_toml(),
+        definitions=tables.DEFINITIONS,
+        limits=tables.LIMITS,
+    )
+    return render.write_text(page, text)
+
+
+def _loaded(source: str | PathLike[str] | Run | Batch) -> Run | Batch:
+    if isinstance(source, str | PathLike):
+        from narrows.results import load
+
+        return load(source)
+    return source
+
+
+def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Table]:
+    """Tables of metrics: flows (transfer, delay, commands) and queues, means with intervals over the runs."""
+    runs = result.runs
+    flows = [
+        (first.name, style.colour(order.get(first.name, 0)), [run.flows[i] for run in runs])
+        for i, first in enumerate(runs[0].flows)
+    ]
+    windowed = [row for row in flows if row[2][0].cc is not None]
+    commanded = [row for row in windowed if any(m.commands_normal or m.commands_freeze or m.commands_fallback for m in row[2])]
+    queues = [
+        (first.name.replace("->", " → "), "", [run.queues[i] for run in runs])
+        for i, first in enumerate(runs[0].queues)
+        if any(run.queues[i].arrived_packets for run in runs)
+    ]
+    made = [tables.table("What the flows sent, lost and delivered", "Flow", tables.TRANSFER, flows)]
+    if windowed:
+        made.append(tables.table("Round-trip times and recovery of the TCP flows", "Flow", tables.DELAY, windowed))
+    if commanded:
+        made.append(tables.table("ACNS commands received by the senders", "Flow", tables.COMMANDS, commanded))
+    if queues:
+        made.append(tables.table("Queues that packets passed", "Queue", tables.QUEUES, queues))
+    return made
+
+
+def _fairness(result: Run | Batch) -> str:
+    estimate = mean_ci(run.jain for run in result.runs)
+    if estimate.n == 0 or sum(flow.cc is not None for flow in result.runs[0].flows) < 2:
+        return ""
+    if estimate.n == 1 or not estimate.half_width > 0:
+        return style.number(estimate.mean)
+    return " ± ".join(tables.with_spread(estimate.mean, estimate.half_width))
+
+
+def _identity(result: Run | Batch) -> list[tuple[str, str]]:
+    rows = [
+        ("Scenario", result.scenario.name),
+        ("Simulated time", style.duration(result.scenario.duration_s)),
+        ("Seed", str(result.seed)),
+        ("Runs", ", ".join(str(run.index) for run in result.runs) if len(result.runs) <= 10 else f"0 to {len(result.runs) - 1}"),
+        ("Version", result.version),
+        ("Digest", result.digest),
+        ("Events", style.count(result.events)),
+        ("Data packets that arrived", style.count(result.packets)),
+    ]
+    if result.scenario.overrides:
+        rows.insert(1, ("Overrides", ", ".join(f"{key} = {value}" for key, value in result.scenario.overrides.items())))
+    return rows
+
+
+def repeat_command(result: Run | Batch) -> str:
+    """The command that gives the same samples again, from the scenario that lies beside the page."""
+    parts = ["narrows run scenario.toml", f"--seed {result.seed}"]
+    if len(result.runs) > 1 or result.runs[0].index:
+        parts.append(f"--runs {max(run.index for run in result.runs) + 1}")
+    return " ".join(parts)
