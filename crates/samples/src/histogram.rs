@@ -7,12 +7,13 @@ use crate::NONE;
 const BITS: u32 = 6;
 const SUB: usize = 1 << BITS;
 /// Values up to 2^46 ns (19.5 hours) keep their precision; larger ones share the last bucket.
-const DECADES: usize = 41;
+const ROWS: usize = 41;
 
 /// A log-linear histogram of nanosecond values: constant memory, percentiles within 0.8 %.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    buckets: Box<[u32]>,
+    /// Buckets by power of two; a row is made when its first value comes, so an idle queue costs nothing.
+    rows: [Option<Box<[u32; SUB]>>; ROWS],
     count: u64,
     sum: u64,
     min: u64,
@@ -21,7 +22,7 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { buckets: vec![0; DECADES * SUB].into_boxed_slice(), count: 0, sum: 0, min: NONE, max: 0 }
+        Self { rows: [const { None }; ROWS], count: 0, sum: 0, min: NONE, max: 0 }
     }
 }
 
@@ -31,7 +32,7 @@ fn bucket_of(value: u64) -> usize {
     }
     let shift = value.ilog2() - BITS;
     let index = (shift as usize + 1) * SUB + ((value >> shift) as usize - SUB);
-    index.min(DECADES * SUB - 1)
+    index.min(ROWS * SUB - 1)
 }
 
 fn middle_of(bucket: usize) -> u64 {
@@ -47,8 +48,10 @@ impl Histogram {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        if let Some(b) = self.buckets.get_mut(bucket_of(value)) {
-            *b = b.saturating_add(1);
+        let bucket = bucket_of(value);
+        if let Some(row) = self.rows.get_mut(bucket / SUB) {
+            let cell = &mut row.get_or_insert_with(|| Box::new([0; SUB]))[bucket % SUB];
+            *cell = cell.saturating_add(1);
         }
         self.count += 1;
         self.sum = self.sum.saturating_add(value);
@@ -88,10 +91,12 @@ impl Histogram {
         }
         let rank = ((q * self.count as f64).max(1.0) + 0.999_999) as u64;
         let mut seen = 0;
-        for (i, &n) in self.buckets.iter().enumerate() {
-            seen += u64::from(n);
-            if seen >= rank {
-                return middle_of(i).clamp(self.min, self.max);
+        for (r, row) in self.rows.iter().enumerate() {
+            for (i, &n) in row.iter().flat_map(|row| row.iter()).enumerate() {
+                seen += u64::from(n);
+                if seen >= rank {
+                    return middle_of(r * SUB + i).clamp(self.min, self.max);
+                }
             }
         }
         self.max

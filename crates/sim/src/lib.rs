@@ -1,1 +1,22 @@
-//! Placeholder.
+//! The simulator: one event loop over links, connections and applications; a scenario in, samples out.
+//!
+//! [`run`] is the whole interface. A newcomer reads `event.rs` (the agenda), `link.rs`, then `world.rs` (the loop).
+
+mod app;
+mod build;
+mod capture;
+mod catalogue;
+mod digest;
+mod event;
+mod flow;
+mod flow_id;
+mod link;
+mod loss;
+mod meter;
+mod observe;
+mod run;
+mod topology;
+mod world;
+
+pub use catalogue::catalogue;
+pub use run::{Options, Outcome, Progress, RunError, run};

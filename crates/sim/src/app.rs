@@ -1,0 +1,201 @@
+//! Applications: what offers data to a flow, as state machines without clock or connection.
+
+use narrows_rng::Stream;
+use narrows_scenario::{Distribution, Traffic};
+use narrows_units::{Bytes, Duration, Instant, Serialiser};
+
+/// What an application does when it is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Nothing now.
+    Nothing,
+    /// Offers bytes to the connection; [`Bytes::MAX`] is without end.
+    Write(Bytes),
+    /// Offers a last piece and closes.
+    WriteAndClose(Bytes),
+    /// Takes back what was not sent yet.
+    Withdraw,
+    /// Sends one datagram with this much payload.
+    Datagram(Bytes),
+}
+
+/// The sending application of a flow.
+#[derive(Debug)]
+pub(crate) struct Source {
+    traffic: Traffic,
+    pace: Serialiser,
+    stream: Stream,
+    /// On/off: whether it is on, and until when.
+    on: bool,
+    until: Instant,
+    /// Request and response: requests written, requests served, responses received in full.
+    requested: u64,
+    served: u64,
+    answered: u64,
+    /// Bytes of IP and UDP header per datagram.
+    overhead: Bytes,
+}
+
+impl Source {
+    /// An application that draws its times from `stream`. `overhead` is the IP and UDP header length.
+    pub(crate) fn new(traffic: Traffic, stream: Stream, overhead: Bytes) -> Self {
+        Self {
+            traffic,
+            pace: Serialiser::default(),
+            stream,
+            on: false,
+            until: Instant::ZERO,
+            requested: 0,
+            served: 0,
+            answered: 0,
+            overhead,
+        }
+    }
+
+    /// Wakes the application; returns what it does and when it wants to be woken again.
+    pub(crate) fn wake(&mut self, now: Instant) -> (Act, Instant) {
+        match self.traffic {
+            Traffic::Bulk { size: Some(size) } => (Act::WriteAndClose(size), Instant::NEVER),
+            Traffic::Bulk { size: None } => (Act::Write(Bytes::MAX), Instant::NEVER),
+            Traffic::RateLimited { rate, write } => (Act::Write(write), now + self.pace.time_for(write, rate)),
+            Traffic::Udp { rate, payload } => {
+                (Act::Datagram(payload), now + self.pace.time_for(payload + self.overhead, rate))
+            }
+            Traffic::OnOff { .. } => self.on_off(now),
+            Traffic::RequestResponse { request, count, .. } => {
+                if count.is_some_and(|n| self.requested >= n) {
+                    return (Act::Nothing, Instant::NEVER);
+                }
+                self.requested += 1;
+                (Act::Write(request), Instant::NEVER)
+            }
+        }
+    }
+
+    fn on_off(&mut self, now: Instant) -> (Act, Instant) {
+        let Traffic::OnOff { rate, on, off, distribution } = self.traffic else {
+            return (Act::Nothing, Instant::NEVER);
+        };
+        if now >= self.until {
+            self.on = !self.on;
+            self.until = now + self.draw(if self.on { on } else { off }, distribution);
+            self.pace.restart();
+            if !self.on {
+                return (if rate.is_none() { Act::Withdraw } else { Act::Nothing }, self.until);
+            }
+        }
+        match rate {
+            None => (Act::Write(Bytes::MAX), self.until),
+            Some(rate) => (Act::Write(WRITE), (now + self.pace.time_for(WRITE, rate)).min(self.until)),
+        }
+    }
+
+    fn draw(&mut self, mean: Duration, distribution: Distribution) -> Duration {
+        let secs = match distribution {
+            Distribution::Constant => return mean,
+            Distribution::Exponential => self.stream.exponential(mean.as_secs_f64()),
+            Distribution::Pareto => self.stream.pareto(PARETO_SHAPE, mean.as_secs_f64()),
+        };
+        Duration::from_secs_f64(secs)
+    }
+
+    /// The server of a request-and-response flow has received `delivered` bytes: how many bytes it answers with.
+    pub(crate) fn serve(&mut self, delivered: Bytes) -> Option<Bytes> {
+        let Traffic::RequestResponse { request, response, .. } = self.traffic else { return None };
+        let due = delivered.as_u64() / request.as_u64().max(1);
+        let fresh = due.saturating_sub(self.served);
+        self.served += fresh;
+        (fresh > 0).then(|| response * fresh)
+    }
+
+    /// The client has received `delivered` bytes: when it asks again, if a response was completed; `Instant::NEVER` once all
+    /// are answered.
+    pub(crate) fn receive(&mut self, delivered: Bytes, now: Instant) -> Option<Instant> {
+        let Traffic::RequestResponse { response, think, count, .. } = self.traffic else { return None };
+        let due = delivered.as_u64() / response.as_u64().max(1);
+        if due <= self.answered {
+            return None;
+        }
+        self.answered = due;
+        Some(if count.is_some_and(|n| self.requested >= n) { Instant::NEVER } else { now + think })
+    }
+
+    /// Requests answered in full.
+    pub(crate) const fn transactions(&self) -> u64 {
+        self.answered
+    }
+
+    /// Whether the server's side carries the data (request and response), rather than the client's.
+    pub(crate) const fn server_sends(&self) -> bool {
+        matches!(self.traffic, Traffic::RequestResponse { .. })
+    }
+}
+
+/// Bytes per write of an on/off application with a rate.
+const WRITE: Bytes = Bytes::new(1000);
+
+/// Shape of Pareto times, inside the range 1 < shape < 2 that makes aggregate traffic self-similar (Willinger et al. 1997).
+const PARETO_SHAPE: f64 = 1.5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_units::Rate;
+
+    fn source(traffic: Traffic) -> Source {
+        Source::new(traffic, Stream::new(1, 0, "flow", "app"), Bytes::new(28))
+    }
+
+    fn at_ms(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(n)
+    }
+
+    #[test]
+    fn a_rate_limited_application_keeps_its_rate() {
+        let mut app = source(Traffic::RateLimited { rate: Rate::mbps(1), write: Bytes::new(1000) });
+        let mut now = Instant::ZERO;
+        let mut written = 0;
+        while now < at_ms(1000) {
+            let (act, next) = app.wake(now);
+            assert_eq!(act, Act::Write(Bytes::new(1000)));
+            written += 1000;
+            now = next;
+        }
+        assert_eq!(written, 125_000);
+    }
+
+    #[test]
+    fn udp_counts_headers_into_its_rate() {
+        let mut app = source(Traffic::Udp { rate: Rate::mbps(8), payload: Bytes::new(972) });
+        assert_eq!(app.wake(Instant::ZERO), (Act::Datagram(Bytes::new(972)), at_ms(1)));
+    }
+
+    #[test]
+    fn on_off_alternates() {
+        let ms = Duration::from_millis;
+        let mut app =
+            source(Traffic::OnOff { rate: None, on: ms(10), off: ms(20), distribution: Distribution::Constant });
+        assert_eq!(app.wake(at_ms(0)), (Act::Write(Bytes::MAX), at_ms(10)));
+        assert_eq!(app.wake(at_ms(10)), (Act::Withdraw, at_ms(30)));
+        assert_eq!(app.wake(at_ms(30)), (Act::Write(Bytes::MAX), at_ms(40)));
+    }
+
+    #[test]
+    fn a_response_is_served_once_per_request_and_the_next_request_waits_for_it() {
+        let mut app = source(Traffic::RequestResponse {
+            request: Bytes::new(100),
+            response: Bytes::new(5000),
+            think: Duration::from_millis(7),
+            count: Some(2),
+        });
+        assert_eq!(app.wake(at_ms(0)).0, Act::Write(Bytes::new(100)));
+        assert_eq!(app.serve(Bytes::new(99)), None);
+        assert_eq!(app.serve(Bytes::new(100)), Some(Bytes::new(5000)));
+        assert_eq!(app.serve(Bytes::new(100)), None);
+        assert_eq!(app.receive(Bytes::new(4999), at_ms(3)), None);
+        assert_eq!(app.receive(Bytes::new(5000), at_ms(4)), Some(at_ms(11)));
+        assert_eq!(app.wake(at_ms(11)).0, Act::Write(Bytes::new(100)));
+        assert_eq!(app.receive(Bytes::new(10_000), at_ms(20)), Some(Instant::NEVER));
+        assert_eq!(app.transactions(), 2);
+    }
+}

@@ -1,0 +1,321 @@
+//! From a scenario to a world ready to run: links, queues, agents, flows, and the factory of connections.
+
+use crate::app::Source;
+use crate::event::{Agenda, MAX_SLOTS};
+use crate::flow::{FlowState, SlowReader};
+use crate::flow_id::{MAX_FLOWS, ports};
+use crate::link::LinkDirection;
+use crate::loss::LossModel;
+use crate::meter::FlowMeter;
+use crate::run::{Options, RunError};
+use crate::topology::Topology;
+use crate::world::{Node, Slots, World};
+use narrows_cc::{CongestionControl, Params};
+use narrows_queue::{Limit, Queue, RedConfig};
+use narrows_rng::Stream;
+use narrows_scenario as scenario;
+use narrows_scenario::{Direction, Flow, Loss, Scenario};
+use narrows_scheme::acns::{
+    Acns, AcnsAssist, AcnsConfig, AcnsRouter, CommandScope, Formula, Ipv6Encoding, PriorityMaximum,
+};
+use narrows_tcp as tcp;
+use narrows_tcp::{Assist, Connection};
+use narrows_units::{Bytes, Duration, Instant, SeqNum};
+use narrows_wire::Ip;
+use std::net::{IpAddr, SocketAddr};
+
+/// Builds the world of one run.
+///
+/// # Errors
+/// [`RunError::TooLarge`], [`RunError::Unknown`] and [`RunError::Scheme`].
+pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World, RunError> {
+    let seeds = Seeds { seed: options.seed, run: options.run };
+    let flows = scenario.flows.len();
+    if flows > MAX_FLOWS {
+        return Err(RunError::TooLarge { what: "flows", count: flows, allowed: MAX_FLOWS });
+    }
+    let slots = Slots::new(2 * scenario.links.len(), flows);
+    let agenda = Agenda::new(slots.count()).ok_or(RunError::TooLarge {
+        what: "event sources",
+        count: slots.count(),
+        allowed: MAX_SLOTS,
+    })?;
+    let mut topology = Topology::new(scenario);
+    for flow in &scenario.flows {
+        topology.prepare(flow.from);
+        topology.prepare(flow.to);
+    }
+    let factory = Factory::new(scenario, seeds)?;
+    let mut world = World {
+        now: Instant::ZERO,
+        end: Instant::ZERO + scenario.duration,
+        agenda,
+        slots,
+        topology,
+        nodes: nodes(scenario, &factory)?,
+        links: links(scenario, seeds),
+        flows: scenario.flows.iter().map(|f| flow_state(f, scenario, seeds)).collect(),
+        factory,
+        capture: None,
+        sampling: scenario.sampling,
+        // A capture wants its packets in order of time, which only the plain loop gives.
+        plain_loop: options.plain_loop || options.pcap_dir.is_some(),
+        events: 0,
+        packets: 0,
+    };
+    world.prepare();
+    Ok(world)
+}
+
+/// Where random streams come from.
+#[derive(Clone, Copy, Debug)]
+struct Seeds {
+    seed: u64,
+    run: u64,
+}
+
+impl Seeds {
+    fn stream(self, component: &str, purpose: &str) -> Stream {
+        Stream::new(self.seed, self.run, component, purpose)
+    }
+}
+
+fn nodes(scenario: &Scenario, factory: &Factory) -> Result<Vec<Node>, RunError> {
+    let mut nodes: Vec<Node> = scenario.nodes.iter().map(|_| Node { agent: None }).collect();
+    if let (Some(acns), Some(config)) = (&scenario.acns, &factory.acns) {
+        for &router in &acns.routers {
+            let agent = AcnsRouter::new(*config).map_err(|e| RunError::Scheme(e.to_string()))?;
+            nodes[router].agent = Some(Box::new(agent));
+        }
+    }
+    Ok(nodes)
+}
+
+fn links(scenario: &Scenario, seeds: Seeds) -> Vec<LinkDirection> {
+    let mut links = Vec::with_capacity(2 * scenario.links.len());
+    for (number, link) in scenario.links.iter().enumerate() {
+        let (a, b) = (&scenario.nodes[link.a].name, &scenario.nodes[link.b].name);
+        for (direction, from, to) in [(&link.forward, a, b), (&link.reverse, b, a)] {
+            links.push(link_direction(direction, &format!("link/{number}/{from}->{to}"), seeds));
+        }
+    }
+    links
+}
+
+fn link_direction(direction: &Direction, path: &str, seeds: Seeds) -> LinkDirection {
+    let loss = LossModel::new(direction.loss, seeds.stream(path, "loss"));
+    let lossy = match direction.loss {
+        Loss::None => false,
+        Loss::Uniform(p) => !p.is_never(),
+        Loss::GilbertElliott { .. } => true,
+    };
+    let queue = queue(&direction.queue, seeds.stream(path, "queue"));
+    LinkDirection::new(queue, direction.rate, direction.delay, loss, lossy, direction.changes.clone())
+}
+
+fn limit(limit: scenario::Limit) -> Limit {
+    match limit {
+        scenario::Limit::Packets(n) => Limit::Packets(n),
+        scenario::Limit::Bytes(n) => Limit::Bytes(n),
+    }
+}
+
+fn queue(queue: &scenario::Queue, stream: Stream) -> Box<dyn Queue> {
+    match *queue {
+        scenario::Queue::DropTail { limit: l } => narrows_queue::droptail(limit(l)),
+        scenario::Queue::Red {
+            limit: l,
+            min_threshold,
+            max_threshold,
+            weight,
+            max_p,
+            gentle,
+            ecn,
+            bytes_mode,
+            wait,
+            mean_packet,
+        } => {
+            let config = RedConfig {
+                limit: limit(l),
+                min_threshold,
+                max_threshold,
+                weight,
+                max_p,
+                gentle,
+                ecn,
+                bytes_mode,
+                wait,
+                mean_packet,
+            };
+            narrows_queue::red(config, stream)
+        }
+    }
+}
+
+fn flow_state(flow: &Flow, scenario: &Scenario, seeds: Seeds) -> FlowState {
+    let path = format!("flow/{}", flow.name);
+    let jitter = if flow.jitter { scenario.start_jitter } else { Duration::ZERO };
+    let start = flow.start + jitter.mul_f64(seeds.stream(&path, "start").uniform());
+    let address = |node: usize| scenario.nodes[node].address;
+    let mut datagram = Ip::between(address(flow.from), address(flow.to));
+    datagram.set_dscp(flow.dscp);
+    let overhead = Bytes::new(datagram.header_len() as u64 + 8);
+    FlowState {
+        start,
+        ends: [None, None],
+        datagram,
+        app: Source::new(flow.traffic, seeds.stream(&path, "app"), overhead),
+        reader: flow.tcp.read_rate.map(SlowReader::at),
+        stopped: false,
+        meter: FlowMeter::default(),
+        spec: flow.clone(),
+    }
+}
+
+/// Makes the connections of TCP flows when they start.
+#[derive(Debug)]
+pub(crate) struct Factory {
+    names: Vec<String>,
+    addresses: Vec<IpAddr>,
+    acns: Option<AcnsConfig>,
+    seeds: Seeds,
+}
+
+impl Factory {
+    /// Checks that every flow's algorithm and scheme exist, so that [`connections`](Self::connections) cannot fail.
+    fn new(scenario: &Scenario, seeds: Seeds) -> Result<Self, RunError> {
+        for flow in &scenario.flows {
+            if narrows_cc::find(&flow.tcp.cc).is_none() {
+                let allowed: Vec<_> = narrows_cc::registry().iter().map(|r| r.name).collect();
+                let name = flow.tcp.cc.clone();
+                return Err(RunError::Unknown { kind: "congestion control", name, allowed: allowed.join(", ") });
+            }
+        }
+        let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
+        Ok(Self {
+            names: scenario.nodes.iter().map(|n| n.name.clone()).collect(),
+            addresses: scenario.nodes.iter().map(|n| n.address).collect(),
+            acns,
+            seeds,
+        })
+    }
+
+    /// A node's name.
+    pub(crate) fn node_name(&self, node: usize) -> &str {
+        &self.names[node]
+    }
+
+    /// The client and the server of flow number `index`.
+    pub(crate) fn connections(&self, flow: &Flow, index: usize) -> [Connection; 2] {
+        let (client_port, server_port) = ports(index);
+        let client = SocketAddr::new(self.addresses[flow.from], client_port);
+        let server = SocketAddr::new(self.addresses[flow.to], server_port);
+        let mut iss = self.seeds.stream(&format!("flow/{}", flow.name), "iss");
+        let mut iss = || SeqNum::new((iss.next_u64() >> 32) as u32);
+        let config = tcp_config(&flow.tcp);
+        let (cc, assist) = self.control(flow);
+        let mut opener = Connection::connect(config, cc, assist, client, server, iss());
+        let (cc, assist) = self.control(flow);
+        let mut listener = Connection::listen(config, cc, assist, server, client, iss());
+        opener.set_dscp(flow.dscp);
+        listener.set_dscp(flow.dscp);
+        [opener, listener]
+    }
+
+    /// The congestion control and the scheme's part at one end of a flow.
+    fn control(&self, flow: &Flow) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
+        let params = Params::new(flow.tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect());
+        let base = narrows_cc::build(&flow.tcp.cc, &params).unwrap_or_else(|| {
+            // `new` has checked the name.
+            Box::new(narrows_cc::Reno::default())
+        });
+        match (&self.acns, flow.tcp.assist.as_deref()) {
+            (Some(config), Some("acns")) => (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config)))),
+            _ => (base, None),
+        }
+    }
+}
+
+fn param(value: &scenario::ParamValue) -> narrows_cc::ParamValue {
+    match value {
+        scenario::ParamValue::Number(n) => narrows_cc::ParamValue::Number(*n),
+        scenario::ParamValue::Choice(w) => narrows_cc::ParamValue::Choice(w.clone()),
+        scenario::ParamValue::Switch(b) => narrows_cc::ParamValue::Switch(*b),
+    }
+}
+
+fn acns_config(a: &scenario::Acns) -> Result<AcnsConfig, RunError> {
+    let config = AcnsConfig {
+        formula: match a.formula {
+            scenario::AcnsFormula::Dcnet2013 => Formula::Dcnet2013,
+            scenario::AcnsFormula::Thesis2013 => Formula::Thesis2013,
+        },
+        priority_weight: a.priority_weight,
+        age_weight: a.age_weight,
+        freeze_threshold: a.freeze_threshold,
+        fallback_threshold: a.fallback_threshold,
+        loss_fallback_threshold: a.loss_fallback_threshold,
+        loss_decrease_threshold: a.loss_decrease_threshold,
+        trend_count: a.trend_count,
+        trend_sigma: a.trend_sigma,
+        p_max: if a.p_max_observed { PriorityMaximum::Observed } else { PriorityMaximum::Dscp },
+        idle_timeout: a.idle_timeout,
+        max_flows: a.max_flows,
+        command_scope: match a.command_scope {
+            scenario::AcnsScope::Window => CommandScope::Window,
+            scenario::AcnsScope::Ack => CommandScope::Ack,
+        },
+        ipv6: match a.ipv6 {
+            scenario::AcnsIpv6::Extension => Ipv6Encoding::Extension,
+            scenario::AcnsIpv6::FlowLabel => Ipv6Encoding::FlowLabel,
+        },
+        obey: a.obey,
+    };
+    config.check().map_err(|e| RunError::Scheme(e.to_string()))?;
+    Ok(config)
+}
+
+/// A flow's TCP settings as the connection takes them.
+fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
+    tcp::Config {
+        mss: u16::try_from(t.mss.as_u64()).unwrap_or(u16::MAX),
+        initial_window: match t.initial_window {
+            scenario::InitialWindow::Rfc6928 => tcp::InitialWindow::Rfc6928,
+            scenario::InitialWindow::Rfc5681 => tcp::InitialWindow::Rfc5681,
+            scenario::InitialWindow::Segments(n) => tcp::InitialWindow::Segments(n),
+        },
+        initial_ssthresh: t.initial_ssthresh,
+        max_cwnd: t.max_cwnd,
+        delayed_ack: match t.delayed_ack {
+            None => tcp::DelayedAck::Off,
+            Some(scenario::DelayedAck { every, timeout }) => tcp::DelayedAck::On { every, timeout },
+        },
+        rto: tcp::RtoConfig {
+            style: match t.rto_style {
+                scenario::RtoStyle::Rfc6298 => tcp::RtoStyle::Rfc6298,
+                scenario::RtoStyle::Linux => tcp::RtoStyle::Linux,
+                scenario::RtoStyle::Ns2 => tcp::RtoStyle::Ns2,
+            },
+            initial: t.rto_initial,
+            min: t.rto_min,
+            max: t.rto_max,
+            granularity: t.rto_granularity,
+        },
+        recovery: match t.recovery {
+            scenario::Recovery::RtoOnly => tcp::RecoveryKind::RtoOnly,
+            scenario::Recovery::Reno => tcp::RecoveryKind::Reno,
+            scenario::Recovery::NewReno => tcp::RecoveryKind::NewReno,
+            scenario::Recovery::Sack => tcp::RecoveryKind::Sack,
+        },
+        dupthresh: t.dupthresh,
+        limited_transmit: t.limited_transmit,
+        sack: t.sack,
+        timestamps: t.timestamps,
+        window_scaling: t.window_scaling,
+        ecn: t.ecn,
+        recv_buffer: t.recv_buffer,
+        nagle: t.nagle,
+        idle_restart: t.idle_restart,
+        ..tcp::Config::default()
+    }
+}

@@ -1,0 +1,87 @@
+//! What this engine offers, from its registries, in the form that scenarios are validated against.
+
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
+
+/// Every congestion control, queue and scheme with its parameters.
+#[must_use]
+pub fn catalogue() -> Catalogue {
+    Catalogue {
+        cc: narrows_cc::registry().iter().map(cc_row).collect(),
+        queues: narrows_queue::registry().iter().map(queue_row).collect(),
+        schemes: narrows_scheme::registry().iter().map(scheme_row).collect(),
+    }
+}
+
+fn texts(sources: &[&str]) -> Vec<String> {
+    sources.iter().map(|&s| s.to_owned()).collect()
+}
+
+fn number(unit: &str, default: f64, min: f64, max: f64) -> CatalogueKind {
+    CatalogueKind::Number { unit: unit.to_owned(), default, min, max }
+}
+
+fn choice(default: &str, allowed: &[&str]) -> CatalogueKind {
+    CatalogueKind::Choice { default: default.to_owned(), allowed: texts(allowed) }
+}
+
+fn param(name: &str, doc: &str, kind: CatalogueKind) -> CatalogueParam {
+    CatalogueParam { name: name.to_owned(), doc: doc.to_owned(), kind }
+}
+
+fn cc_row(row: &narrows_cc::Row) -> CatalogueRow {
+    use narrows_cc::ParamKind as Kind;
+    let kind = |kind| match kind {
+        Kind::Number { unit, default, min, max } => number(unit, default, min, max),
+        Kind::Choice { default, allowed } => choice(default, allowed),
+        Kind::Switch { default } => CatalogueKind::Switch { default },
+    };
+    CatalogueRow {
+        name: row.name.to_owned(),
+        title: row.title.to_owned(),
+        sources: texts(row.sources),
+        params: row.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect(),
+    }
+}
+
+fn queue_row(row: &narrows_queue::Row) -> CatalogueRow {
+    use narrows_queue::ParamKind as Kind;
+    let kind = |kind| match kind {
+        Kind::Limit => CatalogueKind::Limit,
+        Kind::Number { unit, default, min, max } => number(unit, default, min, max),
+        Kind::Switch { default } => CatalogueKind::Switch { default },
+    };
+    CatalogueRow {
+        name: row.name.to_owned(),
+        title: row.title.to_owned(),
+        sources: texts(row.sources),
+        params: row.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect(),
+    }
+}
+
+fn scheme_row(row: &narrows_scheme::Row) -> CatalogueRow {
+    use narrows_scheme::ParamKind as Kind;
+    let kind = |kind| match kind {
+        Kind::Number { unit, default, min, max } => number(unit, default, min, max),
+        Kind::Choice { default, allowed } => choice(default, allowed),
+        Kind::Switch { default } => CatalogueKind::Switch { default },
+    };
+    CatalogueRow {
+        name: row.name.to_owned(),
+        title: row.title.to_owned(),
+        sources: texts(row.sources),
+        params: row.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_catalogue_has_a_row_for_every_registry_row() {
+        let c = catalogue();
+        assert!(c.find_cc("cubic").is_some() && c.find_cc("reno").is_some() && c.find_cc("none").is_some());
+        assert!(c.queues.iter().any(|q| q.name == "red") && c.schemes.iter().any(|s| s.name == "acns"));
+    }
+}

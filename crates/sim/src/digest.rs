@@ -1,0 +1,33 @@
+//! The fingerprint of a run: SHA-256 over its samples.
+
+use narrows_samples::{Data, Samples, Table};
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of every table in declared order, each as its name, and per column its name and its values as little-endian
+/// 64-bit words; then the names of flows, queues and routers. Lower-case hexadecimal.
+pub(crate) fn digest(samples: &Samples) -> String {
+    let mut hash = Sha256::new();
+    feed(&mut hash, &samples.flows);
+    feed(&mut hash, &samples.queues);
+    feed(&mut hash, &samples.routers);
+    feed(&mut hash, &samples.flow_totals);
+    feed(&mut hash, &samples.queue_totals);
+    for names in [&samples.flow_names, &samples.queue_names, &samples.router_names] {
+        for name in names {
+            hash.update(name.as_bytes());
+            hash.update([0]);
+        }
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn feed<T: Table>(hash: &mut Sha256, table: &T) {
+    hash.update(T::NAME.as_bytes());
+    for (column, data) in table.columns() {
+        hash.update(column.name.as_bytes());
+        let Data::U64(values) = data;
+        for value in values {
+            hash.update(value.to_le_bytes());
+        }
+    }
+}

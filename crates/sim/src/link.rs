@@ -1,0 +1,248 @@
+//! One direction of a link: a queue, a transmitter and the packets on the wire.
+//!
+//! The wire is a ring in order of arrival, and only its head is on the agenda. The queue is drained lazily: whenever
+//! the link is looked at, every transmission that has started by then is carried out at its exact time. That is
+//! the same sequence of operations as an event per transmission would give, because nothing else can touch the queue
+//! in between; at one instant, a departure comes before an arrival.
+
+use crate::loss::LossModel;
+use narrows_queue::{DropReason, Dropped, Queue, QueueView};
+use narrows_samples::Histogram;
+use narrows_scenario::Change;
+use narrows_units::{Duration, Instant, Rate, Serialiser};
+use narrows_wire::Packet;
+use std::collections::VecDeque;
+
+/// A packet on the wire.
+#[derive(Debug)]
+struct OnWire {
+    arrival: Instant,
+    packet: Packet,
+}
+
+/// Counters of one direction; what [`narrows_samples::QueueTotal`] is made from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkMeter {
+    pub(crate) arrived_packets: u64,
+    pub(crate) forwarded_packets: u64,
+    pub(crate) forwarded_bytes: u64,
+    pub(crate) dropped_overflow: u64,
+    pub(crate) dropped_early: u64,
+    pub(crate) dropped_forced: u64,
+    pub(crate) corrupted: u64,
+    pub(crate) marked: u64,
+    pub(crate) busy: Duration,
+    pub(crate) delay: Histogram,
+    pub(crate) max_packets: u64,
+    pub(crate) max_bytes: u64,
+    /// Capacity in bits * ns up to `rate_since`.
+    capacity: u128,
+    rate_since: Instant,
+}
+
+/// What happens to packets on the way, for the flows' accounts and the capture.
+pub(crate) trait LinkWatch {
+    /// A queue dropped the packet.
+    fn dropped(&mut self, dropped: &Dropped, at: Instant);
+    /// The link corrupted the packet.
+    fn corrupted(&mut self, packet: &Packet, at: Instant);
+    /// The packet starts onto the wire.
+    fn departed(&mut self, packet: &Packet, at: Instant);
+}
+
+/// One direction of a link.
+#[derive(Debug)]
+pub(crate) struct LinkDirection {
+    queue: Box<dyn Queue>,
+    waiting: bool,
+    rate: Rate,
+    delay: Duration,
+    serialiser: Serialiser,
+    free_at: Instant,
+    wire: VecDeque<OnWire>,
+    last_arrival: Instant,
+    loss: LossModel,
+    lossy: bool,
+    changes: VecDeque<Change>,
+    dropped: Vec<Dropped>,
+    meter: LinkMeter,
+}
+
+impl LinkDirection {
+    /// A direction that starts idle.
+    pub(crate) fn new(
+        mut queue: Box<dyn Queue>,
+        rate: Rate,
+        delay: Duration,
+        loss: LossModel,
+        lossy: bool,
+        changes: Vec<Change>,
+    ) -> Self {
+        queue.set_rate(rate);
+        Self {
+            queue,
+            waiting: false,
+            rate,
+            delay,
+            serialiser: Serialiser::default(),
+            free_at: Instant::ZERO,
+            wire: VecDeque::new(),
+            last_arrival: Instant::ZERO,
+            loss,
+            lossy,
+            changes: changes.into(),
+            dropped: Vec::new(),
+            meter: LinkMeter::default(),
+        }
+    }
+
+    /// Takes a packet in at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
+    #[inline]
+    pub(crate) fn offer(&mut self, packet: Packet, now: Instant, watch: &mut impl LinkWatch) {
+        self.drain(now, watch);
+        self.meter.arrived_packets += 1;
+        let marked = self.queue.enqueue(packet, now, &mut self.dropped);
+        self.meter.marked += u64::from(marked);
+        if !self.dropped.is_empty() {
+            self.account_for_drops(now, watch);
+        }
+        self.waiting = true;
+        if self.free_at <= now {
+            self.serialiser.restart();
+            self.free_at = now;
+            self.drain(now, watch);
+        } else {
+            let view = self.queue.view();
+            self.waiting = !view.packets.is_zero();
+            self.meter.max_packets = self.meter.max_packets.max(view.packets.as_u64());
+            self.meter.max_bytes = self.meter.max_bytes.max(view.bytes.as_u64());
+        }
+    }
+
+    /// Carries out every transmission that has started by `now`.
+    #[inline]
+    pub(crate) fn drain(&mut self, now: Instant, watch: &mut impl LinkWatch) {
+        while self.waiting && self.free_at <= now {
+            self.transmit(watch);
+        }
+    }
+
+    /// Starts the next transmission at the time when the transmitter is free.
+    fn transmit(&mut self, watch: &mut impl LinkWatch) {
+        let start = self.free_at;
+        let next = self.queue.dequeue(start, &mut self.dropped);
+        if !self.dropped.is_empty() {
+            self.account_for_drops(start, watch);
+        }
+        let Some(next) = next else {
+            self.waiting = false;
+            return;
+        };
+        let size = next.packet.len();
+        let time = self.serialiser.time_for(size, self.rate);
+        self.free_at = start + time;
+        self.meter.busy += time;
+        self.meter.forwarded_packets += 1;
+        self.meter.forwarded_bytes += size.as_u64();
+        self.meter.delay.record(start.since(next.enqueued).as_nanos());
+        watch.departed(&next.packet, start);
+        if self.lossy && self.loss.strikes() {
+            self.meter.corrupted += 1;
+            watch.corrupted(&next.packet, start);
+            return;
+        }
+        // A shorter delay does not let a packet overtake: the wire stays first in, first out.
+        self.last_arrival = (self.free_at + self.delay).max(self.last_arrival);
+        self.wire.push_back(OnWire { arrival: self.last_arrival, packet: next.packet });
+    }
+
+    /// The packet that arrives at the far end at `now`, if one does.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Instant, watch: &mut impl LinkWatch) -> Option<Packet> {
+        self.drain(now, watch);
+        if self.wire.front()?.arrival > now {
+            return None;
+        }
+        self.wire.pop_front().map(|w| w.packet)
+    }
+
+    /// Books a packet that a router agent drops in front of the queue as a drop of the queue.
+    pub(crate) fn refuse(&mut self, packet: Packet, reason: DropReason, now: Instant, watch: &mut impl LinkWatch) {
+        self.meter.arrived_packets += 1;
+        self.dropped.push(Dropped { packet, reason });
+        self.account_for_drops(now, watch);
+    }
+
+    /// When the link must be looked at next: at the head's arrival, or when a transmission ends whose packet was lost.
+    #[inline]
+    pub(crate) fn next_event(&self) -> Instant {
+        match self.wire.front() {
+            Some(head) => head.arrival,
+            None if self.waiting => self.free_at,
+            None => Instant::NEVER,
+        }
+    }
+
+    /// When the present transmission ends and another packet waits: the plain loop looks at the link then.
+    pub(crate) fn next_departure(&self) -> Instant {
+        if self.waiting { self.free_at } else { Instant::NEVER }
+    }
+
+    /// When rate or delay change next.
+    pub(crate) fn next_change(&self) -> Instant {
+        self.changes.front().map_or(Instant::NEVER, |c| c.at)
+    }
+
+    /// Carries out the changes that are due; the packet in transmission keeps its old rate and delay.
+    pub(crate) fn change(&mut self, now: Instant, watch: &mut impl LinkWatch) {
+        self.drain(now, watch);
+        while let Some(change) = self.changes.pop_front_if(|c| c.at <= now) {
+            if let Some(rate) = change.rate {
+                self.close_capacity(now);
+                self.rate = rate;
+                self.queue.set_rate(rate);
+            }
+            self.delay = change.delay.unwrap_or(self.delay);
+        }
+    }
+
+    /// The queue as it stands.
+    pub(crate) fn view(&self) -> QueueView {
+        self.queue.view()
+    }
+
+    /// The counters.
+    pub(crate) fn meter(&self) -> &LinkMeter {
+        &self.meter
+    }
+
+    /// Packets on the wire and in transmission.
+    pub(crate) fn on_wire(&self) -> u64 {
+        self.wire.len() as u64
+    }
+
+    /// Bits that could have been sent from the start of the run to `end`.
+    pub(crate) fn capacity_bits(&self, end: Instant) -> u64 {
+        let last = u128::from(self.rate.as_bps()) * u128::from(end.since(self.meter.rate_since).as_nanos());
+        u64::try_from((self.meter.capacity + last) / 1_000_000_000).unwrap_or(u64::MAX)
+    }
+
+    fn close_capacity(&mut self, now: Instant) {
+        let span = u128::from(now.since(self.meter.rate_since).as_nanos());
+        self.meter.capacity += u128::from(self.rate.as_bps()) * span;
+        self.meter.rate_since = now;
+    }
+
+    #[cold]
+    fn account_for_drops(&mut self, at: Instant, watch: &mut impl LinkWatch) {
+        for drop in self.dropped.drain(..) {
+            let counter = match drop.reason {
+                DropReason::Overflow => &mut self.meter.dropped_overflow,
+                DropReason::Early => &mut self.meter.dropped_early,
+                DropReason::Forced => &mut self.meter.dropped_forced,
+            };
+            *counter += 1;
+            watch.dropped(&drop, at);
+        }
+    }
+}

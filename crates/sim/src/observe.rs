@@ -1,0 +1,171 @@
+//! The world as rows of samples and totals.
+
+use crate::world::World;
+use narrows_queue::QueueView;
+use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
+use narrows_units::{Bytes, Duration};
+
+fn bytes(value: Option<Bytes>) -> u64 {
+    value.map_or(NONE, Bytes::as_u64)
+}
+
+fn nanos(value: Option<Duration>) -> u64 {
+    value.map_or(NONE, Duration::as_nanos)
+}
+
+impl World {
+    /// A flow as it is now.
+    pub(crate) fn flow_row(&self, flow: usize) -> FlowRow {
+        let state = &self.flows[flow];
+        let meter = &state.meter;
+        let mut row = FlowRow {
+            time_ns: self.now.as_nanos(),
+            flow: flow as u64,
+            cwnd_bytes: NONE,
+            ssthresh_bytes: NONE,
+            srtt_ns: NONE,
+            rtt_ns: nanos(meter.latest_rtt),
+            rto_ns: NONE,
+            rwnd_bytes: NONE,
+            flightsize_bytes: NONE,
+            inflight_bytes: NONE,
+            sent_bytes: meter.sent_bytes,
+            sent_packets: meter.sent_packets,
+            delivered_bytes: state.delivered().as_u64(),
+            lost_packets: meter.lost_packets,
+            arrived_bytes: meter.arrived_bytes,
+            ..FlowRow::default()
+        };
+        if let Some(sender) = state.sender_connection() {
+            let info = sender.info();
+            let stats = sender.stats();
+            row.cwnd_bytes = info.cwnd.as_u64();
+            row.ssthresh_bytes = bytes(info.ssthresh);
+            row.srtt_ns = nanos(info.srtt);
+            row.rto_ns = info.rto.as_nanos();
+            row.rwnd_bytes = info.rwnd.as_u64();
+            row.flightsize_bytes = info.flightsize.as_u64();
+            row.inflight_bytes = info.inflight.as_u64();
+            row.sent_bytes = stats.sent_bytes.as_u64();
+            row.sent_packets = stats.sent_packets.as_u64();
+            row.retransmitted_packets = stats.retransmitted_packets.as_u64();
+            row.timeouts = stats.timeouts;
+            if let Some(assist) = sender.assist() {
+                [row.commands_normal, row.commands_freeze, row.commands_fallback] = assist.received();
+            }
+        }
+        row
+    }
+
+    /// A queue as it is now.
+    pub(crate) fn queue_row(&self, edge: usize) -> QueueRow {
+        let link = &self.links[edge];
+        let (view, meter) = (link.view(), link.meter());
+        QueueRow {
+            time_ns: self.now.as_nanos(),
+            queue: edge as u64,
+            bytes: view.bytes.as_u64(),
+            packets: view.packets.as_u64(),
+            forwarded_bytes: meter.forwarded_bytes,
+            forwarded_packets: meter.forwarded_packets,
+            dropped_overflow: meter.dropped_overflow,
+            dropped_early: meter.dropped_early,
+            dropped_forced: meter.dropped_forced,
+            corrupted: meter.corrupted,
+            marked: meter.marked,
+        }
+    }
+
+    /// A router's agent as it is now, given the queue that its commands would be about.
+    pub(crate) fn router_row(&self, node: usize, queue: &QueueView) -> RouterRow {
+        let census = self.nodes[node].agent.as_ref().map(|a| a.census(queue, self.now)).unwrap_or_default();
+        let router = self.nodes[..node].iter().filter(|n| n.agent.is_some()).count();
+        RouterRow {
+            time_ns: self.now.as_nanos(),
+            router: router as u64,
+            flows: census.flows,
+            flows_normal: census.normal,
+            flows_freeze: census.freeze,
+            flows_fallback: census.fallback,
+        }
+    }
+
+    /// Adds the totals and the names to the samples of a finished run.
+    pub(crate) fn totals(&self, samples: &mut Samples) {
+        for flow in 0..self.flows.len() {
+            samples.flow_totals.push(&self.flow_total(flow));
+        }
+        for edge in 0..self.links.len() {
+            samples.queue_totals.push(&self.queue_total(edge));
+        }
+        samples.flow_names = self.flows.iter().map(|f| f.spec.name.clone()).collect();
+        let name = |node: usize| self.factory.node_name(node);
+        samples.queue_names =
+            self.topology.edges.iter().map(|e| format!("{}->{}", name(e.from), name(e.to))).collect();
+        samples.router_names = (0..self.nodes.len())
+            .filter(|&n| self.nodes[n].agent.is_some())
+            .map(|n| name(n).to_owned())
+            .collect();
+    }
+
+    fn flow_total(&self, flow: usize) -> FlowTotal {
+        let state = &self.flows[flow];
+        let row = self.flow_row(flow);
+        let meter = &state.meter;
+        let stats = state.sender_connection().map(|c| *c.stats()).unwrap_or_default();
+        FlowTotal {
+            start_ns: state.start.min(self.end).as_nanos(),
+            stop_ns: meter.finished.unwrap_or(state.spec.stop).min(self.end).as_nanos(),
+            sent_bytes: row.sent_bytes,
+            sent_packets: row.sent_packets,
+            arrived_bytes: meter.arrived_bytes,
+            arrived_packets: meter.arrived_packets,
+            delivered_bytes: row.delivered_bytes,
+            lost_packets: meter.lost_packets,
+            retransmitted_packets: stats.retransmitted_packets.as_u64(),
+            retransmitted_bytes: stats.retransmitted_bytes.as_u64(),
+            timeouts: stats.timeouts,
+            fast_retransmits: stats.fast_retransmits,
+            ecn_reductions: stats.ecn_reductions,
+            spurious: stats.spurious,
+            rtt_samples: meter.rtt.count(),
+            rtt_sum_ns: meter.rtt.sum(),
+            rtt_min_ns: meter.rtt.min(),
+            rtt_max_ns: meter.rtt.max(),
+            rtt_p50_ns: meter.rtt.percentile(0.50),
+            rtt_p95_ns: meter.rtt.percentile(0.95),
+            rtt_p99_ns: meter.rtt.percentile(0.99),
+            max_bin_bytes: meter.max_bin_bytes(),
+            commands_normal: row.commands_normal,
+            commands_freeze: row.commands_freeze,
+            commands_fallback: row.commands_fallback,
+            transactions: state.app.transactions(),
+            finished_ns: meter.finished.map_or(NONE, |t| t.as_nanos()),
+        }
+    }
+
+    fn queue_total(&self, edge: usize) -> QueueTotal {
+        let link = &self.links[edge];
+        let meter = link.meter();
+        QueueTotal {
+            arrived_packets: meter.arrived_packets,
+            forwarded_bytes: meter.forwarded_bytes,
+            forwarded_packets: meter.forwarded_packets,
+            dropped_overflow: meter.dropped_overflow,
+            dropped_early: meter.dropped_early,
+            dropped_forced: meter.dropped_forced,
+            corrupted: meter.corrupted,
+            marked: meter.marked,
+            waiting_packets: link.view().packets.as_u64(),
+            busy_ns: meter.busy.as_nanos(),
+            delay_samples: meter.delay.count(),
+            delay_sum_ns: meter.delay.sum(),
+            delay_max_ns: meter.delay.max(),
+            delay_p50_ns: meter.delay.percentile(0.50),
+            delay_p95_ns: meter.delay.percentile(0.95),
+            max_packets: meter.max_packets,
+            max_bytes: meter.max_bytes,
+            capacity_bits: link.capacity_bits(self.end),
+        }
+    }
+}

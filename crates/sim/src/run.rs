@@ -1,0 +1,134 @@
+//! One run: from a scenario to samples.
+
+use crate::build::build;
+use crate::capture::Capture;
+use crate::digest::digest;
+use narrows_samples::{NoProbe, Samples};
+use narrows_scenario::{Sampling, Scenario};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+pub enum RunError {
+    /// The scenario needs more event sources or flows than the engine can number.
+    #[error("the scenario is too large: {count} {what}; allowed are at most {allowed}")]
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many.
+        count: usize,
+        /// How many are allowed.
+        allowed: usize,
+    },
+    /// A name in the scenario is in no registry (the scenario was not validated against this version's catalogue).
+    #[error("{kind} {name:?} is unknown; allowed: {allowed}")]
+    Unknown {
+        /// What it is the name of.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// Names that exist.
+        allowed: String,
+    },
+    /// A scheme's parameters are refused.
+    #[error("{0}")]
+    Scheme(String),
+    /// A capture file cannot be written.
+    #[error("cannot write the capture {}: {source}", path.display())]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: String,
+    },
+    /// The run was stopped from outside.
+    #[error("the run was stopped before its end")]
+    Stopped,
+}
+
+/// A handle to a run under way, shared with whoever watches it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: AtomicU64,
+    of: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Progress {
+    /// Share of the simulated time that has passed, in [0, 1].
+    pub fn fraction(&self) -> f64 {
+        let of = self.of.load(Ordering::Relaxed);
+        if of == 0 { 0.0 } else { (self.done.load(Ordering::Relaxed) as f64 / of as f64).min(1.0) }
+    }
+
+    /// Asks the run to end soon with [`RunError::Stopped`].
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, done: u64, of: u64) {
+        self.of.store(of, Ordering::Relaxed);
+        self.done.store(done, Ordering::Relaxed);
+    }
+}
+
+/// How to run a scenario.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Number of the run in its experiment: runs of one seed differ in it.
+    pub run: u64,
+    /// Directory for packet captures; `None` captures nothing.
+    pub pcap_dir: Option<&'a Path>,
+    /// Watches and stops the run.
+    pub progress: Option<&'a Progress>,
+    /// Looks at every link at each end of a transmission, with an event of its own, instead of lazily. Slower; the
+    /// samples are the same, and a test holds the engine to that.
+    pub plain_loop: bool,
+}
+
+/// What a run yields.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Samples and totals.
+    pub samples: Samples,
+    /// SHA-256 of the samples.
+    pub digest: String,
+    /// Events that the loop handled.
+    pub events: u64,
+    /// Packets that arrived at a node, counted at every hop.
+    pub packets: u64,
+}
+
+/// Runs a scenario to its end.
+///
+/// The same scenario, seed, run number and version give bit-identical samples, in debug and release builds and on
+/// any number of threads.
+///
+/// # Errors
+/// [`RunError`]: the scenario is too large or names what does not exist, a capture cannot be written, or the run was stopped.
+pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunError> {
+    let mut world = build(scenario, options)?;
+    if let Some(dir) = options.pcap_dir {
+        let name = |n: usize| scenario.nodes[n].name.clone();
+        let links: Vec<_> = scenario.links.iter().map(|l| (name(l.a), name(l.b))).collect();
+        world.capture = Some(Capture::create(dir, &links)?);
+    }
+    let mut samples = Samples::default();
+    match scenario.sampling {
+        Sampling::Off => world.run(&mut NoProbe, options.progress)?,
+        Sampling::Interval(_) | Sampling::Events => world.run(&mut samples, options.progress)?,
+    }
+    if let Some(capture) = world.capture.take() {
+        capture.finish()?;
+    }
+    world.totals(&mut samples);
+    let digest = digest(&samples);
+    Ok(Outcome { samples, digest, events: world.events, packets: world.packets })
+}

@@ -1,0 +1,127 @@
+//! The wired arena: link directions between nodes, and static shortest-path routes.
+//!
+//! Routes minimise hops; among equals the link that stands first in the scenario wins, so they are the same in
+//! every run (ns-2's static routing and ns-3's global routing count hops too). Nodes with one link need no table:
+//! their only link leads everywhere, and a way to them is the way to their neighbour. Hosts never forward.
+
+use narrows_scenario::{NodeKind, Scenario};
+
+/// No link direction.
+const NOWHERE: u32 = u32::MAX;
+
+/// One direction of a link, by its end points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    /// Node where it starts.
+    pub(crate) from: usize,
+    /// Node where it ends.
+    pub(crate) to: usize,
+}
+
+/// Nodes, link directions and routes.
+#[derive(Debug)]
+pub(crate) struct Topology {
+    /// Link directions: link `i` of the scenario has its forward direction at `2i` and its reverse at `2i + 1`.
+    pub(crate) edges: Vec<Edge>,
+    /// Per node: the directions that leave it, in link order.
+    outgoing: Vec<Vec<u32>>,
+    forwards: Vec<bool>,
+    /// Per target node that has several links and was asked for: the direction to take at each node.
+    tables: Vec<Option<Box<[u32]>>>,
+}
+
+impl Topology {
+    /// The arena of a scenario, without routes.
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let nodes = scenario.nodes.len();
+        let mut edges = Vec::with_capacity(2 * scenario.links.len());
+        let mut outgoing = vec![Vec::new(); nodes];
+        for link in &scenario.links {
+            for (from, to) in [(link.a, link.b), (link.b, link.a)] {
+                outgoing[from].push(edges.len() as u32);
+                edges.push(Edge { from, to });
+            }
+        }
+        let forwards = scenario.nodes.iter().map(|n| n.kind == NodeKind::Router).collect();
+        Self { edges, outgoing, forwards, tables: vec![None; nodes] }
+    }
+
+    /// Prepares routes to `node`. [`next`](Self::next) knows no way to nodes that were not prepared.
+    pub(crate) fn prepare(&mut self, node: usize) {
+        let target = self.anchor(node);
+        if self.tables[target].is_none() {
+            self.tables[target] = Some(self.ways_to(target));
+        }
+    }
+
+    /// The link direction that leads from `at` towards `node`; `None` where there is no way.
+    #[inline]
+    pub(crate) fn next(&self, at: usize, node: usize) -> Option<usize> {
+        if let [only] = self.outgoing[at][..] {
+            return Some(only as usize);
+        }
+        let target = self.anchor(node);
+        if at == target {
+            // `node` hangs on this node by its only link; the other direction of that link has the same number but one bit.
+            return self.outgoing[node].first().map(|&edge| (edge ^ 1) as usize);
+        }
+        let way = *self.tables[target].as_ref()?.get(at)?;
+        (way != NOWHERE).then_some(way as usize)
+    }
+
+    /// The link directions that leave a node, in link order.
+    pub(crate) fn leaving(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        self.outgoing[node].iter().map(|&edge| edge as usize)
+    }
+
+    /// The node itself, or its neighbour if it has only one link.
+    fn anchor(&self, node: usize) -> usize {
+        match self.outgoing[node][..] {
+            [only] => self.edges[only as usize].to,
+            _ => node,
+        }
+    }
+
+    /// Breadth-first search backwards from `target`.
+    fn ways_to(&self, target: usize) -> Box<[u32]> {
+        let mut ways = vec![NOWHERE; self.outgoing.len()].into_boxed_slice();
+        let mut frontier = vec![target];
+        let mut seen = vec![false; self.outgoing.len()];
+        seen[target] = true;
+        while !frontier.is_empty() {
+            let mut further = Vec::new();
+            for &node in &frontier {
+                if node != target && !self.forwards[node] {
+                    continue;
+                }
+                for &edge in &self.outgoing[node] {
+                    let neighbour = self.edges[edge as usize].to;
+                    if !seen[neighbour] {
+                        seen[neighbour] = true;
+                        ways[neighbour] = edge ^ 1;
+                        further.push(neighbour);
+                    }
+                }
+            }
+            // In node order, so that which way is found first does not depend on the search's own history.
+            further.sort_unstable();
+            frontier = further;
+        }
+        ways
+    }
+
+    /// The nodes on the way from one node to another, both included; `None` where there is no way.
+    #[cfg(test)]
+    pub(crate) fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut path = vec![from];
+        let mut at = from;
+        while at != to {
+            at = self.edges[self.next(at, to)?].to;
+            path.push(at);
+            if path.len() > self.outgoing.len() {
+                return None;
+            }
+        }
+        Some(path)
+    }
+}

@@ -1,0 +1,536 @@
+//! The one event loop, and what each event does.
+
+use crate::app::Act;
+use crate::capture::Capture;
+use crate::event::{Agenda, Slot};
+use crate::flow::{End, FlowState};
+use crate::flow_id::{flow_of, ports};
+use crate::link::{LinkDirection, LinkWatch};
+use crate::run::{Progress, RunError};
+use crate::topology::Topology;
+use narrows_queue::{DropReason, Dropped, QueueView, Verdict};
+use narrows_samples::Probe;
+use narrows_scenario::Sampling;
+use narrows_scheme::RouterAgent;
+use narrows_units::{Bytes, Instant};
+use narrows_wire::{Ecn, Packet, Transport, UdpRepr};
+
+/// Events between two looks at the progress handle.
+const LOOK_EVERY: u64 = 1 << 14;
+
+/// Where each kind of event source has its slots.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    edges: usize,
+    flows: usize,
+}
+
+impl Slots {
+    /// Slots for so many link directions and flows.
+    pub(crate) const fn new(edges: usize, flows: usize) -> Self {
+        Self { edges, flows }
+    }
+
+    /// How many slots there are.
+    pub(crate) const fn count(self) -> usize {
+        2 + self.edges + 4 * self.flows + self.edges
+    }
+
+    const SAMPLER: Slot = Slot::new(0);
+    const CHANGES: Slot = Slot::new(1);
+
+    const fn link(edge: usize) -> Slot {
+        Slot::new(2 + edge)
+    }
+
+    const fn timer(self, flow: usize, end: End) -> Slot {
+        Slot::new(2 + self.edges + 4 * flow + end.index())
+    }
+
+    const fn app(self, flow: usize) -> Slot {
+        Slot::new(2 + self.edges + 4 * flow + 2)
+    }
+
+    const fn reader(self, flow: usize) -> Slot {
+        Slot::new(2 + self.edges + 4 * flow + 3)
+    }
+
+    const fn departure(self, edge: usize) -> Slot {
+        Slot::new(2 + self.edges + 4 * self.flows + edge)
+    }
+}
+
+/// A node at run time.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// The scheme's router part, if this router runs one.
+    pub(crate) agent: Option<Box<dyn RouterAgent>>,
+}
+
+/// The simulated world: everything that changes during a run.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) now: Instant,
+    pub(crate) end: Instant,
+    pub(crate) agenda: Agenda,
+    pub(crate) slots: Slots,
+    pub(crate) topology: Topology,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) links: Vec<LinkDirection>,
+    pub(crate) flows: Vec<FlowState>,
+    pub(crate) factory: crate::build::Factory,
+    pub(crate) capture: Option<Capture>,
+    pub(crate) sampling: Sampling,
+    pub(crate) plain_loop: bool,
+    pub(crate) events: u64,
+    pub(crate) packets: u64,
+}
+
+/// Books what happens on a link to the flow it happens to.
+struct Books<'a> {
+    flows: &'a mut [FlowState],
+    capture: Option<&'a mut Capture>,
+    edge: usize,
+}
+
+impl Books<'_> {
+    fn lost(&mut self, packet: &Packet) {
+        if packet.payload_len > 0 {
+            let (flow, _) = flow_of(packet);
+            if let Some(flow) = self.flows.get_mut(flow) {
+                flow.meter.lost_packets += 1;
+            }
+        }
+    }
+}
+
+impl LinkWatch for Books<'_> {
+    fn dropped(&mut self, dropped: &Dropped, _at: Instant) {
+        self.lost(&dropped.packet);
+    }
+
+    fn corrupted(&mut self, packet: &Packet, _at: Instant) {
+        self.lost(packet);
+    }
+
+    #[inline]
+    fn departed(&mut self, packet: &Packet, at: Instant) {
+        if let Some(capture) = &mut self.capture {
+            capture.record(self.edge, packet, at);
+        }
+    }
+}
+
+/// A link with the books of what happens on it, borrowed apart from the rest of the world.
+macro_rules! on_link {
+    ($world:ident, $edge:expr, $link:ident, $books:ident => $body:expr) => {{
+        let edge = $edge;
+        let $link = &mut $world.links[edge];
+        let mut $books = Books { flows: &mut $world.flows, capture: $world.capture.as_mut(), edge };
+        $body
+    }};
+}
+
+impl World {
+    /// Arms every source for its first event.
+    pub(crate) fn prepare(&mut self) {
+        for flow in 0..self.flows.len() {
+            let start = self.flows[flow].start;
+            self.agenda.arm(self.slots.app(flow), start);
+        }
+        self.arm_changes();
+        if let Sampling::Interval(_) = self.sampling {
+            self.agenda.arm(Slots::SAMPLER, Instant::ZERO);
+        }
+    }
+
+    /// Runs to the end, reporting to `probe`.
+    ///
+    /// # Errors
+    /// [`RunError::Stopped`] where `progress` asks for it.
+    pub(crate) fn run<P: Probe>(&mut self, probe: &mut P, progress: Option<&Progress>) -> Result<(), RunError> {
+        while let Some((time, slot)) = self.agenda.next() {
+            if time > self.end {
+                break;
+            }
+            self.now = time;
+            self.events += 1;
+            if self.events % LOOK_EVERY == 0 {
+                if let Some(progress) = progress {
+                    progress.set(time.as_nanos(), self.end.as_nanos());
+                    if progress.stopped() {
+                        return Err(RunError::Stopped);
+                    }
+                }
+            }
+            self.handle(slot, probe);
+        }
+        self.now = self.end;
+        for edge in 0..self.links.len() {
+            on_link!(self, edge, link, books => link.drain(self.end, &mut books));
+        }
+        if let Some(progress) = progress {
+            if progress.stopped() {
+                return Err(RunError::Stopped);
+            }
+            progress.set(1, 1);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn handle<P: Probe>(&mut self, slot: Slot, probe: &mut P) {
+        let index = slot.index();
+        let edges = self.slots.edges;
+        if let Some(edge) = index.checked_sub(2).filter(|&e| e < edges) {
+            return self.arrival(edge, probe);
+        }
+        match index.checked_sub(2 + edges) {
+            None if slot == Slots::SAMPLER => self.sample(probe),
+            None => self.change_links(),
+            Some(i) if i < 4 * self.slots.flows => match i % 4 {
+                0 => self.timer(i / 4, End::Client, probe),
+                1 => self.timer(i / 4, End::Server, probe),
+                2 => self.wake(i / 4, probe),
+                _ => self.read(i / 4, probe),
+            },
+            Some(i) => self.departure(i - 4 * self.slots.flows, probe),
+        }
+    }
+
+    /// A packet arrives at the far end of a link.
+    #[inline]
+    fn arrival<P: Probe>(&mut self, edge: usize, probe: &mut P) {
+        let now = self.now;
+        let packet = on_link!(self, edge, link, books => link.arrive(now, &mut books));
+        self.agenda.arm(Slots::link(edge), self.links[edge].next_event());
+        self.watch_departure(edge);
+        self.observe_queue(edge, probe);
+        if let Some(packet) = packet {
+            self.packets += 1;
+            let node = self.topology.edges[edge].to;
+            self.receive(node, packet, probe);
+        }
+    }
+
+    /// The plain loop's look at a link when a transmission ends.
+    fn departure<P: Probe>(&mut self, edge: usize, probe: &mut P) {
+        let now = self.now;
+        on_link!(self, edge, link, books => link.drain(now, &mut books));
+        self.agenda.arm_no_later(Slots::link(edge), self.links[edge].next_event());
+        self.agenda.arm(self.slots.departure(edge), self.links[edge].next_departure());
+        self.observe_queue(edge, probe);
+    }
+
+    #[inline]
+    fn watch_departure(&mut self, edge: usize) {
+        if self.plain_loop {
+            self.agenda.arm(self.slots.departure(edge), self.links[edge].next_departure());
+        }
+    }
+
+    /// A node gets a packet from a link.
+    #[inline]
+    fn receive<P: Probe>(&mut self, node: usize, packet: Packet, probe: &mut P) {
+        let (flow, along) = flow_of(&packet);
+        let Some(state) = self.flows.get(flow) else { return };
+        let target = if along { state.spec.to } else { state.spec.from };
+        if target == node {
+            self.deliver(flow, if along { End::Server } else { End::Client }, &packet, probe);
+        } else {
+            self.forward(node, target, packet, probe);
+        }
+    }
+
+    /// A router sends a packet on.
+    #[inline]
+    fn forward<P: Probe>(&mut self, node: usize, target: usize, mut packet: Packet, probe: &mut P) {
+        let Some(edge) = self.topology.next(node, target) else { return };
+        let now = self.now;
+        if let Some(agent) = &mut self.nodes[node].agent {
+            // The agent must see the queue as it is now, with all departures up to now carried out.
+            let view = on_link!(self, edge, link, books => { link.drain(now, &mut books); link.view() });
+            match agent.on_packet(&mut packet, &view, now) {
+                Verdict::Pass => {}
+                Verdict::Mark => packet.ip.set_ecn(Ecn::Ce),
+                Verdict::Drop(reason) => return self.refuse(edge, packet, reason),
+            }
+        }
+        self.send(edge, packet, probe);
+    }
+
+    /// A router agent drops a packet: it is booked as a drop of the queue that it did not enter.
+    fn refuse(&mut self, edge: usize, packet: Packet, reason: DropReason) {
+        on_link!(self, edge, link, books => link.refuse(packet, reason, self.now, &mut books));
+    }
+
+    /// Hands a packet to a link.
+    #[inline]
+    fn send<P: Probe>(&mut self, edge: usize, packet: Packet, probe: &mut P) {
+        let now = self.now;
+        on_link!(self, edge, link, books => link.offer(packet, now, &mut books));
+        self.agenda.arm_no_later(Slots::link(edge), self.links[edge].next_event());
+        self.watch_departure(edge);
+        self.observe_queue(edge, probe);
+    }
+
+    /// A host gets a packet for one of its flows.
+    #[inline]
+    fn deliver<P: Probe>(&mut self, flow: usize, end: End, packet: &Packet, probe: &mut P) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        let sender = state.sender();
+        if end != sender {
+            state.meter.arrived(packet.len(), packet.payload_len, now);
+        }
+        let Some(connection) = &mut state.ends[end.index()] else {
+            state.meter.datagram_bytes += u64::from(packet.payload_len);
+            return;
+        };
+        connection.handle_segment(packet, now);
+        if end == sender {
+            if let Some(rtt) = connection.take_rtt_sample() {
+                state.meter.round_trip(rtt);
+            }
+            if P::ENABLED && self.sampling == Sampling::Events {
+                probe.flow(&self.flow_row(flow));
+            }
+        }
+        self.progress(flow, end);
+        self.pump(flow, end, probe);
+    }
+
+    /// The applications look at what has arrived.
+    #[inline]
+    fn progress(&mut self, flow: usize, end: End) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        if state.app.server_sends() {
+            let Some(connection) = &mut state.ends[end.index()] else { return };
+            let delivered = connection.delivered_to_app();
+            match end {
+                End::Server => {
+                    if let Some(answer) = state.app.serve(delivered) {
+                        connection.write(answer);
+                    }
+                }
+                End::Client => match state.app.receive(delivered, now) {
+                    Some(Instant::NEVER) => {
+                        connection.close();
+                        state.meter.finished = Some(now);
+                    }
+                    Some(next) if !state.stopped => {
+                        self.agenda.arm(self.slots.app(flow), next.min(state.spec.stop));
+                    }
+                    _ => {}
+                },
+            }
+        } else if let narrows_scenario::Traffic::Bulk { size: Some(size) } = state.spec.traffic
+            && end == End::Server
+            && state.meter.finished.is_none()
+            && state.delivered() >= size
+        {
+            state.meter.finished = Some(now);
+        }
+        self.answer_close(flow, end);
+    }
+
+    /// An end whose peer has closed closes too, after what it still has to send: no application here talks on after that.
+    #[inline]
+    fn answer_close(&mut self, flow: usize, end: End) {
+        if let Some(connection) = &mut self.flows[flow].ends[end.index()]
+            && connection.state() == narrows_tcp::State::CloseWait
+        {
+            connection.close();
+        }
+    }
+
+    /// Sends what a connection has to send, and re-arms its timer.
+    #[inline]
+    fn pump<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
+        let now = self.now;
+        let spec = &self.flows[flow].spec;
+        let (at, target) = match end {
+            End::Client => (spec.from, spec.to),
+            End::Server => (spec.to, spec.from),
+        };
+        let Some(edge) = self.topology.next(at, target) else { return };
+        while let Some(packet) = self.flows[flow].ends[end.index()].as_mut().and_then(|c| c.poll_transmit(now)) {
+            self.send(edge, packet, probe);
+        }
+        if let Some(connection) = &self.flows[flow].ends[end.index()] {
+            self.agenda.arm_no_later(self.slots.timer(flow, end), connection.poll_timeout());
+        }
+    }
+
+    /// A connection's timer slot comes up: the timer may have moved on since it was armed.
+    fn timer<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
+        let slot = self.slots.timer(flow, end);
+        self.agenda.arm(slot, Instant::NEVER);
+        let now = self.now;
+        let Some(connection) = &mut self.flows[flow].ends[end.index()] else { return };
+        let due = connection.poll_timeout();
+        if due > now {
+            self.agenda.arm(slot, due);
+            return;
+        }
+        connection.handle_timeout(now);
+        if P::ENABLED && self.sampling == Sampling::Events && end == self.flows[flow].sender() {
+            probe.flow(&self.flow_row(flow));
+        }
+        self.pump(flow, end, probe);
+    }
+
+    /// A flow's application wakes up: it starts, acts or stops.
+    fn wake<P: Probe>(&mut self, flow: usize, probe: &mut P) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        self.agenda.arm(self.slots.app(flow), Instant::NEVER);
+        if state.stopped {
+            return;
+        }
+        if now >= state.spec.stop {
+            state.stopped = true;
+            if let Some(client) = &mut state.ends[0] {
+                client.withdraw();
+                client.close();
+            }
+            return self.pump(flow, End::Client, probe);
+        }
+        if state.is_tcp() && state.ends[0].is_none() {
+            self.open(flow, probe);
+        }
+        let state = &mut self.flows[flow];
+        let (act, next) = state.app.wake(now);
+        self.agenda.arm_no_later(self.slots.app(flow), next.min(state.spec.stop));
+        match act {
+            Act::Nothing => {}
+            Act::Datagram(payload) => self.send_datagram(flow, payload, probe),
+            Act::Write(bytes) => self.write(flow, bytes, false, probe),
+            Act::WriteAndClose(bytes) => self.write(flow, bytes, true, probe),
+            Act::Withdraw => {
+                if let Some(client) = &mut self.flows[flow].ends[0] {
+                    client.withdraw();
+                }
+            }
+        }
+    }
+
+    fn write<P: Probe>(&mut self, flow: usize, bytes: Bytes, close: bool, probe: &mut P) {
+        if let Some(client) = &mut self.flows[flow].ends[0] {
+            client.write(bytes);
+            if close {
+                client.close();
+            }
+        }
+        self.pump(flow, End::Client, probe);
+    }
+
+    /// Makes the two ends of a TCP flow; the client's first segment follows with the first write.
+    fn open<P: Probe>(&mut self, flow: usize, probe: &mut P) {
+        let [client, server] = self.factory.connections(&self.flows[flow].spec, flow);
+        let state = &mut self.flows[flow];
+        state.ends = [Some(Box::new(client)), Some(Box::new(server))];
+        if let (Some(reader), Some(receiver)) = (&state.reader, &mut state.ends[state.sender().other().index()]) {
+            receiver.set_auto_read(false);
+            self.agenda.arm(self.slots.reader(flow), self.now + reader.every);
+        }
+        self.pump(flow, End::Client, probe);
+    }
+
+    /// A slow reader reads.
+    fn read<P: Probe>(&mut self, flow: usize, probe: &mut P) {
+        let state = &mut self.flows[flow];
+        let end = state.sender().other();
+        let Some(reader) = &state.reader else { return };
+        self.agenda.arm(self.slots.reader(flow), self.now + reader.every);
+        if let Some(receiver) = &mut state.ends[end.index()] {
+            receiver.read(reader.chunk);
+        }
+        self.pump(flow, end, probe);
+    }
+
+    fn send_datagram<P: Probe>(&mut self, flow: usize, payload: Bytes, probe: &mut P) {
+        let (src_port, dst_port) = ports(flow);
+        let state = &mut self.flows[flow];
+        let packet = Packet {
+            ip: state.datagram,
+            transport: Transport::Udp(UdpRepr { src_port, dst_port }),
+            payload_len: u32::try_from(payload.as_u64()).unwrap_or(u32::MAX),
+        };
+        state.meter.sent_packets += 1;
+        state.meter.sent_bytes += payload.as_u64();
+        if let Some(edge) = self.topology.next(state.spec.from, state.spec.to) {
+            self.send(edge, packet, probe);
+        }
+    }
+
+    /// Carries out changes of rate and delay that are due.
+    fn change_links(&mut self) {
+        let now = self.now;
+        for edge in 0..self.links.len() {
+            if self.links[edge].next_change() <= now {
+                on_link!(self, edge, link, books => link.change(now, &mut books));
+                self.agenda.arm_no_later(Slots::link(edge), self.links[edge].next_event());
+                self.watch_departure(edge);
+            }
+        }
+        self.arm_changes();
+    }
+
+    fn arm_changes(&mut self) {
+        let next = self.links.iter().map(LinkDirection::next_change).min().unwrap_or(Instant::NEVER);
+        self.agenda.arm(Slots::CHANGES, next);
+    }
+
+    /// Samples everything and arms the next sample.
+    fn sample<P: Probe>(&mut self, probe: &mut P) {
+        let now = self.now;
+        if P::ENABLED {
+            for edge in 0..self.links.len() {
+                on_link!(self, edge, link, books => link.drain(now, &mut books));
+                self.agenda.arm_no_later(Slots::link(edge), self.links[edge].next_event());
+                probe.queue(&self.queue_row(edge));
+            }
+            for flow in 0..self.flows.len() {
+                if self.flows[flow].start <= now {
+                    probe.flow(&self.flow_row(flow));
+                }
+            }
+            self.sample_routers(probe);
+        }
+        if let Sampling::Interval(every) = self.sampling {
+            self.agenda.arm(Slots::SAMPLER, now + every);
+        }
+    }
+
+    fn sample_routers<P: Probe>(&mut self, probe: &mut P) {
+        for node in 0..self.nodes.len() {
+            if self.nodes[node].agent.is_none() {
+                continue;
+            }
+            if let Some(view) = self.fullest_queue(node) {
+                probe.router(&self.router_row(node, &view));
+            }
+        }
+    }
+
+    /// The fullest of the queues that a router drains into, which is the one that its commands would come from.
+    fn fullest_queue(&self, node: usize) -> Option<QueueView> {
+        let mut fullest: Option<QueueView> = None;
+        for edge in self.topology.leaving(node) {
+            let view = self.links[edge].view();
+            if fullest.as_ref().is_none_or(|f| view.occupancy() > f.occupancy()) {
+                fullest = Some(view);
+            }
+        }
+        fullest
+    }
+
+    #[inline]
+    fn observe_queue<P: Probe>(&self, edge: usize, probe: &mut P) {
+        if P::ENABLED && self.sampling == Sampling::Events {
+            probe.queue(&self.queue_row(edge));
+        }
+    }
+}
