@@ -40,7 +40,7 @@
 //! still unset); later ones are standard, bounded by RFC 5681's L = 1.
 //!
 //! # Vectors
-//! `hystart_ack_train_ends_slow_start`, `hystart_delay_threshold`, `hystartpp_threshold`,
+//! `hystart_ack_train_vector`, `hystart_ack_train_ends_slow_start`, `hystart_delay_threshold`, `hystartpp_threshold`,
 //! `hystartpp_conservative_slow_start_lasts_five_rounds`, `hystartpp_resumes_when_the_delay_falls`.
 
 use crate::growth;
@@ -191,7 +191,7 @@ impl HyStart {
 /// HyStart++ (RFC 9406).
 #[derive(Clone, Debug, Default)]
 pub struct HyStartPlusPlus {
-    /// Whether a first round has begun.
+    /// Whether the first round has begun.
     started: bool,
     round_end: u64,
     round_rtt: Option<Duration>,
@@ -238,10 +238,20 @@ impl HyStartPlusPlus {
     }
 
     fn observe(&mut self, feed: &Feed, path: &Path, win: &mut Window) {
-        if !self.started || path.snd_una >= self.round_end {
+        if !self.started {
+            self.started = true;
+            self.round_end = path.snd_nxt;
+        }
+        if let Some(rtt) = feed.rtt {
+            self.sample(rtt);
+        }
+        // After the sample: the segment that ends a round was sent in it.
+        if path.snd_una >= self.round_end {
             self.end_round(path, win);
         }
-        let Some(rtt) = feed.rtt else { return };
+    }
+
+    fn sample(&mut self, rtt: Duration) {
         let smallest = self.round_rtt.map_or(rtt, |r| r.min(rtt));
         self.round_rtt = Some(smallest);
         self.samples = self.samples.saturating_add(1);
@@ -259,7 +269,7 @@ impl HyStartPlusPlus {
     }
 
     fn end_round(&mut self, path: &Path, win: &mut Window) {
-        if self.started && self.is_conservative() {
+        if self.is_conservative() {
             // The round in which it began counts too, although only a part of it was conservative.
             self.css_rounds += 1;
             if self.css_rounds >= Self::CSS_ROUNDS {
@@ -267,7 +277,6 @@ impl HyStartPlusPlus {
                 self.baseline = None;
             }
         }
-        self.started = true;
         self.round_end = path.snd_nxt;
         self.last_round_rtt = self.round_rtt.take();
         self.samples = 0;
