@@ -1,0 +1,50 @@
+//! ACNS, the Advanced Congestion Notification System.
+//!
+//! # Idea
+//! Routers weigh each TCP flow by its age, its priority (DSCP) and the occupancy of the queue, and tell the sender, by
+//! way of the receiver, to go on, to freeze its window, or to fall back to its latest smaller one. Old flows of low
+//! priority are told first, so that young and important ones find room before anything is lost. On a loss the sender
+//! judges by the commands it received lately whether the loss meant congestion at all.
+//!
+//! # Sources
+//! - M. Hruby, M. Olsovsky, M. Kotocova: "A Novel Technique for TCP based Congestion Control", DCNET 2013 (here
+//!   "DCNET 2013"; its equations by their numbers).
+//! - M. Olsovsky: "Advanced notification system for TCP performance increase", extended abstract of a thesis,
+//!   Information Sciences and Technologies Bulletin of the ACM Slovakia 5(2), 2013 (here "thesis").
+//!
+//! # Parts
+//! | file | its job | runs in |
+//! |---|---|---|
+//! | [`config`](AcnsConfig) | every parameter, with the papers' values | all |
+//! | [`codec`] | messages I1 to I7 and T1 to T6, and the handshake, as header bits | all |
+//! | [`flow_table`] | which flows there are, since when, and how important they are | router |
+//! | [`weight`](weight()) | the weight of a flow and the command that it means | router |
+//! | [`AcnsRouter`] | writes commands into passing segments that ask for one | router |
+//! | [`AcnsAssist`] | marks segments, echoes commands, reads echoes | both ends |
+//! | [`Acns`] | changes cwnd on top of a base algorithm | sender |
+//!
+//! # Differences
+//! The papers print two inverse formula sets ([`Formula`]) and leave much open; each thing settled here is a parameter
+//! of [`AcnsConfig`] or is written down where it is decided.
+
+mod ask;
+mod assist;
+pub mod codec;
+mod config;
+pub mod flow_table;
+mod history;
+mod receiver;
+mod router;
+mod sender;
+mod trend;
+mod weight;
+
+#[cfg(test)]
+mod pairings;
+
+pub use assist::AcnsAssist;
+pub use config::{AcnsConfig, AcnsConfigError, CommandScope, Formula, Ipv6Encoding, LARGEST_DSCP, PriorityMaximum};
+pub use router::AcnsRouter;
+pub use sender::Acns;
+pub use trend::{Trend, TrendVerdict};
+pub use weight::{command, weight};

@@ -1,0 +1,120 @@
+//! The registry: one row per scheme feeds CLI lists, documentation and scenario validation.
+
+use narrows_cc::{Param, ParamKind};
+
+/// A scheme: what users see of it.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemeRow {
+    /// The word in scenario files.
+    pub name: &'static str,
+    /// Title for people.
+    pub title: &'static str,
+    /// Papers it follows.
+    pub sources: &'static [&'static str],
+    /// Parameters, by the names of scenario files.
+    pub params: &'static [Param],
+}
+
+const fn number(name: &'static str, doc: &'static str, unit: &'static str, default: f64, min: f64, max: f64) -> Param {
+    Param { name, doc, kind: ParamKind::Number { unit, default, min, max } }
+}
+
+const ACNS: SchemeRow = SchemeRow {
+    name: "acns",
+    title: "Advanced Congestion Notification System",
+    sources: &[
+        "M. Hruby, M. Olsovsky, M. Kotocova: A Novel Technique for TCP Based Congestion Control, DCNET 2013",
+        "M. Olsovsky: Advanced notification system for TCP performance increase, Bulletin of the ACM Slovakia 5(2), 2013",
+    ],
+    params: &[
+        Param {
+            name: "formula",
+            doc: "Weight formula: DCNET 2013, equation 4, or the thesis's equations 3 and 4 as printed, its inverse.",
+            kind: ParamKind::Choice { default: "dcnet2013", allowed: &["dcnet2013", "thesis2013"] },
+        },
+        number(
+            "priority_weight",
+            "v_p, share of the priority part; v_p + v_a = 1 (thesis, table 1).",
+            "",
+            0.8,
+            0.0,
+            1.0,
+        ),
+        number("age_weight", "v_a, share of the age part (thesis, table 1).", "", 0.2, 0.0, 1.0),
+        number("freeze_threshold", "th_A1: from this weight on freeze (thesis, table 1).", "", 0.95, 0.0, 1e9),
+        number("fallback_threshold", "th_A2: from this weight on fallback (thesis, table 1).", "", 1.0, 0.0, 1e9),
+        number(
+            "loss_fallback_threshold",
+            "th_L1: from this trend on a loss means fallback, below it freeze (thesis, table 1; DCNET 2013 rounds to 1.84).",
+            "",
+            1.8413,
+            0.0,
+            1e9,
+        ),
+        number(
+            "loss_decrease_threshold",
+            "th_L2: from this trend on a loss means what it means to the base algorithm (thesis, table 1; DCNET 2013: 2.15).",
+            "",
+            2.1587,
+            0.0,
+            1e9,
+        ),
+        number(
+            "trend_count",
+            "How many of the latest commands make the loss trend (thesis, table 1).",
+            "commands",
+            10.0,
+            1.0,
+            10_000.0,
+        ),
+        number(
+            "trend_sigma",
+            "sigma of the trend's weights exp(-i/sigma) (thesis, table 1).",
+            "commands",
+            3.0,
+            0.01,
+            1e6,
+        ),
+        Param {
+            name: "p_max",
+            doc: "p_max of the priority part: 63, the largest DSCP, or the largest priority in the table.",
+            kind: ParamKind::Choice { default: "dscp", allowed: &["dscp", "observed"] },
+        },
+        number("idle_timeout", "A flow without a segment for this long leaves the table.", "s", 60.0, 1e-9, 1e9),
+        number(
+            "max_flows",
+            "Bound of the flow table; at the bound the longest idle flow leaves.",
+            "flows",
+            65_536.0,
+            1.0,
+            16_777_216.0,
+        ),
+        Param {
+            name: "command_scope",
+            doc: "Whether a command rules until the next answer to an asking segment, or only until the next ACK.",
+            kind: ParamKind::Choice { default: "window", allowed: &["window", "ack"] },
+        },
+        Param {
+            name: "ipv6",
+            doc: "How CMI travels in IPv6 (thesis, 4.1.2): a hop-by-hop options header, or a 17-bit flow label's spare bit.",
+            kind: ParamKind::Choice { default: "extension", allowed: &["extension", "flowlabel"] },
+        },
+        Param {
+            name: "obey",
+            doc: "Whether senders obey commands; if not, they only count them (thesis, 3.4: no feedback).",
+            kind: ParamKind::Switch { default: true },
+        },
+    ],
+};
+
+/// All schemes, in the order they are shown.
+#[must_use]
+pub fn registry() -> &'static [SchemeRow] {
+    &[ACNS]
+}
+
+/// The row of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static SchemeRow> {
+    registry().iter().find(|row| row.name == name)
+}
