@@ -218,7 +218,7 @@ impl Model {
 
     /// Nothing is sent for `time`, with nothing in flight; then a segment.
     pub fn idle(&mut self, time: Duration) {
-        self.path.now = self.path.now + time;
+        self.path.now += time;
         self.path.snd_una = self.path.snd_nxt;
         self.flight();
         let sent = Sent { bytes: self.path.smss, retransmission: false, idle: time };

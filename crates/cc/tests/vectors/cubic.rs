@@ -94,7 +94,7 @@ fn cubic_linux_loss_at_1000() {
     let got = after(&mut m, &[10, 20, 40, 60, 80, 100, 120, 130]);
     close(&[m.state("k") * 1024.0], &[9294.0], 2e-3);
     for (got, want) in got.iter().zip([789.0, 858.0, 947.0, 989.0, 1000.0, 1000.0, 1010.0, 1024.0]) {
-        assert!((got - want as f64).abs() <= 2.0, "{got} for {want}");
+        assert!((got - want).abs() <= 2.0, "{got} for {want}");
     }
 }
 
@@ -229,7 +229,7 @@ fn cubic_grows_by_half_a_round_at_most_after_years() {
     for given in [STANDARD, LINUX] {
         let mut m = lost_at(&[given], 100, 100);
         m.rounds(3);
-        m.path.now = m.path.now + Duration::from_secs(400 * 365 * 86_400);
+        m.path.now += Duration::from_secs(400 * 365 * 86_400);
         let before = m.cwnd();
         let next = m.round();
         assert!(next > before && next <= 1.5 * before + 1.0, "{given:?}: {before} to {next}");

@@ -1,0 +1,365 @@
+//! What every row of the registry promises, whatever the algorithm. No row has code of its own here: a row that opts
+//! out of a promise says so in its `Traits`. Each promise is tried with the defaults and with every single choice and
+//! switch of the row's parameters.
+#![allow(clippy::unwrap_used, clippy::float_cmp)]
+
+#[path = "common/mod.rs"]
+mod common;
+
+use common::Model;
+use narrows_cc::{Advice, Congestion, ParamKind, ParamValue, Params, Row, registry};
+use narrows_units::{Bytes, Duration, Instant};
+use proptest::prelude::*;
+
+const SMSS: u64 = 1448;
+const RTT: Duration = Duration::from_millis(50);
+
+/// A row with one way to set its parameters.
+#[derive(Clone, Debug)]
+struct Case {
+    row: &'static Row,
+    params: Params,
+    label: String,
+}
+
+impl Case {
+    fn model_with(&self, smss: u64) -> Model {
+        Model::of((self.row.build)(&self.params), smss, RTT)
+    }
+
+    fn model(&self) -> Model {
+        self.model_with(SMSS)
+    }
+}
+
+/// Every row with its defaults, and with each other word, switch and bound of each parameter.
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for row in registry() {
+        let mut push = |given: Vec<(String, ParamValue)>| {
+            for (name, value) in &given {
+                row.check(name, value).unwrap();
+            }
+            let shown: Vec<String> = given.iter().map(|(n, v)| format!(" {n}={v}")).collect();
+            let label = format!("{}{}", row.name, shown.concat());
+            cases.push(Case { row, params: Params::new(given), label });
+        };
+        push(Vec::new());
+        for param in row.params {
+            let values: Vec<ParamValue> = match param.kind {
+                ParamKind::Number { min, max, .. } => vec![ParamValue::Number(min), ParamValue::Number(max)],
+                ParamKind::Switch { default } => vec![ParamValue::Switch(!default)],
+                ParamKind::Choice { allowed, .. } => {
+                    allowed.iter().map(|word| ParamValue::Choice((*word).to_owned())).collect()
+                }
+            };
+            for value in values {
+                push(vec![(param.name.to_owned(), value)]);
+            }
+        }
+    }
+    cases
+}
+
+/// The cases of rows whose windows are reduced by congestion.
+fn reducing() -> impl Iterator<Item = Case> {
+    cases().into_iter().filter(|c| c.row.traits.reduces)
+}
+
+/// Situations from which each promise is tried: at the start, in slow start, and some rounds after a loss.
+fn situations(case: &Case) -> Vec<Model> {
+    let started = case.model();
+    let mut slow = case.model();
+    slow.rounds(3);
+    let mut lost = case.model().at(200, None);
+    lost.loss();
+    lost.rounds(10);
+    vec![started, slow, lost]
+}
+
+#[test]
+fn some_row_reduces_and_some_scales() {
+    assert!(reducing().count() > 10);
+    assert!(cases().iter().any(|c| c.row.traits.scales));
+}
+
+#[test]
+fn no_growth_unless_cwnd_limited() {
+    for case in reducing() {
+        for mut m in situations(&case) {
+            m.path.cwnd_limited = false;
+            let before = m.cwnd();
+            for (round, window) in m.rounds(20).into_iter().enumerate() {
+                assert!(window <= before, "{}: {before} grew to {window} in round {round}", case.label);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_window_grows_when_there_is_room() {
+    for case in reducing() {
+        let mut m = case.model().at(20, Some(20));
+        m.loss();
+        let before = m.cwnd();
+        let after = m.rounds(400).pop().unwrap();
+        assert!(after > before + 5.0, "{}: {before} to {after} in 20 s", case.label);
+    }
+}
+
+#[test]
+fn undo_restores_window_and_threshold() {
+    for case in reducing() {
+        for event in [
+            Congestion::Loss { lost: Bytes::new(SMSS) },
+            Congestion::Ecn { marked: Bytes::new(SMSS) },
+            Congestion::Timeout { repeated: false },
+        ] {
+            for mut m in situations(&case) {
+                m.event(event);
+                m.undo();
+                assert_eq!(m.win, m.before(), "{} after {event:?}", case.label);
+            }
+        }
+    }
+}
+
+#[test]
+fn growth_goes_on_after_an_undo() {
+    // The rounds after an undone event are near those without it: nothing of the algorithm's own was lost.
+    for case in reducing() {
+        let mut undone = case.model().at(100, None);
+        undone.loss();
+        undone.rounds(40);
+        let mut plain = case.model().at(100, None);
+        plain.loss();
+        plain.rounds(40);
+        undone.loss();
+        undone.undo();
+        let (with, without) = (undone.rounds(10)[9], plain.rounds(10)[9]);
+        assert!(with > 0.9 * without, "{}: {with} after an undo, {without} without", case.label);
+    }
+}
+
+#[test]
+fn ten_days_of_idleness_are_survived() {
+    for case in cases() {
+        for mut m in situations(&case) {
+            let before = m.win.cwnd;
+            m.idle(Duration::from_secs(864_000));
+            assert!(m.win.cwnd <= before.max(narrows_cc::none::UNBOUNDED), "{}: idleness is no growth", case.label);
+            let before = m.win.cwnd;
+            m.round();
+            assert!(m.win.cwnd <= before * 2 + m.path.smss, "{}: {before} to {}", case.label, m.win.cwnd);
+        }
+    }
+}
+
+#[test]
+fn a_clock_at_its_end_is_survived() {
+    for case in cases() {
+        for mut m in situations(&case) {
+            m.path.now = Instant::NEVER;
+            let before = m.win.cwnd.max(narrows_cc::none::UNBOUNDED);
+            m.ack(SMSS);
+            m.loss();
+            m.ack(SMSS);
+            assert!(m.win.cwnd <= before + Bytes::new(2 * SMSS), "{}", case.label);
+        }
+    }
+}
+
+#[test]
+fn timeout_restarts_from_one_segment() {
+    for case in reducing() {
+        for mut m in situations(&case) {
+            let (cwnd, flight) = (m.win.cwnd, m.path.flightsize);
+            m.timeout(false);
+            assert_eq!(m.cwnd(), 1.0, "{}", case.label);
+            let ssthresh = m.win.ssthresh.unwrap();
+            let two = m.path.smss * 2;
+            assert!(ssthresh >= two && ssthresh <= cwnd.max(flight).max(two), "{}: {ssthresh}", case.label);
+            m.timeout(true);
+            assert_eq!((m.cwnd(), m.win.ssthresh), (1.0, Some(ssthresh)), "{}: reduced twice", case.label);
+        }
+    }
+}
+
+#[test]
+fn loss_reduces_and_leaves_two_segments() {
+    for case in reducing() {
+        for mut m in situations(&case) {
+            let before = m.cwnd();
+            m.loss();
+            assert!(m.cwnd() < before && m.cwnd() >= 2.0, "{}: {before} to {}", case.label, m.cwnd());
+            assert!(m.ssthresh() >= 2.0 && m.ssthresh() <= before, "{}: {}", case.label, m.ssthresh());
+        }
+    }
+}
+
+#[test]
+fn ecn_reduces_at_most_as_a_loss_does() {
+    for case in reducing() {
+        for (mut marked, mut lost) in situations(&case).into_iter().zip(situations(&case)) {
+            let before = marked.cwnd();
+            marked.ecn();
+            lost.loss();
+            // Where a loss ends at its floor of two segments, an echo may end at one (RFC 9438, section 4.6).
+            let least = if lost.cwnd() <= 2.0 { 1.0 } else { lost.cwnd() };
+            assert!(marked.cwnd() >= least, "{}: {} and {}", case.label, marked.cwnd(), lost.cwnd());
+            assert!(marked.cwnd() <= before, "{}: an ECN echo is no reason to grow", case.label);
+        }
+    }
+}
+
+#[test]
+fn windows_scale_with_the_smss() {
+    for case in cases().into_iter().filter(|c| c.row.traits.scales) {
+        let windows = |smss| {
+            let mut m = case.model_with(smss);
+            let mut seen = m.rounds(4);
+            m.loss();
+            seen.extend(m.rounds(40));
+            m.ecn();
+            seen.extend(m.rounds(20));
+            m.timeout(false);
+            seen.extend(m.rounds(20));
+            seen
+        };
+        let (small, large) = (windows(1000), windows(8000));
+        for (round, (a, b)) in small.iter().zip(&large).enumerate() {
+            // Rounding to bytes differs; everything else must not. Counting ACKs in whole rounds magnifies it a little.
+            assert!((a - b).abs() <= 0.02 * a + 0.1, "{} in round {round}: {a} and {b} segments", case.label);
+        }
+    }
+}
+
+#[test]
+fn a_change_of_the_smss_moves_no_window() {
+    for case in reducing() {
+        for smss in [500, 1448 * 4] {
+            for mut m in situations(&case) {
+                let (before, slow) = (m.win, m.win.in_slow_start());
+                m.path.smss = Bytes::new(smss);
+                m.ack(smss);
+                let most = before.cwnd + m.path.smss * if slow { 1 } else { 2 };
+                assert!(m.win.cwnd >= before.cwnd && m.win.cwnd <= most, "{}: {before:?} to {:?}", case.label, m.win);
+                m.loss();
+                assert!(m.win.ssthresh.unwrap() >= m.path.smss * 2, "{}: counts new segments", case.label);
+            }
+        }
+    }
+}
+
+#[test]
+fn state_names_are_unique_and_values_finite() {
+    for case in cases() {
+        for m in situations(&case) {
+            let mut names = Vec::new();
+            m.cc.state(&mut |name, value| {
+                assert!(value.is_finite(), "{}: {name} is {value}", case.label);
+                assert!(!names.contains(&name), "{}: {name} twice", case.label);
+                names.push(name);
+            });
+        }
+    }
+}
+
+/// Anything that a connection may tell an algorithm.
+#[derive(Clone, Debug)]
+enum Event {
+    Ack { bytes: u64, wait_us: u64, rtt_us: u64 },
+    Round { per: u64 },
+    Limited(bool),
+    Loss,
+    Ecn,
+    Timeout { repeated: bool },
+    Undo,
+    Idle { secs: u64 },
+    Advice(Advice),
+    Smss(u64),
+    NoSample,
+    Cut { to: u64 },
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let advice = prop_oneof![Just(Advice::Normal), Just(Advice::Freeze), Just(Advice::Fallback)];
+    prop_oneof![
+        8 => (0u64..200_000, 0u64..5_000_000, 1u64..2_000_000)
+            .prop_map(|(bytes, wait_us, rtt_us)| Event::Ack { bytes, wait_us, rtt_us }),
+        4 => (1u64..5).prop_map(|per| Event::Round { per }),
+        2 => any::<bool>().prop_map(Event::Limited),
+        2 => Just(Event::Loss),
+        1 => Just(Event::Ecn),
+        1 => any::<bool>().prop_map(|repeated| Event::Timeout { repeated }),
+        1 => Just(Event::Undo),
+        1 => (0u64..2_000_000).prop_map(|secs| Event::Idle { secs }),
+        1 => advice.prop_map(Event::Advice),
+        1 => (1u64..65_000).prop_map(Event::Smss),
+        1 => Just(Event::NoSample),
+        1 => (0u64..1_000_000).prop_map(|to| Event::Cut { to }),
+    ]
+}
+
+/// Puts `event` to the flow and checks what holds after any event.
+fn put(m: &mut Model, event: &Event, case: &Case) {
+    let before = m.win;
+    match *event {
+        Event::Ack { bytes, wait_us, rtt_us } => {
+            m.path.now += Duration::from_micros(wait_us);
+            m.rtt = Duration::from_micros(rtt_us);
+            m.ack(bytes);
+            if case.row.traits.reduces {
+                let most = before.cwnd + Bytes::new(bytes).max(m.path.smss) + m.path.smss;
+                assert!(m.win.cwnd <= most, "{}: {:?} to {:?} on {event:?}", case.label, before, m.win);
+            }
+        }
+        // A round of a window that slow start has let grow to gigabytes takes too many ACKs for a test.
+        Event::Round { per } if m.cwnd() < 2000.0 => {
+            m.round_of(per);
+        }
+        Event::Round { .. } => m.timeout(false),
+        Event::Limited(limited) => m.path.cwnd_limited = limited,
+        Event::Loss => m.loss(),
+        Event::Ecn => m.ecn(),
+        Event::Timeout { repeated } => m.timeout(repeated),
+        Event::Undo => m.undo(),
+        Event::Idle { secs } => m.idle(Duration::from_secs(secs)),
+        Event::Advice(advice) => m.cc.on_advice(advice, &m.path, &mut m.win),
+        Event::Smss(smss) => {
+            m.path.smss = Bytes::new(smss);
+            m.win.cwnd = m.win.cwnd.max(m.path.smss);
+        }
+        Event::NoSample => {
+            m.sampling = !m.sampling;
+            m.path.srtt = None;
+            m.path.min_rtt = None;
+        }
+        // A scheme over the algorithm cuts the window.
+        Event::Cut { to } => m.win.cwnd = Bytes::new(to).max(m.path.smss),
+    }
+    assert!(m.win.cwnd >= m.path.smss, "{}: {:?} after {event:?}", case.label, m.win);
+    if matches!(event, Event::Loss | Event::Ecn | Event::Timeout { .. }) && case.row.traits.reduces {
+        assert!(m.win.cwnd <= before.cwnd.max(m.path.smss), "{}: grew to {:?} on {event:?}", case.label, m.win);
+        if !matches!(event, Event::Timeout { repeated: true }) {
+            assert!(m.win.ssthresh.is_some_and(|s| s >= m.path.smss * 2), "{}: {:?}", case.label, m.win);
+        }
+    }
+    m.cc.state(&mut |name, value| assert!(value.is_finite(), "{}: {name} is {value} after {event:?}", case.label));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_sequence_of_events_is_survived_and_repeats(events in prop::collection::vec(event(), 1..120)) {
+        for case in cases() {
+            let (mut m, mut again) = (case.model(), case.model());
+            for event in &events {
+                put(&mut m, event, &case);
+                put(&mut again, event, &case);
+                prop_assert_eq!(m.win, again.win, "{}: same events, other window after {:?}", case.label, event);
+            }
+        }
+    }
+}
