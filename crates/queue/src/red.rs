@@ -223,3 +223,176 @@ impl Aqm for Red {
 pub fn red(config: RedConfig, chance: Stream) -> Box<dyn Queue> {
     Box::new(Fifo::new(config.limit, Red::new(config, chance)))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use core::net::{IpAddr, Ipv4Addr};
+    use narrows_units::{Duration, Rate};
+    use narrows_wire::{Ecn, Ip, Transport, UdpRepr};
+
+    /// The parameters of the reference vectors: 5, 15, 0.02.
+    fn classic() -> RedConfig {
+        RedConfig { max_p: Probability::clamped(0.02), ..RedConfig::default() }
+    }
+
+    fn stream() -> Stream {
+        Stream::new(1, 0, "test", "red")
+    }
+
+    fn packet(size: u32, ecn: Ecn) -> Packet {
+        let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let mut ip = Ip::between(host, host);
+        ip.set_ecn(ecn);
+        Packet { ip, transport: Transport::Udp(UdpRepr::default()), payload_len: size - 28 }
+    }
+
+    fn view(packets: u64, bytes: u64) -> QueueView {
+        let (bytes, packets) = (Bytes::new(bytes), Packets::new(packets));
+        QueueView { bytes, packets, limit: Limit::Packets(Packets::new(1000)), rate: Rate::mbps(10) }
+    }
+
+    /// RED whose average stays at `avg`.
+    fn held_at(avg: f64, config: RedConfig) -> Red {
+        Red { avg, ..Red::new(RedConfig { weight: 0.0, ..config }, stream()) }
+    }
+
+    fn near(a: f64, b: f64, tolerance: f64) {
+        assert!((a - b).abs() <= tolerance, "{a} is not {b} within {tolerance}");
+    }
+
+    #[test]
+    fn drop_probability_follows_the_two_slopes() {
+        let gentle = classic();
+        let sudden = RedConfig { gentle: false, ..classic() };
+        for (avg, p) in [(4.9, 0.0), (5.0, 0.0), (10.0, 0.01), (15.0, 0.02), (20.0, 0.34667), (25.0, 0.67333)] {
+            near(gentle.base_probability(avg).unwrap(), p, 5e-6);
+        }
+        assert_eq!(gentle.base_probability(30.0), None);
+        near(sudden.base_probability(14.999).unwrap(), 0.02, 1e-5);
+        assert_eq!(sudden.base_probability(15.0), None);
+    }
+
+    #[test]
+    fn spacing_without_wait_is_floyd_and_jacobson() {
+        let config = RedConfig { wait: false, ..classic() };
+        for (count, p) in [(0.0, 0.01), (50.0, 0.02), (90.0, 0.1), (99.0, 1.0), (150.0, 1.0)] {
+            near(config.spaced_probability(0.01, count), p, 1e-9);
+        }
+    }
+
+    #[test]
+    fn spacing_with_wait_starts_after_one_over_p() {
+        let config = classic();
+        for (count, p) in [(50.0, 0.0), (99.0, 0.0), (100.0, 0.01), (150.0, 0.02), (199.0, 1.0), (200.0, 1.0)] {
+            near(config.spaced_probability(0.01, count), p, 1e-9);
+        }
+    }
+
+    #[test]
+    fn average_is_an_exponential_moving_one() {
+        let mut red = Red::new(classic(), stream());
+        let expected = [(1, 0.02), (100, 1.8143), (500, 6.3249), (1000, 8.6494)];
+        let mut arrivals = 0;
+        for (n, avg) in expected {
+            while arrivals < n {
+                red.update_average(&view(10, 5_000), Instant::ZERO);
+                arrivals += 1;
+            }
+            near(red.average(), avg, 5e-5);
+        }
+    }
+
+    #[test]
+    fn average_decays_as_if_small_packets_had_left_while_idle() {
+        let mut red = held_at(10.0, classic());
+        red.config.weight = 0.002;
+        let empty = view(0, 0);
+        // The last packet, 1250 bytes, leaves at 1 s and is on the wire for 1 ms.
+        red.on_dequeue(&packet(1250, Ecn::NotEct), Instant::ZERO, &empty, Instant::from_nanos(1_000_000_000));
+        let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+        let mut busy = red.clone();
+        busy.update_average(&empty, at(1_001));
+        near(busy.average(), 10.0 * 0.998, 1e-12);
+        red.update_average(&empty, at(1_011));
+        near(red.average(), 10.0 * 0.95118 * 0.998, 1e-4);
+        // Dropped or not, the next packet finds only the time since.
+        red.update_average(&empty, at(1_021));
+        near(red.average(), 10.0 * 0.95118 * 0.998 * 0.95118 * 0.998, 1e-4);
+    }
+
+    /// Packets from one drop to the next, with the average held where p_b is 0.01.
+    fn gaps(config: RedConfig, n: usize) -> Vec<u64> {
+        let mut red = held_at(10.0, config);
+        let (mut gaps, mut gap) = (Vec::new(), 0);
+        while gaps.len() <= n {
+            gap += 1;
+            if red.on_enqueue(&packet(500, Ecn::NotEct), &view(10, 5_000), Instant::ZERO) != Verdict::Pass {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        // The first gap starts with the count of -1, not with a drop.
+        gaps.split_off(1)
+    }
+
+    #[test]
+    fn gaps_between_drops_are_uniform() {
+        let mean = |gaps: &[u64]| gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
+        let classic_gaps = gaps(RedConfig { wait: false, ..classic() }, 4_000);
+        assert!(classic_gaps.iter().all(|&g| (1..=100).contains(&g)));
+        // Uniform on 1..=99: mean 50, and a quarter of all below 26.
+        near(mean(&classic_gaps), 50.0, 2.0);
+        near(classic_gaps.iter().filter(|&&g| g <= 25).count() as f64 / 4_000.0, 0.25, 0.03);
+        let waiting = gaps(classic(), 4_000);
+        assert!(waiting.iter().all(|&g| (100..=200).contains(&g)));
+        near(mean(&waiting), 150.0, 2.0);
+    }
+
+    #[test]
+    fn byte_mode_drops_in_proportion_to_size() {
+        let config =
+            RedConfig { bytes_mode: true, min_threshold: 2_500.0, max_threshold: 7_500.0, wait: false, ..classic() };
+        let mut red = held_at(5_000.0, config);
+        let mut drops = [0u32; 2];
+        for i in 0..200_000 {
+            let large = i % 2 == 0;
+            let size = if large { 900 } else { 100 };
+            if red.on_enqueue(&packet(size, Ecn::NotEct), &view(10, 5_000), Instant::ZERO) != Verdict::Pass {
+                drops[usize::from(large)] += 1;
+            }
+        }
+        let ratio = f64::from(drops[1]) / f64::from(drops[0]);
+        assert!((6.5..12.5).contains(&ratio), "{ratio} with {drops:?}");
+    }
+
+    #[test]
+    fn capable_packets_are_marked_early_and_dropped_by_force() {
+        let config = RedConfig { ecn: true, ..classic() };
+        // At p_b = 0.67 the second packet after a drop is picked for certain.
+        let verdicts = |avg, ecn| {
+            let mut red = held_at(avg, config);
+            (0..40).map(|_| red.on_enqueue(&packet(500, ecn), &view(10, 5_000), Instant::ZERO)).collect::<Vec<_>>()
+        };
+        let early = verdicts(25.0, Ecn::Ect0);
+        assert!(early.contains(&Verdict::Mark) && early.iter().all(|v| matches!(v, Verdict::Pass | Verdict::Mark)));
+        assert!(verdicts(25.0, Ecn::NotEct).contains(&Verdict::Drop(DropReason::Early)));
+        assert!(verdicts(30.0, Ecn::Ect0).iter().all(|&v| v == Verdict::Drop(DropReason::Forced)));
+    }
+
+    #[test]
+    fn overflow_moves_the_average_and_restarts_the_count() {
+        let mut red = Red { avg: 10.0, count: Some(70.0), ..Red::new(classic(), stream()) };
+        red.on_overflow(&packet(500, Ecn::NotEct), &view(100, 50_000), Instant::ZERO);
+        near(red.average(), 10.0 + 0.002 * 90.0, 1e-12);
+        assert_eq!(red.count, Some(0.0));
+    }
+
+    #[test]
+    fn state_shows_the_average_the_count_and_the_probability() {
+        let mut seen = Vec::new();
+        red(classic(), stream()).state(&mut |name, value| seen.push((name, value)));
+        assert_eq!(seen, [("avg", 0.0), ("count", -1.0), ("p_b", 0.0)]);
+    }
+}

@@ -1,0 +1,288 @@
+//! What holds for every queue: conservation, limits, order, counters, marks.
+#![allow(clippy::unwrap_used)]
+
+use core::net::{IpAddr, Ipv4Addr};
+use narrows_queue::{
+    Aqm, Dequeued, DropReason, Dropped, Fifo, Limit, Queue, QueueView, RedConfig, Verdict, droptail, red,
+};
+use narrows_rng::Stream;
+use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
+use narrows_wire::{Ecn, Ip, Packet, Transport, UdpRepr};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+/// A packet of `size` bytes in all, told apart by its ports.
+fn packet(number: u32, size: u32, ecn: Ecn) -> Packet {
+    let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let mut ip = Ip::between(host, host);
+    ip.set_ecn(ecn);
+    let ports = UdpRepr { src_port: (number >> 16) as u16, dst_port: number as u16 };
+    Packet { ip, transport: Transport::Udp(ports), payload_len: size - 28 }
+}
+
+/// The packet's headers but for ECN, which a queue may change.
+fn identity(p: &Packet) -> Packet {
+    let mut p = *p;
+    p.ip.set_ecn(Ecn::NotEct);
+    p
+}
+
+/// Drops or marks by a fixed pattern on both sides, so that every path of the storage is walked.
+#[derive(Debug)]
+struct Pattern(u32);
+
+impl Pattern {
+    fn next(&mut self) -> Verdict {
+        self.0 += 1;
+        match self.0 % 7 {
+            2 => Verdict::Mark,
+            5 => Verdict::Drop(DropReason::Forced),
+            _ => Verdict::Pass,
+        }
+    }
+}
+
+impl Aqm for Pattern {
+    fn on_enqueue(&mut self, _: &Packet, _: &QueueView, _: Instant) -> Verdict {
+        self.next()
+    }
+    fn on_dequeue(&mut self, _: &Packet, _: Instant, _: &QueueView, _: Instant) -> Verdict {
+        self.next()
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Enqueue { size: u32, ecn: u8 },
+    Dequeue,
+}
+
+fn ops() -> impl Strategy<Value = Vec<(u64, Op)>> {
+    let enqueue = (40u32..1500, 0u8..4).prop_map(|(size, ecn)| Op::Enqueue { size, ecn });
+    let op = prop_oneof![3 => enqueue, 2 => Just(Op::Dequeue)];
+    prop::collection::vec((0u64..2_000_000, op), 1..400)
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        (0u64..40).prop_map(|n| Limit::Packets(Packets::new(n))),
+        (0u64..40_000).prop_map(|n| Limit::Bytes(Bytes::new(n))),
+    ]
+}
+
+fn red_config(limit: Limit) -> impl Strategy<Value = RedConfig> {
+    (any::<[bool; 4]>(), 0.0f64..20.0, 0.0f64..30.0, 0.0f64..=1.0, 0.0f64..=1.0).prop_map(
+        move |([gentle, ecn, bytes_mode, wait], min, max, weight, max_p)| {
+            let unit = if bytes_mode { 500.0 } else { 1.0 };
+            RedConfig {
+                limit,
+                min_threshold: min * unit,
+                max_threshold: max * unit,
+                weight,
+                max_p: Probability::clamped(max_p),
+                gentle,
+                ecn,
+                bytes_mode,
+                wait,
+                mean_packet: Bytes::new(500),
+            }
+        },
+    )
+}
+
+fn queues() -> impl Strategy<Value = (u8, Limit, RedConfig)> {
+    limit().prop_flat_map(|limit| (0u8..3, Just(limit), red_config(limit)))
+}
+
+fn build(kind: u8, limit: Limit, config: RedConfig) -> Box<dyn Queue> {
+    match kind {
+        0 => droptail(limit),
+        1 => red(config, Stream::new(7, 0, "queue", "red")),
+        _ => Box::new(Fifo::new(limit, Pattern(0))),
+    }
+}
+
+fn counters_are_exact(view: &QueueView, model: &VecDeque<(Packet, Instant)>) {
+    assert_eq!(view.packets.as_u64(), model.len() as u64);
+    assert_eq!(view.bytes, model.iter().map(|(p, _)| p.len()).sum::<Bytes>());
+    match view.limit {
+        Limit::Packets(n) => assert!(view.packets <= n),
+        Limit::Bytes(n) => assert!(view.bytes <= n),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn packets_are_conserved_in_order_and_within_the_limit((kind, limit, config) in queues(), ops in ops()) {
+        let mut queue = build(kind, limit, config);
+        queue.set_rate(Rate::mbps(10));
+        let mut model: VecDeque<(Packet, Instant)> = VecDeque::new();
+        let (mut now, mut number) = (Instant::ZERO, 0);
+        let (mut came, mut left, mut lost) = (0u64, 0u64, 0u64);
+        let mut dropped = Vec::new();
+        for (gap, op) in ops {
+            now += Duration::from_nanos(gap);
+            match op {
+                Op::Enqueue { size, ecn } => {
+                    number += 1;
+                    came += 1;
+                    let ecn = Ecn::from_bits(ecn);
+                    let p = packet(number, size, ecn);
+                    let marked = queue.enqueue(p, now, &mut dropped);
+                    if let Some(d) = dropped.pop() {
+                        prop_assert_eq!((d.packet, marked), (p, false));
+                        let full = match limit {
+                            Limit::Packets(n) => model.len() as u64 >= n.as_u64(),
+                            Limit::Bytes(n) => queue.view().bytes + p.len() > n,
+                        };
+                        prop_assert_eq!(d.reason == DropReason::Overflow, full);
+                        lost += 1;
+                    } else {
+                        model.push_back((p, now));
+                    }
+                    prop_assert!(!marked || matches!(ecn, Ecn::Ect0 | Ecn::Ect1));
+                }
+                Op::Dequeue => {
+                    let out = queue.dequeue(now, &mut dropped);
+                    for d in &dropped {
+                        let (p, _) = model.pop_front().unwrap();
+                        prop_assert_eq!(identity(&d.packet), identity(&p), "drops at the head come in order");
+                        lost += 1;
+                    }
+                    match out {
+                        Some(Dequeued { packet, enqueued, .. }) => {
+                            let (p, at) = model.pop_front().unwrap();
+                            prop_assert_eq!((identity(&packet), enqueued), (identity(&p), at));
+                            let kept = packet.ip.ecn() == p.ip.ecn();
+                            prop_assert!(kept || (p.ip.ecn().is_capable() && packet.ip.ecn() == Ecn::Ce));
+                            left += 1;
+                        }
+                        None => prop_assert!(model.is_empty()),
+                    }
+                }
+            }
+            dropped.clear();
+            counters_are_exact(&queue.view(), &model);
+            prop_assert_eq!(came, left + lost + model.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn a_burst_of_60_into_ns2_limit_50_loses_10() {
+    // ns-2's `limit_ 50` is 49 waiting packets; the first of the burst is in transmission at once.
+    let mut queue = droptail(Limit::Packets(Packets::new(49)));
+    let mut dropped = Vec::new();
+    queue.enqueue(packet(0, 1000, Ecn::NotEct), Instant::ZERO, &mut dropped);
+    assert!(queue.dequeue(Instant::ZERO, &mut dropped).is_some());
+    for number in 1..60 {
+        queue.enqueue(packet(number, 1000, Ecn::NotEct), Instant::ZERO, &mut dropped);
+    }
+    assert_eq!((dropped.len(), queue.view().packets), (10, Packets::new(49)));
+    assert!(dropped.iter().all(|d| d.reason == DropReason::Overflow));
+}
+
+#[test]
+fn a_byte_limit_takes_small_packets_where_large_ones_do_not_fit() {
+    let mut queue = droptail(Limit::Bytes(Bytes::new(1_500)));
+    let mut dropped: Vec<Dropped> = Vec::new();
+    for (number, size) in [(1, 1_000), (2, 600), (3, 500), (4, 40)] {
+        queue.enqueue(packet(number, size, Ecn::NotEct), Instant::ZERO, &mut dropped);
+    }
+    let lost: Vec<u64> = dropped.iter().map(|d| d.packet.len().as_u64()).collect();
+    assert_eq!((lost, queue.view().bytes), (vec![600, 40], Bytes::new(1_500)));
+}
+
+/// Marks everything.
+#[derive(Debug)]
+struct MarkAll;
+
+impl Aqm for MarkAll {
+    fn on_enqueue(&mut self, _: &Packet, _: &QueueView, _: Instant) -> Verdict {
+        Verdict::Mark
+    }
+}
+
+#[test]
+fn marks_go_to_capable_packets_and_ce_stays_ce() {
+    let mut queue = Fifo::new(Limit::Packets(Packets::new(9)), MarkAll);
+    let mut dropped = Vec::new();
+    let mut enqueue = |ecn| queue.enqueue(packet(1, 100, ecn), Instant::ZERO, &mut dropped);
+    assert_eq!(
+        [enqueue(Ecn::Ect0), enqueue(Ecn::Ect1), enqueue(Ecn::Ce), enqueue(Ecn::NotEct)],
+        [true, true, false, false]
+    );
+    assert_eq!(dropped.len(), 1, "what cannot be marked is dropped");
+    assert_eq!(dropped[0].reason, DropReason::Early);
+    dropped.clear();
+    for _ in 0..3 {
+        assert_eq!(queue.dequeue(Instant::ZERO, &mut dropped).unwrap().packet.ip.ecn(), Ecn::Ce);
+    }
+}
+
+/// Marks everything on its way out.
+#[derive(Debug)]
+struct MarkLate;
+
+impl Aqm for MarkLate {
+    fn on_enqueue(&mut self, _: &Packet, _: &QueueView, _: Instant) -> Verdict {
+        Verdict::Pass
+    }
+    fn on_dequeue(&mut self, _: &Packet, _: Instant, _: &QueueView, _: Instant) -> Verdict {
+        Verdict::Mark
+    }
+}
+
+#[test]
+fn a_mark_on_the_way_out_is_told_with_the_packet() {
+    let mut queue = Fifo::new(Limit::Packets(Packets::new(9)), MarkLate);
+    let mut dropped = Vec::new();
+    for ecn in [Ecn::Ect0, Ecn::Ce] {
+        assert!(!queue.enqueue(packet(1, 100, ecn), Instant::ZERO, &mut dropped));
+    }
+    let mut marked = || queue.dequeue(Instant::ZERO, &mut dropped).map(|d| (d.marked, d.packet.ip.ecn()));
+    assert_eq!([marked(), marked(), marked()], [Some((true, Ecn::Ce)), Some((false, Ecn::Ce)), None]);
+}
+
+/// RED under an unresponsive load of 110 % for 20 s: the packets it lost, and the last average.
+fn overload(seed: u64) -> (Vec<Packet>, f64) {
+    let config = RedConfig { weight: 0.002, max_p: Probability::clamped(0.1), ..RedConfig::default() };
+    let mut queue = red(config, Stream::new(seed, 0, "queue", "red"));
+    queue.set_rate(Rate::mbps(10));
+    let service = Duration::from_micros(800);
+    let (mut dropped, mut departure) = (Vec::new(), Instant::ZERO);
+    for number in 0..27_500u32 {
+        let now = Instant::from_nanos(u64::from(number) * 8_000_000 / 11);
+        while departure <= now && queue.dequeue(departure, &mut dropped).is_some() {
+            departure += service;
+        }
+        departure = departure.max(now);
+        queue.enqueue(packet(number, 1000, Ecn::NotEct), now, &mut dropped);
+    }
+    assert!(dropped.iter().all(|d| d.reason == DropReason::Early));
+    let mut avg = 0.0;
+    queue.state(&mut |name, value| {
+        if name == "avg" {
+            avg = value;
+        }
+    });
+    (dropped.iter().map(|d| d.packet).collect(), avg)
+}
+
+#[test]
+fn red_settles_where_it_drops_what_is_too_much() {
+    // One packet in eleven is too much. With wait the mean gap is 1.5 / p_b, so p_b = 0.136, which gentle RED has at
+    // an average of 15.6.
+    let (lost, avg) = overload(3);
+    let share = lost.len() as f64 / 27_500.0;
+    assert!((0.08..0.10).contains(&share), "{share} lost, 1/11 expected");
+    assert!((14.0..17.0).contains(&avg), "average {avg}");
+}
+
+#[test]
+fn red_repeats_itself_with_a_seed_and_not_with_another() {
+    assert_eq!(overload(3), overload(3));
+    assert_ne!(overload(3).0, overload(4).0);
+}
