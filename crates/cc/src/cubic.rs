@@ -316,6 +316,12 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn on_window_set(&mut self, _path: &Path, _win: &Window) {
+        // The next stage starts at the new window; W_max stays where the last loss put it.
+        self.epoch.start = None;
+        self.fraction.reset();
+    }
+
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("w_max", self.epoch.w_max);
         visit("w_est", self.epoch.w_est);

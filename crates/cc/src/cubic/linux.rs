@@ -245,6 +245,11 @@ impl CongestionControl for CubicLinux {
         }
     }
 
+    fn on_window_set(&mut self, _path: &Path, _win: &Window) {
+        // As after a loss, but without a new last_max: the next epoch starts at the new window.
+        self.s.epoch = None;
+    }
+
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("last_max", self.s.last_max as f64);
         visit("origin", self.s.origin as f64);
