@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from narrows.catalogue import list_algorithms
     from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError
-    from narrows.papers import reproduce
+    from narrows.reproduction import reproduce
     from narrows.results import load
     from narrows.runs import Batch, Run, Task, run, run_all
     from narrows.samples import Samples
@@ -36,7 +36,7 @@ _HOME = {
     "Task": "narrows.runs",
     "list_algorithms": "narrows.catalogue",
     "load": "narrows.results",
-    "reproduce": "narrows.papers",
+    "reproduce": "narrows.reproduction",
     "run": "narrows.runs",
     "run_all": "narrows.runs",
 }

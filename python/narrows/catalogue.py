@@ -43,3 +43,34 @@ def list_algorithms(section: Section = "cc") -> list[dict[str, Any]]:
     ['cubic']
     """
     return catalogue()[section]
+
+
+def list_scenarios() -> list[dict[str, Any]]:
+    """List the scenarios that come with Narrows.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``title``, ``nodes`` and ``flows`` (their numbers) and ``duration_s`` of each, sorted by name.
+
+    Examples
+    --------
+    >>> "dumbbell-cubic" in [entry["name"] for entry in list_scenarios()]
+    True
+    """
+    from narrows.bundled import scenarios
+    from narrows.scenario import Scenario
+
+    entries = []
+    for name, path in scenarios().items():
+        scenario = Scenario.from_file(path)
+        entries.append(
+            {
+                "name": name,
+                "title": scenario.title,
+                "nodes": len(scenario.resolved["nodes"]),
+                "flows": len(scenario.resolved["flows"]),
+                "duration_s": scenario.duration_s,
+            }
+        )
+    return entries

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from narrows.runs import Batch
+    from narrows.outcome import Batch
 
 
 class NarrowsError(Exception):
@@ -46,7 +46,7 @@ class Problem:
     allowed : str or None
         What would be allowed.
     message : str
-        What is wrong, as a sentence.
+        The whole as a sentence: field, value, what is wrong with it, what is allowed.
     """
 
     path: str
@@ -71,7 +71,7 @@ class Problem:
 
         Examples
         --------
-        >>> Problem.from_core({"path": "a.toml", "line": 3, "field": "rate", "message": "is not a rate"}).place
+        >>> Problem.from_core({"path": "a.toml", "line": 3, "field": "rate", "message": "rate: 3 is no rate"}).place
         'a.toml:3'
         """
 
@@ -95,17 +95,14 @@ class Problem:
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
     def __str__(self) -> str:
-        """Return the problem as one line: place, field, message, value, what is allowed.
+        """Return the problem as one line, as compilers do.
 
         Examples
         --------
-        >>> print(Problem("a.toml", 3, "links[0].rate", "10 kg", "a rate such as \\"10 Mb/s\\"", "wrong unit"))
-        a.toml:3: links[0].rate: wrong unit; found 10 kg; allowed: a rate such as "10 Mb/s"
+        >>> print(Problem("a.toml", 3, "links[0].rate", "10 kg", "a rate", "links[0].rate: 10 kg is not a rate"))
+        a.toml:3: links[0].rate: 10 kg is not a rate
         """
-        head = ": ".join(part for part in (self.place, self.field, self.message) if part)
-        found = f"; found {self.value}" if self.value is not None else ""
-        allowed = f"; allowed: {self.allowed}" if self.allowed is not None else ""
-        return head + found + allowed
+        return f"{self.place}: {self.message}"
 
 
 class ScenarioError(InputError):
@@ -118,7 +115,7 @@ class ScenarioError(InputError):
 
     Examples
     --------
-    >>> error = ScenarioError([Problem("a.toml", 1, "name", None, None, "is missing")])
+    >>> error = ScenarioError([Problem("a.toml", 1, "name", None, None, "name: is missing")])
     >>> str(error)
     'a.toml:1: name: is missing'
     """

@@ -1,21 +1,23 @@
 """Metrics: pure functions of what was counted, each with its formula, unit and source.
 
-The functions take plain numbers and never ask which world made them. `flow_metrics` and `queue_metrics` apply them to a
-row of totals. Rates are in Mb/s (10^6 bits per second) and count whole IP packets unless they say otherwise. A metric
-without a value (no round-trip time was measured, say) is ``None``.
+They take plain numbers and never ask which world made them; `narrows.totals` applies them to flows and queues. Rates
+are in Mb/s (10^6 bits per second) and count whole IP packets unless they say otherwise. A metric without a value (no
+round-trip time was measured, say) is ``None``.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-NS_PER_S = 1_000_000_000
-_NS_PER_MS = 1_000_000
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+NS_PER_S: Final = 1_000_000_000
+NS_PER_MS: Final = 1_000_000
 
 
 def rate_mbps(nbytes: float, time_ns: float) -> float | None:
@@ -147,7 +149,7 @@ def mean_ms(sum_ns: int, count: int) -> float | None:
     >>> mean_ms(30_000_000, 2)
     15.0
     """
-    return None if count == 0 else sum_ns / count / _NS_PER_MS
+    return None if count == 0 else sum_ns / count / NS_PER_MS
 
 
 def ratio(part: float, whole: float) -> float | None:
@@ -224,196 +226,51 @@ def jains_index(values: Iterable[float | None]) -> float | None:
     return math.fsum(scaled) ** 2 / (len(scaled) * math.fsum(value * value for value in scaled))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowMetrics:
-    """What became of a flow over its whole life. Units are in the names; `narrows.definitions` has the formulas."""
+def rate_over_time(
+    time_s: ArrayLike, total_bytes: ArrayLike, bin_s: float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rate in bins, from a counter that was sampled over time: R_k = 8 (c(t_k+1) - c(t_k)) / w.
 
-    name: str
-    cc: str | None
-    start_s: float
-    active_s: float
-    throughput_mbps: float | None
-    throughput_max_mbps: float | None
-    goodput_mbps: float | None
-    sent_bytes: float
-    sent_packets: float
-    arrived_bytes: float
-    arrived_packets: float
-    delivered_bytes: float
-    lost_packets: float
-    loss_ratio: float | None
-    retransmitted_packets: float
-    retransmitted_bytes: float
-    timeouts: float
-    fast_retransmits: float
-    ecn_reductions: float
-    spurious: float
-    rtt_samples: float
-    rtt_mean_ms: float | None
-    rtt_min_ms: float | None
-    rtt_p50_ms: float | None
-    rtt_p95_ms: float | None
-    rtt_p99_ms: float | None
-    rtt_max_ms: float | None
-    commands_normal: float
-    commands_freeze: float
-    commands_fallback: float
-    transactions: float
-    finished_s: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name, in declared order."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueMetrics:
-    """What became of a queue, and of the link behind it, over the whole run. `narrows.definitions` has the formulas."""
-
-    name: str
-    utilisation: float | None
-    arrived_packets: float
-    forwarded_packets: float
-    forwarded_bytes: float
-    dropped_packets: float
-    dropped_overflow: float
-    dropped_early: float
-    dropped_forced: float
-    drop_ratio: float | None
-    corrupted_packets: float
-    marked_packets: float
-    waiting_packets: float
-    delay_mean_ms: float | None
-    delay_p50_ms: float | None
-    delay_p95_ms: float | None
-    delay_max_ms: float | None
-    max_packets: float
-    max_bytes: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name, in declared order."""
-        return asdict(self)
-
-
-
-
-def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) -> FlowMetrics:
-    """Metrics of a flow from its row of totals.
+    Give it ``arrived_bytes`` for throughput over time, ``delivered_bytes`` for goodput, ``forwarded_bytes`` for what a
+    link carried. Between samples the counter is taken to grow evenly.
 
     Parameters
     ----------
-    name : str
-        The flow's name.
-    cc : str or None
-        Its congestion control; ``None`` for UDP.
-    totals : mapping
-        Value by column of the engine's ``flow_totals``; ``None`` for "no value".
+    time_s : array
+        Times of the samples in order, s.
+    total_bytes : array
+        The counter at these times.
+    bin_s : float
+        Width w of a bin, s. Bins start at time zero; those that the samples do not cover to the end are left out.
 
     Returns
     -------
-    FlowMetrics
+    start_s, mbps : arrays
+        Where each bin begins, s; the mean rate in it, Mb/s.
+
+    Raises
+    ------
+    ValueError
+        If the width is not positive or the arrays differ in length.
+
+    Examples
+    --------
+    >>> start, rate = rate_over_time([0, 1, 2], [0, 125_000, 375_000])
+    >>> start.tolist(), rate.tolist()
+    ([0.0, 1.0], [1.0, 2.0])
     """
-    n = _counts(totals)
-    active = active_ns(n["start_ns"], n["stop_ns"], totals.get("finished_ns"))
-    return FlowMetrics(
-        name=name,
-        cc=cc,
-        start_s=n["start_ns"] / NS_PER_S,
-        active_s=active / NS_PER_S,
-        throughput_mbps=throughput_mbps(n["arrived_bytes"], active),
-        throughput_max_mbps=throughput_max_mbps(n["max_bin_bytes"]),
-        goodput_mbps=goodput_mbps(n["delivered_bytes"], active),
-        sent_bytes=n["sent_bytes"],
-        sent_packets=n["sent_packets"],
-        arrived_bytes=n["arrived_bytes"],
-        arrived_packets=n["arrived_packets"],
-        delivered_bytes=n["delivered_bytes"],
-        lost_packets=n["lost_packets"],
-        loss_ratio=ratio(n["lost_packets"], n["sent_packets"]),
-        retransmitted_packets=n["retransmitted_packets"],
-        retransmitted_bytes=n["retransmitted_bytes"],
-        timeouts=n["timeouts"],
-        fast_retransmits=n["fast_retransmits"],
-        ecn_reductions=n["ecn_reductions"],
-        spurious=n["spurious"],
-        rtt_samples=n["rtt_samples"],
-        rtt_mean_ms=mean_ms(n["rtt_sum_ns"], n["rtt_samples"]),
-        rtt_min_ms=_ms(totals.get("rtt_min_ns")),
-        rtt_p50_ms=_ms(totals.get("rtt_p50_ns")),
-        rtt_p95_ms=_ms(totals.get("rtt_p95_ns")),
-        rtt_p99_ms=_ms(totals.get("rtt_p99_ns")),
-        rtt_max_ms=_ms(totals.get("rtt_max_ns")),
-        commands_normal=n["commands_normal"],
-        commands_freeze=n["commands_freeze"],
-        commands_fallback=n["commands_fallback"],
-        transactions=n["transactions"],
-        finished_s=_seconds(totals.get("finished_ns")),
-    )
+    import numpy as np
 
-
-def queue_metrics(name: str, totals: Mapping[str, int | None]) -> QueueMetrics:
-    """Metrics of a queue from its row of totals.
-
-    Parameters
-    ----------
-    name : str
-        The queue's name: ``A->B``.
-    totals : mapping
-        Value by column of the engine's ``queue_totals``; ``None`` for "no value".
-
-    Returns
-    -------
-    QueueMetrics
-    """
-    n = _counts(totals)
-    dropped = n["dropped_overflow"] + n["dropped_early"] + n["dropped_forced"]
-    return QueueMetrics(
-        name=name,
-        utilisation=utilisation(n["forwarded_bytes"], n["capacity_bits"]),
-        arrived_packets=n["arrived_packets"],
-        forwarded_packets=n["forwarded_packets"],
-        forwarded_bytes=n["forwarded_bytes"],
-        dropped_packets=dropped,
-        dropped_overflow=n["dropped_overflow"],
-        dropped_early=n["dropped_early"],
-        dropped_forced=n["dropped_forced"],
-        drop_ratio=ratio(dropped, n["arrived_packets"]),
-        corrupted_packets=n["corrupted"],
-        marked_packets=n["marked"],
-        waiting_packets=n["waiting_packets"],
-        delay_mean_ms=mean_ms(n["delay_sum_ns"], n["delay_samples"]),
-        delay_p50_ms=_ms(totals.get("delay_p50_ns")),
-        delay_p95_ms=_ms(totals.get("delay_p95_ns")),
-        delay_max_ms=_ms(totals.get("delay_max_ns")),
-        max_packets=n["max_packets"],
-        max_bytes=n["max_bytes"],
-    )
-
-
-def _counts(totals: Mapping[str, int | None]) -> dict[str, int]:
-    return {key: value or 0 for key, value in totals.items()}
-
-
-def _ms(value_ns: int | None) -> float | None:
-    return None if value_ns is None else value_ns / _NS_PER_MS
-
-
-def _seconds(value_ns: int | None) -> float | None:
-    return None if value_ns is None else value_ns / NS_PER_S
-
-
-def fairness(flows: Iterable[FlowMetrics]) -> float | None:
-    """Jain's index over the throughput of the flows that have a congestion control.
-
-    UDP is left out: nobody shares out what it takes.
-
-    Parameters
-    ----------
-    flows : iterable of FlowMetrics
-
-    Returns
-    -------
-    float or None
-        See `jains_index`.
-    """
-    return jains_index(flow.throughput_mbps for flow in flows if flow.cc is not None)
+    time, total = np.asarray(time_s, dtype=np.float64), np.asarray(total_bytes, dtype=np.float64)
+    if not bin_s > 0:
+        message = f"bin_s is {bin_s}; allowed: a positive number of seconds"
+        raise ValueError(message)
+    if time.shape != total.shape:
+        message = f"there are {time.size} times and {total.size} values; allowed: as many of both"
+        raise ValueError(message)
+    last = float(time[-1]) if time.size else 0.0
+    edges: NDArray[np.float64] = np.arange(math.floor(last / bin_s + 1e-9) + 1, dtype=np.float64) * bin_s
+    if edges.size < 2:
+        return np.empty(0), np.empty(0)
+    counter = np.interp(edges, time, total, left=0.0)
+    return np.asarray(edges[:-1], dtype=np.float64), np.asarray(np.diff(counter) * 8e-6 / bin_s, dtype=np.float64)

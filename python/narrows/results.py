@@ -15,18 +15,20 @@ import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from narrows import summary as summaries
 from narrows.errors import InputError, NarrowsError, RunError
-from narrows.metrics import FlowMetrics, QueueMetrics
-from narrows.runs import Batch, Run
+from narrows.outcome import Batch, Run
 from narrows.samples import Samples
 from narrows.scenario import Scenario
+from narrows.totals import FlowMetrics, QueueMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
+
+    from narrows.outcome import Outcome
 
 SCENARIO: Final = "scenario.toml"
 SUMMARY: Final = "summary.json"
@@ -88,7 +90,7 @@ def staged(directory: str | PathLike[str]) -> Iterator[Path]:
         raise
 
 
-def write(result: Run | Batch, directory: str | PathLike[str]) -> Path:
+def write(result: Outcome, directory: str | PathLike[str]) -> Path:
     """Write a result directory, whole or not at all.
 
     Parameters
@@ -112,7 +114,7 @@ def write(result: Run | Batch, directory: str | PathLike[str]) -> Path:
     return Path(directory)
 
 
-def write_with_report(result: Run | Batch, directory: str | PathLike[str]) -> Path:
+def write_with_report(result: Outcome, directory: str | PathLike[str]) -> Path:
     """Write a result directory with a report in it, whole or not at all.
 
     Parameters
@@ -135,11 +137,11 @@ def write_with_report(result: Run | Batch, directory: str | PathLike[str]) -> Pa
 
     with staged(directory) as temporary:
         fill(result, temporary)
-        write_report(temporary, temporary / REPORT)
+        write_report(cast("Run | Batch", result), temporary / REPORT)
     return Path(directory) / REPORT
 
 
-def fill(result: Run | Batch, directory: Path) -> None:
+def fill(result: Outcome, directory: Path) -> None:
     """Write scenario, summary and samples into an existing directory.
 
     Parameters

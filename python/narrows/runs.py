@@ -5,20 +5,18 @@ A run is determined by scenario, seed, index and version; how many run at the sa
 
 from __future__ import annotations
 
-import hashlib
 import os
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from narrows import _core
 from narrows.errors import InputError, Interrupted, RunError
-from narrows.metrics import FlowMetrics, QueueMetrics, fairness, flow_metrics, queue_metrics
+from narrows.outcome import Batch, Run
 from narrows.samples import CoreTable, Samples
 from narrows.scenario import Override, Scenario
-from narrows.stats import Estimate, mean_ci
+from narrows.totals import flow_metrics, queue_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,314 +26,10 @@ if TYPE_CHECKING:
     ProgressHook = Callable[[float], None]
     """Called about ten times a second, on the calling thread, with the share of the work that is done, in [0, 1]."""
 
+__all__ = ["Batch", "Run", "Task", "processors", "run", "run_all"]
+
 _POLL_S = 0.1
 _NONE = -1
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Run:
-    """One run: what was run, and what came of it.
-
-    Attributes
-    ----------
-    scenario : Scenario
-        As run.
-    seed, index : int
-        Seed, and index of the run under that seed.
-    digest : str
-        SHA-256 over everything the run yielded.
-    version : str
-        Version of the engine.
-    events, packets : int
-        Events handled; data packets that arrived.
-    flows, queues : tuple
-        Metrics, in the scenario's order.
-    samples : Samples
-        What was sampled over time.
-    """
-
-    scenario: Scenario
-    seed: int
-    index: int
-    digest: str
-    version: str
-    events: int
-    packets: int
-    flows: tuple[FlowMetrics, ...]
-    queues: tuple[QueueMetrics, ...]
-    samples: Samples
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """This run alone: what holds for a batch holds for a run."""
-        return (self,)
-
-    @property
-    def jain(self) -> float | None:
-        """Jain's index over the throughput of the TCP flows; see `narrows.metrics.fairness`."""
-        return fairness(self.flows)
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The object of ``narrows run --json``; see ``docs/json.md``."""
-        from narrows import summary
-
-        return summary.of(self)
-
-    def flow(self, name: str) -> FlowMetrics:
-        """Metrics of a flow.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        FlowMetrics
-
-        Raises
-        ------
-        InputError
-            If there is no such flow.
-        """
-        return _named(self.flows, name, "flow")
-
-    def queue(self, name: str) -> QueueMetrics:
-        """Metrics of a queue.
-
-        Parameters
-        ----------
-        name : str
-            ``A->B``.
-
-        Returns
-        -------
-        QueueMetrics
-
-        Raises
-        ------
-        InputError
-            If there is no such queue.
-        """
-        return _named(self.queues, name, "queue")
-
-    def save(self, directory: str | PathLike[str]) -> Path:
-        """Write a result directory, whole or not at all; see `narrows.results.write`.
-
-        Parameters
-        ----------
-        directory : path
-
-        Returns
-        -------
-        pathlib.Path
-            The directory.
-        """
-        from narrows import results
-
-        return results.write(self, directory)
-
-    def report(self, directory: str | PathLike[str]) -> Path:
-        """Write a result directory with a report in it.
-
-        Parameters
-        ----------
-        directory : path
-
-        Returns
-        -------
-        pathlib.Path
-            The page.
-        """
-        from narrows import results
-
-        return results.write_with_report(self, directory)
-
-    def __repr__(self) -> str:
-        """Return scenario, seed and digest."""
-        return f"<Run {self.index} of {self.scenario.name}: seed {self.seed}, {len(self.flows)} flows, {self.digest[:12]}>"
-
-    def _repr_html_(self) -> str:
-        from narrows import html
-
-        return html.run(self)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Batch:
-    """Several runs of one scenario under one seed, in the order of their index.
-
-    Attributes
-    ----------
-    scenario : Scenario
-        As run.
-    seed : int
-        Seed.
-    runs : tuple of Run
-        The runs; perhaps none, if a batch was interrupted early.
-    """
-
-    scenario: Scenario
-    seed: int
-    runs: tuple[Run, ...]
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 over the runs' digests (in hexadecimal, a line each)."""
-        return hashlib.sha256("".join(f"{run.digest}\n" for run in self.runs).encode()).hexdigest()
-
-    @property
-    def version(self) -> str:
-        """Version of the engine."""
-        return self.runs[0].version if self.runs else _core.version()
-
-    @property
-    def events(self) -> int:
-        """Events handled, over all runs."""
-        return sum(run.events for run in self.runs)
-
-    @property
-    def packets(self) -> int:
-        """Data packets that arrived, over all runs."""
-        return sum(run.packets for run in self.runs)
-
-    @cached_property
-    def flows(self) -> tuple[FlowMetrics, ...]:
-        """Means over the runs, flow by flow."""
-        return tuple(_mean_row(rows) for rows in zip(*(run.flows for run in self.runs), strict=True))
-
-    @cached_property
-    def queues(self) -> tuple[QueueMetrics, ...]:
-        """Means over the runs, queue by queue."""
-        return tuple(_mean_row(rows) for rows in zip(*(run.queues for run in self.runs), strict=True))
-
-    @property
-    def jain(self) -> float | None:
-        """Mean over the runs of Jain's index."""
-        mean = mean_ci(run.jain for run in self.runs)
-        return mean.mean if mean.n else None
-
-    @cached_property
-    def samples(self) -> Samples:
-        """The samples of all runs; the column ``run`` tells them apart."""
-        return Samples.concat(run.samples for run in self.runs)
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The object of ``narrows run --json``; see ``docs/json.md``."""
-        from narrows import summary
-
-        return summary.of(self)
-
-    def values(self, kind: Literal["flow", "queue"], name: str, metric: str) -> list[float | None]:
-        """Values of a metric, a run each.
-
-        Parameters
-        ----------
-        kind : {"flow", "queue"}
-        name : str
-            Of the flow or queue.
-        metric : str
-            Such as ``throughput_mbps``.
-
-        Returns
-        -------
-        list of float or None
-
-        Raises
-        ------
-        InputError
-            If there is no such flow, queue or metric.
-        """
-        found: list[float | None] = []
-        for run in self.runs:
-            row = run.flow(name) if kind == "flow" else run.queue(name)
-            if metric in ("name", "cc") or not hasattr(row, metric):
-                message = f"metric is {metric!r}; allowed: {', '.join(_numeric(row))}"
-                raise InputError(message)
-            found.append(getattr(row, metric))
-        return found
-
-    def estimate(self, kind: Literal["flow", "queue"], name: str, metric: str) -> Estimate:
-        """Mean and 95 % confidence interval of a metric over the runs.
-
-        Parameters
-        ----------
-        kind : {"flow", "queue"}
-        name, metric : str
-            As for `values`.
-
-        Returns
-        -------
-        Estimate
-        """
-        return mean_ci(self.values(kind, name, metric))
-
-    def save(self, directory: str | PathLike[str]) -> Path:
-        """Write a result directory, whole or not at all; see `narrows.results.write`.
-
-        Parameters
-        ----------
-        directory : path
-
-        Returns
-        -------
-        pathlib.Path
-            The directory.
-        """
-        from narrows import results
-
-        return results.write(self, directory)
-
-    def report(self, directory: str | PathLike[str]) -> Path:
-        """Write a result directory with a report in it.
-
-        Parameters
-        ----------
-        directory : path
-
-        Returns
-        -------
-        pathlib.Path
-            The page.
-        """
-        from narrows import results
-
-        return results.write_with_report(self, directory)
-
-    def __repr__(self) -> str:
-        """Return scenario, seed and number of runs."""
-        return f"<Batch of {self.scenario.name}: {len(self.runs)} runs, seed {self.seed}, {self.digest[:12]}>"
-
-    def _repr_html_(self) -> str:
-        from narrows import html
-
-        return html.run(self)
-
-
-Row = TypeVar("Row", FlowMetrics, QueueMetrics)
-
-
-def _numeric(row: FlowMetrics | QueueMetrics) -> list[str]:
-    return [field.name for field in fields(row) if field.name not in ("name", "cc")]
-
-
-def _mean_row(rows: Sequence[Row]) -> Row:
-    first = rows[0]
-    means = {}
-    for metric in _numeric(first):
-        estimate = mean_ci(getattr(row, metric) for row in rows)
-        means[metric] = estimate.mean if estimate.n else None
-    fixed = {field.name: getattr(first, field.name) for field in fields(first) if field.name in ("name", "cc")}
-    return type(first)(**fixed, **means)
-
-
-def _named(rows: Sequence[Row], name: str, what: str) -> Row:
-    for row in rows:
-        if row.name == name:
-            return row
-    message = f"{what} is {name!r}; allowed: {', '.join(row.name for row in rows)}"
-    raise InputError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,7 +203,9 @@ def _wait(futures: Sequence[Future[Run]], gauges: Sequence[_core.Progress], prog
         for future in done:
             future.result()
         if progress is not None:
-            progress(sum(1.0 if f.done() else g.fraction() for f, g in zip(futures, gauges, strict=True)) / len(futures))
+            progress(
+                sum(1.0 if f.done() else g.fraction() for f, g in zip(futures, gauges, strict=True)) / len(futures)
+            )
 
 
 def _stop(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None:
@@ -532,7 +228,9 @@ def _make(task: Task, gauge: _core.Progress) -> Run:
         message = f"{task.scenario.name}: packets cannot be captured into {where}: {error.strerror or error}"
         raise RunError(message) from error
     except (RuntimeError, ValueError, OverflowError, MemoryError) as error:
-        message = f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {error or type(error).__name__}"
+        message = (
+            f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {str(error) or type(error).__name__}"
+        )
         raise RunError(message) from error
     tables = result.tables()
     controls = task.scenario.congestion_controls()

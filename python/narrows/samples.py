@@ -204,7 +204,7 @@ class Samples:
         pq.write_table(self.to_arrow(), path, compression="zstd")
 
     def units(self) -> dict[str, str]:
-        """Unit of every column, empty where it has none.
+        """Return the unit of every column, empty where it has none.
 
         Returns
         -------
@@ -213,7 +213,7 @@ class Samples:
         return self._metadata(b"unit")
 
     def docs(self) -> dict[str, str]:
-        """Meaning of every column.
+        """Return the meaning of every column.
 
         Returns
         -------
@@ -223,7 +223,9 @@ class Samples:
 
     def _metadata(self, key: bytes) -> dict[str, str]:
         return {
-            field.name: (field.metadata or {}).get(key, b"").decode() for kind in KINDS for field in self.table(kind).schema
+            field.name: (field.metadata or {}).get(key, b"").decode()
+            for kind in KINDS
+            for field in self.table(kind).schema
         }
 
     def __len__(self) -> int:

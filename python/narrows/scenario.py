@@ -49,9 +49,7 @@ class Scenario:
         self._overrides = dict(overrides)
 
     @classmethod
-    def from_text(
-        cls, text: str, path: str = "<text>", overrides: Mapping[str, Override] | None = None
-    ) -> Scenario:
+    def from_text(cls, text: str, path: str = "<text>", overrides: Mapping[str, Override] | None = None) -> Scenario:
         """Parse and validate a scenario.
 
         Parameters

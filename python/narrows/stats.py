@@ -183,7 +183,7 @@ def paired_difference(
 
 
 def _paired_p(difference: Estimate) -> float:
-    if difference.n < 2:  # noqa: PLR2004
+    if difference.n < 2:
         return math.nan
     if difference.sd == 0:
         return 1.0 if difference.mean == 0 else 0.0

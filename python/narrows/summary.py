@@ -6,19 +6,20 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.metrics import FlowMetrics, QueueMetrics
+from narrows.outcome import Batch
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.runs import Batch, Run
+    from narrows.outcome import Outcome, Run
+    from narrows.totals import FlowMetrics, QueueMetrics
 
 FORMAT: Final = 1
 """Version of the shape. It grows when a key changes its meaning or goes; keys may be added without."""
 
 
-def of(result: Run | Batch) -> dict[str, Any]:
+def of(result: Outcome) -> dict[str, Any]:
     """Return the summary of a run, or of a batch: means over the runs, intervals, and every run's own.
 
     Parameters
@@ -31,7 +32,7 @@ def of(result: Run | Batch) -> dict[str, Any]:
         Ready for JSON: no NaN, no infinity; ``None`` is "no value".
     """
     runs = result.runs
-    several = len(runs) != 1
+    several = isinstance(result, Batch)
     summary: dict[str, Any] = {
         "format": FORMAT,
         "digest": result.digest,
@@ -84,8 +85,7 @@ def _detail(run: Run) -> dict[str, Any]:
 
 
 def _rows(
-    means: Sequence[FlowMetrics] | Sequence[QueueMetrics],
-    by_run: Sequence[Sequence[FlowMetrics]] | Sequence[Sequence[QueueMetrics]],
+    means: Sequence[FlowMetrics | QueueMetrics], by_run: Sequence[Sequence[FlowMetrics | QueueMetrics]]
 ) -> list[dict[str, Any]]:
     rows = []
     for index, mean in enumerate(means):

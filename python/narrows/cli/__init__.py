@@ -1,0 +1,48 @@
+"""The command line: one thin file per verb, and nothing heavy imported before a verb needs it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from narrows.cli import catalogue, report, reproduce, run, schema, show
+
+app = typer.Typer(
+    name="narrows",
+    help="Narrows, a congestion-control laboratory: one scenario file, one report, several worlds.",
+    epilog="Start with: narrows run dumbbell-cubic",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from narrows import _core
+
+        typer.echo(f"narrows {_core.version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("run", epilog=run.EXAMPLE)(run.run)
+app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)
+app.command("report", epilog=report.EXAMPLE)(report.report)
+app.command("list", epilog=catalogue.EXAMPLE)(catalogue.catalogue)
+app.command("show", epilog=show.EXAMPLE)(show.show)
+app.command("schema", epilog=schema.EXAMPLE)(schema.schema)
+
+
+def main() -> None:
+    """Run the command line; the console script ``narrows`` comes here."""
+    app()

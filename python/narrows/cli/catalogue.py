@@ -1,0 +1,45 @@
+"""``narrows list``: what can be named in a scenario, and which scenarios there are."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from narrows.cli.guard import guarded
+from narrows.cli.options import Json  # noqa: TC001 - Typer reads the annotations
+
+EXAMPLE = "Example: narrows list cc"
+
+
+class What(StrEnum):
+    """What to list."""
+
+    CC = "cc"
+    QUEUES = "queues"
+    SCHEMES = "schemes"
+    SCENARIOS = "scenarios"
+
+
+@guarded
+def catalogue(
+    what: Annotated[What, typer.Argument(help="Congestion controls, queues, schemes or bundled scenarios.")],
+    json: Json = False,
+) -> None:
+    """List what can be named in a scenario, with parameters and sources, or the scenarios that come with Narrows."""
+    from narrows.catalogue import catalogue as catalogue_of
+    from narrows.catalogue import list_scenarios
+
+    entries = list_scenarios() if what is What.SCENARIOS else catalogue_of()[what.value]
+    if json:
+        import json as codec
+
+        typer.echo(codec.dumps({"format": 1, what.value: entries}, indent=2, ensure_ascii=False))
+        return
+    from narrows.cli.tables import print_catalogue, print_scenarios
+
+    if what is What.SCENARIOS:
+        print_scenarios(entries)
+    else:
+        print_catalogue(entries)

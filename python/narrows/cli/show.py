@@ -1,0 +1,27 @@
+"""``narrows show``: a scenario with every default."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from narrows.cli.guard import guarded
+from narrows.cli.options import File, Set, overrides
+
+EXAMPLE = "Example: narrows show dumbbell-cubic --set 'duration=60 s' > mine.toml"
+
+
+@guarded
+def show(file: File, set_: Set = None) -> None:
+    """Print a scenario as TOML with every default shown: a scenario file that means the same."""
+    from narrows.scenario import Scenario
+
+    text = Scenario.from_file(file, overrides(set_)).to_toml()
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.syntax import Syntax
+
+        Console().print(Syntax(text, "toml", theme="ansi_dark", background_color="default", word_wrap=True))
+    else:
+        typer.echo(text, nl=not text.endswith("\n"))

@@ -1,0 +1,137 @@
+"""What a notebook shows for a scenario, a run and a batch: small tables, and how throughput went."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+from narrows.format import interval, number
+from narrows.metrics import rate_over_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from narrows.outcome import Outcome, Run
+    from narrows.scenario import Scenario
+
+_FLOW = (
+    ("throughput_mbps", "throughput, Mb/s", 1.0),
+    ("goodput_mbps", "goodput, Mb/s", 1.0),
+    ("rtt_mean_ms", "RTT mean, ms", 1.0),
+    ("rtt_p95_ms", "RTT 95 %, ms", 1.0),
+    ("sent_bytes", "sent, MB", 1e-6),
+    ("lost_packets", "lost, packets", 1.0),
+    ("retransmitted_packets", "sent again, packets", 1.0),
+)
+_QUEUE = (
+    ("utilisation", "used, %", 100.0),
+    ("dropped_packets", "dropped, packets", 1.0),
+    ("delay_mean_ms", "delay mean, ms", 1.0),
+    ("delay_p95_ms", "delay 95 %, ms", 1.0),
+    ("max_packets", "longest, packets", 1.0),
+)
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Okabe and Ito's colours, which the colour-blind can tell apart."""
+
+_WIDTH, _HEIGHT = 640, 150
+_CURVES_SHOWN = len(_COLOURS)
+
+
+def scenario(value: Scenario) -> str:
+    """Represent a scenario: its name, and its text folded away.
+
+    Parameters
+    ----------
+    value : Scenario
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    flows = value.resolved.get("flows", [])
+    nodes = value.resolved.get("nodes", [])
+    controls = value.congestion_controls()
+    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(cc or 'UDP')}</td></tr>" for name, cc in controls.items())
+    return (
+        f"<b>{escape(value.title)}</b> ({escape(value.name)}): {len(nodes)} nodes, {len(flows)} flows, "
+        f"{value.duration_s:g} s, seed {value.seed}"
+        f"<table><thead><tr><th>flow</th><th>congestion control</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"<details><summary>as TOML, every default shown</summary><pre>{escape(value.to_toml())}</pre></details>"
+    )
+
+
+def run(value: Outcome) -> str:
+    """Represent a run or a batch: metrics of flows and of the queues that were used, and throughput over time.
+
+    Parameters
+    ----------
+    value : Run or Batch
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    several = len(value.runs) > 1
+    over = f", mean of {len(value.runs)} runs ± half of the 95 % interval" if several else ""
+    head = f"<b>{escape(value.scenario.title)}</b>: {value.scenario.duration_s:g} s, seed {value.seed}{over}"
+    used = [queue for queue in value.queues if queue.arrived_packets]
+    return (
+        head
+        + _table("flow", value, value.flows, _FLOW)
+        + _table("queue", value, used, _QUEUE)
+        + (_curves(value.runs[0]) if value.runs else "")
+        + f"<small>digest <code>{value.digest}</code></small>"
+    )
+
+
+def _table(
+    kind: Literal["flow", "queue"], value: Outcome, rows: Sequence[Any], columns: Sequence[tuple[str, str, float]]
+) -> str:
+    from narrows.stats import mean_ci
+
+    head = "".join(f"<th>{heading}</th>" for _, heading, _ in columns)
+    body = []
+    for row in rows:
+        cells = []
+        for metric, _, factor in columns:
+            mean = getattr(row, metric)
+            text = number(None if mean is None else mean * factor)
+            if len(value.runs) > 1:
+                named = [run.flow(row.name) if kind == "flow" else run.queue(row.name) for run in value.runs]
+                text += " " + interval(mean_ci(getattr(one, metric) for one in named).half_width * factor)
+            cells.append(f'<td style="text-align:right">{text.strip()}</td>')
+        body.append(f"<tr><td>{escape(row.name)}</td>{''.join(cells)}</tr>")
+    return f"<table><thead><tr><th>{kind}</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _curves(one: Run) -> str:
+    """Draw throughput over time as a small SVG, without a plotting library: cheap enough for a representation."""
+    frame = one.samples.frame("flow")
+    if frame.empty:
+        return ""
+    duration = one.scenario.duration_s
+    width = max(duration / 120, 1e-9)
+    curves = {
+        str(name): rate_over_time(rows["time_s"], rows["arrived_bytes"], width)
+        for name, rows in frame.groupby("name", observed=True, sort=False)
+    }
+    top = max((float(rate.max()) for _, rate in curves.values() if rate.size), default=0.0)
+    if top <= 0:
+        return ""
+    shown = list(curves.items())[:_CURVES_SHOWN]
+    lines, legend = [], []
+    for colour, (name, (start, rate)) in zip(_COLOURS, shown, strict=False):
+        points = " ".join(
+            f"{x * _WIDTH / duration:.1f},{_HEIGHT - y * _HEIGHT / top:.1f}" for x, y in zip(start, rate, strict=True)
+        )
+        lines.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.2" points="{points}"/>')
+        legend.append(f'<span style="color:{colour}">&#9644;</span> {escape(name)}')
+    more = f" (and {len(curves) - len(shown)} more)" if len(curves) > len(shown) else ""
+    return (
+        f"<div><small>throughput, 0 to {number(top)} Mb/s over {duration:g} s: {' '.join(legend)}{more}</small><br>"
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" role="img" '
+        f'aria-label="throughput over time" style="border-left:1px solid #999;border-bottom:1px solid #999">'
+        f"{''.join(lines)}</svg></div>"
+    )

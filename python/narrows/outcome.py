@@ -1,0 +1,336 @@
+"""What came of a run or of several: metrics, samples, and ways to keep and show them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from narrows import _core
+from narrows.errors import InputError
+from narrows.samples import Samples
+from narrows.stats import Estimate, mean_ci
+from narrows.totals import FlowMetrics, QueueMetrics, fairness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+    from pathlib import Path
+
+    from narrows.scenario import Scenario
+
+
+class Outcome:
+    """What a run and a batch have in common: the same attributes, kept and shown the same way."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def runs(self) -> tuple[Run, ...]:
+            """The runs, in the order of their index."""
+
+        @property
+        def flows(self) -> tuple[FlowMetrics, ...]:
+            """Metrics of flows: of the run, or means over the runs."""
+
+        @property
+        def queues(self) -> tuple[QueueMetrics, ...]:
+            """Metrics of queues: of the run, or means over the runs."""
+
+        @property
+        def jain(self) -> float | None:
+            """Jain's index over the throughput of the TCP flows."""
+
+        @property
+        def samples(self) -> Samples:
+            """What was sampled over time."""
+
+        @property
+        def scenario(self) -> Scenario:
+            """As run."""
+
+        @property
+        def seed(self) -> int:
+            """Seed."""
+
+        @property
+        def digest(self) -> str:
+            """SHA-256 over everything the run or the runs yielded."""
+
+        @property
+        def version(self) -> str:
+            """Version of the engine."""
+
+        @property
+        def events(self) -> int:
+            """Events handled."""
+
+        @property
+        def packets(self) -> int:
+            """Packets that arrived at a node, counted at every hop."""
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The object of ``narrows run --json``; see ``docs/json.md``."""
+        from narrows import summary
+
+        return summary.of(self)
+
+    def flow(self, name: str) -> FlowMetrics:
+        """Metrics of a flow.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        FlowMetrics
+
+        Raises
+        ------
+        InputError
+            If there is no such flow.
+        """
+        return _named(self.flows, name, "flow")
+
+    def queue(self, name: str) -> QueueMetrics:
+        """Metrics of a queue.
+
+        Parameters
+        ----------
+        name : str
+            ``A->B``.
+
+        Returns
+        -------
+        QueueMetrics
+
+        Raises
+        ------
+        InputError
+            If there is no such queue.
+        """
+        return _named(self.queues, name, "queue")
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Write a result directory, whole or not at all; see `narrows.results.write`.
+
+        Parameters
+        ----------
+        directory : path
+
+        Returns
+        -------
+        pathlib.Path
+            The directory.
+        """
+        from narrows import results
+
+        return results.write(self, directory)
+
+    def report(self, directory: str | PathLike[str]) -> Path:
+        """Write a result directory with a report in it.
+
+        Parameters
+        ----------
+        directory : path
+
+        Returns
+        -------
+        pathlib.Path
+            The page.
+        """
+        from narrows import results
+
+        return results.write_with_report(self, directory)
+
+    def _repr_html_(self) -> str:
+        from narrows import html
+
+        return html.run(self)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Run(Outcome):
+    """One run: what was run, and what came of it.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        As run.
+    seed, index : int
+        Seed, and index of the run under that seed.
+    digest : str
+        SHA-256 over everything the run yielded.
+    version : str
+        Version of the engine.
+    events, packets : int
+        Events handled; packets that arrived at a node, counted at every hop.
+    flows, queues : tuple
+        Metrics, in the scenario's order.
+    samples : Samples
+        What was sampled over time.
+    """
+
+    scenario: Scenario
+    seed: int
+    index: int
+    digest: str
+    version: str
+    events: int
+    packets: int
+    flows: tuple[FlowMetrics, ...]
+    queues: tuple[QueueMetrics, ...]
+    samples: Samples
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The run alone: what holds for a batch holds for a run."""
+        return (self,)
+
+    @property
+    def jain(self) -> float | None:
+        """Jain's index over the throughput of the TCP flows; see `narrows.totals.fairness`."""
+        return fairness(self.flows)
+
+    def __repr__(self) -> str:
+        """Return scenario, seed and digest."""
+        return (
+            f"<Run {self.index} of {self.scenario.name}: seed {self.seed}, {len(self.flows)} flows, {self.digest[:12]}>"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Batch(Outcome):
+    """Several runs of one scenario under one seed, in the order of their index.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        As run.
+    seed : int
+        Seed.
+    runs : tuple of Run
+        The runs; perhaps none, if a batch was interrupted early.
+    """
+
+    scenario: Scenario
+    seed: int
+    runs: tuple[Run, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the runs' digests (in hexadecimal, a line each)."""
+        return hashlib.sha256("".join(f"{run.digest}\n" for run in self.runs).encode()).hexdigest()
+
+    @property
+    def version(self) -> str:
+        """Version of the engine."""
+        return self.runs[0].version if self.runs else _core.version()
+
+    @property
+    def events(self) -> int:
+        """Events handled, over all runs."""
+        return sum(run.events for run in self.runs)
+
+    @property
+    def packets(self) -> int:
+        """Packets that arrived at a node, counted at every hop, over all runs."""
+        return sum(run.packets for run in self.runs)
+
+    @cached_property
+    def flows(self) -> tuple[FlowMetrics, ...]:
+        """Means over the runs, flow by flow."""
+        return tuple(_mean_row(rows) for rows in zip(*(run.flows for run in self.runs), strict=True))
+
+    @cached_property
+    def queues(self) -> tuple[QueueMetrics, ...]:
+        """Means over the runs, queue by queue."""
+        return tuple(_mean_row(rows) for rows in zip(*(run.queues for run in self.runs), strict=True))
+
+    @property
+    def jain(self) -> float | None:
+        """Mean over the runs of Jain's index."""
+        mean = mean_ci(run.jain for run in self.runs)
+        return mean.mean if mean.n else None
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The samples of all runs; the column ``run`` tells them apart."""
+        return Samples.concat(run.samples for run in self.runs)
+
+    def values(self, kind: Literal["flow", "queue"], name: str, metric: str) -> list[float | None]:
+        """Values of a metric, a run each.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue"}
+        name : str
+            Of the flow or queue.
+        metric : str
+            Such as ``throughput_mbps``.
+
+        Returns
+        -------
+        list of float or None
+
+        Raises
+        ------
+        InputError
+            If there is no such flow, queue or metric.
+        """
+        found: list[float | None] = []
+        for run in self.runs:
+            row = run.flow(name) if kind == "flow" else run.queue(name)
+            if metric in _WORDS or not hasattr(row, metric):
+                message = f"metric is {metric!r}; allowed: {', '.join(_numeric(row))}"
+                raise InputError(message)
+            found.append(getattr(row, metric))
+        return found
+
+    def estimate(self, kind: Literal["flow", "queue"], name: str, metric: str) -> Estimate:
+        """Mean and 95 % confidence interval of a metric over the runs.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue"}
+        name, metric : str
+            As for `values`.
+
+        Returns
+        -------
+        Estimate
+        """
+        return mean_ci(self.values(kind, name, metric))
+
+    def __repr__(self) -> str:
+        """Return scenario, seed and number of runs."""
+        return f"<Batch of {self.scenario.name}: {len(self.runs)} runs, seed {self.seed}, {self.digest[:12]}>"
+
+
+Row = TypeVar("Row", FlowMetrics, QueueMetrics)
+
+_WORDS = ("name", "cc")
+
+
+def _numeric(row: FlowMetrics | QueueMetrics) -> list[str]:
+    return [field.name for field in fields(row) if field.name not in _WORDS]
+
+
+def _mean_row(rows: Sequence[Row]) -> Row:
+    first = rows[0]
+    values: dict[str, Any] = {field.name: getattr(first, field.name) for field in fields(first) if field.name in _WORDS}
+    for metric in _numeric(first):
+        estimate = mean_ci(getattr(row, metric) for row in rows)
+        values[metric] = estimate.mean if estimate.n else None
+    return type(first)(**values)
+
+
+def _named(rows: Sequence[Row], name: str, what: str) -> Row:
+    for row in rows:
+        if row.name == name:
+            return row
+    message = f"{what} is {name!r}; allowed: {', '.join(row.name for row in rows)}"
+    raise InputError(message)

@@ -1,0 +1,277 @@
+"""Metrics of flows and queues, from the rows of totals that every run keeps.
+
+The formulas are in `narrows.metrics`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from narrows.metrics import (
+    NS_PER_MS,
+    NS_PER_S,
+    active_ns,
+    goodput_mbps,
+    jains_index,
+    mean_ms,
+    ratio,
+    throughput_max_mbps,
+    throughput_mbps,
+    utilisation,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowMetrics:
+    """What became of a flow over its whole life. In a mean over runs, every number is a mean.
+
+    Attributes
+    ----------
+    name, cc : str
+        The flow, and its congestion control (``None`` for UDP).
+    start_s, active_s : float
+        When it started; how long it could send (`active_ns`), s.
+    throughput_mbps, throughput_max_mbps, goodput_mbps : float or None
+        `throughput_mbps`, `throughput_max_mbps`, `goodput_mbps`.
+    sent_bytes, sent_packets : int
+        Payload bytes, and segments or datagrams with payload, that left the sender; retransmissions included.
+    arrived_bytes, arrived_packets : int
+        IP bytes, and packets with payload, that reached the receiving host.
+    delivered_bytes : int
+        Payload bytes delivered in order to the application.
+    lost_packets, loss_ratio : int, float or None
+        Packets with payload that queues dropped or links corrupted; the same over `sent_packets`.
+    retransmitted_packets, retransmitted_bytes : int
+        Segments with payload, and payload bytes, that were sent again.
+    timeouts, fast_retransmits, ecn_reductions, spurious : int
+        Expiries of the retransmission timer (RFC 6298); entries into fast recovery (RFC 5681, 6582, 6675); reductions
+        on an ECN echo (RFC 3168); reductions undone.
+    rtt_samples : int
+        Round-trip times measured at the sender.
+    rtt_mean_ms, rtt_min_ms, rtt_max_ms : float or None
+        Their mean, smallest and largest, exact, ms.
+    rtt_p50_ms, rtt_p95_ms, rtt_p99_ms : float or None
+        Their percentiles by nearest rank, from a histogram (error below 0.8 %), ms.
+    commands_normal, commands_freeze, commands_fallback : int
+        Commands of a network-assisted scheme that the sender received.
+    transactions : int
+        Requests answered in full.
+    finished_s : float or None
+        When the last byte of a bounded transfer was delivered, s.
+    """
+
+    name: str
+    cc: str | None
+    start_s: float
+    active_s: float
+    throughput_mbps: float | None
+    throughput_max_mbps: float | None
+    goodput_mbps: float | None
+    sent_bytes: float
+    sent_packets: float
+    arrived_bytes: float
+    arrived_packets: float
+    delivered_bytes: float
+    lost_packets: float
+    loss_ratio: float | None
+    retransmitted_packets: float
+    retransmitted_bytes: float
+    timeouts: float
+    fast_retransmits: float
+    ecn_reductions: float
+    spurious: float
+    rtt_samples: float
+    rtt_mean_ms: float | None
+    rtt_min_ms: float | None
+    rtt_p50_ms: float | None
+    rtt_p95_ms: float | None
+    rtt_p99_ms: float | None
+    rtt_max_ms: float | None
+    commands_normal: float
+    commands_freeze: float
+    commands_fallback: float
+    transactions: float
+    finished_s: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metrics by name, in declared order."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueMetrics:
+    """What became of a queue, and of the link behind it, over the whole run. In a mean over runs, every number is one.
+
+    Attributes
+    ----------
+    name : str
+        Where it stands: ``A->B``.
+    utilisation : float or None
+        Of the link behind it: `utilisation`, of 1.
+    arrived_packets, forwarded_packets, forwarded_bytes : int
+        Packets offered; packets and IP bytes that left for the link.
+    dropped_packets : int
+        All drops: `dropped_overflow` (no room), `dropped_early` (by chance) and `dropped_forced` (by rule).
+    drop_ratio : float or None
+        Drops over packets offered.
+    corrupted_packets, marked_packets : int
+        Lost on the link after the queue; marked CE (RFC 3168).
+    waiting_packets : int
+        Still waiting at the end.
+    delay_mean_ms, delay_max_ms : float or None
+        Queueing delay (from arrival to the start of sending) of the packets that left: mean and largest, exact, ms.
+    delay_p50_ms, delay_p95_ms : float or None
+        Its percentiles, from a histogram (error below 0.8 %), ms.
+    max_packets, max_bytes : int
+        Most that ever waited.
+    """
+
+    name: str
+    utilisation: float | None
+    arrived_packets: float
+    forwarded_packets: float
+    forwarded_bytes: float
+    dropped_packets: float
+    dropped_overflow: float
+    dropped_early: float
+    dropped_forced: float
+    drop_ratio: float | None
+    corrupted_packets: float
+    marked_packets: float
+    waiting_packets: float
+    delay_mean_ms: float | None
+    delay_p50_ms: float | None
+    delay_p95_ms: float | None
+    delay_max_ms: float | None
+    max_packets: float
+    max_bytes: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metrics by name, in declared order."""
+        return asdict(self)
+
+
+def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) -> FlowMetrics:
+    """Metrics of a flow from its row of totals.
+
+    Parameters
+    ----------
+    name : str
+        The flow's name.
+    cc : str or None
+        Its congestion control; ``None`` for UDP.
+    totals : mapping
+        Value by column of the engine's ``flow_totals``; ``None`` for "no value".
+
+    Returns
+    -------
+    FlowMetrics
+    """
+    n = _counts(totals)
+    active = active_ns(n["start_ns"], n["stop_ns"], totals.get("finished_ns"))
+    return FlowMetrics(
+        name=name,
+        cc=cc,
+        start_s=n["start_ns"] / NS_PER_S,
+        active_s=active / NS_PER_S,
+        throughput_mbps=throughput_mbps(n["arrived_bytes"], active),
+        throughput_max_mbps=throughput_max_mbps(n["max_bin_bytes"]),
+        goodput_mbps=goodput_mbps(n["delivered_bytes"], active),
+        sent_bytes=n["sent_bytes"],
+        sent_packets=n["sent_packets"],
+        arrived_bytes=n["arrived_bytes"],
+        arrived_packets=n["arrived_packets"],
+        delivered_bytes=n["delivered_bytes"],
+        lost_packets=n["lost_packets"],
+        loss_ratio=ratio(n["lost_packets"], n["sent_packets"]),
+        retransmitted_packets=n["retransmitted_packets"],
+        retransmitted_bytes=n["retransmitted_bytes"],
+        timeouts=n["timeouts"],
+        fast_retransmits=n["fast_retransmits"],
+        ecn_reductions=n["ecn_reductions"],
+        spurious=n["spurious"],
+        rtt_samples=n["rtt_samples"],
+        rtt_mean_ms=mean_ms(n["rtt_sum_ns"], n["rtt_samples"]),
+        rtt_min_ms=_ms(totals.get("rtt_min_ns")),
+        rtt_p50_ms=_ms(totals.get("rtt_p50_ns")),
+        rtt_p95_ms=_ms(totals.get("rtt_p95_ns")),
+        rtt_p99_ms=_ms(totals.get("rtt_p99_ns")),
+        rtt_max_ms=_ms(totals.get("rtt_max_ns")),
+        commands_normal=n["commands_normal"],
+        commands_freeze=n["commands_freeze"],
+        commands_fallback=n["commands_fallback"],
+        transactions=n["transactions"],
+        finished_s=_seconds(totals.get("finished_ns")),
+    )
+
+
+def queue_metrics(name: str, totals: Mapping[str, int | None]) -> QueueMetrics:
+    """Metrics of a queue from its row of totals.
+
+    Parameters
+    ----------
+    name : str
+        The queue's name: ``A->B``.
+    totals : mapping
+        Value by column of the engine's ``queue_totals``; ``None`` for "no value".
+
+    Returns
+    -------
+    QueueMetrics
+    """
+    n = _counts(totals)
+    dropped = n["dropped_overflow"] + n["dropped_early"] + n["dropped_forced"]
+    return QueueMetrics(
+        name=name,
+        utilisation=utilisation(n["forwarded_bytes"], n["capacity_bits"]),
+        arrived_packets=n["arrived_packets"],
+        forwarded_packets=n["forwarded_packets"],
+        forwarded_bytes=n["forwarded_bytes"],
+        dropped_packets=dropped,
+        dropped_overflow=n["dropped_overflow"],
+        dropped_early=n["dropped_early"],
+        dropped_forced=n["dropped_forced"],
+        drop_ratio=ratio(dropped, n["arrived_packets"]),
+        corrupted_packets=n["corrupted"],
+        marked_packets=n["marked"],
+        waiting_packets=n["waiting_packets"],
+        delay_mean_ms=mean_ms(n["delay_sum_ns"], n["delay_samples"]),
+        delay_p50_ms=_ms(totals.get("delay_p50_ns")),
+        delay_p95_ms=_ms(totals.get("delay_p95_ns")),
+        delay_max_ms=_ms(totals.get("delay_max_ns")),
+        max_packets=n["max_packets"],
+        max_bytes=n["max_bytes"],
+    )
+
+
+def _counts(totals: Mapping[str, int | None]) -> dict[str, int]:
+    return {key: value or 0 for key, value in totals.items()}
+
+
+def _ms(value_ns: int | None) -> float | None:
+    return None if value_ns is None else value_ns / NS_PER_MS
+
+
+def _seconds(value_ns: int | None) -> float | None:
+    return None if value_ns is None else value_ns / NS_PER_S
+
+
+def fairness(flows: Iterable[FlowMetrics]) -> float | None:
+    """Jain's index over the throughput of the flows that have a congestion control.
+
+    UDP is left out: nobody shares out what it takes.
+
+    Parameters
+    ----------
+    flows : iterable of FlowMetrics
+
+    Returns
+    -------
+    float or None
+        See `jains_index`.
+    """
+    return jains_index(flow.throughput_mbps for flow in flows if flow.cc is not None)
