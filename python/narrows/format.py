@@ -7,6 +7,9 @@ import math
 MISSING = "–"
 """Stands for "no value"."""
 
+SMALL = 0.01
+"""Below this, three digits after the point show too little."""
+
 
 def number(value: float | None) -> str:
     """Write a number with three or more significant digits, and none that mean nothing.
@@ -30,19 +33,37 @@ def number(value: float | None) -> str:
         return "∞" if value > 0 else "-∞"
     if value == int(value):
         return f"{int(value):,}"
+    return f"{value:.3g}" if abs(value) < SMALL else f"{value:,.{decimals(value)}f}"
+
+
+def decimals(value: float) -> int:
+    """Return how many digits after the point show three digits that count, three at most.
+
+    Parameters
+    ----------
+    value : float
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> [decimals(x) for x in (0.5, 5.0, 50.0, 500.0, 5000.0)]
+    [3, 2, 1, 0, 0]
+    """
     size = abs(value)
-    if size < 0.01:
-        return f"{value:.3g}"
-    digits = max(0, 2 - math.floor(math.log10(size))) if size >= 1 else 3
-    return f"{value:,.{digits}f}"
+    return max(0, 2 - math.floor(math.log10(size))) if size >= 1 else 3
 
 
-def interval(half_width: float) -> str:
-    """Write half the width of an interval; nothing where there is none.
+def interval(half_width: float, mean: float | None) -> str:
+    """Write half the width of an interval, with the digits of its mean; nothing where there is none.
 
     Parameters
     ----------
     half_width : float
+    mean : float or None
+        What it belongs to.
 
     Returns
     -------
@@ -50,7 +71,12 @@ def interval(half_width: float) -> str:
 
     Examples
     --------
-    >>> interval(0.25), interval(float("nan"))
-    ('±0.250', '')
+    >>> interval(0.25, 12.5), interval(0.25, 1.25), interval(0.0004, 5.0), interval(float("nan"), 5.0)
+    ('±0.2', '±0.25', '±0.0004', '')
     """
-    return "" if math.isnan(half_width) else f"±{number(half_width)}"
+    if math.isnan(half_width):
+        return ""
+    if mean is None or half_width == 0:
+        return f"±{number(half_width)}"
+    text = f"{half_width:,.{decimals(mean)}f}"
+    return f"±{text}" if float(text.replace(",", "")) else f"±{half_width:.1g}"

@@ -96,11 +96,12 @@ def _table(
     for row in rows:
         cells = []
         for metric, _, factor in columns:
-            mean = getattr(row, metric)
-            text = number(None if mean is None else mean * factor)
+            raw = getattr(row, metric)
+            mean = None if raw is None else raw * factor
+            text = number(mean)
             if len(value.runs) > 1:
                 named = [run.flow(row.name) if kind == "flow" else run.queue(row.name) for run in value.runs]
-                text += " " + interval(mean_ci(getattr(one, metric) for one in named).half_width * factor)
+                text += " " + interval(mean_ci(getattr(one, metric) for one in named).half_width * factor, mean)
             cells.append(f'<td style="text-align:right">{text.strip()}</td>')
         body.append(f"<tr><td>{escape(row.name)}</td>{''.join(cells)}</tr>")
     return f"<table><thead><tr><th>{kind}</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"

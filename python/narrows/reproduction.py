@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from narrows.errors import InputError
@@ -29,9 +27,9 @@ def papers() -> list[str]:
     >>> "acns" in papers()
     True
     """
-    from narrows import papers as package
+    from narrows.papers import PAPERS
 
-    return sorted(module.name for module in iter_modules(package.__path__) if module.ispkg)
+    return sorted(PAPERS)
 
 
 def reproduce(
@@ -80,7 +78,8 @@ def reproduce(
         if number is not None and number < 1:
             message = f"{what} is {number}; allowed: 1 or more"
             raise InputError(message)
-    module = import_module(f"narrows.papers.{paper}")
+    from narrows.papers import module
+
     target = Path("results") / paper if out is None else Path(out)
-    made: Reproduction = module.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
+    made: Reproduction = module(paper).reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
     return made

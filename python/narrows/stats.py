@@ -87,9 +87,11 @@ def mean_ci(values: Iterable[float | int | None], confidence: float = CONFIDENCE
     n = len(present)
     if n == 0:
         return Estimate(math.nan, math.nan, math.nan, 0, math.nan)
-    mean = math.fsum(present) / n
     if n == 1:
-        return Estimate(mean, math.nan, math.nan, 1, math.nan)
+        return Estimate(present[0], math.nan, math.nan, 1, math.nan)
+    if min(present) == max(present):  # exactly, not but for rounding
+        return Estimate(present[0], present[0], present[0], n, 0.0)
+    mean = math.fsum(present) / n
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in present) / (n - 1))
     half = _t_quantile(n - 1, confidence) * sd / math.sqrt(n)
     return Estimate(mean, mean - half, mean + half, n, sd)
@@ -171,7 +173,8 @@ def paired_difference(
     difference = mean_ci((a - b for b, a in pairs), confidence)
     base = mean_ci((b for b, _ in pairs), confidence)
     scale = 100 / base.mean if base.n and base.mean != 0 else math.nan
-    low, high = sorted((difference.low * scale, difference.high * scale))
+    low, high = difference.low * scale, difference.high * scale
+    low, high = (low, high) if scale > 0 else (high, low)
     percent = Estimate(difference.mean * scale, low, high, difference.n, difference.sd * abs(scale))
     return PairedDifference(
         difference=difference,

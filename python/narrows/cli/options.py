@@ -19,8 +19,8 @@ Set = Annotated[
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Runs at the same time; by default one per processor.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")]
-NoProgress = Annotated[bool, typer.Option("--no-progress", help="Show no progress bar.")]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON for machines instead of tables.")]
+NoProgress = Annotated[bool, typer.Option("--no-progress", metavar="", help="Show no progress bar.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="Directory for the results.")]
 
 

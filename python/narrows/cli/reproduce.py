@@ -15,7 +15,9 @@ EXAMPLE = "Example: narrows reproduce acns --quick -o results/acns"
 @guarded
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper, such as acns.")],
-    quick: Annotated[bool, typer.Option("--quick", help="A first look in under half a minute: fewer runs.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", metavar="", help="A first look in under half a minute: fewer runs.")
+    ] = False,
     output: Output = None,
     runs: Annotated[
         int | None,

@@ -16,7 +16,7 @@ from narrows.errors import InputError, Interrupted
 if TYPE_CHECKING:
     from narrows.runs import Batch, Run
 
-EXAMPLE = "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=60 s' -o results/cubic"
+EXAMPLE = "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=9 s' -o out"
 
 
 @guarded
@@ -31,12 +31,12 @@ def run(
         int, typer.Option("--runs", "-n", metavar="N", help="Number of runs; each draws random numbers of its own.")
     ] = 1,
     pcap: Annotated[
-        bool, typer.Option("--pcap", help="Capture packets into DIR/pcap (pcapng, a file per link).")
+        bool, typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link).")
     ] = False,
     jobs: Jobs = None,
     json: Json = False,
     no_progress: NoProgress = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Print nothing but errors.")] = False,
 ) -> None:
     """Run a scenario and print a summary; with -o, keep everything in a directory.
 

@@ -111,11 +111,12 @@ def _metrics_table(
 
 
 def _cell(kind: Literal["flow", "queue"], result: Outcome, name: str, row: object, column: Column) -> Text:
-    value = getattr(row, column.metric)
-    text = Text(number(None if value is None else value * column.factor))
+    raw = getattr(row, column.metric)
+    value = None if raw is None else raw * column.factor
+    text = Text(number(value))
     if isinstance(result, Batch):
         estimate = result.estimate(kind, name, column.metric)
-        text.append("\n" + interval(estimate.half_width * column.factor), style="dim")
+        text.append("\n" + interval(estimate.half_width * column.factor, value), style="dim")
     return text
 
 
