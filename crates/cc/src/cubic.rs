@@ -272,7 +272,6 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
-        self.fraction.reset();
         if let Congestion::Timeout { repeated } = event {
             self.start.on_timeout(path);
             if *repeated {
@@ -312,14 +311,12 @@ impl CongestionControl for Cubic {
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {
         if let Some(saved) = self.saved.take() {
             self.epoch = saved;
-            self.fraction.reset();
         }
     }
 
     fn on_window_set(&mut self, _path: &Path, _win: &Window) {
         // The next stage starts at the new window; W_max stays where the last loss put it.
         self.epoch.start = None;
-        self.fraction.reset();
     }
 
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {

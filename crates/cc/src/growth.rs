@@ -130,11 +130,6 @@ impl Fraction {
     pub fn exact(&self, win: &Window) -> f64 {
         win.cwnd.as_f64() + self.carry
     }
-
-    /// Forgets the fraction, as at a congestion event.
-    pub fn reset(&mut self) {
-        self.carry = 0.0;
-    }
 }
 
 /// `base` times `factor`, but no less than `floor` segments: the shape of every multiplicative decrease (RFC 5681,

@@ -256,6 +256,8 @@ impl CongestionControl for CubicLinux {
         visit("k", self.s.k as f64 / 1024.0);
         visit("cnt", self.s.cnt as f64);
         visit("tcp_cwnd", self.s.tcp_cwnd as f64);
+        visit("delay_min", self.s.delay_min.unwrap_or(Duration::ZERO).as_secs_f64());
+        visit("snd_cwnd_cnt", self.counter.counted().as_f64());
     }
 }
 

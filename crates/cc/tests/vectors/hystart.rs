@@ -78,8 +78,10 @@ fn hystart_starts_afresh_only_after_a_timeout() {
     let mut again = Model::new("cubic", &[("profile", "linux")], 100);
     again.rounds(5);
     again.win.ssthresh = Some(again.path.smss * 4000);
+    // Samples of an epoch's first second are not looked at anyway.
+    again.path.now += Duration::from_secs(2);
     let cwnd = again.cwnd();
-    assert_eq!(again.round(), 2.0 * cwnd);
+    assert_eq!(again.rounds(2), [2.0 * cwnd, 4.0 * cwnd]);
     again.timeout(false);
     again.win.ssthresh = Some(Bytes::MAX);
     again.rounds(10);
@@ -142,4 +144,21 @@ fn hystartpp_limits_one_ack_to_eight_segments() {
     let mut m = Model::new("cubic", &[], 100);
     m.ack(20 * 1448);
     assert_eq!(m.cwnd(), 18.0);
+}
+
+#[test]
+fn hystart_waits_after_a_timeout_for_what_was_outstanding() {
+    // Linux's round ends at the SND.NXT of the timeout; ACKs before that say nothing about the present window.
+    let mut m = Model::new("cubic", &[("profile", "linux")], 20).at(300, None);
+    m.timeout(false);
+    assert_eq!(m.rounds(7), [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]);
+}
+
+#[test]
+fn slow_start_after_a_timeout_adds_one_segment_per_ack() {
+    // RFC 3465, section 2.3: L = 1 after a timeout, where one ACK may cover what was received long ago.
+    let mut m = Model::new("cubic", &[], 100).at(64, None);
+    m.timeout(false);
+    m.ack(5 * 1448);
+    assert_eq!(m.cwnd(), 2.0);
 }
