@@ -29,7 +29,7 @@
     const chart = JSON.parse(document.getElementById(place.id + "-data").textContent);
     charts.push([place, chart]);
     Plotly.newPlot(place, chart.data, dressed(chart.layout), {
-      responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+      responsive: true, displaylogo: false, modeBarButtons: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
       toImageButtonOptions: { format: "svg", filename: place.dataset.file },
     });
   }

@@ -1,0 +1,28 @@
+"""Papers that Narrows reproduces, a package each: their scenario, their figures, and ours beside them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+#: Package of each paper by its name on the command line.
+PAPERS: dict[str, str] = {"acns": "narrows.papers.acns"}
+
+
+def module(paper: str) -> ModuleType:
+    """The package of a paper; it offers `reproduce(out, *, quick, runs, jobs, progress)`.
+
+    Raises
+    ------
+    KeyError
+        If there is no such paper.
+
+    Examples
+    --------
+    >>> module("acns").__name__
+    'narrows.papers.acns'
+    """
+    return import_module(PAPERS[paper])

@@ -1,0 +1,146 @@
+"""The whole reproduction: run both experiments, set published beside measured, write the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from narrows.papers.acns import evaluation, figures, page, text, verification
+from narrows.papers.reproduction import Cell, Reproduction
+from narrows.report import charts, network, render, topology
+from narrows.results import staged
+from narrows.runs import run_all
+
+if TYPE_CHECKING:
+    from narrows.runs import ProgressHook
+
+PAGE = "report.html"
+SUMMARY = "summary.json"
+CELLS = "cells.csv"
+
+
+def reproduce(
+    out: Path,
+    *,
+    quick: bool = False,
+    runs: int | None = None,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+) -> Reproduction:
+    """Repeat both of the papers' experiments and write a page about them.
+
+    Parameters
+    ----------
+    out : Path
+        Directory to write, whole or not at all: the page, `summary.json`, `cells.csv`, `figures/` and the scenarios as run.
+    quick : bool
+        Fewer runs, for a first look: 4 per arm instead of 20, 2 populations instead of 10.
+    runs : int, optional
+        Runs per arm; populations of the verification are half as many.
+    jobs : int, optional
+        How many runs at the same time; as many as there are processors by default.
+    progress : callable, optional
+        Called with the share of the work that is done, in [0, 1].
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    narrows.errors.InputError
+        If `out` cannot be made or holds something else than results.
+    narrows.errors.RunError
+        If a run, or writing, failed.
+    """
+    arms = runs if runs is not None else (evaluation.QUICK_RUNS if quick else evaluation.RUNS)
+    populations = verification.QUICK_SEEDS if quick else verification.SEEDS
+    if runs is not None:
+        populations = max(1, runs // 2)
+    with staged(out) as folder:
+        first = evaluation.tasks(arms)
+        seeds = range(1, populations + 1)
+        second = verification.tasks(seeds)
+        made = run_all([*first, *second], jobs=jobs, progress=progress)
+        evaluated = evaluation.collect(made[: len(first)])
+        verified = verification.collect(made[len(first) :], seeds)
+        result = write(folder, evaluated, verified, command=_command(quick, runs))
+    moved = tuple(out / path.relative_to(folder) for path in result.paths)
+    return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
+
+
+def write(
+    folder: Path, evaluated: evaluation.Evaluation, verified: verification.Verification, command: str
+) -> Reproduction:
+    """Compare, draw and write everything into an existing directory."""
+    published = evaluation.Published.read()
+    cells = evaluation.cells(evaluated, published)
+    claims = [*evaluation.claims(evaluated), *verification.claims(verified)]
+    drawn = charts.draw(
+        [*figures.of_evaluation(evaluated), figures.of_comparison(cells), *figures.of_verification(verified)],
+        folder / "figures",
+    )
+    plan = network.from_resolved(evaluated.acns.scenario.resolved)
+    drawings = topology.write_figures(plan, folder / "figures", "ACNS evaluation: two sites")
+    result = Reproduction(
+        paper="acns",
+        cells=tuple(cells),
+        claims=tuple(claims),
+        calibration=text.calibration(evaluated.acns.scenario),
+        text=text.headline(cells, claims, len(evaluated.acns.runs)),
+        figures=(*drawings, *(path for one in drawn for path in one.files)),
+    )
+    written = [
+        render.write_text(folder / PAGE, page.render(result, evaluated, verified, drawn, plan, command)),
+        render.write_text(folder / SUMMARY, summary_json(result, evaluated)),
+        render.write_text(folder / CELLS, cells_csv(result.cells)),
+        render.write_text(folder / "scenario.toml", evaluated.acns.scenario.to_toml()),
+        *(
+            render.write_text(folder / f"verification-{setting}.toml", verification.scenario_text(setting, verified.seeds[0]))
+            for setting in verification.SETTINGS
+        ),
+    ]
+    return replace(result, paths=(*written, *result.figures))
+
+
+def summary_json(result: Reproduction, evaluated: evaluation.Evaluation) -> str:
+    """The contract's object, and what identifies the runs."""
+    extra = {
+        "text": result.text,
+        "calibration": result.calibration,
+        "seed": evaluated.acns.seed,
+        "runs": len(evaluated.acns.runs),
+        "version": evaluated.acns.version,
+        "digests": {arm: evaluated.arm(arm).digest for arm in evaluation.ARMS},
+    }
+    return json.dumps(result.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def cells_csv(cells: tuple[Cell, ...]) -> str:
+    """All cells as a table for other programs; an empty field is "no value".
+
+    Examples
+    --------
+    >>> print(cells_csv((Cell("without/lost/1", 110.0, 121.5, None, None, "packets"),)), end="")
+    name,published,measured,low,high,difference,difference_percent,unit
+    without/lost/1,110,121.5,,,11.5,10.4545,packets
+    """
+
+    def plain(value: float | None) -> str:
+        return "" if value is None else f"{value:.6g}"
+
+    buffer = io.StringIO()
+    rows = csv.writer(buffer, lineterminator="\n")
+    rows.writerow(["name", "published", "measured", "low", "high", "difference", "difference_percent", "unit"])
+    for cell in cells:
+        numbers = (cell.published, cell.measured, cell.low, cell.high, cell.difference, cell.percent)
+        rows.writerow([cell.name, *map(plain, numbers), cell.unit])
+    return buffer.getvalue()
+
+
+def _command(quick: bool, runs: int | None) -> str:
+    return "narrows reproduce acns" + (" --quick" if quick else "") + (f" --runs {runs}" if runs is not None else "")

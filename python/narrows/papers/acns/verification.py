@@ -1,0 +1,273 @@
+"""The verification of the model (Olsovsky 2013, section 3.4, figures 4 to 6): flows by command while load rises and falls.
+
+The thesis gives the number of flows (30 active on average), the number of samples (50) and the three settings; the rest
+is ours and stated in `CHOICES`. All settings of one seed have the same flows at the same times.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrows.papers.reproduction import Claim
+from narrows.runs import Task
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from narrows.runs import Run
+
+Array = NDArray[np.float64]
+
+SETTINGS: dict[str, str] = {
+    "silent": "No feedback",
+    "normal": "Feedback, normally distributed priorities",
+    "zero": "Feedback, all priorities 0",
+}
+"""The three settings, in the thesis's order (figures 4, 5 and 6)."""
+
+COMMANDS = ("normal", "freeze", "fallback")
+"""Commands C = 1, 2 and 3."""
+
+PERIODS = 50
+"""Measurement periods, evenly spaced."""
+
+PERIOD_S = 2.0
+"""Length of a measurement period, s."""
+
+FLOWS = 60
+"""Flows in all; with the lifetimes below 30 are active on average over the 50 periods."""
+
+SEEDS = 10
+"""Populations of flows in the full experiment."""
+
+QUICK_SEEDS = 2
+"""Populations of flows in a first look."""
+
+RATE_KBPS = 400.0
+"""Mean rate of an application while its flow lives, kb/s."""
+
+LINK_MBPS = 14.0
+"""Rate of the bottleneck, Mb/s."""
+
+QUEUE_PACKETS = 100
+"""Queue of the bottleneck."""
+
+ROUTER = "r1"
+"""Router before the bottleneck, whose counts are shown."""
+
+CHOICES: tuple[tuple[str, str], ...] = (
+    ("Periods", f"{PERIODS} of {PERIOD_S:g} s; a period's number of flows at C = 1, 2, 3 is the mean of 20 looks at the router's table"),
+    (
+        "Lifetimes",
+        f"{FLOWS} flows; births normal about period 16 (sd 8), deaths normal about period 41 (sd 3), drawn within the run: the "
+        "number of active flows rises until about period 30, falls steeply about period 40, and is 30 on average",
+    ),
+    ("Traffic", f"TCP (CUBIC) whose application is on and off in turn (exponential, 1 s each) and writes at {2 * RATE_KBPS:g} kb/s while on"),
+    (
+        "Bottleneck",
+        f"{LINK_MBPS:g} Mb/s, 40 ms one way in all, drop-tail queue of {QUEUE_PACKETS} packets: the mean load passes its rate at "
+        f"{LINK_MBPS * 1000 / RATE_KBPS:.0f} active flows, which is near period 20 going up and near period 40 going down",
+    ),
+    ("Priorities", "DSCP normal about 31.5 (sd 10.5), rounded and kept within 0 to 63; in the third setting 0 for all"),
+    ("No feedback", "routers compute and count commands as ever, senders ignore them (acns.obey = false)"),
+)
+
+
+@dataclass(frozen=True)
+class Life:
+    """One flow of a population: when it lives (in s), and its priority in the settings with priorities."""
+
+    start: float
+    stop: float
+    dscp: int
+
+
+def population(seed: int) -> list[Life]:
+    """Lifetimes and priorities of all flows.
+
+    Only uniform numbers of the standard library's generator are drawn, whose sequence does not change between versions;
+    normal ones come from their quantiles.
+
+    Examples
+    --------
+    >>> population(1) == population(1), population(1) == population(2)
+    (True, False)
+    """
+    draw = random.Random(seed)  # noqa: S311 - a simulation, no secret
+
+    def normal(mean: float, sd: float, low: float, high: float) -> float:
+        distribution = NormalDist(mean, sd)
+        bottom, top = distribution.cdf(low), distribution.cdf(high)
+        return distribution.inv_cdf(bottom + (top - bottom) * (0.0005 + 0.999 * draw.random()))
+
+    flows = []
+    for _ in range(FLOWS):
+        start = normal(16, 8, 0, 34)
+        stop = normal(41, 3, 35, 49.9)
+        dscp = round(normal(31.5, 10.5, 0, 63))
+        flows.append(Life(round(start * PERIOD_S, 3), round(stop * PERIOD_S, 3), dscp))
+    return sorted(flows, key=lambda flow: (flow.start, flow.stop))
+
+
+def active(flows: Sequence[Life], *, periods: int = PERIODS) -> Array:
+    """Flows alive in the middle of each period."""
+    middles = (np.arange(periods) + 0.5) * PERIOD_S
+    return np.array([sum(flow.start <= t < flow.stop for flow in flows) for t in middles], dtype=np.float64)
+
+
+def scenario_text(setting: str, seed: int) -> str:
+    """The scenario of one setting, as TOML."""
+    duration = PERIODS * PERIOD_S
+    lines = [
+        f'name = "acns-verification-{setting}"',
+        f'title = "ACNS, model verification: {SETTINGS[setting].lower()}"',
+        f'duration = "{duration:g} s"',
+        f"seed = {seed}",
+        f'sampling = "{PERIOD_S * 50:g} ms"',
+        "",
+        "[topology]",
+        'kind = "dumbbell"',
+        f'bottleneck = {{ rate = "{LINK_MBPS:g} Mb/s", delay = "36 ms", queue = {{ limit = "{QUEUE_PACKETS} packets" }} }}',
+        'access = { rate = "1 Gb/s", delay = "2 ms", queue = { limit = "1000 packets" } }',
+        "",
+        "[acns]",
+        f"obey = {'false' if setting == 'silent' else 'true'}",
+        f'routers = ["{ROUTER}"]',
+    ]
+    for i, flow in enumerate(population(seed)):
+        lines += [
+            "",
+            "[[flows]]",
+            f'name = "f{i + 1}"',
+            'from = "s1"',
+            'to = "d1"',
+            'kind = "on_off"',
+            f'rate = "{2 * RATE_KBPS:g} kb/s"',
+            'on = "1 s"',
+            'off = "1 s"',
+            f'start = "{flow.start:g} s"',
+            f'stop = "{flow.stop:g} s"',
+            f"dscp = {0 if setting == 'zero' else flow.dscp}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def tasks(seeds: Sequence[int]) -> list[Task]:
+    """Runs of all settings and populations: setting by setting."""
+    made = []
+    for setting in SETTINGS:
+        for seed in seeds:
+            scenario = Scenario.from_text(scenario_text(setting, seed), f"verification-{setting}-{seed}.toml")
+            made.append(Task(scenario, seed))
+    return made
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Mean flows at each command in each period: by setting and command an array of populations by periods."""
+
+    seeds: tuple[int, ...]
+    counts: Mapping[str, Mapping[str, Array]]
+
+    def mean(self, setting: str, command: str) -> Array:
+        """Mean over the populations, by period."""
+        return np.asarray(self.counts[setting][command].mean(axis=0), dtype=np.float64)
+
+    def congested(self, setting: str) -> Array:
+        """Flows that are told to yield (C = 2 or 3), mean over the populations, by period."""
+        return self.mean(setting, "freeze") + self.mean(setting, "fallback")
+
+
+def counts(run: Run) -> dict[str, Array]:
+    """Mean number of flows at each command in each period, at the router before the bottleneck."""
+    frame = run.samples.frame("router")
+    frame = frame[frame["name"].astype(str) == ROUTER]
+    # A sample at the end of a period belongs to it.
+    period = np.ceil(frame["time_s"].to_numpy() / PERIOD_S - 1e-9).astype(int) - 1
+    inside = (period >= 0) & (period < PERIODS)
+    looks = np.bincount(period[inside], minlength=PERIODS)
+    made = {}
+    for command in COMMANDS:
+        total = np.bincount(period[inside], weights=frame[f"flows_{command}"].to_numpy(float)[inside], minlength=PERIODS)
+        made[command] = np.asarray(total / np.maximum(looks, 1), dtype=np.float64)
+    return made
+
+
+def collect(made: Sequence[Run], seeds: Sequence[int]) -> Verification:
+    """Put the runs of `tasks` into their settings."""
+    grouped: dict[str, dict[str, Array]] = {}
+    for s, setting in enumerate(SETTINGS):
+        rows = [counts(run) for run in made[s * len(seeds) : (s + 1) * len(seeds)]]
+        grouped[setting] = {command: np.vstack([row[command] for row in rows]) for command in COMMANDS}
+    return Verification(tuple(seeds), grouped)
+
+
+def onset(values: Array, level: float) -> int | None:
+    """First sample (from 1) from which three samples in a row are at `level` or above.
+
+    Examples
+    --------
+    >>> onset(np.array([0.0, 5.0, 0.0, 5.0, 6.0, 7.0]), 4.0)
+    4
+    """
+    above = values >= level
+    for i in range(len(values) - 2):
+        if above[i : i + 3].all():
+            return i + 1
+    return None
+
+
+def last(values: Array, level: float) -> int | None:
+    """Last sample (from 1) at `level` or above.
+
+    Examples
+    --------
+    >>> last(np.array([0.0, 5.0, 6.0, 1.0]), 4.0)
+    3
+    """
+    above = np.flatnonzero(values >= level)
+    return int(above[-1]) + 1 if above.size else None
+
+
+def claims(verification: Verification) -> list[Claim]:
+    """What figures 4 to 6 of the thesis are said to show, decided on means over the populations.
+
+    Congestion is there while at least a third of the most flows ever at C = 3 without feedback are at C = 3.
+    """
+    silent = verification.mean("silent", "fallback")
+    fed = verification.mean("normal", "fallback")
+    level = float(silent.max()) / 3
+    begin, end = onset(silent, level), last(silent, level)
+    peak = int(np.argmax(fed)) + 1
+    after = float(fed[min(peak + 7, PERIODS - 1)])
+    height = float(fed.max())
+    early = {
+        setting: {c: float(verification.mean(setting, c)[:25].sum()) for c in ("freeze", "fallback")}
+        for setting in ("normal", "zero")
+    }
+    freeze = (early["zero"]["freeze"], early["normal"]["freeze"])
+    fallback = (early["zero"]["fallback"], early["normal"]["fallback"])
+    return [
+        Claim(
+            "Without feedback the congestion that begins near sample 20 does not end until flows die near sample 40",
+            begin is not None and end is not None and 16 <= begin <= 24 and 36 <= end <= 44,
+            f"C = 3 for at least {level:.1f} flows from sample {begin} to sample {end}",
+        ),
+        Claim(
+            "With feedback the number of flows at C = 3 peaks near sample 30 and is worked off",
+            25 <= peak <= 35 and after <= height / 2 and height < float(silent.max()),
+            f"peak of {height:.1f} flows at sample {peak}, {after:.1f} eight samples later; without feedback at most {silent.max():.1f}",
+        ),
+        Claim(
+            "With all priorities 0 far more flows are at C = 2 and C = 3 in samples 1 to 25 (at least twice as many)",
+            freeze[0] >= 2 * freeze[1] and fallback[0] >= 2 * fallback[1],
+            f"C = 2: {freeze[0] / 25:.2f} flows on average against {freeze[1] / 25:.2f}; "
+            f"C = 3: {fallback[0] / 25:.2f} against {fallback[1] / 25:.2f}",
+        ),
+    ]

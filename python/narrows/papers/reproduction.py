@@ -1,0 +1,143 @@
+"""What a reproduction yields: cells (published beside measured) and claims (what a paper says, and whether it holds)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+"""Version of the shape of `Reproduction.to_json`; see `docs/json.md`."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure that a paper prints, beside ours.
+
+    Attributes
+    ----------
+    name : str
+        Which figure, as a path: `without/sent/1`.
+    published : float or None
+        As printed, in `unit`; `None` where the paper prints none.
+    measured : float
+        Mean over the runs.
+    low, high : float or None
+        Ends of the 95 % confidence interval of the mean; `None` with a single run.
+    unit : str
+        Unit of all four.
+    """
+
+    name: str
+    published: float | None
+    measured: float
+    low: float | None
+    high: float | None
+    unit: str
+
+    @property
+    def difference(self) -> float | None:
+        """Measured minus published."""
+        return None if self.published is None else self.measured - self.published
+
+    @property
+    def percent(self) -> float | None:
+        """The difference in per cent of the published value; `None` where that is zero or missing."""
+        return None if not self.published else 100 * (self.measured - self.published) / abs(self.published)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One thing that a paper says, and what we find.
+
+    Attributes
+    ----------
+    text : str
+        The claim, in words.
+    holds : bool
+        Computed from the runs.
+    measured : str
+        The figures that decide it.
+    """
+
+    text: str
+    holds: bool
+    measured: str
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A paper's experiments, repeated.
+
+    Attributes
+    ----------
+    paper : str
+        Its name on the command line.
+    cells, claims : tuple
+        Published beside measured; what is said and whether it holds.
+    calibration : dict
+        What the paper leaves open and we set, by name, as text.
+    text : str
+        One paragraph: what agrees and what does not.
+    paths : tuple of Path
+        What was written, the page first.
+    figures : tuple of Path
+        The figures among them.
+    """
+
+    paper: str
+    cells: tuple[Cell, ...]
+    claims: tuple[Claim, ...]
+    calibration: dict[str, str]
+    text: str
+    paths: tuple[Path, ...] = field(default=())
+    figures: tuple[Path, ...] = field(default=())
+
+    def cell(self, name: str) -> Cell:
+        """The cell of this name.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        for one in self.cells:
+            if one.name == name:
+                return one
+        raise KeyError(name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract of `narrows reproduce PAPER --json`: no NaN, no infinity.
+
+        Returns
+        -------
+        dict
+            Keys `format`, `paper`, `cells` and `claims`.
+
+        Examples
+        --------
+        >>> made = Reproduction("p", (Cell("a", 1.0, 2.0, None, None, "s"),), (Claim("c", True, "2"),), {}, "")
+        >>> made.to_json()["cells"]
+        [{'name': 'a', 'published': 1.0, 'measured': 2.0, 'low': None, 'high': None, 'unit': 's'}]
+        """
+        return {
+            "format": FORMAT,
+            "paper": self.paper,
+            "cells": [
+                {
+                    "name": one.name,
+                    "published": _finite(one.published),
+                    "measured": _finite(one.measured),
+                    "low": _finite(one.low),
+                    "high": _finite(one.high),
+                    "unit": one.unit,
+                }
+                for one in self.cells
+            ],
+            "claims": [{"text": one.text, "holds": one.holds, "measured": one.measured} for one in self.claims],
+        }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
