@@ -12,8 +12,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-import narrows as nw
 import pytest
+
+import narrows as nw
 
 HERE = Path(__file__).resolve().parents[2] / "experiments" / "acns" / "ns2"
 NS2 = shutil.which("ns") or shutil.which("ns2")
