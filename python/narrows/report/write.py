@@ -12,7 +12,7 @@ from narrows.report import charts, figures, network, render, style, tables, topo
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
-    from narrows.runs import Batch, Run
+    from narrows.outcome import Batch, Run
 
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from narrows.papers.acns.reproduce import reproduce
+from narrows.papers.acns.experiment import reproduce
 
 __all__ = ["reproduce"]

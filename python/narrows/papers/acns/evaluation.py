@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from narrows import bundled
 from narrows.papers.reproduction import Cell, Claim
-from narrows.runs import Batch, Task, run_all
+from narrows.outcome import Batch
+from narrows.runs import Task, run_all
 from narrows.scenario import Scenario
 from narrows.stats import Estimate, mean_ci, paired_difference
 
 if TYPE_CHECKING:
-    from narrows.runs import ProgressHook, Run
+    from narrows.outcome import Run
+    from narrows.runs import ProgressHook
 
 ARMS = ("without", "acns")
 """Names of the arms: the base variant alone, and ACNS on top of it."""

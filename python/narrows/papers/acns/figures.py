@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from narrows.papers.reproduction import Cell
-    from narrows.runs import Batch
+    from narrows.outcome import Batch
 
 TITLES = {"without": "Without ACNS", "acns": "With ACNS"}
 """What the arms are called in figures and tables."""

@@ -20,7 +20,7 @@ from narrows.runs import Task
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
-    from narrows.runs import Run
+    from narrows.outcome import Run
 
 Array = NDArray[np.float64]
 
