@@ -13,13 +13,14 @@
 //! # State
 //! | symbol | field | unit |
 //! |---|---|---|
-//! | W_max | `w_max` | bytes |
-//! | W_est | `w_est` | bytes |
-//! | cwnd_prior | `cwnd_prior` | bytes |
-//! | K | `k` | seconds |
-//! | t_epoch, moved on by application-limited time | `epoch` | time |
-//! | cwnd_epoch | cwnd at `epoch`; needed only to compute K | bytes |
-//! | C, beta_cubic, alpha_cubic | `c`, `beta`, `alpha` | segments/s³, -, - |
+//! | W_max | `epoch.w_max` | bytes |
+//! | W_est | `epoch.w_est` | bytes |
+//! | cwnd_prior | `epoch.cwnd_prior` | bytes |
+//! | K | `epoch.k` | seconds |
+//! | t_epoch, moved on by application-limited time | `epoch.start` | time |
+//! | cwnd_epoch | cwnd at `epoch.start`; needed only to compute K | bytes |
+//! | C, beta_cubic, alpha_cubic | `settings.c`, `settings.beta`, `alpha` | segments/s³, -, - |
+//! | undo_W_max and the other undo_ variables | `saved` | - |
 //!
 //! ```text
 //!   SlowStart -- loss, ECN echo, HyStart, cwnd = ssthresh --> Avoidance (epoch set) -- loss, ECN echo --> Avoidance
@@ -51,9 +52,10 @@
 //! * With `slow_start = "hystart"` in the RFC profile the smallest RTT is the connection's.
 //!
 //! # Vectors
-//! `cubic_k`, `cubic_function`, `cubic_rfc_loss_at_100`, `cubic_rfc_friendly_region`, `cubic_rfc_loss_at_1000`,
-//! `cubic_fast_convergence`, `cubic_timeout`, `cubic_app_limited_time_is_excluded`, `cubic_undo_restores_the_epoch`,
-//! `cubic_linux_*`, `abe_cubic`.
+//! `cubic_k`, `cubic_function`, `cubic_ssthresh`, `cubic_rfc_loss_at_100`, `cubic_rfc_loss_at_1000`,
+//! `cubic_rfc_friendly_region`, `cubic_fast_convergence`, `cubic_timeout`, `cubic_stage_without_loss_starts_at_the_window`,
+//! `cubic_app_limited_time_is_excluded`, `cubic_idle_time_is_excluded`, `cubic_undo_restores_the_epoch`,
+//! `cubic_does_not_leap_back_after_a_foreign_cut`, `cubic_grows_by_half_a_round_at_most_after_years`, `abe_cubic`.
 
 pub mod linux;
 
@@ -159,7 +161,7 @@ struct Epoch {
     w_est: f64,
     cwnd_prior: f64,
     k: f64,
-    /// Start of the congestion avoidance stage; `None` outside of one.
+    /// t_epoch: start of the congestion avoidance stage; `None` outside of one.
     start: Option<Instant>,
     /// Whether the last congestion event was a loss or an ECN echo, so that W_max is the target of the next stage.
     by_loss: bool,

@@ -31,6 +31,7 @@
 //!
 //! # Vectors
 //! `reno_integer_growth`, `reno_per_ack_growth`, `reno_loss_halves_flightsize`, `reno_linux_halves_cwnd`,
+//! `d5_timeout_restarts_from_one_segment`, `d5_repeated_timeout_keeps_ssthresh`, `d7_undo_restores_window_and_threshold`,
 //! `slow_start_counts_bytes_up_to_the_limit`, `limited_slow_start_adds_fifty_per_round`, `abe_reno`.
 
 use crate::growth::{self, ByteCounter};

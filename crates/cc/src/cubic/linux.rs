@@ -28,8 +28,9 @@
 //! other than `cnt >= 2`.
 //!
 //! # Vectors
-//! `cubic_linux_loss_at_100`, `cubic_linux_loss_at_1000`, `cubic_linux_friendly_region`, `cubic_linux_hystart`,
-//! `cubic_linux_fast_convergence`, `cubic_linux_timeout_forgets_everything`, `cubic_linux_idle_shifts_the_epoch`.
+//! `cubic_linux_loss_at_100`, `cubic_linux_loss_at_1000`, `cubic_linux_friendly_region`, `hystart_ack_train_vector`,
+//! `cubic_linux_fast_convergence`, `cubic_linux_timeout_forgets_everything`, `cubic_linux_idle_shifts_the_epoch`,
+//! `cubic_linux_takes_no_delay_sample_in_the_first_second_of_an_epoch`, `cube_root_is_exact`.
 
 use super::Settings;
 use crate::growth::{self, ByteCounter};
