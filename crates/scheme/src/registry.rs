@@ -72,13 +72,13 @@ const ACNS: SchemeRow = SchemeRow {
             "sigma of the trend's weights exp(-i/sigma) (thesis, table 1).",
             "commands",
             3.0,
-            0.01,
+            0.001,
             1e6,
         ),
         Param {
             name: "p_max",
             doc: "p_max of the priority part: 63, the largest DSCP, or the largest priority in the table.",
-            kind: ParamKind::Choice { default: "dscp", allowed: &["dscp", "observed"] },
+            kind: ParamKind::Choice { default: "63", allowed: &["63", "observed"] },
         },
         number("idle_timeout", "A flow without a segment for this long leaves the table.", "s", 60.0, 1e-9, 1e9),
         number(
@@ -87,7 +87,7 @@ const ACNS: SchemeRow = SchemeRow {
             "flows",
             65_536.0,
             1.0,
-            16_777_216.0,
+            4_294_967_296.0,
         ),
         Param {
             name: "command_scope",
@@ -97,7 +97,7 @@ const ACNS: SchemeRow = SchemeRow {
         Param {
             name: "ipv6",
             doc: "How CMI travels in IPv6 (thesis, 4.1.2): a hop-by-hop options header, or a 17-bit flow label's spare bit.",
-            kind: ParamKind::Choice { default: "extension", allowed: &["extension", "flowlabel"] },
+            kind: ParamKind::Choice { default: "extension", allowed: &["extension", "flow_label"] },
         },
         Param {
             name: "obey",
@@ -117,4 +117,70 @@ pub fn registry() -> &'static [SchemeRow] {
 #[must_use]
 pub fn find(name: &str) -> Option<&'static SchemeRow> {
     registry().iter().find(|row| row.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::acns::AcnsConfig;
+
+    #[test]
+    fn names_are_found_and_unique() {
+        for row in registry() {
+            assert_eq!(find(row.name).unwrap().title, row.title);
+            let mut names: Vec<_> = row.params.iter().map(|p| p.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), row.params.len(), "{}", row.name);
+        }
+        assert!(find("ngwa").is_none() && find("").is_none());
+    }
+
+    #[test]
+    fn acns_defaults_are_those_of_its_configuration() {
+        let d = AcnsConfig::default();
+        for (name, value) in [
+            ("priority_weight", d.priority_weight),
+            ("age_weight", d.age_weight),
+            ("freeze_threshold", d.freeze_threshold),
+            ("fallback_threshold", d.fallback_threshold),
+            ("loss_fallback_threshold", d.loss_fallback_threshold),
+            ("loss_decrease_threshold", d.loss_decrease_threshold),
+            ("trend_count", f64::from(d.trend_count)),
+            ("trend_sigma", d.trend_sigma),
+            ("idle_timeout", d.idle_timeout.as_secs_f64()),
+            ("max_flows", d.max_flows as f64),
+        ] {
+            let param = ACNS.params.iter().find(|p| p.name == name).unwrap();
+            let ParamKind::Number { default, min, max, .. } = param.kind else { unreachable!() };
+            assert!((default - value).abs() < 1e-12, "{name}");
+            assert!(min <= default && default <= max, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_bound_of_acns_is_accepted_by_its_check() {
+        let bound = |name: &str, upper: bool| {
+            let param = ACNS.params.iter().find(|p| p.name == name).unwrap();
+            let ParamKind::Number { min, max, .. } = param.kind else { unreachable!() };
+            if upper { max } else { min }
+        };
+        for upper in [false, true] {
+            let config = AcnsConfig {
+                freeze_threshold: bound("freeze_threshold", upper),
+                fallback_threshold: bound("fallback_threshold", upper),
+                loss_fallback_threshold: bound("loss_fallback_threshold", upper),
+                loss_decrease_threshold: bound("loss_decrease_threshold", upper),
+                trend_count: bound("trend_count", upper) as u32,
+                trend_sigma: bound("trend_sigma", upper),
+                idle_timeout: narrows_units::Duration::from_secs_f64(bound("idle_timeout", upper)),
+                max_flows: bound("max_flows", upper) as u64,
+                priority_weight: bound("priority_weight", upper),
+                age_weight: 1.0 - bound("priority_weight", upper),
+                ..AcnsConfig::default()
+            };
+            assert_eq!(config.check(), Ok(()));
+        }
+    }
 }

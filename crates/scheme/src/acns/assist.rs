@@ -50,7 +50,7 @@ impl AcnsAssist {
             scope: config.command_scope,
             ipv6: config.ipv6,
             on: false,
-            asker: Asker::default(),
+            asker: Asker::new(),
             receiver: Receiver::new(),
             cwnd: Bytes::ZERO,
             reduced: false,
@@ -163,5 +163,186 @@ impl Assist for AcnsAssist {
 
     fn header_overhead(&self, ipv6: bool) -> u16 {
         if ipv6 && self.ipv6 == Ipv6Encoding::Extension { 8 } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use core::net::IpAddr;
+    use narrows_wire::{Ip, TcpRepr, Transport};
+
+    const NOW: Instant = Instant::ZERO;
+    const E: Ipv6Encoding = Ipv6Encoding::Extension;
+
+    fn segment(seq: u32, ack: u32, flags: TcpFlags, payload_len: u32) -> Packet {
+        let tcp = TcpRepr { seq: SeqNum::new(seq), ack: SeqNum::new(ack), flags, ..TcpRepr::default() };
+        let ip = Ip::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+        Packet { ip, transport: Transport::Tcp(tcp), payload_len }
+    }
+
+    fn out(kind: SegmentKind, cwnd: u64, more: bool) -> Outgoing {
+        Outgoing { now: NOW, kind, cwnd: Bytes::new(cwnd), flightsize: Bytes::ZERO, more }
+    }
+
+    fn agreed(config: &AcnsConfig) -> AcnsAssist {
+        let mut a = AcnsAssist::new(config);
+        assert_eq!(a.agreed(TcpFlags::SYN.with(TcpFlags::ACK).with(codec::SETUP_SYN_ACK), false), Agreement::Assisted);
+        a
+    }
+
+    fn on() -> AcnsAssist {
+        agreed(&AcnsConfig::default())
+    }
+
+    /// Sends 100 bytes from `seq`; the message in the IP header and the flags.
+    fn send(a: &mut AcnsAssist, seq: u32, kind: SegmentKind, cwnd: u64, more: bool) -> (IpMessage, TcpFlags) {
+        let mut p = segment(seq, 1, TcpFlags::ACK, 100);
+        a.on_transmit(&mut p, &out(kind, cwnd, more));
+        (IpMessage::decode(&p.ip, E), p.tcp().unwrap().flags)
+    }
+
+    fn ack(a: &mut AcnsAssist, ack: u32, message: codec::TcpMessage) -> Option<Advice> {
+        a.on_receive(&segment(1, ack, message.encode(TcpFlags::ACK), 0), NOW)
+    }
+
+    const NORMAL: codec::TcpMessage = codec::TcpMessage::Normal { ns: false };
+    const FREEZE: codec::TcpMessage = codec::TcpMessage::Freeze;
+    const FALLBACK: codec::TcpMessage = codec::TcpMessage::Fallback;
+
+    #[test]
+    fn new_data_is_in_ecn_mode_and_the_last_of_a_window_asks() {
+        let mut a = on();
+        for n in 0..4 {
+            let (message, _) = send(&mut a, n * 100, SegmentKind::Data, 1000, n < 3);
+            let ns = nonce(SeqNum::new(n * 100));
+            let expected = if n < 3 { IpMessage::EcnMode { ns } } else { IpMessage::Ask { ns } };
+            assert_eq!(message, expected);
+        }
+    }
+
+    #[test]
+    fn control_packets_and_retransmissions_carry_i1() {
+        let mut a = on();
+        send(&mut a, 0, SegmentKind::Data, 1000, false);
+        for kind in [SegmentKind::Retransmission, SegmentKind::PureAck, SegmentKind::Probe, SegmentKind::Control] {
+            assert_eq!(send(&mut a, 0, kind, 1000, false).0, IpMessage::NotSupported, "{kind:?}");
+        }
+        let mut syn_ack = segment(0, 1, TcpFlags::SYN.with(TcpFlags::ACK).with(codec::SETUP_SYN_ACK), 0);
+        let before = syn_ack;
+        a.on_transmit(&mut syn_ack, &out(SegmentKind::Control, 1000, false));
+        assert_eq!(syn_ack, before, "the handshake's flags stay");
+    }
+
+    #[test]
+    fn both_nonces_are_used() {
+        let ones = (0..1000u32).filter(|n| nonce(SeqNum::new(n * 1448))).count();
+        assert!((400..600).contains(&ones), "{ones}");
+    }
+
+    #[test]
+    fn in_window_scope_advice_comes_with_the_answer_only() {
+        let mut a = on();
+        for n in 0..4 {
+            send(&mut a, n * 100, SegmentKind::Data, 1000, n < 3);
+        }
+        assert_eq!(ack(&mut a, 100, NORMAL), None);
+        assert_eq!(ack(&mut a, 400, FREEZE), Some(Advice::Freeze));
+        send(&mut a, 400, SegmentKind::Data, 1000, true);
+        assert_eq!(ack(&mut a, 500, NORMAL), None, "an ACK of another segment does not lift a freeze");
+        send(&mut a, 500, SegmentKind::Data, 1000, false);
+        assert_eq!(ack(&mut a, 600, FALLBACK), Some(Advice::Fallback));
+        assert_eq!(a.received(), [0, 1, 1]);
+    }
+
+    #[test]
+    fn in_ack_scope_every_ack_advises() {
+        let mut a = agreed(&AcnsConfig { command_scope: CommandScope::Ack, ..AcnsConfig::default() });
+        for n in 0..4 {
+            send(&mut a, n * 100, SegmentKind::Data, 1000, n < 3);
+        }
+        assert_eq!(ack(&mut a, 100, NORMAL), Some(Advice::Normal));
+        assert_eq!(ack(&mut a, 300, FREEZE), Some(Advice::Freeze));
+        assert_eq!(ack(&mut a, 400, NORMAL), Some(Advice::Normal));
+        assert_eq!(ack(&mut a, 400, NORMAL), None, "nothing is outstanding");
+        assert_eq!(a.received(), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_command_is_echoed_on_the_next_segment_with_ack_and_once() {
+        let mut a = on();
+        let mut data = segment(1, 0, TcpFlags::ACK, 100);
+        IpMessage::Freeze.encode(&mut data.ip, E);
+        assert_eq!(a.on_receive(&data, NOW), None);
+        let echo = |a: &mut AcnsAssist| {
+            let mut p = segment(0, 101, TcpFlags::ACK, 0);
+            a.on_transmit(&mut p, &out(SegmentKind::PureAck, 1000, false));
+            codec::TcpMessage::decode(p.tcp().unwrap().flags)
+        };
+        assert_eq!(echo(&mut a), FREEZE);
+        assert_eq!(echo(&mut a), NORMAL);
+        // Commands on segments without data are none: routers cannot have put them there.
+        data.payload_len = 0;
+        a.on_receive(&data, NOW);
+        assert_eq!(echo(&mut a), NORMAL);
+    }
+
+    #[test]
+    fn the_first_new_data_after_a_reduction_says_so_once() {
+        let mut a = on();
+        let cwr = |(_, flags): (IpMessage, TcpFlags)| flags.has(TcpFlags::CWR);
+        assert!(!cwr(send(&mut a, 0, SegmentKind::Data, 1000, true)));
+        assert!(!cwr(send(&mut a, 0, SegmentKind::Retransmission, 500, true)), "not on a retransmission");
+        assert!(cwr(send(&mut a, 100, SegmentKind::Data, 500, true)));
+        assert!(!cwr(send(&mut a, 200, SegmentKind::Data, 500, true)));
+        assert!(!cwr(send(&mut a, 300, SegmentKind::Data, 600, true)), "growth is none");
+    }
+
+    #[test]
+    fn acns_is_off_before_the_handshake_and_from_the_first_fin_on() {
+        let mut a = AcnsAssist::new(&AcnsConfig::default());
+        assert_eq!(send(&mut a, 0, SegmentKind::Data, 1000, false).0, IpMessage::NotSupported);
+        let mut a = on();
+        send(&mut a, 0, SegmentKind::Data, 1000, false);
+        let mut fin = segment(100, 1, TcpFlags::FIN.with(TcpFlags::ACK), 0);
+        a.on_transmit(&mut fin, &out(SegmentKind::Control, 1000, false));
+        assert!(!a.is_on());
+        assert_eq!(
+            (IpMessage::decode(&fin.ip, E), fin.tcp().unwrap().flags.as_bits()),
+            (IpMessage::NotSupported, 0x11)
+        );
+        assert_eq!(ack(&mut a, 100, FREEZE), None);
+        assert_eq!(send(&mut a, 101, SegmentKind::Data, 1000, false).0, IpMessage::NotSupported);
+    }
+
+    #[test]
+    fn a_fin_of_the_peer_lifts_a_freeze() {
+        for (message, lifted) in [(FREEZE, Some(Advice::Normal)), (NORMAL, None)] {
+            let mut a = on();
+            send(&mut a, 0, SegmentKind::Data, 1000, false);
+            ack(&mut a, 100, message);
+            assert_eq!(a.on_receive(&segment(1, 100, TcpFlags::FIN.with(TcpFlags::ACK), 0), NOW), lifted);
+            assert!(!a.is_on());
+        }
+    }
+
+    #[test]
+    fn only_the_ipv6_extension_takes_room() {
+        let with = |ipv6| AcnsAssist::new(&AcnsConfig { ipv6, ..AcnsConfig::default() });
+        assert_eq!(with(Ipv6Encoding::Extension).header_overhead(true), 8);
+        assert_eq!(with(Ipv6Encoding::Extension).header_overhead(false), 0);
+        assert_eq!(with(Ipv6Encoding::FlowLabel).header_overhead(true), 0);
+    }
+
+    #[test]
+    fn nothing_but_the_bits_of_acns_changes() {
+        let mut a = on();
+        let mut p = segment(7, 9, TcpFlags::ACK.with(TcpFlags::PSH), 100);
+        let before = p;
+        a.on_transmit(&mut p, &out(SegmentKind::Data, 1000, false));
+        p.ip = before.ip;
+        p.tcp_mut().unwrap().flags = before.tcp().unwrap().flags;
+        assert_eq!(p, before);
     }
 }

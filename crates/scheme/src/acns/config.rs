@@ -6,14 +6,14 @@ use thiserror::Error;
 /// The largest differentiated services codepoint, which is the largest priority that a packet can carry.
 pub const LARGEST_DSCP: u8 = 63;
 
-/// Most flows that a table may be asked to hold.
-pub(crate) const MOST_FLOWS: u64 = 1 << 24;
+/// Most flows that a table may be asked to hold; it holds two fewer at most.
+const MOST_FLOWS: u64 = 1 << 32;
 /// Most commands in the loss trend.
-pub(crate) const MOST_TREND_COUNT: u32 = 10_000;
+const MOST_TREND_COUNT: u32 = 10_000;
 /// Largest threshold that may be set; weights beyond it come only from a division by zero.
 const LARGEST_THRESHOLD: f64 = 1e9;
-/// Range of sigma; below it the weights of all but the newest command underflow.
-pub(crate) const TREND_SIGMA: (f64, f64) = (0.01, 1e6);
+/// Range of sigma; at its lower end only the newest command counts, at its upper end all count alike.
+const TREND_SIGMA: (f64, f64) = (0.001, 1e6);
 
 /// Which paper's weight formula a router computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -135,20 +135,16 @@ pub enum AcnsConfigError {
         /// Share of the age part.
         v_a: f64,
     },
-    /// The command thresholds are not two positive numbers in order.
-    #[error(
-        "ACNS thresholds th_A1 = {th_a1} and th_A2 = {th_a2}: they must be positive, at most 10^9, with th_A1 <= th_A2"
-    )]
+    /// The command thresholds are out of range or out of order.
+    #[error("ACNS thresholds th_A1 = {th_a1} and th_A2 = {th_a2}: they must be 0 to 10^9, with th_A1 <= th_A2")]
     CommandThresholds {
         /// From here freeze.
         th_a1: f64,
         /// From here fallback.
         th_a2: f64,
     },
-    /// The loss thresholds are not two positive numbers in order.
-    #[error(
-        "ACNS thresholds th_L1 = {th_l1} and th_L2 = {th_l2}: they must be positive, at most 10^9, with th_L1 <= th_L2"
-    )]
+    /// The loss thresholds are out of range or out of order.
+    #[error("ACNS thresholds th_L1 = {th_l1} and th_L2 = {th_l2}: they must be 0 to 10^9, with th_L1 <= th_L2")]
     LossThresholds {
         /// From here fallback.
         th_l1: f64,
@@ -176,9 +172,9 @@ impl AcnsConfig {
     /// Checks that the parameters make sense together.
     ///
     /// # Errors
-    /// The first rule that is broken: shares in [0, 1] that add up to 1 (within 1e-9), thresholds positive and in
-    /// order, a trend of 1 to 10,000 commands with sigma 0.01 to 10^6, an idle timeout above zero, and a table of 1
-    /// to 2^24 flows.
+    /// The first rule that is broken: shares in [0, 1] that add up to 1 (within 1e-9), thresholds of 0 to 10^9 in
+    /// order, a trend of 1 to 10,000 commands with sigma 0.001 to 10^6, an idle timeout above zero, and a table of 1
+    /// to 2^32 flows.
     pub fn check(&self) -> Result<(), AcnsConfigError> {
         let (v_p, v_a) = (self.priority_weight, self.age_weight);
         for (name, value) in [("v_p", v_p), ("v_a", v_a)] {
@@ -189,7 +185,7 @@ impl AcnsConfig {
         if (v_p + v_a - 1.0).abs() > 1e-9 {
             return Err(AcnsConfigError::Sum { v_p, v_a });
         }
-        let ordered = |low: f64, high: f64| low > 0.0 && low <= high && high <= LARGEST_THRESHOLD;
+        let ordered = |low: f64, high: f64| low >= 0.0 && low <= high && high <= LARGEST_THRESHOLD;
         let (th_a1, th_a2) = (self.freeze_threshold, self.fallback_threshold);
         if !ordered(th_a1, th_a2) {
             return Err(AcnsConfigError::CommandThresholds { th_a1, th_a2 });
@@ -250,7 +246,7 @@ mod tests {
         let d = AcnsConfig::default();
         let broken = [
             AcnsConfig { freeze_threshold: 1.1, ..d },
-            AcnsConfig { freeze_threshold: 0.0, ..d },
+            AcnsConfig { freeze_threshold: -0.1, ..d },
             AcnsConfig { fallback_threshold: f64::INFINITY, ..d },
             AcnsConfig { loss_fallback_threshold: 2.5, ..d },
             AcnsConfig { loss_decrease_threshold: f64::NAN, ..d },

@@ -179,6 +179,8 @@ impl FlowTable {
                 let back =
                     FlowKey { src: key.dst, dst: key.src, src_port: key.dst_port, dst_port: key.src_port, ..key };
                 if let Some(j) = self.find(&back, self::hash(&back)).filter(|&j| self.records[j as usize].open) {
+                    // The closed stand in the order of their last segment, and for this one that is the RST.
+                    self.touch(j, now);
                     self.close(j);
                 }
             }
@@ -551,39 +553,58 @@ mod tests {
         proptest::collection::vec(step, 1..300)
     }
 
-    /// The table as the rules say it, slow and plain: a list of (key, added, updated, priority, open).
+    /// A flow in the model; `touched` counts up over all flows, so that "longest idle" is never a tie.
+    struct Plain {
+        key: FlowKey,
+        added: Instant,
+        updated: Instant,
+        touched: usize,
+        priority: u8,
+        open: bool,
+    }
+
+    /// The table as the rules say it, slow and plain.
     #[derive(Default)]
-    struct Model(Vec<(FlowKey, Instant, Instant, u8, bool)>);
+    struct Model {
+        flows: Vec<Plain>,
+        touches: usize,
+    }
 
     impl Model {
+        fn touch(&mut self, key: FlowKey, now: Instant) -> Option<&mut Plain> {
+            self.touches += 1;
+            let touched = self.touches;
+            let flow = self.flows.iter_mut().find(|f| f.key == key)?;
+            (flow.updated, flow.touched) = (now, touched);
+            Some(flow)
+        }
+
         fn observe(&mut self, p: &Packet, now: Instant, timeout: Duration, max: usize) {
-            self.0.retain(|r| now.since(r.2) < timeout);
+            self.flows.retain(|f| now.since(f.updated) < timeout);
             let (key, flags) = (p.flow(), p.tcp().unwrap().flags);
-            let ends = flags.has(TcpFlags::FIN) || flags.has(TcpFlags::RST);
             if flags.has(TcpFlags::SYN) {
-                self.0.retain(|r| r.0 != key || r.4);
+                self.flows.retain(|f| f.key != key || f.open);
             }
-            if !self.0.iter().any(|r| r.0 == key) {
-                if self.0.len() == max {
-                    let any_closed = self.0.iter().any(|r| !r.4);
-                    let oldest =
-                        (0..max).filter(|&i| !any_closed || !self.0[i].4).min_by_key(|&i| self.0[i].2).unwrap();
-                    self.0.remove(oldest);
+            if self.touch(key, now).is_none() {
+                if self.flows.len() == max {
+                    let any_closed = self.flows.iter().any(|f| !f.open);
+                    let leaves = |i: &usize| !any_closed || !self.flows[*i].open;
+                    let i = (0..max).filter(leaves).min_by_key(|&i| self.flows[i].touched).unwrap();
+                    self.flows.remove(i);
                 }
-                self.0.push((key, now, now, p.ip.dscp(), true));
+                let touched = self.touches;
+                self.flows.push(Plain { key, added: now, updated: now, touched, priority: p.ip.dscp(), open: true });
             }
-            let r = self.0.iter_mut().find(|r| r.0 == key).unwrap();
-            r.2 = now;
-            if r.4 {
-                r.3 = p.ip.dscp();
+            let flow = self.flows.iter_mut().find(|f| f.key == key).unwrap();
+            let was_open = flow.open;
+            if was_open {
+                flow.priority = p.ip.dscp();
             }
-            r.4 &= !ends;
-            if flags.has(TcpFlags::RST) {
-                for r in self.0.iter_mut().filter(|r| r.0.src == key.dst && r.0.src_port == key.dst_port) {
-                    if r.0.dst == key.src && r.0.dst_port == key.src_port {
-                        r.4 = false;
-                    }
-                }
+            flow.open &= !flags.has(TcpFlags::FIN) && !flags.has(TcpFlags::RST);
+            let back = reversed(*p).flow();
+            let open_back = self.flows.iter().any(|f| f.key == back && f.open);
+            if flags.has(TcpFlags::RST) && was_open && open_back {
+                self.touch(back, now).unwrap().open = false;
             }
         }
     }
@@ -596,15 +617,14 @@ mod tests {
             let mut model = Model::default();
             let mut now = at(0);
             for s in steps {
-                // At least a nanosecond, so that "longest idle" is never a tie.
-                now = now + Duration::from_millis(s.wait_ms) + Duration::from_nanos(1);
+                now += Duration::from_millis(s.wait_ms);
                 let p = segment(s.host, 1000, s.flags, s.dscp);
                 let p = if s.back { reversed(p) } else { p };
                 t.observe(&p, false, now);
                 model.observe(&p, now, timeout, max);
                 prop_assert!(t.used as usize <= max && t.records.len() <= max);
-                let mut open: Vec<_> = model.0.iter().filter(|r| r.4).map(|r| (r.1, r.2, r.3)).collect();
-                open.sort();
+                let open = model.flows.iter().filter(|f| f.open).map(|f| (f.added, f.updated, f.priority));
+                let open: Vec<_> = open.collect();
                 let got: Vec<_> = t.flows(now).map(|f| (f.added, f.updated, f.priority)).collect();
                 prop_assert_eq!(&got, &open, "in order of entry");
                 prop_assert_eq!(t.len(), open.len());

@@ -174,7 +174,8 @@ mod tests {
         pass(&mut r, 2, 63, IpMessage::NotSupported, 0, 900);
         assert_eq!(pass(&mut r, 1, 0, ASK, 100, 1000), ASK);
         // F = 0.8, T = 0.02: W = A / 0.82.
-        assert_eq!(pass(&mut r, 2, 63, ASK, 82, 1000), IpMessage::Fallback);
+        assert_eq!(pass(&mut r, 2, 63, ASK, 81, 1000), IpMessage::Freeze);
+        assert_eq!(pass(&mut r, 2, 63, ASK, 83, 1000), IpMessage::Fallback);
     }
 
     #[test]

@@ -36,7 +36,8 @@ use narrows_units::Bytes;
 ///   `cwnd_limited` false, as if the application were the limit (RFC 9438, section 5.8; RFC 7661). CUBIC so leaves the
 ///   held time out of its curve. What it does to cwnd all the same is undone, and it is told by
 ///   [`on_window_set`](CongestionControl::on_window_set), as it is after a fallback: its curve then starts from the
-///   new window and does not jump back. Its ssthresh and pacing rate stay its own.
+///   new window and does not jump back. Its ssthresh and pacing rate stay its own. (CUBIC's profile `linux` lets its
+///   curve run on while an application limits it, as Linux does, and so also while the window is held.)
 /// - During fast recovery cwnd belongs to the recovery: a fallback that arrives then is remembered and rules, but does
 ///   not reduce a second time in the same window. A base that [rules
 ///   recovery](CongestionControl::rules_recovery) itself has no such phase.
@@ -226,5 +227,443 @@ impl fmt::Debug for Acns {
             .field("trend", &self.trend.weight())
             .field("history", &self.history.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use Advice::{Fallback, Freeze, Normal};
+    use narrows_cc::Params;
+    use narrows_units::{Duration, Instant};
+    use proptest::prelude::*;
+
+    const SMSS: u64 = 1000;
+    const LOSS: Congestion = Congestion::Loss { lost: Bytes::new(SMSS) };
+    const TIMEOUT: Congestion = Congestion::Timeout { repeated: false };
+
+    /// Adds an SMSS per ACK, halves on congestion, and counts what it is told.
+    #[derive(Debug, Default)]
+    struct Simple {
+        acks: u32,
+        congestions: u32,
+        undone: u32,
+        recovered: u32,
+        set: u32,
+        /// Grows even where it should not.
+        stubborn: bool,
+    }
+
+    impl CongestionControl for Simple {
+        fn on_ack(&mut self, _: &Ack, path: &Path, win: &mut Window) {
+            self.acks += 1;
+            if path.cwnd_limited || self.stubborn {
+                win.cwnd += path.smss;
+            }
+        }
+
+        fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
+            self.congestions += 1;
+            win.ssthresh = Some((win.cwnd / 2).max(path.smss * 2));
+            win.cwnd = if matches!(event, Congestion::Timeout { .. }) { path.smss } else { win.cwnd / 2 };
+        }
+
+        fn on_undo(&mut self, _: &Path, _: &mut Window) {
+            self.undone += 1;
+        }
+
+        fn on_recovered(&mut self, _: &Path, _: &mut Window) {
+            self.recovered += 1;
+        }
+
+        fn on_window_set(&mut self, _: &Path, _: &Window) {
+            self.set += 1;
+        }
+
+        fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+            for (name, n) in [
+                ("acks", self.acks),
+                ("congestions", self.congestions),
+                ("undone", self.undone),
+                ("recovered", self.recovered),
+                ("set", self.set),
+            ] {
+                visit(name, f64::from(n));
+            }
+        }
+    }
+
+    /// A connection of one ACK per round trip.
+    struct Bench {
+        acns: Acns,
+        path: Path,
+        win: Window,
+    }
+
+    impl Bench {
+        fn over(base: Box<dyn CongestionControl>, config: &AcnsConfig) -> Self {
+            let path = Path {
+                now: Instant::ZERO,
+                smss: Bytes::new(SMSS),
+                initial_window: Bytes::new(10 * SMSS),
+                srtt: Some(Duration::from_millis(100)),
+                min_rtt: Some(Duration::from_millis(100)),
+                rto: Duration::from_secs(1),
+                flightsize: Bytes::new(10 * SMSS),
+                inflight: Bytes::new(10 * SMSS),
+                snd_una: 0,
+                snd_nxt: 10 * SMSS,
+                delivered: Bytes::ZERO,
+                lost: Bytes::ZERO,
+                cwnd_limited: true,
+                phase: Phase::Open,
+            };
+            let win = Window { cwnd: Bytes::new(10 * SMSS), ssthresh: None, pacing_rate: None };
+            Self { acns: Acns::new(base, config), path, win }
+        }
+
+        fn new() -> Self {
+            Self::over(Box::new(Simple::default()), &AcnsConfig::default())
+        }
+
+        /// A round trip: time passes, and one ACK covers all that was sent. Returns cwnd in segments.
+        fn round(&mut self) -> f64 {
+            self.path.now += Duration::from_millis(100);
+            let acked = Bytes::new(self.path.snd_nxt - self.path.snd_una);
+            self.path.snd_una = self.path.snd_nxt;
+            self.path.snd_nxt += self.win.cwnd.as_u64();
+            self.path.flightsize = self.win.cwnd;
+            let ack = Ack { acked, delivered: acked, ..Ack::default() };
+            self.acns.on_ack(&ack, &self.path, &mut self.win);
+            self.cwnd()
+        }
+
+        fn rounds(&mut self, n: u32) -> f64 {
+            for _ in 0..n {
+                self.round();
+            }
+            self.cwnd()
+        }
+
+        fn advise(&mut self, advice: Advice) -> f64 {
+            self.acns.on_advice(advice, &self.path, &mut self.win);
+            self.cwnd()
+        }
+
+        fn congestion(&mut self, event: Congestion) -> f64 {
+            self.path.flightsize = self.win.cwnd;
+            self.acns.on_congestion(&event, &self.path, &mut self.win);
+            self.cwnd()
+        }
+
+        fn cwnd(&self) -> f64 {
+            self.win.cwnd.segments(self.path.smss)
+        }
+
+        fn state(&self, name: &str) -> f64 {
+            let mut found = None;
+            self.acns.state(&mut |n, v| {
+                if n == name {
+                    found = Some(v);
+                }
+            });
+            found.unwrap()
+        }
+    }
+
+    fn eq(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+    }
+
+    #[test]
+    fn normal_and_no_command_leave_the_window_to_the_base() {
+        let mut b = Bench::new();
+        eq(b.rounds(5), 15.0);
+        eq(b.advise(Normal), 15.0);
+        eq(b.rounds(5), 20.0);
+    }
+
+    #[test]
+    fn freeze_keeps_the_window_until_the_next_command_and_the_base_sees_each_ack() {
+        let mut b = Bench::new();
+        b.rounds(5);
+        b.advise(Freeze);
+        eq(b.rounds(200), 15.0);
+        eq(b.state("acks"), 205.0);
+        b.advise(Normal);
+        eq(b.round(), 16.0);
+        assert_eq!(b.acns.commands(), [1, 1, 0]);
+    }
+
+    #[test]
+    fn freeze_undoes_what_a_base_does_all_the_same_and_says_so() {
+        let mut b = Bench::over(Box::new(Simple { stubborn: true, ..Simple::default() }), &AcnsConfig::default());
+        b.advise(Freeze);
+        eq(b.rounds(3), 10.0);
+        eq(b.state("set"), 3.0);
+    }
+
+    #[test]
+    fn fallback_takes_the_latest_smaller_window_once_and_then_holds() {
+        let mut b = Bench::new();
+        b.rounds(5);
+        // 15 is the window of the round trip that has just begun.
+        eq(b.advise(Fallback), 14.0);
+        assert_eq!(b.win.ssthresh, Some(Bytes::new(14 * SMSS)));
+        eq(b.rounds(3), 14.0);
+        eq(b.advise(Fallback), 13.0);
+        eq(b.advise(Fallback), 12.0);
+        b.advise(Normal);
+        eq(b.round(), 13.0);
+        eq(b.state("set"), 3.0);
+        eq(b.state("congestions"), 0.0);
+    }
+
+    #[test]
+    fn fallback_without_a_smaller_window_changes_nothing() {
+        let mut b = Bench::new();
+        eq(b.advise(Fallback), 10.0);
+        b.round();
+        eq(b.advise(Fallback), 10.0);
+        assert_eq!(b.win.ssthresh, None);
+        eq(b.state("set"), 0.0);
+    }
+
+    #[test]
+    fn fallback_in_slow_start_goes_back_by_a_round_trip_and_ends_slow_start() {
+        let mut b = Bench::over(narrows_cc::build("reno", &Params::default()).unwrap(), &AcnsConfig::default());
+        let before = b.rounds(2);
+        let after = b.rounds(1);
+        eq(b.advise(Fallback), before);
+        assert!(after > before && !b.win.in_slow_start());
+    }
+
+    #[test]
+    fn ssthresh_already_lower_stays_after_a_fallback() {
+        let mut b = Bench::new();
+        b.rounds(5);
+        b.win.ssthresh = Some(Bytes::new(3 * SMSS));
+        b.advise(Fallback);
+        assert_eq!(b.win.ssthresh, Some(Bytes::new(3 * SMSS)));
+    }
+
+    #[test]
+    fn fallback_during_fast_recovery_rules_later_but_reduces_nothing_now() {
+        let mut b = Bench::new();
+        b.rounds(5);
+        b.path.phase = Phase::Recovery;
+        eq(b.advise(Fallback), 15.0);
+        b.path.phase = Phase::Open;
+        eq(b.round(), 15.0);
+        assert_eq!(b.acns.ruling(), Some(Fallback));
+    }
+
+    #[test]
+    fn a_loss_without_any_command_is_the_bases() {
+        let mut b = Bench::new();
+        eq(b.congestion(LOSS), 5.0);
+        eq(b.state("congestions"), 1.0);
+        eq(b.state("acns_trend"), 0.0);
+    }
+
+    #[test]
+    fn a_loss_after_normal_commands_leaves_the_window_and_counts_as_freeze() {
+        let mut b = Bench::new();
+        for _ in 0..10 {
+            b.advise(Normal);
+        }
+        eq(b.congestion(LOSS), 10.0);
+        assert_eq!(b.win.ssthresh, None);
+        assert!((b.state("acns_trend") - 1.29396).abs() < 1e-5, "newest is 2, nine are 1");
+        eq(b.state("congestions"), 0.0);
+        // Five more losses: the sixth finds five freezes (1.8411, still freeze), the seventh finds six.
+        for _ in 0..5 {
+            b.congestion(LOSS);
+        }
+        eq(b.state("acns_losses_frozen"), 6.0);
+        b.congestion(LOSS);
+        eq(b.state("acns_losses_fallen_back"), 1.0);
+    }
+
+    #[test]
+    fn a_loss_in_coming_congestion_falls_back_and_counts_as_fallback() {
+        let mut b = Bench::new();
+        b.rounds(5);
+        for _ in 0..8 {
+            b.advise(Normal);
+        }
+        b.path.phase = Phase::Recovery;
+        b.advise(Fallback);
+        b.advise(Fallback);
+        b.path.phase = Phase::Open;
+        eq(b.congestion(LOSS), 14.0);
+        assert_eq!(b.win.ssthresh, Some(Bytes::new(14 * SMSS)));
+        eq(b.state("congestions"), 0.0);
+        assert!((b.state("acns_trend") - 2.3110).abs() < 5e-5, "now three newest are 3");
+    }
+
+    #[test]
+    fn a_loss_in_congestion_is_the_bases() {
+        let mut b = Bench::new();
+        b.rounds(10);
+        b.path.phase = Phase::Recovery;
+        b.advise(Fallback);
+        b.path.phase = Phase::Open;
+        eq(b.congestion(LOSS), 10.0);
+        eq(b.state("congestions"), 1.0);
+        eq(b.state("acns_losses_decreased"), 1.0);
+    }
+
+    #[test]
+    fn the_base_hears_the_end_only_of_what_it_heard_the_beginning_of() {
+        let mut b = Bench::new();
+        b.advise(Normal);
+        b.congestion(LOSS);
+        b.acns.on_recovered(&b.path, &mut b.win);
+        b.acns.on_undo(&b.path, &mut b.win);
+        eq(b.state("recovered") + b.state("undone"), 0.0);
+        b.congestion(TIMEOUT);
+        b.acns.on_recovered(&b.path, &mut b.win);
+        b.acns.on_undo(&b.path, &mut b.win);
+        eq(b.state("recovered") + b.state("undone"), 2.0);
+    }
+
+    #[test]
+    fn a_timeout_is_the_bases_and_lifts_a_freeze() {
+        let mut b = Bench::new();
+        b.rounds(5);
+        b.advise(Freeze);
+        eq(b.congestion(TIMEOUT), 1.0);
+        assert_eq!(b.acns.ruling(), None);
+        b.path.phase = Phase::Loss;
+        eq(b.rounds(3), 4.0);
+    }
+
+    #[test]
+    fn after_a_timeout_fallback_stops_at_two_segments() {
+        let mut b = Bench::new();
+        b.congestion(TIMEOUT);
+        b.rounds(3);
+        eq(b.advise(Fallback), 3.0);
+        eq(b.advise(Fallback), 2.0);
+        eq(b.advise(Fallback), 2.0);
+    }
+
+    #[test]
+    fn a_sender_that_does_not_obey_counts_and_does_nothing() {
+        let config = AcnsConfig { obey: false, ..AcnsConfig::default() };
+        let mut b = Bench::over(Box::new(Simple::default()), &config);
+        b.rounds(5);
+        b.advise(Freeze);
+        eq(b.round(), 16.0);
+        eq(b.advise(Fallback), 16.0);
+        for _ in 0..10 {
+            b.advise(Normal);
+        }
+        eq(b.congestion(LOSS), 8.0);
+        assert_eq!(b.acns.commands(), [10, 1, 1]);
+    }
+
+    #[test]
+    fn ecn_events_pass_to_the_base() {
+        let mut b = Bench::new();
+        for _ in 0..10 {
+            b.advise(Normal);
+        }
+        eq(b.congestion(Congestion::Ecn { marked: Bytes::new(1) }), 5.0);
+    }
+
+    fn cubic() -> Bench {
+        let mut b = Bench::over(narrows_cc::build("cubic", &Params::default()).unwrap(), &AcnsConfig::default());
+        b.win = Window { cwnd: Bytes::new(100 * SMSS), ssthresh: Some(Bytes::new(100 * SMSS)), pacing_rate: None };
+        b.congestion(LOSS);
+        b
+    }
+
+    #[test]
+    fn cubic_goes_on_after_a_freeze_where_it_stood() {
+        let mut free = cubic();
+        let mut frozen = cubic();
+        for b in [&mut free, &mut frozen] {
+            b.advise(Normal);
+            b.rounds(5);
+        }
+        frozen.advise(Freeze);
+        frozen.rounds(100);
+        frozen.advise(Normal);
+        for _ in 0..20 {
+            let (a, b) = (free.round(), frozen.round());
+            assert!((a - b).abs() < 0.1, "{a} without and {b} after ten seconds of freeze");
+        }
+    }
+
+    #[test]
+    fn cubic_does_not_jump_back_after_a_fallback() {
+        for profile in ["rfc9438", "linux"] {
+            let params = Params::new(vec![("profile".into(), narrows_cc::ParamValue::Choice(profile.into()))]);
+            let mut b = cubic();
+            b.acns = Acns::new(narrows_cc::build("cubic", &params).unwrap(), &AcnsConfig::default());
+            b.win.cwnd = Bytes::new(100 * SMSS);
+            b.congestion(LOSS);
+            b.advise(Normal);
+            // In the steep part beyond W_max.
+            let high = b.rounds(75);
+            let low = (0..12).map(|_| b.advise(Fallback)).last().unwrap();
+            assert!(low < high - 10.0, "{profile}: {high} to {low}");
+            b.advise(Normal);
+            let next = b.round();
+            assert!(next < low + 4.0, "{profile}: {low} to {next}");
+            assert!(b.rounds(30) > low + 4.0, "{profile}: it grows on");
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Round,
+        Advice(Advice),
+        Loss,
+        Timeout,
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            6 => Just(Event::Round),
+            1 => Just(Event::Advice(Normal)),
+            1 => Just(Event::Advice(Freeze)),
+            2 => Just(Event::Advice(Fallback)),
+            1 => Just(Event::Loss),
+            1 => Just(Event::Timeout),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn fallback_never_goes_below_two_segments_nor_up(events in proptest::collection::vec(event(), 1..300)) {
+            for base in ["reno", "cubic"] {
+                let mut b = Bench::over(narrows_cc::build(base, &Params::default()).unwrap(), &AcnsConfig::default());
+                for &event in &events {
+                    let before = b.cwnd();
+                    match event {
+                        Event::Round => {
+                            let held = b.acns.holds();
+                            let after = b.round();
+                            prop_assert!(!held || (after - before).abs() < 1e-9, "{before} {after}");
+                        }
+                        Event::Advice(advice) => {
+                            let after = b.advise(advice);
+                            prop_assert!(after <= before);
+                            prop_assert!(after >= before.min(2.0));
+                            prop_assert!(advice == Fallback || (after - before).abs() < 1e-9);
+                        }
+                        Event::Loss => prop_assert!(b.congestion(LOSS) <= before.max(2.0)),
+                        Event::Timeout => {
+                            b.congestion(TIMEOUT);
+                        }
+                    }
+                    prop_assert!(b.win.ssthresh.is_none_or(|s| s >= Bytes::new(2 * SMSS)));
+                }
+            }
+        }
     }
 }
