@@ -10,6 +10,7 @@ use common::Model;
 use narrows_cc::{Advice, Congestion, ParamKind, ParamValue, Params, Row, registry};
 use narrows_units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
 const SMSS: u64 = 1448;
 const RTT: Duration = Duration::from_millis(50);
@@ -349,7 +350,12 @@ fn put(m: &mut Model, event: &Event, case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 512,
+        // Beside this file; the default looks for a library's root, which a test has not.
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_sequence_of_events_is_survived_and_repeats(events in prop::collection::vec(event(), 1..120)) {
