@@ -1,5 +1,71 @@
 //! Scenario files: types, parsing, validation and JSON Schema. Knows no engine.
+//!
+//! One schema (`schema/`), as data, says which tables and fields there are, what they take, their defaults and what they
+//! mean. The parser, the JSON Schema for editors and the reference in `docs/scenario.md` all read it:
+//!
+//! ```text
+//! text -> tree (places) -> overrides -> check (kinds, ranges) -> build (rules among fields) -> Scenario
+//! ```
 
+mod build;
+mod catalogue;
+mod check;
+mod dscp;
+mod json;
+mod json_schema;
+mod problem;
+mod quantity;
+mod record;
+mod schema;
+mod set;
+mod suggest;
+mod toml_text;
+mod tree;
 mod types;
+mod words;
 
+pub use catalogue::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
+pub use json_schema::{schema, schema_for};
+pub use problem::{Problem, Problems, SET_PATH};
 pub use types::*;
+
+use problem::{Place, Report};
+
+/// Reads a scenario.
+///
+/// `path` names the file in problems, and its stem is the scenario's default name. `overrides` are pairs of path and value
+/// (`links[0].rate`, `5 Mb/s`), applied in order; a value is TOML, or else a bare word. `catalogue` says which congestion
+/// controls, queues and schemes there are.
+///
+/// # Errors
+/// [`Problems`]: everything that is wrong, in line order. If the text is not TOML, only that.
+pub fn parse(
+    text: &str,
+    path: &str,
+    overrides: &[(String, String)],
+    catalogue: &Catalogue,
+) -> Result<Scenario, Problems> {
+    let mut report = Report::new(path);
+    let mut tree = tree::read(text, &mut report);
+    if !report.is_empty() {
+        return Err(report.into_problems());
+    }
+    set::apply(&mut tree, overrides, &mut report);
+    let root = check::table(&schema::ROOT, &tree, Place::Nowhere, &check::Path::Root, &mut report);
+    drop(tree);
+    match build::scenario(&root, path, catalogue, &mut report) {
+        Some(scenario) if report.is_empty() => Ok(scenario),
+        _ => {
+            if report.is_empty() {
+                report.add(
+                    Place::Nowhere,
+                    "",
+                    "",
+                    "the scenario could not be built; please report this with the file",
+                    "",
+                );
+            }
+            Err(report.into_problems())
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! ACNS: its routers and parameters.
+
+use super::Build;
+use super::nodes::Nodes;
+use crate::check::Path;
+use crate::record::{OrWord, Record, Value};
+use crate::types::{Acns, AcnsFormula, AcnsIpv6, AcnsScope, NodeKind};
+
+const TOP: Path<'static> = Path::Key(&Path::Root, "acns");
+
+/// How far from 1 the sum of the weights may be: decimal fractions are not exact.
+const NEAR: f64 = 1e-9;
+
+/// What `[acns]` says.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// `None` where there is no such table; else whether it is switched on.
+    pub(crate) enabled: Option<bool>,
+    /// The parameters, where it is on and right.
+    pub(crate) scheme: Option<Acns>,
+}
+
+impl Build<'_> {
+    /// Reads `[acns]`. It is checked even if switched off, so that switching it on brings no surprise.
+    pub(crate) fn acns(&mut self, nodes: &Nodes) -> Found {
+        let Some(record) = self.root.table("acns") else { return Found { enabled: None, scheme: None } };
+        let enabled = record.get::<bool>("enabled");
+        let scheme = self.scheme(record, nodes).filter(|_| enabled == Some(true));
+        Found { enabled, scheme }
+    }
+
+    fn scheme(&mut self, record: &Record, nodes: &Nodes) -> Option<Acns> {
+        let (priority_weight, age_weight) = self.weights(record)?;
+        let routers = self.acns_routers(record, nodes);
+        let thresholds = [
+            record.get::<f64>("freeze_threshold")?,
+            record.get("fallback_threshold")?,
+            record.get("loss_fallback_threshold")?,
+            record.get("loss_decrease_threshold")?,
+        ];
+        self.ordered(record, "freeze_threshold", "fallback_threshold", (thresholds[0], thresholds[1]));
+        self.ordered(record, "loss_fallback_threshold", "loss_decrease_threshold", (thresholds[2], thresholds[3]));
+        Some(Acns {
+            routers: routers?,
+            formula: match record.get("formula")? {
+                "thesis2013" => AcnsFormula::Thesis2013,
+                _ => AcnsFormula::Dcnet2013,
+            },
+            priority_weight,
+            age_weight,
+            freeze_threshold: thresholds[0],
+            fallback_threshold: thresholds[1],
+            loss_fallback_threshold: thresholds[2],
+            loss_decrease_threshold: thresholds[3],
+            trend_count: record.get("trend_count")?,
+            trend_sigma: record.get("trend_sigma")?,
+            p_max_observed: record.get::<OrWord<u64>>("p_max")?.value().is_none(),
+            idle_timeout: record.get("idle_timeout")?,
+            max_flows: record.get("max_flows")?,
+            command_scope: match record.get("command_scope")? {
+                "ack" => AcnsScope::Ack,
+                _ => AcnsScope::Window,
+            },
+            ipv6: match record.get("ipv6")? {
+                "flow_label" => AcnsIpv6::FlowLabel,
+                _ => AcnsIpv6::Extension,
+            },
+            obey: record.get("obey")?,
+        })
+    }
+
+    fn weights(&mut self, record: &Record) -> Option<(f64, f64)> {
+        let (priority, age) = (record.given("priority_weight"), record.given("age_weight"));
+        Some(match (priority, age) {
+            (None, None) => (0.8, 0.2),
+            (Some(_), None) => {
+                let weight: f64 = record.get("priority_weight")?;
+                (weight, 1.0 - weight)
+            }
+            (None, Some(_)) => {
+                let weight: f64 = record.get("age_weight")?;
+                (1.0 - weight, weight)
+            }
+            (Some(item), Some(other)) => {
+                let weights = (record.get::<f64>("priority_weight")?, record.get::<f64>("age_weight")?);
+                if (weights.0 + weights.1 - 1.0).abs() > NEAR {
+                    let reason = format!("and age_weight {} do not add up to 1", other.shown);
+                    let allowed = "v_p + v_a = 1; what is not given follows from the other";
+                    self.report.add(item.place, Path::Key(&TOP, "priority_weight"), &item.shown, reason, allowed);
+                }
+                weights
+            }
+        })
+    }
+
+    fn ordered(&mut self, record: &Record, low: &str, high: &str, (lower, upper): (f64, f64)) {
+        if lower <= upper {
+            return;
+        }
+        let key = if record.given(low).is_some() { low } else { high };
+        let (place, shown) = record.given(key).map_or((record.place, ""), |item| (item.place, &item.shown));
+        let (reason, allowed) = if key == low {
+            (format!("is more than {high}"), format!("at most {upper}"))
+        } else {
+            (format!("is less than {low}"), format!("at least {lower}"))
+        };
+        self.report.add(place, Path::Key(&TOP, key), shown, reason, allowed);
+    }
+
+    fn acns_routers(&mut self, record: &Record, nodes: &Nodes) -> Option<Vec<usize>> {
+        let is_router = |index: usize| nodes.list.get(index).is_some_and(|node| node.kind == NodeKind::Router);
+        let Some(item) = record.given("routers") else {
+            return Some((0..nodes.list.len()).filter(|index| is_router(*index)).collect());
+        };
+        let Value::Names(names) = &item.value else { return None };
+        let at = Path::Key(&TOP, "routers");
+        let mut routers = Vec::with_capacity(names.len());
+        for (index, item) in names.iter().enumerate() {
+            let Value::Text(name) = &item.value else { continue };
+            let path = Path::Index(&at, index);
+            let Some(node) = nodes.expect(name, (item.place, &path), self.report) else { continue };
+            if !is_router(node) {
+                self.report.add(item.place, path, &item.shown, "is a host", "names of routers");
+            } else if routers.contains(&node) {
+                self.report.add(item.place, path, &item.shown, "is listed twice", "each router once");
+            } else {
+                routers.push(node);
+            }
+        }
+        Some(routers)
+    }
+}

@@ -1,0 +1,286 @@
+//! Flows: names, copies, end points that can reach each other, times, traffic.
+
+use super::Build;
+use super::nodes::Nodes;
+use super::reach::Reach;
+use super::tcp::Base;
+use crate::check::{Path, fits_kind};
+use crate::problem::Place;
+use crate::quantity::show_time;
+use crate::record::{FromValue, OrWord, Record};
+use crate::schema::{NAME_LENGTH, TCP};
+use crate::types::{Distribution, Flow, InitialWindow, Link, NodeKind, Recovery, RtoStyle, Tcp, Traffic};
+use narrows_units::{Bytes, Duration, Instant, Rate};
+use std::collections::BTreeSet;
+
+const TOP: Path<'static> = Path::Key(&Path::Root, "flows");
+
+/// A flow's table, its path and how many copies there are.
+struct Row<'a> {
+    record: &'a Record,
+    path: Path<'a>,
+    copies: u64,
+}
+
+impl Row<'_> {
+    fn place(&self, key: &str) -> Place {
+        self.record.given(key).map_or(self.record.place, |item| item.place)
+    }
+
+    fn shown(&self, key: &str) -> String {
+        self.record.given(key).map_or_else(String::new, |item| item.shown.clone())
+    }
+}
+
+impl Build<'_> {
+    /// All flows. `acns` is whether ACNS is on, `None` where the file does not name it.
+    pub(crate) fn flows(&mut self, nodes: &Nodes, links: &[Link], acns: Option<bool>) -> Vec<Flow> {
+        let list = self.root.tables("flows");
+        if let (Some(item), true) = (self.root.given("flows"), list.is_empty() && self.report.is_empty()) {
+            self.report.add(item.place, TOP, "", "has no flows", "at least one [[flows]] table");
+        }
+        let reach = Reach::new(&nodes.list, links);
+        let mut base = None;
+        let mut flows = Vec::new();
+        let mut names = BTreeSet::new();
+        for (index, record) in list.iter().enumerate() {
+            let path = Path::Index(&TOP, index);
+            let Some(copies) = record.get::<u64>("copies") else { continue };
+            let row = Row { record, path, copies };
+            if !self.fits(
+                "flows",
+                flows.len(),
+                copies,
+                (row.place("copies"), &Path::Key(&path, "copies")),
+                &row.shown("copies"),
+            ) {
+                break;
+            }
+            let Some(kind) = record.get::<&str>("kind") else { continue };
+            fits_kind(record, kind, &path, self.report);
+            let tcp = if kind == "udp" {
+                Some(udp_tcp())
+            } else {
+                // Made for the first flow of TCP: without one, nothing depends on it.
+                if base.is_none() {
+                    base = Some(self.base(acns));
+                }
+                base.as_ref().and_then(|base: &Base| self.flow_tcp(record, base, &path, acns))
+            };
+            let times = self.times(&row);
+            let ends = self.ends_of_copies(&row, nodes, &reach);
+            let names = self.names(&row, index, &mut names);
+            let traffic = tcp.as_ref().and_then(|tcp| self.traffic(&row, kind, tcp.mss));
+            let (Some(tcp), Some((start, stagger, stop)), Some(traffic), Some(ends), Some(names)) =
+                (tcp, times, traffic, ends, names)
+            else {
+                continue;
+            };
+            let (Some(dscp), Some(jitter)) = (record.get::<u64>("dscp"), record.get("jitter")) else { continue };
+            for (copy, (name, (from, to))) in (0_u64..).zip(names.into_iter().zip(ends)) {
+                let flow_start = Instant::from_nanos(start.as_nanos()) + stagger * copy;
+                flows.push(Flow {
+                    name,
+                    from,
+                    to,
+                    start: flow_start,
+                    stop,
+                    dscp: u8::try_from(dscp).unwrap_or(0),
+                    jitter,
+                    traffic,
+                    tcp: tcp.clone(),
+                });
+            }
+        }
+        flows
+    }
+
+    /// Names of the copies; reports those that other flows have.
+    fn names(&mut self, row: &Row<'_>, index: usize, taken: &mut BTreeSet<String>) -> Option<Vec<String>> {
+        let stem: String = match row.record.given("name") {
+            Some(_) => row.record.get("name")?,
+            None => format!("flow{}", index + 1),
+        };
+        let mut names = Vec::new();
+        for copy in 1..=row.copies {
+            let name = if row.copies == 1 { stem.clone() } else { format!("{stem}-{copy}") };
+            let at = Path::Key(&row.path, "name");
+            if name.len() > NAME_LENGTH {
+                let reason = format!("gives the name {name:?}, which is too long");
+                self.report.add(
+                    row.place("name"),
+                    at,
+                    row.shown("name"),
+                    reason,
+                    format!("at most {NAME_LENGTH} characters"),
+                );
+                return None;
+            }
+            if !taken.insert(name.clone()) {
+                self.report.add(row.place("name"), at, format!("{name:?}"), "is the name of two flows", "unique names");
+                return None;
+            }
+            names.push(name);
+        }
+        Some(names)
+    }
+
+    /// Start, stagger and stop.
+    fn times(&mut self, row: &Row<'_>) -> Option<(Duration, Duration, Instant)> {
+        let record = row.record;
+        let (start, stagger): (Duration, Duration) = (record.get("start")?, record.get("stagger")?);
+        let stop = record.get::<OrWord<Duration>>("stop")?.value();
+        let end = self.duration;
+        let stops = stop.map_or(end, |stop| stop.min(end));
+        let last = stagger.as_nanos().checked_mul(row.copies - 1).and_then(|n| n.checked_add(start.as_nanos()));
+        let last = last.map_or(Duration::MAX, Duration::from_nanos);
+        let mut complain = |key: &str, reason: String, allowed: String| {
+            self.report.add(row.place(key), Path::Key(&row.path, key), row.shown(key), reason, allowed);
+        };
+        if start >= end {
+            complain("start", "is not before the end of the run".into(), format!("less than {}", show_time(end)));
+        } else if let Some(stop) = stop.filter(|stop| *stop <= start) {
+            complain(
+                "stop",
+                format!("is not after the start at {}", show_time(start)),
+                format!("more than {}", show_time(start.max(stop))),
+            );
+        } else if last >= stops {
+            let reason = "starts the last copy after the flow's stop or the end of the run";
+            complain("stagger", reason.into(), format!("the last copy before {}", show_time(stops)));
+        }
+        Some((start, stagger, Instant::from_nanos(stops.as_nanos())))
+    }
+
+    /// The end points of each copy.
+    fn ends_of_copies(&mut self, row: &Row<'_>, nodes: &Nodes, reach: &Reach<'_>) -> Option<Vec<(usize, usize)>> {
+        let patterns: [Option<String>; 2] = [row.record.get("from"), row.record.get("to")];
+        let mut ends = Vec::new();
+        let mut last: Option<(usize, usize)> = None;
+        let starred = patterns.iter().flatten().any(|pattern| pattern.contains('*'));
+        for copy in 1..=row.copies {
+            let pair = match last {
+                Some(pair) if !starred => pair,
+                _ => self.ends_of_copy(row, &patterns, copy, nodes, reach)?,
+            };
+            last = Some(pair);
+            ends.push(pair);
+        }
+        Some(ends)
+    }
+
+    fn ends_of_copy(
+        &mut self,
+        row: &Row<'_>,
+        patterns: &[Option<String>; 2],
+        copy: u64,
+        nodes: &Nodes,
+        reach: &Reach<'_>,
+    ) -> Option<(usize, usize)> {
+        let mut found = [None, None];
+        for (index, key) in ["from", "to"].into_iter().enumerate() {
+            let Some(pattern) = &patterns[index] else { continue };
+            let name = pattern.replace('*', &copy.to_string());
+            let path = Path::Key(&row.path, key);
+            let node = nodes.expect(&name, (row.place(key), &path), self.report);
+            let host = node.and_then(|node| nodes.list.get(node)).is_some_and(|node| node.kind == NodeKind::Host);
+            if node.is_some() && !host {
+                self.report.add(row.place(key), path, format!("{name:?}"), "is a router", "the name of a host");
+                continue;
+            }
+            found[index] = node;
+        }
+        let (from, to) = (found[0]?, found[1]?);
+        let path = Path::Key(&row.path, "to");
+        if from == to {
+            self.report.add(row.place("to"), path, row.shown("to"), "is where the flow comes from", "another host");
+            return None;
+        }
+        // While something else is wrong, a missing link may only be a wrong one.
+        if !reach.joined(from, to) && self.report.is_empty() {
+            let name = |index: usize| nodes.list.get(index).map_or("", |node| node.name.as_str());
+            let (reason, allowed) = match reach.host_between(from, to) {
+                Some(host) => (
+                    format!(
+                        "can be reached from {:?} only through the host {host:?}, and hosts do not forward",
+                        name(from)
+                    ),
+                    "a path through routers".to_owned(),
+                ),
+                None => (format!("cannot be reached from {:?}", name(from)), "a host with a path to it".to_owned()),
+            };
+            self.report.add(row.place("to"), path, format!("{:?}", name(to)), reason, allowed);
+            return None;
+        }
+        Some((from, to))
+    }
+
+    fn traffic(&mut self, row: &Row<'_>, kind: &str, mss: Bytes) -> Option<Traffic> {
+        let record = row.record;
+        let rate = record.get::<OrWord<Rate>>("rate");
+        if matches!(kind, "rate" | "udp") && matches!((rate, record.given("rate")), (Some(OrWord::Word(_)), Some(_))) {
+            let reason = format!("has no meaning for kind = \"{kind}\"");
+            self.report.add(row.place("rate"), Path::Key(&row.path, "rate"), row.shown("rate"), reason, "a rate");
+            return None;
+        }
+        Some(match kind {
+            "bulk" => Traffic::Bulk { size: or_none(record, "size")? },
+            "rate" => Traffic::RateLimited {
+                rate: rate?.value()?,
+                write: if record.given("write").is_some() { record.get("write")? } else { mss },
+            },
+            "on_off" => Traffic::OnOff {
+                rate: rate?.value(),
+                on: record.get("on")?,
+                off: record.get("off")?,
+                distribution: match record.get("distribution")? {
+                    "constant" => Distribution::Constant,
+                    "pareto" => Distribution::Pareto,
+                    _ => Distribution::Exponential,
+                },
+            },
+            "request_response" => Traffic::RequestResponse {
+                request: record.get("request")?,
+                response: record.get("response")?,
+                think: record.get("think")?,
+                count: or_none(record, "count")?,
+            },
+            _ => Traffic::Udp { rate: rate?.value()?, payload: record.get("payload")? },
+        })
+    }
+}
+
+fn or_none<T: FromValue>(record: &Record, key: &str) -> Option<Option<T>> {
+    record.get::<OrWord<T>>(key).map(OrWord::value)
+}
+
+/// Settings that a flow of UDP carries and does not use: the same whatever `[tcp]` says.
+fn udp_tcp() -> Tcp {
+    let get = |key| crate::record::default(&TCP, key).and_then(|value| Bytes::from_value(&value));
+    Tcp {
+        cc: "none".to_owned(),
+        cc_params: Vec::new(),
+        assist: None,
+        mss: get("mss").unwrap_or(Bytes::new(1460)),
+        initial_window: InitialWindow::Rfc6928,
+        initial_ssthresh: None,
+        max_cwnd: None,
+        delayed_ack: None,
+        recovery: Recovery::RtoOnly,
+        dupthresh: 3,
+        limited_transmit: false,
+        sack: false,
+        timestamps: false,
+        window_scaling: false,
+        ecn: false,
+        recv_buffer: get("recv_buffer").unwrap_or(Bytes::ZERO),
+        read_rate: None,
+        nagle: false,
+        idle_restart: false,
+        rto_style: RtoStyle::Rfc6298,
+        rto_initial: Duration::from_secs(1),
+        rto_min: Duration::from_secs(1),
+        rto_max: Duration::from_secs(60),
+        rto_granularity: Duration::from_millis(1),
+    }
+}

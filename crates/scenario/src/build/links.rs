@@ -1,0 +1,302 @@
+//! Links: two directions from one table, with what `forward` and `reverse` differ in; queues, losses, changes.
+
+use super::Build;
+use super::nodes::Nodes;
+use crate::check::{Path, fits_kind, missing};
+use crate::problem::Place;
+use crate::quantity::Amount;
+use crate::record::{Layers, Record, Value};
+use crate::schema::{DIRECTION, QUEUE};
+use crate::types::{Change, Direction, Flow, IpVersion, Limit, Link, Loss, Queue, Traffic};
+use narrows_units::{Bytes, Duration, Instant, Probability};
+use std::collections::BTreeSet;
+
+/// Links while they are being collected.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    pub(crate) list: Vec<Link>,
+    ends: BTreeSet<(usize, usize)>,
+    /// Limits in bytes, and where they stand, to be held against the flows' packets.
+    byte_limits: Vec<(Bytes, Place, String, String)>,
+    /// Places of defaults that were looked at already.
+    seen: BTreeSet<Place>,
+}
+
+impl Links {
+    /// Adds a link; `false` where the two ends have one already.
+    pub(crate) fn add(&mut self, a: usize, b: usize, sides: (Direction, Direction)) -> bool {
+        let new = self.ends.insert((a.min(b), a.max(b)));
+        if new {
+            self.list.push(Link { a, b, forward: sides.0, reverse: sides.1 });
+        }
+        new
+    }
+}
+
+/// A queue's table and its path.
+type QueueLayer<'a> = (&'a Record, Path<'a>);
+
+impl Build<'_> {
+    /// The links that the file lists.
+    pub(crate) fn file_links(&mut self, nodes: &Nodes, links: &mut Links) {
+        let root = self.root;
+        let list = root.tables("links");
+        let top = Path::Key(&Path::Root, "links");
+        let place = root.given("links").map_or(Place::Nowhere, |item| item.place);
+        if let Some(queue) = root.table("queue") {
+            let kind = queue.get::<&str>("kind");
+            if let Some(kind) = kind {
+                fits_kind(queue, kind, &Path::Key(&Path::Root, "queue"), self.report);
+            }
+        }
+        if !self.fits("links", 0, list.len() as u64, (place, &top), "") {
+            return;
+        }
+        for (index, record) in list.iter().enumerate() {
+            let path = Path::Index(&top, index);
+            let ends = self.ends(record, nodes, &path);
+            let sides = self.sides(record, &path, links);
+            let (Some((a, b)), Some(sides)) = (ends, sides) else { continue };
+            if !links.add(a, b, sides) {
+                let (place, shown) = between(record);
+                self.report.add(
+                    place,
+                    Path::Key(&path, "between"),
+                    shown,
+                    "have a link already",
+                    "one link between two nodes",
+                );
+            }
+        }
+    }
+
+    fn ends(&mut self, record: &Record, nodes: &Nodes, path: &Path<'_>) -> Option<(usize, usize)> {
+        let at = Path::Key(path, "between");
+        let Value::Names(names) = &record.given("between")?.value else { return None };
+        let mut found = [None, None];
+        for (index, item) in names.iter().take(2).enumerate() {
+            let Value::Text(name) = &item.value else { continue };
+            found[index] = nodes.expect(name, (item.place, &Path::Index(&at, index)), self.report);
+        }
+        let (a, b) = (found[0]?, found[1]?);
+        if a == b {
+            let (place, shown) = between(record);
+            self.report.add(place, at, shown, "links a node to itself", "two different nodes");
+            return None;
+        }
+        Some((a, b))
+    }
+
+    /// Both directions of a link.
+    pub(crate) fn sides(
+        &mut self,
+        link: &Record,
+        path: &Path<'_>,
+        links: &mut Links,
+    ) -> Option<(Direction, Direction)> {
+        for key in ["rate", "delay"] {
+            let side = |side: &str| link.table(side).is_some_and(|record| record.given(key).is_some());
+            if link.given(key).is_none()
+                && !(side("forward") && side("reverse"))
+                && let Some(field) = link.table.field(key)
+            {
+                missing(field, link.place, path, self.report);
+            }
+        }
+        let forward = self.direction(link, "forward", path, links);
+        // Without differences the second direction is the first: its problems are not reported twice.
+        let reverse = match (link.table("forward"), link.table("reverse")) {
+            (None, None) => forward.clone(),
+            _ => self.direction(link, "reverse", path, links),
+        };
+        Some((forward?, reverse?))
+    }
+
+    fn direction(
+        &mut self,
+        link: &Record,
+        side: &'static str,
+        path: &Path<'_>,
+        links: &mut Links,
+    ) -> Option<Direction> {
+        let own = link.table(side);
+        let own_path = Path::Key(path, side);
+        let layers = Layers::new(&DIRECTION, [own, Some(link)]);
+        let mut queues: Vec<QueueLayer<'_>> = Vec::with_capacity(3);
+        queues.extend(own.and_then(|own| own.table("queue")).map(|queue| (queue, Path::Key(&own_path, "queue"))));
+        queues.extend(link.table("queue").map(|queue| (queue, Path::Key(path, "queue"))));
+        queues.extend(self.root.table("queue").map(|queue| (queue, Path::Key(&Path::Root, "queue"))));
+        let queue = self.queue(&queues, links);
+        let loss = self.loss(own, &own_path).or_else(|| self.loss(Some(link), path)).unwrap_or(Some(Loss::None));
+        let changes = match own.filter(|own| own.given("changes").is_some()) {
+            Some(own) => self.changes(own, &own_path),
+            None => self.changes(link, path),
+        };
+        Some(Direction {
+            rate: layers.get("rate")?,
+            delay: layers.get("delay")?,
+            queue: queue?,
+            loss: loss?,
+            changes: changes?,
+        })
+    }
+
+    fn queue(&mut self, stack: &[QueueLayer<'_>], links: &mut Links) -> Option<Queue> {
+        let layers = Layers::new(&QUEUE, stack.iter().map(|(record, _)| Some(*record)));
+        for (depth, (record, path)) in stack.iter().enumerate() {
+            // `[queue]` itself is checked once, where links begin; a table without a kind has that of those below.
+            let below = Layers::new(&QUEUE, stack.iter().skip(depth).map(|(record, _)| Some(*record)));
+            let top = self.root.table("queue").is_some_and(|queue| std::ptr::eq(queue, *record));
+            if !top && links.seen.insert(record.place) {
+                fits_kind(record, below.get("kind")?, path, self.report);
+            }
+        }
+        let kind: &str = layers.get("kind")?;
+        let limit: Limit = layers.get("limit")?;
+        let known = &self.catalogue.queues;
+        if !known.is_empty() && !known.iter().any(|row| row.name == kind) {
+            let names: Vec<&str> = known.iter().map(|row| row.name.as_str()).collect();
+            self.report.add(
+                layers.place("kind"),
+                "queue.kind",
+                layers.shown("kind"),
+                "is no queue of this engine",
+                names.join(", "),
+            );
+        }
+        let holder = stack.iter().find(|(record, _)| record.given("limit").is_some());
+        if let (Limit::Bytes(bytes), Some((_, path))) = (limit, holder) {
+            let place = layers.place("limit");
+            if !links.byte_limits.iter().any(|(_, there, ..)| *there == place) {
+                links.byte_limits.push((bytes, place, Path::Key(path, "limit").to_string(), layers.shown("limit")));
+            }
+        }
+        if kind == "red" { self.red(&layers, limit, stack) } else { Some(Queue::DropTail { limit }) }
+    }
+
+    fn red(&mut self, layers: &Layers<'_>, limit: Limit, stack: &[QueueLayer<'_>]) -> Option<Queue> {
+        let bytes_mode = layers.get::<bool>("bytes_mode")?;
+        let mean_packet: Bytes = layers.get("mean_packet")?;
+        let convert = |amount: Amount| match (amount, bytes_mode) {
+            (Amount::Bare(n), _) | (Amount::Packets(n), false) | (Amount::Bytes(n), true) => n,
+            (Amount::Packets(n), true) => n * mean_packet.as_f64(),
+            (Amount::Bytes(n), false) => n / mean_packet.as_f64(),
+        };
+        let min_threshold = convert(layers.get("min_threshold")?);
+        let max_threshold = convert(layers.get("max_threshold")?);
+        let room = match (limit, bytes_mode) {
+            (Limit::Packets(n), false) => n.as_f64(),
+            (Limit::Bytes(n), true) => n.as_f64(),
+            (Limit::Packets(n), true) => n.as_f64() * mean_packet.as_f64(),
+            (Limit::Bytes(n), false) => n.as_f64() / mean_packet.as_f64(),
+        };
+        let given = |key: &str| stack.iter().find(|(record, _)| record.given(key).is_some());
+        let mut complain = |key: &str, reason: &str, allowed: String| {
+            let holder = given(key).or(stack.first());
+            let field = holder.map_or_else(|| format!("queue.{key}"), |(_, path)| Path::Key(path, key).to_string());
+            let shown = if layers.given(key).is_some() { layers.shown(key) } else { "the default".to_owned() };
+            self.report.add(layers.place(key), field, shown, reason, allowed);
+        };
+        let unit = if bytes_mode { "B" } else { "packets" };
+        if min_threshold >= max_threshold {
+            complain("min_threshold", "is not below max_threshold", format!("less than {max_threshold} {unit}"));
+        } else if max_threshold > room {
+            complain("max_threshold", "is above the queue's limit", format!("at most {room} {unit}"));
+        }
+        Some(Queue::Red {
+            limit,
+            min_threshold,
+            max_threshold,
+            weight: layers.get("weight")?,
+            max_p: layers.get("max_p")?,
+            gentle: layers.get("gentle")?,
+            ecn: layers.get("ecn")?,
+            bytes_mode,
+            wait: layers.get("wait")?,
+            mean_packet,
+        })
+    }
+
+    /// What a table says of losses: nothing (`None`), something wrong (`Some(None)`), or losses.
+    fn loss(&mut self, record: Option<&Record>, path: &Path<'_>) -> Option<Option<Loss>> {
+        let record = record?;
+        if let (Some(per), Some(_)) = (record.given("per"), record.given("loss")) {
+            let reason = "stands beside `loss`, which says the same";
+            self.report.add(per.place, Path::Key(path, "per"), &per.shown, reason, "one of the two");
+            return Some(None);
+        }
+        if record.given("per").is_some() {
+            return Some(record.get::<Probability>("per").map(uniform));
+        }
+        let item = record.given("loss")?;
+        let Value::Table(loss) = &item.value else { return Some(None) };
+        let kind = loss.get::<&str>("kind");
+        if let Some(kind) = kind {
+            fits_kind(loss, kind, &Path::Key(path, "loss"), self.report);
+        }
+        Some(kind.and_then(|kind| match kind {
+            "uniform" => loss.get("per").map(uniform),
+            "gilbert_elliott" => Some(Loss::GilbertElliott {
+                to_bad: loss.get("to_bad")?,
+                to_good: loss.get("to_good")?,
+                per_good: loss.get("per_good")?,
+                per_bad: loss.get("per_bad")?,
+            }),
+            _ => Some(Loss::None),
+        }))
+    }
+
+    fn changes(&mut self, record: &Record, path: &Path<'_>) -> Option<Vec<Change>> {
+        let top = Path::Key(path, "changes");
+        let mut changes: Vec<Change> = Vec::new();
+        let mut whole = !matches!(record.given("changes").map(|item| &item.value), Some(Value::Bad));
+        for (index, change) in record.tables("changes").iter().enumerate() {
+            let at_path = Path::Index(&top, index);
+            let given = |key: &str| change.given(key).is_some();
+            if !given("rate") && !given("delay") {
+                self.report.add(change.place, at_path, "", "changes nothing", "a rate, a delay or both");
+            }
+            let Some(at) = change.get::<Duration>("at") else {
+                whole = false;
+                continue;
+            };
+            let at = Instant::from_nanos(at.as_nanos());
+            if changes.last().is_some_and(|last| last.at >= at) {
+                let shown = change.given("at").map_or("", |item| &item.shown);
+                let place = change.given("at").map_or(change.place, |item| item.place);
+                let reason = "is not after the change before it";
+                self.report.add(place, Path::Key(&at_path, "at"), shown, reason, "times in rising order");
+            }
+            changes.push(Change { at, rate: change.get("rate"), delay: change.get("delay") });
+        }
+        whole.then_some(changes)
+    }
+
+    /// Refuses queues whose limit in bytes is less than the largest packet.
+    pub(crate) fn room_for_packets(&mut self, flows: &[Flow], links: &Links) {
+        let (tcp, udp) = match self.ip {
+            IpVersion::V4 => (40, 28),
+            IpVersion::V6 => (60, 48),
+        };
+        let packet = |flow: &Flow| match flow.traffic {
+            Traffic::Udp { payload, .. } => payload.as_u64() + udp,
+            _ => flow.tcp.mss.as_u64() + tcp,
+        };
+        let Some(largest) = flows.iter().max_by_key(|flow| packet(flow)) else { return };
+        let size = packet(largest);
+        for (limit, place, field, shown) in &links.byte_limits {
+            if limit.as_u64() < size {
+                let reason = format!("is less than one packet of flow \"{}\"", largest.name);
+                self.report.add(*place, field, shown, reason, format!("at least {size} B"));
+            }
+        }
+    }
+}
+
+fn uniform(per: Probability) -> Loss {
+    if per.is_never() { Loss::None } else { Loss::Uniform(per) }
+}
+
+fn between(record: &Record) -> (Place, &str) {
+    record.given("between").map_or((record.place, ""), |item| (item.place, &item.shown))
+}

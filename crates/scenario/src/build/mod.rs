@@ -1,0 +1,92 @@
+//! Checked tables to the scenario: shorthands and defaults resolved, and the rules among fields.
+
+mod acns;
+mod flows;
+mod links;
+mod nodes;
+mod reach;
+mod shorthand;
+mod tcp;
+
+use crate::catalogue::Catalogue;
+use crate::check::Path;
+use crate::problem::{Place, Report};
+use crate::record::{OrWord, Record};
+use crate::schema::{MOST, NAME_LENGTH};
+use crate::types::{IpVersion, Sampling, Scenario};
+use narrows_units::Duration;
+
+/// What all parts of the building share.
+pub(crate) struct Build<'a> {
+    catalogue: &'a Catalogue,
+    report: &'a mut Report,
+    root: &'a Record,
+    duration: Duration,
+    ip: IpVersion,
+}
+
+/// Builds the scenario; `None`, with the reasons in `report`, where it cannot be.
+pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report: &mut Report) -> Option<Scenario> {
+    let name = if root.given("name").is_some() { root.get("name")? } else { stem(path) };
+    let ip = if root.get::<u64>("ip") == Some(6) { IpVersion::V6 } else { IpVersion::V4 };
+    // A wrong duration is reported already; then no start is called late.
+    let duration = root.get("duration").unwrap_or(Duration::MAX);
+    let mut build = Build { catalogue, report, root, duration, ip };
+    let (nodes, links) = build.topology();
+    let acns = build.acns(&nodes);
+    let flows = build.flows(&nodes, &links.list, acns.enabled);
+    build.room_for_packets(&flows, &links);
+    let sampling = match root.get::<OrWord<Duration>>("sampling")? {
+        OrWord::Value(interval) => Sampling::Interval(interval),
+        OrWord::Word("events") => Sampling::Events,
+        OrWord::Word(_) => Sampling::Off,
+    };
+    let title = if root.given("title").is_some() { root.get("title")? } else { name.clone() };
+    Some(Scenario {
+        title,
+        name,
+        description: root.get("description")?,
+        duration,
+        seed: root.get("seed")?,
+        start_jitter: root.get("start_jitter")?,
+        sampling,
+        nodes: nodes.list,
+        links: links.list,
+        flows,
+        acns: acns.scheme,
+        ip,
+    })
+}
+
+/// A name from the file's: its stem, with what names may not have replaced.
+fn stem(path: &str) -> String {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    let name: String = stem.chars().take(NAME_LENGTH).map(fits).collect();
+    if name.is_empty() { "scenario".to_owned() } else { name }
+}
+
+impl Build<'_> {
+    /// Whether `more` fits on top of what there is; reports where it does not.
+    fn fits(&mut self, what: &str, there: usize, more: u64, at: (Place, &Path<'_>), shown: &str) -> bool {
+        let total = (there as u64).saturating_add(more);
+        if total > MOST {
+            self.report.add(at.0, at.1, shown, format!("makes {total} {what}"), format!("at most {MOST} {what}"));
+        }
+        total <= MOST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_name_is_the_file_stem() {
+        assert_eq!(stem("scenarios/two-cubic.toml"), "two-cubic");
+        assert_eq!(stem("C:\\x\\a b.toml"), "a-b");
+        assert_eq!(stem(""), "scenario");
+        assert_eq!(stem("-"), "-");
+    }
+}

@@ -1,0 +1,83 @@
+//! Which hosts can reach which: hosts do not forward, so paths lead through routers alone.
+
+use crate::types::{Link, Node, NodeKind};
+use std::collections::VecDeque;
+
+/// Answers whether two nodes have a path.
+#[derive(Debug)]
+pub(crate) struct Reach<'a> {
+    nodes: &'a [Node],
+    /// Pairs of linked nodes, both ways, sorted.
+    links: Vec<(usize, usize)>,
+    /// For each node the representative of its island of routers.
+    island: Vec<usize>,
+}
+
+impl<'a> Reach<'a> {
+    pub(crate) fn new(nodes: &'a [Node], links: &[Link]) -> Self {
+        let mut island: Vec<usize> = (0..nodes.len()).collect();
+        let router = |i: usize| nodes.get(i).is_some_and(|node| node.kind == NodeKind::Router);
+        for link in links.iter().filter(|link| router(link.a) && router(link.b)) {
+            let (a, b) = (root(&mut island, link.a), root(&mut island, link.b));
+            island[a.max(b)] = a.min(b);
+        }
+        for i in 0..island.len() {
+            island[i] = root(&mut island, i);
+        }
+        let mut pairs: Vec<(usize, usize)> =
+            links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect();
+        pairs.sort_unstable();
+        Self { nodes, links: pairs, island }
+    }
+
+    fn neighbours(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let start = self.links.partition_point(|(from, _)| *from < node);
+        self.links[start..].iter().take_while(move |(from, _)| *from == node).map(|(_, to)| *to)
+    }
+
+    fn is_router(&self, node: usize) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.kind == NodeKind::Router)
+    }
+
+    /// Whether packets from one get to the other. Links go both ways, so the answer holds for both.
+    pub(crate) fn joined(&self, from: usize, to: usize) -> bool {
+        if self.links.binary_search(&(from, to)).is_ok() {
+            return true;
+        }
+        let islands = |node| self.neighbours(node).filter(|n| self.is_router(*n)).map(|n| self.island[n]);
+        let mut at_from: Vec<usize> = islands(from).collect();
+        at_from.sort_unstable();
+        islands(to).any(|island| at_from.binary_search(&island).is_ok())
+    }
+
+    /// A host that would have to forward for the two to be joined.
+    pub(crate) fn host_between(&self, from: usize, to: usize) -> Option<&'a str> {
+        let mut before: Vec<Option<usize>> = vec![None; self.nodes.len()];
+        let mut queue = VecDeque::from([from]);
+        while let Some(node) = queue.pop_front() {
+            for next in self.neighbours(node) {
+                if next != from && before[next].is_none() {
+                    before[next] = Some(node);
+                    queue.push_back(next);
+                }
+            }
+        }
+        let mut at = before[to]?;
+        while at != from {
+            if !self.is_router(at) {
+                return self.nodes.get(at).map(|node| node.name.as_str());
+            }
+            at = before[at]?;
+        }
+        None
+    }
+}
+
+/// Representative of `node`, with the path to it made short.
+fn root(island: &mut [usize], mut node: usize) -> usize {
+    while island[node] != node {
+        island[node] = island[island[node]];
+        node = island[node];
+    }
+    node
+}

@@ -1,0 +1,239 @@
+//! A scenario as JSON, resolved: names, numbers in base units, units in the keys.
+
+use crate::quantity::show_limit;
+use crate::types::{
+    Acns, Change, Direction, Flow, InitialWindow, Limit, Loss, ParamValue, Queue, Sampling, Scenario, Tcp, Traffic,
+};
+use crate::words::{Word, ip_number};
+use serde_json::{Map, Value, json};
+
+impl Scenario {
+    /// The scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`, `flows`, `acns`.
+    /// Numbers are in the base units that their keys end in (`_ns`, `_bps`, `_bytes`); `null` is none or unlimited.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let name = |index: usize| self.nodes.get(index).map_or("", |node| node.name.as_str());
+        let nodes = self
+            .nodes
+            .iter()
+            .map(|node| json!({ "name": node.name, "kind": node.kind.word(), "address": node.address.to_string() }));
+        let links = self.links.iter().map(|link| {
+            json!({
+                "a": name(link.a),
+                "b": name(link.b),
+                "forward": direction(&link.forward),
+                "reverse": direction(&link.reverse),
+            })
+        });
+        let flows = self.flows.iter().map(|flow| {
+            json!({
+                "name": flow.name,
+                "from": name(flow.from),
+                "to": name(flow.to),
+                "start_ns": flow.start.as_nanos(),
+                "stop_ns": flow.stop.as_nanos(),
+                "dscp": flow.dscp,
+                "jitter": flow.jitter,
+                "traffic": traffic(flow),
+                "tcp": if matches!(flow.traffic, Traffic::Udp { .. }) { Value::Null } else { tcp(&flow.tcp) },
+            })
+        });
+        let sampling = match self.sampling {
+            Sampling::Off => json!({ "kind": "off" }),
+            Sampling::Events => json!({ "kind": "events" }),
+            Sampling::Interval(interval) => json!({ "kind": "interval", "interval_ns": interval.as_nanos() }),
+        };
+        json!({
+            "format": 1,
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "duration_ns": self.duration.as_nanos(),
+            "seed": self.seed,
+            "start_jitter_ns": self.start_jitter.as_nanos(),
+            "ip": ip_number(self.ip),
+            "sampling": sampling,
+            "nodes": nodes.collect::<Vec<_>>(),
+            "links": links.collect::<Vec<_>>(),
+            "flows": flows.collect::<Vec<_>>(),
+            "acns": self.acns.as_ref().map(|acns| self.acns_json(acns)),
+        })
+    }
+
+    fn acns_json(&self, acns: &Acns) -> Value {
+        let routers: Vec<&str> =
+            acns.routers.iter().filter_map(|index| self.nodes.get(*index)).map(|node| node.name.as_str()).collect();
+        json!({
+            "routers": routers,
+            "formula": acns.formula.word(),
+            "priority_weight": acns.priority_weight,
+            "age_weight": acns.age_weight,
+            "freeze_threshold": acns.freeze_threshold,
+            "fallback_threshold": acns.fallback_threshold,
+            "loss_fallback_threshold": acns.loss_fallback_threshold,
+            "loss_decrease_threshold": acns.loss_decrease_threshold,
+            "trend_count": acns.trend_count,
+            "trend_sigma": acns.trend_sigma,
+            "p_max": if acns.p_max_observed { json!("observed") } else { json!(63) },
+            "idle_timeout_ns": acns.idle_timeout.as_nanos(),
+            "max_flows": acns.max_flows,
+            "command_scope": acns.command_scope.word(),
+            "ipv6": acns.ipv6.word(),
+            "obey": acns.obey,
+        })
+    }
+}
+
+fn direction(direction: &Direction) -> Value {
+    json!({
+        "rate_bps": direction.rate.as_bps(),
+        "delay_ns": direction.delay.as_nanos(),
+        "queue": queue(&direction.queue),
+        "loss": loss(&direction.loss),
+        "changes": direction.changes.iter().map(change).collect::<Vec<_>>(),
+    })
+}
+
+fn change(change: &Change) -> Value {
+    json!({
+        "at_ns": change.at.as_nanos(),
+        "rate_bps": change.rate.map(narrows_units::Rate::as_bps),
+        "delay_ns": change.delay.map(narrows_units::Duration::as_nanos),
+    })
+}
+
+/// `limit` is for people, `limit_packets` or `limit_bytes` for programs.
+fn limited(kind: &str, limit: Limit) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("kind".into(), json!(kind));
+    map.insert("limit".into(), json!(show_limit(limit)));
+    let (packets, bytes) = match limit {
+        Limit::Packets(n) => (Some(n.as_u64()), None),
+        Limit::Bytes(n) => (None, Some(n.as_u64())),
+    };
+    map.insert("limit_packets".into(), json!(packets));
+    map.insert("limit_bytes".into(), json!(bytes));
+    map
+}
+
+fn queue(queue: &Queue) -> Value {
+    match queue {
+        Queue::DropTail { limit } => Value::Object(limited(queue.word(), *limit)),
+        Queue::Red {
+            limit,
+            min_threshold,
+            max_threshold,
+            weight,
+            max_p,
+            gentle,
+            ecn,
+            bytes_mode,
+            wait,
+            mean_packet,
+        } => {
+            let mut map = limited(queue.word(), *limit);
+            let rest = [
+                ("min_threshold", json!(min_threshold)),
+                ("max_threshold", json!(max_threshold)),
+                ("weight", json!(weight)),
+                ("max_p", json!(max_p.as_f64())),
+                ("gentle", json!(gentle)),
+                ("ecn", json!(ecn)),
+                ("bytes_mode", json!(bytes_mode)),
+                ("wait", json!(wait)),
+                ("mean_packet_bytes", json!(mean_packet.as_u64())),
+            ];
+            map.extend(rest.into_iter().map(|(key, value)| (key.to_owned(), value)));
+            Value::Object(map)
+        }
+    }
+}
+
+fn loss(loss: &Loss) -> Value {
+    match loss {
+        Loss::None => json!({ "kind": "none" }),
+        Loss::Uniform(per) => json!({ "kind": "uniform", "per": per.as_f64() }),
+        Loss::GilbertElliott { to_bad, to_good, per_good, per_bad } => json!({
+            "kind": "gilbert_elliott",
+            "to_bad": to_bad.as_f64(),
+            "to_good": to_good.as_f64(),
+            "per_good": per_good.as_f64(),
+            "per_bad": per_bad.as_f64(),
+        }),
+    }
+}
+
+fn traffic(flow: &Flow) -> Value {
+    let kind = flow.traffic.word();
+    match flow.traffic {
+        Traffic::Bulk { size } => json!({ "kind": kind, "size_bytes": size.map(narrows_units::Bytes::as_u64) }),
+        Traffic::RateLimited { rate, write } => {
+            json!({ "kind": kind, "rate_bps": rate.as_bps(), "write_bytes": write.as_u64() })
+        }
+        Traffic::OnOff { rate, on, off, distribution } => json!({
+            "kind": kind,
+            "rate_bps": rate.map(narrows_units::Rate::as_bps),
+            "on_ns": on.as_nanos(),
+            "off_ns": off.as_nanos(),
+            "distribution": distribution.word(),
+        }),
+        Traffic::RequestResponse { request, response, think, count } => json!({
+            "kind": kind,
+            "request_bytes": request.as_u64(),
+            "response_bytes": response.as_u64(),
+            "think_ns": think.as_nanos(),
+            "count": count,
+        }),
+        Traffic::Udp { rate, payload } => {
+            json!({ "kind": kind, "rate_bps": rate.as_bps(), "payload_bytes": payload.as_u64() })
+        }
+    }
+}
+
+fn tcp(tcp: &Tcp) -> Value {
+    let params: Map<String, Value> = tcp
+        .cc_params
+        .iter()
+        .map(|(name, value)| {
+            let value = match value {
+                ParamValue::Number(n) => json!(n),
+                ParamValue::Choice(word) => json!(word),
+                ParamValue::Switch(on) => json!(on),
+            };
+            (name.clone(), value)
+        })
+        .collect();
+    let initial_window = match tcp.initial_window {
+        InitialWindow::Rfc6928 => json!("rfc6928"),
+        InitialWindow::Rfc5681 => json!("rfc5681"),
+        InitialWindow::Segments(n) => json!(n),
+    };
+    json!({
+        "cc": tcp.cc,
+        "cc_params": params,
+        "assist": tcp.assist,
+        "mss_bytes": tcp.mss.as_u64(),
+        "initial_window": initial_window,
+        "initial_ssthresh_bytes": tcp.initial_ssthresh.map(narrows_units::Bytes::as_u64),
+        "max_cwnd_bytes": tcp.max_cwnd.map(narrows_units::Bytes::as_u64),
+        "delayed_ack": tcp.delayed_ack.map(|ack| json!({ "every": ack.every, "timeout_ns": ack.timeout.as_nanos() })),
+        "recovery": tcp.recovery.word(),
+        "dupthresh": tcp.dupthresh,
+        "limited_transmit": tcp.limited_transmit,
+        "sack": tcp.sack,
+        "timestamps": tcp.timestamps,
+        "window_scaling": tcp.window_scaling,
+        "ecn": tcp.ecn,
+        "recv_buffer_bytes": tcp.recv_buffer.as_u64(),
+        "read_rate_bps": tcp.read_rate.map(narrows_units::Rate::as_bps),
+        "nagle": tcp.nagle,
+        "idle_restart": tcp.idle_restart,
+        "rto": {
+            "style": tcp.rto_style.word(),
+            "initial_ns": tcp.rto_initial.as_nanos(),
+            "min_ns": tcp.rto_min.as_nanos(),
+            "max_ns": tcp.rto_max.as_nanos(),
+            "granularity_ns": tcp.rto_granularity.as_nanos(),
+        },
+    })
+}

@@ -1,0 +1,194 @@
+//! JSON Schema (draft 2020-12) of scenario files, from the schema, for editors.
+
+use crate::catalogue::Catalogue;
+use crate::dscp;
+use crate::quantity::{PACKETS, RATE, SIZE, TIME, Unit};
+use crate::schema::{Field, Kind, NAME_PATTERN, Need, ROOT, Table, Word};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The JSON Schema of scenario files. Names of congestion controls and schemes are open: see [`schema_for`].
+#[must_use]
+pub fn schema() -> Value {
+    schema_for(&Catalogue::default())
+}
+
+/// The JSON Schema of scenario files, with the names that the catalogue has. An empty list of it leaves them open.
+#[must_use]
+pub fn schema_for(catalogue: &Catalogue) -> Value {
+    let mut writer = Writer { catalogue, tables: BTreeMap::new() };
+    let Value::Object(root) = writer.table(&ROOT) else { return Value::Null };
+    let mut schema = Map::new();
+    schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("title".into(), json!("Narrows scenario"));
+    schema.extend(root);
+    schema.insert("$defs".into(), writer.tables.into_iter().collect::<Map<_, _>>().into());
+    Value::Object(schema)
+}
+
+struct Writer<'a> {
+    catalogue: &'a Catalogue,
+    tables: BTreeMap<String, Value>,
+}
+
+impl Writer<'_> {
+    /// A reference to a table, which is written once.
+    fn reference(&mut self, table: &'static Table) -> Value {
+        if !self.tables.contains_key(table.name) {
+            // The place is taken first, so that a table that holds itself would end.
+            self.tables.insert(table.name.to_owned(), Value::Null);
+            let written = self.table(table);
+            self.tables.insert(table.name.to_owned(), written);
+        }
+        json!({ "$ref": format!("#/$defs/{}", table.name) })
+    }
+
+    fn table(&mut self, table: &'static Table) -> Value {
+        let mut properties = Map::new();
+        for field in table.fields() {
+            let value = self.field(field);
+            for alias in field.aliases {
+                properties.insert((*alias).to_owned(), value.clone());
+            }
+            properties.insert(field.key.to_owned(), value);
+        }
+        let required: Vec<&str> = table
+            .fields()
+            .filter(|field| field.only.is_empty() && field.need == Need::Required)
+            .map(|field| field.key)
+            .collect();
+        let mut schema = Map::new();
+        schema.insert("description".into(), json!(table.doc));
+        schema.insert("type".into(), json!("object"));
+        schema.insert("properties".into(), properties.into());
+        schema.insert("additionalProperties".into(), json!(false));
+        if !required.is_empty() {
+            schema.insert("required".into(), json!(required));
+        }
+        let rules: Vec<Value> = table.kinds().iter().filter_map(|word| kind_rule(table, word.0)).collect();
+        if !rules.is_empty() {
+            schema.insert("allOf".into(), json!(rules));
+        }
+        Value::Object(schema)
+    }
+
+    fn field(&mut self, field: &'static Field) -> Value {
+        let mut schema = self.kind(&field.kind);
+        let default = match field.need {
+            Need::Required => String::new(),
+            Need::Described(text) => format!(" Default: {text}."),
+            Need::Default("") => " Default: empty.".to_owned(),
+            Need::Default(text) => format!(" Default: {text}."),
+            Need::RequiredIn(kinds, text) => format!(" Needed for {}; else by default {text}.", kinds.join(", ")),
+        };
+        if let Value::Object(map) = &mut schema {
+            map.insert("description".into(), json!(format!("{}{default}", field.doc)));
+        }
+        schema
+    }
+
+    fn kind(&mut self, kind: &'static Kind) -> Value {
+        match kind {
+            Kind::Text => json!({ "type": "string" }),
+            Kind::Name => json!({ "type": "string", "pattern": NAME_PATTERN }),
+            Kind::NodePattern => json!({ "type": "string", "pattern": NAME_PATTERN.replace("_-", "_*-") }),
+            Kind::Switch => json!({ "type": "boolean" }),
+            Kind::Integer(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
+            Kind::OneOf(list) => json!({ "enum": list }),
+            Kind::Number(min, max) => json!({ "type": "number", "minimum": min, "maximum": max }),
+            Kind::Probability => any(&[json!({ "type": "number", "minimum": 0, "maximum": 1 }), quantity(&[], true)]),
+            Kind::Rate(..) => quantity(&[RATE], false),
+            Kind::Time(..) => quantity(&[TIME], false),
+            Kind::Size(..) => quantity(&[SIZE], false),
+            Kind::Limit => quantity(&[PACKETS, SIZE], false),
+            Kind::Amount => any(&[json!({ "type": "number", "minimum": 0 }), quantity(&[PACKETS, SIZE], false)]),
+            Kind::Choice(words) => choices(words),
+            Kind::Or(inner, words) => {
+                let inner = self.kind(inner);
+                any(&[inner, choices(words)])
+            }
+            Kind::OrFalse(table) => {
+                let table = self.reference(table);
+                any(&[table, json!({ "const": false })])
+            }
+            Kind::Dscp => {
+                let names: Vec<&str> = dscp::NAMES.iter().map(|row| row.0).collect();
+                any(&[json!({ "type": "integer", "minimum": 0, "maximum": 63 }), json!({ "enum": names })])
+            }
+            Kind::Address => json!({ "type": "string", "anyOf": [{ "format": "ipv4" }, { "format": "ipv6" }] }),
+            Kind::Nodes(min, max) => json!({
+                "type": "array",
+                "items": { "type": "string", "pattern": NAME_PATTERN },
+                "minItems": min,
+                "maxItems": max,
+            }),
+            Kind::Cc => names(self.catalogue.cc.iter().map(|row| row.name.as_str()), None),
+            Kind::Scheme => names(self.catalogue.schemes.iter().map(|row| row.name.as_str()), Some("none")),
+            Kind::CcParams => json!({
+                "type": "object",
+                "additionalProperties": { "type": ["number", "string", "boolean"] },
+            }),
+            Kind::Table(table) => self.reference(table),
+            Kind::Tables(table) => json!({ "type": "array", "items": self.reference(table) }),
+            Kind::OneOrMany(table) => {
+                let table = self.reference(table);
+                any(&[table.clone(), json!({ "type": "array", "items": table })])
+            }
+        }
+    }
+}
+
+fn any(list: &[Value]) -> Value {
+    json!({ "anyOf": list })
+}
+
+fn choices(words: &[Word]) -> Value {
+    let list: Vec<Value> = words.iter().map(|word| json!({ "const": word.0, "description": word.1 })).collect();
+    json!({ "oneOf": list })
+}
+
+fn names<'a>(list: impl Iterator<Item = &'a str>, first: Option<&'a str>) -> Value {
+    let list: Vec<&str> = list.collect();
+    if list.is_empty() {
+        return json!({ "type": "string", "pattern": NAME_PATTERN });
+    }
+    json!({ "enum": first.into_iter().chain(list).collect::<Vec<_>>() })
+}
+
+/// Pattern of a number with one of these units, or with none or `%`.
+fn quantity(units: &[&[Unit]], percent: bool) -> Value {
+    let number = r"^\s*\+?[0-9][0-9_]*(\.[0-9_]*)?([eE][+-]?[0-9]+)?\s*";
+    let names: Vec<&str> =
+        units.iter().flat_map(|units| units.iter()).flat_map(|unit| unit.names.iter().copied()).collect();
+    let unit = if percent { "%?".to_owned() } else { format!("({})", names.join("|")) };
+    json!({ "type": "string", "pattern": format!(r"{number}{unit}\s*$") })
+}
+
+/// For this kind: fields that mean nothing are refused, and fields that it needs are required.
+fn kind_rule(table: &'static Table, kind: &str) -> Option<Value> {
+    let refused: Map<String, Value> = table
+        .fields()
+        .filter(|field| !field.only.is_empty() && !field.only.contains(&kind))
+        .map(|field| (field.key.to_owned(), json!(false)))
+        .collect();
+    let needed: Vec<&str> = table
+        .fields()
+        .filter(|field| match field.need {
+            Need::Required => field.only.contains(&kind),
+            Need::RequiredIn(kinds, _) => kinds.contains(&kind),
+            _ => false,
+        })
+        .map(|field| field.key)
+        .collect();
+    if refused.is_empty() && needed.is_empty() {
+        return None;
+    }
+    let mut then = Map::new();
+    if !refused.is_empty() {
+        then.insert("properties".into(), refused.into());
+    }
+    if !needed.is_empty() {
+        then.insert("required".into(), json!(needed));
+    }
+    Some(json!({ "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] }, "then": then }))
+}

@@ -1,0 +1,141 @@
+//! What is wrong with a scenario file: every problem names file, line, field, value and what is allowed.
+
+use std::fmt;
+
+/// Where something stands: in the file, or on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// Line and column, both from 1.
+    File(usize, usize),
+    /// Index of the override.
+    Set(usize),
+    /// Nowhere in the text.
+    Nowhere,
+}
+
+/// Path of the problems that come from an override.
+pub const SET_PATH: &str = "--set";
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file as it was named by the caller, or `--set`.
+    pub path: String,
+    /// Line from 1, where the problem has one.
+    pub line: Option<usize>,
+    /// Column from 1, in characters.
+    pub column: Option<usize>,
+    /// Path of the field in the scenario, such as `links[0].rate`; empty for the file as a whole.
+    pub field: String,
+    /// The value as it was written; empty where none was.
+    pub value: String,
+    /// What is wrong with it: the verb and what follows, such as `is not a rate`.
+    pub reason: String,
+    /// What is allowed; empty where the reason says it all.
+    pub allowed: String,
+}
+
+impl Problem {
+    /// The sentence without the place: field, value, what is wrong, what is allowed.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let mut text = String::new();
+        if !self.field.is_empty() {
+            text.push_str(&self.field);
+            text.push_str(": ");
+        }
+        if !self.value.is_empty() {
+            text.push_str(&self.value);
+            text.push(' ');
+        }
+        text.push_str(&self.reason);
+        if !self.allowed.is_empty() {
+            text.push_str("; allowed: ");
+            text.push_str(&self.allowed);
+        }
+        text
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.message())
+    }
+}
+
+/// All problems of a scenario, in line order; those of overrides come last.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", lines(.0))]
+pub struct Problems(pub Vec<Problem>);
+
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+}
+
+impl Problems {
+    /// The problems, in line order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.0.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// Problems while they are being collected.
+#[derive(Debug)]
+pub(crate) struct Report {
+    path: String,
+    found: Vec<(Place, Problem)>,
+}
+
+impl Report {
+    pub(crate) fn new(path: &str) -> Self {
+        Self { path: path.to_owned(), found: Vec::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Adds a problem.
+    pub(crate) fn add(
+        &mut self,
+        place: Place,
+        field: impl fmt::Display,
+        value: impl Into<String>,
+        reason: impl Into<String>,
+        allowed: impl Into<String>,
+    ) {
+        let (path, line, column) = match place {
+            Place::File(line, column) => (self.path.clone(), Some(line), Some(column)),
+            Place::Set(_) => (SET_PATH.to_owned(), None, None),
+            Place::Nowhere => (self.path.clone(), None, None),
+        };
+        let problem = Problem {
+            path,
+            line,
+            column,
+            field: field.to_string(),
+            value: value.into(),
+            reason: reason.into(),
+            allowed: allowed.into(),
+        };
+        self.found.push((place, problem));
+    }
+
+    /// All of them, in line order; equal lines keep the order in which they were found.
+    pub(crate) fn into_problems(mut self) -> Problems {
+        self.found.sort_by_key(|(place, _)| *place);
+        Problems(self.found.into_iter().map(|(_, problem)| problem).collect())
+    }
+}

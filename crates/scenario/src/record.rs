@@ -1,0 +1,197 @@
+//! Checked tables: each value has its field's kind, but not yet its meaning among the others.
+
+use crate::problem::Place;
+use crate::quantity::Amount;
+use crate::schema::{Need, Table};
+use crate::types::Limit;
+use narrows_units::{Bytes, Duration, Probability, Rate};
+use std::net::IpAddr;
+
+/// A checked value.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// It was wrong, and the problem is reported: nothing more is to be said about it.
+    Bad,
+    Text(String),
+    Switch(bool),
+    Integer(u64),
+    Number(f64),
+    Probability(Probability),
+    Rate(Rate),
+    Time(Duration),
+    Size(Bytes),
+    Limit(Limit),
+    Amount(Amount),
+    /// One of the words that the schema lists.
+    Word(&'static str),
+    Address(IpAddr),
+    /// Names of nodes.
+    Names(Vec<Item>),
+    /// `false` instead of a table.
+    Off,
+    Table(Record),
+    Tables(Vec<Record>),
+    /// Parameters, in file order.
+    Params(Vec<(String, Item)>),
+}
+
+/// A checked value, where it stands, and how it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+    pub(crate) shown: String,
+}
+
+/// A checked table: the fields that were given.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) table: &'static Table,
+    pub(crate) place: Place,
+    pub(crate) entries: Vec<(&'static str, Place, Item)>,
+}
+
+impl Record {
+    /// An empty one.
+    pub(crate) fn empty(table: &'static Table, place: Place) -> Self {
+        Self { table, place, entries: Vec::new() }
+    }
+
+    /// What was given for `key`.
+    pub(crate) fn given(&self, key: &str) -> Option<&Item> {
+        self.entries.iter().find(|(known, ..)| *known == key).map(|(.., item)| item)
+    }
+
+    /// The table given for `key`.
+    pub(crate) fn table(&self, key: &str) -> Option<&Self> {
+        match self.given(key).map(|item| &item.value) {
+            Some(Value::Table(record)) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// The tables given for `key`.
+    pub(crate) fn tables(&self, key: &str) -> &[Self] {
+        match self.given(key).map(|item| &item.value) {
+            Some(Value::Tables(records)) => records,
+            _ => &[],
+        }
+    }
+
+    /// The value of `key`, or its default; `None` where it was wrong or is missing.
+    pub(crate) fn get<T: FromValue>(&self, key: &str) -> Option<T> {
+        Layers::new(self.table, [Some(self)]).get(key)
+    }
+}
+
+/// Tables of one kind over each other: the first that has a field rules.
+#[derive(Clone, Debug)]
+pub(crate) struct Layers<'a> {
+    pub(crate) table: &'static Table,
+    pub(crate) records: Vec<&'a Record>,
+}
+
+impl<'a> Layers<'a> {
+    pub(crate) fn new(table: &'static Table, records: impl IntoIterator<Item = Option<&'a Record>>) -> Self {
+        Self { table, records: records.into_iter().flatten().collect() }
+    }
+
+    /// What was given for `key`, in the uppermost table that has it.
+    pub(crate) fn given(&self, key: &str) -> Option<&'a Item> {
+        self.records.iter().find_map(|record| record.given(key))
+    }
+
+    /// The value of `key`, or its default; `None` where it was wrong or is missing.
+    pub(crate) fn get<T: FromValue>(&self, key: &str) -> Option<T> {
+        match self.given(key) {
+            Some(item) => T::from_value(&item.value),
+            None => T::from_value(&default(self.table, key)?),
+        }
+    }
+
+    /// Where to point for a problem with `key`: at it, or at the uppermost table.
+    pub(crate) fn place(&self, key: &str) -> Place {
+        let first = self.records.first().map_or(Place::Nowhere, |record| record.place);
+        self.given(key).map_or(first, |item| item.place)
+    }
+
+    /// How `key` was written; empty where it was not.
+    pub(crate) fn shown(&self, key: &str) -> String {
+        self.given(key).map_or_else(String::new, |item| item.shown.clone())
+    }
+}
+
+/// The default of a field as a checked value.
+pub(crate) fn default(table: &'static Table, key: &str) -> Option<Value> {
+    let field = table.field(key)?;
+    match field.need {
+        Need::Default(text) | Need::RequiredIn(_, text) => crate::check::plain(&field.kind, text),
+        Need::Required | Need::Described(_) => None,
+    }
+}
+
+/// What a checked value can become.
+pub(crate) trait FromValue: Sized {
+    /// The value, if it is of this type.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+macro_rules! from_value {
+    ($($type:ty: $pattern:pat => $result:expr),+ $(,)?) => {
+        $(impl FromValue for $type {
+            fn from_value(value: &Value) -> Option<Self> {
+                match value { $pattern => Some($result), _ => None }
+            }
+        })+
+    };
+}
+
+from_value! {
+    String: Value::Text(text) => text.clone(),
+    bool: Value::Switch(on) => *on,
+    u64: Value::Integer(n) => *n,
+    f64: Value::Number(n) => *n,
+    Probability: Value::Probability(p) => *p,
+    Rate: Value::Rate(rate) => *rate,
+    Duration: Value::Time(time) => *time,
+    Bytes: Value::Size(size) => *size,
+    Limit: Value::Limit(limit) => *limit,
+    Amount: Value::Amount(amount) => *amount,
+    &'static str: Value::Word(word) => word,
+    IpAddr: Value::Address(address) => *address,
+}
+
+impl FromValue for u32 {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Integer(n) => Self::try_from(*n).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// A value, or a word that stands for its absence (`unlimited`, `end`, `off` ..).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum OrWord<T> {
+    Value(T),
+    Word(&'static str),
+}
+
+impl<T> OrWord<T> {
+    /// The value, if it is no word.
+    pub(crate) fn value(self) -> Option<T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Word(_) => None,
+        }
+    }
+}
+
+impl<T: FromValue> FromValue for OrWord<T> {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Word(word) => Some(Self::Word(word)),
+            other => T::from_value(other).map(Self::Value),
+        }
+    }
+}

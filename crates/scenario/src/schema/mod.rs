@@ -1,0 +1,287 @@
+//! The format as data: tables, fields, kinds, defaults, ranges and docs. Parser, JSON Schema and reference read it.
+
+mod root;
+mod tcp;
+mod topology;
+
+pub(crate) use root::ROOT;
+pub(crate) use tcp::{DELAYED_ACK, RTO, TCP};
+pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
+
+use crate::quantity;
+
+/// Most nodes, links or flows of a scenario, and most of anything that a shorthand multiplies.
+pub(crate) const MOST: u64 = 1_000_000;
+
+/// Longest name.
+pub(crate) const NAME_LENGTH: usize = 64;
+
+/// Pattern of names.
+pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-]{1,64}$";
+
+/// A table of the format.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Name of the table in the reference and in the JSON Schema.
+    pub(crate) name: &'static str,
+    /// What it is, in one or two sentences.
+    pub(crate) doc: &'static str,
+    /// Its fields, in groups that tables may share.
+    pub(crate) groups: &'static [&'static [Field]],
+}
+
+/// A field of a table.
+#[derive(Debug)]
+pub(crate) struct Field {
+    /// Its key.
+    pub(crate) key: &'static str,
+    /// Other keys for the same, such as a paper's symbol.
+    pub(crate) aliases: &'static [&'static str],
+    /// What it takes.
+    pub(crate) kind: Kind,
+    /// Whether it must be given, and what holds if it is not.
+    pub(crate) need: Need,
+    /// Words of the table's `kind` for which the field means something; empty for all.
+    pub(crate) only: &'static [&'static str],
+    /// What it does.
+    pub(crate) doc: &'static str,
+}
+
+/// What holds where a field is not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It must be given.
+    Required,
+    /// It must be given for these kinds; for the others this value holds.
+    RequiredIn(&'static [&'static str], &'static str),
+    /// This value, written as on the command line.
+    Default(&'static str),
+    /// What this says.
+    Described(&'static str),
+}
+
+/// A word and what it means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Word(pub(crate) &'static str, pub(crate) &'static str);
+
+/// What a field takes.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// Any text.
+    Text,
+    /// A name: letters, digits, `-` and `_`.
+    Name,
+    /// `true` or `false`.
+    Switch,
+    /// A whole number in this range.
+    Integer(u64, u64),
+    /// One of these whole numbers.
+    OneOf(&'static [u64]),
+    /// A number in this range.
+    Number(f64, f64),
+    /// A number from 0 to 1, or in percent.
+    Probability,
+    /// A rate, in bits per second, in this range.
+    Rate(u64, u64),
+    /// A time, in nanoseconds, in this range.
+    Time(u64, u64),
+    /// Bytes, in this range.
+    Size(u64, u64),
+    /// A number of packets or of bytes, at least one.
+    Limit,
+    /// Packets or bytes, not necessarily whole.
+    Amount,
+    /// One of a few words.
+    Choice(&'static [Word]),
+    /// Another kind, or one of a few words.
+    Or(&'static Kind, &'static [Word]),
+    /// A table, or `false` for none.
+    OrFalse(&'static Table),
+    /// A differentiated services codepoint by number or name.
+    Dscp,
+    /// An IP address.
+    Address,
+    /// The name of a node; `*` stands for the number of a copy.
+    NodePattern,
+    /// The names of so many nodes, from and to.
+    Nodes(usize, usize),
+    /// The name of a congestion control.
+    Cc,
+    /// The parameters of the congestion control.
+    CcParams,
+    /// The name of a scheme, or `none`.
+    Scheme,
+    /// A table.
+    Table(&'static Table),
+    /// A list of tables.
+    Tables(&'static Table),
+    /// A table, or a list with one for each.
+    OneOrMany(&'static Table),
+}
+
+impl Table {
+    /// The fields, in the order in which they are shown.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
+        let groups: &'static [&'static [Field]] = self.groups;
+        groups.iter().flat_map(|group| group.iter())
+    }
+
+    /// The field of this key or alias.
+    pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
+        self.fields().find(|field| field.key == key || field.aliases.contains(&key))
+    }
+
+    /// The words of the table's `kind` field; empty where it has none.
+    pub(crate) fn kinds(&self) -> &'static [Word] {
+        match self.field("kind").map(|field| &field.kind) {
+            Some(Kind::Choice(words)) => words,
+            _ => &[],
+        }
+    }
+}
+
+impl Field {
+    const fn new(key: &'static str, kind: Kind, need: Need, doc: &'static str) -> Self {
+        Self { key, aliases: &[], kind, need, only: &[], doc }
+    }
+
+    const fn only(self, only: &'static [&'static str]) -> Self {
+        Self { only, ..self }
+    }
+
+    const fn alias(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
+}
+
+/// `` `a`, `b` or `c` ``, and a hint at the nearest.
+pub(crate) fn words(list: &[Word]) -> String {
+    let quoted: Vec<String> = list.iter().map(|word| format!("\"{}\"", word.0)).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+impl Kind {
+    /// The table inside, if the kind has one.
+    pub(crate) fn table(&self) -> Option<&'static Table> {
+        match self {
+            Self::Table(table) | Self::Tables(table) | Self::OneOrMany(table) | Self::OrFalse(table) => Some(table),
+            Self::Or(kind, _) => kind.table(),
+            _ => None,
+        }
+    }
+
+    /// The kind with its article, for "... is not a rate".
+    pub(crate) fn noun(&self) -> String {
+        match self {
+            Self::Text => "a text".into(),
+            Self::Name => "a name".into(),
+            Self::Switch => "a switch".into(),
+            Self::Integer(..) | Self::OneOf(_) => "a whole number".into(),
+            Self::Number(..) => "a number".into(),
+            Self::Probability => "a probability".into(),
+            Self::Rate(..) => "a rate".into(),
+            Self::Time(..) => "a time".into(),
+            Self::Size(..) => "an amount of data".into(),
+            Self::Limit | Self::Amount => "a number of packets or bytes".into(),
+            Self::Choice(_) => "one of the allowed words".into(),
+            Self::Or(kind, _) => kind.noun(),
+            Self::OrFalse(_) | Self::Table(_) => "a table".into(),
+            Self::Dscp => "a DSCP".into(),
+            Self::Address => "an IP address".into(),
+            Self::NodePattern => "the name of a node".into(),
+            Self::Nodes(..) => "a list of nodes".into(),
+            Self::Cc => "the name of a congestion control".into(),
+            Self::CcParams => "a table of parameters".into(),
+            Self::Scheme => "the name of a scheme".into(),
+            Self::Tables(_) => "a list of tables".into(),
+            Self::OneOrMany(_) => "a table or a list of tables".into(),
+        }
+    }
+
+    /// What is allowed, for messages and the reference.
+    pub(crate) fn allowed(&self) -> String {
+        let units = |noun: &str, units: &[quantity::Unit]| format!("{noun} and {}", quantity::unit_names(units));
+        match self {
+            Self::Text => "text in quotes".into(),
+            Self::Name => format!("1 to {NAME_LENGTH} letters, digits, - and _"),
+            Self::Switch => "true or false".into(),
+            Self::Integer(min, max) => format!("a whole number from {min} to {max}"),
+            Self::OneOf(list) => list.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
+            Self::Number(min, max) => format!("a number from {min} to {max}"),
+            Self::Probability => "a number from 0 to 1, or a percentage such as \"1 %\"".into(),
+            Self::Rate(..) => units("a number", quantity::RATE),
+            Self::Time(min, max) => {
+                let range = match (*min, *max) {
+                    (0, LONG) => String::new(),
+                    (1, LONG) => ", more than zero".to_owned(),
+                    (0, max) => format!(", at most {}", show_time(max)),
+                    (1, max) => format!(", more than zero and at most {}", show_time(max)),
+                    (min, max) => format!(", from {} to {}", show_time(min), show_time(max)),
+                };
+                units("a number", quantity::TIME) + &range
+            }
+            Self::Size(min, max) => {
+                let range = match (*min, *max) {
+                    (0, _) => String::new(),
+                    (min, LARGE) => format!(", at least {}", show_size(min)),
+                    (min, max) => format!(", from {} to {}", show_size(min), show_size(max)),
+                };
+                units("a number", quantity::SIZE) + &range
+            }
+            Self::Limit => {
+                format!("a whole number and packets, {}, at least one", quantity::unit_names(quantity::SIZE))
+            }
+            Self::Amount => format!("a number, or a number and packets, {}", quantity::unit_names(quantity::SIZE)),
+            Self::Choice(list) => words(list),
+            Self::Or(kind, list) => format!("{}, or {}", kind.allowed(), words(list)),
+            Self::OrFalse(table) => format!("a table with {}, or false", keys(table)),
+            Self::Dscp => "a number from 0 to 63, or a name such as \"EF\", \"AF31\" or \"CS1\"".into(),
+            Self::Address => "an IPv4 or IPv6 address in quotes".into(),
+            Self::NodePattern => "the name of a host; `*` stands for the number of the copy".into(),
+            Self::Nodes(2, 2) => "a list of two names of nodes".into(),
+            Self::Nodes(..) => "a list of names of nodes".into(),
+            Self::Cc => "a congestion control that `narrows list cc` shows".into(),
+            Self::CcParams => "a table with the congestion control's parameters".into(),
+            Self::Scheme => "\"none\" or a scheme that `narrows list schemes` shows".into(),
+            Self::Table(table) => format!("a table with {}", keys(table)),
+            Self::Tables(table) => format!("a list of tables with {}", keys(table)),
+            Self::OneOrMany(table) => format!("a table with {}, or a list with one for each", keys(table)),
+        }
+    }
+}
+
+/// Largest time of the format: a million hours.
+pub(crate) const LONG: u64 = 3_600_000_000_000_000_000;
+
+/// Largest amount of data of the format.
+pub(crate) const LARGE: u64 = 1_000_000_000_000_000_000;
+
+/// Largest rate of the format.
+pub(crate) const FAST: u64 = 10_000_000_000_000;
+
+/// Any rate but none.
+pub(crate) const ANY_RATE: Kind = Kind::Rate(1, FAST);
+
+/// Any time, zero included.
+pub(crate) const ANY_TIME: Kind = Kind::Time(0, LONG);
+
+/// A time that is not zero.
+pub(crate) const SOME_TIME: Kind = Kind::Time(1, LONG);
+
+/// Data, at least a byte.
+pub(crate) const SOME_SIZE: Kind = Kind::Size(1, LARGE);
+
+fn show_time(nanos: u64) -> String {
+    quantity::show_time(narrows_units::Duration::from_nanos(nanos))
+}
+
+fn show_size(bytes: u64) -> String {
+    quantity::show_size(narrows_units::Bytes::new(bytes))
+}
+
+fn keys(table: &Table) -> String {
+    table.fields().map(|field| field.key).collect::<Vec<_>>().join(", ")
+}

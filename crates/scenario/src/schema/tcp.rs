@@ -1,0 +1,161 @@
+//! TCP settings.
+
+use super::{ANY_RATE, Field, Kind, LARGE, Need, SOME_TIME, Table, Word};
+
+const UNLIMITED: &[Word] = &[Word("unlimited", "no bound")];
+
+/// Delayed acknowledgments.
+pub(crate) static DELAYED_ACK: Table = Table {
+    name: "tcp.delayed_ack",
+    doc: "Delayed acknowledgments; `delayed_ack = false` acknowledges every segment at once.",
+    groups: &[&[
+        Field::new(
+            "every",
+            Kind::Integer(1, 1000),
+            Need::Default("2"),
+            "Full segments per ACK (RFC 5681, section 4.2).",
+        ),
+        Field::new(
+            "timeout",
+            Kind::Time(1, 500_000_000),
+            Need::Default("200 ms"),
+            "Longest delay (RFC 1122, section 4.2.3.2).",
+        ),
+    ]],
+};
+
+/// The retransmission timer.
+pub(crate) static RTO: Table = Table {
+    name: "tcp.rto",
+    doc: "The retransmission timer (RFC 6298). Defaults depend on `style`.",
+    groups: &[&[
+        Field::new(
+            "style",
+            Kind::Choice(&[
+                Word("rfc6298", "RFC 6298"),
+                Word("linux", "Linux: the floor is on the variance term"),
+                Word("ns2", "ns-2: integer ticks of the granularity"),
+            ]),
+            Need::Default("rfc6298"),
+            "Whose arithmetic.",
+        ),
+        Field::new("initial", SOME_TIME, Need::Described("1 s; ns2: 3 s"), "Timeout before any sample."),
+        Field::new("min", Kind::Time(0, super::LONG), Need::Described("1 s; linux and ns2: 200 ms"), "Floor."),
+        Field::new("max", SOME_TIME, Need::Described("60 s; linux: 120 s"), "Ceiling."),
+        Field::new("granularity", SOME_TIME, Need::Described("1 ms; ns2: 10 ms"), "Clock granularity G."),
+    ]],
+};
+
+/// TCP.
+pub(crate) static TCP: Table = Table {
+    name: "tcp",
+    doc: "TCP settings of both ends. `[tcp]` gives defaults for all flows, and `tcp = { .. }` of a flow what differs.",
+    groups: &[&[
+        Field::new("cc", Kind::Cc, Need::Default("cubic"), "Congestion control."),
+        Field::new(
+            "cc_params",
+            Kind::CcParams,
+            Need::Described("the congestion control's own defaults"),
+            "Its parameters; those of `[tcp]` hold for flows with the congestion control of `[tcp]`.",
+        ),
+        Field::new(
+            "assist",
+            Kind::Scheme,
+            Need::Described("`acns` where `[acns]` is enabled, else `none`"),
+            "Network-assisted scheme at both ends.",
+        ),
+        Field::new(
+            "mss",
+            Kind::Size(88, 65_495),
+            Need::Default("1460 B"),
+            "Maximum segment size (RFC 9293): payload and TCP options; an IPv4 packet is 40 bytes larger, an IPv6 packet 60.",
+        ),
+        Field::new(
+            "initial_window",
+            Kind::Or(
+                &Kind::Integer(1, 1_000_000),
+                &[
+                    Word("rfc6928", "10 segments, at most 14600 bytes"),
+                    Word("rfc5681", "2 to 4 segments by their size"),
+                ],
+            ),
+            Need::Default("rfc6928"),
+            "First congestion window: a number of segments, or as an RFC says.",
+        ),
+        Field::new(
+            "initial_ssthresh",
+            Kind::Or(&Kind::Size(1, LARGE), UNLIMITED),
+            Need::Default("unlimited"),
+            "First slow-start threshold.",
+        ),
+        Field::new(
+            "max_cwnd",
+            Kind::Or(&Kind::Size(1, LARGE), UNLIMITED),
+            Need::Default("unlimited"),
+            "Upper bound of cwnd.",
+        ),
+        Field::new(
+            "delayed_ack",
+            Kind::OrFalse(&DELAYED_ACK),
+            Need::Described("on, every 2 segments or 200 ms"),
+            "Delayed acknowledgments, or `false`.",
+        ),
+        Field::new(
+            "recovery",
+            Kind::Choice(&[
+                Word("rto_only", "only the retransmission timer (RFC 793)"),
+                Word("reno", "fast retransmit and fast recovery (RFC 2581)"),
+                Word("newreno", "RFC 6582"),
+                Word("sack", "RFC 6675"),
+            ]),
+            Need::Described("`sack`, or `newreno` where `sack = false`"),
+            "How losses are found and repaired.",
+        ),
+        Field::new(
+            "dupthresh",
+            Kind::Integer(1, 1000),
+            Need::Default("3"),
+            "Duplicate ACKs that mean a loss (RFC 5681).",
+        ),
+        Field::new(
+            "limited_transmit",
+            Kind::Switch,
+            Need::Default("true"),
+            "New data on the first two duplicate ACKs (RFC 3042).",
+        ),
+        Field::new("sack", Kind::Switch, Need::Default("true"), "Selective acknowledgments (RFC 2018)."),
+        Field::new(
+            "timestamps",
+            Kind::Switch,
+            Need::Default("true"),
+            "Timestamps (RFC 7323); 12 bytes of each segment.",
+        ),
+        Field::new(
+            "window_scaling",
+            Kind::Switch,
+            Need::Default("true"),
+            "Window scaling (RFC 7323); without it 65535 bytes are the most.",
+        ),
+        Field::new("ecn", Kind::Switch, Need::Default("false"), "Classic ECN (RFC 3168)."),
+        Field::new(
+            "recv_buffer",
+            Kind::Size(1, 65_535 << 14),
+            Need::Default("16 MiB"),
+            "Receive buffer: the largest window that is advertised.",
+        ),
+        Field::new(
+            "read_rate",
+            Kind::Or(&ANY_RATE, &[Word("unlimited", "at once")]),
+            Need::Default("unlimited"),
+            "Rate at which the receiving application reads.",
+        ),
+        Field::new("nagle", Kind::Switch, Need::Default("false"), "Nagle's algorithm (RFC 9293, section 3.7.4)."),
+        Field::new(
+            "idle_restart",
+            Kind::Switch,
+            Need::Default("true"),
+            "Slow start again after an idle time (RFC 5681, section 4.1).",
+        ),
+        Field::new("rto", Kind::Table(&RTO), Need::Described("the table's own defaults"), "The retransmission timer."),
+    ]],
+};

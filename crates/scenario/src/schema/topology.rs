@@ -1,0 +1,222 @@
+//! Nodes, links, queues, losses, and the shorthands.
+
+use super::{ANY_RATE, ANY_TIME, Field, Kind, MOST, Need, SOME_SIZE, Table, Word};
+
+/// A node.
+pub(crate) static NODE: Table = Table {
+    name: "nodes",
+    doc: "A node.",
+    groups: &[&[
+        Field::new("name", Kind::Name, Need::Required, "Unique name."),
+        Field::new(
+            "kind",
+            Kind::Choice(&[
+                Word("host", "ends flows and does not forward"),
+                Word("router", "forwards and ends no flows"),
+            ]),
+            Need::Default("host"),
+            "What it does.",
+        ),
+        Field::new(
+            "address",
+            Kind::Address,
+            Need::Described("10.0.0.1, 10.0.0.2 .. or fd00::1, fd00::2 .., in order"),
+            "Its IP address.",
+        ),
+    ]],
+};
+
+const ENDS: &[Field] = &[Field::new(
+    "between",
+    Kind::Nodes(2, 2),
+    Need::Required,
+    "The two nodes; forward is from the first to the second.",
+)];
+
+const BODY: &[Field] = &[
+    Field::new("rate", ANY_RATE, Need::Described("needed, here or in both directions"), "Rate."),
+    Field::new("delay", ANY_TIME, Need::Described("needed, here or in both directions"), "Propagation delay, one way."),
+    Field::new("queue", Kind::Table(&QUEUE), Need::Described("`[queue]`"), "The queue in front of it."),
+    Field::new(
+        "per",
+        Kind::Probability,
+        Need::Described("0"),
+        "Packet error rate: each packet is lost with this probability.",
+    ),
+    Field::new("loss", Kind::Table(&LOSS), Need::Described("none"), "Random losses, instead of `per`."),
+    Field::new(
+        "changes",
+        Kind::Tables(&CHANGE),
+        Need::Described("none"),
+        "Changes of rate or delay, in order of time.",
+    ),
+];
+
+const SIDES: &[Field] = &[
+    Field::new(
+        "forward",
+        Kind::Table(&DIRECTION),
+        Need::Described("as the link"),
+        "What differs from first to second node.",
+    ),
+    Field::new(
+        "reverse",
+        Kind::Table(&DIRECTION),
+        Need::Described("as the link"),
+        "What differs from second to first node.",
+    ),
+];
+
+/// A link.
+pub(crate) static LINK: Table = Table {
+    name: "links",
+    doc: "A link: two directions, alike unless `forward` or `reverse` differ.",
+    groups: &[ENDS, BODY, SIDES],
+};
+
+/// A link whose ends the shorthand knows.
+pub(crate) static SHORTHAND_LINK: Table = Table {
+    name: "topology.link",
+    doc: "A link of a shorthand: as in `[[links]]`, without its ends.",
+    groups: &[BODY, SIDES],
+};
+
+/// One direction of a link.
+pub(crate) static DIRECTION: Table =
+    Table { name: "links.forward", doc: "What one direction of a link has different from the other.", groups: &[BODY] };
+
+/// A change.
+pub(crate) static CHANGE: Table = Table {
+    name: "links.changes",
+    doc: "A change of rate, delay or both.",
+    groups: &[&[
+        Field::new("at", ANY_TIME, Need::Required, "When, from the start of the run."),
+        Field::new(
+            "rate",
+            ANY_RATE,
+            Need::Described("unchanged"),
+            "New rate, for packets whose sending starts from then on.",
+        ),
+        Field::new(
+            "delay",
+            ANY_TIME,
+            Need::Described("unchanged"),
+            "New propagation delay; packets do not overtake each other.",
+        ),
+    ]],
+};
+
+const GE: &[&str] = &["gilbert_elliott"];
+
+/// Losses.
+pub(crate) static LOSS: Table = Table {
+    name: "links.loss",
+    doc: "Random losses on a link, apart from its queue.",
+    groups: &[&[
+        Field::new(
+            "kind",
+            Kind::Choice(&[
+                Word("none", "no losses"),
+                Word("uniform", "each packet with the same probability"),
+                Word("gilbert_elliott", "a good and a bad state, each with its own rate; transitions once per packet"),
+            ]),
+            Need::Required,
+            "How losses are drawn.",
+        ),
+        Field::new("per", Kind::Probability, Need::Required, "Packet error rate.").only(&["uniform"]),
+        Field::new("to_bad", Kind::Probability, Need::Required, "From the good to the bad state, per packet.").only(GE),
+        Field::new("to_good", Kind::Probability, Need::Required, "From the bad to the good state, per packet.")
+            .only(GE),
+        Field::new("per_good", Kind::Probability, Need::Default("0"), "Packet error rate in the good state.").only(GE),
+        Field::new("per_bad", Kind::Probability, Need::Default("1"), "Packet error rate in the bad state.").only(GE),
+    ]],
+};
+
+const RED: &[&str] = &["red"];
+
+/// A queue.
+pub(crate) static QUEUE: Table = Table {
+    name: "queue",
+    doc: "A queue. `[queue]` gives defaults for the queues of all links, and `queue = { .. }` of a link what differs.",
+    groups: &[&[
+        Field::new(
+            "kind",
+            Kind::Choice(&[
+                Word("droptail", "first in, first out, until it is full"),
+                Word("red", "Random Early Detection (Floyd and Jacobson 1993)"),
+            ]),
+            Need::Default("droptail"),
+            "Discipline.",
+        ),
+        Field::new("limit", Kind::Limit, Need::Default("100 packets"), "How much may wait; the packet being sent has left the queue."),
+        Field::new(
+            "min_threshold",
+            Kind::Amount,
+            Need::Default("5 packets"),
+            "Average queue from which packets are dropped or marked; a bare number is in the unit of `bytes_mode`, the other unit converts by `mean_packet`.",
+        )
+        .only(RED),
+        Field::new("max_threshold", Kind::Amount, Need::Default("15 packets"), "Average queue at which the probability is `max_p`.")
+            .only(RED),
+        Field::new("weight", Kind::Number(1e-9, 1.0), Need::Default("0.002"), "Weight of a new value in the moving average.").only(RED),
+        Field::new("max_p", Kind::Probability, Need::Default("0.1"), "Probability at the upper threshold.").only(RED),
+        Field::new("gentle", Kind::Switch, Need::Default("true"), "Whether the probability rises to 1 at twice the upper threshold.")
+            .only(RED),
+        Field::new("ecn", Kind::Switch, Need::Default("false"), "Mark ECN-capable packets instead of dropping them (RFC 3168).")
+            .only(RED),
+        Field::new(
+            "bytes_mode",
+            Kind::Switch,
+            Need::Default("false"),
+            "Average bytes instead of packets, and weight the probability by packet size.",
+        )
+        .only(RED),
+        Field::new("wait", Kind::Switch, Need::Default("true"), "Spread drops evenly.").only(RED),
+        Field::new("mean_packet", SOME_SIZE, Need::Default("500 B"), "Mean packet, for idle times and for `bytes_mode`.").only(RED),
+    ]],
+};
+
+const DUMBBELL: &[&str] = &["dumbbell"];
+const PARKING_LOT: &[&str] = &["parking_lot"];
+const CHAIN: &[&str] = &["chain"];
+const STAR: &[&str] = &["star"];
+
+/// A shorthand.
+pub(crate) static SHORTHAND: Table = Table {
+    name: "topology",
+    doc: "Nodes and links by a shorthand. It may be combined with `[[nodes]]` and `[[links]]`.",
+    groups: &[&[
+        Field::new(
+            "kind",
+            Kind::Choice(&[
+                Word("dumbbell", "hosts s1..sN - router r1 - bottleneck - router r2 - hosts d1..dN"),
+                Word("parking_lot", "routers r1..r(N+1) in a row; s0 and d0 at its ends, s1..sN and d1..dN across one hop each"),
+                Word("chain", "host h1 - routers r1..rN - host h2"),
+                Word("star", "router hub with hosts h1..hN"),
+            ]),
+            Need::Required,
+            "Shape.",
+        ),
+        Field::new("pairs", Kind::Integer(1, MOST), Need::Default("1"), "Pairs of hosts.").only(DUMBBELL),
+        Field::new("hops", Kind::Integer(1, MOST), Need::Default("2"), "Bottlenecks in a row.").only(PARKING_LOT),
+        Field::new("routers", Kind::Integer(0, MOST), Need::Default("2"), "Routers between the two hosts.").only(CHAIN),
+        Field::new("leaves", Kind::Integer(1, MOST), Need::Default("2"), "Hosts around the hub.").only(STAR),
+        Field::new(
+            "bottleneck",
+            Kind::OneOrMany(&SHORTHAND_LINK),
+            Need::Required,
+            "Links between routers (r1 to r2 is forward): one for all, or a list with one for each.",
+        )
+        .only(&["dumbbell", "parking_lot"]),
+        Field::new(
+            "access",
+            Kind::OneOrMany(&SHORTHAND_LINK),
+            Need::Required,
+            "Links of hosts (host to router is forward on the left, router to host on the right): one for all, or a list with \
+             one for each pair (of a parking lot: s0 and d0 first).",
+        )
+        .only(&["dumbbell", "parking_lot", "star"]),
+        Field::new("link", Kind::OneOrMany(&SHORTHAND_LINK), Need::Required, "Links in a row from h1 to h2: one for all, or a list.")
+            .only(CHAIN),
+    ]],
+};

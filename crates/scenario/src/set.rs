@@ -1,0 +1,165 @@
+//! Overrides: `--set path=value` changes the tree before it is checked.
+
+use crate::problem::{Place, Report};
+use crate::schema::{self, Table};
+use crate::suggest::hint;
+use crate::tree::{Branch, Entry, Tree, read_value};
+
+/// A step of a path.
+#[derive(Debug, PartialEq, Eq)]
+enum Step<'a> {
+    Key(&'a str),
+    Index(usize),
+    All,
+}
+
+/// Most steps; the format needs five.
+const DEEP: usize = 16;
+
+/// Applies the overrides in order. What is wrong with their paths goes to `report`; what is wrong with their values is
+/// found with the rest of the file.
+pub(crate) fn apply(tree: &mut Tree, overrides: &[(String, String)], report: &mut Report) {
+    for (number, (path, text)) in overrides.iter().enumerate() {
+        let place = Place::Set(number);
+        let Some(steps) = steps(path) else {
+            report.add(
+                place,
+                "",
+                format!("{path:?}"),
+                "is not a path",
+                "paths such as duration, tcp.cc, links[0].rate or flows[*].dscp",
+            );
+            continue;
+        };
+        let value = read_value(text, place);
+        if let Err(flaw) = set(tree, Some(&schema::ROOT), &steps, &value) {
+            report.add(place, "", format!("{path:?}"), flaw.0, flaw.1);
+        }
+    }
+}
+
+fn steps(path: &str) -> Option<Vec<Step<'_>>> {
+    let mut steps = Vec::new();
+    for part in path.trim().split('.') {
+        let (key, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
+        if key.is_empty() || key.contains(|c: char| c.is_whitespace() || matches!(c, ']' | '"' | '=')) {
+            return None;
+        }
+        steps.push(Step::Key(key));
+        while let Some(inner) = rest.strip_prefix('[') {
+            let (index, after) = inner.split_once(']')?;
+            steps.push(if index == "*" { Step::All } else { Step::Index(index.parse().ok()?) });
+            rest = after;
+        }
+        if !rest.is_empty() || steps.len() > DEEP {
+            return None;
+        }
+    }
+    Some(steps)
+}
+
+/// What is wrong with a path, and what is allowed.
+struct Flaw(String, String);
+
+fn set(tree: &mut Tree, table: Option<&'static Table>, steps: &[Step<'_>], value: &Tree) -> Result<(), Flaw> {
+    let Some((step, rest)) = steps.split_first() else {
+        *tree = value.clone();
+        return Ok(());
+    };
+    match (step, &mut tree.value) {
+        (Step::Key(key), Branch::List(items)) => {
+            let names: Vec<String> = items.iter().filter_map(|item| item.text("name").map(str::to_owned)).collect();
+            match items.iter_mut().find(|item| item.text("name") == Some(key)) {
+                Some(item) => set(item, table, rest, value),
+                None => {
+                    let near = hint(key, names.iter().map(String::as_str));
+                    Err(Flaw(format!("finds nothing called {key:?} in the file{near}"), index_range(items.len())))
+                }
+            }
+        }
+        (Step::Key(key), Branch::Table(entries)) => set_key(entries, table, key, rest, value),
+        (Step::Key(_), _) => {
+            // A table takes the place of a word or a switch, as `delayed_ack.every` does of `delayed_ack = false`.
+            *tree = Tree { place: value.place, value: Branch::Table(Vec::new()) };
+            set(tree, table, steps, value)
+        }
+        (Step::Index(index), Branch::List(items)) => {
+            let count = items.len();
+            match items.get_mut(*index) {
+                Some(item) => set(item, table, rest, value),
+                None => Err(Flaw(format!("finds no [{index}] in the file"), index_range(count))),
+            }
+        }
+        (Step::All, Branch::List(items)) => {
+            let mut any = false;
+            for item in items.iter_mut().filter(|item| applies(item, table, rest)) {
+                any = true;
+                set(item, table, rest, value)?;
+            }
+            if any { Ok(()) } else { Err(Flaw("finds nothing in the file to change".into(), index_range(0))) }
+        }
+        (Step::Index(_) | Step::All, _) => {
+            Err(Flaw("has an index where there is no list".into(), "indices after a list".into()))
+        }
+    }
+}
+
+fn index_range(count: usize) -> String {
+    match count {
+        0 => "what the file itself lists (what a shorthand made is set through the shorthand)".into(),
+        1 => "[0], [*] or a name".into(),
+        n => format!("[0] to [{}], [*] or a name", n - 1),
+    }
+}
+
+fn set_key(
+    entries: &mut Vec<Entry>,
+    table: Option<&'static Table>,
+    key: &str,
+    rest: &[Step<'_>],
+    value: &Tree,
+) -> Result<(), Flaw> {
+    let field = table.and_then(|table| table.field(key));
+    let same = |entry: &Entry| {
+        entry.key == key || field.is_some_and(|f| f.key == entry.key || f.aliases.contains(&&*entry.key))
+    };
+    let inner = field.and_then(|field| field.kind.table());
+    if let Some(entry) = entries.iter_mut().find(|entry| same(entry)) {
+        // Only what a value changes counts as the override's: its siblings keep their own lines.
+        if rest.is_empty() {
+            entry.place = value.place;
+        }
+        return set(&mut entry.tree, inner, rest, value);
+    }
+    if matches!(rest.first(), Some(Step::Index(_) | Step::All)) {
+        return Err(Flaw(format!("finds no {key:?} in the file"), index_range(0)));
+    }
+    let mut tree = Tree { place: value.place, value: Branch::Table(Vec::new()) };
+    set(&mut tree, inner, rest, value)?;
+    entries.push(Entry { key: key.to_owned(), place: value.place, tree });
+    Ok(())
+}
+
+/// Whether the next key means something for an element, so that `flows[*].cc` passes over flows of UDP.
+fn applies(item: &Tree, table: Option<&'static Table>, rest: &[Step<'_>]) -> bool {
+    let (Some(table), Some(Step::Key(key))) = (table, rest.first()) else { return true };
+    let Some(field) = table.field(key) else { return true };
+    item.text("kind").is_none_or(|kind| field.only.is_empty() || field.only.contains(&kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_keys_and_indices() {
+        assert_eq!(steps("a"), Some(vec![Step::Key("a")]));
+        assert_eq!(
+            steps("a[0].b-c[*].d"),
+            Some(vec![Step::Key("a"), Step::Index(0), Step::Key("b-c"), Step::All, Step::Key("d")])
+        );
+        for bad in ["", ".", "a..b", "a[", "a[x]", "a[0]b", "[0]", "a b", "a[-1]", "a[99999999999999999999999]"] {
+            assert_eq!(steps(bad), None, "{bad}");
+        }
+    }
+}
