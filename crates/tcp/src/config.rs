@@ -103,6 +103,17 @@ pub struct Config {
     pub nagle: bool,
     /// Restart from the initial window after an idle time of more than one RTO (RFC 5681, section 4.1).
     pub idle_restart: bool,
+    /// Take back reductions that prove spurious, by timestamps (Eifel, RFC 3522) or D-SACK (RFC 3708): cwnd and ssthresh
+    /// go back to the larger of now and before. On by default: RFC 4015, the response, is on the standards track. Off
+    /// gives RFC 5681 alone, and ns-2.
+    pub undo: bool,
+    /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)`; off: to ssthresh (the two choices
+    /// of RFC 6582, section 3.2, step 3).
+    pub full_ack_cap: bool,
+    /// Expiries of a retransmission timer in a row before the connection is given up (RFC 9293's R2).
+    pub max_retries: u32,
+    /// Stay in TIME-WAIT: twice the maximum segment lifetime (RFC 9293: MSL 2 minutes; Linux: 60 s in all).
+    pub time_wait: Duration,
 }
 
 impl Default for Config {
@@ -132,6 +143,10 @@ impl Default for Config {
             recv_buffer: Bytes::new(16 * 1024 * 1024),
             nagle: false,
             idle_restart: true,
+            undo: true,
+            full_ack_cap: true,
+            max_retries: 15,
+            time_wait: Duration::from_secs(240),
         }
     }
 }

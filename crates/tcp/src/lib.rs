@@ -5,6 +5,27 @@
 
 mod assist;
 mod config;
+mod congestion;
+mod connection;
+mod ecn;
+mod handshake;
+mod options;
+mod pacer;
+mod rate;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod rto;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod stats;
+mod undo;
 
 pub use assist::{Agreement, Assist, Outgoing, SegmentKind};
 pub use config::{Config, DelayedAck, InitialWindow, RecoveryKind, RtoConfig, RtoStyle};
+pub use connection::Connection;
+pub use stats::{Info, State, Stats};
+
+#[cfg(test)]
+mod tests;

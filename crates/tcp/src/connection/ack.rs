@@ -1,0 +1,272 @@
+//! An ACK at the sender: what it delivers, what recovery makes of it, and what congestion control does.
+//!
+//! Order: window, scoreboard, round-trip time, spurious retransmission, recovery's verdict; then the congestion control
+//! hears of advice, of congestion and of the ACK itself, in this order.
+
+use super::Connection;
+use crate::config::RtoStyle;
+use crate::recovery::{AckEvent, Verdict};
+use crate::rto::SampleContext;
+use crate::rtt::AckTiming;
+use narrows_cc::{Ack, Advice, Congestion, Phase, Window};
+use narrows_units::{Bytes, Duration, Instant};
+use narrows_wire::{SackBlocks, TcpFlags, TcpRepr};
+
+/// SACK blocks of an ACK as offsets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Blocks {
+    list: [(u64, u64); 4],
+    len: usize,
+    /// Left edge of the D-SACK block, if there is one.
+    dsack: Option<u64>,
+}
+
+impl Connection {
+    /// Handles the ACK field of an acceptable segment; `false` drops the rest of it.
+    #[inline]
+    pub(super) fn on_ack(
+        &mut self,
+        tcp: &TcpRepr,
+        payload: u32,
+        offset: i64,
+        advice: Option<Advice>,
+        now: Instant,
+    ) -> bool {
+        let ack = self.tx.offset(tcp.ack);
+        if ack > self.tx.nxt as i64 && !self.on_probe_ack(ack) {
+            // Something that was never sent (RFC 9293, section 3.10.7.4).
+            self.rx.request_ack();
+            return false;
+        }
+        if ack < self.tx.una as i64 {
+            return true;
+        }
+        let ack = ack as u64;
+        let window_moved = self.tx.on_window(offset, ack, u64::from(tcp.window) << self.send_shift);
+        let acked = ack - self.tx.una;
+        if window_moved && self.tx.edge > self.tx.nxt {
+            self.stop_persist();
+        }
+        if acked == 0 && self.tx.board.is_empty() {
+            if let Some(advice) = advice {
+                let path = self.path(self.tx.board.flight(), now);
+                self.congestion.on_advice(advice, &path);
+            }
+            return true;
+        }
+        let control = tcp.flags.has(TcpFlags::FIN);
+        let duplicate = acked == 0 && payload == 0 && !control && !window_moved;
+        self.digest(tcp, ack, acked, duplicate, advice, now);
+        true
+    }
+
+    /// An ACK beyond SND.NXT is right if it takes the octet of a window probe.
+    #[cold]
+    fn on_probe_ack(&mut self, ack: i64) -> bool {
+        if !self.tx.probed || ack != self.tx.nxt as i64 + 1 {
+            return false;
+        }
+        self.tx.on_probe_acked();
+        true
+    }
+
+    #[inline]
+    fn digest(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, duplicate: bool, advice: Option<Advice>, now: Instant) {
+        let mut timing = AckTiming::new();
+        let before = self.rate.delivered();
+        if acked > 0 {
+            let rate = &mut self.rate;
+            self.tx.una = ack;
+            self.tx.limited = 0;
+            self.tx.board.ack(ack, |segment| {
+                if !segment.has(crate::scoreboard::flag::SACKED) {
+                    timing.on_delivered(segment, true);
+                    rate.on_delivered(segment, now);
+                }
+            });
+            self.timers.retries = 0;
+        }
+        let mut blocks = Blocks::default();
+        let mut sacked = 0;
+        if self.sack && !tcp.options.sack.is_empty() {
+            blocks = self.parse_blocks(&tcp.options.sack, ack);
+            let rate = &mut self.rate;
+            sacked = self.tx.board.sack(&blocks.list[..blocks.len], |segment| {
+                timing.on_delivered(segment, false);
+                rate.on_delivered(segment, now);
+            });
+        }
+        let echo = tcp.options.timestamps.filter(|_| self.ts.on).map(|t| t.ecr);
+        let rtt = self.take_sample(&timing, acked, echo, now);
+        if self.undo.is_armed() {
+            self.detect_spurious(acked, echo, blocks.dsack, now);
+        }
+        let flight = self.tx.board.flight() - self.tx.limited.min(self.tx.board.flight());
+        let phase_before = self.recovery.phase();
+        let event = AckEvent { acked, sacked, duplicate, una: self.tx.una, nxt: self.tx.nxt };
+        let verdict = self.recovery.on_ack(&event, &mut self.tx.board);
+        if duplicate {
+            self.stats.duplicate_acks += narrows_units::Packets::new(1);
+        }
+        if verdict.newly_lost > 0 {
+            self.rate.on_lost(verdict.newly_lost);
+            self.stats.lost_bytes += Bytes::new(verdict.newly_lost);
+        }
+        if acked > 0 {
+            if self.tx.board.is_empty() {
+                self.timers.rto = Instant::NEVER;
+            } else if !verdict.keep_timer {
+                self.timers.rto = now + self.rto.current();
+            }
+        }
+        let delivered = self.rate.delivered() - before;
+        if let Some(advice) = advice {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.on_advice(advice, &path);
+        }
+        let echoed = self.ecn.on && tcp.flags.has(TcpFlags::ECE);
+        let reduced = self.react(&verdict, flight, if echoed { delivered } else { 0 }, echoed, now);
+        let left_recovery = verdict.exit && phase_before == Phase::Recovery;
+        let rate = self.rate.sample(self.rtt.min(), now);
+        let ack = Ack {
+            acked: Bytes::new(acked),
+            delivered: Bytes::new(delivered),
+            rtt,
+            rate,
+            marked: Bytes::new(if echoed { delivered } else { 0 }),
+            newly_lost: Bytes::new(verdict.newly_lost),
+        };
+        self.grow(&ack, reduced | left_recovery, now);
+    }
+
+    /// Tells congestion control of the end and the begin of congestion; returns whether the window was reduced.
+    #[inline]
+    fn react(&mut self, verdict: &Verdict, flight: u64, marked: u64, echoed: bool, now: Instant) -> bool {
+        let was_cwr = self.ecn.in_cwr;
+        let holds = self.ecn.on && self.ecn.holds(self.tx.una);
+        let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
+        if verdict.exit || (was_cwr && !self.ecn.in_cwr && open) {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.on_recovered(verdict.cwnd_cap, &path);
+        }
+        if verdict.enter {
+            self.stats.fast_retransmits += 1;
+            if self.ecn.in_cwr {
+                // The same window was reduced after an echo: once is enough (RFC 3168, section 6.1.2).
+                self.undo.disarm();
+                return true;
+            }
+            self.arm_undo();
+            self.ecn.on_loss(self.tx.nxt);
+            self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, flight, now);
+            return true;
+        }
+        if echoed && !holds && open {
+            let at_minimum = self.congestion.win.cwnd.as_u64() <= self.smss;
+            self.undo.disarm();
+            self.ecn.on_reduction(self.tx.nxt);
+            self.stats.ecn_reductions += 1;
+            self.congest(&Congestion::Ecn { marked: Bytes::new(marked) }, flight, now);
+            if at_minimum {
+                // The window cannot shrink further: the next segment waits for a timer (RFC 3168, section 6.1.2).
+                self.pacer.hold(now + self.rto.current());
+            }
+            return true;
+        }
+        false
+    }
+
+    fn congest(&mut self, event: &Congestion, flight: u64, now: Instant) {
+        let path = self.path(flight, now);
+        self.congestion.on_congestion(event, &path);
+    }
+
+    fn arm_undo(&mut self) {
+        if self.config.undo {
+            self.undo.arm(self.congestion.win, self.tx.una);
+        }
+    }
+
+    /// Lets congestion control grow the window, where recovery does not rule it.
+    #[inline]
+    fn grow(&mut self, ack: &Ack, reduced: bool, now: Instant) {
+        if ack.delivered.is_zero() {
+            return;
+        }
+        let phase = self.phase();
+        let grows = !reduced && matches!(phase, Phase::Open | Phase::Disorder | Phase::Loss);
+        if grows || self.congestion.rules_recovery() {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.on_ack(ack, &path);
+        }
+    }
+
+    /// Takes the round-trip time sample of this ACK, if it has one.
+    #[inline]
+    fn take_sample(&mut self, timing: &AckTiming, acked: u64, echo: Option<u32>, now: Instant) -> Option<Duration> {
+        let sample = timing.sample(echo.filter(|_| acked > 0), now)?;
+        self.rtt.on_sample(sample.path);
+        if self.config.rto.style == RtoStyle::Ns2 && !self.ts.on {
+            // One segment is timed at a time.
+            if self.tx.una <= self.tx.timed_until {
+                return Some(sample.path);
+            }
+            self.tx.timed_until = self.tx.nxt;
+        }
+        self.sample_rto(sample.timer);
+        Some(sample.path)
+    }
+
+    /// Feeds the retransmission timer's estimator.
+    #[inline]
+    pub(super) fn sample_rto(&mut self, rtt: Duration) {
+        let context = SampleContext {
+            flight_segments: self.tx.board.flight() / self.smss.max(1),
+            snd_una: self.tx.una,
+            snd_nxt: self.tx.nxt,
+        };
+        self.rto.on_sample(rtt, &context);
+    }
+
+    /// Translates SACK blocks to offsets, drops what makes no sense and finds the D-SACK block (RFC 2883, section 4).
+    fn parse_blocks(&self, sack: &SackBlocks, ack: u64) -> Blocks {
+        let mut blocks = Blocks::default();
+        let offsets = |(left, right)| (self.tx.offset(left), self.tx.offset(right));
+        let raw = sack.as_slice();
+        let nxt = self.tx.nxt as i64;
+        for (i, &block) in raw.iter().enumerate() {
+            let (left, right) = offsets(block);
+            if left >= right || right > nxt {
+                continue;
+            }
+            if i == 0 {
+                let inside = raw.get(1).map(|&b| offsets(b)).is_some_and(|(l, r)| l <= left && right <= r);
+                if right <= ack as i64 || inside {
+                    blocks.dsack = Some(left.max(0) as u64);
+                    continue;
+                }
+            }
+            if right > ack as i64 {
+                blocks.list[blocks.len] = (left.max(ack as i64) as u64, right as u64);
+                blocks.len += 1;
+            }
+        }
+        blocks
+    }
+
+    fn detect_spurious(&mut self, acked: u64, echo: Option<u32>, dsack: Option<u64>, now: Instant) {
+        let mut before: Option<Window> = None;
+        if let Some(left) = dsack {
+            before = self.undo.on_dsack(left);
+        }
+        if acked > 0 && before.is_none() {
+            before = self.undo.on_advance(echo);
+        }
+        let Some(before) = before else { return };
+        self.undo.disarm();
+        self.stats.spurious += 1;
+        self.recovery.on_undo(&mut self.tx.board);
+        let path = self.path(self.tx.board.flight(), now);
+        self.congestion.on_undo(&before, &path);
+    }
+}

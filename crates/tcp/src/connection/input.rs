@@ -1,0 +1,166 @@
+//! Segments of a synchronized connection (RFC 9293, section 3.10.7.4).
+
+use super::Connection;
+use crate::assist::Agreement;
+use crate::receiver::Arrival;
+use crate::stats::State;
+use narrows_units::{Instant, Packets};
+use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
+
+impl Connection {
+    /// Handles a segment that arrived from the peer. Poll for segments afterwards.
+    pub fn handle_segment(&mut self, segment: &Packet, now: Instant) {
+        let Some(tcp) = segment.tcp() else { return };
+        self.stats.segments_received += Packets::new(1);
+        match self.state {
+            State::Closed => self.on_closed(segment, tcp),
+            State::Listen => self.on_listen(segment, tcp, now),
+            State::SynSent => self.on_syn_sent(segment, tcp, now),
+            State::SynReceived => {
+                if self.on_syn_received(segment, tcp, now) {
+                    self.on_synchronized(segment, tcp, now);
+                }
+            }
+            _ => self.on_synchronized(segment, tcp, now),
+        }
+    }
+
+    fn on_synchronized(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
+        let offset = self.rx.offset(tcp.seq);
+        let advice = match &mut self.assist {
+            Some(assist) if self.agreement == Agreement::Assisted => assist.on_receive(segment, now),
+            _ => None,
+        };
+        if !self.check_sequence(segment, tcp, offset, now) {
+            return;
+        }
+        if tcp.flags.has(TcpFlags::RST) {
+            self.enter_closed();
+            return;
+        }
+        if tcp.flags.has(TcpFlags::SYN) {
+            // A challenge ACK: a peer that restarted answers it with a RST (RFC 9293, section 3.10.7.4).
+            self.rx.request_ack();
+            return;
+        }
+        if !tcp.flags.has(TcpFlags::ACK) {
+            return;
+        }
+        if !self.on_ack(tcp, segment.payload_len, offset, advice, now) {
+            return;
+        }
+        self.after_ack(now);
+        let fin = tcp.flags.has(TcpFlags::FIN);
+        if segment.payload_len > 0 || fin {
+            self.on_payload(segment, tcp, offset, fin, now);
+        }
+    }
+
+    /// PAWS and the acceptability of the sequence number; `false` drops the segment.
+    #[inline]
+    fn check_sequence(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, now: Instant) -> bool {
+        let len = segment.seq_len().as_u64();
+        let reset = tcp.flags.has(TcpFlags::RST);
+        if self.ts.on && !reset {
+            // Without the option it is not of this connection (RFC 7323, section 3.2).
+            let Some(ts) = tcp.options.timestamps else { return false };
+            if self.ts.is_old(ts.val, now) {
+                self.stats.paws_drops += Packets::new(1);
+                self.rx.request_ack();
+                return false;
+            }
+            if self.rx.is_acceptable(offset, len) && offset <= self.rx.last_ack() as i64 {
+                self.ts.on_segment(ts.val, now);
+            }
+        }
+        if self.rx.is_acceptable(offset, len) {
+            return true;
+        }
+        if !reset {
+            self.refuse(segment, tcp, offset, now);
+        }
+        false
+    }
+
+    /// An unacceptable segment is answered with an ACK; its own ACK field is still news to the sender only if it is
+    /// acceptable, so nothing else of it counts.
+    #[cold]
+    fn refuse(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, now: Instant) {
+        let fin = tcp.flags.has(TcpFlags::FIN);
+        if segment.payload_len > 0 || fin {
+            self.count_data(segment);
+            self.stats.duplicate_segments += Packets::new(1);
+            // Old data is reported by D-SACK (RFC 2883).
+            if offset < self.rx.nxt() as i64 {
+                let _duplicate = self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now);
+            }
+            if self.state == State::TimeWait && fin {
+                self.timers.time_wait = now + self.config.time_wait;
+            }
+        }
+        self.rx.request_ack();
+    }
+
+    #[inline]
+    fn count_data(&mut self, segment: &Packet) {
+        if segment.payload_len > 0 {
+            self.stats.data_segments_received += Packets::new(1);
+            self.stats.ce_received += Packets::new(u64::from(segment.ip.ecn() == Ecn::Ce));
+        }
+    }
+
+    /// State changes that an ACK of our FIN brings.
+    #[inline]
+    fn after_ack(&mut self, now: Instant) {
+        if !self.tx.fin_acked() {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now),
+            State::LastAck => self.enter_closed(),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn on_payload(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, fin: bool, now: Instant) {
+        self.count_data(segment);
+        if matches!(self.state, State::CloseWait | State::Closing | State::LastAck | State::TimeWait | State::Closed) {
+            // Nothing can follow the peer's FIN.
+            self.rx.request_ack();
+            return;
+        }
+        if self.ecn.on {
+            let ce = segment.ip.ecn() == Ecn::Ce;
+            if self.ecn.on_data(ce, tcp.flags.has(TcpFlags::CWR)) {
+                self.rx.request_ack();
+            }
+        }
+        match self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now) {
+            Arrival::InOrder => {}
+            Arrival::OutOfOrder => self.stats.out_of_order_segments += Packets::new(1),
+            Arrival::Duplicate => self.stats.duplicate_segments += Packets::new(1),
+        }
+        if self.rx.is_finished() {
+            self.on_fin(now);
+        }
+    }
+
+    fn on_fin(&mut self, now: Instant) {
+        self.rx.request_ack();
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now),
+            _ => {}
+        }
+    }
+
+    fn enter_time_wait(&mut self, now: Instant) {
+        self.state = State::TimeWait;
+        self.timers.rto = Instant::NEVER;
+        self.stop_persist();
+        self.timers.time_wait = now + self.config.time_wait;
+    }
+}

@@ -1,0 +1,366 @@
+//! A connection: glue between the modules that do the work.
+//!
+//! | file | its part |
+//! |---|---|
+//! | `mod.rs` | the state, what the application does, what can be looked at |
+//! | `open.rs` | segments before the connection is synchronized |
+//! | `input.rs` | segments of a synchronized connection |
+//! | `ack.rs` | an ACK: what it delivers, loss recovery, congestion control |
+//! | `output.rs` | which segment leaves next, and its header |
+//! | `timers.rs` | what happens when a timer expires |
+
+mod ack;
+mod input;
+mod open;
+mod output;
+mod timers;
+
+use crate::assist::{Agreement, Assist};
+use crate::config::Config;
+use crate::congestion::{Controller, initial_window};
+use crate::ecn::EcnState;
+use crate::handshake::{Syn, offer};
+use crate::options::TimestampState;
+use crate::pacer::Pacer;
+use crate::rate::RateSampler;
+use crate::receiver::Receiver;
+use crate::recovery::{self, LossRecovery};
+use crate::rto::Rto;
+use crate::rtt::Rtt;
+use crate::sender::Sender;
+use crate::stats::{Info, State, Stats};
+use crate::undo::Undo;
+use core::net::SocketAddr;
+use narrows_cc::{CongestionControl, Path, Phase};
+use narrows_units::{Bytes, Duration, Instant, SeqNum};
+use narrows_wire::{Ip, Packet, TcpFlags, TcpRepr, Transport};
+use timers::Timers;
+
+/// A RST that waits to be sent.
+#[derive(Clone, Copy, Debug)]
+struct Reset {
+    seq: SeqNum,
+    ack: Option<SeqNum>,
+}
+
+/// One end of a TCP connection, without I/O.
+///
+/// Four verbs drive it: [`handle_segment`](Self::handle_segment) and [`handle_timeout`](Self::handle_timeout) tell it what
+/// happened, [`poll_transmit`](Self::poll_transmit) (until it has nothing more) and
+/// [`poll_timeout`](Self::poll_timeout) ask it what it wants. After each segment, timeout or call of the application the
+/// caller polls; an ACK that was due is otherwise merged with the next.
+///
+/// Payload is counted, not carried: what the application writes and reads are lengths.
+#[derive(Debug)]
+pub struct Connection {
+    config: Config,
+    state: State,
+    /// Header with addresses and ports, copied for each segment.
+    header: Packet,
+    passive: bool,
+    syn: Syn,
+    smss: u64,
+    initial_window: u64,
+    send_shift: u8,
+    sack: bool,
+    ts: TimestampState,
+    tx: Sender,
+    rx: Receiver,
+    recovery: Box<dyn LossRecovery>,
+    congestion: Controller,
+    rtt: Rtt,
+    rto: Rto,
+    rate: RateSampler,
+    ecn: EcnState,
+    agreement: Agreement,
+    assist: Option<Box<dyn Assist>>,
+    pacer: Pacer,
+    undo: Undo,
+    timers: Timers,
+    reset: Option<Reset>,
+    stats: Stats,
+}
+
+impl Connection {
+    /// An active open (RFC 9293, section 3.9.1.1): the first [`poll_transmit`](Self::poll_transmit) yields the SYN.
+    ///
+    /// `iss` is the initial sequence number.
+    #[must_use]
+    pub fn connect(
+        config: Config,
+        cc: Box<dyn CongestionControl>,
+        assist: Option<Box<dyn Assist>>,
+        local: SocketAddr,
+        remote: SocketAddr,
+        iss: SeqNum,
+    ) -> Self {
+        let mut connection = Self::closed(config, cc, assist, local, remote, iss);
+        connection.state = State::SynSent;
+        connection.syn.flags = offer(&connection.config, connection.assist.as_deref());
+        connection.syn.due = true;
+        connection
+    }
+
+    /// A passive open for one expected peer.
+    #[must_use]
+    pub fn listen(
+        config: Config,
+        cc: Box<dyn CongestionControl>,
+        assist: Option<Box<dyn Assist>>,
+        local: SocketAddr,
+        remote: SocketAddr,
+        iss: SeqNum,
+    ) -> Self {
+        let mut connection = Self::closed(config, cc, assist, local, remote, iss);
+        connection.state = State::Listen;
+        connection.passive = true;
+        connection
+    }
+
+    fn closed(
+        config: Config,
+        cc: Box<dyn CongestionControl>,
+        assist: Option<Box<dyn Assist>>,
+        local: SocketAddr,
+        remote: SocketAddr,
+        iss: SeqNum,
+    ) -> Self {
+        let tcp = TcpRepr { src_port: local.port(), dst_port: remote.port(), ..TcpRepr::default() };
+        let smss = u64::from(config.mss);
+        Self {
+            state: State::Closed,
+            header: Packet { ip: Ip::between(local.ip(), remote.ip()), transport: Transport::Tcp(tcp), payload_len: 0 },
+            passive: false,
+            syn: Syn::default(),
+            smss,
+            initial_window: initial_window(config.initial_window, smss),
+            send_shift: 0,
+            sack: false,
+            ts: TimestampState::default(),
+            tx: Sender::new(iss),
+            rx: Receiver::new(&config),
+            recovery: recovery::build(&config, smss, false),
+            congestion: Controller::new(&config, cc),
+            rtt: Rtt::default(),
+            rto: Rto::new(config.rto),
+            rate: RateSampler::default(),
+            ecn: EcnState::default(),
+            agreement: Agreement::Nothing,
+            assist,
+            pacer: Pacer::default(),
+            undo: Undo::default(),
+            timers: Timers::default(),
+            reset: None,
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// The application offers `bytes` more of its stream; [`Bytes::MAX`] is without end. Ignored after
+    /// [`close`](Self::close).
+    pub fn write(&mut self, bytes: Bytes) {
+        self.tx.write(bytes.as_u64());
+    }
+
+    /// The application takes back what it wrote and what was not sent yet; it may write again. Ignored after
+    /// [`close`](Self::close).
+    pub fn withdraw(&mut self) {
+        self.tx.withdraw();
+    }
+
+    /// The application has no more to send: a FIN follows what was written. A stream without end ends where it has been
+    /// sent. Before the peer's SYN arrived and with nothing written, the connection is dropped (RFC 9293, section 3.10.4;
+    /// with something written the RFC would drop it too, here the FIN waits for its turn).
+    pub fn close(&mut self) {
+        if matches!(self.state, State::Listen | State::SynSent) && self.tx.unsent() == 0 {
+            self.enter_closed();
+        } else {
+            self.tx.close();
+        }
+    }
+
+    /// Ends the connection at once; the peer gets a RST if it knows of the connection (RFC 9293, section 3.10.5).
+    pub fn abort(&mut self) {
+        let told = !matches!(self.state, State::Listen | State::SynSent | State::TimeWait | State::Closed);
+        if told {
+            self.reset = Some(Reset { seq: self.tx.seq(self.tx.nxt), ack: Some(self.rx.ack()) });
+        }
+        self.enter_closed();
+    }
+
+    /// Whether the application reads at once (the default), so that the window stays open, or by [`read`](Self::read).
+    pub fn set_auto_read(&mut self, on: bool) {
+        self.rx.set_auto_read(on);
+    }
+
+    /// The application reads up to `max`; returns how much it got.
+    pub fn read(&mut self, max: Bytes) -> Bytes {
+        Bytes::new(self.rx.read(max.as_u64()))
+    }
+
+    /// In-order bytes that the application has not read; zero where it reads at once.
+    #[must_use]
+    pub fn readable(&self) -> Bytes {
+        Bytes::new(self.rx.readable())
+    }
+
+    /// In-order payload bytes received so far, read or not.
+    #[inline]
+    #[must_use]
+    pub fn delivered_to_app(&self) -> Bytes {
+        Bytes::new(self.rx.delivered())
+    }
+
+    /// Whether the peer's FIN and all its data have arrived.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.rx.is_finished()
+    }
+
+    /// Bytes written and not sent yet; [`Bytes::MAX`] less what was sent for a stream without end.
+    #[inline]
+    #[must_use]
+    pub fn unsent(&self) -> Bytes {
+        Bytes::new(self.tx.unsent())
+    }
+
+    /// Bytes written and cumulatively acknowledged.
+    #[inline]
+    #[must_use]
+    pub fn acked(&self) -> Bytes {
+        Bytes::new(self.tx.acked())
+    }
+
+    /// State by RFC 9293.
+    #[inline]
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Counters.
+    #[inline]
+    #[must_use]
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// A snapshot.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        let win = &self.congestion.win;
+        Info {
+            cwnd: win.cwnd,
+            ssthresh: win.ssthresh,
+            pacing_rate: win.pacing_rate,
+            srtt: self.rto.srtt(),
+            rtt: self.rtt.latest(),
+            min_rtt: self.rtt.min(),
+            rttvar: self.rto.rttvar(),
+            rto: self.rto.current(),
+            rwnd: Bytes::new(self.tx.window()),
+            flightsize: Bytes::new(self.tx.board.flight()),
+            inflight: Bytes::new(self.tx.board.pipe()),
+            delivered: Bytes::new(self.rate.delivered()),
+            smss: Bytes::new(self.smss),
+            phase: self.phase(),
+            agreement: self.agreement,
+            sack: self.sack,
+            timestamps: self.ts.on,
+        }
+    }
+
+    /// The latest round-trip time sample unless it was taken before.
+    #[inline]
+    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
+        self.rtt.take()
+    }
+
+    /// Sets the DSCP of every later segment; only the lower six bits count.
+    pub fn set_dscp(&mut self, dscp: u8) {
+        self.header.ip.set_dscp(dscp);
+    }
+
+    /// The congestion control.
+    #[must_use]
+    pub fn cc(&self) -> &dyn CongestionControl {
+        self.congestion.algorithm()
+    }
+
+    /// The end-point part of a scheme, if there is one.
+    #[must_use]
+    pub fn assist(&self) -> Option<&dyn Assist> {
+        self.assist.as_deref()
+    }
+
+    /// Whether the network header is IPv6.
+    fn is_ipv6(&self) -> bool {
+        matches!(self.header.ip, Ip::V6(_))
+    }
+
+    #[inline]
+    fn phase(&self) -> Phase {
+        match self.recovery.phase() {
+            Phase::Open | Phase::Disorder if self.ecn.in_cwr => Phase::Cwr,
+            phase => phase,
+        }
+    }
+
+    /// The path as congestion control sees it; `flightsize` is given since its meaning depends on the event.
+    #[inline]
+    fn path(&self, flightsize: u64, now: Instant) -> Path {
+        let tx = &self.tx;
+        let win = &self.congestion.win;
+        // In slow start a window may grow up to twice what is used, so that it is found in time (Linux's rule).
+        let probing = win.in_slow_start() && win.cwnd.as_u64() < 2 * tx.max_flight;
+        Path {
+            now,
+            smss: Bytes::new(self.smss),
+            initial_window: Bytes::new(self.initial_window),
+            srtt: self.rto.srtt(),
+            min_rtt: self.rtt.min(),
+            rto: self.rto.current(),
+            flightsize: Bytes::new(flightsize),
+            inflight: Bytes::new(tx.board.pipe()),
+            snd_una: tx.una,
+            snd_nxt: tx.nxt,
+            delivered: Bytes::new(self.rate.delivered()),
+            lost: Bytes::new(self.rate.lost()),
+            cwnd_limited: tx.cwnd_limited || probing,
+            phase: self.phase(),
+        }
+    }
+
+    /// Queues a RST in answer to a segment (RFC 9293, section 3.10.7.1).
+    fn reject(&mut self, segment: &Packet, tcp: &TcpRepr) {
+        if tcp.flags.has(TcpFlags::RST) {
+            return;
+        }
+        self.reset = Some(if tcp.flags.has(TcpFlags::ACK) {
+            Reset { seq: tcp.ack, ack: None }
+        } else {
+            Reset { seq: SeqNum::new(0), ack: Some(tcp.seq + segment.seq_len()) }
+        });
+    }
+
+    /// Recomputes what is kept incrementally and compares; for tests.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        let tx = &self.tx;
+        tx.board.check();
+        assert!(tx.una <= tx.nxt, "SND.UNA is not beyond SND.NXT");
+        assert_eq!(tx.board.flight(), tx.nxt - tx.una, "flightsize is SND.NXT - SND.UNA");
+        assert!(self.rx.edge() >= self.rx.nxt() || self.rx.is_finished(), "the window is not negative");
+        let cwnd = self.congestion.win.cwnd.as_u64();
+        assert!(cwnd >= self.smss.min(cwnd), "cwnd is at least one segment");
+        if matches!(self.phase(), Phase::Open) && tx.board.flight() > 0 && self.timers.rto == Instant::NEVER {
+            panic!("data is outstanding and no retransmission timer runs");
+        }
+    }
+
+    fn enter_closed(&mut self) {
+        self.state = State::Closed;
+        self.timers = Timers::default();
+        self.pacer.idle();
+    }
+}

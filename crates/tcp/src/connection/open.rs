@@ -1,0 +1,163 @@
+//! Segments before the connection is synchronized (RFC 9293, sections 3.5 and 3.10.7).
+
+use super::{Connection, Reset};
+use crate::assist::Agreement;
+use crate::handshake::{Syn, Terms, accept, agreed};
+use crate::receiver::Receiver;
+use crate::recovery;
+use crate::stats::State;
+use narrows_units::{Bytes, Instant};
+use narrows_wire::{Packet, TcpFlags, TcpRepr};
+
+impl Connection {
+    /// A segment in LISTEN.
+    pub(super) fn on_listen(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
+        if tcp.flags.has(TcpFlags::RST) {
+            return;
+        }
+        if tcp.flags.has(TcpFlags::ACK) {
+            self.reject(segment, tcp);
+        } else if tcp.flags.has(TcpFlags::SYN) {
+            self.on_peer_syn(tcp, now);
+            self.accept_offer(tcp);
+            self.state = State::SynReceived;
+        }
+    }
+
+    /// A segment in SYN-SENT.
+    pub(super) fn on_syn_sent(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
+        let acks = tcp.flags.has(TcpFlags::ACK);
+        // Before the first transmission nothing can be acknowledged.
+        let sent = self.timers.rto != Instant::NEVER;
+        if acks && (!sent || tcp.ack != self.tx.seq(0)) {
+            self.reject(segment, tcp);
+            return;
+        }
+        if tcp.flags.has(TcpFlags::RST) {
+            if acks {
+                self.enter_closed();
+            }
+            return;
+        }
+        if !tcp.flags.has(TcpFlags::SYN) {
+            return;
+        }
+        self.on_peer_syn(tcp, now);
+        if acks {
+            self.agreement = agreed(&self.config, self.assist.as_deref_mut(), tcp.flags);
+            self.rx.request_ack();
+            self.establish(now);
+        } else {
+            // Simultaneous open: both answer with SYN, ACK.
+            self.accept_offer(tcp);
+            self.state = State::SynReceived;
+        }
+    }
+
+    /// A segment in SYN-RECEIVED; returns whether it goes on as one of a synchronized connection.
+    pub(super) fn on_syn_received(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) -> bool {
+        let offset = self.rx.offset(tcp.seq);
+        let is_syn = tcp.flags.has(TcpFlags::SYN) && offset == -1;
+        if !is_syn && !self.rx.is_acceptable(offset, segment.seq_len().as_u64()) {
+            if !tcp.flags.has(TcpFlags::RST) {
+                self.rx.request_ack();
+            }
+            return false;
+        }
+        if tcp.flags.has(TcpFlags::RST) {
+            if self.passive {
+                self.listen_again();
+            } else {
+                self.enter_closed();
+            }
+            return false;
+        }
+        if !tcp.flags.has(TcpFlags::ACK) {
+            // The peer's SYN again: our answer was lost.
+            self.syn.due |= is_syn;
+            return false;
+        }
+        if tcp.ack != self.tx.seq(0) {
+            self.reject(segment, tcp);
+            return false;
+        }
+        self.establish(now);
+        if is_syn {
+            self.rx.request_ack();
+            return false;
+        }
+        true
+    }
+
+    fn on_peer_syn(&mut self, tcp: &TcpRepr, now: Instant) {
+        let terms = Terms::agree(&self.config, &tcp.options, self.is_ipv6());
+        self.rx.start(tcp.seq, terms.recv_shift);
+        self.tx.start_window(-1, u64::from(tcp.window));
+        self.smss = terms.smss;
+        self.send_shift = terms.send_shift;
+        self.sack = terms.sack;
+        if let Some(val) = terms.timestamps {
+            self.ts.start(val, now);
+        }
+        self.syn.peer = Some(tcp.options);
+    }
+
+    fn accept_offer(&mut self, tcp: &TcpRepr) {
+        let (agreement, flags) = accept(&self.config, self.assist.as_deref_mut(), tcp.flags);
+        self.agreement = agreement;
+        self.syn.flags = flags;
+        self.syn.due = true;
+    }
+
+    /// Both SYNs are acknowledged.
+    fn establish(&mut self, now: Instant) {
+        self.state = State::Established;
+        self.syn.due = false;
+        self.timers.rto = Instant::NEVER;
+        self.timers.retries = 0;
+        if self.agreement == Agreement::Assisted
+            && let Some(assist) = &self.assist
+        {
+            let overhead = u64::from(assist.header_overhead(self.is_ipv6()));
+            self.smss = self.smss.saturating_sub(overhead).max(1);
+        }
+        self.ecn.on = self.agreement == Agreement::Ecn;
+        self.recovery = recovery::build(&self.config, self.smss, self.sack);
+        self.initial_window = crate::congestion::initial_window(self.config.initial_window, self.smss);
+        // RFC 5681, section 3.1: after the loss of a SYN or SYN, ACK one segment.
+        let lost = self.syn.retransmissions > 0;
+        self.congestion.start(if lost { self.smss } else { self.initial_window }, self.smss);
+        if lost {
+            self.rto.restart_after_lost_syn();
+        } else {
+            let rtt = now.since(self.syn.sent_at);
+            self.rtt.on_sample(rtt);
+            self.sample_rto(rtt);
+        }
+    }
+
+    fn listen_again(&mut self) {
+        self.state = State::Listen;
+        self.timers = super::Timers::default();
+        self.syn = Syn::default();
+        self.rx = Receiver::new(&self.config);
+        self.ts = crate::options::TimestampState::default();
+        self.agreement = Agreement::Nothing;
+        self.reset = None;
+    }
+
+    /// A segment without a connection.
+    pub(super) fn on_closed(&mut self, segment: &Packet, tcp: &TcpRepr) {
+        self.reject(segment, tcp);
+    }
+
+    /// RST that answers nothing in particular.
+    pub(super) fn take_reset(&mut self) -> Option<Reset> {
+        self.reset.take()
+    }
+
+    /// Sequence number of our SYN.
+    pub(super) fn syn_seq(&self) -> narrows_units::SeqNum {
+        self.tx.seq(0) - Bytes::new(1)
+    }
+}

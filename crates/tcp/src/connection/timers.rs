@@ -1,0 +1,142 @@
+//! Timers: retransmission, persist, delayed ACK, TIME-WAIT and pacing.
+
+use super::Connection;
+use crate::stats::State;
+use narrows_cc::{Congestion, Phase};
+use narrows_units::{Bytes, Duration, Instant};
+
+/// Longest interval between window probes.
+const MAX_PERSIST: Duration = Duration::from_secs(60);
+
+/// Deadlines; [`Instant::NEVER`] is off.
+#[derive(Debug)]
+pub(super) struct Timers {
+    /// Retransmission (RFC 6298), of data or of the SYN.
+    pub(super) rto: Instant,
+    /// Window probe, and the override timer of silly-window avoidance.
+    pub(super) persist: Instant,
+    /// End of TIME-WAIT.
+    pub(super) time_wait: Instant,
+    /// Window probes in a row.
+    pub(super) probes: u32,
+    /// Expiries of the retransmission timer in a row.
+    pub(super) retries: u32,
+    /// SND.UNA at the last timeout.
+    pub(super) timeout_una: Option<u64>,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            rto: Instant::NEVER,
+            persist: Instant::NEVER,
+            time_wait: Instant::NEVER,
+            probes: 0,
+            retries: 0,
+            timeout_una: None,
+        }
+    }
+}
+
+impl Connection {
+    /// The earliest timer; [`Instant::NEVER`] if none runs. It moves later with most ACKs, so a caller may leave its own
+    /// alarm as it is and look again when that goes off: [`handle_timeout`](Self::handle_timeout) before its time
+    /// does nothing.
+    #[inline]
+    #[must_use]
+    pub fn poll_timeout(&self) -> Instant {
+        let t = &self.timers;
+        t.rto.min(t.persist).min(t.time_wait).min(self.rx.ack_deadline()).min(self.pacer.deadline())
+    }
+
+    /// Does what is due at `now`. Poll for segments afterwards.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if matches!(self.state, State::Closed | State::Listen) {
+            return;
+        }
+        self.rx.on_timeout(now);
+        if now >= self.timers.time_wait {
+            self.enter_closed();
+            return;
+        }
+        if now >= self.timers.persist {
+            self.on_persist(now);
+        }
+        if now >= self.timers.rto {
+            self.on_retransmission_timeout(now);
+        }
+    }
+
+    fn on_retransmission_timeout(&mut self, now: Instant) {
+        self.timers.rto = Instant::NEVER;
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        if !opening && self.tx.board.is_empty() {
+            return;
+        }
+        self.timers.retries += 1;
+        if self.timers.retries > self.config.max_retries {
+            self.enter_closed();
+            return;
+        }
+        self.stats.timeouts += 1;
+        if opening {
+            self.syn.due = true;
+        } else {
+            self.on_data_timeout(now);
+        }
+        self.rto.back_off();
+        self.timers.rto = now + self.rto.current();
+    }
+
+    /// RFC 5681, section 3.1: everything outstanding counts as lost, and the window is the loss window.
+    fn on_data_timeout(&mut self, now: Instant) {
+        let repeated = self.recovery.phase() == Phase::Loss && self.timers.timeout_una == Some(self.tx.una);
+        self.timers.timeout_una = Some(self.tx.una);
+        let path = self.path(self.tx.board.flight().saturating_sub(self.tx.limited), now);
+        if !repeated {
+            if self.config.undo && !self.ecn.in_cwr {
+                self.undo.arm(self.congestion.win, self.tx.una);
+            } else {
+                self.undo.disarm();
+            }
+        }
+        let newly_lost = self.recovery.on_timeout(self.tx.nxt, &mut self.tx.board);
+        self.rate.on_lost(newly_lost);
+        self.stats.lost_bytes += Bytes::new(newly_lost);
+        self.tx.limited = 0;
+        self.ecn.on_loss(self.tx.nxt);
+        self.pacer.release();
+        self.congestion.on_congestion(&Congestion::Timeout { repeated }, &path);
+    }
+
+    /// Arms the persist timer if it is not running (RFC 9293, section 3.8.6.1).
+    pub(super) fn arm_persist(&mut self, now: Instant) {
+        if self.timers.persist == Instant::NEVER {
+            let factor = 1 << self.timers.probes.min(16);
+            self.timers.persist = now + (self.rto.current() * factor).min(MAX_PERSIST);
+        }
+    }
+
+    /// The peer's window is open, or nothing waits for it any longer.
+    #[inline]
+    pub(super) fn stop_persist(&mut self) {
+        self.timers.persist = Instant::NEVER;
+        self.timers.probes = 0;
+        self.tx.probe_due = false;
+    }
+
+    fn on_persist(&mut self, now: Instant) {
+        self.timers.persist = Instant::NEVER;
+        if !self.tx.board.is_empty() || !self.tx.has_unsent() {
+            return;
+        }
+        if self.tx.edge > self.tx.nxt {
+            // The window is silly, not closed: what fits leaves now.
+            self.tx.overridden = true;
+        } else {
+            self.tx.probe_due = true;
+            self.timers.probes += 1;
+            self.arm_persist(now);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What the two SYNs agree on.
+
+use crate::assist::{Agreement, Assist};
+use crate::config::Config;
+use narrows_units::Instant;
+use narrows_wire::{TcpFlags, TcpOptions, Timestamps};
+
+/// MSS where the peer does not say (RFC 9293, section 3.7.1), over IPv4 and over IPv6.
+const DEFAULT_MSS: [u16; 2] = [536, 1220];
+/// The largest window shift (RFC 7323, section 2.3).
+const MAX_SHIFT: u8 = 14;
+/// Smallest SMSS, so that a peer's absurd MSS option cannot stall the connection.
+const MIN_SMSS: u64 = 16;
+/// Bytes of the timestamps option on each data segment, padding included.
+const TIMESTAMP_BYTES: u64 = 12;
+
+/// The smallest shift with which the receive buffer can be offered whole.
+pub(crate) fn window_shift(config: &Config) -> u8 {
+    let buffer = config.recv_buffer.as_u64();
+    (0..MAX_SHIFT).find(|&s| 65_535u64 << s >= buffer).unwrap_or(MAX_SHIFT)
+}
+
+/// The options of our SYN, or of our SYN, ACK to a SYN with the options `peer`.
+pub(crate) fn syn_options(config: &Config, peer: Option<&TcpOptions>, ts: Option<Timestamps>) -> TcpOptions {
+    let offered = |ours: bool, theirs: fn(&TcpOptions) -> bool| ours && peer.is_none_or(theirs);
+    TcpOptions {
+        mss: Some(config.mss),
+        window_scale: offered(config.window_scaling, |o| o.window_scale.is_some()).then(|| window_shift(config)),
+        sack_permitted: offered(config.sack, |o| o.sack_permitted),
+        timestamps: if offered(config.timestamps, |o| o.timestamps.is_some()) { ts } else { None },
+        ..TcpOptions::default()
+    }
+}
+
+/// What both ends will use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// Payload bytes of a full segment, before a scheme takes its share.
+    pub(crate) smss: u64,
+    /// Shift of the windows that we receive.
+    pub(crate) send_shift: u8,
+    /// Shift of the windows that we send.
+    pub(crate) recv_shift: u8,
+    /// SACK.
+    pub(crate) sack: bool,
+    /// Timestamps, and TSval of the peer's SYN.
+    pub(crate) timestamps: Option<u32>,
+}
+
+impl Terms {
+    /// From our configuration and the options of the peer's SYN. The peer's SYN, ACK answers ours, so that what it carries
+    /// is what both want.
+    pub(crate) fn agree(config: &Config, peer: &TcpOptions, ipv6: bool) -> Self {
+        let timestamps = peer.timestamps.filter(|_| config.timestamps).map(|t| t.val);
+        let peer_mss = peer.mss.unwrap_or(DEFAULT_MSS[usize::from(ipv6)]);
+        let options = if timestamps.is_some() { TIMESTAMP_BYTES } else { 0 };
+        let scale = peer.window_scale.filter(|_| config.window_scaling);
+        Self {
+            smss: u64::from(config.mss.min(peer_mss)).saturating_sub(options).max(MIN_SMSS),
+            send_shift: scale.map_or(0, |s| s.min(MAX_SHIFT)),
+            recv_shift: if scale.is_some() { window_shift(config) } else { 0 },
+            sack: config.sack && peer.sack_permitted,
+            timestamps,
+        }
+    }
+}
+
+const ECN_SETUP: TcpFlags = TcpFlags::ECE.with(TcpFlags::CWR);
+
+/// Flags beside SYN with which we offer a scheme or ECN (RFC 3168, section 6.1.1).
+pub(crate) fn offer(config: &Config, assist: Option<&dyn Assist>) -> TcpFlags {
+    match assist {
+        Some(assist) => assist.offer(),
+        None if config.ecn => ECN_SETUP,
+        None => TcpFlags::NONE,
+    }
+}
+
+/// A SYN with `syn` arrived: what is agreed, and the flags of the answer beside SYN and ACK.
+pub(crate) fn accept(
+    config: &Config,
+    assist: Option<&mut (dyn Assist + 'static)>,
+    syn: TcpFlags,
+) -> (Agreement, TcpFlags) {
+    match assist {
+        Some(assist) => assist.accept(syn, config.ecn),
+        None if config.ecn && syn.has(ECN_SETUP) => (Agreement::Ecn, TcpFlags::ECE),
+        None => (Agreement::Nothing, TcpFlags::NONE),
+    }
+}
+
+/// The SYN, ACK with `syn_ack` answers our offer: what is agreed.
+pub(crate) fn agreed(config: &Config, assist: Option<&mut (dyn Assist + 'static)>, syn_ack: TcpFlags) -> Agreement {
+    match assist {
+        Some(assist) => assist.agreed(syn_ack, config.ecn),
+        // Both bits set is a peer that mirrors reserved bits, not one that knows ECN.
+        None if config.ecn && syn_ack.has(TcpFlags::ECE) && !syn_ack.has(TcpFlags::CWR) => Agreement::Ecn,
+        None => Agreement::Nothing,
+    }
+}
+
+/// Our own SYN: what is needed to send it again and to time it.
+#[derive(Debug, Default)]
+pub(crate) struct Syn {
+    /// It is to be sent (again).
+    pub(crate) due: bool,
+    /// Transmissions after the first.
+    pub(crate) retransmissions: u32,
+    /// Last transmission.
+    pub(crate) sent_at: Instant,
+    /// Flags beside SYN and ACK.
+    pub(crate) flags: TcpFlags,
+    /// Options of the peer's SYN, once it arrived.
+    pub(crate) peer: Option<TcpOptions>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_units::Bytes;
+
+    #[test]
+    fn the_window_shift_covers_the_buffer() {
+        let shift = |n| window_shift(&Config { recv_buffer: Bytes::new(n), ..Config::default() });
+        assert_eq!(shift(65_535), 0);
+        assert_eq!(shift(65_536), 1);
+        assert_eq!(shift(12_500_000), 8, "1 Gb/s times 100 ms");
+        assert_eq!(shift(u64::MAX), 14);
+    }
+
+    #[test]
+    fn options_are_in_force_only_if_both_ends_sent_them() {
+        let config = Config::default();
+        let terms = Terms::agree(&config, &TcpOptions::default(), false);
+        assert_eq!(
+            terms,
+            Terms { smss: 536, send_shift: 0, recv_shift: 0, sack: false, timestamps: None },
+            "and MSS is 536 by default"
+        );
+        let ts = Timestamps { val: 7, ecr: 0 };
+        let peer = TcpOptions {
+            mss: Some(9000),
+            window_scale: Some(15),
+            sack_permitted: true,
+            timestamps: Some(ts),
+            ..TcpOptions::default()
+        };
+        let terms = Terms::agree(&config, &peer, false);
+        assert_eq!(terms, Terms { smss: 1448, send_shift: 14, recv_shift: 9, sack: true, timestamps: Some(7) });
+    }
+
+    #[test]
+    fn a_peer_that_mirrors_both_bits_does_not_know_ecn() {
+        let config = Config { ecn: true, ..Config::default() };
+        assert_eq!(agreed(&config, None, ECN_SETUP), Agreement::Nothing);
+        assert_eq!(agreed(&config, None, TcpFlags::ECE), Agreement::Ecn);
+        assert_eq!(accept(&config, None, ECN_SETUP), (Agreement::Ecn, TcpFlags::ECE));
+        assert_eq!(accept(&config, None, TcpFlags::ECE).0, Agreement::Nothing);
+    }
+}

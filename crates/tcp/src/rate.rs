@@ -1,0 +1,124 @@
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation).
+
+use crate::scoreboard::{Segment, flag};
+use narrows_cc::RateSample;
+use narrows_units::{Bytes, Duration, Instant};
+
+/// State of the sampler when a segment was sent; the draft's `P.*`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    /// `P.delivered`, bytes.
+    pub(crate) delivered: u64,
+    /// `P.delivered_time`.
+    pub(crate) delivered_at: Instant,
+    /// `P.first_sent_time`.
+    pub(crate) first_sent_at: Instant,
+    /// Bytes marked lost up to then.
+    pub(crate) lost: u64,
+    /// Bytes in flight after the transmission; a window never exceeds 2^30 bytes.
+    pub(crate) tx_inflight: u32,
+}
+
+/// The sampler of a connection; the draft's `C.*`.
+#[derive(Debug, Default)]
+pub(crate) struct RateSampler {
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    lost: u64,
+    /// `delivered` up to which samples are limited by the application; 0 if they are not.
+    app_limited_until: u64,
+    /// The most recently sent segment that the present ACK delivered.
+    newest: Option<Newest>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    sent_at: Instant,
+    end: u64,
+    stamp: Stamp,
+    app_limited: bool,
+}
+
+impl RateSampler {
+    /// Bytes delivered so far.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Bytes marked lost so far.
+    #[inline]
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Whether samples of what is sent now are limited by the application.
+    #[inline]
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.app_limited_until > 0
+    }
+
+    /// The stamp of a segment of `len` octets sent now, with `pipe` octets in flight before it.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, pipe: u64, len: u32, now: Instant) -> Stamp {
+        if pipe == 0 {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        Stamp {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            lost: self.lost,
+            tx_inflight: u32::try_from(pipe).unwrap_or(u32::MAX).saturating_add(len),
+        }
+    }
+
+    /// A segment was delivered.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, segment: &Segment, now: Instant) {
+        self.delivered += u64::from(segment.len);
+        self.delivered_at = now;
+        let end = segment.end();
+        if self.newest.is_none_or(|n| (n.sent_at, n.end) < (segment.sent_at, end)) {
+            let app_limited = segment.has(flag::APP_LIMITED);
+            self.newest = Some(Newest { sent_at: segment.sent_at, end, stamp: segment.stamp, app_limited });
+        }
+    }
+
+    /// Bytes were marked lost.
+    #[inline]
+    pub(crate) fn on_lost(&mut self, bytes: u64) {
+        self.lost += bytes;
+    }
+
+    /// The application has nothing more to send though the window would allow it; `pipe` is in flight.
+    #[inline]
+    pub(crate) fn on_app_limited(&mut self, pipe: u64) {
+        self.app_limited_until = (self.delivered + pipe).max(1);
+    }
+
+    /// The sample of the present ACK; none where it would be shorter than the smallest round-trip time.
+    #[inline]
+    pub(crate) fn sample(&mut self, min_rtt: Option<Duration>, now: Instant) -> Option<RateSample> {
+        if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let newest = self.newest.take()?;
+        let stamp = newest.stamp;
+        self.first_sent_at = newest.sent_at;
+        let interval = newest.sent_at.since(stamp.first_sent_at).max(now.since(stamp.delivered_at));
+        if interval.is_zero() || min_rtt.is_some_and(|m| interval < m) {
+            return None;
+        }
+        Some(RateSample {
+            delivered: Bytes::new(self.delivered - stamp.delivered),
+            interval,
+            prior_delivered: Bytes::new(stamp.delivered),
+            tx_inflight: Bytes::new(u64::from(stamp.tx_inflight)),
+            lost: Bytes::new(self.lost - stamp.lost),
+            app_limited: newest.app_limited,
+        })
+    }
+}

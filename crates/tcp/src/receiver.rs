@@ -1,0 +1,287 @@
+//! The receiving half: what arrived, what window is offered, and when an ACK is due.
+//!
+//! Offsets count the peer's stream from 0 and never wrap; its FIN takes the octet after the last byte.
+
+use crate::config::{Config, DelayedAck};
+use crate::reassembly::Reassembly;
+use narrows_units::{Bytes, Duration, Instant, SeqNum};
+use narrows_wire::SackBlocks;
+
+/// What became of a segment's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It extends the contiguous data.
+    InOrder,
+    /// It lies beyond a gap.
+    OutOfOrder,
+    /// Every octet had been received before, or lies beyond the window.
+    Duplicate,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// Sequence number of offset 0.
+    first: SeqNum,
+    /// RCV.NXT as an offset.
+    nxt: u64,
+    /// Offset of the peer's FIN once known.
+    fin: Option<u64>,
+    waiting: Reassembly,
+    buffer: u64,
+    /// Bytes that the application has read.
+    read: u64,
+    auto_read: bool,
+    /// Right edge of the window as advertised; it never moves back.
+    edge: u64,
+    shift: u8,
+    /// RCV.NXT of the last ACK sent (RFC 7323's Last.ACK.sent).
+    acked: u64,
+    /// RMSS: the largest payload seen.
+    rmss: u64,
+    /// Duplicate stretch to report in the next ACK (RFC 2883).
+    dsack: Option<(u64, u64)>,
+    /// Delayed ACKs: full segments per ACK and longest delay.
+    every: u64,
+    delay: Duration,
+    ack_now: bool,
+    ack_at: Instant,
+}
+
+impl Receiver {
+    /// A receiver that has not seen the peer's SYN; the window in our own SYN is not scaled.
+    pub(crate) fn new(config: &Config) -> Self {
+        let (every, delay) = match config.delayed_ack {
+            DelayedAck::Off => (1, Duration::ZERO),
+            DelayedAck::On { every, timeout } => (u64::from(every.max(1)), timeout),
+        };
+        let buffer = config.recv_buffer.as_u64().min(65_535 << 14);
+        Self {
+            first: SeqNum::default(),
+            nxt: 0,
+            fin: None,
+            waiting: Reassembly::default(),
+            buffer,
+            read: 0,
+            auto_read: true,
+            edge: buffer.min(65_535),
+            shift: 0,
+            acked: 0,
+            rmss: 0,
+            dsack: None,
+            every,
+            delay,
+            ack_now: false,
+            ack_at: Instant::NEVER,
+        }
+    }
+
+    /// The peer's SYN arrived.
+    pub(crate) fn start(&mut self, irs: SeqNum, shift: u8) {
+        (self.first, self.shift) = (irs + Bytes::new(1), shift);
+    }
+
+    /// Offset of a sequence number near RCV.NXT; negative before the stream.
+    #[inline]
+    pub(crate) fn offset(&self, seq: SeqNum) -> i64 {
+        let distance = seq.as_u32().wrapping_sub(self.ack().as_u32()) as i32;
+        (self.nxt as i64).wrapping_add(i64::from(distance))
+    }
+
+    /// RCV.NXT.
+    #[inline]
+    pub(crate) fn ack(&self) -> SeqNum {
+        self.first + Bytes::new(self.nxt)
+    }
+
+    /// RCV.NXT as an offset.
+    #[inline]
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// RCV.NXT of the last ACK sent, as an offset.
+    #[inline]
+    pub(crate) fn last_ack(&self) -> u64 {
+        self.acked
+    }
+
+    /// Bytes in order, without the FIN.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u64 {
+        self.nxt - u64::from(self.is_finished())
+    }
+
+    /// Whether the peer's FIN and all before it has arrived.
+    #[inline]
+    pub(crate) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|f| self.nxt > f)
+    }
+
+    /// Bytes in order that the application has not read.
+    pub(crate) fn readable(&self) -> u64 {
+        if self.auto_read { 0 } else { self.delivered() - self.read }
+    }
+
+    /// Switches between reading at once and reading by hand.
+    pub(crate) fn set_auto_read(&mut self, on: bool) {
+        if on != self.auto_read {
+            self.read = self.delivered();
+            self.auto_read = on;
+        }
+    }
+
+    /// The application reads up to `max` bytes. An ACK is due if that moves the window (RFC 9293, section 3.8.6.2.2).
+    pub(crate) fn read(&mut self, max: u64) -> u64 {
+        let n = self.readable().min(max);
+        self.read += n;
+        self.ack_now |= n > 0 && self.offered_edge() > self.edge;
+        n
+    }
+
+    /// Whether a segment of `len` octets at `offset` touches the window (RFC 9293, section 3.10.7.4).
+    #[inline]
+    pub(crate) fn is_acceptable(&self, offset: i64, len: u64) -> bool {
+        let (nxt, edge) = (self.nxt as i64, self.edge as i64);
+        if len == 0 {
+            return offset == nxt || (nxt <= offset && offset < edge);
+        }
+        offset < edge && offset + len as i64 > nxt
+    }
+
+    /// Takes a segment's payload of `len` bytes and its FIN.
+    #[inline]
+    pub(crate) fn on_data(&mut self, offset: i64, len: u64, fin: bool, sack: bool, now: Instant) -> Arrival {
+        self.rmss = self.rmss.max(len);
+        let at = self.nxt as i64;
+        if offset == at && self.waiting.is_empty() && !fin && self.nxt + len <= self.edge && self.fin.is_none() {
+            self.nxt += len;
+            self.on_in_order(false, now);
+            return Arrival::InOrder;
+        }
+        self.on_data_slow(offset, len, fin, sack, now)
+    }
+
+    fn on_data_slow(&mut self, offset: i64, len: u64, fin: bool, sack: bool, now: Instant) -> Arrival {
+        let stop = (offset + len as i64).max(0) as u64;
+        if fin && stop + 1 <= self.edge && self.fin.is_none() {
+            self.fin = Some(stop);
+        }
+        let last = self.fin.map_or(self.edge, |f| self.edge.min(f + 1));
+        let end = (stop + u64::from(fin)).min(last);
+        let start = offset.max(0) as u64;
+        if sack && start < self.nxt && start < end {
+            self.dsack = Some((start, end.min(self.nxt)));
+        }
+        let from = start.max(self.nxt);
+        if from >= end {
+            self.ack_now = true;
+            return Arrival::Duplicate;
+        }
+        if from > self.nxt {
+            let inserted = self.waiting.insert(from, end);
+            self.dsack = if sack { inserted.duplicate } else { None };
+            self.ack_now = true;
+            return if inserted.new == 0 { Arrival::Duplicate } else { Arrival::OutOfOrder };
+        }
+        let filled = !self.waiting.is_empty();
+        if sack
+            && filled
+            && let Some(held) = self.waiting.containing(end - 1)
+        {
+            self.dsack = Some((held.0.max(from), end));
+        }
+        self.nxt = self.waiting.advance(end);
+        let finished = self.is_finished();
+        self.on_in_order(filled || finished || self.dsack.is_some(), now);
+        Arrival::InOrder
+    }
+
+    #[inline]
+    fn on_in_order(&mut self, at_once: bool, now: Instant) {
+        if self.auto_read {
+            self.read = self.delivered();
+        }
+        if at_once || self.nxt - self.acked >= self.every * self.rmss {
+            self.ack_now = true;
+        } else if self.ack_at == Instant::NEVER {
+            self.ack_at = now + self.delay;
+        }
+    }
+
+    /// Asks for an ACK at once.
+    #[inline]
+    pub(crate) fn request_ack(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// Whether an ACK is due.
+    #[inline]
+    pub(crate) fn ack_due(&self) -> bool {
+        self.ack_now
+    }
+
+    /// Whether the next ACK brings SACK blocks, so that it must not ride on data.
+    #[inline]
+    pub(crate) fn has_blocks(&self) -> bool {
+        !self.waiting.is_empty() || self.dsack.is_some()
+    }
+
+    /// When a delayed ACK is due.
+    #[inline]
+    pub(crate) fn ack_deadline(&self) -> Instant {
+        self.ack_at
+    }
+
+    /// The delayed-ACK timer may have expired.
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        self.ack_now |= now >= self.ack_at;
+    }
+
+    /// The right edge that could be offered: it moves only by a worthwhile step (RFC 9293, section 3.8.6.2.2).
+    #[inline]
+    fn offered_edge(&self) -> u64 {
+        let unread = self.delivered() - self.read;
+        let edge = self.nxt + self.buffer.saturating_sub(unread);
+        let step = (self.buffer / 2).min(self.rmss.max(1));
+        if edge >= self.edge + step { edge } else { self.edge }
+    }
+
+    /// The window field of a segment that leaves now; `scaled` is false for SYN. The segment carries the ACK too.
+    #[inline]
+    pub(crate) fn on_ack_sent(&mut self, scaled: bool) -> u16 {
+        self.acked = self.nxt;
+        self.ack_now = false;
+        self.ack_at = Instant::NEVER;
+        let shift = if scaled { self.shift } else { 0 };
+        let window = self.offered_edge() - self.nxt;
+        let mut field = window >> shift;
+        // The field counts in units of 2^shift: round so that the edge never moves back (RFC 7323, section 2.4).
+        if self.nxt + (field << shift) < self.edge {
+            field = (self.edge - self.nxt).div_ceil(1 << shift);
+        }
+        let field = u16::try_from(field).unwrap_or(u16::MAX);
+        self.edge = self.edge.max(self.nxt + (u64::from(field) << shift));
+        field
+    }
+
+    /// The SACK blocks of the next ACK, at most `max` of them; a duplicate is reported once.
+    pub(crate) fn take_blocks(&mut self, max: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::EMPTY;
+        let first = self.first;
+        let seq = |offset: u64| first + Bytes::new(offset);
+        if let Some((left, right)) = self.dsack.take() {
+            blocks.push(seq(left), seq(right));
+        }
+        self.waiting.report(|left, right| {
+            blocks.as_slice().len() < max && blocks.push(seq(left), seq(right)) && blocks.as_slice().len() < max
+        });
+        blocks
+    }
+
+    /// Right edge of the window as advertised, for tests.
+    #[cfg(test)]
+    pub(crate) fn edge(&self) -> u64 {
+        self.edge
+    }
+}

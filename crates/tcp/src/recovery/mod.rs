@@ -1,0 +1,181 @@
+//! Loss recovery: what is lost, when a congestion episode begins and ends, and what to send next.
+//!
+//! A recovery digests ACKs and timeouts, keeps its own state and marks the [`Scoreboard`]; it answers with a
+//! [`Verdict`] and calls nobody. The congestion control decides where the window ends up; a recovery decides
+//! only how much of it may be used meanwhile ([`LossRecovery::next`]).
+//!
+//! ```text
+//!            dup ACK, SACK           dupthresh, IsLost
+//!     Open ----------------> Disorder ----------------> Recovery
+//!      ^ ^-- new ACK -----------'  |                        | |
+//!      | ^-------------------------|---- recovery point ----' | timeout
+//!      |         recovery point    v timeout                  |
+//!      '-------------------------- Loss <---------------------'
+//! ```
+
+mod newreno;
+mod reno;
+mod rto_only;
+mod sack;
+
+use crate::config::{Config, RecoveryKind};
+use crate::scoreboard::Scoreboard;
+use core::fmt;
+use narrows_cc::Phase;
+
+/// An ACK as recovery sees it. The board is already up to date with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckEvent {
+    /// Octets newly acknowledged cumulatively.
+    pub(crate) acked: u64,
+    /// Octets newly SACKed.
+    pub(crate) sacked: u64,
+    /// Whether it is a duplicate by RFC 5681, section 2.
+    pub(crate) duplicate: bool,
+    /// SND.UNA with this ACK.
+    pub(crate) una: u64,
+    /// SND.NXT.
+    pub(crate) nxt: u64,
+}
+
+/// What an ACK means for the congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Verdict {
+    /// A congestion episode begins: loss was found by duplicate ACKs or SACK.
+    pub(crate) enter: bool,
+    /// The episode before has ended (also: the Loss phase).
+    pub(crate) exit: bool,
+    /// On leaving fast recovery, an upper bound of cwnd against bursts (RFC 6582, section 3.2, step 3).
+    pub(crate) cwnd_cap: Option<u64>,
+    /// Octets newly marked lost.
+    pub(crate) newly_lost: u64,
+    /// Leave the retransmission timer running as it is (RFC 6582's "impatient" variant).
+    pub(crate) keep_timer: bool,
+}
+
+/// What to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The segment with this index, again.
+    Retransmit(u64),
+    /// The same, as RFC 6675's rescue retransmission.
+    Rescue(u64),
+    /// New data.
+    New,
+    /// Something waits, but the window does not allow it.
+    Hold,
+    /// Nothing waits.
+    Idle,
+}
+
+/// The windows when the next segment is chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Congestion window.
+    pub(crate) cwnd: u64,
+    /// Length of the new segment that the peer's window and the application allow; 0 for none.
+    pub(crate) new: u64,
+}
+
+/// A way to find and repair losses.
+pub(crate) trait LossRecovery: fmt::Debug + Send {
+    /// Digests an ACK of data that was sent.
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict;
+
+    /// The retransmission timer expired: everything outstanding is marked lost. Returns the octets newly marked.
+    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64;
+
+    /// The present episode was spurious: back to Open.
+    fn on_undo(&mut self, board: &mut Scoreboard);
+
+    /// What to send next.
+    fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next;
+
+    /// What [`next`](Self::next) named was sent.
+    fn on_sent(&mut self, sent: Next);
+
+    /// Where recovery stands; never [`Phase::Cwr`], which is the connection's.
+    fn phase(&self) -> Phase;
+}
+
+/// Parameters that every recovery shares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// SMSS in bytes.
+    pub(crate) smss: u64,
+    /// Duplicate ACKs that mean loss.
+    pub(crate) dupthresh: u32,
+    /// Limited transmit (RFC 3042).
+    pub(crate) limited_transmit: bool,
+    /// RFC 6582, section 3.2, step 3: `min(ssthresh, max(FlightSize, SMSS) + SMSS)` on a full ACK, else ssthresh.
+    pub(crate) full_ack_cap: bool,
+}
+
+/// The recovery that the configuration asks for; SACK only if the handshake agreed on it.
+pub(crate) fn build(config: &Config, smss: u64, sack: bool) -> Box<dyn LossRecovery> {
+    let settings = Settings {
+        smss,
+        dupthresh: config.dupthresh.max(1),
+        limited_transmit: config.limited_transmit,
+        full_ack_cap: config.full_ack_cap,
+    };
+    match config.recovery {
+        RecoveryKind::RtoOnly => Box::new(rto_only::RtoOnly::default()),
+        RecoveryKind::Reno => Box::new(reno::Reno::new(settings)),
+        RecoveryKind::Sack if sack => Box::new(sack::Sack::new(settings)),
+        RecoveryKind::NewReno | RecoveryKind::Sack => Box::new(newreno::NewReno::new(settings)),
+    }
+}
+
+/// The Loss phase, common to all: from a timeout until what was outstanding then is acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Loss {
+    /// SND.NXT at the latest timeout; 0 before any.
+    recover: u64,
+    active: bool,
+}
+
+impl Loss {
+    fn start(&mut self, nxt: u64) {
+        (self.recover, self.active) = (nxt, true);
+    }
+
+    /// Returns whether the phase ends with SND.UNA at `una`.
+    fn ends(&mut self, una: u64) -> bool {
+        let ends = self.active && una >= self.recover;
+        self.active &= !ends;
+        ends
+    }
+}
+
+/// What to send in the Loss phase: what is lost, in order, then new data, as the pipe allows.
+fn next_by_pipe(board: &mut Scoreboard, room: &Room) -> Next {
+    if board.lost() > 0
+        && let Some(index) = board.next_hole()
+        && let Some(segment) = board.get(index)
+        && segment.has(crate::scoreboard::flag::LOST)
+    {
+        // The head is always allowed: cwnd may be smaller than a segment that was sent when SMSS was not yet its bound.
+        let fits = board.pipe() == 0 || board.pipe() + u64::from(segment.len) <= room.cwnd;
+        return if fits { Next::Retransmit(index) } else { Next::Hold };
+    }
+    next_new(board.pipe(), room, room.cwnd)
+}
+
+/// New data if `used` octets leave room for it in `window`.
+#[inline]
+fn next_new(used: u64, room: &Room, window: u64) -> Next {
+    if room.new == 0 {
+        Next::Idle
+    } else if used + room.new <= window {
+        Next::New
+    } else {
+        Next::Hold
+    }
+}
+
+/// A window of `cwnd` with an artificial inflation of either sign.
+#[inline]
+fn inflated(cwnd: u64, by: i64) -> u64 {
+    cwnd.saturating_add_signed(by)
+}

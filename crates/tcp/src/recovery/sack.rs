@@ -1,0 +1,156 @@
+//! SACK-based recovery (RFC 6675).
+//!
+//! Sources: RFC 6675, sections 4 and 5. State: `recovery_point` (RecoveryPoint), `rescue` (RescueRxt); HighRxt, IsLost and
+//! Pipe live on the scoreboard. Differences: an ACK that advances SND.UNA and leaves a head that IsLost says is lost
+//! also begins recovery, as Linux does (the RFC waits for the next duplicate); SACK information survives a timeout
+//! (the RFC's choice in section 5.1). Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`.
+
+use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new};
+use crate::scoreboard::{Scoreboard, flag};
+use narrows_cc::Phase;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Sack {
+    settings: Settings,
+    dupacks: u32,
+    /// SND.NXT when the last episode began; 0 before any.
+    recovery_point: u64,
+    in_recovery: bool,
+    /// The first segment of an episode is retransmitted whatever the window says (step 4.3).
+    retransmit: bool,
+    /// Whether this episode's rescue retransmission is still to be had (NextSeg, rule 4).
+    rescue: bool,
+    loss: Loss,
+}
+
+impl Sack {
+    /// A connection without losses yet.
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            dupacks: 0,
+            recovery_point: 0,
+            in_recovery: false,
+            retransmit: false,
+            rescue: false,
+            loss: Loss::default(),
+        }
+    }
+
+    fn begin(&mut self, nxt: u64, board: &mut Scoreboard) {
+        self.in_recovery = true;
+        self.recovery_point = nxt;
+        self.rescue = true;
+        board.restart_retransmission();
+        self.retransmit = board.next_hole() == Some(board.head_index());
+    }
+
+    fn next_in_recovery(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
+        if self.retransmit && !board.is_empty() {
+            return Next::Retransmit(board.head_index());
+        }
+        let pipe = board.pipe();
+        let hole = board.next_hole().and_then(|index| board.get(index).map(|s| (index, *s)));
+        let fits = |len: u64| pipe + len <= room.cwnd;
+        // Rule 1. A hole that is not lost has none above it that is.
+        if let Some((index, segment)) = hole
+            && segment.has(flag::LOST)
+        {
+            return if fits(u64::from(segment.len)) { Next::Retransmit(index) } else { Next::Hold };
+        }
+        // Rule 2.
+        if room.new > 0 {
+            return next_new(pipe, room, room.cwnd);
+        }
+        // Rule 3.
+        if let Some((index, segment)) = hole
+            && segment.start < board.high_sacked()
+        {
+            return if fits(u64::from(segment.len)) { Next::Retransmit(index) } else { Next::Hold };
+        }
+        // Rule 4.
+        if self.rescue
+            && let Some(index) = board.last_hole()
+            && let Some(segment) = board.get(index)
+        {
+            return if fits(u64::from(segment.len)) { Next::Rescue(index) } else { Next::Hold };
+        }
+        Next::Idle
+    }
+}
+
+impl LossRecovery for Sack {
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+        let mut verdict = Verdict::default();
+        if ack.acked > 0 {
+            self.dupacks = 0;
+            self.retransmit = false;
+            if self.in_recovery && ack.una >= self.recovery_point {
+                self.in_recovery = false;
+                verdict.exit = true;
+            }
+            verdict.exit |= self.loss.ends(ack.una);
+        } else if ack.sacked > 0 {
+            self.dupacks += 1;
+        }
+        if !board.any_sacked() {
+            return verdict;
+        }
+        let Settings { smss, dupthresh, .. } = self.settings;
+        verdict.newly_lost = board.mark_lost(dupthresh, u64::from(dupthresh - 1) * smss);
+        if self.in_recovery || self.loss.active || ack.una < self.recovery_point {
+            return verdict;
+        }
+        let head_lost = board.head().is_some_and(|s| s.has(flag::LOST));
+        if head_lost || (self.dupacks >= dupthresh && ack.acked == 0) {
+            self.begin(ack.nxt, board);
+            verdict.enter = true;
+        }
+        verdict
+    }
+
+    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
+        (self.dupacks, self.in_recovery, self.retransmit, self.rescue) = (0, false, false, false);
+        self.recovery_point = nxt;
+        self.loss.start(nxt);
+        board.mark_all_lost()
+    }
+
+    fn on_undo(&mut self, board: &mut Scoreboard) {
+        (self.dupacks, self.in_recovery, self.retransmit, self.rescue) = (0, false, false, false);
+        self.loss.active = false;
+        // The verdict was wrong: what is SACKed now may be judged anew.
+        self.recovery_point = 0;
+        board.clear_lost();
+    }
+
+    fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
+        if self.in_recovery {
+            return self.next_in_recovery(board, room);
+        }
+        if self.loss.active {
+            return next_by_pipe(board, room);
+        }
+        // Limited transmit with SACK is governed by pipe (RFC 6675, section 5, step 3).
+        let used = if self.settings.limited_transmit { board.pipe() } else { board.flight() };
+        next_new(used, room, room.cwnd)
+    }
+
+    fn on_sent(&mut self, sent: Next) {
+        match sent {
+            Next::Retransmit(_) => self.retransmit = false,
+            Next::Rescue(_) => self.rescue = false,
+            _ => {}
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        match (self.loss.active, self.in_recovery, self.dupacks) {
+            (true, ..) => Phase::Loss,
+            (_, true, _) => Phase::Recovery,
+            (_, _, 0) => Phase::Open,
+            _ => Phase::Disorder,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Round-trip time: which ACK gives a sample, and what the samples were.
+//!
+//! A segment that was never retransmitted is timed by the scoreboard's clock, to the nanosecond (Karn's rule keeps
+//! retransmitted ones out). Where an ACK covers retransmitted data, only timestamps tell which transmission it answers
+//! (RFC 7323, section 4.1).
+//!
+//! An ACK for several segments gives two numbers: from the *earliest* of them, which includes the receiver's delay
+//! and feeds the retransmission timer, as RFC 7323's echo rule intends; and from the *latest*, which is what congestion
+//! control and reports want to know of the path.
+
+use crate::options::{TICK_NANOS, tick};
+use crate::scoreboard::{Segment, flag};
+use narrows_units::{Duration, Instant};
+
+/// What one ACK delivered, seen as a clock.
+#[derive(Debug)]
+pub(crate) struct AckTiming {
+    /// Transmission times of the earliest and the latest segment sent just once.
+    earliest: Instant,
+    latest: Instant,
+    /// Latest transmission of a segment that was retransmitted and is now acknowledged cumulatively.
+    retransmitted: Option<Instant>,
+}
+
+/// A round-trip time sample of one ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// For the retransmission timer.
+    pub(crate) timer: Duration,
+    /// For congestion control and reports.
+    pub(crate) path: Duration,
+}
+
+impl AckTiming {
+    /// Nothing delivered yet.
+    pub(crate) const fn new() -> Self {
+        Self { earliest: Instant::NEVER, latest: Instant::ZERO, retransmitted: None }
+    }
+
+    /// A segment was delivered.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, segment: &Segment, cumulative: bool) {
+        if !segment.has(flag::EVER) {
+            self.earliest = self.earliest.min(segment.sent_at);
+            self.latest = self.latest.max(segment.sent_at);
+        } else if cumulative {
+            self.retransmitted = Some(self.retransmitted.map_or(segment.sent_at, |t| t.max(segment.sent_at)));
+        }
+    }
+
+    /// The sample; `echo` is the ACK's TSecr if timestamps are in use.
+    #[inline]
+    pub(crate) fn sample(&self, echo: Option<u32>, now: Instant) -> Option<Sample> {
+        if let Some(sent_at) = self.retransmitted {
+            // What lay above the hole waited for the repair: its age says nothing of the path.
+            let echo = echo?;
+            let rtt = if echo == tick(sent_at) {
+                now.since(sent_at)
+            } else {
+                Duration::from_nanos(u64::from(tick(now).wrapping_sub(echo)) * TICK_NANOS)
+            };
+            return Some(Sample { timer: rtt, path: rtt });
+        }
+        if self.earliest == Instant::NEVER {
+            return None;
+        }
+        Some(Sample { timer: now.since(self.earliest), path: now.since(self.latest) })
+    }
+}
+
+/// The samples so far.
+#[derive(Debug, Default)]
+pub(crate) struct Rtt {
+    latest: Option<Duration>,
+    min: Option<Duration>,
+    fresh: bool,
+}
+
+impl Rtt {
+    /// Notes a sample.
+    #[inline]
+    pub(crate) fn on_sample(&mut self, rtt: Duration) {
+        self.latest = Some(rtt);
+        self.min = Some(self.min.map_or(rtt, |m| m.min(rtt)));
+        self.fresh = true;
+    }
+
+    /// The latest sample.
+    pub(crate) fn latest(&self) -> Option<Duration> {
+        self.latest
+    }
+
+    /// The smallest sample.
+    #[inline]
+    pub(crate) fn min(&self) -> Option<Duration> {
+        self.min
+    }
+
+    /// The latest sample unless it was taken before.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<Duration> {
+        if core::mem::take(&mut self.fresh) { self.latest } else { None }
+    }
+}

@@ -1,0 +1,468 @@
+//! The scoreboard: what was sent and is not cumulatively acknowledged, and what is known of each segment.
+//!
+//! RFC 6675's `SetPipe`, `IsLost` and `NextSeg` are answered from counters and two pointers that only move forward, so
+//! that an ACK costs as much as it brings news, however large the window is:
+//!
+//! - `pipe = outstanding - sacked - lost + retransmitted`, each a running sum.
+//! - `IsLost(S)` holds for every segment below a *frontier*. Of what lies at or above it the board counts the SACKed
+//!   bytes and the discontiguous SACKed ranges; the frontier moves up while these counts say so.
+//! - `NextSeg` starts at `next_rxt`, the first segment above HighRxt.
+//!
+//! Offsets are 64-bit positions in the own stream and never wrap; the FIN takes the octet after the last byte.
+
+use crate::rate::Stamp;
+use narrows_units::Instant;
+use std::collections::VecDeque;
+
+/// Flags of a segment.
+pub(crate) mod flag {
+    /// Reported by SACK.
+    pub(crate) const SACKED: u8 = 1;
+    /// Deemed lost; set while the segment is not SACKed.
+    pub(crate) const LOST: u8 = 2;
+    /// A retransmission of it counts as being in the network.
+    pub(crate) const RETRANS: u8 = 4;
+    /// Was retransmitted at least once (Karn's rule).
+    pub(crate) const EVER: u8 = 8;
+    /// Its last octet is the FIN.
+    pub(crate) const FIN: u8 = 16;
+    /// Sent while the application limited the flow (section 3 of the delivery-rate draft).
+    pub(crate) const APP_LIMITED: u8 = 32;
+}
+
+/// A sent segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// Offset of the first octet.
+    pub(crate) start: u64,
+    /// Octets of sequence space, the FIN included.
+    pub(crate) len: u32,
+    /// See [`flag`].
+    pub(crate) flags: u8,
+    /// Last transmission.
+    pub(crate) sent_at: Instant,
+    /// State of the delivery-rate sampler at the last transmission.
+    pub(crate) stamp: Stamp,
+}
+
+impl Segment {
+    /// Offset after the last octet.
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// Whether a flag of `mask` is set.
+    #[inline]
+    pub(crate) fn has(&self, mask: u8) -> bool {
+        self.flags & mask != 0
+    }
+
+    /// Payload bytes, that is without the FIN.
+    #[inline]
+    pub(crate) fn payload(&self) -> u32 {
+        self.len - u32::from(self.has(flag::FIN))
+    }
+}
+
+/// The largest number of SACK blocks in an option (RFC 2018).
+const MAX_BLOCKS: usize = 4;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    segments: VecDeque<Segment>,
+    /// Index of `segments[0]`; indices of segments never change meaning except by a split.
+    base: u64,
+    outstanding: u64,
+    sacked: u64,
+    lost: u64,
+    retransmitted: u64,
+    /// Index below which everything not SACKed is deemed lost.
+    frontier: u64,
+    /// SACKed bytes at or above the frontier.
+    above_bytes: u64,
+    /// Discontiguous SACKed ranges at or above the frontier.
+    above_ranges: u32,
+    /// Offset after the highest SACKed octet.
+    high_sacked: u64,
+    /// Index of the first segment above HighRxt.
+    next_rxt: u64,
+    /// The blocks of the last ACK, all of them on the board.
+    seen: [(u64, u64); MAX_BLOCKS],
+    seen_len: usize,
+}
+
+impl Scoreboard {
+    /// Sent and not cumulatively acknowledged (RFC 5681's FlightSize), in octets.
+    #[inline]
+    pub(crate) fn flight(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// RFC 6675's pipe, in octets.
+    #[inline]
+    pub(crate) fn pipe(&self) -> u64 {
+        self.outstanding - self.sacked - self.lost + self.retransmitted
+    }
+
+    /// Octets reported by SACK and not cumulatively acknowledged.
+    #[cfg(test)]
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Whether any octet is SACKed.
+    #[inline]
+    pub(crate) fn any_sacked(&self) -> bool {
+        self.sacked > 0
+    }
+
+    /// Octets deemed lost, retransmitted or not.
+    #[inline]
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Offset after the highest SACKed octet.
+    #[inline]
+    pub(crate) fn high_sacked(&self) -> u64 {
+        self.high_sacked
+    }
+
+    /// Whether nothing is outstanding.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// The earliest outstanding segment.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<&Segment> {
+        self.segments.front()
+    }
+
+    /// Index of the earliest outstanding segment.
+    #[inline]
+    pub(crate) fn head_index(&self) -> u64 {
+        self.base
+    }
+
+    /// The segment with this index.
+    #[inline]
+    pub(crate) fn get(&self, index: u64) -> Option<&Segment> {
+        self.segments.get(usize::try_from(index.checked_sub(self.base)?).ok()?)
+    }
+
+    /// Adds a segment sent for the first time, which follows everything sent before.
+    #[inline]
+    pub(crate) fn push(&mut self, segment: Segment) {
+        self.outstanding += u64::from(segment.len);
+        self.segments.push_back(segment);
+    }
+
+    /// Takes off what `upto` acknowledges cumulatively, and shows each segment, as it was, to `visit`.
+    pub(crate) fn ack(&mut self, upto: u64, mut visit: impl FnMut(&Segment)) {
+        while let Some(first) = self.segments.front_mut() {
+            if first.start >= upto {
+                break;
+            }
+            let whole = first.end() <= upto;
+            let mut gone = *first;
+            if !whole {
+                // Only part of it: the rest stays as a shorter segment with the same history.
+                gone.len = u32::try_from(upto - first.start).unwrap_or(first.len);
+                gone.flags &= !flag::FIN;
+                first.start = upto;
+                first.len -= gone.len;
+            }
+            let len = u64::from(gone.len);
+            self.outstanding -= len;
+            if gone.flags & (flag::SACKED | flag::LOST | flag::RETRANS) != 0 {
+                self.forget(&gone);
+            }
+            if whole {
+                self.pop_head(&gone);
+            } else if gone.has(flag::SACKED) && self.base >= self.frontier {
+                self.above_bytes -= len;
+            }
+            visit(&gone);
+            if !whole {
+                break;
+            }
+        }
+        self.frontier = self.frontier.max(self.base);
+        self.next_rxt = self.next_rxt.max(self.base);
+    }
+
+    /// Takes a segment off the running sums by state.
+    fn forget(&mut self, segment: &Segment) {
+        let len = u64::from(segment.len);
+        if segment.has(flag::SACKED) {
+            self.sacked -= len;
+        }
+        if segment.has(flag::LOST) {
+            self.lost -= len;
+        }
+        if segment.has(flag::RETRANS) {
+            self.retransmitted -= len;
+        }
+    }
+
+    /// Removes the first segment, `gone`, and moves the frontier past it.
+    #[inline]
+    fn pop_head(&mut self, gone: &Segment) {
+        if self.above_bytes > 0 && self.base >= self.frontier && gone.has(flag::SACKED) {
+            self.above_bytes -= u64::from(gone.len);
+            if !self.segments.get(1).is_some_and(|s| s.has(flag::SACKED)) {
+                self.above_ranges -= 1;
+            }
+        }
+        self.segments.pop_front();
+        self.base += 1;
+    }
+
+    /// Notes the SACK blocks of an ACK, as offsets, all within what is outstanding; shows each newly SACKed segment,
+    /// as it was before, to `visit`. Returns the octets newly SACKed.
+    pub(crate) fn sack(&mut self, blocks: &[(u64, u64)], mut visit: impl FnMut(&Segment)) -> u64 {
+        let before = self.sacked;
+        for &(left, right) in blocks {
+            // What an earlier ACK reported need not be looked at again; what is new lies at either end of it.
+            let known = self.seen[..self.seen_len].iter().find(|k| k.0 < right && left < k.1).copied();
+            match known {
+                Some(known) => {
+                    self.sack_range(left, right.min(known.0), &mut visit);
+                    self.sack_range(left.max(known.1), right, &mut visit);
+                }
+                None => self.sack_range(left, right, &mut visit),
+            }
+        }
+        self.seen_len = blocks.len().min(MAX_BLOCKS);
+        self.seen[..self.seen_len].copy_from_slice(&blocks[..self.seen_len]);
+        self.sacked - before
+    }
+
+    fn sack_range(&mut self, left: u64, right: u64, visit: &mut impl FnMut(&Segment)) {
+        if left >= right {
+            return;
+        }
+        let mut at = self.segments.partition_point(|s| s.end() <= left);
+        while let Some(segment) = self.segments.get(at).copied() {
+            if segment.start >= right {
+                break;
+            }
+            if segment.has(flag::SACKED) {
+                at += 1;
+                continue;
+            }
+            if segment.start < left {
+                self.split(at, left);
+                at += 1;
+                continue;
+            }
+            if segment.end() > right {
+                self.split(at, right);
+                continue;
+            }
+            visit(&segment);
+            self.set_sacked(at);
+            at += 1;
+        }
+    }
+
+    fn set_sacked(&mut self, at: usize) {
+        let segment = self.segments[at];
+        let index = self.base + at as u64;
+        self.forget(&segment);
+        self.sacked += u64::from(segment.len);
+        self.segments[at].flags = (segment.flags & !(flag::LOST | flag::RETRANS)) | flag::SACKED;
+        self.high_sacked = self.high_sacked.max(segment.end());
+        if index >= self.frontier {
+            self.above_bytes += u64::from(segment.len);
+            let before = index > self.frontier && at > 0 && self.segments[at - 1].has(flag::SACKED);
+            let after = self.segments.get(at + 1).is_some_and(|s| s.has(flag::SACKED));
+            match (before, after) {
+                (true, true) => self.above_ranges -= 1,
+                (false, false) => self.above_ranges += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Splits the segment at position `at` at an offset inside it; both halves keep its history.
+    fn split(&mut self, at: usize, offset: u64) {
+        let index = self.base + at as u64;
+        let Some(segment) = self.segments.get_mut(at) else { return };
+        let mut rest = *segment;
+        let Ok(front) = u32::try_from(offset - segment.start) else { return };
+        segment.len = front;
+        segment.flags &= !flag::FIN;
+        rest.start = offset;
+        rest.len -= front;
+        self.segments.insert(at + 1, rest);
+        if self.frontier > index {
+            self.frontier += 1;
+        }
+        if self.next_rxt > index {
+            self.next_rxt += 1;
+        }
+    }
+
+    /// Marks what RFC 6675's `IsLost` says, with `dupthresh` ranges or more than `bytes` SACKed octets above; returns the
+    /// octets newly marked.
+    #[inline]
+    pub(crate) fn mark_lost(&mut self, dupthresh: u32, bytes: u64) -> u64 {
+        if self.above_bytes == 0 { 0 } else { self.advance_frontier(dupthresh, bytes) }
+    }
+
+    fn advance_frontier(&mut self, dupthresh: u32, bytes: u64) -> u64 {
+        let mut newly = 0;
+        while self.above_bytes > 0 {
+            let at = (self.frontier - self.base) as usize;
+            let sacked_next = self.segments.get(at + 1).is_some_and(|s| s.has(flag::SACKED));
+            let Some(segment) = self.segments.get_mut(at) else { break };
+            if segment.has(flag::SACKED) {
+                self.above_bytes -= u64::from(segment.len);
+                if !sacked_next {
+                    self.above_ranges -= 1;
+                }
+            } else if self.above_ranges >= dupthresh || self.above_bytes > bytes {
+                if !segment.has(flag::LOST) {
+                    segment.flags |= flag::LOST;
+                    newly += u64::from(segment.len);
+                }
+            } else {
+                break;
+            }
+            self.frontier += 1;
+        }
+        self.lost += newly;
+        newly
+    }
+
+    /// Marks the earliest segment lost; returns the octets newly marked.
+    pub(crate) fn mark_head_lost(&mut self) -> u64 {
+        let Some(head) = self.segments.front_mut() else { return 0 };
+        if head.has(flag::LOST | flag::SACKED) {
+            return 0;
+        }
+        head.flags |= flag::LOST;
+        self.lost += u64::from(head.len);
+        u64::from(head.len)
+    }
+
+    /// Marks everything that is not SACKed lost, retransmissions included, and starts `NextSeg` anew; returns the octets
+    /// newly marked. SACK information is kept (RFC 6675, section 5.1) unless the head is SACKed: then the peer reneged
+    /// (RFC 2018, section 8) and nothing it reported counts.
+    pub(crate) fn mark_all_lost(&mut self) -> u64 {
+        let reneged = self.head().is_some_and(|s| s.has(flag::SACKED));
+        let before = self.lost;
+        for segment in &mut self.segments {
+            if reneged {
+                segment.flags &= !flag::SACKED;
+            }
+            segment.flags &= !flag::RETRANS;
+            if !segment.has(flag::SACKED) {
+                segment.flags |= flag::LOST;
+            }
+        }
+        if reneged {
+            self.sacked = 0;
+            self.seen_len = 0;
+            self.high_sacked = 0;
+        }
+        self.retransmitted = 0;
+        self.lost = self.outstanding - self.sacked;
+        self.frontier = self.base + self.segments.len() as u64;
+        self.above_bytes = 0;
+        self.above_ranges = 0;
+        self.next_rxt = self.base;
+        self.lost - before
+    }
+
+    /// Takes back every verdict of loss, because the retransmission was spurious; the frontier starts anew at the head, so
+    /// that what really is lost is found again.
+    pub(crate) fn clear_lost(&mut self) {
+        let mut inside = false;
+        self.above_ranges = 0;
+        for segment in &mut self.segments {
+            segment.flags &= !flag::LOST;
+            let sacked = segment.has(flag::SACKED);
+            self.above_ranges += u32::from(sacked && !inside);
+            inside = sacked;
+        }
+        self.lost = 0;
+        self.frontier = self.base;
+        self.above_bytes = self.sacked;
+    }
+
+    /// Starts `NextSeg` at the head: HighRxt = HighACK.
+    pub(crate) fn restart_retransmission(&mut self) {
+        self.next_rxt = self.base;
+    }
+
+    /// The first segment above HighRxt that is not SACKED and has no retransmission in the network.
+    #[inline]
+    pub(crate) fn next_hole(&mut self) -> Option<u64> {
+        while let Some(segment) = self.get(self.next_rxt) {
+            if !segment.has(flag::SACKED | flag::RETRANS) {
+                return Some(self.next_rxt);
+            }
+            self.next_rxt += 1;
+        }
+        None
+    }
+
+    /// The highest segment that is not SACKed, for the rescue retransmission.
+    pub(crate) fn last_hole(&self) -> Option<u64> {
+        let at = self.segments.iter().rposition(|s| !s.has(flag::SACKED))?;
+        Some(self.base + at as u64)
+    }
+
+    /// Notes the retransmission of a segment; `rescue` leaves HighRxt and the pipe alone (RFC 6675, NextSeg rule 4).
+    pub(crate) fn on_retransmit(&mut self, index: u64, now: Instant, stamp: Stamp, app_limited: bool, rescue: bool) {
+        let Some(at) = index.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()) else { return };
+        let Some(segment) = self.segments.get_mut(at) else { return };
+        segment.sent_at = now;
+        segment.stamp = stamp;
+        segment.flags =
+            (segment.flags & !flag::APP_LIMITED) | flag::EVER | if app_limited { flag::APP_LIMITED } else { 0 };
+        if !rescue {
+            if !segment.has(flag::RETRANS) {
+                segment.flags |= flag::RETRANS;
+                self.retransmitted += u64::from(segment.len);
+            }
+            self.next_rxt = self.next_rxt.max(index + 1);
+        }
+    }
+
+    /// Recomputes every counter from the flags and compares; for tests.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        let sum = |mask: u8| -> u64 { self.segments.iter().filter(|s| s.has(mask)).map(|s| u64::from(s.len)).sum() };
+        assert_eq!(self.sacked, sum(flag::SACKED), "sacked");
+        assert_eq!(self.lost, sum(flag::LOST), "lost");
+        assert_eq!(self.retransmitted, sum(flag::RETRANS), "retransmitted");
+        assert_eq!(self.outstanding, self.segments.iter().map(|s| u64::from(s.len)).sum::<u64>(), "outstanding");
+        let mut end = None;
+        for s in &self.segments {
+            assert!(end.is_none_or(|e| e == s.start), "segments are contiguous");
+            assert!(s.len > 0, "no empty segment");
+            assert!(
+                !(s.has(flag::SACKED) && s.has(flag::LOST | flag::RETRANS)),
+                "SACKed is neither lost nor retransmitted"
+            );
+            end = Some(s.end());
+        }
+        let skip = usize::try_from(self.frontier.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        let (mut bytes, mut ranges, mut inside) = (0, 0, false);
+        for s in self.segments.iter().skip(skip) {
+            let sacked = s.has(flag::SACKED);
+            bytes += if sacked { u64::from(s.len) } else { 0 };
+            ranges += u32::from(sacked && !inside);
+            inside = sacked;
+        }
+        assert_eq!((self.above_bytes, self.above_ranges), (bytes, ranges), "SACKed above the frontier");
+        assert!(self.frontier >= self.base && self.next_rxt >= self.base, "pointers are on the board");
+    }
+}

@@ -1,0 +1,139 @@
+//! What a connection tells of itself: state, counters and a snapshot.
+
+use crate::assist::Agreement;
+use narrows_cc::Phase;
+use narrows_units::{Bytes, Duration, Packets, Rate};
+
+/// State of a connection (RFC 9293, section 3.3.2).
+///
+/// ```text
+///            connect                listen
+///   SynSent <------- (Closed) -------> Listen
+///      |  \  SYN                          | SYN
+///      |   `-----------> SynReceived <----'
+///      | SYN,ACK             | ACK
+///      v                     v
+///      `------------> Established ------------ FIN -----> CloseWait
+///                      | close                               | close
+///                      v                                     v
+///                  FinWait1 --- FIN ---> Closing          LastAck
+///               ACK |  \ FIN,ACK            | ACK            | ACK
+///                   v   `-----------.       v                v
+///               FinWait2 -- FIN --> TimeWait -- 2 MSL --> Closed
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum State {
+    /// Waits for a SYN.
+    Listen,
+    /// Sent a SYN.
+    SynSent,
+    /// Received a SYN and sent SYN, ACK.
+    SynReceived,
+    /// Data flows.
+    Established,
+    /// Sent a FIN.
+    FinWait1,
+    /// Our FIN is acknowledged.
+    FinWait2,
+    /// Received a FIN; our own side is still open.
+    CloseWait,
+    /// Both sent a FIN at the same time; ours is not acknowledged.
+    Closing,
+    /// Received a FIN, then sent ours.
+    LastAck,
+    /// Waits until no old segment can be left in the network.
+    TimeWait,
+    /// No connection.
+    #[default]
+    Closed,
+}
+
+impl State {
+    /// Whether both ends know of each other's SYN.
+    #[must_use]
+    pub const fn is_synchronized(self) -> bool {
+        !matches!(self, Self::Listen | Self::SynSent | Self::SynReceived | Self::Closed)
+    }
+}
+
+/// Counters over the life of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Payload bytes sent, retransmissions included.
+    pub sent_bytes: Bytes,
+    /// Segments with payload sent, retransmissions included.
+    pub sent_packets: Packets,
+    /// Payload bytes sent again.
+    pub retransmitted_bytes: Bytes,
+    /// Segments with payload sent again.
+    pub retransmitted_packets: Packets,
+    /// Payload bytes marked lost, each time they were.
+    pub lost_bytes: Bytes,
+    /// Expiries of the retransmission timer, those of the SYN included.
+    pub timeouts: u64,
+    /// Episodes of fast recovery.
+    pub fast_retransmits: u64,
+    /// Reductions after an ECN echo.
+    pub ecn_reductions: u64,
+    /// Reductions found to be spurious and taken back.
+    pub spurious: u64,
+    /// Segments sent without data, SYN, FIN and RST.
+    pub acks_sent: Packets,
+    /// Zero-window probes sent.
+    pub probes_sent: Packets,
+    /// RST segments sent.
+    pub resets_sent: Packets,
+    /// Segments received.
+    pub segments_received: Packets,
+    /// Segments received with payload.
+    pub data_segments_received: Packets,
+    /// Received data segments of which every byte had been received before.
+    pub duplicate_segments: Packets,
+    /// Received data segments beyond a gap.
+    pub out_of_order_segments: Packets,
+    /// Received segments dropped by RFC 7323's protection against wrapped sequence numbers.
+    pub paws_drops: Packets,
+    /// Received data segments marked CE.
+    pub ce_received: Packets,
+    /// Duplicate ACKs received (RFC 5681's definition).
+    pub duplicate_acks: Packets,
+}
+
+/// A snapshot of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Congestion window, without a recovery's artificial inflation.
+    pub cwnd: Bytes,
+    /// Slow-start threshold; `None` is unlimited.
+    pub ssthresh: Option<Bytes>,
+    /// Pacing rate, if the congestion control set one.
+    pub pacing_rate: Option<Rate>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Latest round-trip time sample.
+    pub rtt: Option<Duration>,
+    /// Smallest round-trip time sample.
+    pub min_rtt: Option<Duration>,
+    /// Variation of the round-trip time.
+    pub rttvar: Option<Duration>,
+    /// Retransmission timeout, backoff included.
+    pub rto: Duration,
+    /// The peer's receive window.
+    pub rwnd: Bytes,
+    /// Sent and not cumulatively acknowledged.
+    pub flightsize: Bytes,
+    /// Estimate of what is in the network (RFC 6675's pipe).
+    pub inflight: Bytes,
+    /// Bytes delivered to the peer, cumulatively or selectively acknowledged.
+    pub delivered: Bytes,
+    /// Payload bytes of a full segment.
+    pub smss: Bytes,
+    /// Where loss recovery stands.
+    pub phase: Phase,
+    /// What was agreed on in the handshake.
+    pub agreement: Agreement,
+    /// Whether SACK is in use.
+    pub sack: bool,
+    /// Whether timestamps are in use.
+    pub timestamps: bool,
+}

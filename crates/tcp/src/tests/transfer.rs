@@ -1,0 +1,115 @@
+//! Whole transfers.
+
+use super::harness::*;
+use crate::{Config, RecoveryKind, State};
+use narrows_units::{Bytes, Duration, Instant};
+use proptest::prelude::*;
+
+fn finish(net: &mut Net) {
+    let limit = Instant::ZERO + Duration::from_secs(100_000);
+    while net.ends[S].state() != State::Closed || net.ends[C].state() != State::Closed {
+        if net.ends[S].state() == State::CloseWait {
+            net.ends[S].close();
+        }
+        assert!(net.step(limit), "stuck: {:#?}", net.ends);
+    }
+}
+
+#[test]
+fn a_transfer_arrives_whole_and_closes() {
+    let mut net = Net::simple(Config::default());
+    net.ends[C].write(Bytes::new(1_000_000));
+    net.ends[C].close();
+    finish(&mut net);
+    assert_eq!(net.ends[S].delivered_to_app(), Bytes::new(1_000_000));
+    assert_eq!(net.ends[C].acked(), Bytes::new(1_000_000));
+    assert_eq!(net.ends[C].stats().retransmitted_packets.as_u64(), 0);
+}
+
+fn configs() -> impl Strategy<Value = Config> {
+    let kind = prop_oneof![
+        Just(RecoveryKind::RtoOnly),
+        Just(RecoveryKind::Reno),
+        Just(RecoveryKind::NewReno),
+        Just(RecoveryKind::Sack)
+    ];
+    let flags = prop::collection::vec(any::<bool>(), 8);
+    (kind, flags, 1u64..200_000, 100u16..1460).prop_map(|(recovery, f, buffer, mss)| Config {
+        recovery,
+        sack: f[0],
+        timestamps: f[1],
+        window_scaling: f[2],
+        ecn: f[3],
+        nagle: f[4],
+        limited_transmit: f[5],
+        undo: f[6],
+        full_ack_cap: f[7],
+        recv_buffer: Bytes::new(buffer),
+        mss,
+        max_retries: 10_000,
+        ..Config::default()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn every_byte_arrives_once_whatever_the_network_does(
+        client in configs(),
+        server in configs(),
+        iss in any::<[u32; 2]>(),
+        sizes in [0u64..150_000, 0u64..20_000],
+        fates in prop::collection::vec(0u8..20, 1..300),
+        slow in any::<bool>(),
+    ) {
+        let mut net = Net::new([client, server], [reno(), reno()], iss);
+        let mut n = 0usize;
+        net.rule = Box::new(move |_, packet, _| {
+            n += 1;
+            // The pattern applies to the beginning only, so that every transfer ends.
+            if n > 3 * fates.len() {
+                return Fate::Pass;
+            }
+            match fates[n % fates.len()] {
+                0 | 1 => Fate::Drop,
+                2 => Fate::Late(ms(3)),
+                3 => Fate::Late(ms(400)),
+                4 => Fate::Twice,
+                5 if packet.ip.ecn().is_capable() => {
+                    packet.ip.set_ecn(narrows_wire::Ecn::Ce);
+                    Fate::Pass
+                }
+                _ => Fate::Pass,
+            }
+        });
+        net.ends[C].write(Bytes::new(sizes[0]));
+        net.ends[S].write(Bytes::new(sizes[1]));
+        net.ends[C].close();
+        if slow {
+            net.ends[S].set_auto_read(false);
+        }
+        let limit = Instant::ZERO + Duration::from_secs(10_000_000);
+        let mut steps = 0u64;
+        while net.ends.iter().any(|e| e.state() != State::Closed) {
+            if net.ends[S].state() == State::CloseWait {
+                net.ends[S].close();
+            }
+            steps += 1;
+            prop_assert!(steps < 2_000_000, "never ends");
+            if slow && steps % 7 == 0 {
+                net.ends[S].read(Bytes::new(1 + steps % 5000));
+            }
+            if !net.step(limit) {
+                if slow && !net.ends[S].readable().is_zero() {
+                    net.ends[S].read(Bytes::MAX);
+                    continue;
+                }
+                prop_assert!(false, "stuck at {}: {:#?}", net.now, net.ends);
+            }
+        }
+        prop_assert_eq!(net.ends[S].delivered_to_app(), Bytes::new(sizes[0]));
+        prop_assert_eq!(net.ends[C].delivered_to_app(), Bytes::new(sizes[1]));
+        prop_assert_eq!(net.ends[C].acked(), Bytes::new(sizes[0]));
+        prop_assert_eq!(net.ends[S].acked(), Bytes::new(sizes[1]));
+    }
+}

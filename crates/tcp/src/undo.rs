@@ -1,0 +1,62 @@
+//! Finding out that a retransmission was spurious: Eifel (RFC 3522) and D-SACK (RFC 2883, RFC 3708).
+
+use crate::options::tick_before;
+use narrows_cc::Window;
+
+/// What is remembered of the latest reduction.
+#[derive(Debug, Default)]
+pub(crate) struct Undo {
+    /// The window before the reduction; none if there is nothing to take back.
+    before: Option<Window>,
+    /// TSval of the episode's first retransmission, until the first ACK that advances SND.UNA.
+    first: Option<u32>,
+    /// Retransmissions of the episode that no D-SACK has reported as duplicates.
+    unproven: u32,
+    /// Whether any was sent.
+    any: bool,
+    /// SND.UNA when the episode began: D-SACKs below it are about older data.
+    since: u64,
+}
+
+impl Undo {
+    /// A reduction from `before` begins an episode at SND.UNA `una`.
+    pub(crate) fn arm(&mut self, before: Window, una: u64) {
+        *self = Self { before: Some(before), since: una, ..Self::default() };
+    }
+
+    /// Nothing can be taken back (any longer).
+    pub(crate) fn disarm(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether there is something to take back.
+    #[inline]
+    pub(crate) fn is_armed(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// A segment was retransmitted with this TSval.
+    pub(crate) fn on_retransmit(&mut self, tsval: u32) {
+        if !self.any {
+            self.first = Some(tsval);
+        }
+        self.any = true;
+        self.unproven += 1;
+    }
+
+    /// An ACK that advances SND.UNA echoes `echo`. Returns the window to go back to if it answers the original
+    /// transmission (RFC 3522, section 3.2). Only the first such ACK can tell.
+    pub(crate) fn on_advance(&mut self, echo: Option<u32>) -> Option<Window> {
+        let first = self.first.take()?;
+        if echo.is_some_and(|e| tick_before(e, first)) { self.before.take() } else { None }
+    }
+
+    /// A D-SACK block begins at `left`. Returns the window to go back to once every retransmission proved needless.
+    pub(crate) fn on_dsack(&mut self, left: u64) -> Option<Window> {
+        if !self.any || left < self.since || self.unproven == 0 {
+            return None;
+        }
+        self.unproven -= 1;
+        if self.unproven == 0 { self.before.take() } else { None }
+    }
+}
