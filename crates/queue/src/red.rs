@@ -390,6 +390,16 @@ mod tests {
     }
 
     #[test]
+    fn below_the_lower_threshold_all_pass_and_the_count_starts_afresh() {
+        let mut red = Red { count: Some(150.0), ..held_at(4.9, classic()) };
+        assert_eq!(red.on_enqueue(&packet(500, Ecn::NotEct), &view(10, 5_000), Instant::ZERO), Verdict::Pass);
+        assert_eq!(red.count, None);
+        red.avg = 5.1;
+        red.on_enqueue(&packet(500, Ecn::NotEct), &view(10, 5_000), Instant::ZERO);
+        assert_eq!(red.count, Some(0.0), "the first packet above it counts as none");
+    }
+
+    #[test]
     fn state_shows_the_average_the_count_and_the_probability() {
         let mut seen = Vec::new();
         red(classic(), stream()).state(&mut |name, value| seen.push((name, value)));
