@@ -70,6 +70,16 @@ mod tests {
         assert_eq!((h.len(), h.latest_below(Bytes::new(20))), (2, Some(Bytes::new(10))));
     }
 
+    #[test]
+    fn a_long_sawtooth_does_not_either() {
+        let mut h = History::new();
+        h.push(Bytes::new(10));
+        for n in 0..10 * BOUND as u64 {
+            h.push(Bytes::new(20 + n % 3));
+        }
+        assert_eq!(h.latest_below(Bytes::new(20)), Some(Bytes::new(10)));
+    }
+
     proptest! {
         #[test]
         fn it_answers_as_the_whole_history_would(

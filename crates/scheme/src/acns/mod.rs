@@ -40,7 +40,7 @@ mod trend;
 mod weight;
 
 #[cfg(test)]
-mod pairings;
+mod pairing_tests;
 
 pub use assist::AcnsAssist;
 pub use config::{AcnsConfig, AcnsConfigError, CommandScope, Formula, Ipv6Encoding, LARGEST_DSCP, PriorityMaximum};
