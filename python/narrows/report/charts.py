@@ -184,7 +184,7 @@ def to_plotly(figure: Figure) -> dict[str, Any]:
             xaxis |= {
                 "tickmode": "array",
                 "tickvals": list(range(len(figure.ticks))),
-                "ticktext": list(figure.ticks),
+                "ticktext": [tick.replace("\n", "<br>") for tick in figure.ticks],
                 "range": [-0.6, len(figure.ticks) - 0.4],
             }
         elif figure.x_range:

@@ -25,7 +25,7 @@ def from_resolved(resolved: Mapping[str, Any]) -> Network:
     index = {name: i for i, name in enumerate(names)}
     routers = frozenset(i for i, node in enumerate(resolved["nodes"]) if node["kind"] == "router")
     edges = tuple(
-        Edge(index[link["a"]], index[link["b"]], _direction(link["forward"]), _direction(link["reverse"]))
+        Edge(index[link["a"]], index[link["b"]], direction(link["forward"]), direction(link["reverse"]))
         for link in resolved["links"]
     )
     acns = resolved.get("acns")
@@ -39,29 +39,26 @@ def from_resolved(resolved: Mapping[str, Any]) -> Network:
     return Network(bare.names, routers, edges, flows, agents)
 
 
-def _direction(data: Mapping[str, Any]) -> Direction:
+def direction(data: Mapping[str, Any]) -> Direction:
+    """One direction of a link of a resolved scenario."""
     return Direction(
         rate=float(data["rate_bps"]),
-        delay=float(data["delay_ns"]) / 1e9,
+        delay=data["delay_ns"] / 1e9,
         queue=_queue(data["queue"]),
-        loss=_loss(data.get("loss")),
-        changes=len(data.get("changes") or ()),
+        loss=_loss(data["loss"]),
+        changes=len(data["changes"]),
     )
 
 
 def _queue(queue: Mapping[str, Any]) -> str:
-    limit = queue.get("limit", "")
-    kind = str(queue.get("kind", "droptail"))
-    return str(limit) if kind == "droptail" else f"{kind.upper()}, {limit}"
+    kind = str(queue["kind"])
+    return str(queue["limit"]) if kind == "droptail" else f"{kind.upper()}, {queue['limit']}"
 
 
-def _loss(loss: Any) -> str:
-    if not loss or loss == "none":
+def _loss(loss: Mapping[str, Any]) -> str:
+    if loss["kind"] == "none":
         return ""
-    kind = loss.get("kind", "uniform")
-    if kind == "none":
-        return ""
-    return f"PER {style.number(float(loss['per']) * 100, 2)} %" if kind == "uniform" else "bursty losses"
+    return f"PER {style.number(loss['per'] * 100, 2)} %" if loss["kind"] == "uniform" else "bursty losses"
 
 
 def flow_rows(resolved: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -91,10 +88,16 @@ def _control(flow: Mapping[str, Any]) -> str:
 
 
 def _traffic(traffic: Mapping[str, Any]) -> str:
-    kind = str(traffic["kind"])
+    kind = traffic["kind"]
     if kind == "bulk":
-        size = traffic.get("size_bytes")
+        size = traffic["size_bytes"]
         return "TCP, bulk" if size is None else f"TCP, {style.count(float(size))} bytes"
     if kind == "udp":
-        return f"UDP, {style.rate(float(traffic['rate_bps']))}"
-    return kind.replace("_", " ")
+        return f"UDP, {style.rate(traffic['rate_bps'])}"
+    if kind == "rate":
+        return f"TCP, {style.rate(traffic['rate_bps'])}"
+    if kind == "on_off":
+        speed = "" if traffic["rate_bps"] is None else f" at {style.rate(traffic['rate_bps'])}"
+        on, off = (style.duration(traffic[key] / 1e9) for key in ("on_ns", "off_ns"))
+        return f"TCP, {on} on{speed}, {off} off"
+    return f"TCP, requests of {traffic['request_bytes']} bytes, responses of {traffic['response_bytes']}"

@@ -111,7 +111,7 @@ def _windows(evaluation: Evaluation, span: tuple[float, float]) -> Figure:
 def of_comparison(cells: Sequence[Cell]) -> Figure:
     """Published beside measured: sent data, losses and mean RTT, flow by flow."""
     by_name = {cell.name: cell for cell in cells}
-    ticks = tuple(f"#{flow}{'<br>ACNS' if arm == 'acns' else ''}" for arm in ARMS for flow in FLOWS)
+    ticks = tuple(f"#{flow}{chr(10) + 'ACNS' if arm == 'acns' else ''}" for arm in ARMS for flow in FLOWS)
     panels = []
     for p, (quantity, label) in enumerate((("sent", "Sent (MB)"), ("rtt_mean", "Mean RTT (ms)"), ("lost", "Lost (packets)"))):
         chosen = [by_name[f"{arm}/{quantity}/{flow}"] for arm in ARMS for flow in FLOWS]

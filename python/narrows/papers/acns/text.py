@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from narrows.report import style
+from narrows.report.network import direction
+from narrows.report.topology import describe
 
 if TYPE_CHECKING:
     from narrows.papers.reproduction import Cell, Claim
@@ -92,7 +95,7 @@ def say(cell: Cell) -> str:
     arm, quantity, flow = cell.name.split("/")
     whose = "in total" if flow == "total" else f"of #{flow}"
     where = "with ACNS" if arm == "acns" else "without ACNS"
-    published = "–" if cell.published is None else style.number(cell.published)
+    published = "–" if cell.published is None else f"{cell.published:g}"
     return f"{NAMES[quantity]} {whose} {where} ({style.number(cell.measured)} for {published} {cell.unit})"
 
 
@@ -114,43 +117,58 @@ def headline(cells: Sequence[Cell], claims: Sequence[Claim], runs: int) -> str:
         f"{style.count(round(lost[1].measured, 1))} packets (from {style.count(lost[0].published)} to {style.count(lost[1].published)}).",
     ]
     if failing:
-        parts.append("What does not hold: " + "; ".join(f"“{claim.text}” ({claim.measured})" for claim in failing) + ".")
+        parts.append("What does not hold: " + "; ".join(f"“{claim.text}”" for claim in failing) + ".")
     parts.append(
         f"Of the {len(plain)} figures in the papers' tables {len(near)} come out within {CLOSE_PERCENT:g} % of the published value "
         f"(losses: or within {CLOSE_PACKETS:g} packets)."
     )
     if far:
         parts.append("Furthest off: " + ", ".join(say(cell) for cell in far[:4]) + ".")
-    return " ".join(parts).replace("+-", "-").replace(" -", " −")
+    return re.sub(r"-(?=\d)", "−", " ".join(parts))
 
 
 def calibration(scenario: Scenario) -> dict[str, str]:
     """What the papers leave open and the scenario sets, as it is run: links, TCP, jitter."""
     resolved: dict[str, Any] = scenario.resolved
-    found: dict[str, str] = {}
-    for link in resolved["links"]:
-        found[f"Link {link['a']} – {link['b']}"] = _link(link)
-    tcp = next(flow["tcp"] for flow in resolved["flows"] if flow.get("tcp"))
-    for key in sorted(tcp):
-        if key not in ("assist",):
-            found[f"tcp.{key}"] = _plain(tcp[key])
+    found = {f"Link {link['a']} – {link['b']}": _link(link) for link in resolved["links"]}
+    tcp = next(flow["tcp"] for flow in resolved["flows"] if flow["tcp"])
+    found |= {_name(f"TCP: {key}"): plain(key, value) for key, value in sorted(tcp.items()) if key not in ("assist", "cc")}
+    found["Start jitter"] = f"uniform from 0 to {plain('start_jitter_ns', resolved['start_jitter_ns'])}, per flow and run"
+    payloads = {flow["traffic"]["payload_bytes"] for flow in resolved["flows"] if not flow["tcp"]}
+    found["UDP: payload"] = ", ".join(f"{payload} bytes" for payload in sorted(payloads))
     return found
 
 
 def _link(link: dict[str, Any]) -> str:
-    from narrows.report.network import _direction
-    from narrows.report.topology import describe
-
-    forward, reverse = (", ".join(describe(_direction(link[way]))) for way in ("forward", "reverse"))
+    forward, reverse = (", ".join(filter(None, describe(direction(link[way])))) for way in ("forward", "reverse"))
     return forward if forward == reverse else f"{forward}; back {reverse}"
 
 
-def _plain(value: Any) -> str:
+def _name(key: str) -> str:
+    for ending in ("_ns", "_bps", "_bytes"):
+        key = key.removesuffix(ending)
+    return key.replace("_", " ")
+
+
+def plain(key: str, value: Any) -> str:
+    """A value of a resolved scenario for people; its unit is in the end of its key.
+
+    Examples
+    --------
+    >>> plain("min_ns", 200_000_000), plain("max_cwnd_bytes", None), plain("sack", True)
+    ('200 ms', 'unlimited', 'on')
+    """
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
-    return "none" if value is None else str(value)
+        return ", ".join(f"{_name(inner)} {plain(inner, one)}" for inner, one in value.items()) or "defaults"
+    if value is None:
+        return "off" if key == "delayed_ack" else "unlimited"
+    if key.endswith("_ns"):
+        return style.duration(value / 1e9)
+    if key.endswith("_bps"):
+        return style.rate(value)
+    return f"{value:,} bytes" if key.endswith("_bytes") else str(value)
 
 
 PARAMETERS: tuple[tuple[str, str], ...] = (
