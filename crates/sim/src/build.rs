@@ -52,7 +52,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
         agenda,
         slots,
         topology,
-        nodes: nodes(scenario, &factory)?,
+        nodes: nodes(scenario, &factory),
         links: links(scenario, seeds),
         flows: scenario.flows.iter().map(|f| flow_state(f, scenario, seeds)).collect(),
         factory,
@@ -80,15 +80,14 @@ impl Seeds {
     }
 }
 
-fn nodes(scenario: &Scenario, factory: &Factory) -> Result<Vec<Node>, RunError> {
+fn nodes(scenario: &Scenario, factory: &Factory) -> Vec<Node> {
     let mut nodes: Vec<Node> = scenario.nodes.iter().map(|_| Node { agent: None }).collect();
     if let (Some(acns), Some(config)) = (&scenario.acns, &factory.acns) {
         for &router in &acns.routers {
-            let agent = AcnsRouter::new(*config).map_err(|e| RunError::Scheme(e.to_string()))?;
-            nodes[router].agent = Some(Box::new(agent));
+            nodes[router].agent = Some(Box::new(AcnsRouter::new(config)));
         }
     }
-    Ok(nodes)
+    nodes
 }
 
 fn links(scenario: &Scenario, seeds: Seeds) -> Vec<LinkDirection> {
@@ -177,6 +176,8 @@ fn flow_state(flow: &Flow, scenario: &Scenario, seeds: Seeds) -> FlowState {
 pub(crate) struct Factory {
     names: Vec<String>,
     addresses: Vec<IpAddr>,
+    /// Per flow.
+    algorithms: Vec<&'static narrows_cc::Row>,
     acns: Option<AcnsConfig>,
     seeds: Seeds,
 }
@@ -184,17 +185,12 @@ pub(crate) struct Factory {
 impl Factory {
     /// Checks that every flow's algorithm and scheme exist, so that [`connections`](Self::connections) cannot fail.
     fn new(scenario: &Scenario, seeds: Seeds) -> Result<Self, RunError> {
-        for flow in &scenario.flows {
-            if narrows_cc::find(&flow.tcp.cc).is_none() {
-                let allowed: Vec<_> = narrows_cc::registry().iter().map(|r| r.name).collect();
-                let name = flow.tcp.cc.clone();
-                return Err(RunError::Unknown { kind: "congestion control", name, allowed: allowed.join(", ") });
-            }
-        }
+        let algorithms = scenario.flows.iter().map(|f| algorithm(&f.tcp.cc)).collect::<Result<_, _>>()?;
         let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
         Ok(Self {
             names: scenario.nodes.iter().map(|n| n.name.clone()).collect(),
             addresses: scenario.nodes.iter().map(|n| n.address).collect(),
+            algorithms,
             acns,
             seeds,
         })
@@ -213,9 +209,9 @@ impl Factory {
         let mut iss = self.seeds.stream(&format!("flow/{}", flow.name), "iss");
         let mut iss = || SeqNum::new((iss.next_u64() >> 32) as u32);
         let config = tcp_config(&flow.tcp);
-        let (cc, assist) = self.control(flow);
+        let (cc, assist) = self.control(flow, index);
         let mut opener = Connection::connect(config, cc, assist, client, server, iss());
-        let (cc, assist) = self.control(flow);
+        let (cc, assist) = self.control(flow, index);
         let mut listener = Connection::listen(config, cc, assist, server, client, iss());
         opener.set_dscp(flow.dscp);
         listener.set_dscp(flow.dscp);
@@ -223,17 +219,21 @@ impl Factory {
     }
 
     /// The congestion control and the scheme's part at one end of a flow.
-    fn control(&self, flow: &Flow) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
+    fn control(&self, flow: &Flow, index: usize) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
         let params = Params::new(flow.tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect());
-        let base = narrows_cc::build(&flow.tcp.cc, &params).unwrap_or_else(|| {
-            // `new` has checked the name.
-            Box::new(narrows_cc::Reno::default())
-        });
+        let base = (self.algorithms[index].build)(&params);
         match (&self.acns, flow.tcp.assist.as_deref()) {
             (Some(config), Some("acns")) => (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config)))),
             _ => (base, None),
         }
     }
+}
+
+fn algorithm(name: &str) -> Result<&'static narrows_cc::Row, RunError> {
+    narrows_cc::find(name).ok_or_else(|| {
+        let allowed: Vec<_> = narrows_cc::registry().iter().map(|r| r.name).collect();
+        RunError::Unknown { kind: "congestion control", name: name.to_owned(), allowed: allowed.join(", ") }
+    })
 }
 
 fn param(value: &scenario::ParamValue) -> narrows_cc::ParamValue {

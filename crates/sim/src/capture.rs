@@ -38,7 +38,7 @@ impl Capture {
             if files.iter().any(|(other, _)| *other == path) {
                 path = dir.join(format!("{a}-{b}-{number}.pcapng"));
             }
-            let fail = |source: String| RunError::Capture { path: path.clone(), source };
+            let fail = |reason: String| RunError::Capture { path: path.clone(), reason };
             let file = File::create(&path).map_err(|e| fail(e.to_string()))?;
             let mut writer = PcapNgWriter::new(BufWriter::new(file)).map_err(|e| fail(e.to_string()))?;
             for (from, to) in [(a, b), (b, a)] {
@@ -73,7 +73,7 @@ impl Capture {
             options: Vec::new(),
         };
         if let Err(e) = writer.write_pcapng_block(block) {
-            self.failed = Some(RunError::Capture { path: path.clone(), source: e.to_string() });
+            self.failed = Some(RunError::Capture { path: path.clone(), reason: e.to_string() });
         }
     }
 
@@ -90,7 +90,7 @@ impl Capture {
             writer
                 .into_inner()
                 .flush()
-                .map_err(|e| RunError::Capture { path: path.clone(), source: e.to_string() })?;
+                .map_err(|e| RunError::Capture { path: path.clone(), reason: e.to_string() })?;
         }
         Ok(())
     }

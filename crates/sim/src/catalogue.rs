@@ -7,7 +7,7 @@ use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
 pub fn catalogue() -> Catalogue {
     Catalogue {
         cc: narrows_cc::registry().iter().map(cc_row).collect(),
-        queues: narrows_queue::registry().iter().map(queue_row).collect(),
+        queues: narrows_queue::registry::registry().iter().map(queue_row).collect(),
         schemes: narrows_scheme::registry().iter().map(scheme_row).collect(),
     }
 }
@@ -28,49 +28,39 @@ fn param(name: &str, doc: &str, kind: CatalogueKind) -> CatalogueParam {
     CatalogueParam { name: name.to_owned(), doc: doc.to_owned(), kind }
 }
 
-fn cc_row(row: &narrows_cc::Row) -> CatalogueRow {
+/// Congestion controls and schemes describe their parameters alike.
+fn kind(kind: narrows_cc::ParamKind) -> CatalogueKind {
     use narrows_cc::ParamKind as Kind;
-    let kind = |kind| match kind {
+    match kind {
         Kind::Number { unit, default, min, max } => number(unit, default, min, max),
         Kind::Choice { default, allowed } => choice(default, allowed),
         Kind::Switch { default } => CatalogueKind::Switch { default },
-    };
-    CatalogueRow {
-        name: row.name.to_owned(),
-        title: row.title.to_owned(),
-        sources: texts(row.sources),
-        params: row.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect(),
     }
 }
 
-fn queue_row(row: &narrows_queue::Row) -> CatalogueRow {
-    use narrows_queue::ParamKind as Kind;
-    let kind = |kind| match kind {
+fn queue_kind(kind: narrows_queue::registry::ParamKind) -> CatalogueKind {
+    use narrows_queue::registry::ParamKind as Kind;
+    match kind {
         Kind::Limit => CatalogueKind::Limit,
         Kind::Number { unit, default, min, max } => number(unit, default, min, max),
         Kind::Switch { default } => CatalogueKind::Switch { default },
-    };
-    CatalogueRow {
-        name: row.name.to_owned(),
-        title: row.title.to_owned(),
-        sources: texts(row.sources),
-        params: row.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect(),
     }
 }
 
-fn scheme_row(row: &narrows_scheme::Row) -> CatalogueRow {
-    use narrows_scheme::ParamKind as Kind;
-    let kind = |kind| match kind {
-        Kind::Number { unit, default, min, max } => number(unit, default, min, max),
-        Kind::Choice { default, allowed } => choice(default, allowed),
-        Kind::Switch { default } => CatalogueKind::Switch { default },
-    };
-    CatalogueRow {
-        name: row.name.to_owned(),
-        title: row.title.to_owned(),
-        sources: texts(row.sources),
-        params: row.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect(),
-    }
+fn row(name: &str, title: &str, sources: &[&str], params: Vec<CatalogueParam>) -> CatalogueRow {
+    CatalogueRow { name: name.to_owned(), title: title.to_owned(), sources: texts(sources), params }
+}
+
+fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
+    row(r.name, r.title, r.sources, r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect())
+}
+
+fn queue_row(r: &narrows_queue::registry::Row) -> CatalogueRow {
+    row(r.name, r.title, r.sources, r.params.iter().map(|p| param(p.name, p.doc, queue_kind(p.kind))).collect())
+}
+
+fn scheme_row(r: &narrows_scheme::SchemeRow) -> CatalogueRow {
+    row(r.name, r.title, r.sources, r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect())
 }
 
 #[cfg(test)]

@@ -246,3 +246,109 @@ impl LinkDirection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use narrows_queue::Limit;
+    use narrows_rng::Stream;
+    use narrows_scenario::Loss;
+    use narrows_units::Packets;
+    use narrows_wire::{Ip, Transport, UdpRepr};
+
+    #[derive(Default)]
+    struct Log {
+        departures: Vec<u64>,
+        drops: usize,
+    }
+
+    impl LinkWatch for Log {
+        fn dropped(&mut self, _dropped: &Dropped, _at: Instant) {
+            self.drops += 1;
+        }
+        fn corrupted(&mut self, _packet: &Packet, _at: Instant) {}
+        fn departed(&mut self, _packet: &Packet, at: Instant) {
+            self.departures.push(at.as_nanos());
+        }
+    }
+
+    fn packet() -> Packet {
+        Packet {
+            ip: Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
+            transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 }),
+            payload_len: 97,
+        }
+    }
+
+    /// 8 Mb/s and packets of 125 bytes: 125 us each.
+    fn link(limit: u64, changes: Vec<Change>) -> LinkDirection {
+        LinkDirection::new(
+            narrows_queue::droptail(Limit::Packets(Packets::new(limit))),
+            Rate::mbps(8),
+            Duration::from_millis(1),
+            LossModel::new(Loss::None, Stream::new(1, 0, "l", "loss")),
+            false,
+            changes,
+        )
+    }
+
+    fn us(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(n)
+    }
+
+    #[test]
+    fn packets_leave_back_to_back_and_arrive_after_the_delay() {
+        let (mut link, mut log) = (link(10, Vec::new()), Log::default());
+        (0..3).for_each(|_| link.offer(packet(), us(0), &mut log));
+        let mut arrivals = Vec::new();
+        while link.next_event() != Instant::NEVER {
+            let now = link.next_event();
+            if link.arrive(now, &mut log).is_some() {
+                arrivals.push(now);
+            }
+        }
+        assert_eq!(log.departures, [0, 125_000, 250_000]);
+        assert_eq!(arrivals, [us(1125), us(1250), us(1375)]);
+    }
+
+    #[test]
+    fn the_limit_counts_waiting_packets_only() {
+        let (mut link, mut log) = (link(2, Vec::new()), Log::default());
+        (0..5).for_each(|_| link.offer(packet(), us(0), &mut log));
+        assert_eq!((log.drops, link.view().packets), (2, Packets::new(2)), "one is in transmission, two wait");
+    }
+
+    #[test]
+    fn a_departure_comes_before_an_arrival_at_the_same_instant() {
+        let (mut link, mut log) = (link(1, Vec::new()), Log::default());
+        (0..2).for_each(|_| link.offer(packet(), us(0), &mut log));
+        link.offer(packet(), us(125), &mut log);
+        assert_eq!(log.drops, 0);
+        link.offer(packet(), us(249), &mut log);
+        assert_eq!(log.drops, 1);
+    }
+
+    #[test]
+    fn a_change_of_rate_spares_the_packet_in_transmission() {
+        let change = Change { at: us(60), rate: Some(Rate::mbps(4)), delay: None };
+        let (mut link, mut log) = (link(10, vec![change]), Log::default());
+        (0..3).for_each(|_| link.offer(packet(), us(0), &mut log));
+        link.change(us(60), &mut log);
+        link.drain(us(1000), &mut log);
+        assert_eq!(log.departures, [0, 125_000, 375_000]);
+        assert_eq!(link.capacity_bits(us(160)), 480 + 400);
+    }
+
+    #[test]
+    fn a_shorter_delay_lets_nobody_overtake() {
+        let change = Change { at: us(10), rate: None, delay: Some(Duration::ZERO) };
+        let (mut link, mut log) = (link(10, vec![change]), Log::default());
+        link.offer(packet(), us(0), &mut log);
+        link.change(us(10), &mut log);
+        link.offer(packet(), us(10), &mut log);
+        assert!(link.arrive(us(1124), &mut log).is_none());
+        assert!(link.arrive(us(1125), &mut log).is_some());
+        assert!(link.arrive(us(1125), &mut log).is_some(), "it waits for the one ahead, not for its own 250 us");
+    }
+}

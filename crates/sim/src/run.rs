@@ -35,12 +35,12 @@ pub enum RunError {
     #[error("{0}")]
     Scheme(String),
     /// A capture file cannot be written.
-    #[error("cannot write the capture {}: {source}", path.display())]
+    #[error("cannot write the capture {}: {reason}", path.display())]
     Capture {
         /// The file.
         path: PathBuf,
         /// The system's reason.
-        source: String,
+        reason: String,
     },
     /// The run was stopped from outside.
     #[error("the run was stopped before its end")]

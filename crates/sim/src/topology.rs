@@ -125,3 +125,76 @@ impl Topology {
         Some(path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use narrows_scenario as sc;
+    use narrows_units::{Duration, Packets, Rate};
+
+    fn scenario(kinds: &str, links: &[(usize, usize)]) -> Scenario {
+        let mut s = sc::parse(
+            "format = 1\nduration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\npairs = 1\n[[flows]]\nname = \"f\"\nfrom = \"s1\"\nto = \"d1\"\nkind = \"bulk\"\n",
+            "t.toml",
+            &[],
+            &crate::catalogue(),
+        )
+        .unwrap();
+        s.nodes = kinds
+            .chars()
+            .enumerate()
+            .map(|(i, kind)| sc::Node {
+                name: format!("n{i}"),
+                kind: if kind == 'R' { NodeKind::Router } else { NodeKind::Host },
+                address: [10, 0, 0, i as u8 + 1].into(),
+            })
+            .collect();
+        let direction = sc::Direction {
+            rate: Rate::mbps(1),
+            delay: Duration::ZERO,
+            queue: sc::Queue::DropTail { limit: sc::Limit::Packets(Packets::new(10)) },
+            loss: sc::Loss::None,
+            changes: Vec::new(),
+        };
+        s.links = links
+            .iter()
+            .map(|&(a, b)| sc::Link { a, b, forward: direction.clone(), reverse: direction.clone() })
+            .collect();
+        s
+    }
+
+    fn path(kinds: &str, links: &[(usize, usize)], from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut t = Topology::new(&scenario(kinds, links));
+        t.prepare(to);
+        t.path(from, to)
+    }
+
+    #[test]
+    fn routes_have_the_fewest_hops() {
+        // 0 - 1 - 2 - 3 - 4 and a short cut 1 - 3.
+        let links = [(0, 1), (1, 2), (2, 3), (3, 4), (1, 3)];
+        assert_eq!(path("HRRRH", &links, 0, 4), Some(vec![0, 1, 3, 4]));
+        assert_eq!(path("HRRRH", &links, 4, 0), Some(vec![4, 3, 1, 0]));
+        assert_eq!(path("HRRRH", &links, 2, 0), Some(vec![2, 1, 0]));
+    }
+
+    #[test]
+    fn hosts_do_not_forward() {
+        // The way over host 2 is shorter than the one over routers 3 and 4.
+        let links = [(0, 1), (1, 2), (2, 5), (1, 3), (3, 4), (4, 5), (5, 6)];
+        assert_eq!(path("HRHRRRH", &links, 0, 6), Some(vec![0, 1, 3, 4, 5, 6]));
+    }
+
+    #[test]
+    fn among_equals_the_first_link_wins() {
+        let links = [(0, 1), (1, 3), (1, 2), (2, 4), (3, 4), (4, 5)];
+        assert_eq!(path("HRRRRH", &links, 0, 5), Some(vec![0, 1, 2, 4, 5]));
+    }
+
+    #[test]
+    fn two_hosts_can_share_one_link() {
+        assert_eq!(path("HH", &[(0, 1)], 0, 1), Some(vec![0, 1]));
+        assert_eq!(path("HH", &[(0, 1)], 1, 0), Some(vec![1, 0]));
+    }
+}

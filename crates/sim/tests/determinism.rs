@@ -1,0 +1,78 @@
+//! The promise: same scenario, seed and version, same samples; on any number of threads, by either loop.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{BULK, PLAIN, path, run_seeded, scenario};
+use narrows_sim::{Options, run};
+
+fn lossy() -> String {
+    let red = PLAIN.replace("{ kind = \"droptail\",", "{ kind = \"red\", min_threshold = 5, max_threshold = 15,");
+    let on_off = r#"
+[[flows]]
+name = "web"
+from = "A"
+to = "B"
+kind = "on_off"
+on = "500 ms"
+off = "300 ms"
+distribution = "exponential"
+[[flows]]
+name = "ask"
+from = "B"
+to = "A"
+kind = "request_response"
+request = "300 B"
+response = "50 kB"
+think = "20 ms"
+"#;
+    path(&format!("{red}\nper = 0.01\nchanges = [{{ at = \"5 s\", rate = \"4 Mb/s\" }}, {{ at = \"9 s\", delay = \"3 ms\" }}]"), &format!("{BULK}{on_off}"))
+        .replace("duration", "sampling = \"50 ms\"\nstart_jitter = \"100 ms\"\nduration")
+}
+
+#[test]
+fn the_same_seed_gives_the_same_samples() {
+    let (a, b) = (run_seeded(&lossy(), 5), run_seeded(&lossy(), 5));
+    assert_eq!(a.samples, b.samples);
+    assert_eq!(a.digest, b.digest);
+    assert_ne!(a.digest, run_seeded(&lossy(), 6).digest);
+}
+
+#[test]
+fn threads_change_nothing() {
+    let scenario = scenario(&lossy());
+    let digest = |seed| run(&scenario, &Options { seed, ..Options::default() }).unwrap().digest;
+    let alone: Vec<_> = (0..6).map(digest).collect();
+    let together: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6).map(|seed| scope.spawn(move || digest(seed))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert_eq!(alone, together);
+}
+
+#[test]
+fn the_plain_loop_gives_the_same_samples() {
+    let scenario = scenario(&lossy());
+    for seed in 0..4 {
+        let with = |plain_loop| run(&scenario, &Options { seed, plain_loop, ..Options::default() }).unwrap();
+        let (lazy, plain) = (with(false), with(true));
+        assert_eq!(lazy.samples, plain.samples, "seed {seed}");
+        assert!(plain.events > lazy.events, "the plain loop has an event per transmission");
+    }
+}
+
+#[test]
+fn a_further_flow_does_not_shift_the_random_numbers_of_others() {
+    let base = path(PLAIN, BULK).replace("duration", "start_jitter = \"1 s\"\nduration");
+    let more = format!("{base}\n[[flows]]\nname = \"more\"\nfrom = \"A\"\nto = \"B\"\nkind = \"bulk\"\nstart = \"19 s\"\n");
+    let start = |text: &str| run_seeded(text, 3).samples.flow_totals.start_ns[0];
+    assert_eq!(start(&base), start(&more));
+}
+
+/// A digest pinned in the source: debug and release builds, and every machine, must reproduce it. It changes only with
+/// a change of behaviour, which the changelog then names.
+#[test]
+fn the_digest_is_the_published_one() {
+    assert_eq!(run_seeded(&lossy(), 1).digest, include_str!("digest.txt").trim());
+}

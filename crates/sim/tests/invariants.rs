@@ -1,0 +1,118 @@
+//! What must hold in every run, whatever the scenario: packets are conserved, limits are kept, time is monotone.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod common;
+
+use common::{BULK, PLAIN, path, run_seeded, run_text};
+use narrows_sim::Outcome;
+use proptest::prelude::*;
+
+const UDP: &str = r#"
+[[flows]]
+name = "udp"
+from = "A"
+to = "B"
+kind = "udp"
+rate = "3 Mb/s"
+payload = "1000 B"
+start = "1 s"
+stop = "15 s"
+"#;
+
+fn assert_conserved(outcome: &Outcome) {
+    let q = &outcome.samples.queue_totals;
+    for i in 0..q.arrived_packets.len() {
+        let row = q.row(i).unwrap();
+        let dropped = row.dropped_overflow + row.dropped_early + row.dropped_forced;
+        assert_eq!(
+            row.arrived_packets,
+            row.forwarded_packets + dropped + row.waiting_packets,
+            "queue {}",
+            outcome.samples.queue_names[i]
+        );
+    }
+}
+
+#[test]
+fn queues_conserve_packets() {
+    for bottleneck in [
+        PLAIN.to_owned(),
+        format!("{PLAIN}\nper = 0.02"),
+        PLAIN.replace("limit = \"50 packets\"", "limit = \"20 kB\""),
+        PLAIN.replace("{ kind = \"droptail\",", "{ kind = \"red\", min_threshold = 5, max_threshold = 15,"),
+    ] {
+        assert_conserved(&run_text(&path(&bottleneck, &format!("{BULK}{UDP}"))));
+    }
+}
+
+#[test]
+fn every_datagram_is_accounted_for() {
+    let outcome = run_text(&path(&format!("{PLAIN}\nper = 0.05"), &format!("{BULK}{UDP}")));
+    let udp = outcome.samples.flow_totals.row(1).unwrap();
+    assert_eq!(udp.sent_packets, udp.arrived_packets + udp.lost_packets, "the flow ended 5 s before the run");
+    assert!(udp.lost_packets > 0);
+    // 14 s of 3 Mb/s in packets of 1028 bytes: one at the start, then one every 2.7413 ms.
+    assert_eq!(udp.sent_packets, 1 + (14_000_000_000_u64 - 1) / (1028 * 8 * 1000 / 3));
+}
+
+#[test]
+fn a_bulk_flow_fills_the_bottleneck() {
+    let outcome = run_text(&path(PLAIN, BULK));
+    let bulk = outcome.samples.flow_totals.row(0).unwrap();
+    let mbps = bulk.arrived_bytes as f64 * 8.0 / 20.0 / 1e6;
+    assert!(mbps > 9.5 && mbps <= 10.0, "{mbps} Mb/s");
+    // 24 ms of propagation, and what one data packet and one ACK take to be sent on three links each.
+    let least = 24_000_000 + 1500 * 8 * (100 + 10 + 10);
+    assert!(bulk.rtt_min_ns >= least && bulk.rtt_min_ns < least + 2_000_000, "{} ns", bulk.rtt_min_ns);
+}
+
+#[test]
+fn samples_are_monotone_in_time_and_in_their_counters() {
+    for sampling in ["\"10 ms\"", "\"events\""] {
+        let text = path(PLAIN, &format!("{BULK}{UDP}")).replace("duration", &format!("sampling = {sampling}\nduration"));
+        let s = run_text(&text).samples;
+        assert!(s.flows.time_ns.is_sorted() && !s.flows.time_ns.is_empty());
+        for flow in 0..2 {
+            let of = |column: &[u64]| -> Vec<u64> {
+                column.iter().zip(&s.flows.flow).filter(|(_, f)| **f == flow).map(|(v, _)| *v).collect()
+            };
+            for column in [&s.flows.sent_bytes, &s.flows.delivered_bytes, &s.flows.lost_packets] {
+                assert!(of(column).is_sorted());
+            }
+        }
+        for queue in 0..6 {
+            let packets: Vec<u64> =
+                s.queues.packets.iter().zip(&s.queues.queue).filter(|(_, q)| **q == queue).map(|(v, _)| *v).collect();
+            let limit = if queue == 2 || queue == 3 { 50 } else { 1000 };
+            assert!(packets.iter().all(|&p| p <= limit));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_bottleneck_conserves_packets(
+        rate in 64u64..50_000,
+        delay in 0u64..100,
+        limit in 1u64..60,
+        per in 0.0f64..0.3,
+        red: bool,
+        seed: u64,
+    ) {
+        let kind = if red { r#""red", min_threshold = 2, max_threshold = 6"# } else { r#""droptail""# };
+        let bottleneck = format!(
+            r#"rate = "{rate} kb/s"
+delay = "{delay} ms"
+per = {per}
+queue = {{ kind = {kind}, limit = "{limit} packets" }}"#
+        );
+        let text = path(&bottleneck, &format!("{BULK}{UDP}")).replace("20 s", "16 s");
+        let outcome = run_seeded(&text, seed);
+        assert_conserved(&outcome);
+        let bulk = outcome.samples.flow_totals.row(0).unwrap();
+        prop_assert!(bulk.delivered_bytes <= bulk.sent_bytes - bulk.retransmitted_bytes);
+    }
+}

@@ -1,0 +1,120 @@
+//! Every kind of traffic, link and TCP option does end to end what the scenario says.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod common;
+
+use common::{BULK, PLAIN, path, run_text};
+use narrows_samples::{FlowTotal, NONE};
+
+fn flow(text: &str) -> FlowTotal {
+    run_text(text).samples.flow_totals.row(0).unwrap()
+}
+
+fn with(kind: &str) -> String {
+    path(PLAIN, &format!("[[flows]]\nname = \"f\"\nfrom = \"A\"\nto = \"B\"\n{kind}\n"))
+}
+
+#[test]
+fn a_bounded_transfer_ends() {
+    let f = flow(&with("kind = \"bulk\"\nsize = \"1 MB\""));
+    assert_eq!(f.delivered_bytes, 1_000_000);
+    assert!(f.finished_ns < 2_000_000_000, "{}", f.finished_ns);
+    assert_eq!(flow(&with("kind = \"bulk\"")).finished_ns, NONE);
+}
+
+#[test]
+fn a_flow_stops_when_it_is_told() {
+    let f = flow(&with("kind = \"bulk\"\nstart = \"1 s\"\nstop = \"5 s\""));
+    // Four seconds of 10 Mb/s, less slow start and headers, and what was under way at the stop.
+    assert!(f.delivered_bytes > 4_000_000 && f.delivered_bytes < 5_100_000, "{}", f.delivered_bytes);
+    assert_eq!((f.start_ns, f.stop_ns), (1_000_000_000, 5_000_000_000));
+}
+
+#[test]
+fn an_application_rate_limits_tcp() {
+    let f = flow(&with("kind = \"rate\"\nrate = \"2 Mb/s\""));
+    let mbps = f.delivered_bytes as f64 * 8.0 / 20.0 / 1e6;
+    assert!((mbps - 2.0).abs() < 0.02, "{mbps}");
+    assert_eq!(f.lost_packets, 0);
+}
+
+#[test]
+fn on_off_sends_its_share_of_the_time() {
+    let f = flow(&with("kind = \"on_off\"\nrate = \"4 Mb/s\"\non = \"1 s\"\noff = \"3 s\""));
+    let mbps = f.delivered_bytes as f64 * 8.0 / 20.0 / 1e6;
+    assert!((mbps - 1.0).abs() < 0.05, "{mbps}");
+}
+
+#[test]
+fn requests_are_answered_one_after_the_other() {
+    let f = flow(&with(
+        "kind = \"request_response\"\nrequest = \"100 B\"\nresponse = \"20 kB\"\nthink = \"100 ms\"\ncount = 25",
+    ));
+    assert_eq!((f.transactions, f.delivered_bytes), (25, 25 * 20_000));
+    // Each takes two round trips (10 segments, then the rest) of 24 ms and the think time.
+    assert!(f.finished_ns > 25 * 124_000_000 && f.finished_ns < 25 * 200_000_000, "{}", f.finished_ns);
+}
+
+#[test]
+fn a_slow_reader_closes_the_window_and_loses_nothing() {
+    let f = flow(&with("kind = \"bulk\"\ntcp = { recv_buffer = \"64 kB\", read_rate = \"1 Mb/s\" }"));
+    let mbps = f.delivered_bytes as f64 * 8.0 / 20.0 / 1e6;
+    assert!((mbps - 1.0).abs() < 0.05, "{mbps}");
+    assert_eq!((f.lost_packets, f.retransmitted_packets), (0, 0));
+}
+
+#[test]
+fn red_marks_instead_of_dropping_with_ecn() {
+    let red = PLAIN.replace("{ kind = \"droptail\",", "{ kind = \"red\", min_threshold = 5, max_threshold = 15, ecn = true,");
+    let outcome = run_text(&path(&red, &BULK.replace("kind", "tcp = { ecn = true }\nkind")));
+    let f = outcome.samples.flow_totals.row(0).unwrap();
+    let q = outcome.samples.queue_totals.row(2).unwrap();
+    assert!(q.marked > 10 && f.ecn_reductions > 3, "{} marks, {} reductions", q.marked, f.ecn_reductions);
+    assert_eq!(q.dropped_early, 0);
+}
+
+#[test]
+fn ipv6_carries_everything_too() {
+    let text = path(PLAIN, BULK).replace("duration", "ip = 6\nduration");
+    let f = flow(&text);
+    assert!(f.delivered_bytes > 20_000_000, "{}", f.delivered_bytes);
+}
+
+#[test]
+fn directions_can_differ() {
+    let asymmetric = format!("{PLAIN}\nreverse = {{ rate = \"100 kb/s\", delay = \"40 ms\" }}");
+    let outcome = run_text(&path(&asymmetric, BULK));
+    let f = outcome.samples.flow_totals.row(0).unwrap();
+    assert!(f.rtt_min_ns > 54_000_000);
+    // 100 kb/s of ACKs, one for two segments, carry at most 100000 / (52 * 8) * 2 segments a second.
+    let most = 100_000.0 / (52.0 * 8.0) * 2.0 * 1448.0 * 8.0 / 1e6;
+    let mbps = f.delivered_bytes as f64 * 8.0 / 20.0 / 1e6;
+    assert!(mbps < most && mbps > 0.5 * most, "{mbps} of {most}");
+}
+
+#[test]
+fn a_change_of_rate_shows_in_the_throughput() {
+    let changing = format!("{PLAIN}\nchanges = [{{ at = \"10 s\", rate = \"2 Mb/s\" }}]");
+    let text = path(&changing, BULK).replace("duration", "sampling = \"1 s\"\nduration");
+    let s = run_text(&text).samples;
+    let rate = |from: usize, to: usize| {
+        (s.flows.arrived_bytes[to] - s.flows.arrived_bytes[from]) as f64 * 8.0 / (to - from) as f64 / 1e6
+    };
+    assert!(rate(3, 9) > 9.5, "{}", rate(3, 9));
+    assert!(rate(12, 19) > 1.9 && rate(12, 19) < 2.02, "{}", rate(12, 19));
+    let q = s.queue_totals.row(2).unwrap();
+    assert_eq!(q.capacity_bits, 120_000_000, "ten seconds of 10 Mb/s and ten of 2 Mb/s");
+}
+
+#[test]
+fn every_congestion_control_carries_a_transfer_over_a_lossy_path() {
+    for row in narrows_sim::catalogue().cc {
+        for recovery in ["sack", "newreno", "reno", "rto_only"] {
+            let tcp = format!("kind = \"bulk\"\nsize = \"300 kB\"\ncc = \"{}\"\ntcp = {{ recovery = \"{recovery}\" }}", row.name);
+            let text = path(&format!("{PLAIN}\nper = 0.01"), &format!("[[flows]]\nname = \"f\"\nfrom = \"A\"\nto = \"B\"\n{tcp}\n"));
+            let f = flow(&text.replace("\"20 s\"", "\"120 s\""));
+            assert_eq!(f.delivered_bytes, 300_000, "{} with {recovery}", row.name);
+        }
+    }
+}
