@@ -1,0 +1,164 @@
+"""The two shapes that scripts rely on, as docs/json.md promises them."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from narrows import summary
+from narrows.papers.reproduction import Cell, Claim, Reproduction
+from narrows.totals import FlowMetrics, QueueMetrics
+
+if TYPE_CHECKING:
+    from narrows.outcome import Batch, Run
+
+DOC = Path(__file__).resolve().parents[2] / "docs" / "json.md"
+
+NUMBER = {"type": ["number", "null"]}
+INTERVAL = {"oneOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}]}
+DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
+
+def row(kind: type[FlowMetrics] | type[QueueMetrics], with_intervals: bool) -> dict[str, Any]:
+    metrics = [field.name for field in fields(kind) if field.name not in ("name", "cc")]
+    properties: dict[str, Any] = dict.fromkeys(metrics, NUMBER) | {"name": {"type": "string"}}
+    if kind is FlowMetrics:
+        properties["cc"] = {"type": ["string", "null"]}
+    required = list(properties)
+    if with_intervals:
+        intervals = dict.fromkeys(metrics, INTERVAL)
+        properties["ci95"] = {
+            "type": "object",
+            "properties": intervals,
+            "required": metrics,
+            "additionalProperties": False,
+        }
+        required.append("ci95")
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def rows(kind: type[FlowMetrics] | type[QueueMetrics], with_intervals: bool) -> dict[str, Any]:
+    return {"type": "array", "items": row(kind, with_intervals), "minItems": 1}
+
+
+def shape(several: bool) -> dict[str, Any]:
+    measured = {"flows": rows(FlowMetrics, several), "queues": rows(QueueMetrics, several), "jain": NUMBER}
+    work = {"digest": DIGEST, "events": {"type": "integer"}, "packets": {"type": "integer"}}
+    properties: dict[str, Any] = {
+        "format": {"const": 1},
+        "scenario": {"type": "string"},
+        "seed": {"type": "integer", "minimum": 0},
+        "runs": {"type": "integer", "minimum": 1},
+        "version": {"type": "string"},
+        "duration_s": {"type": "number"},
+        "overrides": {"type": "object", "additionalProperties": {"type": "string"}},
+        **work,
+        **measured,
+    }
+    if several:
+        alone = {
+            "run": {"type": "integer", "minimum": 0},
+            **work,
+            "flows": rows(FlowMetrics, False),
+            "queues": rows(QueueMetrics, False),
+            "jain": NUMBER,
+        }
+        properties["ci95"] = {"type": "object", "properties": {"jain": INTERVAL}, "required": ["jain"]}
+        properties["runs_detail"] = {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": alone,
+                "required": list(alone),
+                "additionalProperties": False,
+            },
+        }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def test_a_run_has_the_promised_shape(one: Run) -> None:
+    jsonschema.validate(json.loads(summary.dumps(one.summary)), shape(several=False))
+
+
+def test_a_batch_has_the_promised_shape(three: Batch) -> None:
+    made = json.loads(summary.dumps(three.summary))
+    jsonschema.validate(made, shape(several=True))
+    assert made["runs"] == 3
+    assert [detail["run"] for detail in made["runs_detail"]] == [0, 1, 2]
+
+
+def test_the_numbers_are_those_of_the_metrics(one: Run) -> None:
+    made = one.summary["flows"][0]
+    assert {key: made[key] for key in ("name", "cc")} == {"name": one.flows[0].name, "cc": one.flows[0].cc}
+    assert made["throughput_mbps"] == one.flows[0].throughput_mbps
+    assert isinstance(made["sent_bytes"], int)
+
+
+def test_means_are_those_of_the_runs(three: Batch) -> None:
+    made = three.summary
+    values = [detail["flows"][0]["goodput_mbps"] for detail in made["runs_detail"]]
+    assert made["flows"][0]["goodput_mbps"] == pytest.approx(sum(values) / 3)
+    low, high = made["flows"][0]["ci95"]["goodput_mbps"]
+    assert low <= made["flows"][0]["goodput_mbps"] <= high
+
+
+def test_nan_never_reaches_json() -> None:
+    assert summary._plain({"a": [math.nan, math.inf, (1.5,)]}) == {"a": [None, None, [1.5]]}
+
+
+def test_a_reproduction_has_the_promised_shape() -> None:
+    made = Reproduction(
+        "acns",
+        (Cell("a", 1.0, 2.0, 1.5, 2.5, "MB"), Cell("b", None, math.nan, None, None, "ms")),
+        (Claim("c", True, "2"),),
+        {},
+        "",
+    )
+    keys: dict[str, Any] = {"name": {"type": "string"}, "unit": {"type": "string"}}
+    keys |= dict.fromkeys(["published", "measured", "low", "high"], NUMBER)
+    cell = {"type": "object", "properties": keys, "required": list(keys), "additionalProperties": False}
+    claim = {
+        "type": "object",
+        "properties": {"text": {"type": "string"}, "holds": {"type": "boolean"}, "measured": {"type": "string"}},
+        "required": ["text", "holds", "measured"],
+        "additionalProperties": False,
+    }
+    jsonschema.validate(
+        json.loads(json.dumps(made.to_json(), allow_nan=False)),
+        {
+            "type": "object",
+            "properties": {
+                "format": {"const": 1},
+                "paper": {"const": "acns"},
+                "cells": {"type": "array", "items": cell, "minItems": 2},
+                "claims": {"type": "array", "items": claim, "minItems": 1},
+            },
+            "required": ["format", "paper", "cells", "claims"],
+            "additionalProperties": False,
+        },
+    )
+
+
+@pytest.mark.parametrize("kind", [FlowMetrics, QueueMetrics])
+def test_every_metric_is_documented(kind: type[FlowMetrics] | type[QueueMetrics]) -> None:
+    text = DOC.read_text(encoding="utf-8")
+    missing = [field.name for field in fields(kind) if f"`{field.name}`" not in text]
+    assert missing == []
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_every_key_is_documented(several: bool) -> None:
+    text = DOC.read_text(encoding="utf-8")
+    missing = [key for key in shape(several)["properties"] if f"`{key}`" not in text]
+    assert missing == []
