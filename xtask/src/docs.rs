@@ -1,31 +1,120 @@
-//! The registry against the documentation.
+//! The page of everything that the registries offer: written from them, and checked against them.
 
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// Where people read of every algorithm.
 const PAGE: &str = "docs/algorithms.md";
 
-/// A problem for each name of the registry that the page does not show as `` `name` ``.
-pub fn problems<'a>(root: &Path, names: impl Iterator<Item = &'a str>) -> Result<Vec<String>, String> {
-    let text = std::fs::read_to_string(root.join(PAGE)).map_err(|e| format!("{PAGE}: {e}"))?;
-    Ok(missing(&text, names))
+const HEAD: &str = "\
+# Algorithms
+
+Everything that a scenario may name: congestion controls, queues and schemes, with their sources and parameters. `narrows list cc`,
+`narrows list queues` and `narrows list schemes` show the same. Each algorithm's file opens with its idea, its state, where RFC, Linux,
+ns-2 and ns-3 disagree, and its limits.
+
+`cargo xtask docs` writes this page from the registries.
+";
+
+/// Writes the page.
+pub fn write(root: &Path, catalogue: &Catalogue) -> Result<(), String> {
+    std::fs::write(root.join(PAGE), page(catalogue)).map_err(|e| format!("{PAGE}: {e}"))
 }
 
-fn missing<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    names
-        .filter(|name| !text.contains(&format!("`{name}`")))
-        .map(|name| format!("{PAGE}: does not tell of the algorithm `{name}`, which is in the registry"))
-        .collect()
+/// A problem if the page is not what the registries say.
+pub fn problems(root: &Path, catalogue: &Catalogue) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(root.join(PAGE)).map_err(|e| format!("{PAGE}: {e}"))?;
+    Ok(difference(&text, &page(catalogue)).into_iter().collect())
+}
+
+fn difference(text: &str, wanted: &str) -> Option<String> {
+    let first = text.lines().zip(wanted.lines()).position(|(a, b)| a != b);
+    let line = match first {
+        Some(index) => index + 1,
+        None if text == wanted => return None,
+        None => text.lines().count().min(wanted.lines().count()) + 1,
+    };
+    Some(format!("{PAGE}:{line}: differs from the registries; `cargo xtask docs` writes it anew"))
+}
+
+fn page(catalogue: &Catalogue) -> String {
+    let mut text = HEAD.to_owned();
+    section(
+        &mut text,
+        "Congestion controls",
+        "`cc = \"name\"` and `cc_params = { .. }` of `[tcp]` or of a flow.",
+        &catalogue.cc,
+    );
+    section(
+        &mut text,
+        "Queues",
+        "`queue = { kind = \"name\", .. }` of a link, or `[queue]` for all.",
+        &catalogue.queues,
+    );
+    section(&mut text, "Schemes", "A table of this name, such as `[acns]`.", &catalogue.schemes);
+    text
+}
+
+fn section(text: &mut String, title: &str, use_it: &str, rows: &[CatalogueRow]) {
+    let _ = writeln!(text, "\n## {title}\n\nIn a scenario: {use_it}");
+    for row in rows {
+        let _ = writeln!(text, "\n### `{}`: {}\n\nSources: {}.", row.name, row.title, row.sources.join("; "));
+        if row.params.is_empty() {
+            continue;
+        }
+        text.push_str("\n| parameter | default | allowed | what it does |\n|---|---|---|---|\n");
+        for param in &row.params {
+            let (default, allowed) = values(param);
+            let _ = writeln!(text, "| `{}` | {default} | {allowed} | {} |", param.name, param.doc.replace('|', "\\|"));
+        }
+    }
+}
+
+fn values(param: &CatalogueParam) -> (String, String) {
+    match &param.kind {
+        CatalogueKind::Number { unit, default, min, max } => {
+            let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+            (format!("{default}{unit}"), format!("{min} to {max}"))
+        }
+        CatalogueKind::Choice { default, allowed } => {
+            let words: Vec<_> = allowed.iter().map(|word| format!("`{word}`")).collect();
+            (format!("`{default}`"), words.join(", "))
+        }
+        CatalogueKind::Switch { default } => (format!("`{default}`"), "`true`, `false`".to_owned()),
+        CatalogueKind::Limit => ("-".to_owned(), "packets or bytes".to_owned()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::missing;
+    use super::*;
+
+    fn catalogue(names: &[&str]) -> Catalogue {
+        let row = |name: &&str| CatalogueRow {
+            name: (*name).to_owned(),
+            title: "Title".to_owned(),
+            sources: vec!["RFC 1".to_owned()],
+            params: vec![CatalogueParam {
+                name: "beta".to_owned(),
+                doc: "What is left.".to_owned(),
+                kind: CatalogueKind::Number { unit: String::new(), default: 0.7, min: 0.1, max: 0.9 },
+            }],
+        };
+        Catalogue { cc: names.iter().map(row).collect(), ..Catalogue::default() }
+    }
 
     #[test]
-    fn an_algorithm_that_the_page_does_not_name_is_caught() {
-        let found = missing("| `cubic` | RFC 9438 |", ["cubic", "reno"].into_iter());
-        assert_eq!(found.len(), 1);
-        assert!(found[0].contains("`reno`"), "{}", found[0]);
+    fn the_page_names_every_algorithm_and_parameter() {
+        let text = page(&catalogue(&["reno", "cubic"]));
+        assert!(text.contains("### `reno`: Title") && text.contains("### `cubic`: Title"), "{text}");
+        assert!(text.contains("| `beta` | 0.7 | 0.1 to 0.9 | What is left. |"), "{text}");
+    }
+
+    #[test]
+    fn an_algorithm_that_the_page_lacks_is_caught() {
+        let (old, new) = (page(&catalogue(&["reno"])), page(&catalogue(&["reno", "cubic"])));
+        assert_eq!(difference(&new, &new), None);
+        assert!(difference(&old, &new).is_some_and(|problem| problem.starts_with("docs/algorithms.md:")));
     }
 }

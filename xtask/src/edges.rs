@@ -26,8 +26,8 @@ const TABLE: &[Row] = &[
 /// From outside, allowed to every crate: portable mathematics, and error types.
 const EVERYWHERE: &[&str] = &["libm", "thiserror"];
 
-/// From outside, allowed to every crate's tests.
-const TESTS: &[&str] = &["proptest"];
+/// From outside, allowed to every crate's tests: properties, and counting allocations.
+const TESTS: &[&str] = &["proptest", "dhat"];
 
 #[derive(Clone, Copy, Debug)]
 struct Row {

@@ -8,16 +8,23 @@ mod source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check\n\
+const USAGE: &str = "usage: cargo xtask check | docs\n\
     \n\
-    Checks that crates depend only downwards (ARCHITECTURE.md, \"Workspace\"), that unsafe code, clocks, files, \
-    the environment, threads and serde stay where they are allowed, and that docs/algorithms.md tells of every \
-    congestion control in the registry.";
+    check  holds the crates to their edges (ARCHITECTURE.md, \"Workspace\"), keeps unsafe code, clocks, files, the\n\
+    \x20      environment, threads and serde where they are allowed, and docs/algorithms.md true to the registries\n\
+    docs   writes docs/algorithms.md from the registries";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check"] => check(&root()),
+        ["docs"] => match docs::write(&root(), &narrows_sim::catalogue()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        },
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -60,7 +67,7 @@ fn problems(root: &Path) -> Result<Vec<String>, String> {
     let crates = manifest::read_all(root)?;
     let mut found = edges::problems(&crates);
     found.extend(source::problems(root, &crates)?);
-    found.extend(docs::problems(root, narrows_cc::registry().iter().map(|row| row.name))?);
+    found.extend(docs::problems(root, &narrows_sim::catalogue())?);
     Ok(found)
 }
 
