@@ -16,6 +16,7 @@ mod json_schema;
 mod problem;
 mod quantity;
 mod record;
+mod reference;
 mod schema;
 mod set;
 mod suggest;
@@ -27,6 +28,7 @@ mod words;
 pub use catalogue::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
 pub use json_schema::{schema, schema_for};
 pub use problem::{Problem, Problems, SET_PATH};
+pub use reference::reference;
 pub use types::*;
 
 use problem::{Place, Report};

@@ -1,9 +1,12 @@
-//! The ready-to-run files, and that what is shown reads back.
+//! The ready-to-run files, what they show, and the page and the JSON Schema that describe them.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod common;
 
 use common::{SMALL, catalogue, good, good_with, ready_to_run};
-use narrows_scenario::{parse, schema};
+use narrows_scenario::{parse, reference, schema, schema_for};
+use serde_json::Value;
 
 #[test]
 fn every_ready_to_run_file_is_valid_and_reads_back() {
@@ -21,8 +24,163 @@ fn every_ready_to_run_file_is_valid_and_reads_back() {
 }
 
 #[test]
-fn show_me() {
-    println!("{}", good(SMALL).to_toml());
-    println!("{:#}", good_with(SMALL, &[("acns.v_p", "0.5")]).to_json());
-    println!("{:#}", schema());
+fn every_command_in_a_comment_works() {
+    let mut overridden = 0;
+    for (name, text) in ready_to_run() {
+        for line in text.lines().filter_map(|line| line.strip_prefix("#   narrows run ")) {
+            // A comment may follow after two spaces, and quotes are the shell's.
+            let command = line.split("  ").next().unwrap_or(line);
+            let (file, rest) = command.split_once(' ').unwrap_or((command, ""));
+            assert_eq!(format!("{file}.toml"), name, "{line}");
+            let overrides: Vec<(String, String)> = rest
+                .split("--set ")
+                .skip(1)
+                .map(|set| set.trim().trim_matches('\'').split_once('=').unwrap())
+                .map(|(path, value)| (path.to_owned(), value.to_owned()))
+                .collect();
+            overridden += overrides.len();
+            parse(&text, &name, &overrides, &catalogue()).unwrap_or_else(|problems| panic!("{line}\n{problems}"));
+        }
+    }
+    assert!(overridden >= 8, "only {overridden} overrides were found in the comments");
+}
+
+#[test]
+fn the_reference_page_is_what_the_schema_says() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (written, generated) = page.split_once("<!-- generated -->\n").unwrap();
+    let expected = format!("\n{}", reference());
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, format!("{written}<!-- generated -->\n{expected}")).unwrap();
+        return;
+    }
+    assert!(generated == expected, "docs/scenario.md is not what the schema says: run this test with UPDATE_GOLDEN=1");
+}
+
+#[test]
+fn the_examples_of_the_page_are_valid() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let examples: Vec<&str> = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(!examples.is_empty());
+    examples.into_iter().for_each(|example| drop(good(example)));
+}
+
+#[test]
+fn defaults_are_those_of_the_rfcs() {
+    let tcp = &good(SMALL).flows[0].tcp;
+    assert_eq!((tcp.mss.as_u64(), tcp.dupthresh, tcp.recv_buffer.as_u64()), (1460, 3, 16 << 20));
+    assert_eq!((tcp.rto_initial.as_millis(), tcp.rto_min.as_millis(), tcp.rto_max.as_millis()), (1000, 1000, 60_000));
+    assert!(tcp.sack && tcp.timestamps && tcp.window_scaling && tcp.limited_transmit && tcp.idle_restart);
+    assert!(!tcp.ecn && !tcp.nagle);
+    assert_eq!(tcp.delayed_ack.map(|ack| (ack.every, ack.timeout.as_millis())), Some((2, 200)));
+    let linux = good_with(SMALL, &[("tcp.rto.style", "linux")]);
+    assert_eq!(linux.flows[0].tcp.rto_min.as_millis(), 200, "a style brings its own floor");
+}
+
+#[test]
+fn the_schema_says_what_the_parser_takes() {
+    let schema = schema();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(schema["additionalProperties"], false);
+    let defs = schema["$defs"].as_object().unwrap();
+    for (name, def) in defs {
+        assert_eq!(def["additionalProperties"], false, "{name}");
+        for (key, property) in def["properties"].as_object().unwrap() {
+            assert!(
+                property["description"].as_str().is_some_and(|text| text.len() > 5),
+                "{name}.{key} has no description"
+            );
+        }
+    }
+    let mut references = Vec::new();
+    collect(&schema, &mut references);
+    assert!(references.len() > 10);
+    for reference in references {
+        let name = reference.strip_prefix("#/$defs/").unwrap();
+        assert!(defs.contains_key(name), "{reference} leads nowhere");
+    }
+    assert_eq!(
+        schema_for(&catalogue())["$defs"]["tcp"]["properties"]["cc"]["enum"],
+        serde_json::json!(["cubic", "reno", "none"])
+    );
+}
+
+fn collect(value: &Value, references: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| match (key.as_str(), value) {
+            ("$ref", Value::String(reference)) => references.push(reference.clone()),
+            _ => collect(value, references),
+        }),
+        Value::Array(list) => list.iter().for_each(|value| collect(value, references)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_resolved_scenario_has_names_and_base_units() {
+    let text = ready_to_run().into_iter().find(|(name, _)| name == "acns.toml").unwrap().1;
+    let json = good(&text).to_json();
+    assert_eq!(json["links"][3]["a"], "R1");
+    assert_eq!(json["links"][3]["forward"]["rate_bps"], 3_000_000);
+    assert_eq!(json["links"][3]["forward"]["queue"]["limit"], "20 packets");
+    assert_eq!(json["flows"][1]["start_ns"], 15_100_000_000_u64);
+    assert_eq!(json["flows"][1]["dscp"], 26);
+    assert_eq!(json["flows"][0]["tcp"]["assist"], "acns");
+    assert_eq!(json["flows"][3]["tcp"], Value::Null, "UDP has no TCP settings");
+    assert_eq!(json["flows"][3]["traffic"]["rate_bps"], 500_000);
+    assert_eq!(json["acns"]["routers"], serde_json::json!(["R1", "P1", "P2", "R2"]));
+}
+
+#[test]
+fn shorthands_make_what_they_say() {
+    let links = |text: &str| {
+        let scenario = good(text);
+        let name = |index: usize| scenario.nodes[index].name.clone();
+        scenario.links.iter().map(|link| format!("{}-{}", name(link.a), name(link.b))).collect::<Vec<_>>().join(" ")
+    };
+    let link = "{ rate = \"1 Mb/s\", delay = \"1 ms\" }";
+    let flow = |from: &str, to: &str| format!("[[flows]]\nfrom = \"{from}\"\nto = \"{to}\"\n");
+    let two = format!("[topology]\nbottleneck = {link}\naccess = {link}\n");
+    assert_eq!(
+        links(&format!("{two}kind = \"dumbbell\"\npairs = 2\n{}", flow("s1", "d2"))),
+        "r1-r2 s1-r1 r2-d1 s2-r1 r2-d2"
+    );
+    assert_eq!(
+        links(&format!("{two}kind = \"parking_lot\"\nhops = 2\n{}", flow("s0", "d0"))),
+        "r1-r2 r2-r3 s0-r1 r3-d0 s1-r1 r2-d1 s2-r2 r3-d2"
+    );
+    assert_eq!(
+        links(&format!("[topology]\nkind = \"chain\"\nlink = {link}\n{}", flow("h1", "h2"))),
+        "h1-r1 r1-r2 r2-h2"
+    );
+    assert_eq!(
+        links(&format!("[topology]\nkind = \"chain\"\nrouters = 0\nlink = {link}\n{}", flow("h1", "h2"))),
+        "h1-h2"
+    );
+    assert_eq!(
+        links(&format!("[topology]\nkind = \"star\"\nleaves = 3\naccess = {link}\n{}", flow("h1", "h3"))),
+        "h1-hub h2-hub h3-hub"
+    );
+}
+
+#[test]
+fn directions_take_what_they_do_not_say_from_their_link() {
+    let scenario = good(
+        "[queue]\nlimit = \"7 packets\"\n[[nodes]]\nname = \"A\"\n[[nodes]]\nname = \"B\"\n[[links]]\nbetween = [\"A\", \"B\"]\ndelay = \"5 ms\"\nper = \"1 %\"\n\
+         queue = { kind = \"red\", max_threshold = 6 }\nforward = { rate = \"1 Mb/s\", queue = { ecn = true } }\n\
+         reverse = { rate = \"2 Mb/s\", loss = { kind = \"none\" }, queue = { kind = \"droptail\" } }\n\
+         [[flows]]\nfrom = \"A\"\nto = \"B\"\n",
+    );
+    let link = &scenario.links[0];
+    assert_eq!((link.forward.rate.as_bps(), link.reverse.rate.as_bps()), (1_000_000, 2_000_000));
+    assert_eq!(link.forward.delay, link.reverse.delay);
+    assert_eq!(link.reverse.loss, narrows_scenario::Loss::None);
+    assert!(matches!(link.forward.loss, narrows_scenario::Loss::Uniform(_)));
+    let seven = narrows_scenario::Limit::Packets(narrows_units::Packets::new(7));
+    assert_eq!(link.reverse.queue, narrows_scenario::Queue::DropTail { limit: seven });
+    assert!(
+        matches!(link.forward.queue, narrows_scenario::Queue::Red { ecn: true, max_threshold: 6.0, limit, .. } if limit == seven)
+    );
 }

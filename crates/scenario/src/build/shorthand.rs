@@ -106,7 +106,7 @@ impl Build<'_> {
             Some((Value::Table(link), _)) => vec![self.sides(link, &path, links)],
             Some((Value::Tables(list), item)) => {
                 if list.len() != count {
-                    let reason = format!("has {} tables", list.len());
+                    let reason = format!("lists {} of {count}", list.len());
                     self.report.add(item.place, path, &item.shown, reason, format!("one table, or a list of {count}"));
                     return Vec::new();
                 }

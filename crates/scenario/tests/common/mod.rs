@@ -12,7 +12,8 @@ pub fn catalogue() -> Catalogue {
         params,
         ..CatalogueRow::default()
     };
-    let param = |name: &str, kind: CatalogueKind| CatalogueParam { name: name.into(), doc: "A parameter.".into(), kind };
+    let param =
+        |name: &str, kind: CatalogueKind| CatalogueParam { name: name.into(), doc: "A parameter.".into(), kind };
     let number = |default: f64, min: f64, max: f64| CatalogueKind::Number { unit: "s".into(), default, min, max };
     Catalogue {
         cc: vec![
@@ -21,7 +22,10 @@ pub fn catalogue() -> Catalogue {
                 vec![
                     param("beta", number(0.7, 0.1, 0.9)),
                     param("fast_convergence", CatalogueKind::Switch { default: true }),
-                    param("style", CatalogueKind::Choice { default: "rfc".into(), allowed: vec!["rfc".into(), "linux".into()] }),
+                    param(
+                        "style",
+                        CatalogueKind::Choice { default: "rfc".into(), allowed: vec!["rfc".into(), "linux".into()] },
+                    ),
                 ],
             ),
             row("reno", vec![]),

@@ -1,0 +1,324 @@
+//! Bad input: each rule's problem, with its line, as a human reads it.
+
+mod common;
+
+use common::{SMALL, bad, bad_with, catalogue, good, good_with};
+use narrows_scenario::parse;
+
+/// [`SMALL`] with a line changed.
+fn with(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "{from}");
+    SMALL.replace(from, to)
+}
+
+/// [`SMALL`] with lines before it.
+fn after(lines: &str) -> String {
+    format!("{lines}\n{SMALL}")
+}
+
+/// Two hosts and a router, and what follows.
+fn graph(rest: &str) -> String {
+    format!(
+        r#"[[nodes]]
+name = "A"
+[[nodes]]
+name = "R"
+kind = "router"
+[[nodes]]
+name = "B"
+{rest}"#
+    )
+}
+
+const A_R: &str = "[[links]]\nbetween = [\"A\", \"R\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
+const R_B: &str = "[[links]]\nbetween = [\"R\", \"B\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
+const A_TO_B: &str = "[[flows]]\nfrom = \"A\"\nto = \"B\"\n";
+
+/// A golden list: run with `UPDATE_GOLDEN=1` to write it anew, and read what changed.
+#[test]
+fn every_rule_has_its_message() {
+    let flow = |lines: &str| format!("{SMALL}{lines}\n");
+    let red =
+        |fields: &str| with("delay = \"20 ms\"", &format!("delay = \"20 ms\", queue = {{ kind = \"red\", {fields} }}"));
+    let cases: Vec<(&str, String)> = vec![
+        ("broken syntax", "duration = \"60 s\nseed = 1\n".into()),
+        ("a key twice", "seed = 1\nseed = 2\n".into()),
+        ("nothing at all", String::new()),
+        ("another format", after("format = 2")),
+        ("unknown key, near miss", after("durration = \"1 s\"")),
+        ("unknown key, far", flow("colour = \"red\"")),
+        ("wrong type", after("seed = \"one\"")),
+        ("negative integer", after("seed = -1")),
+        ("wrong unit of a rate", with("10 Mb/s", "10 Mbit/h")),
+        ("no unit", with("\"20 ms\"", "20")),
+        ("no unit in text", with("20 ms", "20")),
+        ("negative time", with("20 ms", "-20 ms")),
+        ("zero rate", with("10 Mb/s", "0 Mb/s")),
+        ("huge time", with("20 ms", "1e30 h")),
+        ("zero duration", after("duration = \"0 s\"")),
+        ("wrong ip", after("ip = 5")),
+        ("near miss of a word", after("sampling = \"event\"")),
+        ("name with spaces", after("name = \"two words\"")),
+        ("missing rate", with("rate = \"10 Mb/s\", ", "")),
+        ("missing kind of topology", with("kind = \"dumbbell\"\n", "")),
+        ("unknown kind of topology", with("dumbbell", "dumbell")),
+        ("key of another shorthand", with("kind = \"dumbbell\"", "kind = \"dumbbell\"\nhops = 3")),
+        (
+            "too few access links",
+            with("kind = \"dumbbell\"", "kind = \"dumbbell\"\npairs = 3")
+                .replace("access = {", "access = [{")
+                .replace("\"1 ms\" }", "\"1 ms\" }]"),
+        ),
+        ("too many pairs", with("kind = \"dumbbell\"", "kind = \"dumbbell\"\npairs = 600000")),
+        ("absurd pairs", with("kind = \"dumbbell\"", "kind = \"dumbbell\"\npairs = 1_000_000_000_000")),
+        ("no nodes", "[[flows]]\nfrom = \"a\"\nto = \"b\"\n".into()),
+        ("no flows", SMALL.split("[[flows]]").next().unwrap_or("").to_owned()),
+        ("empty list of flows", format!("flows = []\n{}", SMALL.split("[[flows]]").next().unwrap_or(""))),
+        ("dangling node of a flow", with("\"d1\"", "\"d2\"")),
+        ("a flow from a router", with("\"s1\"", "\"r1\"")),
+        ("a flow to itself", with("\"d1\"", "\"s1\"")),
+        ("dangling node of a link", graph(&format!("{A_R}{}{A_TO_B}", R_B.replace("\"R\"", "\"Q\"")))),
+        ("a link to itself", graph(&format!("{A_R}{R_B}{A_TO_B}{}", R_B.replace("\"B\"", "\"R\"")))),
+        (
+            "the same link twice",
+            graph(&format!("{A_R}{R_B}{}{A_TO_B}", R_B.replace("[\"R\", \"B\"]", "[\"B\", \"R\"]"))),
+        ),
+        ("three ends", graph(&format!("{A_R}{}{A_TO_B}", R_B.replace("\"B\"]", "\"B\", \"A\"]")))),
+        ("unreachable", graph(&format!("{A_R}{A_TO_B}"))),
+        ("a path through a host", graph(&format!("{A_R}{R_B}{A_TO_B}")).replace("kind = \"router\"\n", "")),
+        ("two nodes of one name", graph(&format!("[[nodes]]\nname = \"A\"\n{A_R}{R_B}{A_TO_B}"))),
+        ("a node of the shorthand's name", format!("{SMALL}[[nodes]]\nname = \"s1\"\n")),
+        ("a node without a name", graph(&format!("[[nodes]]\nkind = \"host\"\n{A_R}{R_B}{A_TO_B}"))),
+        ("IPv6 address under ip = 4", format!("{SMALL}[[nodes]]\nname = \"x\"\naddress = \"fd00::1\"\n")),
+        ("IPv4 address under ip = 6", format!("ip = 6\n{SMALL}[[nodes]]\nname = \"x\"\naddress = \"10.0.0.1\"\n")),
+        ("no address at all", format!("{SMALL}[[nodes]]\nname = \"x\"\naddress = \"10.0.0\"\n")),
+        ("multicast address", format!("{SMALL}[[nodes]]\nname = \"x\"\naddress = \"224.0.0.1\"\n")),
+        (
+            "one address twice",
+            format!(
+                "{SMALL}[[nodes]]\nname = \"x\"\naddress = \"10.9.9.9\"\n[[nodes]]\nname = \"y\"\naddress = \"10.9.9.9\"\n"
+            ),
+        ),
+        (
+            "two flows of one name",
+            format!("{SMALL}name = \"x\"\n[[flows]]\nname = \"x\"\nfrom = \"s1\"\nto = \"d1\"\n"),
+        ),
+        ("a flow without ends", format!("{SMALL}[[flows]]\nname = \"x\"\n")),
+        ("stop before start", flow("start = \"5 s\"\nstop = \"5 s\"")),
+        ("start after the end", flow("start = \"60 s\"")),
+        ("last copy after the end", flow("copies = 100\nstagger = \"1 s\"")),
+        ("copies without their hosts", with("\"s1\"\nto = \"d1\"", "\"s*\"\nto = \"d*\"\ncopies = 2")),
+        ("too many copies", flow("copies = 1000001")),
+        ("copies as a float", flow("copies = 1e12")),
+        ("DSCP out of range", flow("dscp = 64")),
+        ("DSCP unknown", flow("dscp = \"AF3\"")),
+        ("key of another kind of flow", flow("think = \"1 s\"")),
+        ("missing rate of UDP", flow("kind = \"udp\"")),
+        ("unlimited UDP", flow("kind = \"udp\"\nrate = \"unlimited\"")),
+        ("TCP settings of UDP", flow("kind = \"udp\"\nrate = \"1 Mb/s\"\ncc = \"cubic\"")),
+        ("missing times of on_off", flow("kind = \"on_off\"")),
+        ("zero response", flow("kind = \"request_response\"\nresponse = \"0 B\"")),
+        ("unknown congestion control", flow("cc = \"cubik\"")),
+        ("unknown congestion control of all", after("[tcp]\ncc = \"bbr\"")),
+        ("congestion control twice", flow("cc = \"reno\"\ntcp = { cc = \"cubic\" }")),
+        ("unknown parameter", flow("tcp = { cc_params = { betta = 0.5 } }")),
+        ("parameter out of range", flow("tcp = { cc_params = { beta = 1.5 } }")),
+        ("parameter of the wrong kind", flow("tcp = { cc_params = { style = \"bsd\", fast_convergence = 1 } }")),
+        ("parameter of one without", flow("cc = \"reno\"\ntcp = { cc_params = { beta = 0.5 } }")),
+        ("unknown scheme", flow("tcp = { assist = \"xcp\" }")),
+        ("mss too small", after("[tcp]\nmss = \"40 B\"")),
+        ("mss too large", after("[tcp]\nmss = \"70 kB\"")),
+        ("cwnd below a segment", after("[tcp]\nmax_cwnd = \"1 kB\"")),
+        ("buffer below a segment", flow("tcp = { recv_buffer = \"1 kB\" }")),
+        ("SACK recovery without SACK", after("[tcp]\nsack = false\nrecovery = \"sack\"")),
+        ("RTO floor above its ceiling", after("[tcp]\nrto = { min = \"2 min\" }")),
+        ("first RTO above its ceiling", after("[tcp]\nrto = { max = \"500 ms\", min = \"1 ms\" }")),
+        ("delayed ACK on", after("[tcp]\ndelayed_ack = true")),
+        ("delayed ACK too long", after("[tcp]\ndelayed_ack = { timeout = \"1 s\" }")),
+        ("initial window of none", after("[tcp]\ninitial_window = 0")),
+        ("probability above one", with("delay = \"20 ms\"", "delay = \"20 ms\", per = 1.5")),
+        ("probability as NaN", with("delay = \"20 ms\"", "delay = \"20 ms\", per = nan")),
+        ("percentage above 100", with("delay = \"20 ms\"", "delay = \"20 ms\", per = \"101 %\"")),
+        ("per beside loss", with("delay = \"20 ms\"", "delay = \"20 ms\", per = 0.1, loss = { kind = \"none\" }")),
+        (
+            "half a Gilbert-Elliott",
+            with("delay = \"20 ms\"", "delay = \"20 ms\", loss = { kind = \"gilbert_elliott\", to_bad = 0.1 }"),
+        ),
+        ("unknown queue", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"codel\" }")),
+        ("queue of no packets", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"0 packets\" }")),
+        ("queue in seconds", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"20 ms\" }")),
+        ("queue below a packet", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"1499 B\" }")),
+        ("all queues below a packet", after("[queue]\nlimit = \"1 kB\"")),
+        ("RED's key on drop-tail", after("[queue]\nmax_p = 0.1")),
+        ("RED thresholds in the wrong order", red("min_threshold = \"20 packets\"")),
+        ("RED threshold above the limit", red("limit = \"10 packets\"")),
+        ("a change of nothing", with("delay = \"20 ms\"", "delay = \"20 ms\", changes = [{ at = \"1 s\" }]")),
+        (
+            "changes out of order",
+            with(
+                "delay = \"20 ms\"",
+                "delay = \"20 ms\", changes = [{ at = \"2 s\", rate = \"1 Mb/s\" }, { at = \"1 s\", rate = \"2 Mb/s\" }]",
+            ),
+        ),
+        (
+            "a change to no rate",
+            with("delay = \"20 ms\"", "delay = \"20 ms\", changes = [{ at = \"2 s\", rate = \"0 b/s\" }]"),
+        ),
+        ("weights that are not 1", after("[acns]\nv_p = 0.5\nv_a = 0.4")),
+        ("a weight twice", after("[acns]\nv_p = 0.5\npriority_weight = 0.5")),
+        ("thresholds out of order", after("[acns]\nth_A1 = 1.5")),
+        ("loss thresholds out of order", after("[acns]\nth_L1 = 2.0\nth_L2 = 1.9")),
+        ("a host as ACNS router", after("[acns]\nrouters = [\"s1\", \"r1\", \"r1\", \"r9\"]")),
+        ("a list where a table is needed", after("tcp = []")),
+        ("a number in a list of tables", after("links = [1]")),
+        ("a date", after("duration = 2020-01-01")),
+    ];
+    let mut text =
+        String::from("# Messages of scenario problems: written and checked by crates/scenario/tests/problems.rs.\n");
+    for (title, scenario) in &cases {
+        text.push_str(&format!("\n## {title}\n{}\n", bad(scenario)));
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/problems.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap();
+    for (found, expected) in text.lines().zip(golden.lines()) {
+        assert_eq!(found, expected, "UPDATE_GOLDEN=1 writes tests/problems.txt anew");
+    }
+    assert_eq!(text, golden);
+}
+
+#[test]
+fn all_problems_come_at_once_and_in_line_order() {
+    let text = "duration = \"1 h x\"\nseed = -1\n[topology]\nkind = \"star\"\naccess = { rate = \"1 kb\", delay = 3 }\n[[flows]]\nfrom = \"h1\"\nto = \"h9\"\ndscp = 99\n";
+    let problems = parse(text, "many.toml", &[("ip".into(), "7".into())], &catalogue()).unwrap_err();
+    let places: Vec<(String, Option<usize>)> = problems.iter().map(|p| (p.field.clone(), p.line)).collect();
+    let expected = [
+        ("duration", Some(1)),
+        ("seed", Some(2)),
+        ("topology.access.rate", Some(5)),
+        ("topology.access.delay", Some(5)),
+        ("flows[0].to", Some(8)),
+        ("flows[0].dscp", Some(9)),
+        ("ip", None),
+    ];
+    assert_eq!(places, expected.map(|(field, line)| (field.to_owned(), line)));
+    assert_eq!(problems.0[2].column, Some(19));
+    assert_eq!(problems.0[6].path, "--set");
+    assert_eq!(problems.to_string().lines().count(), 7, "one line for each");
+}
+
+#[test]
+fn a_problem_has_its_parts() {
+    let problems = parse(&with("10 Mb/s", "10 Mbit/h"), "acns.toml", &[], &catalogue()).unwrap_err();
+    let problem = &problems.0[0];
+    assert_eq!((problem.path.as_str(), problem.line, problem.column), ("acns.toml", Some(3), Some(23)));
+    assert_eq!(problem.field, "topology.bottleneck.rate");
+    assert_eq!(problem.value, "\"10 Mbit/h\"");
+    assert_eq!(problem.allowed, "a number and b/s, kb/s, Mb/s, Gb/s or Tb/s");
+    assert_eq!(
+        problem.to_string(),
+        "acns.toml:3: topology.bottleneck.rate: \"10 Mbit/h\" is not a rate; allowed: a number and b/s, kb/s, Mb/s, Gb/s or Tb/s"
+    );
+}
+
+#[test]
+fn overrides_say_what_is_wrong_with_them() {
+    let set = |path: &str, value: &str| bad_with(SMALL, &[(path, value)]);
+    let expected = [
+        (
+            set("", "1"),
+            "--set: \"\" is not a path; allowed: paths such as duration, tcp.cc, links[0].rate or flows[*].dscp",
+        ),
+        (
+            set("links[0].rate", "1 Mb/s"),
+            "--set: \"links[0].rate\" finds no \"links\" in the file; allowed: what the file itself lists (what a shorthand made is set through the shorthand)",
+        ),
+        (set("flows[1].dscp", "1"), "--set: \"flows[1].dscp\" finds no [1] in the file; allowed: [0], [*] or a name"),
+        (
+            set("flows.bulk.dscp", "1"),
+            "--set: \"flows.bulk.dscp\" finds nothing called \"bulk\" in the file; allowed: [0], [*] or a name",
+        ),
+        (
+            set("duration[0]", "1"),
+            "--set: \"duration[0]\" finds no \"duration\" in the file; allowed: what the file itself lists (what a shorthand made is set through the shorthand)",
+        ),
+        (
+            set("topology[0].pairs", "1"),
+            "--set: \"topology[0].pairs\" has an index where there is no list; allowed: indices after a list",
+        ),
+        (
+            set("duration", "10"),
+            "--set: duration: 10 has no unit; allowed: a number and ns, us, ms, s, min or h, more than zero",
+        ),
+        (
+            set("flows[0].cc", "cubik"),
+            "--set: flows[0].cc: \"cubik\" is no congestion control, did you mean `cubic`?; allowed: cubic, reno, none",
+        ),
+    ];
+    for (found, expected) in expected {
+        assert_eq!(found, expected);
+    }
+    assert!(
+        set("tcp.ccc", "reno").starts_with("--set: tcp.ccc: is not a known key, did you mean `cc`?"),
+        "{}",
+        set("tcp.ccc", "reno")
+    );
+}
+
+#[test]
+fn overrides_reach_every_part() {
+    let text = format!(
+        "{SMALL}name = \"bulk1\"\n[[flows]]\nname = \"u\"\nkind = \"udp\"\nrate = \"1 Mb/s\"\nfrom = \"s1\"\nto = \"d1\"\n[acns]\nv_p = 0.8\nv_a = 0.2\n"
+    );
+    let scenario = good_with(
+        &text,
+        &[
+            ("duration", "10 s"),
+            ("tcp.cc", "reno"),
+            ("topology.bottleneck.rate", "\"5 Mb/s\""),
+            ("topology.bottleneck.queue.limit", "7 packets"),
+            ("flows.bulk1.dscp", "EF"),
+            ("flows[1].dscp", "9"),
+            ("flows[*].tcp.mss", "1000 B"),
+            ("acns.age_weight", "0.5"),
+            ("acns.v_p", "0.5"),
+        ],
+    );
+    assert_eq!(scenario.duration.as_nanos(), 10_000_000_000);
+    assert_eq!(scenario.flows[0].tcp.cc, "reno");
+    assert_eq!(scenario.links[0].forward.rate.as_bps(), 5_000_000);
+    assert_eq!(scenario.flows.iter().map(|flow| flow.dscp).collect::<Vec<_>>(), [46, 9]);
+    assert_eq!(scenario.flows[0].tcp.mss.as_u64(), 1000, "and the flow of UDP is passed over");
+    assert_eq!(scenario.acns.as_ref().map(|acns| acns.age_weight), Some(0.5), "an alias replaces the other spelling");
+    assert_eq!(scenario.flows[0].tcp.assist.as_deref(), Some("acns"));
+    let off = good_with(&text, &[("acns.enabled", "false")]);
+    assert_eq!((off.acns, off.flows[0].tcp.assist.clone()), (None, None), "the arm without ACNS");
+}
+
+#[test]
+fn a_shown_scenario_takes_another_congestion_control() {
+    let shown = good(SMALL).to_toml();
+    assert!(shown.contains("cc_params = { beta"), "the parameters of cubic are shown");
+    let scenario = good_with(&shown, &[("tcp.cc", "reno")]);
+    assert_eq!((scenario.flows[0].tcp.cc.as_str(), scenario.flows[0].tcp.cc_params.len()), ("reno", 0));
+}
+
+#[test]
+fn deep_and_long_input_is_refused_and_nothing_more() {
+    assert!(bad(&format!("a = {}", "[".repeat(100_000))).contains("this is not TOML"));
+    assert!(bad(&format!("a = {}1{}", "[".repeat(200), "]".repeat(200))).contains("this is not TOML"));
+    assert!(bad(&format!("{} = 1", vec!["a"; 10_000].join("."))).contains("test.toml"));
+    assert!(bad(&format!("[{}]", vec!["a"; 10_000].join("."))).contains("test.toml"));
+    assert!(bad(&after(&format!("seed = {}", "9".repeat(100_000)))).len() < 1000, "values are cut in messages");
+    assert!(bad(&after(&format!("name = \"{}\"", "x".repeat(100_000)))).len() < 1000);
+    assert!(bad_with(SMALL, &[(&"a.".repeat(10_000), "1")]).contains("--set"));
+    assert!(
+        bad(&format!(
+            "{SMALL}copies = 1000000\n{}",
+            "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\ncopies = 1000000\n".repeat(100)
+        ))
+        .contains("at most 1000000 flows")
+    );
+}

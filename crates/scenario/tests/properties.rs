@@ -1,0 +1,253 @@
+//! No input makes the parser panic, and what is accepted reads back.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod common;
+
+use common::{catalogue, ready_to_run};
+use narrows_scenario::{Scenario, parse};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+/// Reads; what is accepted must read back from what it shows.
+fn read(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
+    let scenario = parse(text, "test.toml", overrides, &catalogue()).ok()?;
+    let shown = scenario.to_toml();
+    match parse(&shown, "test.toml", &[], &catalogue()) {
+        Ok(again) => assert_eq!(scenario, again, "{text}\nis shown as\n{shown}"),
+        Err(problems) => panic!("{text}\nis shown as\n{shown}\n{problems}"),
+    }
+    assert!(scenario.to_json().is_object());
+    Some(scenario)
+}
+
+/// Keys and literals that a table may have; each is taken or not.
+fn some(pool: &'static [&'static [&'static str]]) -> impl Strategy<Value = Vec<&'static str>> {
+    pool.iter()
+        .map(|values| proptest::option::weighted(0.3, select(*values)))
+        .collect::<Vec<_>>()
+        .prop_map(|lines| lines.into_iter().flatten().collect())
+}
+
+const TOP: &[&[&str]] = &[
+    &["title = \"A \\\"title\\\" µ\\u0007\"", "title = ''"],
+    &["description = '''\nTwo\n\\lines\t'''"],
+    &["duration = \"90 s\"", "duration = \"10.000000001 s\""],
+    &["seed = 0", "seed = 9223372036854775807"],
+    &["start_jitter = \"1.5 ms\""],
+    &["ip = 6"],
+    &["sampling = \"off\"", "sampling = \"events\"", "sampling = \"1 s\""],
+];
+
+const TCP: &[&[&str]] = &[
+    &["cc = \"reno\"", "cc = \"cubic\""],
+    &["assist = \"acns\"", "assist = \"none\""],
+    &["mss = \"536 B\"", "mss = \"8960 B\"", "mss = \"1 kB\""],
+    &["initial_window = 3", "initial_window = \"rfc5681\"", "initial_window = \"rfc6928\""],
+    &["initial_ssthresh = \"64 KiB\"", "initial_ssthresh = \"unlimited\""],
+    &["max_cwnd = \"1 MB\"", "max_cwnd = \"unlimited\""],
+    &[
+        "delayed_ack = false",
+        "delayed_ack = { every = 3 }",
+        "delayed_ack = { timeout = \"40 ms\" }",
+        "delayed_ack = {}",
+    ],
+    &["recovery = \"reno\"", "recovery = \"newreno\"", "recovery = \"rto_only\""],
+    &["dupthresh = 5"],
+    &["limited_transmit = false"],
+    &["timestamps = false", "timestamps = true"],
+    &["window_scaling = false"],
+    &["ecn = true", "ecn = false"],
+    &["recv_buffer = \"1 MiB\""],
+    &["read_rate = \"3 Mb/s\"", "read_rate = \"unlimited\""],
+    &["nagle = true"],
+    &["idle_restart = false"],
+    &[
+        "rto = { style = \"linux\" }",
+        "rto = { style = \"ns2\", min = \"1 s\" }",
+        "rto = { min = \"300 ms\", granularity = \"10 ms\" }",
+    ],
+];
+
+const SPARSE: &[&[&str]] = &[
+    &[
+        "cc_params = { beta = 0.1 }",
+        "cc_params = { style = \"linux\", beta = \"0.5 s\" }",
+        "cc_params = { fast_convergence = false }",
+    ],
+    &["sack = false"],
+];
+
+const LINK: &[&[&str]] = &[
+    &[
+        "queue = { limit = \"30 packets\" }",
+        "queue = { limit = \"97 kB\" }",
+        "queue = { kind = \"red\", max_p = \"5 %\" }",
+        "queue = { kind = \"red\", bytes_mode = true, min_threshold = 7000.5, ecn = true }",
+    ],
+    &[
+        "per = 0.01",
+        "per = \"1 %\"",
+        "per = 0",
+        "loss = { kind = \"gilbert_elliott\", to_bad = 1e-7, to_good = 0.3 }",
+        "loss = { kind = \"uniform\", per = 1 }",
+    ],
+    &["changes = [{ at = \"1 s\", rate = \"1 b/s\" }, { at = \"2.5 s\", delay = \"0 s\" }]"],
+    &["forward = { rate = \"1.234567 Mb/s\", queue = { kind = \"droptail\" } }", "forward = { per = \"3 %\" }"],
+    &[
+        "reverse = { delay = \"7 us\", changes = [] }",
+        "reverse = { queue = { kind = \"red\", limit = \"50 packets\", wait = false } }",
+    ],
+];
+
+const ACNS: &[&[&str]] = &[
+    &["enabled = false", "enabled = true"],
+    &["routers = []", "routers = [\"r2\"]"],
+    &["formula = \"thesis2013\""],
+    &["v_p = 0.7", "age_weight = 0.3333333333", "v_p = 1\nv_a = 0"],
+    &["th_A1 = 0.5"],
+    &["count = 3"],
+    &["p_max = \"observed\"", "p_max = 63"],
+    &["command_scope = \"ack\""],
+    &["ipv6 = \"flow_label\""],
+    &["obey = false"],
+];
+
+const FLOW: &[&[&str]] = &[
+    &["start = \"1.25 s\""],
+    &["stop = \"5 s\"", "stop = \"1000 s\"", "stop = \"end\""],
+    &["dscp = \"EF\"", "dscp = 63"],
+    &["jitter = false"],
+    &["copies = 3\nstagger = \"1 ms\"", "copies = 2"],
+    &[
+        "size = \"1 MB\"",
+        "kind = \"rate\"\nrate = \"1 Mb/s\"",
+        "kind = \"rate\"\nrate = \"1 Mb/s\"\nwrite = \"10 B\"",
+        "kind = \"on_off\"\non = \"1 s\"\noff = \"2 s\"\ndistribution = \"pareto\"",
+        "kind = \"on_off\"\nrate = \"1 kb/s\"\non = \"1 s\"\noff = \"2 s\"",
+        "kind = \"request_response\"\nresponse = \"1 kB\"\ncount = 3",
+        "kind = \"request_response\"\nresponse = \"1 kB\"\nthink = \"1 s\"",
+    ],
+];
+
+fn scenario_text() -> impl Strategy<Value = String> {
+    let tcp = || (some(TCP), some(SPARSE)).prop_map(|(a, b)| [a, b].concat());
+    let flows = proptest::collection::vec((some(FLOW), proptest::option::of(tcp()), any::<bool>()), 1..4);
+    (some(TOP), some(LINK), proptest::option::of(tcp()), proptest::option::of(some(ACNS)), flows).prop_map(
+        |(top, link, tcp, acns, flows)| {
+            let mut text = format!(
+                "{}\n[topology]\nkind = \"dumbbell\"\npairs = 3\naccess = {{ rate = \"1 Gb/s\", delay = \"1 ms\" }}\n\
+                 [topology.bottleneck]\nrate = \"10 Mb/s\"\ndelay = \"20 ms\"\n{}\n",
+                top.join("\n"),
+                link.join("\n")
+            );
+            for (name, lines) in [("tcp", tcp), ("acns", acns)] {
+                text += &lines.map_or_else(String::new, |lines| format!("[{name}]\n{}\n", lines.join("\n")));
+            }
+            for (lines, own, udp) in flows {
+                text += "[[flows]]\nfrom = \"s*\"\nto = \"d*\"\n";
+                if udp && own.is_none() {
+                    text += "kind = \"udp\"\nrate = \"1 Mb/s\"\n";
+                    continue;
+                }
+                text += &lines.join("\n");
+                text += &own.map_or_else(String::new, |own| format!("\n[flows.tcp]\n{}", own.join("\n")));
+                text.push('\n');
+            }
+            text
+        },
+    )
+}
+
+/// One change of a text: what is removed from where, and what is put there.
+type Edit = (Index, u8, &'static str);
+
+const BITS: &[&str] = &[
+    "",
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    "=",
+    ".",
+    ",",
+    "\n",
+    "-",
+    "1e30",
+    "nan",
+    "inf",
+    "-1",
+    "0",
+    "99999999999999999999",
+    "true",
+    "\"0 s\"",
+    "\"1 packets\"",
+    "[[flows]]\n",
+    "[acns]\n",
+    "kind = \"red\"\n",
+    "copies = 7\n",
+    "*",
+    "é",
+    "\u{0}",
+    "name = \"x\"\n",
+];
+
+fn edited(text: &str, edits: &[Edit]) -> String {
+    let mut text: Vec<char> = text.chars().collect();
+    for (at, cut, put) in edits {
+        let start = at.index(text.len() + 1);
+        let end = (start + usize::from(*cut)).min(text.len());
+        text.splice(start..end, put.chars());
+    }
+    text.into_iter().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_accepted_reads_back(text in scenario_text()) {
+        // Some combinations contradict each other and are refused, with a reason; see the count below.
+        read(&text, &[]);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in any::<String>(), path in any::<String>(), value in any::<String>()) {
+        let problems = parse(&text, &path, &[(path.clone(), value)], &catalogue()).unwrap_err();
+        prop_assert!(!problems.0.is_empty() && problems.iter().all(|problem| !problem.message().is_empty()));
+    }
+
+    #[test]
+    fn a_changed_file_is_read_or_refused(
+        file in any::<Index>(),
+        edits in proptest::collection::vec((any::<Index>(), 0_u8..12, select(BITS)), 1..5),
+    ) {
+        let files = ready_to_run();
+        read(&edited(&file.get(&files).1, &edits), &[]);
+    }
+
+    #[test]
+    fn any_override_is_applied_or_refused(
+        file in any::<Index>(),
+        path in "[a-z_]{0,9}(\\[[0-9*]\\])?(\\.(rate|queue|tcp|cc|kind|limit|[a-z_0-9]{0,6})){0,3}",
+        value in prop_oneof![any::<String>(), select(BITS).prop_map(str::to_owned)],
+    ) {
+        let files = ready_to_run();
+        read(&file.get(&files).1, &[(path, value)]);
+    }
+}
+
+#[test]
+fn most_generated_scenarios_are_accepted() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut accepted, mut refused) = (0, Vec::new());
+    for _ in 0..300 {
+        let text = proptest::strategy::ValueTree::current(&scenario_text().new_tree(&mut runner).unwrap());
+        match parse(&text, "test.toml", &[], &catalogue()) {
+            Ok(_) => accepted += 1,
+            Err(problems) => refused.push(problems.to_string()),
+        }
+    }
+    assert!(accepted >= 100, "only {accepted} of 300; refused for\n{}", refused.join("\n"));
+}
