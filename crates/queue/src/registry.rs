@@ -6,7 +6,7 @@
 /// What a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
-    /// An amount of packets or of bytes, with its unit, that must be given.
+    /// An amount of packets or of bytes, with its unit.
     Limit,
     /// A number in `unit`, from `min` to `max`.
     Number {
@@ -52,7 +52,7 @@ pub struct Row {
 
 const LIMIT: Param = Param {
     name: "limit",
-    doc: "Most that may wait, in packets or in bytes (IP headers included); the packet in transmission does not count.",
+    doc: "Most that may wait, in packets or in bytes (IP headers included), 100 packets unless given; the packet in transmission does not count.",
     kind: ParamKind::Limit,
 };
 
@@ -84,7 +84,7 @@ const RED: Row = Row {
         Param {
             name: "weight",
             doc: "Weight of the newest sample in the moving average (w_q).",
-            kind: ParamKind::Number { unit: "", default: 0.002, min: 0.0, max: 1.0 },
+            kind: ParamKind::Number { unit: "", default: 0.002, min: 1e-9, max: 1.0 },
         },
         Param {
             name: "max_p",
@@ -114,7 +114,7 @@ const RED: Row = Row {
         Param {
             name: "mean_packet",
             doc: "Mean packet size, for the decay over idle time and for bytes_mode.",
-            kind: ParamKind::Number { unit: "bytes", default: 500.0, min: 1.0, max: 65_535.0 },
+            kind: ParamKind::Number { unit: "bytes", default: 500.0, min: 1.0, max: HUGE },
         },
     ],
 };

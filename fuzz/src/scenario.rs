@@ -1,0 +1,70 @@
+//! What must hold for any text given to the scenario parser. Panics where it does not.
+
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow, parse};
+
+/// A small catalogue with each kind of parameter; the engine's own is not known here.
+fn catalogue() -> Catalogue {
+    let row = |name: &str, params| CatalogueRow { name: name.into(), title: name.into(), sources: Vec::new(), params };
+    let param = |name: &str, kind| CatalogueParam { name: name.into(), doc: name.into(), kind };
+    let cubic = vec![
+        param("beta", CatalogueKind::Number { unit: String::new(), default: 0.7, min: 0.1, max: 0.9 }),
+        param(
+            "profile",
+            CatalogueKind::Choice { default: "rfc9438".into(), allowed: vec!["rfc9438".into(), "linux".into()] },
+        ),
+        param("fast_convergence", CatalogueKind::Switch { default: true }),
+    ];
+    Catalogue {
+        cc: vec![row("reno", Vec::new()), row("cubic", cubic)],
+        queues: Vec::new(),
+        schemes: vec![row("acns", Vec::new())],
+    }
+}
+
+/// Overrides are taken from comments of the form `#set path=value`, so that one input holds both.
+fn overrides(text: &str) -> Vec<(String, String)> {
+    let pairs = text.lines().filter_map(|line| line.strip_prefix("#set ")?.split_once('='));
+    pairs.map(|(path, value)| (path.to_owned(), value.to_owned())).collect()
+}
+
+/// What the parser says of the text with its overrides: nothing where it accepts it.
+pub fn problems(bytes: &[u8]) -> Vec<String> {
+    let Ok(text) = core::str::from_utf8(bytes) else { return vec!["not UTF-8".to_owned()] };
+    match parse(text, "input.toml", &overrides(text), &catalogue()) {
+        Ok(_) => Vec::new(),
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// A scenario that is read is written with every default shown and read again as it was; problems say what is wrong
+/// where.
+pub fn scenario(bytes: &[u8]) {
+    let Ok(text) = core::str::from_utf8(bytes) else { return };
+    // A million copies are allowed, and too slow for a fuzzer.
+    let digits = |word: &str| word.bytes().filter(u8::is_ascii_hexdigit).count();
+    let counts = ["copies", "pairs", "hops", "routers", "leaves", "per"];
+    if text
+        .lines()
+        .any(|line| counts.iter().any(|count| line.contains(count)) && line.split(' ').any(|w| digits(w) > 7))
+    {
+        return;
+    }
+    let catalogue = catalogue();
+    match parse(text, "input.toml", &overrides(text), &catalogue) {
+        Ok(scenario) => {
+            let written = scenario.to_toml();
+            let again = parse(&written, "again.toml", &[], &catalogue);
+            assert_eq!(again.as_ref(), Ok(&scenario), "{written}");
+            assert_eq!(again.map(|s| s.to_toml()), Ok(written));
+            let _ = scenario.to_json();
+        }
+        Err(problems) => {
+            assert!(!problems.0.is_empty());
+            for problem in &problems {
+                assert!(!problem.reason.is_empty() && !problem.path.is_empty(), "{problem:?}");
+                let lines = text.lines().count().max(1);
+                assert!(problem.line.is_none_or(|line| (1..=lines + 1).contains(&line)), "{problem:?} of {lines}");
+            }
+        }
+    }
+}
