@@ -41,6 +41,12 @@ struct Newest {
 }
 
 impl RateSampler {
+    /// A sampler in the midst of a connection, for tests.
+    #[cfg(test)]
+    pub(crate) fn at(delivered: u64) -> Self {
+        Self { delivered, ..Self::default() }
+    }
+
     /// Bytes delivered so far.
     #[inline]
     pub(crate) fn delivered(&self) -> u64 {

@@ -202,7 +202,7 @@ impl Receiver {
         if self.auto_read {
             self.read = self.delivered();
         }
-        if at_once || self.nxt - self.acked >= self.every * self.rmss {
+        if at_once || self.every == 1 || self.nxt - self.acked >= self.every * self.rmss {
             self.ack_now = true;
         } else if self.ack_at == Instant::NEVER {
             self.ack_at = now + self.delay;

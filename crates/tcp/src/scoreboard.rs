@@ -106,12 +106,6 @@ impl Scoreboard {
         self.outstanding - self.sacked - self.lost + self.retransmitted
     }
 
-    /// Octets reported by SACK and not cumulatively acknowledged.
-    #[cfg(test)]
-    pub(crate) fn sacked(&self) -> u64 {
-        self.sacked
-    }
-
     /// Whether any octet is SACKed.
     #[inline]
     pub(crate) fn any_sacked(&self) -> bool {

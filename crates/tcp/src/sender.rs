@@ -16,6 +16,18 @@ pub(crate) enum Fresh {
     Nothing,
 }
 
+impl Fresh {
+    /// Octets that the congestion window must have room for; the FIN of a segment with data is not counted, so that it
+    /// never holds back a full segment. 0 if nothing can be sent.
+    #[inline]
+    pub(crate) fn window_octets(self) -> u64 {
+        match self {
+            Self::Segment { len, .. } => u64::from(len.max(1)),
+            Self::Blocked | Self::Nothing => 0,
+        }
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Sender {

@@ -353,9 +353,10 @@ impl Connection {
         assert!(self.rx.edge() >= self.rx.nxt() || self.rx.is_finished(), "the window is not negative");
         let cwnd = self.congestion.win.cwnd.as_u64();
         assert!(cwnd >= self.smss.min(cwnd), "cwnd is at least one segment");
-        if matches!(self.phase(), Phase::Open) && tx.board.flight() > 0 && self.timers.rto == Instant::NEVER {
-            panic!("data is outstanding and no retransmission timer runs");
-        }
+        assert!(
+            tx.board.is_empty() || self.timers.rto != Instant::NEVER || self.state == State::Closed,
+            "data is outstanding and no retransmission timer runs"
+        );
     }
 
     fn enter_closed(&mut self) {

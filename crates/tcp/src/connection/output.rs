@@ -69,10 +69,7 @@ impl Connection {
             return Some(self.window_probe(now));
         }
         let fresh = self.tx.fresh(self.smss, self.config.nagle);
-        let new = match fresh {
-            Fresh::Segment { len, fin } => u64::from(len) + u64::from(fin),
-            Fresh::Blocked | Fresh::Nothing => 0,
-        };
+        let new = fresh.window_octets();
         if new > 0 && self.tx.board.is_empty() {
             self.restart_if_idle(now);
         }
@@ -129,7 +126,7 @@ impl Connection {
         let octets = u64::from(len) + u64::from(fin);
         let idle =
             if flight == 0 { self.tx.last_sent.map_or(Duration::ZERO, |t| now.since(t)) } else { Duration::ZERO };
-        if flight + octets > self.congestion.win.cwnd.as_u64() {
+        if flight + u64::from(len) > self.congestion.win.cwnd.as_u64() {
             self.tx.limited += octets;
         }
         let stamp = self.rate.on_sent(self.tx.board.pipe(), len + u32::from(fin), now);
@@ -278,8 +275,8 @@ impl Connection {
 
     /// Whether another segment of new data can leave at once.
     fn more_follows(&mut self) -> bool {
-        let Fresh::Segment { len, fin } = self.tx.fresh(self.smss, self.config.nagle) else { return false };
-        let room = Room { cwnd: self.congestion.win.cwnd.as_u64(), new: u64::from(len) + u64::from(fin) };
+        let new = self.tx.fresh(self.smss, self.config.nagle).window_octets();
+        let room = Room { cwnd: self.congestion.win.cwnd.as_u64(), new };
         self.recovery.next(&mut self.tx.board, &room) == Next::New
     }
 }

@@ -137,7 +137,7 @@ pub(super) struct Net {
     pub(super) log: Vec<(Instant, usize, Packet, Fate)>,
     /// Largest right edge (sequence number) that each end offered.
     edges: [Option<SeqNum>; 2],
-    shifts: [u8; 2],
+    shifts: [Option<u8>; 2],
 }
 
 impl Net {
@@ -161,7 +161,7 @@ impl Net {
             rule: Box::new(|_, _, _| Fate::Pass),
             log: Vec::new(),
             edges: [None; 2],
-            shifts: [0; 2],
+            shifts: [None; 2],
         }
     }
 
@@ -203,10 +203,10 @@ impl Net {
         let tcp = packet.tcp().unwrap();
         let syn = tcp.flags.has(TcpFlags::SYN);
         if syn {
-            self.shifts[from] = tcp.options.window_scale.unwrap_or(0);
+            self.shifts[from] = tcp.options.window_scale;
         }
-        let both = self.shifts.iter().all(|s| *s > 0);
-        let shift = if syn || !both { 0 } else { self.shifts[from] };
+        let both = self.shifts[0].zip(self.shifts[1]).map(|(c, s)| [c, s]);
+        let shift = if syn { 0 } else { both.map_or(0, |s| s[from]) };
         if tcp.flags.has(TcpFlags::ACK) && !tcp.flags.has(TcpFlags::RST) {
             let edge = tcp.ack + Bytes::new(u64::from(tcp.window) << shift);
             let old = self.edges[from];

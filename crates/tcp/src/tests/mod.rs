@@ -1,5 +1,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-//! Two end points and a deterministic network between them, in virtual time.
+//! Exchanges of segments between two end points and a deterministic network, in virtual time.
 
+mod closing;
+mod delayed_ack;
+mod ecn;
+mod flow_control;
+mod handshake;
 mod harness;
+mod loss;
+mod scheme;
+mod spurious;
 mod transfer;
+mod vectors;

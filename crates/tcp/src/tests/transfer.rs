@@ -52,7 +52,6 @@ fn configs() -> impl Strategy<Value = Config> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn every_byte_arrives_once_whatever_the_network_does(
         client in configs(),

@@ -1,0 +1,133 @@
+//! Classic ECN (RFC 3168, section 6.1).
+
+use super::harness::*;
+use crate::{Config, DelayedAck, InitialWindow};
+use narrows_cc::{Congestion, Phase};
+use narrows_units::Bytes;
+use narrows_wire::{Ecn, TcpFlags};
+
+fn start(window: u32) -> (Net, Diary) {
+    let config = Config {
+        mss: 1000,
+        ecn: true,
+        timestamps: false,
+        delayed_ack: DelayedAck::Off,
+        initial_window: InitialWindow::Segments(window),
+        ..Config::default()
+    };
+    let cc = reno();
+    let diary = cc.diary.clone();
+    let mut net = Net::new([config; 2], [cc, reno()], [1, 1]);
+    net.establish();
+    net.ends[C].write(Bytes::MAX);
+    (net, diary)
+}
+
+/// Marks, and loses, the data segments with these numbers in the order of transmission.
+fn treat(net: &mut Net, marked: &'static [u32], lost: &'static [u32]) {
+    let mut n = 0;
+    net.rule = Box::new(move |from, packet, _| {
+        if from == S || packet.payload_len == 0 {
+            return Fate::Pass;
+        }
+        n += 1;
+        if marked.contains(&n) {
+            assert_eq!(packet.ip.ecn(), Ecn::Ect0);
+            packet.ip.set_ecn(Ecn::Ce);
+        }
+        if lost.contains(&n) { Fate::Drop } else { Fate::Pass }
+    });
+}
+
+fn congestions(diary: &Diary) -> Vec<Congestion> {
+    let of = |t: &Told| if let Told::Congestion(c, _) = t { Some(*c) } else { None };
+    diary.lock().unwrap().iter().filter_map(of).collect()
+}
+
+#[test]
+fn an_echo_reduces_once_per_window_and_is_answered_with_cwr() {
+    let (mut net, diary) = start(20);
+    treat(&mut net, &[1, 2, 3, 8], &[]);
+    net.run(at(399));
+    assert_eq!(congestions(&diary), [Congestion::Ecn { marked: Bytes::new(1_000) }]);
+    let info = net.ends[C].info();
+    assert_eq!((info.cwnd, info.phase), (Bytes::new(9_500), Phase::Cwr), "half of the 19 still in flight");
+    let cwr: Vec<_> = net.data(C).iter().filter(|d| d.1.tcp().unwrap().flags.has(TcpFlags::CWR)).map(|d| d.0).collect();
+    assert_eq!(cwr, [300], "on the first new segment only");
+    let echoes = net.log.iter().filter(|e| e.1 == S && e.2.tcp().unwrap().flags.has(TcpFlags::ECE)).count();
+    assert_eq!(echoes, 20, "every ACK until CWR arrives");
+    net.run(at(700));
+    assert_eq!(congestions(&diary).len(), 1);
+    assert_eq!(net.ends[C].info().phase, Phase::Open);
+    assert!(diary.lock().unwrap().contains(&Told::Recovered));
+    assert!(net.ends[C].info().cwnd > Bytes::new(9_000), "and the window grows again");
+}
+
+#[test]
+fn marks_in_the_next_window_reduce_again() {
+    let (mut net, diary) = start(20);
+    treat(&mut net, &[1, 25], &[]);
+    net.run(at(1_000));
+    assert_eq!(congestions(&diary).len(), 2);
+    assert_eq!(net.ends[C].stats().ecn_reductions, 2);
+}
+
+#[test]
+fn only_new_data_is_ect() {
+    let (mut net, _) = start(10);
+    treat(&mut net, &[], &[2]);
+    net.run(at(600));
+    let again = net.ends[C].stats().retransmitted_packets.as_u64();
+    assert_eq!(again, 1);
+    let plain = net.data(C).iter().filter(|d| d.1.ip.ecn() == Ecn::NotEct).count();
+    assert_eq!(plain, 1, "the retransmission");
+    assert!(net.log.iter().filter(|e| e.2.payload_len == 0).all(|e| e.2.ip.ecn() == Ecn::NotEct), "ACKs");
+}
+
+#[test]
+fn a_loss_and_an_echo_of_one_window_are_one_event() {
+    for (marked, lost) in [(&[1u32][..], &[5u32][..]), (&[9], &[1])] {
+        let (mut net, diary) = start(20);
+        treat(&mut net, marked, lost);
+        net.run(at(520));
+        assert_eq!(congestions(&diary).len(), 1, "marked {marked:?}, lost {lost:?}");
+        assert_eq!(net.ends[C].stats().timeouts, 0);
+    }
+}
+
+#[test]
+fn a_loss_reduction_is_announced_by_cwr_too() {
+    let (mut net, _) = start(20);
+    treat(&mut net, &[], &[1]);
+    net.run(at(399));
+    let cwr = net.data(C).iter().filter(|d| d.1.tcp().unwrap().flags.has(TcpFlags::CWR)).count();
+    assert_eq!(cwr, 1);
+}
+
+#[test]
+fn a_change_of_the_mark_is_acknowledged_at_once() {
+    let config = Config { ecn: true, timestamps: false, ..Config::default() };
+    let mut net = Net::simple(config);
+    net.establish();
+    let feed = |net: &mut Net, seq: u32, ecn: Ecn| {
+        let mut packet = forge(C, seq, Some(5_001), TcpFlags::NONE, 1_460);
+        packet.ip.set_ecn(ecn);
+        net.ends[S].handle_segment(&packet, net.now);
+        net.ends[S].poll_transmit(net.now)
+    };
+    assert_eq!(feed(&mut net, 1_001, Ecn::Ect0), None);
+    assert!(feed(&mut net, 2_461, Ecn::Ect0).is_some());
+    let ack = feed(&mut net, 3_921, Ecn::Ce).expect("at once");
+    assert!(ack.tcp().unwrap().flags.has(TcpFlags::ECE));
+    assert_eq!(net.ends[S].stats().ce_received.as_u64(), 1);
+}
+
+#[test]
+fn at_one_segment_an_echo_makes_the_sender_wait_for_the_timer() {
+    let (mut net, _) = start(1);
+    treat(&mut net, &[1], &[]);
+    net.run(at(1_299));
+    assert_eq!(net.data(C).len(), 1);
+    net.run(at(1_300));
+    assert_eq!(net.data(C).last().map(|d| d.0), Some(1_300), "RTO after the echo");
+}

@@ -1,0 +1,110 @@
+//! Retransmissions that were not needed are found out and the window restored (RFC 3522, RFC 3708).
+
+use super::harness::*;
+use crate::{Config, DelayedAck, InitialWindow, RecoveryKind};
+use narrows_cc::Phase;
+use narrows_units::{Bytes, Duration};
+
+fn start(undo: bool, timestamps: bool, recovery: RecoveryKind) -> (Net, Diary) {
+    let config = Config {
+        mss: 1012,
+        undo,
+        timestamps,
+        recovery,
+        delayed_ack: DelayedAck::Off,
+        initial_window: InitialWindow::Segments(20),
+        ..Config::default()
+    };
+    let cc = reno();
+    let diary = cc.diary.clone();
+    let mut net = Net::new([config; 2], [cc, reno()], [1, 1]);
+    net.establish();
+    net.ends[C].write(Bytes::MAX);
+    (net, diary)
+}
+
+/// The first data segment comes `late`.
+fn delay_first(net: &mut Net, late: Duration) {
+    let mut first = true;
+    net.rule = Box::new(move |from, packet, _| {
+        let hit = from == C && packet.payload_len > 0 && core::mem::take(&mut first);
+        if hit { Fate::Late(late) } else { Fate::Pass }
+    });
+}
+
+#[test]
+fn reordering_taken_for_loss_is_undone_by_timestamps() {
+    for recovery in [RecoveryKind::Sack, RecoveryKind::NewReno] {
+        let (mut net, diary) = start(true, true, recovery);
+        let before = net.ends[C].info();
+        delay_first(&mut net, ms(70));
+        net.run(at(300));
+        assert!(net.ends[C].info().cwnd < before.cwnd, "{recovery:?}");
+        assert_eq!(net.ends[C].info().phase, Phase::Recovery);
+        net.run(at(380));
+        let info = net.ends[C].info();
+        assert_eq!(net.ends[C].stats().spurious, 1, "{recovery:?}");
+        assert!(info.cwnd >= before.cwnd && info.ssthresh == before.ssthresh, "{recovery:?}: {info:?}");
+        assert!(diary.lock().unwrap().contains(&Told::Undo));
+    }
+}
+
+#[test]
+fn reordering_taken_for_loss_is_undone_by_d_sack() {
+    let (mut net, _) = start(true, false, RecoveryKind::Sack);
+    let before = net.ends[C].info().cwnd;
+    delay_first(&mut net, ms(70));
+    net.run(at(1_000));
+    assert_eq!(net.ends[C].stats().spurious, 1);
+    assert!(net.ends[C].info().cwnd >= before);
+}
+
+#[test]
+fn without_undo_the_reduction_stays() {
+    let (mut net, _) = start(false, true, RecoveryKind::Sack);
+    delay_first(&mut net, ms(70));
+    net.run(at(380));
+    assert_eq!(net.ends[C].stats().spurious, 0);
+    assert!(net.ends[C].info().ssthresh.is_some());
+}
+
+#[test]
+fn a_real_loss_is_not_undone() {
+    for timestamps in [true, false] {
+        let (mut net, _) = start(true, timestamps, RecoveryKind::Sack);
+        let mut n = 0;
+        net.rule = Box::new(move |from, packet, _| {
+            n += u32::from(from == C && packet.payload_len > 0);
+            if from == C && n == 1 { Fate::Drop } else { Fate::Pass }
+        });
+        net.run(at(2_000));
+        assert_eq!(net.ends[C].stats().spurious, 0);
+        assert_eq!(net.ends[C].stats().fast_retransmits, 1);
+    }
+}
+
+#[test]
+fn a_delay_spike_taken_for_a_timeout_is_undone_and_little_is_sent_again() {
+    let (mut net, _) = start(true, true, RecoveryKind::Sack);
+    let before = net.ends[C].info().cwnd;
+    // The path stalls until 1.7 s and keeps the order: the retransmission at 1.2 s comes after the originals.
+    net.rule = Box::new(|from, _, now| if from == C { Fate::Late(at(1_700).since(now)) } else { Fate::Pass });
+    net.run(at(2_000));
+    let stats = *net.ends[C].stats();
+    assert_eq!((stats.timeouts, stats.spurious), (1, 1));
+    assert!(stats.retransmitted_packets.as_u64() <= 2, "{stats:?}");
+    assert!(net.ends[C].info().cwnd >= before);
+}
+
+#[test]
+fn no_round_trip_sample_comes_from_retransmitted_data_without_timestamps() {
+    // Karn: the answer to the delayed original would look like a very short round trip.
+    for timestamps in [true, false] {
+        let (mut net, _) = start(false, timestamps, RecoveryKind::NewReno);
+        delay_first(&mut net, ms(70));
+        net.run(at(390));
+        let info = net.ends[C].info();
+        let expected = if timestamps { Some(ms(170)) } else { Some(ms(100)) };
+        assert_eq!(info.rtt, expected, "timestamps {timestamps}");
+    }
+}
