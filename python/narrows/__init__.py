@@ -1,8 +1,8 @@
 """Narrows, a congestion-control laboratory: one scenario file, one report, several worlds.
 
 >>> import narrows as nw
->>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "2 s"})
->>> run.digest == nw.run("dumbbell-cubic", seed=1, overrides={"duration": "2 s"}).digest
+>>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
+>>> run.digest == nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"}).digest
 True
 
 Names are loaded when first used, so that importing the package costs next to nothing.

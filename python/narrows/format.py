@@ -7,12 +7,12 @@ import math
 MISSING = "–"
 """Stands for "no value"."""
 
-SMALL = 0.01
-"""Below this, three digits after the point show too little."""
+SMALL = 0.001
+"""Below this, three digits after the point show nothing."""
 
 
 def number(value: float | None) -> str:
-    """Write a number with three or more significant digits, and none that mean nothing.
+    """Write a number with three digits that count, three after the point at most.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def number(value: float | None) -> str:
     Examples
     --------
     >>> [number(x) for x in (None, 0, 7, 0.12345, 3.14159, 31.4159, 314.159, 31415.9, 0.000123)]
-    ['–', '0', '7', '0.123', '3.14', '31.4', '314', '31,416', '0.000123']
+    ['–', '0', '7', '0.123', '3.14', '31.4', '314', '31,416', '<0.001']
     """
     if value is None or math.isnan(value):
         return MISSING
@@ -33,7 +33,9 @@ def number(value: float | None) -> str:
         return "∞" if value > 0 else "-∞"
     if value == int(value):
         return f"{int(value):,}"
-    return f"{value:.3g}" if abs(value) < SMALL else f"{value:,.{decimals(value)}f}"
+    if abs(value) < SMALL:
+        return f"<{SMALL}" if value > 0 else f">-{SMALL}"
+    return f"{value:,.{decimals(value)}f}"
 
 
 def decimals(value: float) -> int:
@@ -72,11 +74,10 @@ def interval(half_width: float, mean: float | None) -> str:
     Examples
     --------
     >>> interval(0.25, 12.5), interval(0.25, 1.25), interval(0.0004, 5.0), interval(float("nan"), 5.0)
-    ('±0.2', '±0.25', '±0.0004', '')
+    ('±0.2', '±0.25', '±0.00', '')
     """
     if math.isnan(half_width):
         return ""
     if mean is None or half_width == 0:
         return f"±{number(half_width)}"
-    text = f"{half_width:,.{decimals(mean)}f}"
-    return f"±{text}" if float(text.replace(",", "")) else f"±{half_width:.1g}"
+    return f"±{half_width:,.{decimals(mean)}f}"

@@ -122,7 +122,7 @@ def run(
 
     Examples
     --------
-    >>> result = run("dumbbell-cubic", seed=1, overrides={"duration": "2 s"})
+    >>> result = run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
     >>> result.flows[0].throughput_mbps > 0
     True
     """

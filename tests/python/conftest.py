@@ -19,10 +19,10 @@ NONE = 2**64 - 1
 
 @pytest.fixture(scope="session")
 def short() -> Scenario:
-    """Return a bundled scenario, cut to two seconds."""
+    """Return a bundled scenario, cut to twelve seconds."""
     from narrows.scenario import Scenario
 
-    return Scenario.from_file("dumbbell-cubic", {"duration": "2 s"})
+    return Scenario.from_file("dumbbell-cubic", {"duration": "12 s"})
 
 
 @pytest.fixture(scope="session")

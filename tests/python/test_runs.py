@@ -167,8 +167,8 @@ def test_an_override_that_is_refused_names_itself() -> None:
 
 def test_overrides_add_up(short: Scenario) -> None:
     more = short.with_overrides({"seed": 99})
-    assert (more.duration_s, more.seed) == (2.0, 99)
-    assert more.overrides == {"duration": "2 s", "seed": "99"}
+    assert (more.duration_s, more.seed) == (12.0, 99)
+    assert more.overrides == {"duration": "12 s", "seed": "99"}
 
 
 def test_what_show_prints_is_a_scenario_that_means_the_same(short: Scenario, one: Run) -> None:

@@ -16,7 +16,7 @@ from narrows.errors import InputError, Interrupted
 if TYPE_CHECKING:
     from narrows.runs import Batch, Run
 
-EXAMPLE = "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=9 s' -o out"
+EXAMPLE = "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=90 s' -o out"
 
 
 @guarded

@@ -9,7 +9,7 @@ import typer
 from narrows.cli.guard import guarded
 from narrows.cli.options import File, Set, overrides
 
-EXAMPLE = "Example: narrows show dumbbell-cubic --set 'duration=60 s' > mine.toml"
+EXAMPLE = "Example: narrows show dumbbell-cubic --set 'duration=90 s' > mine.toml"
 
 
 @guarded

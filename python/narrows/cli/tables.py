@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
     from narrows.outcome import Outcome
     from narrows.papers.reproduction import Reproduction
+    from narrows.totals import QueueMetrics
+
+BUSY = 0.1
+"""Utilisation from which a queue is shown even if it lost nothing."""
 
 QUEUES_SHOWN = 8
 FLOWS_SHOWN = 40
@@ -77,19 +82,29 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
     out.print(flows)
     _more(out, len(result.flows) - FLOWS_SHOWN, "flows")
     out.print()
-    busy = [queue for queue in result.queues if queue.arrived_packets]
-    shown = sorted(busy, key=lambda queue: -(queue.utilisation or 0))[:QUEUES_SHOWN]
-    out.print(_metrics_table("queue", result, QUEUE_COLUMNS, [queue.name for queue in busy if queue in shown]))
-    _more(out, len(busy) - len(shown), "less used queues")
+    shown = _telling(result.queues)
+    out.print(_metrics_table("queue", result, QUEUE_COLUMNS, [queue.name for queue in shown]))
+    _more(out, len(result.queues) - len(shown), "quieter queues")
     out.print()
     jain = f"Jain's index {number(result.jain)}, " if result.jain is not None and len(result.flows) > 1 else ""
     out.print(Text(f"{jain}{result.packets:,} packet hops in {number(seconds)} s", style="dim"))
     out.print(Text(f"digest {result.digest}", style="dim"), soft_wrap=True)
 
 
+def _telling(queues: Sequence[QueueMetrics]) -> list[QueueMetrics]:
+    """Queues that have something to tell: those that lost or marked packets or sent much, at least the busiest."""
+    told = [q for q in queues if q.dropped_packets or q.marked_packets or q.corrupted_packets or _used(q) >= BUSY]
+    most = sorted(told or queues, key=_used, reverse=True)[: QUEUES_SHOWN if told else 1]
+    return [queue for queue in queues if queue in most]
+
+
+def _used(queue: QueueMetrics) -> float:
+    return queue.utilisation or 0.0
+
+
 def _more(out: Console, count: int, what: str) -> None:
     if count > 0:
-        out.print(Text(f"({count} {what} more: --json shows all)", style="dim"))
+        out.print(Text(f"({count} more {what}; --json shows all)", style="dim"))
 
 
 def _metrics_table(
@@ -136,38 +151,30 @@ def print_catalogue(entries: Sequence[dict[str, Any]]) -> None:
     for entry in entries:
         out.print(f"[bold]{escape(entry['name'])}[/]  {escape(entry['title'])}")
         if entry.get("sources"):
-            out.print(Text("; ".join(entry["sources"]), style="dim"), style="dim")
-        if entry.get("parameters"):
-            table = _table()
-            for heading in ("parameter", "default", "allowed", "meaning"):
-                table.add_column(heading, overflow="fold", ratio=2 if heading == "meaning" else None)
-            for parameter in entry["parameters"]:
-                table.add_row(parameter["name"], _default(parameter), _allowed(parameter), Text(parameter["doc"]))
-            out.print(table)
+            out.print(Padding(Text("; ".join(entry["sources"]), style="dim"), (0, 0, 0, 2), expand=False))
+        for parameter in entry.get("parameters") or ():
+            name = Text.assemble((parameter["name"], "bold"), "  ", (_values(parameter), "cyan"))
+            out.print(Padding(name, (0, 0, 0, 2), expand=False))
+            out.print(Padding(Text(parameter["doc"]), (0, 0, 0, 6), expand=False))
         out.print()
 
 
-def _default(parameter: dict[str, Any]) -> str:
-    default = parameter.get("default")
-    match default:
-        case None:
-            return "must be given"
-        case bool():
-            return "on" if default else "off"
-        case int() | float():
-            return f"{default:g} {parameter.get('unit') or ''}".strip()
-    return str(default)
-
-
-def _allowed(parameter: dict[str, Any]) -> str:
-    match parameter.get("kind"):
+def _values(parameter: dict[str, Any]) -> str:
+    """What a parameter is by default, and what it may be."""
+    default, unit = parameter.get("default"), str(parameter.get("unit") or "")
+    match parameter["kind"]:
         case "number":
-            return f"{parameter['min']:g} to {parameter['max']:g} {parameter.get('unit') or ''}".strip()
+            low, high = _plain(parameter["min"]), _plain(parameter["max"])
+            return f"{_plain(default)}; allowed: {low} to {high} {unit}".rstrip()
         case "choice":
-            return ", ".join(parameter["allowed"])
+            return f"{default}; allowed: {', '.join(parameter['allowed'])}"
         case "switch":
-            return "on, off"
-    return str(parameter.get("unit") or "")
+            return "on; allowed: on, off" if default else "off; allowed: on, off"
+    return f"in {unit}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.10g}"
 
 
 def print_scenarios(entries: Sequence[dict[str, Any]]) -> None:
