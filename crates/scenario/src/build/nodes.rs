@@ -30,7 +30,7 @@ impl Nodes {
     pub(crate) fn expect(&self, name: &str, at: (Place, &Path<'_>), report: &mut Report) -> Option<usize> {
         let found = self.find(name);
         // Without nodes the topology is what is wrong, and that is reported already.
-        if found.is_none() && !(self.list.is_empty() && !report.is_empty()) {
+        if found.is_none() && (report.is_empty() || !self.list.is_empty()) {
             // With very many nodes a suggestion is not worth comparing with all of them.
             let near = hint(name, self.by_name.keys().take(10_000).map(String::as_str));
             let reason = format!("is no node{near}");

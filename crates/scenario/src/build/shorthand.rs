@@ -30,6 +30,9 @@ impl Made {
     }
 }
 
+/// The directions of a key's links; `None` where they are wrong.
+type Kit = Vec<Option<(Direction, Direction)>>;
+
 const TOP: Path<'static> = Path::Key(&Path::Root, "topology");
 
 impl Build<'_> {
@@ -76,7 +79,7 @@ impl Build<'_> {
         if !self.fits("links", links.list.len(), made.wires.len() as u64, (place, path), "") {
             return;
         }
-        let mut kits: Vec<(&str, Vec<Option<(Direction, Direction)>>)> = Vec::new();
+        let mut kits: Vec<(&str, Kit)> = Vec::new();
         for (key, count) in &made.counts {
             kits.push((key, self.kit(record, key, *count, links)));
         }
@@ -94,13 +97,7 @@ impl Build<'_> {
     }
 
     /// The directions of the links of one key: one for all, or as many as there are links.
-    fn kit(
-        &mut self,
-        record: &Record,
-        key: &str,
-        count: usize,
-        links: &mut Links,
-    ) -> Vec<Option<(Direction, Direction)>> {
+    fn kit(&mut self, record: &Record, key: &str, count: usize, links: &mut Links) -> Kit {
         let path = Path::Key(&TOP, key);
         match record.given(key).map(|item| (&item.value, item)) {
             Some((Value::Table(link), _)) => vec![self.sides(link, &path, links)],
