@@ -216,11 +216,6 @@ impl LinkDirection {
         &self.meter
     }
 
-    /// Packets on the wire and in transmission.
-    pub(crate) fn on_wire(&self) -> u64 {
-        self.wire.len() as u64
-    }
-
     /// Bits that could have been sent from the start of the run to `end`.
     pub(crate) fn capacity_bits(&self, end: Instant) -> u64 {
         let last = u128::from(self.rate.as_bps()) * u128::from(end.since(self.meter.rate_since).as_nanos());

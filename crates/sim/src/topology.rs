@@ -134,13 +134,15 @@ mod tests {
     use narrows_units::{Duration, Packets, Rate};
 
     fn scenario(kinds: &str, links: &[(usize, usize)]) -> Scenario {
-        let mut s = sc::parse(
-            "format = 1\nduration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\npairs = 1\n[[flows]]\nname = \"f\"\nfrom = \"s1\"\nto = \"d1\"\nkind = \"bulk\"\n",
-            "t.toml",
-            &[],
-            &crate::catalogue(),
-        )
-        .unwrap();
+        let text = r#"
+format = 1
+name = "t"
+duration = "1 s"
+nodes = [{ name = "a" }, { name = "b" }]
+links = [{ between = ["a", "b"], rate = "1 Mb/s", delay = "0 s", queue = { kind = "droptail", limit = "10 packets" } }]
+flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
+"#;
+        let mut s = sc::parse(text, "t.toml", &[], &crate::catalogue()).unwrap();
         s.nodes = kinds
             .chars()
             .enumerate()

@@ -42,7 +42,7 @@ fn every_pairing_of_end_points_and_routers_delivers_everything() {
     for bottleneck in [TIGHT, DROPTAIL] {
         for tcp in ends {
             for routers in [false, true] {
-                for (ip, ipv6) in [(4, "extension"), (6, "extension"), (6, "flowlabel")] {
+                for (ip, ipv6) in [(4, "extension"), (6, "extension"), (6, "flow_label")] {
                     let outcome = transfer(bottleneck, tcp, routers, ip, ipv6);
                     let flow = outcome.samples.flow_totals.row(0).unwrap();
                     assert_eq!(flow.delivered_bytes, 2_000_000, "{tcp} routers {routers} IPv{ip} {ipv6}");
