@@ -173,7 +173,7 @@ def _values(parameter: dict[str, Any]) -> str:
     return f"in {unit}"
 
 
-def _plain(value: float) -> str:
+def _plain(value: Any) -> str:
     return f"{value:,.10g}"
 
 
