@@ -18,6 +18,7 @@ mod recovery;
 mod rto;
 mod rtt;
 mod scoreboard;
+mod segment;
 mod sender;
 mod stats;
 mod undo;

@@ -1,6 +1,6 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation).
 
-use crate::scoreboard::{Segment, flag};
+use crate::segment::{Segment, flag};
 use narrows_cc::RateSample;
 use narrows_units::{Bytes, Duration, Instant};
 

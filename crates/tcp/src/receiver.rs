@@ -164,7 +164,7 @@ impl Receiver {
 
     fn on_data_slow(&mut self, offset: i64, len: u64, fin: bool, sack: bool, now: Instant) -> Arrival {
         let stop = (offset + len as i64).max(0) as u64;
-        if fin && stop + 1 <= self.edge && self.fin.is_none() {
+        if fin && stop < self.edge && self.fin.is_none() {
             self.fin = Some(stop);
         }
         let last = self.fin.map_or(self.edge, |f| self.edge.min(f + 1));

@@ -9,7 +9,7 @@
 //! control and reports want to know of the path.
 
 use crate::options::{TICK_NANOS, tick};
-use crate::scoreboard::{Segment, flag};
+use crate::segment::{Segment, flag};
 use narrows_units::{Duration, Instant};
 
 /// What one ACK delivered, seen as a clock.

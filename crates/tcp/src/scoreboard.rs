@@ -11,59 +11,9 @@
 //! Offsets are 64-bit positions in the own stream and never wrap; the FIN takes the octet after the last byte.
 
 use crate::rate::Stamp;
+use crate::segment::{Segment, flag};
 use narrows_units::Instant;
 use std::collections::VecDeque;
-
-/// Flags of a segment.
-pub(crate) mod flag {
-    /// Reported by SACK.
-    pub(crate) const SACKED: u8 = 1;
-    /// Deemed lost; set while the segment is not SACKed.
-    pub(crate) const LOST: u8 = 2;
-    /// A retransmission of it counts as being in the network.
-    pub(crate) const RETRANS: u8 = 4;
-    /// Was retransmitted at least once (Karn's rule).
-    pub(crate) const EVER: u8 = 8;
-    /// Its last octet is the FIN.
-    pub(crate) const FIN: u8 = 16;
-    /// Sent while the application limited the flow (section 3 of the delivery-rate draft).
-    pub(crate) const APP_LIMITED: u8 = 32;
-}
-
-/// A sent segment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    /// Offset of the first octet.
-    pub(crate) start: u64,
-    /// Octets of sequence space, the FIN included.
-    pub(crate) len: u32,
-    /// See [`flag`].
-    pub(crate) flags: u8,
-    /// Last transmission.
-    pub(crate) sent_at: Instant,
-    /// State of the delivery-rate sampler at the last transmission.
-    pub(crate) stamp: Stamp,
-}
-
-impl Segment {
-    /// Offset after the last octet.
-    #[inline]
-    pub(crate) fn end(&self) -> u64 {
-        self.start + u64::from(self.len)
-    }
-
-    /// Whether a flag of `mask` is set.
-    #[inline]
-    pub(crate) fn has(&self, mask: u8) -> bool {
-        self.flags & mask != 0
-    }
-
-    /// Payload bytes, that is without the FIN.
-    #[inline]
-    pub(crate) fn payload(&self) -> u32 {
-        self.len - u32::from(self.has(flag::FIN))
-    }
-}
 
 /// The largest number of SACK blocks in an option (RFC 2018).
 const MAX_BLOCKS: usize = 4;
@@ -458,5 +408,93 @@ impl Scoreboard {
         }
         assert_eq!((self.above_bytes, self.above_ranges), (bytes, ranges), "SACKed above the frontier");
         assert!(self.frontier >= self.base && self.next_rxt >= self.base, "pointers are on the board");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LEN: u64 = 10;
+
+    fn filled(n: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for i in 0..n {
+            let (start, len) = (i * LEN, LEN as u32);
+            board.push(Segment { start, len, flags: 0, sent_at: Instant::ZERO, stamp: Stamp::default() });
+        }
+        board
+    }
+
+    #[test]
+    fn parts_of_segments_are_acknowledged_and_sacked() {
+        let mut board = filled(4);
+        assert_eq!(board.sack(&[(12, 17)], |_| {}), 5);
+        board.check();
+        board.ack(5, |s| assert_eq!(s.len, 5));
+        board.check();
+        assert_eq!((board.flight(), board.pipe()), (35, 30));
+        board.ack(15, |_| {});
+        board.check();
+        assert_eq!((board.flight(), board.pipe()), (25, 23));
+    }
+
+    #[test]
+    fn a_reneging_peer_is_not_believed() {
+        let mut board = filled(4);
+        board.sack(&[(0, 20)], |_| {});
+        assert_eq!(board.mark_all_lost(), 40);
+        board.check();
+        assert_eq!(board.pipe(), 0);
+        assert_eq!(board.sack(&[(0, 20)], |_| {}), 20, "and may report again");
+    }
+
+    proptest! {
+        /// Against RFC 6675's definitions, evaluated from scratch after every step.
+        #[test]
+        fn pipe_and_is_lost_are_those_of_the_definition(steps in prop::collection::vec((0u8..10, 0u64..60, 1u64..6), 1..80)) {
+            let mut board = filled(60);
+            let mut una = 0;
+            for (what, at, len) in steps {
+                match what {
+                    0 => {
+                        una = (una + len * 7).min(60 * LEN);
+                        board.ack(una, |_| {});
+                    }
+                    1 => {
+                        if let Some(hole) = board.next_hole() {
+                            board.on_retransmit(hole, Instant::ZERO, Stamp::default(), false, false);
+                        }
+                    }
+                    _ => {
+                        let (left, right) = ((at * LEN).max(una), ((at + len) * LEN).min(60 * LEN));
+                        if left < right {
+                            board.sack(&[(left, right)], |_| {});
+                        }
+                    }
+                }
+                board.mark_lost(3, 2 * LEN);
+                board.check();
+                let mut pipe = 0;
+                for (i, segment) in board.segments.iter().enumerate() {
+                    let (mut bytes, mut ranges, mut inside) = (0, 0, false);
+                    for above in board.segments.iter().skip(i + 1) {
+                        let sacked = above.has(flag::SACKED);
+                        bytes += if sacked { u64::from(above.len) } else { 0 };
+                        ranges += u32::from(sacked && !inside);
+                        inside = sacked;
+                    }
+                    let is_lost = ranges >= 3 || bytes > 2 * LEN;
+                    if segment.has(flag::SACKED) {
+                        continue;
+                    }
+                    prop_assert_eq!(segment.has(flag::LOST), is_lost, "segment at {}", segment.start);
+                    pipe += if is_lost { 0 } else { u64::from(segment.len) };
+                    pipe += if segment.has(flag::RETRANS) { u64::from(segment.len) } else { 0 };
+                }
+                prop_assert_eq!(board.pipe(), pipe);
+            }
+        }
     }
 }

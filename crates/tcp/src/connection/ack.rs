@@ -79,7 +79,7 @@ impl Connection {
             self.tx.una = ack;
             self.tx.limited = 0;
             self.tx.board.ack(ack, |segment| {
-                if !segment.has(crate::scoreboard::flag::SACKED) {
+                if !segment.has(crate::segment::flag::SACKED) {
                     timing.on_delivered(segment, true);
                     rate.on_delivered(segment, now);
                 }

@@ -343,6 +343,12 @@ impl Connection {
         });
     }
 
+    /// Whether pipe, not an inflated window, governs recovery; for tests.
+    #[cfg(test)]
+    pub(crate) fn is_governed_by_pipe(&self) -> bool {
+        self.sack && self.config.recovery == crate::RecoveryKind::Sack
+    }
+
     /// Recomputes what is kept incrementally and compares; for tests.
     #[cfg(test)]
     pub(crate) fn check(&self) {

@@ -5,7 +5,7 @@ use crate::assist::{Agreement, Outgoing, SegmentKind};
 use crate::handshake::syn_options;
 use crate::options::tick;
 use crate::recovery::{Next, Room};
-use crate::scoreboard::{Segment, flag};
+use crate::segment::{Segment, flag};
 use crate::sender::Fresh;
 use crate::stats::State;
 use narrows_cc::Sent;

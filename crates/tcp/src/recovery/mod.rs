@@ -153,7 +153,7 @@ fn next_by_pipe(board: &mut Scoreboard, room: &Room) -> Next {
     if board.lost() > 0
         && let Some(index) = board.next_hole()
         && let Some(segment) = board.get(index)
-        && segment.has(crate::scoreboard::flag::LOST)
+        && segment.has(crate::segment::flag::LOST)
     {
         // The head is always allowed: cwnd may be smaller than a segment that was sent when SMSS was not yet its bound.
         let fits = board.pipe() == 0 || board.pipe() + u64::from(segment.len) <= room.cwnd;

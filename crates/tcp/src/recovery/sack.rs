@@ -6,7 +6,8 @@
 //! (the RFC's choice in section 5.1). Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`.
 
 use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new};
-use crate::scoreboard::{Scoreboard, flag};
+use crate::scoreboard::Scoreboard;
+use crate::segment::flag;
 use narrows_cc::Phase;
 
 /// See the module.

@@ -155,7 +155,7 @@ fn abort_sends_a_reset_that_the_peer_accepts() {
     net.ends[C].abort();
     net.run(at(1_000));
     assert_eq!(states(&net), [State::Closed, State::Closed]);
-    assert_eq!(net.ends[C].stats().resets_sent.as_u64() > 0, true);
+    assert!(net.ends[C].stats().resets_sent.as_u64() > 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::{Config, Connection};
 use core::net::SocketAddr;
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Path, Sent, Window};
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::{Packet, TcpFlags, TcpOptions, TcpRepr};
 use std::collections::BTreeMap;
@@ -173,13 +173,33 @@ impl Net {
     pub(super) fn poll(&mut self) {
         for end in [C, S] {
             let mut bound = 0;
-            while let Some(packet) = self.ends[end].poll_transmit(self.now) {
+            while let Some(packet) = self.poll_one(end) {
                 self.send(end, packet);
                 bound += 1;
                 assert!(bound < 100_000, "poll_transmit never ends");
             }
             self.ends[end].check();
         }
+    }
+
+    /// One segment; new data never exceeds what the phase allows of cwnd.
+    fn poll_one(&mut self, end: usize) -> Option<Packet> {
+        let before = self.ends[end].info();
+        let nxt = before.flightsize;
+        let packet = self.ends[end].poll_transmit(self.now)?;
+        let after = self.ends[end].info();
+        let payload = Bytes::new(u64::from(packet.payload_len));
+        // The idle restart may have lowered cwnd; a FIN's octet is not counted.
+        if after.flightsize > nxt && !payload.is_zero() {
+            let used = match after.phase {
+                Phase::Open => after.inflight,
+                _ if self.ends[end].is_governed_by_pipe() => after.inflight,
+                // Duplicate ACKs inflate the window of NewReno and Reno: at most to what is in the network.
+                _ => Bytes::ZERO,
+            };
+            assert!(used <= after.cwnd + Bytes::new(1), "cwnd {} with {used} in flight, {:?}", after.cwnd, after.phase);
+        }
+        Some(packet)
     }
 
     fn send(&mut self, from: usize, mut packet: Packet) {

@@ -95,7 +95,7 @@ proptest! {
             }
             steps += 1;
             prop_assert!(steps < 2_000_000, "never ends");
-            if slow && steps % 7 == 0 {
+            if slow && steps.is_multiple_of(7) {
                 net.ends[S].read(Bytes::new(1 + steps % 5000));
             }
             if !net.step(limit) {

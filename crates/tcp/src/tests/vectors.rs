@@ -3,7 +3,7 @@
 use crate::config::{RtoConfig, RtoStyle};
 use crate::rate::{RateSampler, Stamp};
 use crate::rto::{Rto, SampleContext};
-use crate::scoreboard::Segment;
+use crate::segment::Segment;
 use narrows_units::{Duration, Instant, Rate};
 
 const SAMPLES: [u64; 5] = [100, 200, 200, 100, 100];

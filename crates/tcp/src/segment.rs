@@ -1,0 +1,55 @@
+//! A segment on the scoreboard.
+
+use crate::rate::Stamp;
+use narrows_units::Instant;
+
+/// Flags of a segment.
+pub(crate) mod flag {
+    /// Reported by SACK.
+    pub(crate) const SACKED: u8 = 1;
+    /// Deemed lost; set while the segment is not SACKed.
+    pub(crate) const LOST: u8 = 2;
+    /// A retransmission of it counts as being in the network.
+    pub(crate) const RETRANS: u8 = 4;
+    /// Was retransmitted at least once (Karn's rule).
+    pub(crate) const EVER: u8 = 8;
+    /// Its last octet is the FIN.
+    pub(crate) const FIN: u8 = 16;
+    /// Sent while the application limited the flow (section 3 of the delivery-rate draft).
+    pub(crate) const APP_LIMITED: u8 = 32;
+}
+
+/// A sent segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// Offset of the first octet.
+    pub(crate) start: u64,
+    /// Octets of sequence space, the FIN included.
+    pub(crate) len: u32,
+    /// See [`flag`].
+    pub(crate) flags: u8,
+    /// Last transmission.
+    pub(crate) sent_at: Instant,
+    /// State of the delivery-rate sampler at the last transmission.
+    pub(crate) stamp: Stamp,
+}
+
+impl Segment {
+    /// Offset after the last octet.
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// Whether a flag of `mask` is set.
+    #[inline]
+    pub(crate) fn has(&self, mask: u8) -> bool {
+        self.flags & mask != 0
+    }
+
+    /// Payload bytes, that is without the FIN.
+    #[inline]
+    pub(crate) fn payload(&self) -> u32 {
+        self.len - u32::from(self.has(flag::FIN))
+    }
+}
