@@ -104,7 +104,7 @@ def _used(queue: QueueMetrics) -> float:
 
 def _more(out: Console, count: int, what: str) -> None:
     if count > 0:
-        out.print(Text(f"({count} more {what}; --json shows all)", style="dim"))
+        out.print(Text(f"({count} {what} not shown; --json has all)", style="dim"))
 
 
 def _metrics_table(
