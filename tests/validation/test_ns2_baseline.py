@@ -21,7 +21,7 @@ NS2 = shutil.which("ns") or shutil.which("ns2")
 FLOWS = ("tcp1", "tcp2", "tcp3")
 SEEDS = range(1, 31)
 SENT_WITHIN = 0.15
-RTT_WITHIN = 0.10
+RTT_WITHIN = 0.05
 
 pytestmark = [
     pytest.mark.ns2,
@@ -80,12 +80,12 @@ def ours() -> dict[str, Mean]:
 
 @pytest.mark.parametrize("flow", FLOWS)
 def test_data_sent_is_within_15_percent_of_ns2(flow: str, ours: dict[str, Mean], theirs: dict[str, Mean]) -> None:
-    """The issue's bound for the baseline."""
+    """What a flow gets does not depend on which of the two simulates it."""
     assert ours[flow].sent_mb == pytest.approx(theirs[flow].sent_mb, rel=SENT_WITHIN), f"{ours} {theirs}"
 
 
 @pytest.mark.parametrize("flow", FLOWS)
-def test_mean_rtt_is_within_10_percent_of_ns2(flow: str, ours: dict[str, Mean], theirs: dict[str, Mean]) -> None:
+def test_mean_rtt_is_within_5_percent_of_ns2(flow: str, ours: dict[str, Mean], theirs: dict[str, Mean]) -> None:
     """The same queue fills to the same height."""
     assert ours[flow].rtt_ms == pytest.approx(theirs[flow].rtt_ms, rel=RTT_WITHIN), f"{ours} {theirs}"
 

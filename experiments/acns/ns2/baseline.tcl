@@ -10,8 +10,9 @@
 #   delay=MS             one way, host to host
 #   sample=S             interval of the samples of srtt
 #
-# Prints one line of JSON on stderr: per TCP flow the payload bytes sent (retransmissions included), the mean of the
-# samples of srtt in milliseconds, and the packets that the queues dropped.
+# Prints one line of JSON on stderr: per TCP flow the payload bytes sent (retransmissions included), the mean over its
+# data packets of the round-trip time, the mean of srtt over time (both in milliseconds), and the packets that the queues
+# dropped.
 
 array set opt {seed 1 jitter 0.2 rate 3 queue 20 delay 150 sample 0.1}
 foreach pair $argv {
@@ -48,7 +49,7 @@ for {set i 0} {$i < 6} {incr i} {
     $ns queue-limit $node($site) $node(N$i) 10000
 }
 
-# Only the last miles drop: their traces hold every drop, with the flow in the eighth column.
+# Only the last miles queue: their traces hold every drop, and when each packet came to the first and left the second.
 set path [exec mktemp]
 set trace [open $path w]
 $ns trace-queue $node(A) $node(P1) $trace
@@ -106,21 +107,39 @@ proc sample {fid} {
 }
 
 proc finish {} {
-    global ns opt agent sum count trace path
+    global ns opt node lan agent sum count trace path
     $ns flush-trace
     close $trace
-    foreach fid {1 2 3 4 5 6} { set lost($fid) 0 }
+    foreach fid {1 2 3 4 5 6} {
+        set lost($fid) 0
+        set crossing($fid) 0
+        set crossed($fid) 0
+    }
+    # Columns: event, time, from, to, type, size, flags, flow, source, destination, sequence number, packet.
+    set first [$node(A) id]
+    set last [$node(B) id]
     set file [open $path]
     while {[gets $file line] >= 0} {
-        if {[string index $line 0] eq "d"} { incr lost([lindex $line 7]) }
+        lassign $line event time from to type size flags fid src dst seq packet
+        if {$event eq "d"} {
+            incr lost($fid)
+        } elseif {$event eq "+" && $from == $first} {
+            set came($packet) $time
+        } elseif {$event eq "r" && $to == $last} {
+            set crossing($fid) [expr {$crossing($fid) + $time - $came($packet)}]
+            incr crossed($fid)
+        }
     }
     close $file
     file delete $path
+    # Nothing queues on the rest of the way: propagation, and an ACK's 40 bytes on both last miles.
+    set rest [expr {$opt(delay) + 2 * $lan + 2 * 0.32 / $opt(rate)}]
     set flows {}
     foreach fid {1 2 3} {
         set sent [expr {int([$agent($fid) set ndatapack_]) * 1000}]
-        lappend flows "{\"name\": \"tcp$fid\", \"sent_bytes\": $sent,\
-            \"rtt_mean_ms\": [expr {$sum($fid) / $count($fid)}], \"lost_packets\": $lost($fid)}"
+        set rtt [expr {1000 * $crossing($fid) / $crossed($fid) + $rest}]
+        lappend flows "{\"name\": \"tcp$fid\", \"sent_bytes\": $sent, \"rtt_mean_ms\": $rtt,\
+            \"srtt_mean_ms\": [expr {$sum($fid) / $count($fid)}], \"lost_packets\": $lost($fid)}"
     }
     puts stderr "{\"version\": \"[ns-version]\", \"flows\": \[[join $flows {, }]\]}"
     exit 0
