@@ -36,6 +36,11 @@ impl Aqm for DropTail {
     fn on_enqueue(&mut self, _packet: &Packet, _view: &QueueView, _now: Instant) -> Verdict {
         Verdict::Pass
     }
+
+    #[inline]
+    fn ignores_passing(&self) -> bool {
+        true
+    }
 }
 
 /// A drop-tail queue that holds up to `limit`.

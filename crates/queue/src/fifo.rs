@@ -109,6 +109,11 @@ impl<A: Aqm> Queue for Fifo<A> {
     }
 
     #[inline]
+    fn lets_pass(&self, size: Bytes) -> bool {
+        self.aqm.ignores_passing() && self.ring.is_empty() && self.has_room_for(size)
+    }
+
+    #[inline]
     fn view(&self) -> QueueView {
         self.snapshot()
     }

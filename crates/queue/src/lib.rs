@@ -94,6 +94,13 @@ pub trait Queue: fmt::Debug + Send {
     /// Hands out the next packet; packets that the AQM drops on the way go to `dropped`.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Dequeued>;
 
+    /// Whether a packet of this size that finds the queue empty and the link idle may go past it: that
+    /// [`enqueue`](Self::enqueue) and [`dequeue`](Self::dequeue) at the same instant would hand it back as it is and leave
+    /// no trace. A discipline that keeps an average or a count says no, which is the default.
+    fn lets_pass(&self, _size: Bytes) -> bool {
+        false
+    }
+
     /// Waiting packets and bytes, and the limit.
     fn view(&self) -> QueueView;
 
@@ -119,6 +126,11 @@ pub enum Verdict {
 pub trait Aqm: fmt::Debug + Send {
     /// Decides about an arriving packet that would fit; `view` is the queue before it.
     fn on_enqueue(&mut self, packet: &Packet, view: &QueueView, now: Instant) -> Verdict;
+
+    /// Whether the discipline takes no note of a packet that does not wait; see [`Queue::lets_pass`].
+    fn ignores_passing(&self) -> bool {
+        false
+    }
 
     /// Learns of an arriving packet for which there was no room; `view` is the queue that dropped it.
     fn on_overflow(&mut self, _packet: &Packet, _view: &QueueView, _now: Instant) {}

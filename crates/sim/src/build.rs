@@ -34,7 +34,9 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
     if flows > MAX_FLOWS {
         return Err(RunError::TooLarge { what: "flows", count: flows, allowed: MAX_FLOWS });
     }
-    let slots = Slots::new(2 * scenario.links.len(), flows);
+    // A capture wants its packets in order of time, which only the plain loop gives.
+    let plain_loop = options.plain_loop || options.pcap_dir.is_some();
+    let slots = Slots::new(2 * scenario.links.len(), flows, plain_loop);
     let agenda = Agenda::new(slots.count()).ok_or(RunError::TooLarge {
         what: "event sources",
         count: slots.count(),
@@ -55,11 +57,11 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
         nodes: nodes(scenario, &factory),
         links: links(scenario, seeds),
         flows: scenario.flows.iter().map(|f| flow_state(f, scenario, seeds)).collect(),
+        ends: scenario.flows.iter().map(|f| [f.from as u32, f.to as u32]).collect(),
         factory,
         capture: None,
         sampling: scenario.sampling,
-        // A capture wants its packets in order of time, which only the plain loop gives.
-        plain_loop: options.plain_loop || options.pcap_dir.is_some(),
+        plain_loop,
         events: 0,
         packets: 0,
     };

@@ -9,7 +9,7 @@ use crate::loss::LossModel;
 use narrows_queue::{DropReason, Dropped, Queue, QueueView};
 use narrows_samples::Histogram;
 use narrows_scenario::Change;
-use narrows_units::{Duration, Instant, Rate, Serialiser};
+use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
 use narrows_wire::Packet;
 use std::collections::VecDeque;
 
@@ -98,18 +98,29 @@ impl LinkDirection {
 
     /// Takes a packet in at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
     #[inline]
-    pub(crate) fn offer(&mut self, packet: Packet, now: Instant, watch: &mut impl LinkWatch) {
+    pub(crate) fn offer(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
         self.drain(now, watch);
         self.meter.arrived_packets += 1;
-        let marked = self.queue.enqueue(packet, now, &mut self.dropped);
+        if self.free_at <= now {
+            self.serialiser.restart();
+            self.free_at = now;
+            let size = packet.len();
+            if !self.waiting && self.queue.lets_pass(size) {
+                self.meter.delay.record(0);
+                return self.put_on_wire(packet, size, now, watch);
+            }
+        }
+        self.queue_up(packet, now, watch);
+    }
+
+    fn queue_up(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
+        let marked = self.queue.enqueue(*packet, now, &mut self.dropped);
         self.meter.marked += u64::from(marked);
         if !self.dropped.is_empty() {
             self.account_for_drops(now, watch);
         }
         self.waiting = true;
         if self.free_at <= now {
-            self.serialiser.restart();
-            self.free_at = now;
             self.drain(now, watch);
         } else {
             let view = self.queue.view();
@@ -138,22 +149,29 @@ impl LinkDirection {
             self.waiting = false;
             return;
         };
-        let size = next.packet.len();
+        self.meter.marked += u64::from(next.marked);
+        self.meter.delay.record(start.since(next.enqueued).as_nanos());
+        self.put_on_wire(&next.packet, next.packet.len(), start, watch);
+    }
+
+    /// Sends a packet from `start`, when the transmitter is free.
+    #[inline]
+    fn put_on_wire(&mut self, packet: &Packet, size: Bytes, start: Instant, watch: &mut impl LinkWatch) {
         let time = self.serialiser.time_for(size, self.rate);
         self.free_at = start + time;
         self.meter.busy += time;
         self.meter.forwarded_packets += 1;
         self.meter.forwarded_bytes += size.as_u64();
-        self.meter.delay.record(start.since(next.enqueued).as_nanos());
-        watch.departed(&next.packet, start);
+        watch.departed(packet, start);
         if self.lossy && self.loss.strikes() {
             self.meter.corrupted += 1;
-            watch.corrupted(&next.packet, start);
-            return;
+            // Nothing arrives to bring the link up again, so a look is due when the transmission ends.
+            self.waiting = true;
+            return watch.corrupted(packet, start);
         }
         // A shorter delay does not let a packet overtake: the wire stays first in, first out.
         self.last_arrival = (self.free_at + self.delay).max(self.last_arrival);
-        self.wire.push_back(OnWire { arrival: self.last_arrival, packet: next.packet });
+        self.wire.push_back(OnWire { arrival: self.last_arrival, packet: *packet });
     }
 
     /// The packet that arrives at the far end at `now`, if one does.
@@ -295,7 +313,7 @@ mod tests {
     #[test]
     fn packets_leave_back_to_back_and_arrive_after_the_delay() {
         let (mut link, mut log) = (link(10, Vec::new()), Log::default());
-        (0..3).for_each(|_| link.offer(packet(), us(0), &mut log));
+        (0..3).for_each(|_| link.offer(&packet(), us(0), &mut log));
         let mut arrivals = Vec::new();
         while link.next_event() != Instant::NEVER {
             let now = link.next_event();
@@ -310,17 +328,17 @@ mod tests {
     #[test]
     fn the_limit_counts_waiting_packets_only() {
         let (mut link, mut log) = (link(2, Vec::new()), Log::default());
-        (0..5).for_each(|_| link.offer(packet(), us(0), &mut log));
+        (0..5).for_each(|_| link.offer(&packet(), us(0), &mut log));
         assert_eq!((log.drops, link.view().packets), (2, Packets::new(2)), "one is in transmission, two wait");
     }
 
     #[test]
     fn a_departure_comes_before_an_arrival_at_the_same_instant() {
         let (mut link, mut log) = (link(1, Vec::new()), Log::default());
-        (0..2).for_each(|_| link.offer(packet(), us(0), &mut log));
-        link.offer(packet(), us(125), &mut log);
+        (0..2).for_each(|_| link.offer(&packet(), us(0), &mut log));
+        link.offer(&packet(), us(125), &mut log);
         assert_eq!(log.drops, 0);
-        link.offer(packet(), us(249), &mut log);
+        link.offer(&packet(), us(249), &mut log);
         assert_eq!(log.drops, 1);
     }
 
@@ -328,7 +346,7 @@ mod tests {
     fn a_change_of_rate_spares_the_packet_in_transmission() {
         let change = Change { at: us(60), rate: Some(Rate::mbps(4)), delay: None };
         let (mut link, mut log) = (link(10, vec![change]), Log::default());
-        (0..3).for_each(|_| link.offer(packet(), us(0), &mut log));
+        (0..3).for_each(|_| link.offer(&packet(), us(0), &mut log));
         link.change(us(60), &mut log);
         link.drain(us(1000), &mut log);
         assert_eq!(log.departures, [0, 125_000, 375_000]);
@@ -339,9 +357,9 @@ mod tests {
     fn a_shorter_delay_lets_nobody_overtake() {
         let change = Change { at: us(10), rate: None, delay: Some(Duration::ZERO) };
         let (mut link, mut log) = (link(10, vec![change]), Log::default());
-        link.offer(packet(), us(0), &mut log);
+        link.offer(&packet(), us(0), &mut log);
         link.change(us(10), &mut log);
-        link.offer(packet(), us(10), &mut log);
+        link.offer(&packet(), us(10), &mut log);
         assert!(link.arrive(us(1124), &mut log).is_none());
         assert!(link.arrive(us(1125), &mut log).is_some());
         assert!(link.arrive(us(1125), &mut log).is_some(), "it waits for the one ahead, not for its own 250 us");

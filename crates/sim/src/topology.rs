@@ -26,6 +26,10 @@ pub(crate) struct Topology {
     /// Per node: the directions that leave it, in link order.
     outgoing: Vec<Vec<u32>>,
     forwards: Vec<bool>,
+    /// Per node: its only direction, if it has but one.
+    only: Vec<u32>,
+    /// Per node: the node itself, or its neighbour if it has only one link.
+    anchors: Vec<u32>,
     /// Per target node that has several links and was asked for: the direction to take at each node.
     tables: Vec<Option<Box<[u32]>>>,
 }
@@ -42,13 +46,16 @@ impl Topology {
                 edges.push(Edge { from, to });
             }
         }
+        let only: Vec<u32> = outgoing.iter().map(|o: &Vec<u32>| if let [only] = o[..] { only } else { NOWHERE }).collect();
+        let anchor = |(node, &edge): (usize, &u32)| edges.get(edge as usize).map_or(node, |e: &Edge| e.to) as u32;
+        let anchors = only.iter().enumerate().map(anchor).collect();
         let forwards = scenario.nodes.iter().map(|n| n.kind == NodeKind::Router).collect();
-        Self { edges, outgoing, forwards, tables: vec![None; nodes] }
+        Self { edges, outgoing, only, anchors, forwards, tables: vec![None; nodes] }
     }
 
     /// Prepares routes to `node`. [`next`](Self::next) knows no way to nodes that were not prepared.
     pub(crate) fn prepare(&mut self, node: usize) {
-        let target = self.anchor(node);
+        let target = self.anchors[node] as usize;
         if self.tables[target].is_none() {
             self.tables[target] = Some(self.ways_to(target));
         }
@@ -57,13 +64,14 @@ impl Topology {
     /// The link direction that leads from `at` towards `node`; `None` where there is no way.
     #[inline]
     pub(crate) fn next(&self, at: usize, node: usize) -> Option<usize> {
-        if let [only] = self.outgoing[at][..] {
+        let only = self.only[at];
+        if only != NOWHERE {
             return Some(only as usize);
         }
-        let target = self.anchor(node);
+        let target = self.anchors[node] as usize;
         if at == target {
             // `node` hangs on this node by its only link; the other direction of that link has the same number but one bit.
-            return self.outgoing[node].first().map(|&edge| (edge ^ 1) as usize);
+            return Some((self.only[node] ^ 1) as usize);
         }
         let way = *self.tables[target].as_ref()?.get(at)?;
         (way != NOWHERE).then_some(way as usize)
@@ -72,14 +80,6 @@ impl Topology {
     /// The link directions that leave a node, in link order.
     pub(crate) fn leaving(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         self.outgoing[node].iter().map(|&edge| edge as usize)
-    }
-
-    /// The node itself, or its neighbour if it has only one link.
-    fn anchor(&self, node: usize) -> usize {
-        match self.outgoing[node][..] {
-            [only] => self.edges[only as usize].to,
-            _ => node,
-        }
     }
 
     /// Breadth-first search backwards from `target`.

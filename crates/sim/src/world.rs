@@ -23,17 +23,18 @@ const LOOK_EVERY: u64 = 1 << 14;
 pub(crate) struct Slots {
     edges: usize,
     flows: usize,
+    plain: bool,
 }
 
 impl Slots {
-    /// Slots for so many link directions and flows.
-    pub(crate) const fn new(edges: usize, flows: usize) -> Self {
-        Self { edges, flows }
+    /// Slots for so many link directions and flows; the plain loop has further ones for ends of transmissions.
+    pub(crate) const fn new(edges: usize, flows: usize, plain: bool) -> Self {
+        Self { edges, flows, plain }
     }
 
     /// How many slots there are.
     pub(crate) const fn count(self) -> usize {
-        2 + self.edges + 4 * self.flows + self.edges
+        2 + self.edges + 4 * self.flows + if self.plain { self.edges } else { 0 }
     }
 
     const SAMPLER: Slot = Slot::new(0);
@@ -78,6 +79,8 @@ pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<LinkDirection>,
     pub(crate) flows: Vec<FlowState>,
+    /// Per flow: its `from` and its `to`, apart from the rest because every hop asks for them.
+    pub(crate) ends: Vec<[u32; 2]>,
     pub(crate) factory: crate::build::Factory,
     pub(crate) capture: Option<Capture>,
     pub(crate) sampling: Sampling,
@@ -233,8 +236,8 @@ impl World {
     #[inline]
     fn receive<P: Probe>(&mut self, node: usize, packet: Packet, probe: &mut P) {
         let (flow, along) = flow_of(&packet);
-        let Some(state) = self.flows.get(flow) else { return };
-        let target = if along { state.spec.to } else { state.spec.from };
+        let Some(&[from, to]) = self.ends.get(flow) else { return };
+        let target = if along { to } else { from } as usize;
         if target == node {
             self.deliver(flow, if along { End::Server } else { End::Client }, &packet, probe);
         } else {
@@ -256,7 +259,7 @@ impl World {
                 Verdict::Drop(reason) => return self.refuse(edge, packet, reason),
             }
         }
-        self.send(edge, packet, probe);
+        self.send(edge, &packet, probe);
     }
 
     /// A router agent drops a packet: it is booked as a drop of the queue that it did not enter.
@@ -266,7 +269,7 @@ impl World {
 
     /// Hands a packet to a link.
     #[inline]
-    fn send<P: Probe>(&mut self, edge: usize, packet: Packet, probe: &mut P) {
+    fn send<P: Probe>(&mut self, edge: usize, packet: &Packet, probe: &mut P) {
         let now = self.now;
         on_link!(self, edge, link, books => link.offer(packet, now, &mut books));
         self.agenda.arm_no_later(Slots::link(edge), self.links[edge].next_event());
@@ -349,14 +352,14 @@ impl World {
     #[inline]
     fn pump<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
         let now = self.now;
-        let spec = &self.flows[flow].spec;
+        let [from, to] = self.ends[flow].map(|node| node as usize);
         let (at, target) = match end {
-            End::Client => (spec.from, spec.to),
-            End::Server => (spec.to, spec.from),
+            End::Client => (from, to),
+            End::Server => (to, from),
         };
         let Some(edge) = self.topology.next(at, target) else { return };
         while let Some(packet) = self.flows[flow].ends[end.index()].as_mut().and_then(|c| c.poll_transmit(now)) {
-            self.send(edge, packet, probe);
+            self.send(edge, &packet, probe);
         }
         if let Some(connection) = &self.flows[flow].ends[end.index()] {
             self.agenda.arm_no_later(self.slots.timer(flow, end), connection.poll_timeout());
@@ -461,7 +464,7 @@ impl World {
         state.meter.sent_packets += 1;
         state.meter.sent_bytes += payload.as_u64();
         if let Some(edge) = self.topology.next(state.spec.from, state.spec.to) {
-            self.send(edge, packet, probe);
+            self.send(edge, &packet, probe);
         }
     }
 

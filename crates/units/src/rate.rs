@@ -112,6 +112,16 @@ impl fmt::Display for Rate {
 pub struct Serialiser {
     remainder: u64,
     rate: Rate,
+    /// The last two sizes: packets come in few sizes, and a division costs more than all the rest.
+    recent: [Division; 2],
+}
+
+/// `amount * 8 * 10^9` divided by the rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Division {
+    amount: Bytes,
+    quotient: u64,
+    remainder: u64,
 }
 
 impl Serialiser {
@@ -121,28 +131,54 @@ impl Serialiser {
     #[inline]
     pub fn time_for(&mut self, amount: Bytes, rate: Rate) -> Duration {
         if rate != self.rate {
-            *self = Self { remainder: 0, rate };
+            *self = Self { rate, ..Self::default() };
         }
         if rate.0 == 0 {
             return Duration::MAX;
         }
-        // The u64 path covers every packet up to 2.3 GB; the general one covers the rest.
-        match amount.as_u64().checked_mul(8_000_000_000).and_then(|b| b.checked_add(self.remainder)) {
-            Some(bits) => {
-                self.remainder = bits % rate.0;
-                Duration::from_nanos(bits / rate.0)
-            }
-            None => {
-                let bits = u128::from(amount.as_u64()) * 8_000_000_000 + u128::from(self.remainder);
-                self.remainder = u64::try_from(bits % u128::from(rate.0)).unwrap_or(0);
-                Duration::from_nanos(u64::try_from(bits / u128::from(rate.0)).unwrap_or(u64::MAX))
-            }
+        let part = self.divide(amount);
+        // Both remainders are below the rate, so at most one whole nanosecond comes of them.
+        let (sum, overflowed) = self.remainder.overflowing_add(part.remainder);
+        if overflowed || sum >= rate.0 {
+            self.remainder = sum.wrapping_sub(rate.0);
+            Duration::from_nanos(part.quotient.saturating_add(1))
+        } else {
+            self.remainder = sum;
+            Duration::from_nanos(part.quotient)
         }
     }
 
+    #[inline]
+    fn divide(&mut self, amount: Bytes) -> Division {
+        let [last, other] = self.recent;
+        if last.amount == amount {
+            return last;
+        }
+        let part = if other.amount == amount { other } else { self.rate.divide(amount) };
+        self.recent = [part, last];
+        part
+    }
+
     /// Forgets the remainder, as after an idle time.
+    #[inline]
     pub fn restart(&mut self) {
         self.remainder = 0;
+    }
+}
+
+impl Rate {
+    /// `amount * 8 * 10^9` over this rate, which is not zero.
+    fn divide(self, amount: Bytes) -> Division {
+        if let Some(bits) = amount.as_u64().checked_mul(8_000_000_000) {
+            return Division { amount, quotient: bits / self.0, remainder: bits % self.0 };
+        }
+        let (bits, rate) = (u128::from(amount.as_u64()) * 8_000_000_000, u128::from(self.0));
+        Division {
+            amount,
+            quotient: u64::try_from(bits / rate).unwrap_or(u64::MAX),
+            // A remainder is below the rate, which is a u64.
+            remainder: (bits % rate) as u64,
+        }
     }
 }
 
