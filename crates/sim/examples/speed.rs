@@ -25,8 +25,7 @@ fn measure() -> Result<String, String> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: speed FILE [SEED]")?;
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"))?;
-    let scenario =
-        narrows_scenario::parse(&text, &path, &[], &narrows_sim::catalogue()).map_err(|e| e.to_string())?;
+    let scenario = narrows_scenario::parse(&text, &path, &[], &narrows_sim::catalogue()).map_err(|e| e.to_string())?;
     let seed = match arguments.next() {
         Some(seed) => seed.parse().map_err(|_| format!("{seed:?} is not a seed: allowed are whole numbers"))?,
         None => scenario.seed,

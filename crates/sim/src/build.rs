@@ -225,7 +225,9 @@ impl Factory {
         let params = Params::new(flow.tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect());
         let base = (self.algorithms[index].build)(&params);
         match (&self.acns, flow.tcp.assist.as_deref()) {
-            (Some(config), Some("acns")) => (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config)))),
+            (Some(config), Some("acns")) => {
+                (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config))))
+            }
             _ => (base, None),
         }
     }

@@ -87,10 +87,7 @@ impl Capture {
         }
         for (path, writer) in self.files {
             use std::io::Write;
-            writer
-                .into_inner()
-                .flush()
-                .map_err(|e| RunError::Capture { path: path.clone(), reason: e.to_string() })?;
+            writer.into_inner().flush().map_err(|e| RunError::Capture { path: path.clone(), reason: e.to_string() })?;
         }
         Ok(())
     }

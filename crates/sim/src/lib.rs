@@ -10,6 +10,7 @@ mod digest;
 mod event;
 mod flow;
 mod flow_id;
+mod hosts;
 mod link;
 mod loss;
 mod meter;

@@ -214,7 +214,10 @@ impl LinkDirection {
     /// Carries out the changes that are due; the packet in transmission keeps its old rate and delay.
     pub(crate) fn change(&mut self, now: Instant, watch: &mut impl LinkWatch) {
         self.drain(now, watch);
-        while let Some(change) = self.changes.pop_front_if(|c| c.at <= now) {
+        while let Some(&change) = self.changes.front()
+            && change.at <= now
+        {
+            self.changes.pop_front();
             if let Some(rate) = change.rate {
                 self.close_capacity(now);
                 self.rate = rate;

@@ -100,12 +100,9 @@ impl World {
         }
         samples.flow_names = self.flows.iter().map(|f| f.spec.name.clone()).collect();
         let name = |node: usize| self.factory.node_name(node);
-        samples.queue_names =
-            self.topology.edges.iter().map(|e| format!("{}->{}", name(e.from), name(e.to))).collect();
-        samples.router_names = (0..self.nodes.len())
-            .filter(|&n| self.nodes[n].agent.is_some())
-            .map(|n| name(n).to_owned())
-            .collect();
+        samples.queue_names = self.topology.edges.iter().map(|e| format!("{}->{}", name(e.from), name(e.to))).collect();
+        samples.router_names =
+            (0..self.nodes.len()).filter(|&n| self.nodes[n].agent.is_some()).map(|n| name(n).to_owned()).collect();
     }
 
     fn flow_total(&self, flow: usize) -> FlowTotal {

@@ -46,7 +46,8 @@ impl Topology {
                 edges.push(Edge { from, to });
             }
         }
-        let only: Vec<u32> = outgoing.iter().map(|o: &Vec<u32>| if let [only] = o[..] { only } else { NOWHERE }).collect();
+        let only: Vec<u32> =
+            outgoing.iter().map(|o: &Vec<u32>| if let [only] = o[..] { only } else { NOWHERE }).collect();
         let anchor = |(node, &edge): (usize, &u32)| edges.get(edge as usize).map_or(node, |e: &Edge| e.to) as u32;
         let anchors = only.iter().enumerate().map(anchor).collect();
         let forwards = scenario.nodes.iter().map(|n| n.kind == NodeKind::Router).collect();

@@ -1,10 +1,9 @@
 //! The one event loop, and what each event does.
 
-use crate::app::Act;
 use crate::capture::Capture;
 use crate::event::{Agenda, Slot};
 use crate::flow::{End, FlowState};
-use crate::flow_id::{flow_of, ports};
+use crate::flow_id::flow_of;
 use crate::link::{LinkDirection, LinkWatch};
 use crate::run::{Progress, RunError};
 use crate::topology::Topology;
@@ -12,8 +11,8 @@ use narrows_queue::{DropReason, Dropped, QueueView, Verdict};
 use narrows_samples::Probe;
 use narrows_scenario::Sampling;
 use narrows_scheme::RouterAgent;
-use narrows_units::{Bytes, Instant};
-use narrows_wire::{Ecn, Packet, Transport, UdpRepr};
+use narrows_units::Instant;
+use narrows_wire::{Ecn, Packet};
 
 /// Events between two looks at the progress handle.
 const LOOK_EVERY: u64 = 1 << 14;
@@ -44,15 +43,15 @@ impl Slots {
         Slot::new(2 + edge)
     }
 
-    const fn timer(self, flow: usize, end: End) -> Slot {
+    pub(crate) const fn timer(self, flow: usize, end: End) -> Slot {
         Slot::new(2 + self.edges + 4 * flow + end.index())
     }
 
-    const fn app(self, flow: usize) -> Slot {
+    pub(crate) const fn app(self, flow: usize) -> Slot {
         Slot::new(2 + self.edges + 4 * flow + 2)
     }
 
-    const fn reader(self, flow: usize) -> Slot {
+    pub(crate) const fn reader(self, flow: usize) -> Slot {
         Slot::new(2 + self.edges + 4 * flow + 3)
     }
 
@@ -158,12 +157,12 @@ impl World {
             }
             self.now = time;
             self.events += 1;
-            if self.events % LOOK_EVERY == 0 {
-                if let Some(progress) = progress {
-                    progress.set(time.as_nanos(), self.end.as_nanos());
-                    if progress.stopped() {
-                        return Err(RunError::Stopped);
-                    }
+            if self.events.is_multiple_of(LOOK_EVERY)
+                && let Some(progress) = progress
+            {
+                progress.set(time.as_nanos(), self.end.as_nanos());
+                if progress.stopped() {
+                    return Err(RunError::Stopped);
                 }
             }
             self.handle(slot, probe);
@@ -269,203 +268,12 @@ impl World {
 
     /// Hands a packet to a link.
     #[inline]
-    fn send<P: Probe>(&mut self, edge: usize, packet: &Packet, probe: &mut P) {
+    pub(crate) fn send<P: Probe>(&mut self, edge: usize, packet: &Packet, probe: &mut P) {
         let now = self.now;
         on_link!(self, edge, link, books => link.offer(packet, now, &mut books));
         self.agenda.arm_no_later(Slots::link(edge), self.links[edge].next_event());
         self.watch_departure(edge);
         self.observe_queue(edge, probe);
-    }
-
-    /// A host gets a packet for one of its flows.
-    #[inline]
-    fn deliver<P: Probe>(&mut self, flow: usize, end: End, packet: &Packet, probe: &mut P) {
-        let now = self.now;
-        let state = &mut self.flows[flow];
-        let sender = state.sender();
-        if end != sender {
-            state.meter.arrived(packet.len(), packet.payload_len, now);
-        }
-        let Some(connection) = &mut state.ends[end.index()] else {
-            state.meter.datagram_bytes += u64::from(packet.payload_len);
-            return;
-        };
-        connection.handle_segment(packet, now);
-        if end == sender {
-            if let Some(rtt) = connection.take_rtt_sample() {
-                state.meter.round_trip(rtt);
-            }
-            if P::ENABLED && self.sampling == Sampling::Events {
-                probe.flow(&self.flow_row(flow));
-            }
-        }
-        self.progress(flow, end);
-        self.pump(flow, end, probe);
-    }
-
-    /// The applications look at what has arrived.
-    #[inline]
-    fn progress(&mut self, flow: usize, end: End) {
-        let now = self.now;
-        let state = &mut self.flows[flow];
-        if state.app.server_sends() {
-            let Some(connection) = &mut state.ends[end.index()] else { return };
-            let delivered = connection.delivered_to_app();
-            match end {
-                End::Server => {
-                    if let Some(answer) = state.app.serve(delivered) {
-                        connection.write(answer);
-                    }
-                }
-                End::Client => match state.app.receive(delivered, now) {
-                    Some(Instant::NEVER) => {
-                        connection.close();
-                        state.meter.finished = Some(now);
-                    }
-                    Some(next) if !state.stopped => {
-                        self.agenda.arm(self.slots.app(flow), next.min(state.spec.stop));
-                    }
-                    _ => {}
-                },
-            }
-        } else if let narrows_scenario::Traffic::Bulk { size: Some(size) } = state.spec.traffic
-            && end == End::Server
-            && state.meter.finished.is_none()
-            && state.delivered() >= size
-        {
-            state.meter.finished = Some(now);
-        }
-        self.answer_close(flow, end);
-    }
-
-    /// An end whose peer has closed closes too, after what it still has to send: no application here talks on after that.
-    #[inline]
-    fn answer_close(&mut self, flow: usize, end: End) {
-        if let Some(connection) = &mut self.flows[flow].ends[end.index()]
-            && connection.state() == narrows_tcp::State::CloseWait
-        {
-            connection.close();
-        }
-    }
-
-    /// Sends what a connection has to send, and re-arms its timer.
-    #[inline]
-    fn pump<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
-        let now = self.now;
-        let [from, to] = self.ends[flow].map(|node| node as usize);
-        let (at, target) = match end {
-            End::Client => (from, to),
-            End::Server => (to, from),
-        };
-        let Some(edge) = self.topology.next(at, target) else { return };
-        while let Some(packet) = self.flows[flow].ends[end.index()].as_mut().and_then(|c| c.poll_transmit(now)) {
-            self.send(edge, &packet, probe);
-        }
-        if let Some(connection) = &self.flows[flow].ends[end.index()] {
-            self.agenda.arm_no_later(self.slots.timer(flow, end), connection.poll_timeout());
-        }
-    }
-
-    /// A connection's timer slot comes up: the timer may have moved on since it was armed.
-    fn timer<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
-        let slot = self.slots.timer(flow, end);
-        self.agenda.arm(slot, Instant::NEVER);
-        let now = self.now;
-        let Some(connection) = &mut self.flows[flow].ends[end.index()] else { return };
-        let due = connection.poll_timeout();
-        if due > now {
-            self.agenda.arm(slot, due);
-            return;
-        }
-        connection.handle_timeout(now);
-        if P::ENABLED && self.sampling == Sampling::Events && end == self.flows[flow].sender() {
-            probe.flow(&self.flow_row(flow));
-        }
-        self.pump(flow, end, probe);
-    }
-
-    /// A flow's application wakes up: it starts, acts or stops.
-    fn wake<P: Probe>(&mut self, flow: usize, probe: &mut P) {
-        let now = self.now;
-        let state = &mut self.flows[flow];
-        self.agenda.arm(self.slots.app(flow), Instant::NEVER);
-        if state.stopped {
-            return;
-        }
-        if now >= state.spec.stop {
-            state.stopped = true;
-            if let Some(client) = &mut state.ends[0] {
-                client.withdraw();
-                client.close();
-            }
-            return self.pump(flow, End::Client, probe);
-        }
-        if state.is_tcp() && state.ends[0].is_none() {
-            self.open(flow, probe);
-        }
-        let state = &mut self.flows[flow];
-        let (act, next) = state.app.wake(now);
-        self.agenda.arm_no_later(self.slots.app(flow), next.min(state.spec.stop));
-        match act {
-            Act::Nothing => {}
-            Act::Datagram(payload) => self.send_datagram(flow, payload, probe),
-            Act::Write(bytes) => self.write(flow, bytes, false, probe),
-            Act::WriteAndClose(bytes) => self.write(flow, bytes, true, probe),
-            Act::Withdraw => {
-                if let Some(client) = &mut self.flows[flow].ends[0] {
-                    client.withdraw();
-                }
-            }
-        }
-    }
-
-    fn write<P: Probe>(&mut self, flow: usize, bytes: Bytes, close: bool, probe: &mut P) {
-        if let Some(client) = &mut self.flows[flow].ends[0] {
-            client.write(bytes);
-            if close {
-                client.close();
-            }
-        }
-        self.pump(flow, End::Client, probe);
-    }
-
-    /// Makes the two ends of a TCP flow; the client's first segment follows with the first write.
-    fn open<P: Probe>(&mut self, flow: usize, probe: &mut P) {
-        let [client, server] = self.factory.connections(&self.flows[flow].spec, flow);
-        let state = &mut self.flows[flow];
-        state.ends = [Some(Box::new(client)), Some(Box::new(server))];
-        if let (Some(reader), Some(receiver)) = (&state.reader, &mut state.ends[state.sender().other().index()]) {
-            receiver.set_auto_read(false);
-            self.agenda.arm(self.slots.reader(flow), self.now + reader.every);
-        }
-        self.pump(flow, End::Client, probe);
-    }
-
-    /// A slow reader reads.
-    fn read<P: Probe>(&mut self, flow: usize, probe: &mut P) {
-        let state = &mut self.flows[flow];
-        let end = state.sender().other();
-        let Some(reader) = &state.reader else { return };
-        self.agenda.arm(self.slots.reader(flow), self.now + reader.every);
-        if let Some(receiver) = &mut state.ends[end.index()] {
-            receiver.read(reader.chunk);
-        }
-        self.pump(flow, end, probe);
-    }
-
-    fn send_datagram<P: Probe>(&mut self, flow: usize, payload: Bytes, probe: &mut P) {
-        let (src_port, dst_port) = ports(flow);
-        let state = &mut self.flows[flow];
-        let packet = Packet {
-            ip: state.datagram,
-            transport: Transport::Udp(UdpRepr { src_port, dst_port }),
-            payload_len: u32::try_from(payload.as_u64()).unwrap_or(u32::MAX),
-        };
-        state.meter.sent_packets += 1;
-        state.meter.sent_bytes += payload.as_u64();
-        if let Some(edge) = self.topology.next(state.spec.from, state.spec.to) {
-            self.send(edge, &packet, probe);
-        }
     }
 
     /// Carries out changes of rate and delay that are due.

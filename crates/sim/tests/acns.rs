@@ -38,7 +38,8 @@ tcp = {{ {tcp} }}
 
 #[test]
 fn every_pairing_of_end_points_and_routers_delivers_everything() {
-    let ends = ["assist = \"acns\"", "assist = \"acns\", ecn = true", "assist = \"none\", ecn = true", "assist = \"none\""];
+    let ends =
+        ["assist = \"acns\"", "assist = \"acns\", ecn = true", "assist = \"none\", ecn = true", "assist = \"none\""];
     for bottleneck in [TIGHT, DROPTAIL] {
         for tcp in ends {
             for routers in [false, true] {
@@ -68,9 +69,8 @@ fn an_old_flow_of_low_priority_is_held_below_the_loss() {
 
 #[test]
 fn senders_that_do_not_obey_do_as_without_the_scheme() {
-    let flows = |acns: &str| {
-        format!("[acns]\n{acns}\n[[flows]]\nname = \"bulk\"\nfrom = \"A\"\nto = \"B\"\nkind = \"bulk\"\n")
-    };
+    let flows =
+        |acns: &str| format!("[acns]\n{acns}\n[[flows]]\nname = \"bulk\"\nfrom = \"A\"\nto = \"B\"\nkind = \"bulk\"\n");
     let deaf = run_text(&path(DROPTAIL, &flows("obey = false")));
     let none = run_text(&path(DROPTAIL, &flows("enabled = false")));
     let (deaf, none) = (deaf.samples.flow_totals.row(0).unwrap(), none.samples.flow_totals.row(0).unwrap());

@@ -27,8 +27,13 @@ request = "300 B"
 response = "50 kB"
 think = "20 ms"
 "#;
-    path(&format!("{red}\nper = 0.01\nchanges = [{{ at = \"5 s\", rate = \"4 Mb/s\" }}, {{ at = \"9 s\", delay = \"3 ms\" }}]"), &format!("{BULK}{on_off}"))
-        .replace("duration", "sampling = \"50 ms\"\nstart_jitter = \"100 ms\"\nduration")
+    path(
+        &format!(
+            "{red}\nper = 0.01\nchanges = [{{ at = \"5 s\", rate = \"4 Mb/s\" }}, {{ at = \"9 s\", delay = \"3 ms\" }}]"
+        ),
+        &format!("{BULK}{on_off}"),
+    )
+    .replace("duration", "sampling = \"50 ms\"\nstart_jitter = \"100 ms\"\nduration")
 }
 
 #[test]
@@ -65,7 +70,8 @@ fn the_plain_loop_gives_the_same_samples() {
 #[test]
 fn a_further_flow_does_not_shift_the_random_numbers_of_others() {
     let base = path(PLAIN, BULK).replace("duration", "start_jitter = \"1 s\"\nduration");
-    let more = format!("{base}\n[[flows]]\nname = \"more\"\nfrom = \"A\"\nto = \"B\"\nkind = \"bulk\"\nstart = \"19 s\"\n");
+    let more =
+        format!("{base}\n[[flows]]\nname = \"more\"\nfrom = \"A\"\nto = \"B\"\nkind = \"bulk\"\nstart = \"19 s\"\n");
     let start = |text: &str| run_seeded(text, 3).samples.flow_totals.start_ns[0];
     assert_eq!(start(&base), start(&more));
 }

@@ -69,7 +69,8 @@ fn a_bulk_flow_fills_the_bottleneck() {
 #[test]
 fn samples_are_monotone_in_time_and_in_their_counters() {
     for sampling in ["\"10 ms\"", "\"events\""] {
-        let text = path(PLAIN, &format!("{BULK}{UDP}")).replace("duration", &format!("sampling = {sampling}\nduration"));
+        let text =
+            path(PLAIN, &format!("{BULK}{UDP}")).replace("duration", &format!("sampling = {sampling}\nduration"));
         let s = run_text(&text).samples;
         assert!(s.flows.time_ns.is_sorted() && !s.flows.time_ns.is_empty());
         for flow in 0..2 {

@@ -41,7 +41,8 @@ fn an_application_rate_limits_tcp() {
 
 #[test]
 fn on_off_sends_its_share_of_the_time() {
-    let f = flow(&with("kind = \"on_off\"\nrate = \"4 Mb/s\"\non = \"1 s\"\noff = \"3 s\"\ndistribution = \"constant\""));
+    let f =
+        flow(&with("kind = \"on_off\"\nrate = \"4 Mb/s\"\non = \"1 s\"\noff = \"3 s\"\ndistribution = \"constant\""));
     let mbps = f.delivered_bytes as f64 * 8.0 / 20.0 / 1e6;
     assert!((mbps - 1.0).abs() < 0.05, "{mbps}");
 }
@@ -66,7 +67,8 @@ fn a_slow_reader_closes_the_window_and_loses_nothing() {
 
 #[test]
 fn red_marks_instead_of_dropping_with_ecn() {
-    let red = PLAIN.replace("{ kind = \"droptail\",", "{ kind = \"red\", min_threshold = 5, max_threshold = 15, ecn = true,");
+    let red =
+        PLAIN.replace("{ kind = \"droptail\",", "{ kind = \"red\", min_threshold = 5, max_threshold = 15, ecn = true,");
     let outcome = run_text(&path(&red, &BULK.replace("kind", "tcp = { ecn = true }\nkind")));
     let f = outcome.samples.flow_totals.row(0).unwrap();
     let q = outcome.samples.queue_totals.row(2).unwrap();
@@ -110,8 +112,14 @@ fn a_change_of_rate_shows_in_the_throughput() {
 fn every_congestion_control_carries_a_transfer_over_a_lossy_path() {
     for row in narrows_sim::catalogue().cc {
         for recovery in ["sack", "newreno", "reno", "rto_only"] {
-            let tcp = format!("kind = \"bulk\"\nsize = \"300 kB\"\ncc = \"{}\"\ntcp = {{ recovery = \"{recovery}\" }}", row.name);
-            let text = path(&format!("{PLAIN}\nper = 0.01"), &format!("[[flows]]\nname = \"f\"\nfrom = \"A\"\nto = \"B\"\n{tcp}\n"));
+            let tcp = format!(
+                "kind = \"bulk\"\nsize = \"300 kB\"\ncc = \"{}\"\ntcp = {{ recovery = \"{recovery}\" }}",
+                row.name
+            );
+            let text = path(
+                &format!("{PLAIN}\nper = 0.01"),
+                &format!("[[flows]]\nname = \"f\"\nfrom = \"A\"\nto = \"B\"\n{tcp}\n"),
+            );
             let f = flow(&text.replace("\"20 s\"", "\"120 s\""));
             assert_eq!(f.delivered_bytes, 300_000, "{} with {recovery}", row.name);
         }
