@@ -2,6 +2,19 @@
 
 from typing import final
 
+__all__ = [
+    "Progress",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "Stopped",
+    "catalogue",
+    "parse",
+    "run",
+    "schema",
+    "version",
+]
+
 class ScenarioError(ValueError):
     """A scenario that is refused."""
 
