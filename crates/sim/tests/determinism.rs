@@ -7,33 +7,9 @@ mod common;
 use common::{BULK, PLAIN, path, run_seeded, scenario};
 use narrows_sim::{Options, run};
 
+/// A scenario with everything random in it: jitter, losses, RED, on/off times, and links that change.
 fn lossy() -> String {
-    let red = PLAIN.replace("{ kind = \"droptail\",", "{ kind = \"red\", min_threshold = 5, max_threshold = 15,");
-    let on_off = r#"
-[[flows]]
-name = "web"
-from = "A"
-to = "B"
-kind = "on_off"
-on = "500 ms"
-off = "300 ms"
-distribution = "exponential"
-[[flows]]
-name = "ask"
-from = "B"
-to = "A"
-kind = "request_response"
-request = "300 B"
-response = "50 kB"
-think = "20 ms"
-"#;
-    path(
-        &format!(
-            "{red}\nper = 0.01\nchanges = [{{ at = \"5 s\", rate = \"4 Mb/s\" }}, {{ at = \"9 s\", delay = \"3 ms\" }}]"
-        ),
-        &format!("{BULK}{on_off}"),
-    )
-    .replace("duration", "sampling = \"50 ms\"\nstart_jitter = \"100 ms\"\nduration")
+    include_str!("reference.toml").to_owned()
 }
 
 #[test]
@@ -76,8 +52,9 @@ fn a_further_flow_does_not_shift_the_random_numbers_of_others() {
     assert_eq!(start(&base), start(&more));
 }
 
-/// A digest pinned in the source: debug and release builds, and every machine, must reproduce it. It changes only with
-/// a change of behaviour, which the changelog then names.
+/// A digest pinned in the source: every build and machine must reproduce it. This test sees the debug build,
+/// `tests/python/test_digest.py` the release build. It changes only with a change of behaviour, which the changelog then
+/// names.
 #[test]
 fn the_digest_is_the_published_one() {
     assert_eq!(run_seeded(&lossy(), 1).digest, include_str!("digest.txt").trim());
