@@ -220,6 +220,7 @@ fn tcp(tcp: &Tcp) -> Value {
         "recovery": tcp.recovery.word(),
         "dupthresh": tcp.dupthresh,
         "limited_transmit": tcp.limited_transmit,
+        "lost_retransmission": tcp.lost_retransmission,
         "sack": tcp.sack,
         "timestamps": tcp.timestamps,
         "window_scaling": tcp.window_scaling,

@@ -278,6 +278,8 @@ pub struct Tcp {
     pub dupthresh: u32,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// Lost retransmissions are found without the timer (RFC 8985's rule, by segments and bytes).
+    pub lost_retransmission: bool,
     /// SACK (RFC 2018).
     pub sack: bool,
     /// Timestamps (RFC 7323).

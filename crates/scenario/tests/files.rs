@@ -72,7 +72,14 @@ fn defaults_are_those_of_the_rfcs() {
     let tcp = &good(SMALL).flows[0].tcp;
     assert_eq!((tcp.mss.as_u64(), tcp.dupthresh, tcp.recv_buffer.as_u64()), (1460, 3, 16 << 20));
     assert_eq!((tcp.rto_initial.as_millis(), tcp.rto_min.as_millis(), tcp.rto_max.as_millis()), (1000, 1000, 60_000));
-    assert!(tcp.sack && tcp.timestamps && tcp.window_scaling && tcp.limited_transmit && tcp.idle_restart);
+    assert!(
+        tcp.sack
+            && tcp.timestamps
+            && tcp.window_scaling
+            && tcp.limited_transmit
+            && tcp.lost_retransmission
+            && tcp.idle_restart
+    );
     assert!(!tcp.ecn && !tcp.nagle);
     assert_eq!(tcp.delayed_ack.map(|ack| (ack.every, ack.timeout.as_millis())), Some((2, 200)));
     let linux = good_with(SMALL, &[("tcp.rto.style", "linux")]);

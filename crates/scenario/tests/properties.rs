@@ -55,6 +55,7 @@ const TCP: &[&[&str]] = &[
     &["recovery = \"reno\"", "recovery = \"newreno\"", "recovery = \"rto_only\""],
     &["dupthresh = 5"],
     &["limited_transmit = false"],
+    &["lost_retransmission = false"],
     &["timestamps = false", "timestamps = true"],
     &["window_scaling = false"],
     &["ecn = true", "ecn = false"],

@@ -313,6 +313,7 @@ fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
         },
         dupthresh: t.dupthresh,
         limited_transmit: t.limited_transmit,
+        lost_retransmission: t.lost_retransmission,
         sack: t.sack,
         timestamps: t.timestamps,
         window_scaling: t.window_scaling,

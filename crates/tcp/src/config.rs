@@ -89,6 +89,11 @@ pub struct Config {
     pub dupthresh: u32,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// With SACK: deem a retransmission lost, and send it again, once as much of what was sent *after* it is delivered as
+    /// means loss of an original (`dupthresh` segments, or more than `dupthresh - 1` SMSS). On by default: RFC 6675 leaves
+    /// it to the retransmission timer, and meanwhile new data goes out at a constant window for a whole RTO; Linux
+    /// and RFC 8985 do not wait. Off gives RFC 6675 to the letter, and ns-2's Sack1.
+    pub lost_retransmission: bool,
     /// Offer SACK (RFC 2018).
     pub sack: bool,
     /// Offer timestamps (RFC 7323).
@@ -136,6 +141,7 @@ impl Default for Config {
             recovery: RecoveryKind::Sack,
             dupthresh: 3,
             limited_transmit: true,
+            lost_retransmission: true,
             sack: true,
             timestamps: true,
             window_scaling: true,

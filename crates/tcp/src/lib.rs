@@ -15,6 +15,7 @@ mod rate;
 mod reassembly;
 mod receiver;
 mod recovery;
+mod retransmissions;
 mod rto;
 mod rtt;
 mod scoreboard;

@@ -6,11 +6,12 @@
 //! - `pipe = outstanding - sacked - lost + retransmitted`, each a running sum.
 //! - `IsLost(S)` holds for every segment below a *frontier*. Of what lies at or above it the board counts the SACKed
 //!   bytes and the discontiguous SACKed ranges; the frontier moves up while these counts say so.
-//! - `NextSeg` starts at `next_rxt`, the first segment above HighRxt.
+//! - `NextSeg` starts at `next_rxt`, the first segment above HighRxt; what is to be sent a third time comes before it.
 //!
 //! Offsets are 64-bit positions in the own stream and never wrap; the FIN takes the octet after the last byte.
 
 use crate::rate::Stamp;
+use crate::retransmissions::Retransmissions;
 use crate::segment::{Segment, flag};
 use narrows_units::Instant;
 use std::collections::VecDeque;
@@ -41,6 +42,13 @@ pub(crate) struct Scoreboard {
     /// The blocks of the last ACK, all of them on the board.
     seen: [(u64, u64); MAX_BLOCKS],
     seen_len: usize,
+    /// Whether lost retransmissions are looked for.
+    tracking: bool,
+    in_network: Retransmissions,
+    /// What was sent after this time and is not the first transmission may not be what was delivered.
+    credible: Instant,
+    /// Below HighRxt: octets whose retransmission was lost too.
+    again: VecDeque<(u64, u64)>,
 }
 
 impl Scoreboard {
@@ -122,6 +130,9 @@ impl Scoreboard {
             }
             let len = u64::from(gone.len);
             self.outstanding -= len;
+            if !gone.has(flag::SACKED) {
+                self.note_delivery(&gone);
+            }
             if gone.flags & (flag::SACKED | flag::LOST | flag::RETRANS) != 0 {
                 self.forget(&gone);
             }
@@ -209,6 +220,7 @@ impl Scoreboard {
                 continue;
             }
             visit(&segment);
+            self.note_delivery(&segment);
             self.set_sacked(at);
             at += 1;
         }
@@ -284,6 +296,75 @@ impl Scoreboard {
         newly
     }
 
+    /// From now on retransmissions are watched, so that [`mark_lost_retransmissions`](Self::mark_lost_retransmissions) finds
+    /// those that are lost.
+    pub(crate) fn track_retransmissions(&mut self) {
+        self.tracking = true;
+    }
+
+    /// Whether the deliveries of an ACK may be evidence against a retransmission.
+    #[inline]
+    pub(crate) fn awaits_retransmissions(&self) -> bool {
+        !self.in_network.is_empty()
+    }
+
+    /// Of what was sent more than once, deliveries count as those of the last transmission only if it was sent at `credible`
+    /// or before: a round trip ago (RFC 8985, section 6.2, step 2).
+    pub(crate) fn believe(&mut self, credible: Instant) {
+        self.credible = credible;
+    }
+
+    #[inline]
+    fn note_delivery(&mut self, segment: &Segment) {
+        if !self.in_network.is_empty() {
+            self.note_evidence(segment);
+        }
+    }
+
+    fn note_evidence(&mut self, segment: &Segment) {
+        let octets = u64::from(segment.len);
+        if !segment.has(flag::EVER) {
+            self.in_network.on_first_delivered(segment.start, octets);
+        } else if segment.sent_at <= self.credible {
+            self.in_network.on_delivered(segment.sent_at, segment.start, octets);
+        }
+    }
+
+    /// Deems those retransmissions lost after which at least `dupthresh` segments or more than `bytes` octets were sent that
+    /// are delivered; returns the octets. They are no longer in the pipe, and `NextSeg` has them first.
+    #[inline]
+    pub(crate) fn mark_lost_retransmissions(&mut self, dupthresh: u32, bytes: u64) -> u64 {
+        let mut newly = 0;
+        while let Some(old) = self.in_network.pop_overdue(dupthresh, bytes) {
+            newly += self.lose_retransmission(old.sent_at, old.start, old.end);
+        }
+        newly
+    }
+
+    fn lose_retransmission(&mut self, sent_at: Instant, start: u64, end: u64) -> u64 {
+        let mut newly = 0;
+        let mut at = self.segments.partition_point(|s| s.end() <= start);
+        while let Some(segment) = self.segments.get_mut(at).filter(|s| s.start < end) {
+            // It may have been delivered, or sent again since.
+            if segment.has(flag::RETRANS) && segment.sent_at == sent_at {
+                let len = u64::from(segment.len);
+                segment.flags &= !flag::RETRANS;
+                self.retransmitted -= len;
+                if !segment.has(flag::LOST) {
+                    // The original was sent even earlier.
+                    segment.flags |= flag::LOST;
+                    self.lost += len;
+                }
+                newly += len;
+                if self.base + (at as u64) < self.next_rxt {
+                    self.again.push_back((segment.start, segment.end()));
+                }
+            }
+            at += 1;
+        }
+        newly
+    }
+
     /// Marks the earliest segment lost; returns the octets newly marked.
     pub(crate) fn mark_head_lost(&mut self) -> u64 {
         let Some(head) = self.segments.front_mut() else { return 0 };
@@ -321,6 +402,8 @@ impl Scoreboard {
         self.above_bytes = 0;
         self.above_ranges = 0;
         self.next_rxt = self.base;
+        self.in_network.clear();
+        self.again.clear();
         self.lost - before
     }
 
@@ -343,16 +426,37 @@ impl Scoreboard {
     /// Starts `NextSeg` at the head: HighRxt = HighACK.
     pub(crate) fn restart_retransmission(&mut self) {
         self.next_rxt = self.base;
+        self.again.clear();
     }
 
-    /// The first segment above HighRxt that is not SACKED and has no retransmission in the network.
+    /// The first segment above HighRxt that is not SACKED and has no retransmission in the network; before it those whose
+    /// retransmission was lost.
     #[inline]
     pub(crate) fn next_hole(&mut self) -> Option<u64> {
+        if !self.again.is_empty()
+            && let Some(index) = self.next_again()
+        {
+            return Some(index);
+        }
         while let Some(segment) = self.get(self.next_rxt) {
             if !segment.has(flag::SACKED | flag::RETRANS) {
                 return Some(self.next_rxt);
             }
             self.next_rxt += 1;
+        }
+        None
+    }
+
+    #[cold]
+    fn next_again(&mut self) -> Option<u64> {
+        while let Some(&(start, end)) = self.again.front() {
+            let first = self.segments.partition_point(|s| s.end() <= start);
+            let parts = self.segments.iter().enumerate().skip(first).take_while(|(_, s)| s.start < end);
+            let hole = |s: &Segment| !s.has(flag::SACKED | flag::RETRANS);
+            if let Some((at, _)) = parts.into_iter().find(|(_, s)| hole(s)) {
+                return Some(self.base + at as u64);
+            }
+            self.again.pop_front();
         }
         None
     }
@@ -363,10 +467,18 @@ impl Scoreboard {
         Some(self.base + at as u64)
     }
 
-    /// Notes the retransmission of a segment; `rescue` leaves HighRxt and the pipe alone (RFC 6675, NextSeg rule 4).
-    pub(crate) fn on_retransmit(&mut self, index: u64, now: Instant, stamp: Stamp, app_limited: bool, rescue: bool) {
-        let Some(at) = index.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()) else { return };
-        let Some(segment) = self.segments.get_mut(at) else { return };
+    /// Notes the retransmission of a segment; `rescue` leaves HighRxt and the pipe alone (RFC 6675, NextSeg rule 4). Returns
+    /// whether it replaces a retransmission that was lost.
+    pub(crate) fn on_retransmit(
+        &mut self,
+        index: u64,
+        now: Instant,
+        stamp: Stamp,
+        app_limited: bool,
+        rescue: bool,
+    ) -> bool {
+        let Some(at) = index.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()) else { return false };
+        let Some(segment) = self.segments.get_mut(at) else { return false };
         segment.sent_at = now;
         segment.stamp = stamp;
         segment.flags =
@@ -378,6 +490,12 @@ impl Scoreboard {
             }
             self.next_rxt = self.next_rxt.max(index + 1);
         }
+        let (start, end, watched) = (segment.start, segment.end(), segment.has(flag::RETRANS));
+        if self.tracking && watched {
+            let nxt = self.segments.back().map_or(end, Segment::end);
+            self.in_network.push(now, start, end, nxt);
+        }
+        self.again.front().is_some_and(|&(from, to)| (from..to).contains(&start))
     }
 
     /// Recomputes every counter from the flags and compares; for tests.
@@ -408,6 +526,25 @@ impl Scoreboard {
         }
         assert_eq!((self.above_bytes, self.above_ranges), (bytes, ranges), "SACKed above the frontier");
         assert!(self.frontier >= self.base && self.next_rxt >= self.base, "pointers are on the board");
+        self.check_retransmissions();
+    }
+
+    #[cfg(test)]
+    fn check_retransmissions(&self) {
+        self.in_network.check();
+        assert!(self.tracking || (self.in_network.is_empty() && self.again.is_empty()), "nobody watches");
+        for (i, s) in self.segments.iter().enumerate() {
+            let covers = |start: u64, end: u64| start <= s.start && s.end() <= end;
+            if s.has(flag::RETRANS) && self.tracking {
+                let watched = self.in_network.iter().filter(|r| r.sent_at == s.sent_at && covers(r.start, r.end));
+                assert!(watched.count() > 0, "a retransmission in the network is watched");
+            } else if !s.has(flag::SACKED | flag::RETRANS) && self.base + (i as u64) < self.next_rxt {
+                assert!(
+                    self.again.iter().any(|&(start, end)| covers(start, end)),
+                    "a hole below HighRxt is not forgotten"
+                );
+            }
+        }
     }
 }
 

@@ -269,6 +269,7 @@ fn udp_tcp() -> Tcp {
         recovery: Recovery::RtoOnly,
         dupthresh: 3,
         limited_transmit: false,
+        lost_retransmission: false,
         sack: false,
         timestamps: false,
         window_scaling: false,

@@ -195,6 +195,7 @@ impl Build<'_> {
             recovery,
             dupthresh: layers.get("dupthresh")?,
             limited_transmit: layers.get("limited_transmit")?,
+            lost_retransmission: layers.get("lost_retransmission")?,
             sack,
             timestamps: layers.get("timestamps")?,
             window_scaling: layers.get("window_scaling")?,

@@ -123,6 +123,13 @@ pub(crate) static TCP: Table = Table {
             Need::Default("true"),
             "New data on the first two duplicate ACKs (RFC 3042).",
         ),
+        Field::new(
+            "lost_retransmission",
+            Kind::Switch,
+            Need::Default("true"),
+            "With `sack` recovery: find by what was sent later that a retransmission was lost too, as Linux and RFC 8985; \
+             `false` leaves it to the timer, as RFC 6675 and ns-2.",
+        ),
         Field::new("sack", Kind::Switch, Need::Default("true"), "Selective acknowledgments (RFC 2018)."),
         Field::new(
             "timestamps",

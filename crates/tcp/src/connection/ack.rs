@@ -73,6 +73,9 @@ impl Connection {
     #[inline]
     fn digest(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, duplicate: bool, advice: Option<Advice>, now: Instant) {
         let mut timing = AckTiming::new();
+        if self.tx.board.awaits_retransmissions() {
+            self.tx.board.believe(now - self.rtt.min().unwrap_or(Duration::ZERO));
+        }
         let before = self.rate.delivered();
         if acked > 0 {
             let rate = &mut self.rate;
@@ -145,6 +148,8 @@ impl Connection {
         let was_cwr = self.ecn.in_cwr;
         let holds = self.ecn.on && self.ecn.holds(self.tx.una);
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
+        // Where a hole keeps SND.UNA back, SACK tells that a window has passed since the last reduction.
+        let passed = !open && self.ecn.reduced_until.is_some_and(|end| self.tx.board.high_sacked() > end);
         if verdict.exit || (was_cwr && !self.ecn.in_cwr && open) {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_recovered(verdict.cwnd_cap, &path);
@@ -161,7 +166,9 @@ impl Connection {
             self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, flight, now);
             return true;
         }
-        if echoed && !holds && open {
+        if echoed && (passed || (open && !holds)) {
+            // What is SACKed or lost is not in the network: FlightSize would make a larger window of it.
+            let flight = if open { flight } else { flight.min(self.tx.board.pipe()) };
             let at_minimum = self.congestion.win.cwnd.as_u64() <= self.smss;
             self.undo.disarm();
             self.ecn.on_reduction(self.tx.nxt);

@@ -127,6 +127,7 @@ impl Connection {
     ) -> Self {
         let tcp = TcpRepr { src_port: local.port(), dst_port: remote.port(), ..TcpRepr::default() };
         let smss = u64::from(config.mss);
+        let mut tx = Sender::new(iss);
         Self {
             state: State::Closed,
             header: Packet { ip: Ip::between(local.ip(), remote.ip()), transport: Transport::Tcp(tcp), payload_len: 0 },
@@ -137,9 +138,9 @@ impl Connection {
             send_shift: 0,
             sack: false,
             ts: TimestampState::default(),
-            tx: Sender::new(iss),
+            recovery: recovery::build(&config, smss, false, &mut tx.board),
+            tx,
             rx: Receiver::new(&config),
-            recovery: recovery::build(&config, smss, false),
             congestion: Controller::new(&config, cc),
             rtt: Rtt::default(),
             rto: Rto::new(config.rto),

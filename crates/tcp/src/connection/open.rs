@@ -122,7 +122,7 @@ impl Connection {
             self.smss = self.smss.saturating_sub(overhead).max(1);
         }
         self.ecn.on = self.agreement == Agreement::Ecn;
-        self.recovery = recovery::build(&self.config, self.smss, self.sack);
+        self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
         self.initial_window = crate::congestion::initial_window(self.config.initial_window, self.smss);
         // RFC 5681, section 3.1: after the loss of a SYN or SYN, ACK one segment.
         let lost = self.syn.retransmissions > 0;

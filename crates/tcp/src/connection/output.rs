@@ -173,7 +173,11 @@ impl Connection {
         let flight = self.tx.board.flight();
         let stamp = self.rate.on_sent(self.tx.board.pipe(), segment.len, now);
         let rescue = matches!(next, Next::Rescue(_));
-        self.tx.board.on_retransmit(index, now, stamp, self.rate.is_app_limited(), rescue);
+        let again = self.tx.board.on_retransmit(index, now, stamp, self.rate.is_app_limited(), rescue);
+        if again && index == self.tx.board.head_index() {
+            // Nothing can advance SND.UNA before this one arrives (RFC 6675, section 6: the more careful variant).
+            self.timers.rto = now + self.rto.current();
+        }
         self.recovery.on_sent(next);
         if self.undo.is_armed() {
             self.undo.on_retransmit(tick(now));

@@ -109,20 +109,23 @@ pub(crate) struct Settings {
     pub(crate) limited_transmit: bool,
     /// RFC 6582, section 3.2, step 3: `min(ssthresh, max(FlightSize, SMSS) + SMSS)` on a full ACK, else ssthresh.
     pub(crate) full_ack_cap: bool,
+    /// Lost retransmissions are looked for.
+    pub(crate) lost_retransmission: bool,
 }
 
 /// The recovery that the configuration asks for; SACK only if the handshake agreed on it.
-pub(crate) fn build(config: &Config, smss: u64, sack: bool) -> Box<dyn LossRecovery> {
+pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboard) -> Box<dyn LossRecovery> {
     let settings = Settings {
         smss,
         dupthresh: config.dupthresh.max(1),
         limited_transmit: config.limited_transmit,
         full_ack_cap: config.full_ack_cap,
+        lost_retransmission: config.lost_retransmission,
     };
     match config.recovery {
         RecoveryKind::RtoOnly => Box::new(rto_only::RtoOnly::default()),
         RecoveryKind::Reno => Box::new(reno::Reno::new(settings)),
-        RecoveryKind::Sack if sack => Box::new(sack::Sack::new(settings)),
+        RecoveryKind::Sack if sack => Box::new(sack::Sack::new(settings, board)),
         RecoveryKind::NewReno | RecoveryKind::Sack => Box::new(newreno::NewReno::new(settings)),
     }
 }

@@ -3,7 +3,15 @@
 //! Sources: RFC 6675, sections 4 and 5. State: `recovery_point` (RecoveryPoint), `rescue` (RescueRxt); HighRxt, IsLost and
 //! Pipe live on the scoreboard. Differences: an ACK that advances SND.UNA and leaves a head that IsLost says is lost
 //! also begins recovery, as Linux does (the RFC waits for the next duplicate); SACK information survives a timeout
-//! (the RFC's choice in section 5.1). Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`.
+//! (the RFC's choice in section 5.1).
+//!
+//! A lost retransmission (`Config::lost_retransmission`) leaves the pipe and is sent again before any other hole. It is not
+//! a congestion event of its own: the window is reduced once per episode, as Linux does, and once per timeout. RFC 5681,
+//! section 4.3, takes it for a second indication of congestion, which RFC 6675 gets from the timeout that it waits for.
+//! An ECN echo of what was sent since the reduction does reduce again (see `Connection::react`).
+//!
+//! Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`,
+//! `a_lost_retransmission_is_sent_again_without_a_timeout`.
 
 use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new};
 use crate::scoreboard::Scoreboard;
@@ -27,7 +35,10 @@ pub(crate) struct Sack {
 
 impl Sack {
     /// A connection without losses yet.
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, board: &mut Scoreboard) -> Self {
+        if settings.lost_retransmission {
+            board.track_retransmissions();
+        }
         Self {
             settings,
             dupacks: 0,
@@ -95,11 +106,15 @@ impl LossRecovery for Sack {
         } else if ack.sacked > 0 {
             self.dupacks += 1;
         }
+        let Settings { smss, dupthresh, .. } = self.settings;
+        let octets = u64::from(dupthresh - 1) * smss;
+        if board.awaits_retransmissions() {
+            verdict.newly_lost = board.mark_lost_retransmissions(dupthresh, octets);
+        }
         if !board.any_sacked() {
             return verdict;
         }
-        let Settings { smss, dupthresh, .. } = self.settings;
-        verdict.newly_lost = board.mark_lost(dupthresh, u64::from(dupthresh - 1) * smss);
+        verdict.newly_lost += board.mark_lost(dupthresh, octets);
         if self.in_recovery || self.loss.active || ack.una < self.recovery_point {
             return verdict;
         }
