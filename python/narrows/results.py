@@ -155,10 +155,16 @@ def fill(result: Outcome, directory: Path) -> None:
     OSError
         If writing fails.
     """
-    (directory / SCENARIO).write_text(result.scenario.to_toml(), encoding="utf-8")
+    (directory / SCENARIO).write_text(_as_run(result), encoding="utf-8")
     if result.runs:
         result.samples.to_parquet(directory / SAMPLES)
     (directory / SUMMARY).write_text(summaries.dumps(summaries.of(result)), encoding="utf-8")
+
+
+def _as_run(result: Outcome) -> str:
+    """The scenario with the seed of the run, so that the file alone repeats it."""
+    scenario = result.scenario
+    return (scenario if scenario.seed == result.seed else scenario.with_overrides({"seed": result.seed})).to_toml()
 
 
 def load(directory: str | PathLike[str]) -> Run | Batch:

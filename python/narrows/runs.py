@@ -92,7 +92,7 @@ def run(
     scenario : path, str or Scenario
         A file, the name of a bundled scenario, or a scenario.
     seed : int, optional
-        From 0 to 2^64-1; the scenario's own by default.
+        From 0 to 2^63-1, as in a scenario; the scenario's own by default.
     runs : int
         How many runs, each from random streams of its own.
     jobs : int, optional
@@ -129,7 +129,7 @@ def run(
     parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     if overrides:
         parsed = parsed.with_overrides(overrides)
-    chosen = parsed.seed if seed is None else _in_range("seed", seed, 0, 2**64 - 1)
+    chosen = parsed.seed if seed is None else _in_range("seed", seed, 0, 2**63 - 1)
     _in_range("runs", runs, 1, 1_000_000)
     tasks = [Task(parsed, chosen, index, _pcap_dir(pcap, index, runs)) for index in range(runs)]
     made = run_all(tasks, jobs=jobs, progress=progress)

@@ -218,9 +218,10 @@ def _find(path: str | PathLike[str]) -> Path:
     if given.exists():
         return given
     known = bundled.scenarios()
-    if str(path) in known:
-        return known[str(path)]
-    close = difflib.get_close_matches(str(path), known, n=3)
+    name = str(path).removesuffix(".toml")
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list scenarios`"
     message = f"{path}: no such file, and no scenario of that name comes with Narrows; {hint}"
     raise InputError(message)

@@ -142,6 +142,26 @@ def test_a_report_goes_where_it_is_told(tmp_path: Path) -> None:
     assert (tmp_path / "page.html").exists()
 
 
+def test_a_report_that_fails_leaves_the_page_of_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrows("run", "dumbbell-cubic", *QUICK, "-q", "-o", tmp_path / "r")
+    narrows("report", tmp_path / "r")
+    before = {path: path.read_bytes() for path in sorted((tmp_path / "r").rglob("*")) if path.is_file()}
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("narrows.report.render.write_text", full)
+    refused(narrows("report", tmp_path / "r"), "report.html", "No space left on device", code=1)
+    assert {path: path.read_bytes() for path in sorted((tmp_path / "r").rglob("*")) if path.is_file()} == before
+
+
+@pytest.mark.parametrize("page", ["page.txt", "r"])
+def test_a_report_is_an_html_file(page: str, tmp_path: Path) -> None:
+    narrows("run", "dumbbell-cubic", *QUICK, "-q", "-o", tmp_path / "r")
+    refused(narrows("report", tmp_path / "r", "-o", tmp_path / page), page, "ending in .html")
+    assert not (tmp_path / "figures").exists()
+
+
 def test_report_refuses_what_is_no_result(tmp_path: Path) -> None:
     refused(narrows("report", tmp_path), "is not a result directory")
 
@@ -155,6 +175,25 @@ def test_lists_name_what_there_is(what: str) -> None:
     assert shown.returncode == 0
     assert all(name in shown.stdout for name in names)
     assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_switches_are_listed_as_a_scenario_writes_them() -> None:
+    shown = narrows("list", "queues").stdout
+    assert "ecn  false; allowed: true, false" in shown
+    assert "allowed: on, off" not in shown
+
+
+@pytest.mark.parametrize("name", ["dumbbell-cubic", "dumbbell-cubic.toml"])
+def test_a_bundled_scenario_goes_by_its_name_or_its_files(name: str, tmp_path: Path) -> None:
+    shown = shell("show", name, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert 'name = "dumbbell-cubic"' in shown.stdout
+
+
+def test_the_scenario_in_a_result_directory_repeats_the_run(tmp_path: Path) -> None:
+    first = narrows("run", "dumbbell-cubic", *QUICK, "--seed", "7", "--json", "-o", tmp_path / "r")
+    again = narrows("run", tmp_path / "r" / "scenario.toml", "--json")
+    assert json.loads(again.stdout)["digest"] == json.loads(first.stdout)["digest"]
 
 
 def test_show_prints_a_scenario_that_can_be_run(tmp_path: Path) -> None:
@@ -187,6 +226,7 @@ def test_a_broken_scenario_is_refused_with_every_problem(tmp_path: Path) -> None
         (["run", "dumbbell-cubic", "--set", "nonsense"], ["--set nonsense", "path=value"]),
         (["run", "dumbbell-cubic", "--set", "nonsense=1"], ["--set", "nonsense"]),
         (["run", "dumbbell-cubic", "--seed", "-1"], ["seed is -1", "allowed: 0 to"]),
+        (["run", "dumbbell-cubic", "--seed", str(2**63)], [f"seed is {2**63}", "allowed: 0 to"]),
         (["run", "dumbbell-cubic", "--runs", "0"], ["runs is 0", "allowed: 1 to"]),
         (["run", "dumbbell-cubic", "--jobs", "0"], ["jobs is 0", "allowed: 1 to"]),
         (["run", "dumbbell-cubic", "--pcap"], ["--pcap", "-o DIR"]),
@@ -239,8 +279,34 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert "Traceback" not in shown.stderr
 
 
-def interrupted(arguments: list[str | Path], ready: Path | None, patience_s: float) -> subprocess.CompletedProcess[str]:
-    """Start a command, press Ctrl-C once it is well under way, and return how it ended."""
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full to write to")
+@pytest.mark.parametrize("arguments", [["schema"], ["list", "cc"], ["run", "dumbbell-cubic", *QUICK]])
+def test_an_output_that_cannot_be_written_is_told_in_one_line(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        shown = subprocess.run(
+            [*NARROWS, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert shown.returncode == 1
+    assert shown.stderr == "error: standard output: cannot be written: No space left on device\n"
+
+
+def test_no_color_is_heeded(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    from narrows.cli import guard
+
+    monkeypatch.setattr("typer.echo", lambda text, **_: print(text))  # noqa: T201 - a terminal keeps the codes
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    guard.note("x")
+    monkeypatch.setenv("NO_COLOR", "1")
+    guard.note("x")
+    coloured, plain = capfd.readouterr().out.splitlines()
+    assert "\x1b[31m" in coloured
+    assert "\x1b[3" not in plain
+
+
+def interrupted(
+    arguments: list[str | Path], ready: Path | None, patience_s: float, number: signal.Signals = signal.SIGINT
+) -> subprocess.CompletedProcess[str]:
+    """Start a command, press Ctrl-C (or send another signal) once it is well under way, and return how it ended."""
     process = subprocess.Popen(
         [*NARROWS, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -249,7 +315,7 @@ def interrupted(arguments: list[str | Path], ready: Path | None, patience_s: flo
         assert time.monotonic() < deadline, "the batch never began"
         time.sleep(0.05)
     time.sleep(2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     try:
         out, err = process.communicate(timeout=20)
     finally:
@@ -257,10 +323,11 @@ def interrupted(arguments: list[str | Path], ready: Path | None, patience_s: flo
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def test_ctrl_c_in_a_batch_keeps_the_finished_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_batch_that_is_ended_keeps_the_finished_runs(number: signal.Signals, tmp_path: Path) -> None:
     many: list[str | Path] = ["run", "dumbbell-cubic", *QUICK, "--runs", "100000", "--jobs", "2", "-o", tmp_path / "r"]
-    ended = interrupted(many, tmp_path, 60)
-    assert ended.returncode == 130
+    ended = interrupted(many, tmp_path, 60, number)
+    assert ended.returncode == 128 + number
     assert "Traceback" not in ended.stderr
     assert "of 100000 runs had finished" in ended.stderr
     kept = results.load(tmp_path / "r")

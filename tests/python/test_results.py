@@ -149,7 +149,7 @@ def test_a_run_comes_back_as_it_was(one: Run, tmp_path: Path) -> None:
     assert isinstance(back, Run)
     assert back.summary == {**one.summary, "overrides": {}}
     assert back.samples.to_arrow().equals(one.samples.to_arrow())
-    assert back.scenario.resolved == one.scenario.resolved
+    assert back.scenario.resolved == {**one.scenario.resolved, "seed": one.seed}
 
 
 def test_a_batch_comes_back_as_it_was(three: Batch, tmp_path: Path) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ParamSpec
 
 import typer
@@ -11,12 +16,16 @@ import typer
 from narrows.errors import Interrupted, NarrowsError, ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from types import FrameType
 
 P = ParamSpec("P")
 
-INTERRUPTED = 130
-"""Exit code on Ctrl-C: 128 and the number of the signal, as shells do."""
+_SIGNALLED = 128
+"""Exit code on a signal, less its number: 130 on Ctrl-C, as in shells."""
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a verb as Ctrl-C does: a batch system's time limit, a closed terminal."""
 
 
 def guarded(verb: Callable[P, None]) -> Callable[P, None]:
@@ -30,24 +39,58 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     Returns
     -------
     callable
-        With the same signature; it exits with 2 on bad input, 1 on a failed run, 130 on Ctrl-C.
+        With the same signature; it exits with 2 on bad input, 1 on a failed run or an output that cannot be written,
+        128 and the number of the signal on Ctrl-C, SIGTERM and SIGHUP.
     """
 
     @functools.wraps(verb)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            verb(*args, **kwargs)
-        except NarrowsError as error:
-            tell(error)
-            raise typer.Exit(error.exit_code) from None
-        except Interrupted as interruption:
-            note(str(interruption))
-            raise typer.Exit(INTERRUPTED) from None
-        except KeyboardInterrupt:
-            note("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+        with _as_ctrl_c() as received:
+            try:
+                verb(*args, **kwargs)
+                sys.stdout.flush()
+            except NarrowsError as error:
+                tell(error)
+                raise typer.Exit(error.exit_code) from None
+            except KeyboardInterrupt as interruption:
+                note(str(interruption) if isinstance(interruption, Interrupted) else "interrupted")
+                raise typer.Exit(_SIGNALLED + received[-1]) from None
+            except OSError as error:
+                if error.errno == errno.EPIPE:  # the reader went away, as `head` does: Typer ends quietly
+                    raise
+                with suppress(OSError):
+                    sys.stdout.close()  # else what could not be written is tried again, and fails aloud, at the end
+                note(f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}")
+                raise typer.Exit(1) from None
 
     return wrapper
+
+
+@contextmanager
+def _as_ctrl_c() -> Iterator[list[int]]:
+    """Let other ways of being ended do what Ctrl-C does: keep what finished, leave nothing half-written.
+
+    Yields
+    ------
+    list of int
+        Numbers of the signals received, the latest last; Ctrl-C's, which needs no handler, stands at the beginning.
+    """
+    received = [int(signal.SIGINT)]
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    # Handlers belong to the main thread. A signal that is ignored (nohup) or handled by the host program stays so.
+    main = threading.current_thread() is threading.main_thread()
+    ours = [number for number in _ENDING if main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, interrupt)
+    try:
+        yield received
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def tell(error: NarrowsError) -> None:
@@ -73,7 +116,9 @@ def note(message: str) -> None:
     ----------
     message : str
     """
-    typer.echo(f"{typer.style('error:', fg='red', bold=True)} {message}", err=True)
+    typer.echo(
+        f"{typer.style('error:', fg=None if os.environ.get('NO_COLOR') else 'red', bold=True)} {message}", err=True
+    )
 
 
 def hint(message: str) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - Typer reads the annotations
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from narrows.cli.guard import guarded
 from narrows.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    from narrows.outcome import Batch, Run
 
 EXAMPLE = "Example: narrows report results/cubic"
 
@@ -24,15 +27,34 @@ def report(
     from narrows.results import REPORT, load
 
     result = load(directory)
-    from narrows.report import write_report
-
     page = directory / REPORT if output is None else output
     if output is not None and not output.absolute().parent.is_dir():
         message = f"{output}: cannot be written: its directory does not exist"
         raise InputError(message)
+    if page.suffix != ".html" or page.is_dir():
+        message = f"{output}: is no name of a page; allowed: a file ending in .html"
+        raise InputError(message)
     try:
-        write_report(result, page)
+        _write(result, page)
     except OSError as error:
         message = f"{page}: cannot be written: {error.strerror or error}"
         raise RunError(message) from error
     typer.echo(page)
+
+
+def _write(result: Run | Batch, page: Path) -> None:
+    """Write the page and its figures under a temporary name first: a page of before stays if this one fails."""
+    import shutil
+    import tempfile
+
+    from narrows.report import write_report
+
+    staging = Path(tempfile.mkdtemp(prefix=f".{page.stem}.", suffix=".partial", dir=page.absolute().parent))
+    try:
+        write_report(result, staging / page.name)
+        for made in sorted(path for path in staging.rglob("*") if path.is_file()):
+            wanted = page.parent / made.relative_to(staging)
+            wanted.parent.mkdir(exist_ok=True)
+            made.replace(wanted)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)

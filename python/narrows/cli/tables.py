@@ -169,7 +169,7 @@ def _values(parameter: dict[str, Any]) -> str:
         case "choice":
             return f"{default}; allowed: {', '.join(parameter['allowed'])}"
         case "switch":
-            return "on; allowed: on, off" if default else "off; allowed: on, off"
+            return f"{'true' if default else 'false'}; allowed: true, false"
     return f"in {unit}"
 
 

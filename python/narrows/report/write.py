@@ -122,15 +122,24 @@ def _identity(result: Run | Batch) -> list[tuple[str, str]]:
         ("Scenario", result.scenario.name),
         ("Simulated time", style.duration(result.scenario.duration_s)),
         ("Seed", str(result.seed)),
-        ("Runs", ", ".join(str(run.index) for run in result.runs) if len(result.runs) <= 10 else f"0 to {len(result.runs) - 1}"),
+        ("Runs", _runs([run.index for run in result.runs])),
         ("Version", result.version),
         ("Digest", result.digest),
         ("Events", style.count(result.events)),
-        ("Data packets that arrived", style.count(result.packets)),
+        ("Packets, counted at every hop", style.count(result.packets)),
     ]
     if result.scenario.overrides:
         rows.insert(1, ("Overrides", ", ".join(f"{key} = {value}" for key, value in result.scenario.overrides.items())))
     return rows
+
+
+def _runs(indices: list[int]) -> str:
+    """How many runs, and which: those of an interrupted batch may have gaps."""
+    first, last = indices[0], indices[-1]
+    if len(indices) == 1:
+        return "1" if first == 0 else f"1 (index {first})"
+    whole = indices == list(range(first, last + 1))
+    return f"{len(indices)} (index {f'{first} to {last}' if whole else ', '.join(map(str, indices))})"
 
 
 def repeat_command(result: Run | Batch) -> str:
