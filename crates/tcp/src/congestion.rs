@@ -22,6 +22,8 @@ pub(crate) struct Controller {
     pub(crate) win: Window,
     min: Bytes,
     max: Bytes,
+    /// Whether the last congestion event reduced cwnd.
+    reduced: bool,
 }
 
 impl Controller {
@@ -35,6 +37,7 @@ impl Controller {
             win: Window { cwnd, ssthresh: config.initial_ssthresh, pacing_rate: None },
             min: Bytes::new(smss),
             max,
+            reduced: false,
         }
     }
 
@@ -68,8 +71,10 @@ impl Controller {
     }
 
     pub(crate) fn on_congestion(&mut self, event: &Congestion, path: &Path) {
+        let before = self.win.cwnd;
         self.cc.on_congestion(event, path, &mut self.win);
         self.clamp();
+        self.reduced = self.win.cwnd < before;
     }
 
     #[inline]
@@ -84,7 +89,8 @@ impl Controller {
     }
 
     pub(crate) fn on_recovered(&mut self, cap: Option<u64>, path: &Path) {
-        if let Some(cap) = cap {
+        // A scheme may have judged that the loss was no congestion and left the window alone; then it stays alone.
+        if let Some(cap) = cap.filter(|_| self.reduced) {
             self.win.cwnd = self.win.cwnd.min(Bytes::new(cap));
             self.clamp();
         }

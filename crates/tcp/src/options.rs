@@ -6,8 +6,9 @@ use narrows_wire::Timestamps;
 /// Length of a tick of the timestamp clock: 1 us.
 pub(crate) const TICK_NANOS: u64 = 1_000;
 
-/// After so long an idle time TS.Recent says nothing (RFC 7323, section 5.5).
-const RECENT_EXPIRES: Duration = Duration::from_secs(24 * 86_400);
+/// After so long an idle time TS.Recent says nothing (RFC 7323, section 5.5). The RFC's 24 days go with its slowest tick;
+/// half the circle of a 1 us clock is 35.8 minutes, and the rule must apply before that.
+const RECENT_EXPIRES: Duration = Duration::from_secs(30 * 60);
 
 /// The timestamp clock; it wraps after 71.6 minutes, within the order that PAWS relies on.
 #[inline]

@@ -331,14 +331,19 @@ impl Scoreboard {
     }
 
     /// Deems those retransmissions lost after which at least `dupthresh` segments or more than `bytes` octets were sent that
-    /// are delivered; returns the octets. They are no longer in the pipe, and `NextSeg` has them first.
+    /// are delivered; returns the octets, and when the last of them was sent. They are no longer in the pipe, and `NextSeg`
+    /// has them first.
     #[inline]
-    pub(crate) fn mark_lost_retransmissions(&mut self, dupthresh: u32, bytes: u64) -> u64 {
-        let mut newly = 0;
+    pub(crate) fn mark_lost_retransmissions(&mut self, dupthresh: u32, bytes: u64) -> (u64, Option<Instant>) {
+        let (mut newly, mut sent_at) = (0, None);
         while let Some(old) = self.in_network.pop_overdue(dupthresh, bytes) {
-            newly += self.lose_retransmission(old.sent_at, old.start, old.end);
+            let octets = self.lose_retransmission(old.sent_at, old.start, old.end);
+            if octets > 0 {
+                newly += octets;
+                sent_at = Some(old.sent_at);
+            }
         }
-        newly
+        (newly, sent_at)
     }
 
     fn lose_retransmission(&mut self, sent_at: Instant, start: u64, end: u64) -> u64 {
@@ -550,6 +555,7 @@ impl Scoreboard {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
 
@@ -631,6 +637,92 @@ mod tests {
                     pipe += if segment.has(flag::RETRANS) { u64::from(segment.len) } else { 0 };
                 }
                 prop_assert_eq!(board.pipe(), pipe);
+            }
+        }
+
+        /// Against the rule, evaluated from scratch: of every transmission after a retransmission that of its segment's last
+        /// is known to be delivered, and three of them, or more than the octets of two, mean that it is lost.
+        #[test]
+        fn retransmissions_are_lost_by_the_definition(
+            steps in prop::collection::vec((0u8..12, 0u64..60, 1u64..4, any::<bool>()), 1..150),
+        ) {
+            #[derive(Clone, Copy, PartialEq)]
+            enum Fate { Sent, Replaced, Delivered, Lost }
+            let mut board = filled(30);
+            board.track_retransmissions();
+            // In order of sending: the segment's offset, and what became of it.
+            let mut sent: Vec<(u64, Fate)> = (0..30).map(|i| (i * LEN, Fate::Sent)).collect();
+            let (mut una, mut nxt, mut clock) = (0, 30 * LEN, 0);
+            let mut ever_lost = std::collections::BTreeSet::new();
+            for (what, at, len, later) in steps {
+                clock += u64::from(later);
+                let now = Instant::from_nanos(clock);
+                board.believe(now);
+                let mut deliver = |from: u64, to: u64| for s in &mut sent {
+                    if (from..to).contains(&s.0) && s.1 == Fate::Sent {
+                        s.1 = Fate::Delivered;
+                    }
+                };
+                match what {
+                    0 => {
+                        let to = (una + len * LEN).min(nxt);
+                        deliver(una, to);
+                        board.ack(to, |_| {});
+                        una = to;
+                    }
+                    1..=4 => {
+                        let hole = board.next_hole().and_then(|index| board.get(index).copied().map(|s| (index, s.start)));
+                        // The same octets are not sent twice at an instant.
+                        if let Some((index, start)) = hole && board.get(index).is_some_and(|s| s.sent_at < now) {
+                            for s in sent.iter_mut().filter(|s| s.0 == start && s.1 == Fate::Sent) {
+                                s.1 = Fate::Replaced;
+                            }
+                            board.on_retransmit(index, now, Stamp::default(), false, false);
+                            sent.push((start, Fate::Sent));
+                        }
+                    }
+                    5 | 6 => {
+                        let stamp = Stamp::default();
+                        board.push(Segment { start: nxt, len: LEN as u32, flags: 0, sent_at: now, stamp });
+                        sent.push((nxt, Fate::Sent));
+                        nxt += LEN;
+                    }
+                    _ => {
+                        let (left, right) = ((at * LEN).max(una), ((at + len) * LEN).min(nxt));
+                        if left < right {
+                            deliver(left, right);
+                            board.sack(&[(left, right)], |_| {});
+                        }
+                    }
+                }
+                let mut newly = 0;
+                for i in 0..sent.len() {
+                    let again = sent[..i].iter().any(|s| s.0 == sent[i].0);
+                    let evidence = sent[i + 1..].iter().filter(|s| s.1 == Fate::Delivered).count();
+                    if again && sent[i].1 == Fate::Sent && evidence >= 3 {
+                        sent[i].1 = Fate::Lost;
+                        ever_lost.insert(sent[i].0);
+                        newly += LEN;
+                    }
+                }
+                prop_assert_eq!(board.mark_lost_retransmissions(3, 2 * LEN).0, newly);
+                board.mark_lost(3, 2 * LEN);
+                board.check();
+                for (i, segment) in board.segments.iter().enumerate().filter(|(_, s)| !s.has(flag::SACKED)) {
+                    let last = sent.iter().rposition(|s| s.0 == segment.start).unwrap();
+                    let again = sent[..last].iter().any(|s| s.0 == segment.start);
+                    prop_assert_eq!(segment.has(flag::RETRANS), again && sent[last].1 == Fate::Sent, "{}", segment.start);
+                    let above: u64 =
+                        board.segments.iter().skip(i + 1).filter(|s| s.has(flag::SACKED)).map(|s| u64::from(s.len)).sum();
+                    let mut inside = false;
+                    let ranges = board.segments.iter().skip(i + 1).filter(|s| {
+                        let begins = s.has(flag::SACKED) && !inside;
+                        inside = s.has(flag::SACKED);
+                        begins
+                    });
+                    let is_lost = ranges.count() >= 3 || above > 2 * LEN || ever_lost.contains(&segment.start);
+                    prop_assert_eq!(segment.has(flag::LOST), is_lost, "segment at {}", segment.start);
+                }
             }
         }
     }

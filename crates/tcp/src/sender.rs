@@ -116,10 +116,10 @@ impl Sender {
         }
     }
 
-    /// The application takes back what was not sent yet; it may offer more later.
+    /// The application takes back what was not sent yet; it may offer more later, unless it has closed.
     pub(crate) fn withdraw(&mut self) {
-        if !self.fin_wanted {
-            self.end = self.nxt + u64::from(self.probed);
+        if !self.fin_sent {
+            self.end = self.end.min(self.nxt + u64::from(self.probed));
         }
     }
 

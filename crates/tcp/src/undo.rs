@@ -35,9 +35,11 @@ impl Undo {
         self.before.is_some()
     }
 
-    /// A segment was retransmitted with this TSval.
-    pub(crate) fn on_retransmit(&mut self, tsval: u32) {
-        if !self.any {
+    /// A segment was retransmitted with this TSval. Eifel looks at the first of the episode only, and only if it is
+    /// `decisive`: the earliest outstanding segment, so that the next ACK to advance SND.UNA is about it, and not in the
+    /// network as a retransmission of an episode before, whose ACK would look like one of the original.
+    pub(crate) fn on_retransmit(&mut self, tsval: u32, decisive: bool) {
+        if !self.any && decisive {
             self.first = Some(tsval);
         }
         self.any = true;
@@ -58,5 +60,23 @@ impl Undo {
         }
         self.unproven -= 1;
         if self.unproven == 0 { self.before.take() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_units::Bytes;
+
+    #[test]
+    fn the_ack_of_a_retransmission_of_the_episode_before_proves_nothing() {
+        let before = Window { cwnd: Bytes::new(10), ssthresh: None, pacing_rate: None };
+        for (decisive, found) in [(true, Some(before)), (false, None)] {
+            let mut undo = Undo::default();
+            undo.arm(before, 0);
+            undo.on_retransmit(100, decisive);
+            undo.on_retransmit(101, true);
+            assert_eq!(undo.on_advance(Some(90)), found, "the first retransmission is decisive: {decisive}");
+        }
     }
 }

@@ -104,7 +104,7 @@ impl Connection {
         if self.undo.is_armed() {
             self.detect_spurious(acked, echo, blocks.dsack, now);
         }
-        let flight = self.tx.board.flight() - self.tx.limited.min(self.tx.board.flight());
+        let flight = self.flight_of_a_window();
         let phase_before = self.recovery.phase();
         let event = AckEvent { acked, sacked, duplicate, una: self.tx.una, nxt: self.tx.nxt };
         let verdict = self.recovery.on_ack(&event, &mut self.tx.board);
@@ -166,9 +166,12 @@ impl Connection {
             self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, flight, now);
             return true;
         }
+        if !open && verdict.lost_retransmission.is_some_and(|sent_at| sent_at >= self.reduced_at) {
+            self.ecn.on_loss(self.tx.nxt);
+            self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, flight, now);
+            return true;
+        }
         if echoed && (passed || (open && !holds)) {
-            // What is SACKed or lost is not in the network: FlightSize would make a larger window of it.
-            let flight = if open { flight } else { flight.min(self.tx.board.pipe()) };
             let at_minimum = self.congestion.win.cwnd.as_u64() <= self.smss;
             self.undo.disarm();
             self.ecn.on_reduction(self.tx.nxt);
@@ -183,7 +186,16 @@ impl Connection {
         false
     }
 
+    /// FlightSize as the base of a reduction: without what limited transmit added (RFC 5681, section 3.2), and with SACK at
+    /// most cwnd. While a hole keeps SND.UNA back, FlightSize counts what has been SACKed round after round, which is not
+    /// in the network, and would turn a reduction into none.
+    pub(super) fn flight_of_a_window(&self) -> u64 {
+        let flight = self.tx.board.flight().saturating_sub(self.tx.limited);
+        if self.tx.board.any_sacked() { flight.min(self.congestion.win.cwnd.as_u64()) } else { flight }
+    }
+
     fn congest(&mut self, event: &Congestion, flight: u64, now: Instant) {
+        self.reduced_at = now;
         let path = self.path(flight, now);
         self.congestion.on_congestion(event, &path);
     }

@@ -71,6 +71,8 @@ pub struct Connection {
     rtt: Rtt,
     rto: Rto,
     rate: RateSampler,
+    /// When congestion control was last told of congestion.
+    reduced_at: Instant,
     ecn: EcnState,
     agreement: Agreement,
     assist: Option<Box<dyn Assist>>,
@@ -145,6 +147,7 @@ impl Connection {
             rtt: Rtt::default(),
             rto: Rto::new(config.rto),
             rate: RateSampler::default(),
+            reduced_at: Instant::ZERO,
             ecn: EcnState::default(),
             agreement: Agreement::Nothing,
             assist,
@@ -163,8 +166,8 @@ impl Connection {
         self.tx.write(bytes.as_u64());
     }
 
-    /// The application takes back what it wrote and what was not sent yet; it may write again. Ignored after
-    /// [`close`](Self::close).
+    /// The application takes back what it wrote and what was not sent yet; it may write again unless it has closed;
+    /// then the FIN follows what was sent.
     pub fn withdraw(&mut self) {
         self.tx.withdraw();
     }

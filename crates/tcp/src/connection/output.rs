@@ -8,7 +8,7 @@ use crate::recovery::{Next, Room};
 use crate::segment::{Segment, flag};
 use crate::sender::Fresh;
 use crate::stats::State;
-use narrows_cc::Sent;
+use narrows_cc::{Phase, Sent};
 use narrows_units::{Bytes, Duration, Instant, Packets, SeqNum};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport};
 
@@ -180,7 +180,8 @@ impl Connection {
         }
         self.recovery.on_sent(next);
         if self.undo.is_armed() {
-            self.undo.on_retransmit(tick(now));
+            let first_time = !segment.has(flag::EVER) || self.recovery.phase() == Phase::Loss;
+            self.undo.on_retransmit(tick(now), first_time && index == self.tx.board.head_index());
         }
         let payload = segment.payload();
         self.stats.retransmitted_bytes += Bytes::new(u64::from(payload));

@@ -92,7 +92,11 @@ impl Connection {
     fn on_data_timeout(&mut self, now: Instant) {
         let repeated = self.recovery.phase() == Phase::Loss && self.timers.timeout_una == Some(self.tx.una);
         self.timers.timeout_una = Some(self.tx.una);
-        let path = self.path(self.tx.board.flight().saturating_sub(self.tx.limited), now);
+        let flight = match self.recovery.phase() {
+            Phase::Loss => self.tx.board.flight(),
+            _ => self.flight_of_a_window(),
+        };
+        let path = self.path(flight, now);
         if !repeated {
             if self.config.undo && !self.ecn.in_cwr {
                 self.undo.arm(self.congestion.win, self.tx.una);
@@ -106,6 +110,7 @@ impl Connection {
         self.tx.limited = 0;
         self.ecn.on_loss(self.tx.nxt);
         self.pacer.release();
+        self.reduced_at = now;
         self.congestion.on_congestion(&Congestion::Timeout { repeated }, &path);
     }
 

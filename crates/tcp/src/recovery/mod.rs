@@ -22,6 +22,7 @@ use crate::config::{Config, RecoveryKind};
 use crate::scoreboard::Scoreboard;
 use core::fmt;
 use narrows_cc::Phase;
+use narrows_units::Instant;
 
 /// An ACK as recovery sees it. The board is already up to date with it.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,8 @@ pub(crate) struct Verdict {
     pub(crate) cwnd_cap: Option<u64>,
     /// Octets newly marked lost.
     pub(crate) newly_lost: u64,
+    /// When the last of the retransmissions was sent that this ACK shows to be lost.
+    pub(crate) lost_retransmission: Option<Instant>,
     /// Leave the retransmission timer running as it is (RFC 6582's "impatient" variant).
     pub(crate) keep_timer: bool,
 }

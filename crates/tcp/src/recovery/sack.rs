@@ -5,10 +5,11 @@
 //! also begins recovery, as Linux does (the RFC waits for the next duplicate); SACK information survives a timeout
 //! (the RFC's choice in section 5.1).
 //!
-//! A lost retransmission (`Config::lost_retransmission`) leaves the pipe and is sent again before any other hole. It is not
-//! a congestion event of its own: the window is reduced once per episode, as Linux does, and once per timeout. RFC 5681,
-//! section 4.3, takes it for a second indication of congestion, which RFC 6675 gets from the timeout that it waits for.
-//! An ECN echo of what was sent since the reduction does reduce again (see `Connection::react`).
+//! A lost retransmission (`Config::lost_retransmission`) leaves the pipe and is sent again before any other hole. It is a
+//! second indication of congestion (RFC 5681, section 4.3; RFC 3168, section 6.1.2): if it was sent since the last
+//! reduction, and so at most once per round trip, the window is reduced again. Linux does not, but its proportional rate
+//! reduction sends no more than is delivered; with RFC 6675's pipe a window that stays too large loses packets for as
+//! long as the episode lasts.
 //!
 //! Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`,
 //! `a_lost_retransmission_is_sent_again_without_a_timeout`.
@@ -109,7 +110,7 @@ impl LossRecovery for Sack {
         let Settings { smss, dupthresh, .. } = self.settings;
         let octets = u64::from(dupthresh - 1) * smss;
         if board.awaits_retransmissions() {
-            verdict.newly_lost = board.mark_lost_retransmissions(dupthresh, octets);
+            (verdict.newly_lost, verdict.lost_retransmission) = board.mark_lost_retransmissions(dupthresh, octets);
         }
         if !board.any_sacked() {
             return verdict;

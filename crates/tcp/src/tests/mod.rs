@@ -8,6 +8,7 @@ mod flow_control;
 mod handshake;
 mod harness;
 mod loss;
+mod lost_retransmission;
 mod scheme;
 mod spurious;
 mod transfer;

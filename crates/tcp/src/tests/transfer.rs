@@ -33,7 +33,7 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(RecoveryKind::NewReno),
         Just(RecoveryKind::Sack)
     ];
-    let flags = prop::collection::vec(any::<bool>(), 8);
+    let flags = prop::collection::vec(any::<bool>(), 9);
     (kind, flags, 1u64..200_000, 100u16..1460).prop_map(|(recovery, f, buffer, mss)| Config {
         recovery,
         sack: f[0],
@@ -44,6 +44,7 @@ fn configs() -> impl Strategy<Value = Config> {
         limited_transmit: f[5],
         undo: f[6],
         full_ack_cap: f[7],
+        lost_retransmission: f[8],
         recv_buffer: Bytes::new(buffer),
         mss,
         max_retries: 10_000,
