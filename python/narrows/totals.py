@@ -227,7 +227,7 @@ def queue_metrics(name: str, totals: Mapping[str, int | None]) -> QueueMetrics:
     dropped = n["dropped_overflow"] + n["dropped_early"] + n["dropped_forced"]
     return QueueMetrics(
         name=name,
-        utilisation=utilisation(n["forwarded_bytes"], n["capacity_bits"]),
+        utilisation=utilisation(n["forwarded_bytes"] - n["unsent_bytes"], n["capacity_bits"]),
         arrived_packets=n["arrived_packets"],
         forwarded_packets=n["forwarded_packets"],
         forwarded_bytes=n["forwarded_bytes"],

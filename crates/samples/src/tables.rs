@@ -113,6 +113,7 @@ table! {
         marked: "packets", "Marked CE.";
         waiting_packets: "packets", "Still waiting when the run ended.";
         busy_ns: "ns", "Time that the link was sending.";
+        unsent_bytes: "bytes", "Of forwarded_bytes, what the transmission under way at the end had still to send.";
         delay_samples: "", "Packets whose queueing delay was measured.";
         delay_sum_ns: "ns", "Sum of queueing delays.";
         delay_max_ns: "ns", "Longest queueing delay; none without packets.";

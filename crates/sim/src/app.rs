@@ -28,6 +28,9 @@ pub(crate) struct Source {
     /// On/off: whether it is on, and until when.
     on: bool,
     until: Instant,
+    /// On/off with a rate: when the next write is due, and what of that time an off-time has cut short.
+    due: Instant,
+    owed: Option<Duration>,
     /// Request and response: requests written, requests served, responses received in full.
     requested: u64,
     served: u64,
@@ -45,6 +48,8 @@ impl Source {
             stream,
             on: false,
             until: Instant::ZERO,
+            due: Instant::ZERO,
+            owed: None,
             requested: 0,
             served: 0,
             answered: 0,
@@ -79,15 +84,26 @@ impl Source {
         if now >= self.until {
             self.on = !self.on;
             self.until = now + self.draw(if self.on { on } else { off }, distribution);
-            self.pace.restart();
-            if !self.on {
-                return (if rate.is_none() { Act::Withdraw } else { Act::Nothing }, self.until);
+            match (self.on, rate) {
+                (true, None) => return (Act::Write(Bytes::MAX), self.until),
+                (false, None) => return (Act::Withdraw, self.until),
+                (true, Some(rate)) => {
+                    let owed = self.owed.take().unwrap_or_else(|| self.pace.time_for(WRITE, rate));
+                    self.due = now + owed;
+                }
+                (false, Some(_)) => {
+                    self.owed = Some(self.due.since(now));
+                    return (Act::Nothing, self.until);
+                }
             }
         }
-        match rate {
-            None => (Act::Write(Bytes::MAX), self.until),
-            Some(rate) => (Act::Write(WRITE), (now + self.pace.time_for(WRITE, rate)).min(self.until)),
+        let Some(rate) = rate else { return (Act::Nothing, self.until) };
+        // A write comes when its last byte is due, so that on-times shorter than one write add up to the rate too.
+        let act = if now >= self.due { Act::Write(WRITE) } else { Act::Nothing };
+        if now >= self.due {
+            self.due = now + self.pace.time_for(WRITE, rate);
         }
+        (act, self.due.min(self.until))
     }
 
     fn draw(&mut self, mean: Duration, distribution: Distribution) -> Duration {
@@ -178,6 +194,27 @@ mod tests {
         assert_eq!(app.wake(at_ms(0)), (Act::Write(Bytes::MAX), at_ms(10)));
         assert_eq!(app.wake(at_ms(10)), (Act::Withdraw, at_ms(30)));
         assert_eq!(app.wake(at_ms(30)), (Act::Write(Bytes::MAX), at_ms(40)));
+    }
+
+    #[test]
+    fn on_times_shorter_than_a_write_add_up_to_the_rate() {
+        let ms = Duration::from_millis;
+        let mut app = source(Traffic::OnOff {
+            rate: Some(Rate::kbps(100)),
+            on: ms(10),
+            off: ms(10),
+            distribution: Distribution::Constant,
+        });
+        let (mut now, mut written) = (Instant::ZERO, 0);
+        while now <= at_ms(64_000) {
+            let (act, next) = app.wake(now);
+            if let Act::Write(n) = act {
+                written += n.as_u64();
+            }
+            assert!(next > now);
+            now = next;
+        }
+        assert_eq!(written, 400_000, "half of 64 s at 100 kb/s");
     }
 
     #[test]

@@ -35,7 +35,9 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
         return Err(RunError::TooLarge { what: "flows", count: flows, allowed: MAX_FLOWS });
     }
     // A capture wants its packets in order of time, which only the plain loop gives.
-    let plain_loop = options.plain_loop || options.pcap_dir.is_some();
+    // So does a sample of every change of a queue.
+    let plain_loop =
+        options.plain_loop || options.pcap_dir.is_some() || scenario.sampling == scenario::Sampling::Events;
     let slots = Slots::new(2 * scenario.links.len(), flows, plain_loop);
     let agenda = Agenda::new(slots.count()).ok_or(RunError::TooLarge {
         what: "event sources",
@@ -94,10 +96,10 @@ fn nodes(scenario: &Scenario, factory: &Factory) -> Vec<Node> {
 
 fn links(scenario: &Scenario, seeds: Seeds) -> Vec<LinkDirection> {
     let mut links = Vec::with_capacity(2 * scenario.links.len());
-    for (number, link) in scenario.links.iter().enumerate() {
+    for link in &scenario.links {
         let (a, b) = (&scenario.nodes[link.a].name, &scenario.nodes[link.b].name);
         for (direction, from, to) in [(&link.forward, a, b), (&link.reverse, b, a)] {
-            links.push(link_direction(direction, &format!("link/{number}/{from}->{to}"), seeds));
+            links.push(link_direction(direction, &format!("link/{from}->{to}"), seeds));
         }
     }
     links

@@ -92,7 +92,7 @@ impl FlowState {
     /// Payload bytes that the receiving application has got in order.
     pub(crate) fn delivered(&self) -> Bytes {
         match &self.ends[self.sender().other().index()] {
-            Some(receiver) => receiver.delivered_to_app(),
+            Some(receiver) => receiver.delivered_to_app() - receiver.readable(),
             None => Bytes::new(self.meter.datagram_bytes),
         }
     }

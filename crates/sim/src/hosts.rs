@@ -5,7 +5,7 @@ use crate::flow::End;
 use crate::flow_id::ports;
 use crate::world::World;
 use narrows_samples::Probe;
-use narrows_scenario::{Sampling, Traffic};
+use narrows_scenario::Traffic;
 use narrows_units::{Bytes, Instant};
 use narrows_wire::{Packet, Transport, UdpRepr};
 
@@ -21,16 +21,14 @@ impl World {
         }
         let Some(connection) = &mut state.ends[end.index()] else {
             state.meter.datagram_bytes += u64::from(packet.payload_len);
-            return;
+            return self.observe_flow(flow, probe);
         };
         connection.handle_segment(packet, now);
         if end == sender {
             if let Some(rtt) = connection.take_rtt_sample() {
                 state.meter.round_trip(rtt);
             }
-            if P::ENABLED && self.sampling == Sampling::Events {
-                probe.flow(&self.flow_row(flow));
-            }
+            self.observe_flow(flow, probe);
         }
         self.progress(flow, end);
         self.pump(flow, end, probe);
@@ -61,14 +59,23 @@ impl World {
                     _ => {}
                 },
             }
-        } else if let Traffic::Bulk { size: Some(size) } = state.spec.traffic
-            && end == End::Server
+        } else if end == End::Server {
+            self.note_finish(flow);
+        }
+        self.answer_close(flow, end);
+    }
+
+    /// Notes when a bounded transfer has reached the receiving application in full.
+    #[inline]
+    fn note_finish(&mut self, flow: usize) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        if let Traffic::Bulk { size: Some(size) } = state.spec.traffic
             && state.meter.finished.is_none()
             && state.delivered() >= size
         {
             state.meter.finished = Some(now);
         }
-        self.answer_close(flow, end);
     }
 
     /// An end whose peer has closed closes too, after what it still has to send: no application here talks on after that.
@@ -111,8 +118,8 @@ impl World {
             return;
         }
         connection.handle_timeout(now);
-        if P::ENABLED && self.sampling == Sampling::Events && end == self.flows[flow].sender() {
-            probe.flow(&self.flow_row(flow));
+        if end == self.flows[flow].sender() {
+            self.observe_flow(flow, probe);
         }
         self.pump(flow, end, probe);
     }
@@ -127,11 +134,12 @@ impl World {
         }
         if now >= state.spec.stop {
             state.stopped = true;
-            if let Some(client) = &mut state.ends[0] {
-                client.withdraw();
-                client.close();
+            for connection in state.ends.iter_mut().flatten() {
+                connection.withdraw();
+                connection.close();
             }
-            return self.pump(flow, End::Client, probe);
+            self.pump(flow, End::Client, probe);
+            return self.pump(flow, End::Server, probe);
         }
         if state.is_tcp() && state.ends[0].is_none() {
             self.open(flow, probe);
@@ -162,7 +170,7 @@ impl World {
         self.pump(flow, End::Client, probe);
     }
 
-    /// Makes the two ends of a TCP flow; the client's first segment follows with the first write.
+    /// Makes the two ends of a TCP flow; the client's SYN leaves at once.
     fn open<P: Probe>(&mut self, flow: usize, probe: &mut P) {
         let [client, server] = self.factory.connections(&self.flows[flow].spec, flow);
         let state = &mut self.flows[flow];
@@ -183,6 +191,7 @@ impl World {
         if let Some(receiver) = &mut state.ends[end.index()] {
             receiver.read(reader.chunk);
         }
+        self.note_finish(flow);
         self.pump(flow, end, probe);
     }
 
@@ -199,5 +208,6 @@ impl World {
         if let Some(edge) = self.topology.next(state.spec.from, state.spec.to) {
             self.send(edge, &packet, probe);
         }
+        self.observe_flow(flow, probe);
     }
 }

@@ -102,8 +102,11 @@ impl LinkDirection {
         self.drain(now, watch);
         self.meter.arrived_packets += 1;
         if self.free_at <= now {
-            self.serialiser.restart();
-            self.free_at = now;
+            if self.free_at < now {
+                // Only an idle time forgets the remainder: packets that take less than a nanosecond must add up.
+                self.serialiser.restart();
+                self.free_at = now;
+            }
             let size = packet.len();
             if !self.waiting && self.queue.lets_pass(size) {
                 self.meter.delay.record(0);
@@ -213,11 +216,14 @@ impl LinkDirection {
 
     /// Carries out the changes that are due; the packet in transmission keeps its old rate and delay.
     pub(crate) fn change(&mut self, now: Instant, watch: &mut impl LinkWatch) {
-        self.drain(now, watch);
         while let Some(&change) = self.changes.front()
             && change.at <= now
         {
             self.changes.pop_front();
+            // A packet whose sending starts at the very instant of the change is sent by the new rate and delay.
+            while self.waiting && self.free_at < change.at {
+                self.transmit(watch);
+            }
             if let Some(rate) = change.rate {
                 self.close_capacity(now);
                 self.rate = rate;
@@ -225,6 +231,7 @@ impl LinkDirection {
             }
             self.delay = change.delay.unwrap_or(self.delay);
         }
+        self.drain(now, watch);
     }
 
     /// The queue as it stands.
@@ -235,6 +242,12 @@ impl LinkDirection {
     /// The counters.
     pub(crate) fn meter(&self) -> &LinkMeter {
         &self.meter
+    }
+
+    /// Time and bytes of the transmission under way at `end` that lie after it.
+    pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
+        let time = self.free_at.since(end);
+        (time, self.rate.bytes_in(time))
     }
 
     /// Bits that could have been sent from the start of the run to `end`.
@@ -354,6 +367,34 @@ mod tests {
         link.drain(us(1000), &mut log);
         assert_eq!(log.departures, [0, 125_000, 375_000]);
         assert_eq!(link.capacity_bits(us(160)), 480 + 400);
+    }
+
+    #[test]
+    fn a_change_rules_the_packet_that_starts_at_its_instant() {
+        let change = Change { at: us(125), rate: Some(Rate::mbps(4)), delay: None };
+        let (mut link, mut log) = (link(10, vec![change]), Log::default());
+        (0..3).for_each(|_| link.offer(&packet(), us(0), &mut log));
+        link.change(us(125), &mut log);
+        link.drain(us(1000), &mut log);
+        assert_eq!(log.departures, [0, 125_000, 375_000]);
+    }
+
+    #[test]
+    fn packets_shorter_than_a_nanosecond_still_keep_the_rate() {
+        let (mut link, mut log) = (link(1000, Vec::new()), Log::default());
+        link.rate = Rate::gbps(10_000);
+        // 125 bytes take 0.1 ns: ten of them one nanosecond.
+        (0..1000).for_each(|_| link.offer(&packet(), us(0), &mut log));
+        link.drain(us(1), &mut log);
+        assert_eq!(link.meter.busy, Duration::from_nanos(100));
+    }
+
+    #[test]
+    fn what_lies_after_the_end_is_not_sent() {
+        let (mut link, mut log) = (link(10, Vec::new()), Log::default());
+        link.offer(&packet(), us(0), &mut log);
+        assert_eq!(link.unsent(us(25)), (Duration::from_micros(100), Bytes::new(100)));
+        assert_eq!(link.unsent(us(200)), (Duration::ZERO, Bytes::ZERO));
     }
 
     #[test]

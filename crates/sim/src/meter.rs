@@ -9,7 +9,7 @@ const BIN: Duration = Duration::from_secs(1);
 /// What is counted per flow outside its connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowMeter {
-    /// Payload packets dropped by queues or corrupted on links, both directions of the flow.
+    /// Payload packets of the data direction, dropped by queues or corrupted on links.
     pub(crate) lost_packets: u64,
     /// IP bytes of the data direction that reached the receiving host.
     pub(crate) arrived_bytes: u64,

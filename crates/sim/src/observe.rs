@@ -111,7 +111,7 @@ impl World {
         let meter = &state.meter;
         let stats = state.sender_connection().map(|c| *c.stats()).unwrap_or_default();
         FlowTotal {
-            start_ns: state.start.min(self.end).as_nanos(),
+            start_ns: state.start.min(state.spec.stop).min(self.end).as_nanos(),
             stop_ns: meter.finished.unwrap_or(state.spec.stop).min(self.end).as_nanos(),
             sent_bytes: row.sent_bytes,
             sent_packets: row.sent_packets,
@@ -144,6 +144,7 @@ impl World {
     fn queue_total(&self, edge: usize) -> QueueTotal {
         let link = &self.links[edge];
         let meter = link.meter();
+        let (unsent_time, unsent_bytes) = link.unsent(self.end);
         QueueTotal {
             arrived_packets: meter.arrived_packets,
             forwarded_bytes: meter.forwarded_bytes,
@@ -154,7 +155,8 @@ impl World {
             corrupted: meter.corrupted,
             marked: meter.marked,
             waiting_packets: link.view().packets.as_u64(),
-            busy_ns: meter.busy.as_nanos(),
+            busy_ns: (meter.busy - unsent_time).as_nanos(),
+            unsent_bytes: unsent_bytes.as_u64(),
             delay_samples: meter.delay.count(),
             delay_sum_ns: meter.delay.sum(),
             delay_max_ns: meter.delay.max(),

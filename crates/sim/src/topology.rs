@@ -1,6 +1,6 @@
 //! The wired arena: link directions between nodes, and static shortest-path routes.
 //!
-//! Routes minimise hops; among equals the link that stands first in the scenario wins, so they are the same in
+//! Routes minimise hops; among equals the next hop is the node that stands first in the scenario, so they are the same in
 //! every run (ns-2's static routing and ns-3's global routing count hops too). Nodes with one link need no table:
 //! their only link leads everywhere, and a way to them is the way to their neighbour. Hosts never forward.
 
@@ -190,7 +190,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
     }
 
     #[test]
-    fn among_equals_the_first_link_wins() {
+    fn among_equals_the_first_node_wins() {
         let links = [(0, 1), (1, 3), (1, 2), (2, 4), (3, 4), (4, 5)];
         assert_eq!(path("HRRRRH", &links, 0, 5), Some(vec![0, 1, 2, 4, 5]));
     }

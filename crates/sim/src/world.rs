@@ -96,10 +96,13 @@ struct Books<'a> {
 }
 
 impl Books<'_> {
+    /// A packet was lost: it counts for its flow if it carries payload in the flow's data direction.
     fn lost(&mut self, packet: &Packet) {
         if packet.payload_len > 0 {
-            let (flow, _) = flow_of(packet);
-            if let Some(flow) = self.flows.get_mut(flow) {
+            let (flow, along) = flow_of(packet);
+            if let Some(flow) = self.flows.get_mut(flow)
+                && along == (flow.sender() == End::Client)
+            {
                 flow.meter.lost_packets += 1;
             }
         }
@@ -135,12 +138,14 @@ macro_rules! on_link {
 
 impl World {
     /// Arms every source for its first event.
+    ///
+    /// Changes of links come first, so that one at time zero rules every packet.
     pub(crate) fn prepare(&mut self) {
+        self.arm_changes();
         for flow in 0..self.flows.len() {
             let start = self.flows[flow].start;
             self.agenda.arm(self.slots.app(flow), start);
         }
-        self.arm_changes();
         if let Sampling::Interval(_) = self.sampling {
             self.agenda.arm(Slots::SAMPLER, Instant::ZERO);
         }
@@ -257,6 +262,9 @@ impl World {
                 Verdict::Mark => packet.ip.set_ecn(Ecn::Ce),
                 Verdict::Drop(reason) => return self.refuse(edge, packet, reason),
             }
+            if P::ENABLED && self.sampling == Sampling::Events {
+                probe.router(&self.router_row(node, &view));
+            }
         }
         self.send(edge, &packet, probe);
     }
@@ -336,6 +344,14 @@ impl World {
             }
         }
         fullest
+    }
+
+    /// Samples a flow where every event is sampled.
+    #[inline]
+    pub(crate) fn observe_flow<P: Probe>(&self, flow: usize, probe: &mut P) {
+        if P::ENABLED && self.sampling == Sampling::Events {
+            probe.flow(&self.flow_row(flow));
+        }
     }
 
     #[inline]

@@ -34,12 +34,17 @@ fn threads_change_nothing() {
 
 #[test]
 fn the_plain_loop_gives_the_same_samples() {
-    let scenario = scenario(&lossy());
+    let mut scenario = scenario(&lossy());
     for seed in 0..4 {
+        if seed == 3 {
+            scenario.sampling = narrows_scenario::Sampling::Events;
+        }
         let with = |plain_loop| run(&scenario, &Options { seed, plain_loop, ..Options::default() }).unwrap();
         let (lazy, plain) = (with(false), with(true));
         assert_eq!(lazy.samples, plain.samples, "seed {seed}");
-        assert!(plain.events > lazy.events, "the plain loop has an event per transmission");
+        // Sampling every event asks for the plain loop anyway.
+        let same_loop = scenario.sampling == narrows_scenario::Sampling::Events;
+        assert_eq!(plain.events > lazy.events, !same_loop, "the plain loop has an event per transmission");
     }
 }
 

@@ -32,6 +32,45 @@ fn a_flow_stops_when_it_is_told() {
 }
 
 #[test]
+fn a_stop_ends_bounded_transfers_and_responses_too() {
+    for kind in
+        ["kind = \"bulk\"\nsize = \"200 MB\"", "kind = \"request_response\"\nrequest = \"100 B\"\nresponse = \"1 GB\""]
+    {
+        let f = flow(&with(&format!("{kind}\nstop = \"5 s\"")));
+        assert!(f.delivered_bytes > 4_000_000 && f.delivered_bytes < 6_300_000, "{kind}: {}", f.delivered_bytes);
+    }
+}
+
+#[test]
+fn a_long_idle_time_does_not_break_timestamps() {
+    let kind = "kind = \"request_response\"\nrequest = \"1 kB\"\nresponse = \"1 kB\"\nthink = \"40 min\"";
+    let f = flow(&with(kind).replace("\"20 s\"", "\"3 h\""));
+    assert_eq!((f.transactions, f.retransmitted_packets), (5, 0));
+}
+
+#[test]
+fn a_freeze_keeps_the_window_whatever_the_recovery() {
+    // Losses of the channel only: every command is normal, so no loss may shrink the window.
+    let lossy = PLAIN.replace("10 Mb/s", "1 Gb/s").replace("50 packets", "5000 packets");
+    for recovery in ["sack", "newreno", "reno"] {
+        let kind = format!(
+            "kind = \"bulk\"\ncc = \"reno\"\ntcp = {{ recovery = \"{recovery}\", max_cwnd = \"100 kB\" }}\n[acns]"
+        );
+        let text = path(
+            &format!("{lossy}\nper = 0.0005"),
+            &format!("[[flows]]\nname = \"f\"\nfrom = \"A\"\nto = \"B\"\n{kind}\n"),
+        );
+        let samples = run_text(&text.replace("duration", "sampling = \"10 ms\"\nduration")).samples;
+        let totals = samples.flow_totals.row(0).unwrap();
+        assert!(totals.fast_retransmits > 10 && totals.commands_freeze + totals.commands_fallback == 0, "{totals:?}");
+        if totals.timeouts == 0 {
+            let late = samples.flows.cwnd_bytes.iter().skip(100);
+            assert!(late.clone().all(|&cwnd| cwnd == 100_000), "{recovery}: {:?}", late.min());
+        }
+    }
+}
+
+#[test]
 fn an_application_rate_limits_tcp() {
     let f = flow(&with("kind = \"rate\"\nrate = \"2 Mb/s\""));
     let mbps = f.delivered_bytes as f64 * 8.0 / 20.0 / 1e6;
@@ -73,7 +112,8 @@ fn red_marks_instead_of_dropping_with_ecn() {
     let f = outcome.samples.flow_totals.row(0).unwrap();
     let q = outcome.samples.queue_totals.row(2).unwrap();
     assert!(q.marked > 10 && f.ecn_reductions > 3, "{} marks, {} reductions", q.marked, f.ecn_reductions);
-    assert_eq!(q.dropped_early, 0);
+    // Retransmissions carry no ECT (RFC 3168, section 6.1.5), so a few of them are dropped early.
+    assert!(q.dropped_early + q.dropped_forced <= f.retransmitted_packets, "{q:?}");
 }
 
 #[test]
