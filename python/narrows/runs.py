@@ -6,9 +6,12 @@ A run is determined by scenario, seed, index and version; how many run at the sa
 from __future__ import annotations
 
 import os
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Literal, overload
 
 from narrows import _core
@@ -196,16 +199,24 @@ def processors() -> int:
 
 
 def _wait(futures: Sequence[Future[Run]], gauges: Sequence[_core.Progress], progress: ProgressHook | None) -> None:
-    """Wait for all, or for the first to fail. The waiting is in short steps, so that Ctrl-C is heard at once."""
-    pending = set(futures)
+    """Wait for all, or for the first to fail. The waiting is in short steps, so that Ctrl-C is heard at once.
+
+    Finished futures report themselves: `concurrent.futures.wait` takes the locks of all that are pending whenever it
+    is called, which is slow with many runs, and leaves them taken if Ctrl-C comes meanwhile, so that no run could end.
+    """
+    finished: SimpleQueue[Future[Run]] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(finished.put)
+    pending, told = len(futures), time.monotonic()
     while pending:
-        done, pending = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
-        for future in done:
-            future.result()
-        if progress is not None:
+        with suppress(Empty):
+            finished.get(timeout=_POLL_S).result()
+            pending -= 1
+        if progress is not None and (not pending or time.monotonic() - told >= _POLL_S):
             progress(
                 sum(1.0 if f.done() else g.fraction() for f, g in zip(futures, gauges, strict=True)) / len(futures)
             )
+            told = time.monotonic()
 
 
 def _stop(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None:

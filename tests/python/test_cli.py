@@ -307,19 +307,18 @@ def interrupted(
     arguments: list[str | Path], ready: Path | None, patience_s: float, number: signal.Signals = signal.SIGINT
 ) -> subprocess.CompletedProcess[str]:
     """Start a command, press Ctrl-C (or send another signal) once it is well under way, and return how it ended."""
-    process = subprocess.Popen(
-        [*NARROWS, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + patience_s
-    while ready is not None and not list(ready.glob(".r.*.partial")):
-        assert time.monotonic() < deadline, "the batch never began"
-        time.sleep(0.05)
-    time.sleep(2)
-    process.send_signal(number)
-    try:
-        out, err = process.communicate(timeout=20)
-    finally:
-        process.kill()
+    command = [*NARROWS, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            deadline = time.monotonic() + patience_s
+            while ready is not None and not list(ready.glob(".r.*.partial")):
+                assert time.monotonic() < deadline, "the batch never began"
+                time.sleep(0.05)
+            time.sleep(2)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
