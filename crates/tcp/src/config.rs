@@ -115,7 +115,8 @@ pub struct Config {
     /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)`; off: to ssthresh (the two choices
     /// of RFC 6582, section 3.2, step 3).
     pub full_ack_cap: bool,
-    /// Expiries of a retransmission timer in a row before the connection is given up (RFC 9293's R2).
+    /// Expiries of a retransmission timer in a row before the connection is given up (RFC 9293's R2; Linux's
+    /// `tcp_retries2`); [`u32::MAX`] is without bound.
     pub max_retries: u32,
     /// Stay in TIME-WAIT: twice the maximum segment lifetime (RFC 9293: MSL 2 minutes; Linux: 60 s in all).
     pub time_wait: Duration,

@@ -35,7 +35,11 @@ impl Connection {
             return;
         }
         if tcp.flags.has(TcpFlags::RST) {
-            self.enter_closed();
+            // In these states the RFC tells the application nothing either: it has closed, and so has the peer.
+            match self.state {
+                State::Closing | State::LastAck | State::TimeWait => self.enter_closed(),
+                _ => self.enter_aborted(now),
+            }
             return;
         }
         if tcp.flags.has(TcpFlags::SYN) {

@@ -80,6 +80,7 @@ pub struct Connection {
     undo: Undo,
     timers: Timers,
     reset: Option<Reset>,
+    aborted_at: Option<Instant>,
     stats: Stats,
 }
 
@@ -155,6 +156,7 @@ impl Connection {
             undo: Undo::default(),
             timers: Timers::default(),
             reset: None,
+            aborted_at: None,
             stats: Stats::default(),
             config,
         }
@@ -240,6 +242,14 @@ impl Connection {
     #[must_use]
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// When the connection ended before its time: it was given up after [`Config::max_retries`] timeouts in a row, or
+    /// the peer reset it (RFC 9293, sections 3.8.3 and 3.10.7). `None` otherwise, after [`abort`](Self::abort) too. A RST
+    /// once both sides have closed ends nothing before its time.
+    #[must_use]
+    pub fn aborted_at(&self) -> Option<Instant> {
+        self.aborted_at
     }
 
     /// Counters.
@@ -367,6 +377,13 @@ impl Connection {
             tx.board.is_empty() || self.timers.rto != Instant::NEVER || self.state == State::Closed,
             "data is outstanding and no retransmission timer runs"
         );
+    }
+
+    /// Ends the connection before its time.
+    #[cold]
+    fn enter_aborted(&mut self, now: Instant) {
+        self.aborted_at = Some(now);
+        self.enter_closed();
     }
 
     fn enter_closed(&mut self) {

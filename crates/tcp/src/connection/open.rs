@@ -35,7 +35,7 @@ impl Connection {
         }
         if tcp.flags.has(TcpFlags::RST) {
             if acks {
-                self.enter_closed();
+                self.enter_aborted(now);
             }
             return;
         }
@@ -68,7 +68,7 @@ impl Connection {
             if self.passive {
                 self.listen_again();
             } else {
-                self.enter_closed();
+                self.enter_aborted(now);
             }
             return false;
         }

@@ -73,9 +73,9 @@ impl Connection {
         if !opening && self.tx.board.is_empty() {
             return;
         }
-        self.timers.retries += 1;
+        self.timers.retries = self.timers.retries.saturating_add(1);
         if self.timers.retries > self.config.max_retries {
-            self.enter_closed();
+            self.enter_aborted(now);
             return;
         }
         self.stats.timeouts += 1;

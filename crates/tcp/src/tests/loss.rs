@@ -267,4 +267,7 @@ fn a_connection_is_given_up_after_too_many_timeouts() {
     net.run(at(200) + Duration::from_secs(100));
     assert_eq!(net.ends[C].state(), crate::State::Closed);
     assert_eq!(net.ends[C].stats().timeouts, 3);
+    // Segments leave at 200 ms; the timer goes off after 1 s, then after 2, 4 and 8 s more.
+    assert_eq!(net.ends[C].aborted_at(), Some(at(15_200)));
+    assert_eq!(net.ends[S].aborted_at(), None, "the receiver waits for nothing");
 }
