@@ -197,9 +197,8 @@ fn converse(support: [Support; 2], hops: &[Hop], net: Net) -> Outcome {
 fn expected([client, server]: [Support; 2]) -> [Agreement; 2] {
     match (client, server) {
         (Support { acns: true, .. }, Support { acns: true, .. }) => [Agreement::Assisted; 2],
-        (Support { acns: true, ecn: false }, Support { acns: false, ecn: true }) => {
-            [Agreement::Nothing, Agreement::Ecn]
-        }
+        // An ACNS-setup SYN offers ECN too, and the answer binds the client.
+        (Support { acns: true, .. }, Support { acns: false, ecn: true }) => [Agreement::Ecn; 2],
         _ if client.ecn && server.ecn => [Agreement::Ecn; 2],
         _ => [Agreement::Nothing; 2],
     }

@@ -105,8 +105,8 @@ impl Assist for AcnsAssist {
         (self.turn(agreement), answer)
     }
 
-    fn agreed(&mut self, syn_ack: TcpFlags, ecn: bool) -> Agreement {
-        self.turn(codec::read_syn_ack(syn_ack, ecn))
+    fn agreed(&mut self, syn_ack: TcpFlags, _ecn: bool) -> Agreement {
+        self.turn(codec::read_syn_ack(syn_ack))
     }
 
     fn on_transmit(&mut self, packet: &mut Packet, out: &Outgoing) {

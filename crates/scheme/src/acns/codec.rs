@@ -227,17 +227,16 @@ pub const fn answer_syn(syn: TcpFlags, ecn: bool) -> (Agreement, TcpFlags) {
 
 /// What was agreed when a SYN-ACK with these flags answers an ACNS-setup SYN.
 ///
-/// CWR makes it neither: an old peer that reflects the SYN's reserved bits supports nothing (RFC 3168, section 6.1.1.1).
+/// ECE without CMT is plain ECN, whatever this end would have chosen by itself: an ACNS-setup SYN is an ECN-setup SYN too,
+/// so the peer now sends ECT and waits for echoes. CWR makes it neither: an old peer that reflects the SYN's reserved bits supports nothing (RFC 3168, section 6.1.1.1).
 #[must_use]
-pub const fn read_syn_ack(syn_ack: TcpFlags, ecn: bool) -> Agreement {
+pub const fn read_syn_ack(syn_ack: TcpFlags) -> Agreement {
     if !syn_ack.has(TcpFlags::ECE) || syn_ack.has(TcpFlags::CWR) {
         Agreement::Nothing
     } else if syn_ack.has(CMT) {
         Agreement::Assisted
-    } else if ecn {
-        Agreement::Ecn
     } else {
-        Agreement::Nothing
+        Agreement::Ecn
     }
 }
 
@@ -458,15 +457,12 @@ mod tests {
     #[test]
     fn a_syn_ack_falls_back_to_ecn_and_then_to_nothing() {
         let syn_ack = TcpFlags::SYN.with(TcpFlags::ACK);
-        for ecn in [false, true] {
-            assert_eq!(read_syn_ack(syn_ack.with(SETUP_SYN_ACK), ecn), Agreement::Assisted);
-            assert_eq!(read_syn_ack(syn_ack, ecn), Agreement::Nothing);
-            assert_eq!(read_syn_ack(syn_ack.with(CMT), ecn), Agreement::Nothing);
-            // A peer that reflects all reserved bits.
-            assert_eq!(read_syn_ack(syn_ack.with(SETUP_SYN), ecn), Agreement::Nothing);
-        }
-        assert_eq!(read_syn_ack(syn_ack.with(TcpFlags::ECE), true), Agreement::Ecn);
-        assert_eq!(read_syn_ack(syn_ack.with(TcpFlags::ECE), false), Agreement::Nothing);
+        assert_eq!(read_syn_ack(syn_ack.with(SETUP_SYN_ACK)), Agreement::Assisted);
+        assert_eq!(read_syn_ack(syn_ack), Agreement::Nothing);
+        assert_eq!(read_syn_ack(syn_ack.with(CMT)), Agreement::Nothing);
+        // A peer that reflects all reserved bits.
+        assert_eq!(read_syn_ack(syn_ack.with(SETUP_SYN)), Agreement::Nothing);
+        assert_eq!(read_syn_ack(syn_ack.with(TcpFlags::ECE)), Agreement::Ecn);
     }
 
     proptest! {
