@@ -47,6 +47,7 @@ FLOW: dict[str, int | None] = {
 QUEUE: dict[str, int | None] = {
     "arrived_packets": 1_000,
     "forwarded_bytes": 1_000_000,
+    "unsent_bytes": 10_000,
     "forwarded_packets": 940,
     "dropped_overflow": 30,
     "dropped_early": 20,
@@ -98,7 +99,7 @@ def test_what_was_not_measured_has_no_value() -> None:
 
 def test_queue_metrics_are_those_worked_out_by_hand() -> None:
     queue = queue_metrics("A->B", QUEUE)
-    assert queue.utilisation == pytest.approx(0.8)
+    assert queue.utilisation == pytest.approx(0.792)  # 990 kB * 8 / 10 Mb
     assert queue.dropped_packets == 55
     assert queue.drop_ratio == pytest.approx(0.055)
     assert queue.delay_mean_ms == pytest.approx(3.0)

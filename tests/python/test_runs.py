@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,6 +85,13 @@ def test_numbers_out_of_range_are_refused(arguments: dict[str, int], short: Scen
     name, value = next(iter(arguments.items()))
     with pytest.raises(InputError, match=f"{name} is {value}; allowed"):
         nw.run(short, **arguments)  # type: ignore[call-overload]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full to write to")
+def test_packets_that_fill_the_disk_are_a_failed_run_with_the_systems_reason(short: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "r1-r2.pcapng").symlink_to("/dev/full")
+    with pytest.raises(RunError, match=r"r1-r2\.pcapng: No space left on device"):
+        nw.run(short, pcap=tmp_path)
 
 
 def test_progress_ends_at_one_and_never_falls(short: Scenario) -> None:

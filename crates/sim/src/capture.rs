@@ -6,10 +6,10 @@
 use crate::RunError;
 use narrows_units::Instant;
 use narrows_wire::Packet;
-use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::{DataLink, PcapError};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufWriter;
@@ -40,7 +40,7 @@ impl Capture {
             }
             let fail = |reason: String| RunError::Capture { path: path.clone(), reason };
             let file = File::create(&path).map_err(|e| fail(e.to_string()))?;
-            let mut writer = PcapNgWriter::new(BufWriter::new(file)).map_err(|e| fail(e.to_string()))?;
+            let mut writer = PcapNgWriter::new(BufWriter::new(file)).map_err(|e| fail(told(&e)))?;
             for (from, to) in [(a, b), (b, a)] {
                 let block = InterfaceDescriptionBlock {
                     linktype: DataLink::RAW,
@@ -50,7 +50,7 @@ impl Capture {
                         InterfaceDescriptionOption::IfTsResol(9),
                     ],
                 };
-                writer.write_pcapng_block(block).map_err(|e| fail(e.to_string()))?;
+                writer.write_pcapng_block(block).map_err(|e| fail(told(&e)))?;
             }
             files.push((path, writer));
         }
@@ -73,7 +73,7 @@ impl Capture {
             options: Vec::new(),
         };
         if let Err(e) = writer.write_pcapng_block(block) {
-            self.failed = Some(RunError::Capture { path: path.clone(), reason: e.to_string() });
+            self.failed = Some(RunError::Capture { path: path.clone(), reason: told(&e) });
         }
     }
 
@@ -97,4 +97,9 @@ impl std::fmt::Debug for Capture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Capture").field("files", &self.files.len()).finish_non_exhaustive()
     }
+}
+
+/// The system's reason, such as a full disk, where there is one: the library itself calls it "Error reading bytes".
+fn told(error: &PcapError) -> String {
+    if let PcapError::IoError(system) = error { system.to_string() } else { error.to_string() }
 }
