@@ -59,9 +59,9 @@ impl State {
 /// Counters over the life of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Payload bytes sent, retransmissions included.
+    /// Payload bytes sent, retransmissions and the octets of window probes included.
     pub sent_bytes: Bytes,
-    /// Segments with payload sent, retransmissions included.
+    /// Segments with payload sent, retransmissions and window probes included.
     pub sent_packets: Packets,
     /// Payload bytes sent again.
     pub retransmitted_bytes: Bytes,
@@ -79,7 +79,9 @@ pub struct Stats {
     pub spurious: u64,
     /// Segments sent without data, SYN, FIN and RST.
     pub acks_sent: Packets,
-    /// Zero-window probes sent.
+    /// Zero-window probes sent. One that carries an octet also counts in [`sent_bytes`](Self::sent_bytes) and
+    /// [`sent_packets`](Self::sent_packets); where the peer does not take it, it is sent again as new data, not as a
+    /// retransmission.
     pub probes_sent: Packets,
     /// RST segments sent.
     pub resets_sent: Packets,

@@ -214,6 +214,9 @@ impl Connection {
         self.tx.probed = true;
         self.stats.probes_sent += Packets::new(1);
         let payload = u32::from(self.tx.unsent() > 0);
+        // The peer may take the octet; what is delivered must have been sent.
+        self.stats.sent_bytes += Bytes::new(u64::from(payload));
+        self.stats.sent_packets += Packets::new(u64::from(payload));
         let fin = if payload == 0 { TcpFlags::FIN } else { TcpFlags::NONE };
         if payload == 0 {
             self.on_fin_sent();

@@ -142,6 +142,8 @@ fn a_reset_in_the_window_closes_every_synchronized_state() {
         assert_eq!(net.ends[C].poll_transmit(net.now), None, "no answer to a RST");
         net.ends[C].handle_segment(&forge(S, 5_002, None, TcpFlags::RST, 0), net.now);
         assert_eq!(net.ends[C].state(), State::Closed);
+        let ended = matches!(expected[setup], State::TimeWait | State::LastAck | State::Closing);
+        assert_eq!(net.ends[C].aborted_at(), (!ended).then_some(net.now), "both had closed in {:?}", expected[setup]);
         assert_eq!(net.ends[C].poll_transmit(net.now), None);
         assert_eq!(net.ends[C].poll_timeout(), Instant::NEVER);
     }

@@ -29,7 +29,27 @@ fn a_zero_window_is_probed_with_backoff_and_opens_again() {
     net.ends[S].set_auto_read(true);
     net.run(at(22_000));
     assert_eq!(net.ends[S].delivered_to_app(), Bytes::new(20_000));
-    assert_eq!(net.ends[C].stats().retransmitted_packets.as_u64(), 0);
+    let stats = net.ends[C].stats();
+    assert_eq!(stats.retransmitted_packets.as_u64(), 0);
+    assert_eq!(stats.sent_bytes, Bytes::new(20_004), "the octet of each probe that was not taken, and all data");
+    assert_eq!(stats.sent_packets.as_u64(), net.data(C).len() as u64);
+}
+
+#[test]
+fn an_octet_that_a_probe_brings_counts_as_sent() {
+    let mut net = small_buffer(5_000);
+    net.ends[S].set_auto_read(false);
+    net.ends[C].write(Bytes::new(5_001));
+    net.run(at(500));
+    // The window update is lost: the probe finds room, and its octet is the last of the stream.
+    net.rule = Box::new(|from, _, _| if from == S { Fate::Drop } else { Fate::Pass });
+    net.ends[S].read(Bytes::MAX);
+    net.poll();
+    net.rule = Box::new(|_, _, _| Fate::Pass);
+    net.run(at(10_000));
+    assert_eq!(net.ends[S].delivered_to_app(), Bytes::new(5_001));
+    let stats = net.ends[C].stats();
+    assert_eq!((stats.probes_sent.as_u64(), stats.sent_bytes, stats.sent_packets.as_u64()), (1, Bytes::new(5_001), 6));
 }
 
 #[test]

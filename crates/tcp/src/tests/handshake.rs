@@ -122,6 +122,7 @@ fn an_unacceptable_ack_of_a_syn_is_reset() {
     assert_eq!(net.ends[C].state(), State::SynSent, "and the open goes on");
     net.ends[C].handle_segment(&forge(S, 0, Some(1_001), TcpFlags::RST, 0), net.now);
     assert_eq!(net.ends[C].state(), State::Closed, "connection refused");
+    assert_eq!(net.ends[C].aborted_at(), Some(net.now));
 }
 
 #[test]
@@ -141,7 +142,7 @@ fn a_reset_in_syn_received_returns_a_listener_to_listen() {
     net.run(at(60));
     assert_eq!(net.ends[S].state(), State::SynReceived);
     net.ends[S].handle_segment(&forge(C, 1_001, None, TcpFlags::RST, 0), net.now);
-    assert_eq!(net.ends[S].state(), State::Listen);
+    assert_eq!((net.ends[S].state(), net.ends[S].aborted_at()), (State::Listen, None));
     net.run(at(6_000));
     assert_eq!(net.ends[S].state(), State::Listen);
 }
