@@ -69,7 +69,7 @@ table! {
     /// One row per flow.
     FlowTotals = "flow_totals" {
         start_ns: "ns", "When the application started.";
-        stop_ns: "ns", "When the application stopped, or the run ended.";
+        stop_ns: "ns", "When the transfer finished; else when the application stopped, the connection was given up or reset, or the run ended.";
         sent_bytes: "bytes", "Payload bytes sent, retransmissions included.";
         sent_packets: "packets", "Segments (or datagrams) with payload sent, retransmissions included.";
         arrived_bytes: "bytes", "IP bytes (headers included) of the data direction that reached the receiving host.";
@@ -95,6 +95,7 @@ table! {
         commands_fallback: "", "Commands \"fallback\" received by the sender.";
         transactions: "", "Requests answered in full (request and response).";
         finished_ns: "ns", "When the last byte of a bounded transfer was delivered; none otherwise.";
+        aborted_ns: "ns", "When an end gave up after max_retries timeouts in a row, or the connection was reset; none otherwise.";
     }
 }
 

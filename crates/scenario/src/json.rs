@@ -221,6 +221,7 @@ fn tcp(tcp: &Tcp) -> Value {
         "dupthresh": tcp.dupthresh,
         "limited_transmit": tcp.limited_transmit,
         "lost_retransmission": tcp.lost_retransmission,
+        "max_retries": tcp.max_retries,
         "sack": tcp.sack,
         "timestamps": tcp.timestamps,
         "window_scaling": tcp.window_scaling,

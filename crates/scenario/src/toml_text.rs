@@ -285,6 +285,7 @@ fn tcp_pairs(tcp: &Tcp) -> Pairs {
         ("dupthresh", tcp.dupthresh.to_string()),
         ("limited_transmit", tcp.limited_transmit.to_string()),
         ("lost_retransmission", tcp.lost_retransmission.to_string()),
+        ("max_retries", or_unlimited(tcp.max_retries.map(|n| n.to_string()))),
         ("sack", tcp.sack.to_string()),
         ("timestamps", tcp.timestamps.to_string()),
         ("window_scaling", tcp.window_scaling.to_string()),

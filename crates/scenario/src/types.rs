@@ -280,6 +280,8 @@ pub struct Tcp {
     pub limited_transmit: bool,
     /// Lost retransmissions are found without the timer (RFC 8985's rule, by segments and bytes).
     pub lost_retransmission: bool,
+    /// Timeouts in a row after which the connection is given up (RFC 9293's R2); `None` is never.
+    pub max_retries: Option<u32>,
     /// SACK (RFC 2018).
     pub sack: bool,
     /// Timestamps (RFC 7323).

@@ -106,6 +106,15 @@ fn every_rule_has_its_message() {
         ("a flow without ends", format!("{SMALL}[[flows]]\nname = \"x\"\n")),
         ("stop before start", flow("start = \"5 s\"\nstop = \"5 s\"")),
         ("start after the end", flow("start = \"60 s\"")),
+        (
+            "start_jitter beyond the stop",
+            format!("start_jitter = \"2 s\"\n{}", flow("start = \"3 s\"\nstop = \"5 s\"")),
+        ),
+        ("start_jitter beyond the end", after("start_jitter = \"1 min\"")),
+        (
+            "start_jitter of the last copy",
+            format!("start_jitter = \"2 s\"\n{}", flow("copies = 3\nstagger = \"1 s\"\nstop = \"4 s\"")),
+        ),
         ("last copy after the end", flow("copies = 100\nstagger = \"1 s\"")),
         ("copies without their hosts", with("\"s1\"\nto = \"d1\"", "\"s*\"\nto = \"d*\"\ncopies = 2")),
         ("too many copies", flow("copies = 1000001")),
@@ -135,6 +144,14 @@ fn every_rule_has_its_message() {
         ("first RTO above its ceiling", after("[tcp]\nrto = { max = \"500 ms\", min = \"1 ms\" }")),
         ("delayed ACK on", after("[tcp]\ndelayed_ack = true")),
         ("delayed ACK too long", after("[tcp]\ndelayed_ack = { timeout = \"1 s\" }")),
+        ("retries of none", after("[tcp]\nmax_retries = 0")),
+        ("retries of too many", flow("tcp = { max_retries = 1001 }")),
+        ("retries as a wrong word", after("[tcp]\nmax_retries = \"unlimted\"")),
+        ("ACNS of a flow without its table", flow("tcp = { assist = \"acns\" }")),
+        (
+            "ACNS of all flows without its table",
+            after("[tcp]\nassist = \"acns\"") + "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n",
+        ),
         ("initial window of none", after("[tcp]\ninitial_window = 0")),
         ("probability above one", with("delay = \"20 ms\"", "delay = \"20 ms\", per = 1.5")),
         ("probability as NaN", with("delay = \"20 ms\"", "delay = \"20 ms\", per = nan")),
@@ -159,6 +176,10 @@ fn every_rule_has_its_message() {
                 "delay = \"20 ms\"",
                 "delay = \"20 ms\", changes = [{ at = \"2 s\", rate = \"1 Mb/s\" }, { at = \"1 s\", rate = \"2 Mb/s\" }]",
             ),
+        ),
+        (
+            "a change at the end",
+            with("delay = \"20 ms\"", "delay = \"20 ms\", changes = [{ at = \"60 s\", rate = \"1 Mb/s\" }]"),
         ),
         (
             "a change to no rate",

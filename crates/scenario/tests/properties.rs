@@ -56,6 +56,7 @@ const TCP: &[&[&str]] = &[
     &["dupthresh = 5"],
     &["limited_transmit = false"],
     &["lost_retransmission = false"],
+    &["max_retries = 1", "max_retries = \"unlimited\""],
     &["timestamps = false", "timestamps = true"],
     &["window_scaling = false"],
     &["ecn = true", "ecn = false"],

@@ -316,6 +316,7 @@ fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
         dupthresh: t.dupthresh,
         limited_transmit: t.limited_transmit,
         lost_retransmission: t.lost_retransmission,
+        max_retries: t.max_retries.unwrap_or(u32::MAX),
         sack: t.sack,
         timestamps: t.timestamps,
         window_scaling: t.window_scaling,

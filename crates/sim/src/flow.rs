@@ -89,6 +89,11 @@ impl FlowState {
         self.ends[self.sender().index()].as_deref()
     }
 
+    /// When the first of the two ends gave the connection up, or was reset.
+    pub(crate) fn aborted(&self) -> Option<Instant> {
+        self.ends.iter().flatten().filter_map(|end| end.aborted_at()).min()
+    }
+
     /// Payload bytes that the receiving application has got in order.
     pub(crate) fn delivered(&self) -> Bytes {
         match &self.ends[self.sender().other().index()] {

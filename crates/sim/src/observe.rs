@@ -3,7 +3,7 @@
 use crate::world::World;
 use narrows_queue::QueueView;
 use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Instant};
 
 fn bytes(value: Option<Bytes>) -> u64 {
     value.map_or(NONE, Bytes::as_u64)
@@ -110,9 +110,14 @@ impl World {
         let row = self.flow_row(flow);
         let meter = &state.meter;
         let stats = state.sender_connection().map(|c| *c.stats()).unwrap_or_default();
+        let aborted = state.aborted();
         FlowTotal {
             start_ns: state.start.min(state.spec.stop).min(self.end).as_nanos(),
-            stop_ns: meter.finished.unwrap_or(state.spec.stop).min(self.end).as_nanos(),
+            stop_ns: meter
+                .finished
+                .unwrap_or(state.spec.stop.min(aborted.unwrap_or(Instant::NEVER)))
+                .min(self.end)
+                .as_nanos(),
             sent_bytes: row.sent_bytes,
             sent_packets: row.sent_packets,
             arrived_bytes: meter.arrived_bytes,
@@ -138,6 +143,7 @@ impl World {
             commands_fallback: row.commands_fallback,
             transactions: state.app.transactions(),
             finished_ns: meter.finished.map_or(NONE, |t| t.as_nanos()),
+            aborted_ns: aborted.map_or(NONE, |t| t.as_nanos()),
         }
     }
 

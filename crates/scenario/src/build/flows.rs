@@ -65,7 +65,7 @@ impl Build<'_> {
                 if base.is_none() {
                     base = Some(self.base(acns));
                 }
-                base.as_ref().and_then(|base: &Base| self.flow_tcp(record, base, &path, acns))
+                base.as_mut().and_then(|base: &mut Base| self.flow_tcp(record, base, &path, acns))
             };
             let times = self.times(&row);
             let ends = self.ends_of_copies(&row, nodes, &reach);
@@ -134,6 +134,11 @@ impl Build<'_> {
         let stops = stop.map_or(end, |stop| stop.min(end));
         let last = stagger.as_nanos().checked_mul(row.copies - 1).and_then(|n| n.checked_add(start.as_nanos()));
         let last = last.map_or(Duration::MAX, Duration::from_nanos);
+        let jitter = if record.get("jitter")? {
+            self.root.get("start_jitter").unwrap_or(Duration::ZERO)
+        } else {
+            Duration::ZERO
+        };
         let mut complain = |key: &str, reason: String, allowed: String| {
             self.report.add(row.place(key), Path::Key(&row.path, key), row.shown(key), reason, allowed);
         };
@@ -148,6 +153,12 @@ impl Build<'_> {
         } else if last >= stops {
             let reason = "starts the last copy after the flow's stop or the end of the run";
             complain("stagger", reason.into(), format!("the last copy before {}", show_time(stops)));
+        } else if jitter > Duration::ZERO && last + jitter >= stops {
+            let (which, by) = (if row.copies > 1 { "the last copy" } else { "the flow" }, show_time(jitter));
+            let (late, stops) = (show_time(last + jitter), show_time(stops));
+            let reason =
+                format!("with start_jitter ({by}) lets {which} start as late as {late}, and it stops at {stops}");
+            complain("start", reason, "a sum before that, or jitter = false".into());
         }
         Some((start, stagger, Instant::from_nanos(stops.as_nanos())))
     }
@@ -270,6 +281,7 @@ fn udp_tcp() -> Tcp {
         dupthresh: 3,
         limited_transmit: false,
         lost_retransmission: false,
+        max_retries: None,
         sack: false,
         timestamps: false,
         window_scaling: false,

@@ -4,7 +4,7 @@ use super::Build;
 use super::nodes::Nodes;
 use crate::check::{Path, fits_kind, missing};
 use crate::problem::Place;
-use crate::quantity::Amount;
+use crate::quantity::{Amount, show_time};
 use crate::record::{Layers, Record, Value};
 use crate::schema::{DIRECTION, QUEUE};
 use crate::types::{Change, Direction, Flow, IpVersion, Limit, Link, Loss, Queue, Traffic};
@@ -261,11 +261,15 @@ impl Build<'_> {
                 continue;
             };
             let at = Instant::from_nanos(at.as_nanos());
+            let (place, shown) = change.given("at").map_or((change.place, ""), |item| (item.place, &item.shown));
             if changes.last().is_some_and(|last| last.at >= at) {
-                let shown = change.given("at").map_or("", |item| &item.shown);
-                let place = change.given("at").map_or(change.place, |item| item.place);
                 let reason = "is not after the change before it";
                 self.report.add(place, Path::Key(&at_path, "at"), shown, reason, "times in rising order");
+            }
+            if at >= Instant::ZERO + self.duration {
+                let reason = "is not before the end of the run";
+                let allowed = format!("less than {}", show_time(self.duration));
+                self.report.add(place, Path::Key(&at_path, "at"), shown, reason, allowed);
             }
             changes.push(Change { at, rate: change.get("rate"), delay: change.get("delay") });
         }

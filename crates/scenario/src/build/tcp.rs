@@ -20,9 +20,14 @@ pub(crate) struct Base {
     /// The settings of `[tcp]`; `None` where they are wrong.
     pub(crate) tcp: Option<Tcp>,
     chosen: Option<Chosen>,
+    /// Whether its scheme has been refused already: flows share it.
+    refused: bool,
 }
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "tcp");
+
+/// The scheme that has a table of its own.
+const ACNS: &str = "acns";
 
 impl Build<'_> {
     /// The settings of `[tcp]`.
@@ -32,12 +37,21 @@ impl Build<'_> {
         let name = Layers::new(&TCP, [record]).get::<String>("cc");
         let chosen = name.and_then(|name| self.chosen(&name, given, record, &[], (&TOP, &TOP)));
         let tcp = self.tcp(&[record], chosen.clone(), &TOP, acns);
-        Base { tcp, chosen }
+        Base { tcp, chosen, refused: false }
     }
 
     /// The settings of a flow; `cc` is the flow's own short form.
-    pub(crate) fn flow_tcp(&mut self, flow: &Record, base: &Base, path: &Path<'_>, acns: Option<bool>) -> Option<Tcp> {
+    pub(crate) fn flow_tcp(
+        &mut self,
+        flow: &Record,
+        base: &mut Base,
+        path: &Path<'_>,
+        acns: Option<bool>,
+    ) -> Option<Tcp> {
         let own = flow.table("tcp");
+        if acns.is_none() {
+            self.refuse_assist(own, base, path);
+        }
         let short = flow.given("cc");
         if own.is_none() && short.is_none() {
             return base.tcp.clone();
@@ -196,6 +210,10 @@ impl Build<'_> {
             dupthresh: layers.get("dupthresh")?,
             limited_transmit: layers.get("limited_transmit")?,
             lost_retransmission: layers.get("lost_retransmission")?,
+            max_retries: match layers.get::<OrWord<u64>>("max_retries")? {
+                OrWord::Value(n) => Some(u32::try_from(n).ok()?),
+                OrWord::Word(_) => None,
+            },
             sack,
             timestamps: layers.get("timestamps")?,
             window_scaling: layers.get("window_scaling")?,
@@ -212,9 +230,27 @@ impl Build<'_> {
         })
     }
 
+    /// Refuses ACNS at the end points of a flow where no `[acns]` gives its parameters and its routers.
+    fn refuse_assist(&mut self, own: Option<&Record>, base: &mut Base, path: &Path<'_>) {
+        let tcp = Path::Key(path, "tcp");
+        let shared = self.root.table("tcp");
+        let (item, path, shared) =
+            match (own.and_then(|own| own.given("assist")), shared.and_then(|shared| shared.given("assist"))) {
+                (Some(item), _) => (item, &tcp, false),
+                (None, Some(item)) if !base.refused => (item, &TOP, true),
+                _ => return,
+            };
+        let known = self.catalogue.schemes.iter().any(|row| row.name == ACNS);
+        if known && matches!(&item.value, Value::Text(name) if name == ACNS) {
+            base.refused |= shared;
+            let allowed = "none, or an [acns] table beside it";
+            self.report.add(item.place, Path::Key(path, "assist"), &item.shown, "needs an [acns] table", allowed);
+        }
+    }
+
     /// The scheme at the end points; ACNS by default where routers run it, none at all where it is switched off.
     fn assist(&mut self, layers: &Layers<'_>, path: &Path<'_>, acns: Option<bool>) -> Option<Option<String>> {
-        let Some(item) = layers.given("assist") else { return Some((acns == Some(true)).then(|| "acns".to_owned())) };
+        let Some(item) = layers.given("assist") else { return Some((acns == Some(true)).then(|| ACNS.to_owned())) };
         let Value::Text(name) = &item.value else { return None };
         let names: Vec<&str> = self.catalogue.schemes.iter().map(|row| row.name.as_str()).collect();
         if name == "none" {

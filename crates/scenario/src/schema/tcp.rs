@@ -130,6 +130,12 @@ pub(crate) static TCP: Table = Table {
             "With `sack` recovery: find by what was sent later that a retransmission was lost too, as Linux and RFC 8985; \
              `false` leaves it to the timer, as RFC 6675 and ns-2.",
         ),
+        Field::new(
+            "max_retries",
+            Kind::Or(&Kind::Integer(1, 1000), &[Word("unlimited", "never gives up, as ns-2")]),
+            Need::Default("15"),
+            "Timeouts in a row after which the connection is given up (RFC 9293's R2; Linux's tcp_retries2).",
+        ),
         Field::new("sack", Kind::Switch, Need::Default("true"), "Selective acknowledgments (RFC 2018)."),
         Field::new(
             "timestamps",
