@@ -149,6 +149,32 @@ fn a_change_of_rate_shows_in_the_throughput() {
 }
 
 #[test]
+fn a_sender_gives_up_where_nothing_arrives_any_longer() {
+    let dead = format!("{PLAIN}\nchanges = [{{ at = \"5 s\", rate = \"1 b/s\" }}]");
+    let with =
+        |tcp: &str| flow(&path(&dead, BULK).replace("name = \"bulk\"", &format!("name = \"bulk\"\ntcp = {tcp}")));
+    let up = with("{ max_retries = 2 }");
+    // A full queue of 50 packets is 60 ms; then the timer goes off after a second, after two more and after four more.
+    assert!((11_900_000_000..12_300_000_000).contains(&up.aborted_ns), "{}", up.aborted_ns);
+    assert_eq!((up.stop_ns, up.timeouts, up.finished_ns), (up.aborted_ns, 2, NONE));
+    let stopped = with("{ max_retries = 2 }\nstop = \"8 s\"");
+    assert_eq!(
+        (stopped.stop_ns, stopped.aborted_ns),
+        (8_000_000_000, up.aborted_ns),
+        "what was sent is still repeated"
+    );
+    for retries in ["15", "\"unlimited\""] {
+        let on = with(&format!("{{ max_retries = {retries} }}"));
+        assert_eq!((on.aborted_ns, on.stop_ns), (NONE, 20_000_000_000));
+        assert!(on.timeouts > 2);
+    }
+    let unheard =
+        flow(&path(&dead.replace("5 s", "0 s"), BULK).replace("duration = \"20 s\"", "duration = \"2000 s\""));
+    // Each SYN is lost, in effect: 1 + 2 + .. + 32 s, then ten times 60 s.
+    assert_eq!((unheard.aborted_ns, unheard.timeouts), (663_000_000_000, 15));
+}
+
+#[test]
 fn every_congestion_control_carries_a_transfer_over_a_lossy_path() {
     for row in narrows_sim::catalogue().cc {
         for recovery in ["sack", "newreno", "reno", "rto_only"] {
