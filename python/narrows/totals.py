@@ -62,6 +62,8 @@ class FlowMetrics:
         Requests answered in full.
     finished_s : float or None
         When the last byte of a bounded transfer was delivered, s.
+    aborted_s : float or None
+        When an end gave up after ``max_retries`` timeouts in a row, or the connection was reset, s.
     """
 
     name: str
@@ -96,6 +98,7 @@ class FlowMetrics:
     commands_fallback: float
     transactions: float
     finished_s: float | None
+    aborted_s: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics by name, in declared order."""
@@ -206,6 +209,7 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
         commands_fallback=n["commands_fallback"],
         transactions=n["transactions"],
         finished_s=_seconds(totals.get("finished_ns")),
+        aborted_s=_seconds(totals.get("aborted_ns")),
     )
 
 

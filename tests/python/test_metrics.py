@@ -42,6 +42,7 @@ FLOW: dict[str, int | None] = {
     "commands_fallback": 1,
     "transactions": 0,
     "finished_ns": None,
+    "aborted_ns": None,
 }
 
 QUEUE: dict[str, int | None] = {
@@ -84,6 +85,12 @@ def test_a_bounded_transfer_is_measured_until_its_last_byte() -> None:
     assert flow.active_s == 5
     assert flow.throughput_mbps == pytest.approx(4.0)
     assert flow.finished_s == 6
+
+
+def test_a_flow_that_gave_up_is_measured_until_then() -> None:
+    flow = flow_metrics("a", "cubic", {**FLOW, "stop_ns": 5 * S, "aborted_ns": 5 * S})
+    assert (flow.active_s, flow.aborted_s, flow.finished_s) == (4, 5, None)
+    assert flow_metrics("a", "cubic", FLOW).aborted_s is None
 
 
 def test_what_was_not_measured_has_no_value() -> None:
