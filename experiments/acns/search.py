@@ -4,7 +4,9 @@
 What the papers' lost figure held is varied over what two sites with slow last miles could be; everything else is as published.
 Every point runs without and with ACNS from one and the same text, and the distance counts both arms alike: no arm is tuned alone.
 
-    python experiments/acns/search.py --out experiments/acns/search.csv --jobs 2
+    python experiments/acns/search.py --grid topology --runs 2 --jobs 2
+    python experiments/acns/search.py --grid near --runs 6
+    python experiments/acns/search.py --grid variations --runs 20
 """
 
 from __future__ import annotations
@@ -18,36 +20,40 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from narrows import _core
 from narrows.outcome import Batch, Run
-from narrows.papers.acns.evaluation import FLOWS, Evaluation, Published, change, values
+from narrows.papers.acns.evaluation import ARMS, FLOWS, Evaluation, Published, change, values
 from narrows.runs import Task, run_all
 from narrows.scenario import Scenario
-from narrows.stats import mean_ci
+from narrows.stats import Estimate, mean_ci
 
 HERE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
 class Point:
-    """One calibration. Rates in Mb/s, delays in ms, queues in packets, windows in segments (0: unlimited)."""
+    """One calibration. Rates in Mb/s, delays in ms, queues in packets, windows in segments (0: unlimited).
 
-    up: str = "shared"
-    """Last mile of the sending site: one for the site (`shared`) or one for each node (`node`)."""
-    down: str = "shared"
+    The defaults are the calibration that was chosen: that of `scenario.toml`.
+    """
+
+    up: str = "node"
+    """Last mile of the sending site: one for the site (`site`) or one for each node (`node`)."""
+    down: str = "site"
     """Last mile of the receiving site, likewise."""
     up_rate: float = 3.0
-    down_rate: float = 3.0
-    up_queue: int = 20
-    down_queue: int = 20
+    down_rate: float = 4.25
+    up_queue: int = 100
+    down_queue: int = 80
     one_way: float = 150.0
     """Propagation from host to host."""
-    sack: bool = True
-    hystart: bool = False
-    initial_window: int = 2
-    initial_ssthresh: int = 0
-    max_cwnd: int = 0
-    udp_payload: int = 1000
-    base: str = "cubic"
+    recovery: str = "reno"
+    """Loss recovery: `sack` (RFC 6675), `newreno` (RFC 6582) or `reno` (RFC 2581); SACK is offered only for the first."""
+    max_cwnd: int = 85
+    initial_ssthresh: int = 20
+    slow_start: str = "profile"
+    """Of CUBIC: `profile` (RFC 9438: HyStart++) or `standard`."""
+    delayed_ack: bool = True
 
 
 def text(point: Point) -> str:
@@ -56,47 +62,43 @@ def text(point: Point) -> str:
     last_mile = (point.one_way - 2 * lan - provider) / 2
     lines = [
         'name = "acns-evaluation"',
-        'title = "ACNS evaluation: two sites over an over-provisioned provider"',
         'duration = "118 s"',
         'start_jitter = "100 ms"',
         'sampling = "off"',
-        "",
         "[tcp]",
-        f'cc = "{point.base}"',
+        'cc = "cubic"',
+        f'cc_params = {{ slow_start = "{point.slow_start}" }}',
         'mss = "1000 B"',
         "timestamps = false",
-        "delayed_ack = false",
-        f"initial_window = {point.initial_window}",
-        f"sack = {str(point.sack).lower()}",
+        "initial_window = 2",
+        f"sack = {str(point.recovery == 'sack').lower()}",
+        f'recovery = "{point.recovery}"',
         f'initial_ssthresh = "{point.initial_ssthresh * 1000} B"' if point.initial_ssthresh else "",
         f'max_cwnd = "{point.max_cwnd * 1000} B"' if point.max_cwnd else "",
-        'rto = { style = "ns2" }',
-        "",
+        "" if point.delayed_ack else "delayed_ack = false",
         "[acns]",
         "",
     ]
-    if point.base == "cubic":
-        lines.insert(lines.index("[acns]") - 1, f"cc_params = {{ hystart = {str(point.hystart).lower()} }}")
     routers = ["P1", "P2"]
-    links = [("P1", "P2", "100 Mb/s", provider, 1000, 1000)]
+    links = [("P1", "P2", "100 Mb/s", provider, 1000)]
     for side, sites, rate, queue, edge in (
         ("up", ("N0", "N1", "N2"), point.up_rate, point.up_queue, "P1"),
         ("down", ("N3", "N4", "N5"), point.down_rate, point.down_queue, "P2"),
     ):
-        shared = getattr(point, side) == "shared"
+        shared = getattr(point, side) == "site"
         gates = ["A" if side == "up" else "B"] * 3 if shared else [f"R{node[1]}" for node in sites]
         for gate in dict.fromkeys(gates):
             routers.append(gate)
             ends = (gate, edge) if side == "up" else (edge, gate)
-            links.append((*ends, f"{rate:g} Mb/s", last_mile, queue, queue))
+            links.append((*ends, f"{rate:g} Mb/s", last_mile, queue))
         for node, gate in zip(sites, gates, strict=True):
             ends = (node, gate) if side == "up" else (gate, node)
-            links.append((*ends, "100 Mb/s", lan, 1000, 1000))
+            links.append((*ends, "100 Mb/s", lan, 1000))
     for node in (f"N{i}" for i in range(6)):
         lines += ["[[nodes]]", f'name = "{node}"', ""]
     for node in routers:
         lines += ["[[nodes]]", f'name = "{node}"', 'kind = "router"', ""]
-    for a, b, rate, delay, queue, _ in links:
+    for a, b, rate, delay, queue in links:
         lines += [
             "[[links]]",
             f'between = ["{a}", "{b}"]',
@@ -118,29 +120,73 @@ def text(point: Point) -> str:
     ):
         lines += [
             "[[flows]]", f'name = "{name}"', 'kind = "udp"', f'from = "{source}"', f'to = "{sink}"', f'start = "{start} s"',
-            f'rate = "{rate} Mb/s"', f'payload = "{point.udp_payload} B"', "",
+            f'rate = "{rate} Mb/s"', 'payload = "972 B"', "",
         ]
     return "\n".join(lines)
 
 
-GRIDS: dict[str, dict[str, Sequence[object]]] = {
+Grid = dict[str, Sequence[object]]
+
+GRIDS: dict[str, Grid] = {
+    # Which links are the bottlenecks, how large their queues are, and how losses are repaired.
     "topology": {
-        "up": ("shared", "node"),
-        "down": ("shared", "node"),
-        "up_rate": (2.0, 2.5, 3.0, 3.5, 4.0),
-        "down_rate": (2.0, 3.0, 4.0, 100.0),
-        "up_queue": (10, 20, 40, 60),
-        "down_queue": (20, 60),
-        "sack": (True, False),
+        "up": ("site", "node"),
+        "down": ("site", "node"),
+        "up_rate": (2.0, 3.0, 4.0),
+        "down_rate": (3.0, 3.5, 4.25, 5.0),
+        "up_queue": (15, 40, 100),
+        "down_queue": (15, 40, 80),
+        "recovery": ("sack", "newreno", "reno"),
+        "max_cwnd": (0, 85),
+    },
+    # Around the chosen point, more finely.
+    "near": {
+        "down_rate": (4.0, 4.25, 4.5, 4.75),
+        "up_queue": (80, 100, 120),
+        "down_queue": (60, 70, 80, 90),
+        "max_cwnd": (75, 80, 85, 90),
+        "recovery": ("newreno", "reno"),
+        "initial_ssthresh": (20, 32),
     },
 }
 
+#: One thing changed at a time; the first row is the chosen point.
+VARIATIONS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("as chosen", {}),
+    ("NewReno recovery (RFC 6582)", {"recovery": "newreno"}),
+    ("SACK recovery (RFC 6675)", {"recovery": "sack"}),
+    ("standard slow start", {"slow_start": "standard"}),
+    ("an ACK per segment", {"delayed_ack": False}),
+    ("no bound on cwnd", {"max_cwnd": 0}),
+    ("cwnd at most 70 segments", {"max_cwnd": 70}),
+    ("first ssthresh unlimited", {"initial_ssthresh": 0}),
+    ("first ssthresh 32 segments", {"initial_ssthresh": 32}),
+    ("one last mile for the sending site", {"up": "site"}),
+    ("a last mile for each receiving node", {"down": "node"}),
+    ("both sites with one last mile of 3 Mb/s, queues of 20 packets", {"up": "site", "down_rate": 3.0, "up_queue": 20, "down_queue": 20}),
+    ("receiving last mile of 3 Mb/s", {"down_rate": 3.0}),
+    ("receiving last mile of 4 Mb/s", {"down_rate": 4.0}),
+    ("receiving last mile of 4.5 Mb/s", {"down_rate": 4.5}),
+    ("receiving last mile of 5 Mb/s", {"down_rate": 5.0}),
+    ("receiving queue of 40 packets", {"down_queue": 40}),
+    ("receiving queue of 60 packets", {"down_queue": 60}),
+    ("receiving queue of 100 packets", {"down_queue": 100}),
+    ("sending queues of 50 packets", {"up_queue": 50}),
+    ("sending queues of 150 packets", {"up_queue": 150}),
+    ("140 ms one way", {"one_way": 140.0}),
+    ("160 ms one way", {"one_way": 160.0}),
+)
 
-def points(grid: str) -> Iterator[Point]:
-    """All points of a grid."""
+
+def points(grid: str) -> Iterator[tuple[str, Point]]:
+    """All points of a grid, or the variations, each with what it is called."""
+    if grid == "variations":
+        for name, changed in VARIATIONS:
+            yield name, replace(Point(), **changed)  # type: ignore[arg-type]
+        return
     axes = GRIDS[grid]
     for combination in itertools.product(*axes.values()):
-        yield replace(Point(), **dict(zip(axes, combination, strict=True)))  # type: ignore[arg-type]
+        yield "", replace(Point(), **dict(zip(axes, combination, strict=True)))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -150,9 +196,9 @@ class Outcome:
     sent: dict[str, list[float]]
     rtt: dict[str, list[float]]
     lost: dict[str, list[float]]
-    data: float
-    rtt_change: float
-    lost_change: float
+    data: Estimate
+    rtt_change: Estimate
+    lost_change: Estimate
     order_without: bool
     order_acns: bool
     distance: float
@@ -160,7 +206,15 @@ class Outcome:
     @property
     def goals(self) -> int:
         """How many of the five claims hold."""
-        return sum((self.order_without, self.order_acns, self.data >= 30, self.rtt_change < 0, self.lost_change <= -90))
+        return sum(
+            (
+                self.order_without,
+                self.order_acns,
+                self.data.mean >= 30,
+                self.rtt_change.mean < 0,
+                self.lost_change.mean <= -90,
+            )
+        )
 
 
 def judge(runs: Sequence[Run], published: Published) -> Outcome:
@@ -170,7 +224,7 @@ def judge(runs: Sequence[Run], published: Published) -> Outcome:
     evaluation = Evaluation(*arms)
 
     def means(quantity: str) -> dict[str, list[float]]:
-        return {arm: [mean_ci(values(evaluation.arm(arm), quantity, flow)).mean for flow in FLOWS] for arm in ("without", "acns")}
+        return {arm: [mean_ci(values(evaluation.arm(arm), quantity, flow)).mean for flow in FLOWS] for arm in ARMS}
 
     sent, rtt, lost = means("sent"), means("rtt_mean"), means("lost")
     terms = []
@@ -185,66 +239,72 @@ def judge(runs: Sequence[Run], published: Published) -> Outcome:
     first, second, third = sent["acns"]
     return Outcome(
         sent, rtt, lost,
-        change(evaluation, "sent").mean, change(evaluation, "rtt_mean").mean, change(evaluation, "lost").mean,
+        change(evaluation, "sent"), change(evaluation, "rtt_mean"), change(evaluation, "lost"),
         one > two > three, third > second > first, math.sqrt(math.fsum(terms) / len(terms)),
     )
 
 
-def search(candidates: Sequence[Point], runs: int, jobs: int, out: Path) -> list[tuple[Point, Outcome]]:
-    """Run all candidates, write the CSV as they come, and return them ranked."""
+Found = tuple[str, Point, Outcome]
+
+
+def search(candidates: Sequence[tuple[str, Point]], runs: int, jobs: int) -> list[Found]:
+    """Run both arms of all candidates under the same seeds."""
     published = Published.read(HERE / "published.csv")
-    found: list[tuple[Point, Outcome]] = []
+    found: list[Found] = []
     chunk = 40
     for start in range(0, len(candidates), chunk):
         part = candidates[start : start + chunk]
         tasks = []
-        for point in part:
+        for _, point in part:
             treated = Scenario.from_text(text(point), "search.toml")
             plain = treated.with_overrides({"acns.enabled": False})
             tasks += [Task(arm, 1, index) for arm in (plain, treated) for index in range(runs)]
         made = run_all(tasks, jobs=jobs)
-        for i, point in enumerate(part):
-            found.append((point, judge(made[i * 2 * runs : (i + 1) * 2 * runs], published)))
-        write(out, ranked(found))
+        for i, (name, point) in enumerate(part):
+            found.append((name, point, judge(made[i * 2 * runs : (i + 1) * 2 * runs], published)))
         sys.stderr.write(f"\r{start + len(part)} of {len(candidates)} points")
         sys.stderr.flush()
     sys.stderr.write("\n")
-    return ranked(found)
+    return found
 
 
-def ranked(found: Sequence[tuple[Point, Outcome]]) -> list[tuple[Point, Outcome]]:
+def ranked(found: Sequence[Found]) -> list[Found]:
     """Most claims first, then the least distance."""
-    return sorted(found, key=lambda pair: (-pair[1].goals, pair[1].distance))
+    return sorted(found, key=lambda one: (-one[2].goals, one[2].distance))
 
 
-def write(path: Path, found: Sequence[tuple[Point, Outcome]]) -> None:
+def write(path: Path, found: Sequence[Found], runs: int) -> None:
     """Write all points with what they gave."""
     with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(f"# {runs} runs per arm and point, seed 1, version {_core.version()}. Written by search.py.\n")
         rows = csv.writer(file, lineterminator="\n")
-        head = [f"{q}_{arm}_{flow}" for q in ("sent", "rtt", "lost") for arm in ("without", "acns") for flow in FLOWS]
-        rows.writerow(["claims", "distance", "data_percent", "rtt_percent", "lost_percent", *asdict(Point()), *head])
-        for point, o in found:
-            numbers = [v for q in (o.sent, o.rtt, o.lost) for arm in ("without", "acns") for v in q[arm]]
+        head = [f"{q}_{arm}_{flow}" for q in ("sent", "rtt", "lost") for arm in ARMS for flow in FLOWS]
+        changes = ["data_percent", "data_low", "data_high", "rtt_percent", "rtt_low", "rtt_high", "lost_percent", "lost_low", "lost_high"]
+        orders = ["order_without", "order_acns"]
+        rows.writerow(["name", "claims", "distance", *changes, *orders, *asdict(Point()), *head])
+        for name, point, o in found:
+            intervals = [f"{v:.1f}" for e in (o.data, o.rtt_change, o.lost_change) for v in (e.mean, e.low, e.high)]
+            means = [f"{v:.2f}" for q in (o.sent, o.rtt, o.lost) for arm in ARMS for v in q[arm]]
             rows.writerow(
-                [o.goals, f"{o.distance:.3f}", f"{o.data:.1f}", f"{o.rtt_change:.1f}", f"{o.lost_change:.1f}"]
-                + list(asdict(point).values())
-                + [f"{v:.2f}" for v in numbers]
+                [name, o.goals, f"{o.distance:.3f}", *intervals, o.order_without, o.order_acns, *asdict(point).values(), *means]
             )
 
 
 def main() -> None:
     """Search a grid and print the best points."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--grid", default="topology", choices=sorted(GRIDS))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--grid", default="topology", choices=[*sorted(GRIDS), "variations"])
     parser.add_argument("--runs", type=int, default=2, help="runs per arm and point")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=HERE / "search.csv")
+    parser.add_argument("--out", type=Path, help="by default search-GRID.csv beside this script")
     given = parser.parse_args()
-    found = search(list(points(given.grid)), given.runs, given.jobs, given.out)
-    for point, outcome in found[:10]:
+    out = given.out or HERE / f"search-{given.grid}.csv"
+    found = search(list(points(given.grid)), given.runs, given.jobs)
+    write(out, found if given.grid == "variations" else ranked(found), given.runs)
+    for name, point, o in ranked(found)[:10]:
         sys.stdout.write(
-            f"{outcome.goals} claims, distance {outcome.distance:.2f}, data {outcome.data:+.1f} %, RTT {outcome.rtt_change:+.1f} %, "
-            f"lost {outcome.lost_change:+.1f} %: {point}\n"
+            f"{o.goals} claims, distance {o.distance:.2f}, data {o.data.mean:+.1f} %, RTT {o.rtt_change.mean:+.1f} %, "
+            f"lost {o.lost_change.mean:+.1f} %: {name or point}\n"
         )
 
 

@@ -1,0 +1,43 @@
+"""Cells, claims and their contract."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from narrows.papers import PAPERS, module
+from narrows.papers.reproduction import Cell, Claim, Reproduction
+
+
+def test_difference_and_percent() -> None:
+    cell = Cell("without/sent/1", 20.0, 25.0, 24.0, 26.0, "MB")
+    assert cell.difference == 5.0
+    assert cell.percent == pytest.approx(25.0)
+    assert Cell("acns/lost/1", 0.0, 3.0, None, None, "packets").percent is None
+    assert Cell("x", None, 3.0, None, None, "").difference is None
+
+
+def test_the_contract_has_these_keys_and_plain_numbers() -> None:
+    made = Reproduction(
+        "acns", (Cell("a", 1.0, math.nan, 0.5, math.inf, "s"),), (Claim("said", False, "2 of 3"),), {"link": "3 Mb/s"}, "text"
+    )
+    shape = json.loads(json.dumps(made.to_json(), allow_nan=False))
+    assert shape == {
+        "format": 1,
+        "paper": "acns",
+        "cells": [{"name": "a", "published": 1.0, "measured": None, "low": 0.5, "high": None, "unit": "s"}],
+        "claims": [{"text": "said", "holds": False, "measured": "2 of 3"}],
+    }
+
+
+def test_a_cell_is_found_by_its_name() -> None:
+    made = Reproduction("p", (Cell("a", 1.0, 2.0, None, None, ""),), (), {}, "")
+    assert made.cell("a").measured == 2.0
+    with pytest.raises(KeyError):
+        made.cell("b")
+
+
+@pytest.mark.parametrize("paper", sorted(PAPERS))
+def test_every_paper_can_be_reproduced(paper: str) -> None:
+    assert callable(module(paper).reproduce)
