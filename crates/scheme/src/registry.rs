@@ -41,15 +41,15 @@ const ACNS: SchemeRow = SchemeRow {
             1.0,
         ),
         number("age_weight", "v_a, share of the age part (thesis, table 1).", "", 0.2, 0.0, 1.0),
-        number("freeze_threshold", "th_A1: from this weight on freeze (thesis, table 1).", "", 0.95, 0.0, 1e9),
-        number("fallback_threshold", "th_A2: from this weight on fallback (thesis, table 1).", "", 1.0, 0.0, 1e9),
+        number("freeze_threshold", "th_A1: from this weight on freeze (thesis, table 1).", "", 0.95, 0.0, 1e6),
+        number("fallback_threshold", "th_A2: from this weight on fallback (thesis, table 1).", "", 1.0, 0.0, 1e6),
         number(
             "loss_fallback_threshold",
             "th_L1: from this trend on a loss means fallback, below it freeze (thesis, table 1; DCNET 2013 rounds to 1.84).",
             "",
             1.8413,
             0.0,
-            1e9,
+            4.0,
         ),
         number(
             "loss_decrease_threshold",
@@ -57,7 +57,7 @@ const ACNS: SchemeRow = SchemeRow {
             "",
             2.1587,
             0.0,
-            1e9,
+            4.0,
         ),
         number(
             "trend_count",
@@ -65,7 +65,7 @@ const ACNS: SchemeRow = SchemeRow {
             "commands",
             10.0,
             1.0,
-            10_000.0,
+            1_000.0,
         ),
         number(
             "trend_sigma",
