@@ -237,10 +237,10 @@ fn a_problem_has_its_parts() {
     assert_eq!((problem.path.as_str(), problem.line, problem.column), ("acns.toml", Some(3), Some(23)));
     assert_eq!(problem.field, "topology.bottleneck.rate");
     assert_eq!(problem.value, "\"10 Mbit/h\"");
-    assert_eq!(problem.allowed, "a number and b/s, kb/s, Mb/s, Gb/s or Tb/s");
+    assert_eq!(problem.allowed, "a number and b/s, kb/s, Mb/s, Gb/s or Tb/s, more than zero");
     assert_eq!(
         problem.to_string(),
-        "acns.toml:3: topology.bottleneck.rate: \"10 Mbit/h\" is not a rate; allowed: a number and b/s, kb/s, Mb/s, Gb/s or Tb/s"
+        "acns.toml:3: topology.bottleneck.rate: \"10 Mbit/h\" is not a rate; allowed: a number and b/s, kb/s, Mb/s, Gb/s or Tb/s, more than zero"
     );
 }
 

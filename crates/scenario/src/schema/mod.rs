@@ -212,7 +212,7 @@ impl Kind {
             Self::OneOf(list) => list.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
             Self::Number(min, max) => format!("a number from {min} to {max}"),
             Self::Probability => "a number from 0 to 1, or a percentage such as \"1 %\"".into(),
-            Self::Rate(..) => units("a number", quantity::RATE),
+            Self::Rate(min, _) => units("a number", quantity::RATE) + if *min > 0 { ", more than zero" } else { "" },
             Self::Time(min, max) => {
                 let range = match (*min, *max) {
                     (0, LONG) => String::new(),
