@@ -6,6 +6,7 @@ import json
 import math
 
 import pytest
+
 from narrows.papers import PAPERS, module
 from narrows.papers.reproduction import Cell, Claim, Reproduction
 
@@ -20,7 +21,11 @@ def test_difference_and_percent() -> None:
 
 def test_the_contract_has_these_keys_and_plain_numbers() -> None:
     made = Reproduction(
-        "acns", (Cell("a", 1.0, math.nan, 0.5, math.inf, "s"),), (Claim("said", False, "2 of 3"),), {"link": "3 Mb/s"}, "text"
+        "acns",
+        (Cell("a", 1.0, math.nan, 0.5, math.inf, "s"),),
+        (Claim("said", False, "2 of 3"),),
+        {"link": "3 Mb/s"},
+        "text",
     )
     shape = json.loads(json.dumps(made.to_json(), allow_nan=False))
     assert shape == {

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Sequence
+import itertools
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from narrows.report import style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 Array = NDArray[np.float64]
 
@@ -90,13 +93,13 @@ class Drawn:
 
 
 def thin(line: Line, limit: int = MAX_POINTS) -> Line:
-    """`line` with at most about `limit` points: per stretch the smallest and the largest value are kept, so peaks stay."""
+    """`line` with at most about `limit` points: of each stretch the smallest and the largest stay, and so do peaks."""
     n = len(line.x)
     if n <= limit or line.markers or line.low is not None:
         return line
     edges = np.linspace(0, n, limit // 2 + 1).astype(int)
     keep: set[int] = {0, n - 1}
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in itertools.pairwise(edges):
         part = line.y[start:stop]
         if part.size and not np.all(np.isnan(part)):
             keep.add(int(start + np.nanargmin(part)))
@@ -117,10 +120,7 @@ def rgba(colour: str, alpha: float) -> str:
 
 def _numbers(values: Array, digits: int = 6) -> list[float | None]:
     """JSON numbers, `None` for "no value", rounded to keep pages small."""
-    out: list[float | None] = []
-    for value in values.tolist():
-        out.append(float(f"{value:.{digits}g}") if np.isfinite(value) else None)
-    return out
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _y_limits(figure: Figure) -> list[tuple[float, float] | None]:
@@ -141,9 +141,9 @@ def _y_limits(figure: Figure) -> list[tuple[float, float] | None]:
                 top = max(top, float(stack.max()))
             else:
                 top = max(top, float(finite.max()))
-            low = line.y if line.low is None else line.low
-            low = low[np.isfinite(low)]
-            bottom = min(bottom, float(low.min())) if low.size else bottom
+            lows = line.y if line.low is None else line.low
+            lows = lows[np.isfinite(lows)]
+            bottom = min(bottom, float(lows.min())) if lows.size else bottom
         tops.append(top if panel.rule is None else max(top, panel.rule))
         bottoms.append(0.0 if panel.y_from_zero or not np.isfinite(bottom) else bottom)
     if figure.share_y and tops:
@@ -174,8 +174,8 @@ def to_plotly(figure: Figure) -> dict[str, Any]:
     for p, panel in enumerate(figure.panels):
         suffix = "" if p == 0 else str(p + 1)
         top = 1.0 - p * (height + gap)
-        for order, whole in enumerate(panel.lines):
-            traces.extend(_plotly_traces(thin(whole), panel, suffix, shown, order))
+        for whole in panel.lines:
+            traces.extend(_plotly_traces(thin(whole), panel, suffix, shown))
         xaxis: dict[str, Any] = {"anchor": f"y{suffix}", "matches": "x" if p else None, "zeroline": False}
         xaxis["showticklabels"] = p == n - 1
         if p == n - 1:
@@ -230,7 +230,15 @@ def to_plotly(figure: Figure) -> dict[str, Any]:
             )
     for place, text in figure.marks:
         layout["shapes"].append(
-            {"type": "line", "x0": place, "x1": place, "yref": "paper", "y0": 0, "y1": 1, "line": {"width": 1, "dash": "dot"}}
+            {
+                "type": "line",
+                "x0": place,
+                "x1": place,
+                "yref": "paper",
+                "y0": 0,
+                "y1": 1,
+                "line": {"width": 1, "dash": "dot"},
+            }
         )
         if text:
             layout["annotations"].append(
@@ -264,7 +272,7 @@ def _panel_title(text: str, top: float) -> dict[str, Any]:
     }
 
 
-def _plotly_traces(line: Line, panel: Panel, suffix: str, shown: set[str], order: int) -> list[dict[str, Any]]:
+def _plotly_traces(line: Line, panel: Panel, suffix: str, shown: set[str]) -> list[dict[str, Any]]:
     """The traces of one line: its band first, so that the line lies on top."""
     axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "legendgroup": line.name}
     traces: list[dict[str, Any]] = []
@@ -273,7 +281,9 @@ def _plotly_traces(line: Line, panel: Panel, suffix: str, shown: set[str], order
         edge = {"width": 0, "shape": "hv" if line.step else "linear"}
         common = {"x": x, "mode": "lines", "line": edge, "hoverinfo": "skip", "showlegend": False, "connectgaps": True}
         traces.append(common | {"y": _numbers(line.low)} | axes)
-        traces.append(common | {"y": _numbers(line.high), "fill": "tonexty", "fillcolor": rgba(line.colour, 0.16)} | axes)
+        traces.append(
+            common | {"y": _numbers(line.high), "fill": "tonexty", "fillcolor": rgba(line.colour, 0.16)} | axes
+        )
     trace: dict[str, Any] = {
         "x": x,
         "y": _numbers(line.y),
@@ -314,7 +324,7 @@ def to_matplotlib(figure: Figure) -> Any:
 
     n = len(figure.panels)
     mpl = MplFigure(figsize=(figure.width_in, 0.62 + n * figure.panel_in), layout="constrained")
-    axes: Sequence[Any] = np.atleast_1d(mpl.subplots(n, 1, sharex=True))
+    axes: list[Any] = list(np.atleast_1d(mpl.subplots(n, 1, sharex=True)))
     limits = _y_limits(figure)
     handles: dict[str, Any] = {}
     for p, (panel, ax) in enumerate(zip(figure.panels, axes, strict=True)):
@@ -322,8 +332,9 @@ def to_matplotlib(figure: Figure) -> Any:
         ax.set_ylabel(panel.y_label)
         if panel.title:
             ax.set_title(panel.title, loc="left", fontweight="bold", pad=3)
-        if limits[p]:
-            ax.set_ylim(*limits[p])
+        limit = limits[p]
+        if limit is not None:
+            ax.set_ylim(*limit)
         for place, _ in figure.marks:
             ax.axvline(place, color="#8A8F98", linewidth=0.6, linestyle=":", zorder=0)
         if panel.rule is not None:
@@ -367,8 +378,8 @@ def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:
             linewidth=0,
             step="post" if panel.lines[0].step else None,
         )
-        for line, handle in zip(panel.lines, drawn, strict=True):
-            handles.setdefault(line.name, handle)
+        for line, area in zip(panel.lines, drawn, strict=True):
+            handles.setdefault(line.name, area)
         return
     symbols = {"circle": "o", "diamond": "D", "square": "s"}
     for line in map(thin, panel.lines):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
-from narrows.report.series import Series
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
+    from narrows.report.series import Series
     from narrows.samples import Samples
 
 #: Queues shown in a report: those that ever held the most. The rest would be lines along zero.
@@ -92,7 +93,8 @@ def throughput(
     return Figure(
         "throughput",
         "Throughput over time",
-        f"IP bytes that arrived at the receiving host, in bins of {style.duration(float(width))}." + _spread(len(parts[0][2])),
+        f"IP bytes that arrived at the receiving host, in bins of {style.duration(float(width))}."
+        + _spread(len(parts[0][2])),
         "Time (s)",
         (Panel("Throughput (Mb/s)", lines),),
         panel_in=1.9,
@@ -147,7 +149,8 @@ def queue_length(frame: pd.DataFrame, edges: series.Array, span: tuple[float, fl
         return None
     shown = sorted(kept)
     waiting = tuple(
-        line(name.replace("->", " → "), series.raw_series(parts[name][0], "packets"), i, step=True) for i, name in enumerate(shown)
+        line(name.replace("->", " → "), series.raw_series(parts[name][0], "packets"), i, step=True)
+        for i, name in enumerate(shown)
     )
     dropped = tuple(
         line(name.replace("->", " → "), _drops(parts[name], edges), i, in_legend=False) for i, name in enumerate(shown)
@@ -160,7 +163,8 @@ def queue_length(frame: pd.DataFrame, edges: series.Array, span: tuple[float, fl
     return Figure(
         "queue",
         "Queues over time",
-        f"Waiting packets {'of the first run ' if several else ''}as sampled, and packets dropped since the start.{left_out}",
+        f"Waiting packets {'of the first run ' if several else ''}as sampled, and packets dropped since the start."
+        f"{left_out}",
         "Time (s)",
         tuple(panels),
         panel_in=1.5,
@@ -169,7 +173,9 @@ def queue_length(frame: pd.DataFrame, edges: series.Array, span: tuple[float, fl
 
 
 def _drops(runs: list[pd.DataFrame], edges: series.Array) -> Series:
-    summed = [run.assign(dropped=run["dropped_overflow"] + run["dropped_early"] + run["dropped_forced"]) for run in runs]
+    summed = [
+        run.assign(dropped=run["dropped_overflow"] + run["dropped_early"] + run["dropped_forced"]) for run in runs
+    ]
     return series.count_series(summed, "dropped", edges)
 
 

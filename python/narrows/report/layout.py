@@ -1,7 +1,7 @@
 """Where nodes stand in a drawing of a topology: layers from left to right, along the way of the data.
 
-Routers form the columns; hosts of the first and last column stand outside them, hosts of the routers between stand above
-(senders) and below (receivers). A star has its senders left and its receivers right.
+Routers form the columns; hosts of the first and last column stand outside them, hosts of the routers between stand
+above (senders) and below (receivers). A star has its senders left and its receivers right.
 """
 
 from __future__ import annotations
@@ -156,48 +156,56 @@ def _spine_start(network: Network, neighbours: list[list[int]]) -> int:
     return start
 
 
-def arrange(network: Network, column_width: float = COLUMN) -> Layout:
-    """Places for all nodes of `network`, with at least `column_width` pixels between columns."""
-    neighbours = network.neighbours()
-    count = len(network.names)
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Which column each node stands in, and the hosts that hang above or below their router instead."""
+
+    of: dict[int, int]
+    above: dict[int, list[int]]
+    below: dict[int, list[int]]
+
+
+def _assign(network: Network, neighbours: list[list[int]]) -> _Columns:
+    """Routers by their distance from the spine's start, hosts beside, above or below the router that they hang on."""
     column: dict[int, int] = {}
     if network.routers:
         start = _spine_start(network, neighbours)
         reach = distances(neighbours, start, network.routers)
         for router in sorted(network.routers):
             column[router] = 1 + reach.get(router, 0)
-        last = max(column.values())
-    else:
-        last = 0
+    last = max(column.values(), default=0)
     senders = {flow.path[0] for flow in network.flows if flow.path}
-    receivers = {flow.path[-1] for flow in network.flows if flow.path}
-    above: dict[int, list[int]] = {}
-    below: dict[int, list[int]] = {}
-    for node in range(count):
+    receivers = {flow.path[-1] for flow in network.flows if flow.path} - senders
+    groups = _Columns(column, {}, {})
+    for node in range(len(network.names)):
         if node in network.routers:
             continue
         home = next((other for other in neighbours[node] if other in column), None)
         if home is None:
-            column[node] = last + 1 if node in receivers and node not in senders else 0
+            column[node] = last + 1 if node in receivers else 0
         elif last == 1:
-            column[node] = 2 if node in receivers and node not in senders else 0
-        elif column[home] == 1:
-            column[node] = 0
-        elif column[home] == last:
-            column[node] = last + 1
+            column[node] = 2 if node in receivers else 0
+        elif column[home] in {1, last}:
+            column[node] = 0 if column[home] == 1 else last + 1
         else:
-            group = below if node in receivers and node not in senders else above
-            group.setdefault(home, []).append(node)
-    used = sorted(set(column.values()))
+            (groups.below if node in receivers else groups.above).setdefault(home, []).append(node)
+    return groups
+
+
+def arrange(network: Network, column_width: float = COLUMN) -> Layout:
+    """Places for all nodes of `network`, with at least `column_width` pixels between columns."""
+    neighbours = network.neighbours()
+    count = len(network.names)
+    groups = _assign(network, neighbours)
+    above, below = groups.above, groups.below
+    used = sorted(set(groups.of.values()))
     rank = {c: i for i, c in enumerate(used)}
     columns: list[list[int]] = [[] for _ in used]
-    for node in sorted(column):
-        columns[rank[column[node]]].append(node)
+    for node in sorted(groups.of):
+        columns[rank[groups.of[node]]].append(node)
     _untangle(columns, neighbours)
     tallest = max(len(nodes) for nodes in columns)
-    stretch = max(
-        [1.0] + [0.62 * len(group) for side in (above, below) for group in side.values()]
-    )
+    stretch = max([1.0] + [0.62 * len(group) for hung in (above, below) for group in hung.values()])
     step = max(COLUMN * stretch, column_width)
     body = max(1.0, (tallest - 1)) * ROW
     head = MARGIN + (1.6 * ROW if above else 0.35 * ROW)
@@ -212,8 +220,8 @@ def arrange(network: Network, column_width: float = COLUMN) -> Layout:
             if node in network.routers:
                 side = "below"
             places[node] = Place(x, y, side)
-    for side, sign, word in ((above, -1, "above"), (below, 1, "below")):
-        for home, group in side.items():
+    for hung, sign, word in ((above, -1, "above"), (below, 1, "below")):
+        for home, group in hung.items():
             for j, node in enumerate(group):
                 x = places[home].x + (j - (len(group) - 1) / 2) * 74
                 edge = body / 2 + 1.25 * ROW

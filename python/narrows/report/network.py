@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from narrows.report import style
 from narrows.report.layout import Direction, Edge, FlowPath, Network, shortest_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def from_resolved(resolved: Mapping[str, Any]) -> Network:

@@ -30,7 +30,7 @@ def _environment() -> jinja2.Environment:
 
 
 def script_json(value: Any) -> Markup:
-    """JSON that may stand inside a `<script>` element: nothing in it can end the element.
+    r"""JSON that may stand inside a `<script>` element: nothing in it can end the element.
 
     >>> script_json({"a": "</script>"})
     Markup('{"a":"\\\\u003c/script>"}')

@@ -83,7 +83,7 @@ def bins(duration_s: float, width_s: float) -> Array:
     >>> bins(3.0, 1.0).tolist()
     [0.0, 1.0, 2.0, 3.0]
     """
-    return np.arange(0, int(duration_s / width_s + 1e-9) + 1) * width_s
+    return np.asarray(np.arange(0, int(duration_s / width_s + 1e-9) + 1) * width_s, dtype=np.float64)
 
 
 def bin_width(duration_s: float) -> float:

@@ -7,9 +7,11 @@ interactive charts and in the figures for a paper.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Okabe and Ito's colours, which stay apart for colour-blind readers and in grey print; black comes last because it
 #: vanishes on a dark page, and yellow is left out because it vanishes on white paper.
@@ -55,7 +57,7 @@ def dash(index: int) -> tuple[str, str, str]:
     return DASHES[(index // len(OKABE_ITO)) % len(DASHES)]
 
 
-def matplotlib_style() -> dict[str, Any]:
+def matplotlib_style() -> Any:
     """Settings of matplotlib for a figure in one column of a paper: readable at printed size, text kept as text."""
     return {
         "font.family": "sans-serif",

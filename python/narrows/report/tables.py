@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from narrows.report import style
 from narrows.stats import Estimate, mean_ci
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,17 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
     (
         "Throughput",
         "Mb/s",
-        "IP bytes of the data direction that reached the receiving host, headers and retransmissions included, times 8, "
-        "over the time in which the flow could send (its start to its end); RFC 5166, section 2.1. The maximum is over "
-        "bins of one second from the start of the run. 1 Mb/s is 10⁶ bit/s.",
+        "IP bytes of the data direction that reached the receiving host, headers and retransmissions included, times "
+        "8, over the time in which the flow could send (its start to its end); RFC 5166, section 2.1. The maximum is "
+        "over bins of one second from the start of the run. 1 Mb/s is 10⁶ bit/s.",
     ),
     ("Goodput", "Mb/s", "Payload delivered in order to the receiving application, over the same time: nothing twice."),
-    ("Sent, delivered", "MB", "Payload bytes that left the sender, retransmissions included; that reached the application. 1 MB is 10⁶ bytes."),
+    (
+        "Sent, delivered",
+        "MB",
+        "Payload bytes that left the sender, retransmissions included; that reached the application. 1 MB is 10⁶ "
+        "bytes.",
+    ),
     ("Lost", "packets", "Packets with payload of the flow's data direction that a queue dropped or a link corrupted."),
     (
         "RTT",
@@ -105,24 +112,29 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
         "Percentiles come from a histogram with an error below 0.8 %.",
     ),
     ("Queueing delay", "ms", "From arrival at the queue to the start of sending, per packet that was sent."),
-    ("Utilisation", "%", "Bits that left for the link over what the link could have sent in the run, changes of its rate counted."),
+    (
+        "Utilisation",
+        "%",
+        "Bits that left for the link over what the link could have sent in the run, changes of its rate counted.",
+    ),
     ("Commands", "", "ACNS commands that the sender received: 1 normal, 2 freeze, 3 fallback."),
     (
         "Jain's index",
         "",
-        "J = (Σx)² / (n Σx²) over the throughput of the flows with congestion control: 1 if all have the same, 1/n if one "
-        "has everything (Jain, Chiu and Hawe 1984).",
+        "J = (Σx)² / (n Σx²) over the throughput of the flows with congestion control: 1 if all have the same, 1/n if "
+        "one has everything (Jain, Chiu and Hawe 1984).",
     ),
     (
         "Confidence interval",
         "",
-        "Mean ± t · s / √n over independent runs at 95 % (Student); shaded bands in figures show the middle 95 % of the "
-        "runs, which is the spread of single runs and not the error of the mean.",
+        "Mean ± t · s / √n over independent runs at 95 % (Student); shaded bands in figures show the middle 95 % of "
+        "the runs, which is the spread of single runs and not the error of the mean.",
     ),
 )
 
 LIMITS: tuple[str, ...] = (
-    "Hosts take no time: there is no processor, no interrupt coalescing and no offloading; delays come from links and queues alone.",
+    "Hosts take no time: there is no processor, no interrupt coalescing and no offloading; delays come from links and "
+    "queues alone.",
     "Links are full duplex and deliver in order; random losses, where a scenario has them, strike whole packets.",
     "Routes are static and shortest by number of hops.",
     "An interval says how sure the mean over seeds is. It says nothing about what the scenario leaves out.",

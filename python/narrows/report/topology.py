@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from narrows.report import style
 from narrows.report.layout import Direction, Edge, Layout, Network, Place, arrange, bottlenecks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 #: Flows above this number are listed but not drawn along the links: the lines could not be told apart.
 MAX_DRAWN_FLOWS = 8
@@ -67,7 +69,8 @@ def shapes(network: Network) -> tuple[list[Shape], Layout]:
     for edge in network.edges:
         a, b = places[edge.a], places[edge.b]
         tight = (edge.a, edge.b) in limits or (edge.b, edge.a) in limits
-        title = f"{network.names[edge.a]} to {network.names[edge.b]}: {', '.join(describe(edge.forward))}; back: {', '.join(describe(edge.reverse))}"
+        there, back = (", ".join(describe(direction)) for direction in (edge.forward, edge.reverse))
+        title = f"{network.names[edge.a]} to {network.names[edge.b]}: {there}; back: {back}"
         drawn = len(network.flows) <= MAX_DRAWN_FLOWS
         width = (13.0 if drawn else 5.0) if tight else (9.0 if drawn else 3.0)
         out.append(Shape("line", a.x, a.y, b.x, b.y, stroke="tight" if tight else "road", width=width, title=title))
@@ -147,7 +150,9 @@ def _labels(network: Network, layout: Layout, limits: frozenset[tuple[int, int]]
         hosts = [node for node in (edge.a, edge.b) if node not in network.routers]
         if len(hosts) == 1:
             place = layout.places[hosts[0]]
-            bundles.setdefault((place.x if place.label in ("left", "right") else -1.0, place.label == "below"), []).append(edge)
+            bundles.setdefault(
+                (place.x if place.label in ("left", "right") else -1.0, place.label == "below"), []
+            ).append(edge)
         else:
             yield from _link_text(network, edge, layout, limits)
     for (x, _), edges in bundles.items():
@@ -181,9 +186,7 @@ def _oriented(edge: Edge, layout: Layout) -> tuple[Place, Place, Direction, Dire
     return b, a, edge.reverse, edge.forward
 
 
-def _link_text(
-    network: Network, edge: Edge, layout: Layout, limits: frozenset[tuple[int, int]]
-) -> Iterable[Shape]:
+def _link_text(network: Network, edge: Edge, layout: Layout, limits: frozenset[tuple[int, int]]) -> Iterable[Shape]:
     start, stop, forward, back = _oriented(edge, layout)
     tight = (edge.a, edge.b) in limits or (edge.b, edge.a) in limits
     lines = _lines_of(forward, back)
@@ -196,7 +199,15 @@ def _link_text(
     size = 10.5
     if abs(stop.x - start.x) < 1:
         for i, text in enumerate(lines):
-            yield Shape("text", x + 10, y + 4 + 12 * i, text=text, size=size, stroke="accent" if tight else "muted", anchor="start")
+            yield Shape(
+                "text",
+                x + 10,
+                y + 4 + 12 * i,
+                text=text,
+                size=size,
+                stroke="accent" if tight else "muted",
+                anchor="start",
+            )
         return
     for i, text in enumerate(lines):
         height = y - 11 - 12.5 * (len(lines) - 1 - i)
@@ -215,10 +226,18 @@ def _bundle_text(
     lines = [f"each: {_lines_of(forward, back)[0]}", *_lines_of(forward, back)[1:]]
     stroke = "accent" if tight else "muted"
     if vertical:
-        up = places[0].label == "above"
         x = max(place.x for place in places) + 30
         for i, text in enumerate(lines):
-            yield Shape("text", x, places[0].y + (4 if up else 4) + 12.5 * i, text=text, size=10.5, stroke=stroke, anchor="start", bold=tight)
+            yield Shape(
+                "text",
+                x,
+                places[0].y + 4 + 12.5 * i,
+                text=text,
+                size=10.5,
+                stroke=stroke,
+                anchor="start",
+                bold=tight,
+            )
         return
     bottom = max(place.y for place in places) + 32
     for i, text in enumerate(lines):
@@ -320,25 +339,47 @@ def _matplotlib(items: list[Shape], layout: Layout) -> Any:
         pattern: Any = (0, tuple(float(v) for v in s.dash.split())) if s.dash else "-"
         if s.kind == "line":
             ax.plot(
-                [s.x, s.x2], [s.y, s.y2], color=ink(s.stroke), linewidth=s.width * scale, linestyle=pattern, zorder=depth
+                [s.x, s.x2],
+                [s.y, s.y2],
+                color=ink(s.stroke),
+                linewidth=s.width * scale,
+                linestyle=pattern,
+                zorder=depth,
             )
         elif s.kind == "circle":
             ax.add_patch(
                 Circle(
-                    (s.x, s.y), s.size, facecolor=ink(s.fill), edgecolor=ink(s.stroke), linewidth=s.width * scale,
-                    linestyle=pattern, zorder=depth,
+                    (s.x, s.y),
+                    s.size,
+                    facecolor=ink(s.fill),
+                    edgecolor=ink(s.stroke),
+                    linewidth=s.width * scale,
+                    linestyle=pattern,
+                    zorder=depth,
                 )
             )
         elif s.kind == "box":
             ax.add_patch(
                 FancyBboxPatch(
-                    (s.x - s.x2 / 2, s.y - s.y2 / 2), s.x2, s.y2, boxstyle="round,pad=0,rounding_size=4",
-                    facecolor=ink(s.fill), edgecolor=ink(s.stroke), linewidth=s.width * scale, zorder=depth,
+                    (s.x - s.x2 / 2, s.y - s.y2 / 2),
+                    s.x2,
+                    s.y2,
+                    boxstyle="round,pad=0,rounding_size=4",
+                    facecolor=ink(s.fill),
+                    edgecolor=ink(s.stroke),
+                    linewidth=s.width * scale,
+                    zorder=depth,
                 )
             )
         else:
             ax.text(
-                s.x, s.y, s.text, fontsize=s.size * scale, color=ink(s.stroke), va="baseline", zorder=depth,
+                s.x,
+                s.y,
+                s.text,
+                fontsize=s.size * scale,
+                color=ink(s.stroke),
+                va="baseline",
+                zorder=depth,
                 ha={"start": "left", "middle": "center", "end": "right"}[s.anchor],
                 fontweight="bold" if s.bold else "normal",
                 path_effects=[withStroke(linewidth=2.5 * scale, foreground="white")],

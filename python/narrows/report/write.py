@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from narrows.outcome import Batch, Run
 
 
-
 def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[str]) -> Path:
     """Write a report: one page that holds everything it shows, and `figures/` beside it as PNG and SVG.
 
@@ -92,7 +91,9 @@ def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Tab
         for i, first in enumerate(runs[0].flows)
     ]
     windowed = [row for row in flows if row[2][0].cc is not None]
-    commanded = [row for row in windowed if any(m.commands_normal or m.commands_freeze or m.commands_fallback for m in row[2])]
+    commanded = [
+        row for row in windowed if any(m.commands_normal or m.commands_freeze or m.commands_fallback for m in row[2])
+    ]
     queues = [
         (first.name.replace("->", " → "), "", [run.queues[i] for run in runs])
         for i, first in enumerate(runs[0].queues)
