@@ -1,7 +1,7 @@
 """Where nodes stand in a drawing of a topology: layers from left to right, along the way of the data.
 
-Routers form the columns; hosts of the first and last column stand outside them, hosts of the routers between stand
-above (senders) and below (receivers). A star has its senders left and its receivers right.
+Routers form the columns, each behind those that data passes before it; hosts of the first and last column stand outside
+them, hosts of the routers between stand above (senders) and below (receivers). A star has its senders left and its receivers right.
 """
 
 from __future__ import annotations
@@ -59,19 +59,6 @@ class Network:
         return out
 
 
-def distances(neighbours: list[list[int]], start: int, within: frozenset[int] | None = None) -> dict[int, int]:
-    """Hops from `start` to every node that can be reached (through `within` only, if given)."""
-    seen = {start: 0}
-    queue = deque([start])
-    while queue:
-        node = queue.popleft()
-        for other in neighbours[node]:
-            if other not in seen and (within is None or other in within):
-                seen[other] = seen[node] + 1
-                queue.append(other)
-    return seen
-
-
 def shortest_path(neighbours: list[list[int]], start: int, stop: int, routers: frozenset[int]) -> tuple[int, ...]:
     """Nodes of a path with the fewest hops whose inner nodes forward; empty if there is none."""
     before: dict[int, int] = {start: start}
@@ -93,30 +80,31 @@ def shortest_path(neighbours: list[list[int]], start: int, stop: int, routers: f
 
 
 def bottlenecks(network: Network) -> frozenset[tuple[int, int]]:
-    """Directions (from node, to node) that limit some flow: the slowest on its path.
+    """Directions (from node, to node) that limit a flow: on its path the slowest, and the one with the least per flow.
 
-    Where all links of a path have one rate, those count that the most flows share, if more than one does.
+    Where all links of a path are alike, none of them limits it more than the others.
     """
     rate: dict[tuple[int, int], float] = {}
     for edge in network.edges:
         rate[edge.a, edge.b] = edge.forward.rate
         rate[edge.b, edge.a] = edge.reverse.rate
+    paths = [[hop for hop in _hops(flow.path) if hop in rate] for flow in network.flows]
     used: dict[tuple[int, int], int] = {}
-    for flow in network.flows:
-        for hop in zip(flow.path[:-1], flow.path[1:], strict=True):
+    for hops in paths:
+        for hop in hops:
             used[hop] = used.get(hop, 0) + 1
     found: set[tuple[int, int]] = set()
-    for flow in network.flows:
-        hops = [hop for hop in zip(flow.path[:-1], flow.path[1:], strict=True) if hop in rate]
-        if not hops:
-            continue
-        slowest = min(rate[hop] for hop in hops)
-        at_slowest = [hop for hop in hops if rate[hop] == slowest]
-        if len(at_slowest) == len(hops):
-            most = max(used[hop] for hop in hops)
-            at_slowest = [hop for hop in hops if used[hop] == most > 1]
-        found.update(at_slowest)
+    for hops in paths:
+        for measure in (rate, {hop: rate[hop] / used[hop] for hop in hops}):
+            least = min((measure[hop] for hop in hops), default=0.0)
+            tight = [hop for hop in hops if measure[hop] == least]
+            if len(tight) < len(hops):
+                found.update(tight)
     return frozenset(found)
+
+
+def _hops(path: tuple[int, ...]) -> list[tuple[int, int]]:
+    return list(zip(path[:-1], path[1:], strict=True))
 
 
 @dataclass(frozen=True)
@@ -141,19 +129,48 @@ class Layout:
 COLUMN, ROW, MARGIN = 170.0, 62.0, 30.0
 
 
-def _spine_start(network: Network, neighbours: list[list[int]]) -> int:
-    """The router where the columns begin: an end of the longest way between routers, on the side of the senders."""
-    best: tuple[int, int, int] = (-1, 0, 0)
-    for router in sorted(network.routers):
-        reach = distances(neighbours, router, network.routers)
-        far = max(sorted(reach), key=lambda node: reach[node])
-        # More senders than receivers at the near end decides between the two ends.
-        towards = sum(1 for flow in network.flows if flow.path and flow.path[0] in neighbours[router])
-        score = (reach[far], towards, -router)
-        if score > best:
-            best = score
-            start = router
-    return start
+def _router_columns(network: Network, neighbours: list[list[int]]) -> dict[int, int]:
+    """Column of each router, from 1: behind all routers that data passes before it.
+
+    The first flow over a link says which way it points. A router that data enters at once stands right before the
+    next one, and one that no flow passes beside those that it is linked to.
+    """
+    after: dict[int, set[int]] = {router: set() for router in sorted(network.routers)}
+    for flow in network.flows:
+        for a, b in _hops(flow.path):
+            if a in after and b in after and a not in _reached(after, b):
+                after[a].add(b)
+    column: dict[int, int] = {}
+
+    def place(router: int) -> int:
+        if router not in column:
+            before = [other for other in after if router in after[other]]
+            column[router] = 1 + max((place(other) for other in before), default=0)
+        return column[router]
+
+    entered = {router for later in after.values() for router in later}
+    for router in after:
+        if after[router] or router in entered:
+            place(router)
+    for router in after:
+        if after[router] and router not in entered:
+            column[router] = min(column[other] for other in after[router]) - 1
+    rest = [router for router in after if router not in column]
+    while rest:
+        known = next((router for router in rest if any(other in column for other in neighbours[router])), rest[0])
+        column[known] = max((column[other] for other in neighbours[known] if other in column), default=0) + 1
+        rest.remove(known)
+    return column
+
+
+def _reached(after: dict[int, set[int]], start: int) -> set[int]:
+    """All that lies behind `start`, itself included."""
+    seen, todo = {start}, [start]
+    while todo:
+        for other in after[todo.pop()] - seen:
+            seen.add(other)
+            todo.append(other)
+    return seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +183,8 @@ class _Columns:
 
 
 def _assign(network: Network, neighbours: list[list[int]]) -> _Columns:
-    """Routers by their distance from the spine's start, hosts beside, above or below the router that they hang on."""
-    column: dict[int, int] = {}
-    if network.routers:
-        start = _spine_start(network, neighbours)
-        reach = distances(neighbours, start, network.routers)
-        for router in sorted(network.routers):
-            column[router] = 1 + reach.get(router, 0)
+    """Routers behind each other along the data's way; hosts beside, above or below the router that they hang on."""
+    column = _router_columns(network, neighbours)
     last = max(column.values(), default=0)
     senders = {flow.path[0] for flow in network.flows if flow.path}
     receivers = {flow.path[-1] for flow in network.flows if flow.path} - senders

@@ -144,7 +144,8 @@ def _node(network: Network, node: int, place: Place) -> Iterable[Shape]:
 
 
 def _labels(network: Network, layout: Layout, limits: frozenset[tuple[int, int]]) -> Iterable[Shape]:
-    """Texts at links. Access links that are all alike in one column share one text."""
+    """Texts at links. Links that are all alike between the same columns share one text."""
+    inner: dict[tuple[float, float], list[Edge]] = {}
     bundles: dict[tuple[float, bool], list[Edge]] = {}
     for edge in network.edges:
         hosts = [node for node in (edge.a, edge.b) if node not in network.routers]
@@ -154,7 +155,14 @@ def _labels(network: Network, layout: Layout, limits: frozenset[tuple[int, int]]
                 (place.x if place.label in ("left", "right") else -1.0, place.label == "below"), []
             ).append(edge)
         else:
-            yield from _link_text(network, edge, layout, limits)
+            start, stop, *_ = _oriented(edge, layout)
+            inner.setdefault((start.x, stop.x), []).append(edge)
+    for edges in inner.values():
+        if len(edges) >= 2 and len({_oriented(edge, layout)[2:] for edge in edges}) == 1:
+            yield from _fan_text(edges, layout, limits)
+        else:
+            for edge in edges:
+                yield from _link_text(network, edge, layout, limits)
     for (x, _), edges in bundles.items():
         if len(edges) >= 2 and len({_toward_router(network, edge) for edge in edges}) == 1:
             yield from _bundle_text(network, edges, layout, limits, vertical=x < 0)
@@ -212,6 +220,17 @@ def _link_text(network: Network, edge: Edge, layout: Layout, limits: frozenset[t
     for i, text in enumerate(lines):
         height = y - 11 - 12.5 * (len(lines) - 1 - i)
         yield Shape("text", x, height, text=text, size=size, stroke="accent" if tight else "muted", bold=tight)
+
+
+def _fan_text(edges: list[Edge], layout: Layout, limits: frozenset[tuple[int, int]]) -> Iterable[Shape]:
+    """One text below several links between routers that are all alike."""
+    tight = any((e.a, e.b) in limits or (e.b, e.a) in limits for e in edges)
+    first, *rest = _lines_of(*_oriented(edges[0], layout)[2:])
+    ends = [layout.places[node] for edge in edges for node in (edge.a, edge.b)]
+    x, y = (min(end.x for end in ends) + max(end.x for end in ends)) / 2, max(end.y for end in ends)
+    for i, text in enumerate((f"each: {first}", *rest)):
+        place = y + 12 + 12.5 * i
+        yield Shape("text", x, place, text=text, size=10.5, stroke="accent" if tight else "muted", bold=tight)
 
 
 def _bundle_text(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,10 +144,11 @@ def cells(evaluation: Evaluation, published: Published) -> list[Cell]:
 
 
 def change(evaluation: Evaluation, quantity: str) -> Estimate:
-    """Change from `without` to `acns` in per cent, paired by seed."""
-    return paired_difference(
+    """Change from `without` to `acns` in per cent, paired by seed. Nothing can fall by more than all: the interval ends at -100 %."""
+    found = paired_difference(
         values(evaluation.without, quantity, "total"), values(evaluation.acns, quantity, "total")
     ).percent
+    return replace(found, low=max(found.low, -100.0) if not math.isnan(found.low) else found.low)
 
 
 def claims(evaluation: Evaluation) -> list[Claim]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from narrows.papers.acns import evaluation, figures, page, text, verification
+from narrows.papers.acns import evaluation, evidence, figures, page, text, verification
 from narrows.papers.reproduction import Cell, Reproduction
 from narrows.report import charts, network, render, topology
 from narrows.results import staged
@@ -91,7 +91,7 @@ def write(
         cells=tuple(cells),
         claims=tuple(claims),
         calibration=text.calibration(evaluated.acns.scenario),
-        text=text.headline(cells, claims, len(evaluated.acns.runs)),
+        text=text.headline(cells, claims, len(evaluated.acns.runs), evidence.variations()),
         figures=(*drawings, *(path for one in drawn for path in one.files)),
     )
     written = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from narrows.papers.acns import text, verification
+from narrows.papers.acns import evidence, text, verification
 from narrows.papers.acns.evaluation import ARMS, FLOWS, Evaluation
 from narrows.papers.acns.figures import TITLES
 from narrows.report import network as networks
@@ -156,6 +156,9 @@ def render(
         flow_rows=networks.flow_rows(evaluated.acns.scenario.resolved),
         calibration=result.calibration,
         calibration_text=text.CALIBRATION,
+        variations=_variations(),
+        rests_on=text.what_it_rests_on(evidence.variations()),
+        baselines=_baselines(result),
         choices=verification.CHOICES,
         slips=text.SLIPS,
         decisions=text.DECISIONS,
@@ -184,6 +187,45 @@ def _lost_change(evaluated: Evaluation) -> Cell:
     estimate = change(evaluated, "lost")
     low, high = (estimate.low, estimate.high) if estimate.n > 1 else (None, None)
     return Cell("change/lost/total", 100 * (2 - 236) / 236, estimate.mean, low, high, "%")
+
+
+def _variations() -> list[dict[str, str | bool | int]]:
+    def three(values: tuple[float, float, float]) -> str:
+        mean, low, high = values
+        return "–" if math.isnan(mean) else f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]".replace("-", "−")
+
+    return [
+        {
+            "name": one.name,
+            "data": three(one.data),
+            "rtt": three(one.rtt),
+            "lost": three(one.lost),
+            "order_without": one.order_without,
+            "order_acns": one.order_acns,
+            "claims": one.claims,
+        }
+        for one in evidence.variations()
+    ]
+
+
+def _baselines(result: Reproduction) -> list[dict[str, object]]:
+    """The arm without ACNS: published, here, and on ns-2.35 over the same network."""
+
+    def measured(quantity: str) -> list[str]:
+        return [style.number(result.cell(f"without/{quantity}/{flow}").measured) for flow in (*FLOWS, "total")]
+
+    def published(quantity: str) -> list[str]:
+        return [f"{result.cell(f'without/{quantity}/{flow}').published:g}" for flow in (*FLOWS, "total")]
+
+    rows: list[dict[str, object]] = [
+        {"name": "published", "sent": published("sent"), "lost": published("lost"), "published": True},
+        {"name": "Narrows, this page", "sent": measured("sent"), "lost": measured("lost"), "published": False},
+    ]
+    for one in evidence.ns2():
+        sent = [style.number(mean) for mean, _ in one.sent] + [style.number(one.total)]
+        lost = [style.number(mean) for mean, _ in one.lost] + [style.number(sum(mean for mean, _ in one.lost))]
+        rows.append({"name": f"ns-2.35, sink: {one.sink}", "sent": sent, "lost": lost, "published": False})
+    return rows
 
 
 def _cards(result: Reproduction, shown: Sequence[Change]) -> list[dict[str, str]]:
