@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The search for a calibration of the ACNS evaluation: both arms of every point, ranked by distance to the published table.
+"""The search for a calibration of the ACNS evaluation: both arms of every point, by distance to the published table.
 
-What the papers' lost figure held is varied over what two sites with slow last miles could be; everything else is as published.
-Every point runs without and with ACNS from one and the same text, and the distance counts both arms alike: no arm is tuned alone.
+What the papers' lost figure held is varied over what two sites with slow last miles could be; all else is as
+published. Every point runs without and with ACNS from one and the same text, and the distance counts both arms
+alike: no arm is tuned alone.
 
     python experiments/acns/search.py --grid topology --runs 2 --jobs 2
     python experiments/acns/search.py --grid near --runs 6
@@ -48,7 +49,7 @@ class Point:
     one_way: float = 150.0
     """Propagation from host to host."""
     recovery: str = "reno"
-    """Loss recovery: `sack` (RFC 6675), `newreno` (RFC 6582) or `reno` (RFC 2581); SACK is offered only for the first."""
+    """Loss recovery: `sack` (RFC 6675), `newreno` (RFC 6582), `reno` (RFC 2581); only the first offers SACK."""
     max_cwnd: int = 85
     initial_ssthresh: int = 20
     slow_start: str = "profile"
@@ -98,13 +99,13 @@ def text(point: Point) -> str:
         lines += ["[[nodes]]", f'name = "{node}"', ""]
     for node in routers:
         lines += ["[[nodes]]", f'name = "{node}"', 'kind = "router"', ""]
-    for a, b, rate, delay, queue in links:
+    for a, b, speed, delay, limit in links:
         lines += [
             "[[links]]",
             f'between = ["{a}", "{b}"]',
-            f'rate = "{rate}"',
+            f'rate = "{speed}"',
             f'delay = "{delay:g} ms"',
-            f'queue = {{ limit = "{queue} packets" }}',
+            f'queue = {{ limit = "{limit} packets" }}',
             "",
         ]
     for name, source, sink, start, dscp in (
@@ -112,15 +113,30 @@ def text(point: Point) -> str:
         ("tcp2", "N0", "N4", 15.1, 26),
         ("tcp3", "N1", "N3", 30.1, 46),
     ):
-        lines += ["[[flows]]", f'name = "{name}"', f'from = "{source}"', f'to = "{sink}"', f'start = "{start} s"', f"dscp = {dscp}", ""]
-    for name, source, sink, start, rate in (
+        lines += [
+            "[[flows]]",
+            f'name = "{name}"',
+            f'from = "{source}"',
+            f'to = "{sink}"',
+            f'start = "{start} s"',
+            f"dscp = {dscp}",
+            "",
+        ]
+    for name, source, sink, start, mbps in (
         ("udp1", "N0", "N3", 0.1, 0.5),
         ("udp2", "N1", "N4", 20.1, 0.6),
         ("udp3", "N2", "N5", 40.1, 0.5),
     ):
         lines += [
-            "[[flows]]", f'name = "{name}"', 'kind = "udp"', f'from = "{source}"', f'to = "{sink}"', f'start = "{start} s"',
-            f'rate = "{rate} Mb/s"', 'payload = "972 B"', "",
+            "[[flows]]",
+            f'name = "{name}"',
+            'kind = "udp"',
+            f'from = "{source}"',
+            f'to = "{sink}"',
+            f'start = "{start} s"',
+            f'rate = "{mbps} Mb/s"',
+            'payload = "972 B"',
+            "",
         ]
     return "\n".join(lines)
 
@@ -163,7 +179,10 @@ VARIATIONS: tuple[tuple[str, dict[str, object]], ...] = (
     ("first ssthresh 32 segments", {"initial_ssthresh": 32}),
     ("one last mile for the sending site", {"up": "site"}),
     ("a last mile for each receiving node", {"down": "node"}),
-    ("both sites with one last mile of 3 Mb/s, queues of 20 packets", {"up": "site", "down_rate": 3.0, "up_queue": 20, "down_queue": 20}),
+    (
+        "both sites with one last mile of 3 Mb/s, queues of 20 packets",
+        {"up": "site", "down_rate": 3.0, "up_queue": 20, "down_queue": 20},
+    ),
     ("receiving last mile of 3 Mb/s", {"down_rate": 3.0}),
     ("receiving last mile of 4 Mb/s", {"down_rate": 4.0}),
     ("receiving last mile of 4.5 Mb/s", {"down_rate": 4.5}),
@@ -220,7 +239,9 @@ class Outcome:
 def judge(runs: Sequence[Run], published: Published) -> Outcome:
     """Compare the runs of one point, those without ACNS first."""
     half = len(runs) // 2
-    arms = [Batch(scenario=part[0].scenario, seed=part[0].seed, runs=tuple(part)) for part in (runs[:half], runs[half:])]
+    arms = [
+        Batch(scenario=part[0].scenario, seed=part[0].seed, runs=tuple(part)) for part in (runs[:half], runs[half:])
+    ]
     evaluation = Evaluation(*arms)
 
     def means(quantity: str) -> dict[str, list[float]]:
@@ -238,9 +259,15 @@ def judge(runs: Sequence[Run], published: Published) -> Outcome:
     one, two, three = sent["without"]
     first, second, third = sent["acns"]
     return Outcome(
-        sent, rtt, lost,
-        change(evaluation, "sent"), change(evaluation, "rtt_mean"), change(evaluation, "lost"),
-        one > two > three, third > second > first, math.sqrt(math.fsum(terms) / len(terms)),
+        sent,
+        rtt,
+        lost,
+        change(evaluation, "sent"),
+        change(evaluation, "rtt_mean"),
+        change(evaluation, "lost"),
+        one > two > three,
+        third > second > first,
+        math.sqrt(math.fsum(terms) / len(terms)),
     )
 
 
@@ -279,14 +306,33 @@ def write(path: Path, found: Sequence[Found], runs: int) -> None:
         file.write(f"# {runs} runs per arm and point, seed 1, version {_core.version()}. Written by search.py.\n")
         rows = csv.writer(file, lineterminator="\n")
         head = [f"{q}_{arm}_{flow}" for q in ("sent", "rtt", "lost") for arm in ARMS for flow in FLOWS]
-        changes = ["data_percent", "data_low", "data_high", "rtt_percent", "rtt_low", "rtt_high", "lost_percent", "lost_low", "lost_high"]
+        changes = [
+            "data_percent",
+            "data_low",
+            "data_high",
+            "rtt_percent",
+            "rtt_low",
+            "rtt_high",
+            "lost_percent",
+            "lost_low",
+            "lost_high",
+        ]
         orders = ["order_without", "order_acns"]
         rows.writerow(["name", "claims", "distance", *changes, *orders, *asdict(Point()), *head])
         for name, point, o in found:
             intervals = [f"{v:.1f}" for e in (o.data, o.rtt_change, o.lost_change) for v in (e.mean, e.low, e.high)]
             means = [f"{v:.2f}" for q in (o.sent, o.rtt, o.lost) for arm in ARMS for v in q[arm]]
             rows.writerow(
-                [name, o.goals, f"{o.distance:.3f}", *intervals, o.order_without, o.order_acns, *asdict(point).values(), *means]
+                [
+                    name,
+                    o.goals,
+                    f"{o.distance:.3f}",
+                    *intervals,
+                    o.order_without,
+                    o.order_acns,
+                    *asdict(point).values(),
+                    *means,
+                ]
             )
 
 

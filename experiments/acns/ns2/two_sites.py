@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs `two-sites.tcl` with many start jitters on ns-2.35 and writes means and standard deviations to `two-sites.csv`.
 
-    python experiments/acns/ns2/two_sites.py
+python experiments/acns/ns2/two_sites.py
 """
 
 import csv

@@ -1,11 +1,13 @@
-"""What a reproduction yields: cells (published beside measured) and claims (what a paper says, and whether it holds)."""
+"""What a reproduction yields: cells (published beside measured) and claims (what is said, and whether it holds)."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMAT = 1
 """Version of the shape of `Reproduction.to_json`; see `docs/json.md`."""

@@ -1,11 +1,13 @@
 """Where nodes stand in a drawing of a topology: layers from left to right, along the way of the data.
 
 Routers form the columns, each behind those that data passes before it; hosts of the first and last column stand outside
-them, hosts of the routers between stand above (senders) and below (receivers). A star has its senders left and its receivers right.
+them, hosts of the routers between stand above (senders) and below (receivers). A star has its senders left and its
+receivers right.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from dataclasses import dataclass
 
@@ -104,7 +106,7 @@ def bottlenecks(network: Network) -> frozenset[tuple[int, int]]:
 
 
 def _hops(path: tuple[int, ...]) -> list[tuple[int, int]]:
-    return list(zip(path[:-1], path[1:], strict=True))
+    return list(itertools.pairwise(path))
 
 
 @dataclass(frozen=True)
@@ -149,12 +151,12 @@ def _router_columns(network: Network, neighbours: list[list[int]]) -> dict[int, 
         return column[router]
 
     entered = {router for later in after.values() for router in later}
-    for router in after:
-        if after[router] or router in entered:
+    for router, later in after.items():
+        if later or router in entered:
             place(router)
-    for router in after:
-        if after[router] and router not in entered:
-            column[router] = min(column[other] for other in after[router]) - 1
+    for router, later in after.items():
+        if later and router not in entered:
+            column[router] = min(column[other] for other in later) - 1
     rest = [router for router in after if router not in column]
     while rest:
         known = next((router for router in rest if any(other in column for other in neighbours[router])), rest[0])

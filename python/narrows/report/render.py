@@ -33,7 +33,7 @@ def script_json(value: Any) -> Markup:
     r"""JSON that may stand inside a `<script>` element: nothing in it can end the element.
 
     >>> script_json({"a": "</script>"})
-    Markup('{"a":"\\\\u003c/script>"}')
+    Markup('{"a":"\\u003c/script>"}')
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))  # noqa: S704 - escaped on this line

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from narrows.papers.acns.evaluation import FLOWS, folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Variation:
-    """One setting changed in both arms: changes in per cent with the ends of their 95 % intervals, and the orders of flows."""
+    """One setting changed in both arms: changes in per cent with their 95 % intervals, and the orders of flows."""
 
     name: str
     data: tuple[float, float, float]
@@ -32,7 +35,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The arm without ACNS on ns-2.35 with one kind of sink: by flow the mean and the standard deviation over start jitters."""
+    """The arm without ACNS on ns-2.35 with one kind of sink: by flow, mean and deviation over start jitters."""
 
     sink: str
     sent: tuple[tuple[float, float], ...]
@@ -60,7 +63,12 @@ def variations(path: Path | None = None) -> list[Variation]:
 
         made.append(
             Variation(
-                row["name"], three("data"), three("rtt"), three("lost"), row["order_without"] == "True", row["order_acns"] == "True"
+                row["name"],
+                three("data"),
+                three("rtt"),
+                three("lost"),
+                row["order_without"] == "True",
+                row["order_acns"] == "True",
             )
         )
     return made

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows.papers.acns import evaluation, evidence, figures, page, text, verification
@@ -16,6 +15,8 @@ from narrows.results import staged
 from narrows.runs import run_all
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from narrows.runs import ProgressHook
 
 PAGE = "report.html"
@@ -36,7 +37,7 @@ def reproduce(
     Parameters
     ----------
     out : Path
-        Directory to write, whole or not at all: the page, `summary.json`, `cells.csv`, `figures/` and the scenarios as run.
+        Directory to write, whole or not at all: page, `summary.json`, `cells.csv`, `figures/`, scenarios as run.
     quick : bool
         Fewer runs, for a first look: 4 per arm instead of 20, 2 populations instead of 10.
     runs : int, optional
@@ -100,7 +101,9 @@ def write(
         render.write_text(folder / CELLS, cells_csv(result.cells)),
         render.write_text(folder / "scenario.toml", evaluated.acns.scenario.to_toml()),
         *(
-            render.write_text(folder / f"verification-{setting}.toml", verification.scenario_text(setting, verified.seeds[0]))
+            render.write_text(
+                folder / f"verification-{setting}.toml", verification.scenario_text(setting, verified.seeds[0])
+            )
             for setting in verification.SETTINGS
         ),
     ]

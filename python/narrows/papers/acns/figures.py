@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +10,15 @@ from narrows.papers.acns import verification as model
 from narrows.papers.acns.evaluation import ARMS, FLOWS, Evaluation
 from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
-from narrows.report.series import Series
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
-    from narrows.papers.reproduction import Cell
     from narrows.outcome import Batch
+    from narrows.papers.reproduction import Cell
+    from narrows.report.series import Series
 
 TITLES = {"without": "Without ACNS", "acns": "With ACNS"}
 """What the arms are called in figures and tables."""
@@ -39,7 +40,15 @@ def _parts(batch: Batch, flow: str) -> list[pd.DataFrame]:
 
 def _lines(rows: Sequence[tuple[str, Series]], *, in_legend: bool) -> tuple[Line, ...]:
     return tuple(
-        Line(f"TCP #{flow}", data.x, data.y, style.colour(int(flow) - 1), low=data.low, high=data.high, in_legend=in_legend)
+        Line(
+            f"TCP #{flow}",
+            data.x,
+            data.y,
+            style.colour(int(flow) - 1),
+            low=data.low,
+            high=data.high,
+            in_legend=in_legend,
+        )
         for flow, data in rows
     )
 
@@ -59,7 +68,11 @@ def of_evaluation(evaluation: Evaluation) -> list[Figure]:
             rows = []
             for flow in FLOWS:
                 parts = _parts(batch, flow)
-                data = series.rate_series(parts, column, edges) if rate else series.mean_series(parts, column, edges, scale)
+                data = (
+                    series.rate_series(parts, column, edges)
+                    if rate
+                    else series.mean_series(parts, column, edges, scale)
+                )
                 rows.append((flow, data))
             made.append(Panel(label, _lines(rows, in_legend=a == 0), title=TITLES[arm], y_from_zero=from_zero))
         return tuple(made)
@@ -91,7 +104,7 @@ def of_evaluation(evaluation: Evaluation) -> list[Figure]:
 
 
 def _windows(evaluation: Evaluation, span: tuple[float, float]) -> Figure:
-    """cwnd in one run: a mean over runs would blur the saw."""
+    """Cwnd in one run: a mean over runs would blur the saw."""
     panels = []
     for a, arm in enumerate(ARMS):
         rows = [(flow, series.raw_series(_parts(evaluation.arm(arm), flow)[0], "cwnd_bytes", 1e-3)) for flow in FLOWS]
@@ -113,7 +126,9 @@ def of_comparison(cells: Sequence[Cell]) -> Figure:
     by_name = {cell.name: cell for cell in cells}
     ticks = tuple(f"#{flow}{chr(10) + 'ACNS' if arm == 'acns' else ''}" for arm in ARMS for flow in FLOWS)
     panels = []
-    for p, (quantity, label) in enumerate((("sent", "Sent (MB)"), ("rtt_mean", "Mean RTT (ms)"), ("lost", "Lost (packets)"))):
+    for p, (quantity, label) in enumerate(
+        (("sent", "Sent (MB)"), ("rtt_mean", "Mean RTT (ms)"), ("lost", "Lost (packets)"))
+    ):
         chosen = [by_name[f"{arm}/{quantity}/{flow}"] for arm in ARMS for flow in FLOWS]
         x = np.arange(len(chosen), dtype=np.float64)
         measured = np.array([cell.measured for cell in chosen])
@@ -124,9 +139,23 @@ def of_comparison(cells: Sequence[Cell]) -> Figure:
             Panel(
                 label,
                 (
-                    Line("published", x - 0.1, published, style.PUBLISHED_COLOUR, markers=True, symbol="diamond", in_legend=p == 0),
                     Line(
-                        "measured, 95 % interval", x + 0.1, measured, style.MEASURED_COLOUR, low=low, high=high, markers=True,
+                        "published",
+                        x - 0.1,
+                        published,
+                        style.PUBLISHED_COLOUR,
+                        markers=True,
+                        symbol="diamond",
+                        in_legend=p == 0,
+                    ),
+                    Line(
+                        "measured, 95 % interval",
+                        x + 0.1,
+                        measured,
+                        style.MEASURED_COLOUR,
+                        low=low,
+                        high=high,
+                        markers=True,
                         in_legend=p == 0,
                     ),
                 ),
@@ -160,7 +189,9 @@ def of_verification(verification: model.Verification) -> list[Figure]:
         return tuple(made)
 
     populations = len(verification.seeds)
-    whole = "Flows in the router's table, stacked by the command that they would get; each sample is the mean over its period."
+    whole = (
+        "Flows in the router's table, stacked by the command that they would get; samples are means over their periods."
+    )
     return [
         Figure(
             "verification",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,8 @@ from narrows.report import render as pages
 from narrows.report import style, tables, topology
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from narrows.papers.reproduction import Cell, Reproduction
     from narrows.report.charts import Drawn
     from narrows.report.layout import Network
@@ -166,7 +167,11 @@ def render(
         parameters=text.PARAMETERS,
         identity=[
             ("Seed", str(evaluated.acns.seed)),
-            ("Runs", f"{runs} per arm, paired by seed; {len(verified.seeds)} populations for each setting of the verification"),
+            (
+                "Runs",
+                f"{runs} per arm, paired by seed; {len(verified.seeds)} populations for each setting of the "
+                "verification",
+            ),
             ("Version", evaluated.acns.version),
             ("Digest without ACNS", evaluated.without.digest),
             ("Digest with ACNS", evaluated.acns.digest),
@@ -240,5 +245,9 @@ def _cards(result: Reproduction, shown: Sequence[Change]) -> list[dict[str, str]
         card("Data sent by the TCP flows", "Data sent by the TCP flows"),
         card("Mean RTT", "Mean RTT of the TCP flows"),
         card("Lost packets", "Packets lost by the TCP flows"),
-        {"what": "Claims that hold", "value": f"{holding} of {len(result.claims)}", "note": "each listed below with its figures"},
+        {
+            "what": "Claims that hold",
+            "value": f"{holding} of {len(result.claims)}",
+            "note": "each listed below with its figures",
+        },
     ]

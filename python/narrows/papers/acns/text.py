@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from narrows.report import style
@@ -11,12 +10,14 @@ from narrows.report.network import direction
 from narrows.report.topology import describe
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from narrows.papers.acns.evidence import Variation
     from narrows.papers.reproduction import Cell, Claim
     from narrows.scenario import Scenario
 
 CLOSE_PERCENT = 15.0
-"""A cell is called close if it is within so many per cent of the published figure (or within 2 packets of a loss count)."""
+"""A cell is called close within so many per cent of the published figure (losses: or within `CLOSE_PACKETS`)."""
 
 CLOSE_PACKETS = 2.0
 
@@ -31,46 +32,62 @@ LOSS_PERCENT = 90.0
 
 SOURCES: tuple[str, ...] = (
     "M. Hruby, M. Olsovsky, M. Kotocova: A Novel Technique for TCP based Congestion Control. DCNET 2013, Reykjavik.",
-    "M. Olsovsky: Advanced notification system for TCP performance increase. Extended abstract of the dissertation, Slovak "
+    "M. Olsovsky: Advanced notification system for TCP performance increase. Extended abstract of the dissertation, "
+    "Slovak "
     "University of Technology in Bratislava, 2013 (“thesis” on this page).",
 )
 
 #: Slips of the papers, and what we do about each.
 SLIPS: tuple[tuple[str, str], ...] = (
     (
-        "The thesis prints F(p) = v_p · p_max / p and T(a) = v_a · a, which spares old flows of low priority – the opposite of "
+        "The thesis prints F(p) = v_p · p_max / p and T(a) = v_a · a, which spares old flows of low priority – the "
+        "opposite of "
         "what both papers say ACNS is for.",
-        "DCNET's F(p) = v_p · p / p_max and T(a) = v_a / a are used; the thesis's are selectable (formula = \"thesis2013\").",
+        "DCNET's F(p) = v_p · p / p_max and T(a) = v_a / a are used; the thesis's are selectable (formula = "
+        '"thesis2013").',
     ),
-    ("The tables of RTT are headed in seconds.", "The figures are read as milliseconds: 377 s would be longer than the run."),
+    (
+        "The tables of RTT are headed in seconds.",
+        "The figures are read as milliseconds: 377 s would be longer than the run.",
+    ),
     (
         "The ACNS-setup SYN-ACK is printed with ACK = 0.",
         "ACK = 1: a segment without it is no SYN-ACK.",
     ),
     (
         "Table 1 of the IP messages prints freeze and fallback with the same bits (the column of CMI is lost).",
-        "Freeze is ECN 11 with CMI 1, fallback ECN 11 with CMI 0: the only reading that keeps them apart and lets plain ECN read fallback as CE.",
+        "Freeze is ECN 11 with CMI 1, fallback ECN 11 with CMI 0: the only reading that keeps them apart and lets "
+        "plain ECN read fallback as CE.",
     ),
     (
-        "The change of throughput is given as +44.5 %, that of RTT as −7.1 %; from the papers' own tables follow +42.9 % (from rounded "
+        "The change of throughput is given as +44.5 %, that of RTT as −7.1 %; from the papers' own tables follow "
+        "+42.9 % (from rounded "
         "averages; +44.0 % from the data sent) and −7.7 %.",
         "All are shown as printed, and ours are computed run by run, paired by seed.",
     ),
     (
-        "A link of 3 Mb/s shared by everything carries 44.25 MB in 118 s; the flows of the ACNS arm are said to have sent 29.99 MB of "
+        "A link of 3 Mb/s shared by everything carries 44.25 MB in 118 s; the flows of the ACNS arm are said to have "
+        "sent 29.99 MB of "
         "TCP beside 19.6 MB of UDP.",
         "So the last mile cannot be one link of 3 Mb/s for all; see the calibration.",
     ),
     (
         "DCNET rounds the thresholds of the loss trend to 1.84 and 2.15.",
-        "The thesis's 1.8413 and 2.1587 are used; a trend of five freezes falls on the other side with the rounded one.",
+        "The thesis's 1.8413 and 2.1587 are used; a trend of five freezes falls on the other side with the rounded "
+        "one.",
     ),
 )
 
 #: What the papers leave open, and what we settled.
 DECISIONS: tuple[tuple[str, str], ...] = (
-    ("Scope of a command", "the command on the ACK that covers the asking segment (the last of a window) rules until the next such ACK"),
-    ("Latest known smaller value", "the most recent value below the present one in cwnd's history, kept per round trip; never below 2 SMSS"),
+    (
+        "Scope of a command",
+        "the command on the ACK that covers the asking segment (the last of a window) rules until the next such ACK",
+    ),
+    (
+        "Latest known smaller value",
+        "the most recent value below the present one in cwnd's history, kept per round trip; never below 2 SMSS",
+    ),
     ("After a fallback", "ssthresh = min(ssthresh, cwnd), so that no slow start follows"),
     ("No command received yet", "a loss is answered as the base variant does; a timeout always is"),
     ("p_max", "63, the largest DSCP"),
@@ -105,7 +122,8 @@ def what_it_rests_on(variations: Sequence[Variation]) -> str:
     sack = by_name.get("SACK recovery (RFC 6675)")
     if sack is not None and sack.data[0] < GAIN_PERCENT / 2:
         parts.append(
-            "So the gain in data is, for the most part, what CUBIC without SACK loses to timeouts, and ACNS spares it: with SACK, CUBIC fills the "
+            "So the gain in data is, for the most part, what CUBIC without SACK loses to timeouts, and ACNS spares "
+            "it: with SACK, CUBIC fills the "
             "links by itself, and what ACNS then brings is order among the flows, fewer losses and shorter queues."
         )
     return _signed(" ".join(parts))
@@ -144,7 +162,8 @@ def headline(cells: Sequence[Cell], claims: Sequence[Claim], runs: int, variatio
     runs_said = f"{runs} per arm, the same calibration and the same seeds in both" if runs > 1 else "one per arm"
     parts = [
         f"{holding} of the {len(claims)} claims of the papers hold in our runs ({runs_said}).",
-        f"With ACNS the three TCP flows send {_more(data.measured)} data (published: {_more(data.published)}), their mean "
+        f"With ACNS the three TCP flows send {_more(data.measured)} data (published: {_more(data.published)}), their "
+        "mean "
         f"RTT {_moves(rtt.measured)} (published: {_moves(rtt.published)}), and their losses go from "
         f"{style.count(round(before.measured, 1))} to {style.count(round(after.measured, 1))} packets (published: from "
         f"{style.count(before.published)} to {style.count(after.published)}).",
@@ -152,8 +171,10 @@ def headline(cells: Sequence[Cell], claims: Sequence[Claim], runs: int, variatio
     if failing:
         parts.append("What does not hold: " + "; ".join(f"“{claim.text}”" for claim in failing) + ".")
     parts.append(
-        f"Of the {len(plain)} figures in the papers' tables {sum(map(close, plain))} come out within {CLOSE_PERCENT:g} % of "
-        f"the published value (losses: or within {CLOSE_PACKETS:g} packets), and half within {off[len(off) // 2][0]:.0f} %."
+        f"Of the {len(plain)} figures in the papers' tables {sum(map(close, plain))} come out within "
+        f"{CLOSE_PERCENT:g} % of "
+        f"the published value (losses: or within {CLOSE_PACKETS:g} packets), and half within "
+        f"{off[len(off) // 2][0]:.0f} %."
     )
     if far:
         parts.append("Furthest off: " + ", ".join(say(cell) for cell in far[:4]) + ".")
@@ -175,7 +196,8 @@ def _caveat(variations: Sequence[Variation]) -> list[str]:
     held = [what for what, holds in (*also, ("that of the RTT", sack.rtt[0] < 0)) if holds]
     remain = f", while {', '.join(held)} remain" if held else ""
     return [
-        "The gain in data rests on loss recovery without SACK, which ns-2's plain sink does not send: with SACK in both arms "
+        "The gain in data rests on loss recovery without SACK, which ns-2's plain sink does not send: with SACK in "
+        "both arms "
         f"it is {sack.data[0]:+.1f} %{remain} (see the calibration)."
     ]
 
@@ -198,8 +220,12 @@ def calibration(scenario: Scenario) -> dict[str, str]:
     resolved: dict[str, Any] = scenario.resolved
     found = {f"Link {link['a']} – {link['b']}": _link(link) for link in resolved["links"]}
     tcp = next(flow["tcp"] for flow in resolved["flows"] if flow["tcp"])
-    found |= {_name(f"TCP: {key}"): plain(key, value) for key, value in sorted(tcp.items()) if key not in ("assist", "cc")}
-    found["Start jitter"] = f"uniform from 0 to {plain('start_jitter_ns', resolved['start_jitter_ns'])}, per flow and run"
+    found |= {
+        _name(f"TCP: {key}"): plain(key, value) for key, value in sorted(tcp.items()) if key not in ("assist", "cc")
+    }
+    found["Start jitter"] = (
+        f"uniform from 0 to {plain('start_jitter_ns', resolved['start_jitter_ns'])}, per flow and run"
+    )
     payloads = {flow["traffic"]["payload_bytes"] for flow in resolved["flows"] if not flow["tcp"]}
     found["UDP: payload"] = ", ".join(f"{payload} bytes" for payload in sorted(payloads))
     return found
@@ -250,20 +276,28 @@ PARAMETERS: tuple[tuple[str, str], ...] = (
 """Parameters of ACNS as published (thesis, table 1); they are not calibrated."""
 
 CALIBRATION: tuple[str, ...] = (
-    "Link rates, delays, queues and the settings of TCP stood in a figure that is lost. They were searched for over what two sites with slow "
-    "last miles can be; each point ran with and without ACNS from one and the same text, and was judged by both arms together, so "
-    "that no arm is tuned alone. All that varied and all that came out is in experiments/acns (search.py, search-*.csv, README.md).",
-    "Last miles: the totals published with ACNS are more than one link of 3 Mb/s carries, and without ACNS the published RTT of #3 stays "
-    "flat while those of #1 and #2, which start at the same node, do not. So here each node of the sending site has a last mile of its "
+    "Link rates, delays, queues and the settings of TCP stood in a figure that is lost. They were searched for over "
+    "what two sites with slow "
+    "last miles can be; each point ran with and without ACNS from one and the same text, and was judged by both arms "
+    "together, so "
+    "that no arm is tuned alone. All that varied and all that came out is in experiments/acns (search.py, "
+    "search-*.csv, README.md).",
+    "Last miles: the totals published with ACNS are more than one link of 3 Mb/s carries, and without ACNS the "
+    "published RTT of #3 stays "
+    "flat while those of #1 and #2, which start at the same node, do not. So here each node of the sending site has "
+    "a last mile of its "
     "own, of 3 Mb/s (the published maximum), and the receiving site one of 4.25 Mb/s, in which all flows meet.",
-    "TCP: CUBIC of RFC 9438 with windows of at most 85 segments, and no SACK, as with the plain sink of ns-2, on which the papers ran. Losses of "
-    "several segments in a window then end in timeouts (Reno recovery, RFC 2581). ns-2.35 itself, run over the same network, does the "
+    "TCP: CUBIC of RFC 9438 with windows of at most 85 segments, and no SACK, as with the plain sink of ns-2, on "
+    "which the papers ran. Losses of "
+    "several segments in a window then end in timeouts (Reno recovery, RFC 2581). ns-2.35 itself, run over the same "
+    "network, does the "
     "same: see the table.",
 )
 """How the calibration was found, in paragraphs."""
 
 LIMITS: tuple[str, ...] = (
     "The papers ran ns-2.35 once per arm; ours are means over random starts, and a single run may differ from them.",
-    "How the papers measured maximum throughput and RTT (bins, timed segments) is not said; definitions here are those below.",
+    "How the papers measured maximum throughput and RTT (bins, timed segments) is not said; definitions here are "
+    "those below.",
 )
 """Limits of this comparison."""

@@ -1,4 +1,4 @@
-"""The verification of the model (Olsovsky 2013, section 3.4, figures 4 to 6): flows by command while load rises and falls.
+"""The verification of the model (Olsovsky 2013, section 3.4, figures 4 to 6): flows by command as load rises and falls.
 
 The thesis gives the number of flows (30 active on average), the number of samples (50) and the three settings; the rest
 is ours and stated in `CHOICES`. All settings of one seed have the same flows at the same times.
@@ -7,7 +7,6 @@ is ours and stated in `CHOICES`. All settings of one seed have the same flows at
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -20,6 +19,8 @@ from narrows.runs import Task
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from narrows.outcome import Run
 
 Array = NDArray[np.float64]
@@ -68,21 +69,29 @@ ROUTER = "r1"
 """Router before the bottleneck, whose counts are shown."""
 
 CHOICES: tuple[tuple[str, str], ...] = (
-    ("Periods", f"{PERIODS} of {PERIOD_S:g} s; a period's number of flows at C = 1, 2, 3 is the mean of 20 looks at the router's table"),
+    (
+        "Periods",
+        f"{PERIODS} of {PERIOD_S:g} s; a period's number of flows at C = 1, 2, 3 is the mean of 20 looks at the "
+        "router's table",
+    ),
     (
         "Lifetimes",
-        f"{FLOWS} flows, drawn at random: {FIRST} are born in the first period, the others at any time in periods 1 to 30; deaths are "
-        "normal about period 41 (sd 2.5). So the number of active flows rises until period 30, falls steeply about period 40, and "
+        f"{FLOWS} flows, drawn at random: {FIRST} are born in the first period, the others at any time in periods 1 "
+        "to 30; deaths are "
+        "normal about period 41 (sd 2.5). So the number of active flows rises until period 30, falls steeply about "
+        "period 40, and "
         "is 30 on average",
     ),
     (
         "Traffic",
-        f"TCP (CUBIC) that always has data, with windows of at most {WINDOW_SEGMENTS} segments: what waits in the queue grows with the "
+        f"TCP (CUBIC) that always has data, with windows of at most {WINDOW_SEGMENTS} segments: what waits in the "
+        "queue grows with the "
         "number of flows, and not at once",
     ),
     (
         "Bottleneck",
-        f"{LINK_MBPS:g} Mb/s, {DELAY_MS:g} ms one way, drop-tail queue of {QUEUE_PACKETS} packets, which all flows together would fill "
+        f"{LINK_MBPS:g} Mb/s, {DELAY_MS:g} ms one way, drop-tail queue of {QUEUE_PACKETS} packets, which all flows "
+        "together would fill "
         "near period 20",
     ),
     ("Priorities", "DSCP normal about 31.5 (sd 10.5), rounded and kept within 0 to 63; in the third setting 0 for all"),
@@ -144,7 +153,10 @@ def scenario_text(setting: str, seed: int) -> str:
         "",
         "[topology]",
         'kind = "dumbbell"',
-        f'bottleneck = {{ rate = "{LINK_MBPS:g} Mb/s", delay = "{DELAY_MS - 4:g} ms", queue = {{ limit = "{QUEUE_PACKETS} packets" }} }}',
+        (
+            f'bottleneck = {{ rate = "{LINK_MBPS:g} Mb/s", delay = "{DELAY_MS - 4:g} ms", '
+            f'queue = {{ limit = "{QUEUE_PACKETS} packets" }} }}'
+        ),
         'access = { rate = "1 Gb/s", delay = "2 ms", queue = { limit = "1000 packets" } }',
         "",
         "[tcp]",
@@ -205,7 +217,9 @@ def counts(run: Run) -> dict[str, Array]:
     looks = np.bincount(period[inside], minlength=PERIODS)
     made = {}
     for command in COMMANDS:
-        total = np.bincount(period[inside], weights=frame[f"flows_{command}"].to_numpy(float)[inside], minlength=PERIODS)
+        total = np.bincount(
+            period[inside], weights=frame[f"flows_{command}"].to_numpy(float)[inside], minlength=PERIODS
+        )
         made[command] = np.asarray(total / np.maximum(looks, 1), dtype=np.float64)
     return made
 
@@ -262,8 +276,8 @@ def _halved(values: Array) -> int:
 def claims(verification: Verification) -> list[Claim]:
     """What figures 4 to 6 of the thesis are said to show, decided on means over the populations.
 
-    Congestion is there while at least a third of the most flows ever at C = 3 without feedback are at C = 3. A peak is worked
-    off if it is at most half as high as without feedback and half of it is gone no later.
+    Congestion is there while at least a third of the most flows ever at C = 3 without feedback are at C = 3. A peak is
+    worked off if it is at most half as high as without feedback and half of it is gone no later.
     """
     silent = verification.mean("silent", "fallback")
     fed = verification.mean("normal", "fallback")
@@ -288,7 +302,8 @@ def claims(verification: Verification) -> list[Claim]:
         Claim(
             "With feedback the number of flows at C = 3 peaks near sample 30 and is worked off",
             25 <= peak <= 35 and height <= highest / 2 and halved <= silent_halved,
-            f"peak of {height:.1f} flows at sample {peak} (without feedback {highest:.1f}), down to half at sample {halved} "
+            f"peak of {height:.1f} flows at sample {peak} (without feedback {highest:.1f}), down to half at sample "
+            f"{halved} "
             f"(without feedback at sample {silent_halved})",
         ),
         Claim(
