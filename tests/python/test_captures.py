@@ -47,7 +47,7 @@ def captured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def test_a_file_per_link_is_read_without_complaint(captured: tuple[int, str, Path]) -> None:
     _, _, folder = captured
     files = sorted(folder.glob("*.pcapng"))
-    assert len(files) == 9
+    assert len(files) == 11
     for file in files:
         assert tshark(file, COMPLAINTS, "frame.number") == []
         assert tshark(file, "tcp.checksum.status == 1 || udp.checksum.status == 1", "frame.number")
@@ -55,7 +55,7 @@ def test_a_file_per_link_is_read_without_complaint(captured: tuple[int, str, Pat
 
 def test_a_corrupted_byte_would_be_found(captured: tuple[int, str, Path], tmp_path: Path) -> None:
     _, _, folder = captured
-    content = bytearray((folder / "N0-R1.pcapng").read_bytes())
+    content = bytearray((folder / "N0-R0.pcapng").read_bytes())
     middle = len(content) // 2
     content[middle : middle + 64] = bytes(byte ^ 1 for byte in content[middle : middle + 64])
     (tmp_path / "bad.pcapng").write_bytes(content)
@@ -66,14 +66,14 @@ def test_a_corrupted_byte_would_be_found(captured: tuple[int, str, Path], tmp_pa
 
 def test_setup_segments_carry_acns_flags(captured: tuple[int, str, Path]) -> None:
     _, _, folder = captured
-    setup = tshark(folder / "R1-P1.pcapng", "tcp.flags.syn == 1", "tcp.flags")
+    setup = tshark(folder / "P2-R3.pcapng", "tcp.flags.syn == 1", "tcp.flags")
     # SYN with ECE, CWR and CMT (0x200); SYN-ACK with ECE and CMT, without CWR.
     assert Counter(flags for (flags,) in setup) == {"0x02c2": 3, "0x0252": 3}
 
 
 def test_commands_are_echoed_in_the_tcp_header(captured: tuple[int, str, Path]) -> None:
     _, _, folder = captured
-    acks = tshark(folder / "R1-P1.pcapng", "tcp.len == 0 && tcp.flags.syn == 0 && tcp.flags.fin == 0", "tcp.flags")
+    acks = tshark(folder / "P2-R3.pcapng", "tcp.len == 0 && tcp.flags.syn == 0 && tcp.flags.fin == 0", "tcp.flags")
     without_nonce = Counter(int(flags, 16) & ~0x100 for (flags,) in acks)
     normal, fallback, freeze = 0x010, 0x050, 0x250
     assert set(without_nonce) <= {normal, fallback, freeze}
@@ -82,7 +82,7 @@ def test_commands_are_echoed_in_the_tcp_header(captured: tuple[int, str, Path]) 
 
 def test_the_router_writes_commands_into_the_ip_header(captured: tuple[int, str, Path]) -> None:
     version, encoding, folder = captured
-    before, after = (_messages(folder / name, version, encoding) for name in ("N0-R1.pcapng", "R1-P1.pcapng"))
+    before, after = (_messages(folder / name, version, encoding) for name in ("N0-R0.pcapng", "R0-P1.pcapng"))
     # What a sender sends: no ACNS (retransmissions), ECN mode (a window's first segments), a question (its last one).
     assert set(before) <= {(0, False), (1, False), (2, False), (1, True), (2, True)}
     assert min(before[1, True], before[2, True]) > 0

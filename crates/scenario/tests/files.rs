@@ -129,15 +129,15 @@ fn collect(value: &Value, references: &mut Vec<String>) {
 fn the_resolved_scenario_has_names_and_base_units() {
     let text = ready_to_run().into_iter().find(|(name, _)| name == "acns.toml").unwrap().1;
     let json = good(&text).to_json();
-    assert_eq!(json["links"][3]["a"], "R1");
+    assert_eq!(json["links"][3]["a"], "R0");
     assert_eq!(json["links"][3]["forward"]["rate_bps"], 3_000_000);
-    assert_eq!(json["links"][3]["forward"]["queue"]["limit"], "20 packets");
+    assert_eq!(json["links"][3]["forward"]["queue"]["limit"], "100 packets");
     assert_eq!(json["flows"][1]["start_ns"], 15_100_000_000_u64);
     assert_eq!(json["flows"][1]["dscp"], 26);
     assert_eq!(json["flows"][0]["tcp"]["assist"], "acns");
     assert_eq!(json["flows"][3]["tcp"], Value::Null, "UDP has no TCP settings");
     assert_eq!(json["flows"][3]["traffic"]["rate_bps"], 500_000);
-    assert_eq!(json["acns"]["routers"], serde_json::json!(["R1", "P1", "P2", "R2"]));
+    assert_eq!(json["acns"]["routers"], serde_json::json!(["R0", "R1", "R2", "P1", "P2", "R3"]));
 }
 
 #[test]
