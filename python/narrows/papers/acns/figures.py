@@ -10,6 +10,7 @@ from narrows.papers.acns import verification as model
 from narrows.papers.acns.evaluation import ARMS, FLOWS, Evaluation
 from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
+from narrows.report.series import Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from narrows.outcome import Batch
     from narrows.papers.reproduction import Cell
-    from narrows.report.series import Series
 
 TITLES = {"without": "Without ACNS", "acns": "With ACNS"}
 """What the arms are called in figures and tables."""
@@ -58,7 +58,7 @@ def of_evaluation(evaluation: Evaluation) -> list[Figure]:
     duration = evaluation.acns.scenario.duration_s
     edges = series.bins(duration, BIN_S)
     runs = len(evaluation.acns.runs)
-    spread = f" Lines are means over {runs} runs, bands hold the middle 95 % of the runs." if runs > 1 else ""
+    spread = f" Lines show the first run; bands hold the middle 95 % of the {runs} runs." if runs > 1 else ""
     events = " Dotted: flows begin to send (TCP #2, UDP 2, TCP #3, UDP 3)."
 
     def panels(column: str, label: str, *, rate: bool, scale: float = 1.0, from_zero: bool = True) -> tuple[Panel, ...]:
@@ -68,11 +68,11 @@ def of_evaluation(evaluation: Evaluation) -> list[Figure]:
             rows = []
             for flow in FLOWS:
                 parts = _parts(batch, flow)
-                data = (
-                    series.rate_series(parts, column, edges)
-                    if rate
-                    else series.mean_series(parts, column, edges, scale)
+                whole, first = (
+                    series.rate_series(some, column, edges) if rate else series.mean_series(some, column, edges, scale)
+                    for some in (parts, parts[:1])
                 )
+                data = Series(first.x, first.y, whole.low, whole.high)
                 rows.append((flow, data))
             made.append(Panel(label, _lines(rows, in_legend=a == 0), title=TITLES[arm], y_from_zero=from_zero))
         return tuple(made)

@@ -194,7 +194,8 @@ def _caveat(variations: Sequence[Variation]) -> list[str]:
         return []
     also = (("the orders of the flows", sack.order_acns), ("the fall of losses", sack.lost[0] <= -LOSS_PERCENT))
     held = [what for what, holds in (*also, ("that of the RTT", sack.rtt[0] < 0)) if holds]
-    remain = f", while {', '.join(held)} remain" if held else ""
+    listed = " and ".join(filter(None, (", ".join(held[:-1]), held[-1]))) if held else ""
+    remain = f", while {listed} remain" if held else ""
     return [
         "The gain in data rests on loss recovery without SACK, which ns-2's plain sink does not send: with SACK in "
         "both arms "
