@@ -96,6 +96,13 @@ CHOICES: tuple[tuple[str, str], ...] = (
     ),
     ("Priorities", "DSCP normal about 31.5 (sd 10.5), rounded and kept within 0 to 63; in the third setting 0 for all"),
     ("No feedback", "routers compute and count commands as ever, senders ignore them (acns.obey = false)"),
+    (
+        "What feedback does to the peak",
+        "it keeps it at about a third and then holds it: a fallback goes one step back in the window's history, and once "
+        "the oldest flows of low priority have fallen to 2 segments they stay at C = 3 for as long as a fifth of the queue "
+        "stands (W = 5 A), which the younger and more important flows may fill. The thesis's figure falls sooner; how its "
+        "model turned commands into load is not said",
+    ),
 )
 
 
@@ -276,9 +283,9 @@ def _halved(values: Array) -> int:
 def claims(verification: Verification) -> list[Claim]:
     """What figures 4 to 6 of the thesis are said to show, decided on means over the populations.
 
-    Congestion is there while at least a third of the most flows ever at C = 3 without feedback are at C = 3. Feedback holds
-    the peak down if it is at most half as high as without feedback; it works the peak off if half of it is gone at least
-    three samples before deaths alone have halved the one without feedback.
+    Congestion is there while at least a third of the most flows ever at C = 3 without feedback are at C = 3. Feedback
+    holds the peak down if it is at most half as high as without feedback; it works the peak off if half of it is gone
+    at least three samples before deaths alone have halved the one without feedback.
     """
     silent = verification.mean("silent", "fallback")
     fed = verification.mean("normal", "fallback")
