@@ -314,7 +314,7 @@ def test_the_calibration_meets_every_claim() -> None:
 
 @pytest.mark.slow
 def test_the_verification_meets_every_claim_but_one() -> None:
-    """Feedback holds the peak to a third and does not empty it: old flows of low priority stay at C = 3 (see the page)."""
+    """Feedback holds the peak to a third and does not empty it: old, unimportant flows stay at C = 3 (see the page)."""
     seeds = range(1, verification.SEEDS + 1)
     found = verification.collect(run_all(verification.tasks(seeds)), seeds)
     failing = [claim.text for claim in verification.claims(found) if not claim.holds]

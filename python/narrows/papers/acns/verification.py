@@ -98,10 +98,10 @@ CHOICES: tuple[tuple[str, str], ...] = (
     ("No feedback", "routers compute and count commands as ever, senders ignore them (acns.obey = false)"),
     (
         "What feedback does to the peak",
-        "it keeps it at about a third and then holds it: a fallback goes one step back in the window's history, and once "
-        "the oldest flows of low priority have fallen to 2 segments they stay at C = 3 for as long as a fifth of the queue "
-        "stands (W = 5 A), which the younger and more important flows may fill. The thesis's figure falls sooner; how its "
-        "model turned commands into load is not said",
+        "it keeps it at about a third and then holds it: a fallback goes one step back in the window's history, and "
+        "once the oldest flows of low priority have fallen to 2 segments they stay at C = 3 for as long as a fifth of "
+        "the queue stands (W = 5 A), which the younger and more important flows may fill. The thesis's figure falls "
+        "sooner; how its model turned commands into load is not said",
     ),
 )
 
