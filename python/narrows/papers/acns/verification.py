@@ -97,6 +97,12 @@ CHOICES: tuple[tuple[str, str], ...] = (
     ("Priorities", "DSCP normal about 31.5 (sd 10.5), rounded and kept within 0 to 63; in the third setting 0 for all"),
     ("No feedback", "routers compute and count commands as ever, senders ignore them (acns.obey = false)"),
     (
+        "How these were chosen",
+        "by trial, against the shapes that the thesis describes: some 28 sets of choices were looked at. The rule for "
+        "“worked off” was fixed only then, and by it that claim does not hold; some 310 further designs did not "
+        "change that reliably, and none was adopted (experiments/acns/README.md)",
+    ),
+    (
         "What feedback does to the peak",
         "it keeps it at about a third and then holds it: a fallback goes one step back in the window's history, and "
         "once the oldest flows of low priority have fallen to 2 segments they stay at C = 3 for as long as a fifth of "
