@@ -59,8 +59,9 @@ pub trait Assist: fmt::Debug + Send {
     /// `ecn` is whether this end would use classic ECN.
     fn accept(&mut self, syn: TcpFlags, ecn: bool) -> (Agreement, TcpFlags);
 
-    /// The answer to our offer arrived, a SYN-ACK with these flags: what is agreed.
-    fn agreed(&mut self, syn_ack: TcpFlags, ecn: bool) -> Agreement;
+    /// The answer to our offer arrived, a SYN-ACK with these flags: what is agreed. An offer binds: if its flags are an
+    /// ECN-setup SYN's too, a peer's plain ECN answer means classic ECN, whatever this end would have chosen alone.
+    fn agreed(&mut self, syn_ack: TcpFlags) -> Agreement;
 
     /// A segment is about to leave and the scheme was agreed on: write its bits.
     fn on_transmit(&mut self, packet: &mut Packet, out: &Outgoing);

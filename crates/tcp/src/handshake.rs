@@ -92,7 +92,7 @@ pub(crate) fn accept(
 /// The SYN, ACK with `syn_ack` answers our offer: what is agreed.
 pub(crate) fn agreed(config: &Config, assist: Option<&mut (dyn Assist + 'static)>, syn_ack: TcpFlags) -> Agreement {
     match assist {
-        Some(assist) => assist.agreed(syn_ack, config.ecn),
+        Some(assist) => assist.agreed(syn_ack),
         // Both bits set is a peer that mirrors reserved bits, not one that knows ECN.
         None if config.ecn && syn_ack.has(TcpFlags::ECE) && !syn_ack.has(TcpFlags::CWR) => Agreement::Ecn,
         None => Agreement::Nothing,

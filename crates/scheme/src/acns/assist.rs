@@ -105,7 +105,7 @@ impl Assist for AcnsAssist {
         (self.turn(agreement), answer)
     }
 
-    fn agreed(&mut self, syn_ack: TcpFlags, _ecn: bool) -> Agreement {
+    fn agreed(&mut self, syn_ack: TcpFlags) -> Agreement {
         self.turn(codec::read_syn_ack(syn_ack))
     }
 
@@ -188,7 +188,7 @@ mod tests {
 
     fn agreed(config: &AcnsConfig) -> AcnsAssist {
         let mut a = AcnsAssist::new(config);
-        assert_eq!(a.agreed(TcpFlags::SYN.with(TcpFlags::ACK).with(codec::SETUP_SYN_ACK), false), Agreement::Assisted);
+        assert_eq!(a.agreed(TcpFlags::SYN.with(TcpFlags::ACK).with(codec::SETUP_SYN_ACK)), Agreement::Assisted);
         a
     }
 

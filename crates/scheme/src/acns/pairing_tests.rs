@@ -67,7 +67,7 @@ impl End {
 
     fn agreed(&mut self, syn_ack: TcpFlags) {
         self.agreement = match self.support {
-            Support::Acns { ecn } => self.assist.agreed(syn_ack, ecn),
+            Support::Acns { .. } => self.assist.agreed(syn_ack),
             Support::Ecn if syn_ack.has(TcpFlags::ECE) && !syn_ack.has(TcpFlags::CWR) => Agreement::Ecn,
             Support::Ecn | Support::Neither => Agreement::Nothing,
         };

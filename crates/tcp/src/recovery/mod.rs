@@ -180,6 +180,16 @@ fn next_new(used: u64, room: &Room, window: u64) -> Next {
     }
 }
 
+/// Where a recovery stands in Linux's terms, from what each keeps: a timeout rules, then fast recovery, then duplicates.
+fn phase(after_timeout: bool, in_recovery: bool, dupacks: u32) -> Phase {
+    match (after_timeout, in_recovery, dupacks) {
+        (true, ..) => Phase::Loss,
+        (_, true, _) => Phase::Recovery,
+        (_, _, 0) => Phase::Open,
+        _ => Phase::Disorder,
+    }
+}
+
 /// A window of `cwnd` with an artificial inflation of either sign.
 #[inline]
 fn inflated(cwnd: u64, by: i64) -> u64 {

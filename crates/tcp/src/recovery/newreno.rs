@@ -6,7 +6,7 @@
 //! `recover`; the full ACK's window is the RFC's first choice unless `Config::full_ack_cap` is off.
 //! Vectors: `newreno_repairs_two_holes_in_one_episode`.
 
-use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new};
+use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
@@ -130,11 +130,6 @@ impl LossRecovery for NewReno {
     }
 
     fn phase(&self) -> Phase {
-        match (self.loss.active, self.in_recovery, self.dupacks) {
-            (true, ..) => Phase::Loss,
-            (_, true, _) => Phase::Recovery,
-            (_, _, 0) => Phase::Open,
-            _ => Phase::Disorder,
-        }
+        phase(self.loss.active, self.in_recovery, self.dupacks)
     }
 }

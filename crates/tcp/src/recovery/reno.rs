@@ -6,7 +6,7 @@
 //! timeout do not start fast retransmit, because they answer the timeout's own retransmissions (RFC 6582, section 1).
 //! Vectors: `reno_recovers_one_loss_of_twenty`, `reno_reduces_once_per_hole`.
 
-use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new};
+use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
@@ -88,11 +88,6 @@ impl LossRecovery for Reno {
     }
 
     fn phase(&self) -> Phase {
-        match (self.loss.active, self.in_recovery, self.dupacks) {
-            (true, ..) => Phase::Loss,
-            (_, true, _) => Phase::Recovery,
-            (_, _, 0) => Phase::Open,
-            _ => Phase::Disorder,
-        }
+        phase(self.loss.active, self.in_recovery, self.dupacks)
     }
 }

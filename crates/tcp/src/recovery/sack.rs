@@ -14,7 +14,7 @@
 //! Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`,
 //! `a_lost_retransmission_is_sent_again_without_a_timeout`.
 
-use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new};
+use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new, phase};
 use crate::scoreboard::Scoreboard;
 use crate::segment::flag;
 use narrows_cc::Phase;
@@ -163,11 +163,6 @@ impl LossRecovery for Sack {
     }
 
     fn phase(&self) -> Phase {
-        match (self.loss.active, self.in_recovery, self.dupacks) {
-            (true, ..) => Phase::Loss,
-            (_, true, _) => Phase::Recovery,
-            (_, _, 0) => Phase::Open,
-            _ => Phase::Disorder,
-        }
+        phase(self.loss.active, self.in_recovery, self.dupacks)
     }
 }

@@ -31,7 +31,7 @@ impl Assist for Toy {
         }
     }
 
-    fn agreed(&mut self, syn_ack: TcpFlags, _ecn: bool) -> Agreement {
+    fn agreed(&mut self, syn_ack: TcpFlags) -> Agreement {
         if syn_ack.has(MARK) { Agreement::Assisted } else { Agreement::Nothing }
     }
 
