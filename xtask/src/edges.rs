@@ -8,7 +8,7 @@ const TABLE: &[Row] = &[
     Row { name: "units", rank: 0, ours: &[], outside: &[] },
     Row { name: "rng", rank: 0, ours: &[], outside: &[] },
     Row { name: "wire", rank: 1, ours: &["units"], outside: &[] },
-    Row { name: "cc", rank: 1, ours: &["units"], outside: &[] },
+    Row { name: "cc", rank: 1, ours: &["units", "rng"], outside: &[] },
     Row { name: "samples", rank: 1, ours: &["units"], outside: &[] },
     Row { name: "scenario", rank: 1, ours: &["units"], outside: &["serde", "serde_json", "toml"] },
     Row { name: "tcp", rank: 2, ours: &["cc", "wire", "units"], outside: &[] },

@@ -29,9 +29,9 @@ pub fn whole_segments(amount: Bytes, path: &Path) -> u64 {
 /// `tcp_slow_start` does. `limit` bounds the growth of one ACK (RFC 3465's L times SMSS; `Bytes::MAX` for Linux's
 /// unbounded counting); what exceeds it is neither used nor returned.
 #[inline]
-pub fn slow_start(win: &mut Window, acked: Bytes, limit: Bytes, _path: &Path) -> Bytes {
+pub fn slow_start(win: &mut Window, acked: Bytes, limit: Bytes, path: &Path) -> Bytes {
     let step = acked.min(limit);
-    let room = win.ssthresh.map_or(Bytes::MAX, |s| s.saturating_sub(win.cwnd));
+    let room = win.slow_start_room(path);
     let used = step.min(room);
     win.cwnd += used;
     step.saturating_sub(used)
@@ -47,7 +47,7 @@ pub fn limited_slow_start(win: &mut Window, acked: Bytes, limit: Bytes, max_ssth
     }
     let k = (win.cwnd / (max_ssthresh.as_u64() / 2).max(1)).as_u64().max(1);
     let step = acked.min(limit);
-    let room = win.ssthresh.map_or(Bytes::MAX, |s| s.saturating_sub(win.cwnd));
+    let room = win.slow_start_room(path);
     let used = (step / k).max(step.min(Bytes::new(1))).min(room);
     win.cwnd += used;
     if win.in_slow_start() { Bytes::ZERO } else { step.saturating_sub(used * k) }

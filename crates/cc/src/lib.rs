@@ -12,7 +12,7 @@ mod params;
 mod registry;
 pub mod reno;
 
-pub use registry::{Param, ParamError, ParamKind, ParamValue, Params, Row, Traits, build, find, registry};
+pub use registry::{Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, build, find, registry};
 
 use core::fmt;
 use narrows_units::{Bytes, Duration, Instant, Rate};
@@ -28,15 +28,27 @@ pub struct Window {
     pub ssthresh: Option<Bytes>,
     /// Rate at which the connection may send; `None` leaves pacing to the connection's own setting.
     pub pacing_rate: Option<Rate>,
+    /// Whether `cwnd == ssthresh` is slow start too: what ns-2's TCP/Linux agent does, and RFC 5681 permits. A setting of
+    /// the connection; algorithms leave it alone.
+    pub slow_start_at_equality: bool,
 }
 
 impl Window {
-    /// Whether the flow is in slow start: `cwnd < ssthresh` (RFC 5681 leaves equality free; Linux, ns-3 and ns-2's
-    /// own agents compare as here, ns-2's TCP/Linux agent uses `<=`).
+    /// Whether the flow is in slow start: `cwnd < ssthresh`. RFC 5681 leaves equality free; Linux, ns-3 and ns-2's own
+    /// agents compare as here, ns-2's TCP/Linux agent uses `<=`, which
+    /// [`slow_start_at_equality`](Self::slow_start_at_equality) gives.
     #[inline]
     #[must_use]
     pub fn in_slow_start(&self) -> bool {
-        self.ssthresh.is_none_or(|s| self.cwnd < s)
+        self.ssthresh.is_none_or(|s| self.cwnd < s || (self.slow_start_at_equality && self.cwnd == s))
+    }
+
+    /// By how much slow start may still grow cwnd: to ssthresh, or one segment further where equality is slow start.
+    #[inline]
+    #[must_use]
+    pub fn slow_start_room(&self, path: &Path) -> Bytes {
+        let beyond = if self.slow_start_at_equality { path.smss } else { Bytes::ZERO };
+        self.ssthresh.map_or(Bytes::MAX, |s| (s + beyond).saturating_sub(self.cwnd))
     }
 }
 
@@ -120,6 +132,12 @@ pub struct Ack {
     pub rtt: Option<Duration>,
     /// Delivery-rate sample, if valid.
     pub rate: Option<RateSample>,
+    /// Whether the ACK is a duplicate by RFC 5681, section 2.
+    pub duplicate: bool,
+    /// Time that the acknowledged segment took to the receiver, by the timestamps of both ends: the receiver's clock less
+    /// the sender's (TSval - TSecr). The clocks' offset is in it, so only differences mean something. `None` without
+    /// timestamps.
+    pub one_way_delay: Option<Duration>,
     /// Bytes of this ACK that the receiver reports as marked CE (all of `delivered` with classic ECN and ECE set).
     pub marked: Bytes,
     /// Bytes that this ACK showed to be lost.
@@ -135,6 +153,19 @@ pub struct Sent {
     pub retransmission: bool,
     /// Time since the last transmission if nothing was in flight before this one, else zero.
     pub idle: Duration,
+}
+
+/// A segment that was found lost, with what was known when it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Octets of the segment.
+    pub bytes: Bytes,
+    /// Bytes in flight when it was sent, itself included.
+    pub tx_inflight: Bytes,
+    /// Bytes marked lost since it was sent, itself included.
+    pub lost: Bytes,
+    /// Whether the application, not the network, limited the connection when it was sent.
+    pub app_limited: bool,
 }
 
 /// A congestion event. Events of one window of data come once (RFC 5681, RFC 3168).
@@ -171,11 +202,33 @@ pub enum Advice {
 
 /// A congestion control algorithm.
 ///
-/// Call order for one ACK: [`on_advice`](Self::on_advice) if it carries advice, then
-/// [`on_congestion`](Self::on_congestion) if it shows congestion, then [`on_ack`](Self::on_ack). `on_ack` is called
-/// for ACKs that deliver data in the phases Open, Disorder and Loss; in Cwr and Recovery the recovery's reduction
+/// Call order for one ACK: [`observe`](Self::observe), [`on_lost`](Self::on_lost) for each segment found lost,
+/// [`on_advice`](Self::on_advice) if it carries advice, then [`on_congestion`](Self::on_congestion) if it shows
+/// congestion, then [`on_ack`](Self::on_ack). `on_ack` is called for ACKs that deliver data in the phases Open, Disorder and Loss; in Cwr and Recovery the recovery's reduction
 /// step rules the window, unless [`rules_recovery`](Self::rules_recovery) says that the algorithm does.
 pub trait CongestionControl: fmt::Debug + Send {
+    /// The connection is established; `win` holds the initial window, and `path` has the handshake's round-trip time if
+    /// that was measured.
+    fn on_start(&mut self, _path: &Path, _win: &mut Window) {}
+
+    /// Sees every ACK that is not old, whatever the phase, duplicates included, before anything is decided: the place to
+    /// measure (Linux's `in_ack_event` and `pkts_acked`). `path` is that after the ACK. Called only where
+    /// [`watches_acks`](Self::watches_acks) asks for it.
+    fn observe(&mut self, _ack: &Ack, _path: &Path) {}
+
+    /// Whether [`observe`](Self::observe) is wanted; constant over the life of the algorithm.
+    fn watches_acks(&self) -> bool {
+        false
+    }
+
+    /// A segment was found lost. Called only where [`watches_losses`](Self::watches_losses) asks for it.
+    fn on_lost(&mut self, _lost: &LostSegment, _path: &Path, _win: &mut Window) {}
+
+    /// Whether [`on_lost`](Self::on_lost) is wanted; constant over the life of the algorithm.
+    fn watches_losses(&self) -> bool {
+        false
+    }
+
     /// Grows (or moves) the window on an ACK that delivered data.
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window);
 

@@ -17,13 +17,13 @@
 //! retransmission is the connection's choice.
 //!
 //! # Limits
-//! Losses, timeouts and ECN echoes do not reduce the window. The row says so with `reduces: false`, so that tools can
+//! Losses, timeouts and ECN echoes do not reduce the window. The row says so with [`Response::Nothing`], so that tools can
 //! warn and the conformance suite knows.
 //!
 //! # Vectors
 //! `rfc793_window_is_bounded_by_the_receiver_alone`.
 
-use crate::registry::{Params, Row, Traits};
+use crate::registry::{Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
 use narrows_units::Bytes;
 
@@ -36,7 +36,9 @@ pub(crate) const ROW: Row = Row {
     title: "No congestion control (RFC 793)",
     sources: &["RFC 793, section 3.7"],
     params: &[],
-    traits: Traits { reduces: false, scales: false },
+    traits: Traits { response: Response::Nothing, needs_ecn: false, scales: false },
+    recovery: None,
+    source: include_str!("none.rs"),
     build,
 };
 

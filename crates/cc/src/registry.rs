@@ -55,17 +55,32 @@ pub enum ParamValue {
 
 /// The values given for an algorithm's parameters; what is not given takes its default.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Params(Vec<(String, ParamValue)>);
+pub struct Params {
+    given: Vec<(String, ParamValue)>,
+    seed: u64,
+}
 
 impl Params {
     /// Parameters from name and value pairs; a later pair of the same name wins.
     #[must_use]
     pub fn new(values: Vec<(String, ParamValue)>) -> Self {
-        Self(values)
+        Self { given: values, seed: 0 }
+    }
+
+    /// The same with the seed of the algorithm's own random numbers, which belongs to one end of one flow of one run.
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// Seed of the algorithm's random numbers; algorithms that draw none ignore it.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
     }
 
     fn given(&self, name: &str) -> Option<&ParamValue> {
-        self.0.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v)
+        self.given.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
     fn kind(row: &Row, name: &str) -> Option<ParamKind> {
@@ -105,12 +120,24 @@ impl Params {
     }
 }
 
+/// How an algorithm answers congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// Not at all: such a flow is unfit for a shared network, and tools should say so.
+    Nothing,
+    /// Losses, timeouts and ECN echoes reduce the window.
+    Reduces,
+    /// The window follows a model of the path, in which losses are one input of several (BBR).
+    Models,
+}
+
 /// What an algorithm promises beyond the interface; the conformance suite holds each row to its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
-    /// Whether losses, timeouts and ECN echoes reduce the window. `false` for `none` only: such a flow is unfit for a
-    /// shared network, and tools should say so.
-    pub reduces: bool,
+    /// What congestion does to the window.
+    pub response: Response,
+    /// Whether it needs ECN (RFC 3168) with an echo of every mark, as RFC 8257 does. A scenario without ECN is refused.
+    pub needs_ecn: bool,
     /// Whether windows scale with the SMSS: the same events with every amount of bytes doubled give windows doubled.
     pub scales: bool,
 }
@@ -219,8 +246,35 @@ pub struct Row {
     pub params: &'static [Param],
     /// What it promises beyond the interface.
     pub traits: Traits,
+    /// Loss recovery that its name implies where a scenario gives none (`"sack"`, `"tahoe"` ..); `None` for nearly all.
+    pub recovery: Option<&'static str>,
+    /// The text of its source file; its header is the algorithm's page.
+    pub source: &'static str,
     /// Builds one from validated parameters.
     pub build: fn(&Params) -> Box<dyn CongestionControl>,
+}
+
+impl Row {
+    /// The algorithm's page in Markdown: the header of its source file. The first line is its title sentence.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let header = self.source.lines().take_while(|line| line.starts_with("//!"));
+        let mut page = String::new();
+        for line in header {
+            let text = line.trim_start_matches("//!");
+            page.push_str(text.strip_prefix(' ').unwrap_or(text));
+            page.push('\n');
+        }
+        page
+    }
+
+    /// The profile that a stack's word selects: the algorithm's `profile` of that name, if it has one.
+    #[must_use]
+    pub fn profile(&self, stack: &str) -> Option<&'static str> {
+        let profile = self.params.iter().find(|p| p.name == "profile")?;
+        let ParamKind::Choice { allowed, .. } = profile.kind else { return None };
+        allowed.iter().find(|word| **word == stack).copied()
+    }
 }
 
 /// All algorithms, in the order they are shown.

@@ -7,7 +7,7 @@
 mod common;
 
 use common::Model;
-use narrows_cc::{Advice, Congestion, ParamKind, ParamValue, Params, Row, registry};
+use narrows_cc::{Advice, Congestion, ParamKind, ParamValue, Params, Response, Row, registry};
 use narrows_units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -64,7 +64,7 @@ fn cases() -> Vec<Case> {
 
 /// The cases of rows whose windows are reduced by congestion.
 fn reducing() -> impl Iterator<Item = Case> {
-    cases().into_iter().filter(|c| c.row.traits.reduces)
+    cases().into_iter().filter(|c| c.row.traits.response == Response::Reduces)
 }
 
 /// Situations from which each promise is tried: at the start, in slow start, and some rounds after a loss.
@@ -310,7 +310,7 @@ fn put(m: &mut Model, event: &Event, case: &Case) {
             m.path.now += Duration::from_micros(wait_us);
             m.rtt = Duration::from_micros(rtt_us);
             m.ack(bytes);
-            if case.row.traits.reduces {
+            if case.row.traits.response == Response::Reduces {
                 let most = before.cwnd + Bytes::new(bytes).max(m.path.smss) + m.path.smss;
                 assert!(m.win.cwnd <= most, "{}: {:?} to {:?} on {event:?}", case.label, before, m.win);
             }
@@ -340,7 +340,9 @@ fn put(m: &mut Model, event: &Event, case: &Case) {
         Event::Cut { to } => m.win.cwnd = Bytes::new(to).max(m.path.smss),
     }
     assert!(m.win.cwnd >= m.path.smss, "{}: {:?} after {event:?}", case.label, m.win);
-    if matches!(event, Event::Loss | Event::Ecn | Event::Timeout { .. }) && case.row.traits.reduces {
+    if matches!(event, Event::Loss | Event::Ecn | Event::Timeout { .. })
+        && case.row.traits.response == Response::Reduces
+    {
         assert!(m.win.cwnd <= before.cwnd.max(m.path.smss), "{}: grew to {:?} on {event:?}", case.label, m.win);
         if !matches!(event, Event::Timeout { repeated: true }) {
             assert!(m.win.ssthresh.is_some_and(|s| s >= m.path.smss * 2), "{}: {:?}", case.label, m.win);

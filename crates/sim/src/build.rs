@@ -213,9 +213,9 @@ impl Factory {
         let mut iss = self.seeds.stream(&format!("flow/{}", flow.name), "iss");
         let mut iss = || SeqNum::new((iss.next_u64() >> 32) as u32);
         let config = tcp_config(&flow.tcp);
-        let (cc, assist) = self.control(flow, index);
+        let (cc, assist) = self.control(flow, index, "cc client");
         let mut opener = Connection::connect(config, cc, assist, client, server, iss());
-        let (cc, assist) = self.control(flow, index);
+        let (cc, assist) = self.control(flow, index, "cc server");
         let mut listener = Connection::listen(config, cc, assist, server, client, iss());
         opener.set_dscp(flow.dscp);
         listener.set_dscp(flow.dscp);
@@ -223,8 +223,16 @@ impl Factory {
     }
 
     /// The congestion control and the scheme's part at one end of a flow.
-    fn control(&self, flow: &Flow, index: usize) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
-        let params = Params::new(flow.tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect());
+    ///
+    /// `purpose` names the end, for its random numbers.
+    fn control(
+        &self,
+        flow: &Flow,
+        index: usize,
+        purpose: &str,
+    ) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
+        let seed = self.seeds.stream(&format!("flow/{}", flow.name), purpose).next_u64();
+        let params = Params::new(flow.tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect()).seeded(seed);
         let base = (self.algorithms[index].build)(&params);
         match (&self.acns, flow.tcp.assist.as_deref()) {
             (Some(config), Some("acns")) => {
@@ -323,7 +331,7 @@ fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
         ecn: t.ecn,
         recv_buffer: t.recv_buffer,
         nagle: t.nagle,
-        idle_restart: t.idle_restart,
+        idle_restart: if t.idle_restart { tcp::IdleRestart::Rfc5681 } else { tcp::IdleRestart::Off },
         ..tcp::Config::default()
     }
 }

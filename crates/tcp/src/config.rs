@@ -54,17 +54,69 @@ pub struct RtoConfig {
     pub granularity: Duration,
 }
 
+/// How the window goes down from what it was to what congestion control wants after a loss or an echo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// At once (RFC 5681, RFC 6675): nothing leaves until the pipe has drained to the new window.
+    Immediate,
+    /// Proportional Rate Reduction (RFC 9937, which obsoletes RFC 6937): transmissions are spread over the recovery.
+    /// Applies where SACK tells what was delivered.
+    Prr,
+    /// As [`Prr`](Self::Prr), with Linux's `RecoverFS`, which is cwnd at the beginning of the episode.
+    PrrLinux,
+}
+
+/// Pacing where the congestion control sets no rate of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// Segments leave as ACKs allow.
+    Off,
+    /// Linux's internal pacing: `ratio * SMSS * max(cwnd, packets out) / SRTT`, in percent; the first ten segments of a
+    /// connection are not paced (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`: 200 and 120).
+    Ratio {
+        /// While `cwnd < ssthresh / 2`.
+        slow_start: u32,
+        /// Otherwise.
+        avoidance: u32,
+    },
+}
+
+/// What an idle time of more than one RTO does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// Nothing, as in ns-2 without `slow_start_restart_`.
+    Off,
+    /// `cwnd = min(IW, cwnd)` (RFC 5681, section 4.1; RFC 9293 requires RFC 5681).
+    Rfc5681,
+    /// Linux's `tcp_cwnd_restart`: `ssthresh = max(ssthresh, 3/4 cwnd)`, and cwnd is halved for each RTO of idleness, down to
+    /// the restart window (RFC 2861 is its origin).
+    Linux,
+}
+
+/// How a receiver echoes CE marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// ECE on every ACK until CWR arrives (RFC 3168, section 6.1.3).
+    UntilCwr,
+    /// ECE exactly on the ACKs of marked segments (RFC 8257, section 3.2).
+    EachMark,
+}
+
 /// How losses are found and repaired; independent of the congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryKind {
     /// Only the retransmission timer (RFC 793).
     RtoOnly,
+    /// Fast retransmit, then slow start from one segment (Jacobson 1988; ns-2's Agent/TCP).
+    Tahoe,
     /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 2581).
     Reno,
     /// RFC 6582.
     NewReno,
     /// RFC 6675; falls back to NewReno where the peer does not permit SACK.
     Sack,
+    /// Forward acknowledgments (Mathis and Mahdavi, SIGCOMM 1996); needs SACK like [`Sack`](Self::Sack).
+    Fack,
 }
 
 /// Settings of one end of a connection.
@@ -85,6 +137,8 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Loss recovery.
     pub recovery: RecoveryKind,
+    /// How the window goes down in an episode.
+    pub reduction: Reduction,
     /// Duplicate ACKs that mean loss (RFC 5681: 3).
     pub dupthresh: u32,
     /// Limited transmit (RFC 3042).
@@ -102,12 +156,21 @@ pub struct Config {
     pub window_scaling: bool,
     /// Offer classic ECN (RFC 3168).
     pub ecn: bool,
+    /// As a receiver, how CE marks are echoed.
+    pub ecn_echo: EcnEcho,
     /// Receive buffer in bytes; the largest window that is advertised.
     pub recv_buffer: Bytes,
     /// Nagle's algorithm (RFC 9293, section 3.7.4).
     pub nagle: bool,
-    /// Restart from the initial window after an idle time of more than one RTO (RFC 5681, section 4.1).
-    pub idle_restart: bool,
+    /// What an idle time of more than one RTO does to the window.
+    pub idle_restart: IdleRestart,
+    /// Let a window decay that the application has not used for an RTO: `cwnd = (cwnd + used) / 2` and `ssthresh` at least
+    /// 3/4 of it (RFC 2861; Linux's `tcp_cwnd_application_limited`). Off by default: RFC 7661 made RFC 2861 historic.
+    pub cwnd_validation: bool,
+    /// Whether `cwnd == ssthresh` is slow start (RFC 5681 leaves it free): ns-2's TCP/Linux agent says yes, all others no.
+    pub slow_start_at_equality: bool,
+    /// Pacing where the congestion control sets no rate.
+    pub pacing: Pacing,
     /// Take back reductions that prove spurious, by timestamps (Eifel, RFC 3522) or D-SACK (RFC 3708): cwnd and ssthresh
     /// go back to the larger of now and before. On by default: RFC 4015, the response, is on the standards track. Off
     /// gives RFC 5681 alone, and ns-2.
@@ -140,6 +203,7 @@ impl Default for Config {
                 granularity: Duration::from_millis(1),
             },
             recovery: RecoveryKind::Sack,
+            reduction: Reduction::Immediate,
             dupthresh: 3,
             limited_transmit: true,
             lost_retransmission: true,
@@ -147,9 +211,13 @@ impl Default for Config {
             timestamps: true,
             window_scaling: true,
             ecn: false,
+            ecn_echo: EcnEcho::UntilCwr,
             recv_buffer: Bytes::new(16 * 1024 * 1024),
             nagle: false,
-            idle_restart: true,
+            idle_restart: IdleRestart::Rfc5681,
+            cwnd_validation: false,
+            slow_start_at_equality: false,
+            pacing: Pacing::Off,
             undo: true,
             full_ack_cap: true,
             max_retries: 15,

@@ -1,7 +1,7 @@
 //! The connection's side of congestion control: calls the algorithm and keeps its window within bounds.
 
 use crate::config::{Config, InitialWindow};
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Path, Sent, Window};
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Path, Sent, Window};
 use narrows_units::Bytes;
 
 /// The first congestion window in bytes for segments of `smss` bytes.
@@ -24,6 +24,8 @@ pub(crate) struct Controller {
     max: Bytes,
     /// Whether the last congestion event reduced cwnd.
     reduced: bool,
+    /// See [`CongestionControl::watches_acks`].
+    pub(crate) watches_acks: bool,
 }
 
 impl Controller {
@@ -32,12 +34,19 @@ impl Controller {
         let smss = u64::from(config.mss);
         let cwnd = Bytes::new(initial_window(config.initial_window, smss));
         let max = config.max_cwnd.unwrap_or(Bytes::MAX);
+        let watches_acks = cc.watches_acks();
         Self {
             cc,
-            win: Window { cwnd, ssthresh: config.initial_ssthresh, pacing_rate: None },
+            win: Window {
+                cwnd,
+                ssthresh: config.initial_ssthresh,
+                pacing_rate: None,
+                slow_start_at_equality: config.slow_start_at_equality,
+            },
             min: Bytes::new(smss),
             max,
             reduced: false,
+            watches_acks,
         }
     }
 
@@ -46,6 +55,12 @@ impl Controller {
         self.min = Bytes::new(smss);
         self.max = self.max.max(self.min);
         self.win.cwnd = Bytes::new(cwnd);
+        self.clamp();
+    }
+
+    /// Lets the algorithm begin with its window, once the handshake's round-trip time is known.
+    pub(crate) fn on_start(&mut self, path: &Path) {
+        self.cc.on_start(path, &mut self.win);
         self.clamp();
     }
 
@@ -62,6 +77,21 @@ impl Controller {
     /// See [`CongestionControl::rules_recovery`].
     pub(crate) fn rules_recovery(&self) -> bool {
         self.cc.rules_recovery()
+    }
+
+    /// See [`CongestionControl::watches_losses`].
+    pub(crate) fn watches_losses(&self) -> bool {
+        self.cc.watches_losses()
+    }
+
+    #[inline]
+    pub(crate) fn observe(&mut self, ack: &Ack, path: &Path) {
+        self.cc.observe(ack, path);
+    }
+
+    pub(crate) fn on_lost(&mut self, lost: &LostSegment, path: &Path) {
+        self.cc.on_lost(lost, path, &mut self.win);
+        self.clamp();
     }
 
     #[inline]

@@ -25,7 +25,9 @@ mod stats;
 mod undo;
 
 pub use assist::{Agreement, Assist, Outgoing, SegmentKind};
-pub use config::{Config, DelayedAck, InitialWindow, RecoveryKind, RtoConfig, RtoStyle};
+pub use config::{
+    Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle,
+};
 pub use connection::Connection;
 pub use stats::{Info, State, Stats};
 

@@ -49,6 +49,9 @@ pub(crate) struct Scoreboard {
     credible: Instant,
     /// Below HighRxt: octets whose retransmission was lost too.
     again: VecDeque<(u64, u64)>,
+    /// Whether segments found lost by an ACK are kept for [`take_found_lost`](Scoreboard::take_found_lost).
+    reporting: bool,
+    found_lost: Vec<Segment>,
 }
 
 impl Scoreboard {
@@ -286,6 +289,9 @@ impl Scoreboard {
                 if !segment.has(flag::LOST) {
                     segment.flags |= flag::LOST;
                     newly += u64::from(segment.len);
+                    if self.reporting {
+                        self.found_lost.push(*segment);
+                    }
                 }
             } else {
                 break;
@@ -294,6 +300,16 @@ impl Scoreboard {
         }
         self.lost += newly;
         newly
+    }
+
+    /// From now on segments that an ACK shows to be lost are kept for [`take_found_lost`](Self::take_found_lost).
+    pub(crate) fn report_losses(&mut self) {
+        self.reporting = true;
+    }
+
+    /// The segments that the present ACK showed to be lost, in order; none unless they are reported.
+    pub(crate) fn take_found_lost(&mut self) -> Vec<Segment> {
+        core::mem::take(&mut self.found_lost)
     }
 
     /// From now on retransmissions are watched, so that [`mark_lost_retransmissions`](Self::mark_lost_retransmissions) finds
@@ -361,6 +377,9 @@ impl Scoreboard {
                     self.lost += len;
                 }
                 newly += len;
+                if self.reporting {
+                    self.found_lost.push(*segment);
+                }
                 if self.base + (at as u64) < self.next_rxt {
                     self.again.push_back((segment.start, segment.end()));
                 }
@@ -377,6 +396,9 @@ impl Scoreboard {
             return 0;
         }
         head.flags |= flag::LOST;
+        if self.reporting {
+            self.found_lost.push(*head);
+        }
         self.lost += u64::from(head.len);
         u64::from(head.len)
     }

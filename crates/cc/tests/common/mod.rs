@@ -49,7 +49,7 @@ impl Model {
 
     pub fn of(cc: Box<dyn CongestionControl>, smss: u64, rtt: Duration) -> Self {
         let iw = Bytes::new(10 * smss);
-        let win = Window { cwnd: iw, ssthresh: None, pacing_rate: None };
+        let win = Window { cwnd: iw, ssthresh: None, pacing_rate: None, slow_start_at_equality: false };
         let path = Path {
             now: Instant::from_nanos(1_000_000_000),
             smss: Bytes::new(smss),
@@ -66,7 +66,10 @@ impl Model {
             cwnd_limited: true,
             phase: Phase::Open,
         };
-        Self { cc, win, path, rtt, sampling: true, sends_before_ack: false, before: win }
+        let mut model = Self { cc, win, path, rtt, sampling: true, sends_before_ack: false, before: win };
+        model.cc.on_start(&model.path, &mut model.win);
+        model.clamp();
+        model
     }
 
     /// The window in segments.
@@ -131,8 +134,18 @@ impl Model {
             lost: Bytes::ZERO,
             app_limited: !self.path.cwnd_limited,
         };
-        let ack =
-            Ack { acked, delivered: acked, rtt: self.sampling.then_some(self.rtt), rate: Some(rate), ..Ack::default() };
+        let ack = Ack {
+            acked,
+            delivered: acked,
+            rtt: self.sampling.then_some(self.rtt),
+            rate: Some(rate),
+            // Half of the round-trip time is on the way there, and the receiver's clock is ahead by a second.
+            one_way_delay: self.sampling.then_some(self.rtt / 2 + Duration::from_secs(1)),
+            ..Ack::default()
+        };
+        if self.cc.watches_acks() {
+            self.cc.observe(&ack, &self.path);
+        }
         self.cc.on_ack(&ack, &self.path, &mut self.win);
         self.clamp();
         self.send();

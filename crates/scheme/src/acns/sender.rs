@@ -3,7 +3,7 @@
 use super::history::History;
 use super::{AcnsConfig, Trend, TrendVerdict};
 use core::fmt;
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Path, Phase, Sent, Window};
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Path, Phase, Sent, Window};
 use narrows_units::Bytes;
 
 /// ACNS over a base algorithm.
@@ -133,6 +133,26 @@ impl Acns {
 }
 
 impl CongestionControl for Acns {
+    fn on_start(&mut self, path: &Path, win: &mut Window) {
+        self.base.on_start(path, win);
+    }
+
+    fn observe(&mut self, ack: &Ack, path: &Path) {
+        self.base.observe(ack, path);
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.base.watches_acks()
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment, path: &Path, win: &mut Window) {
+        self.base.on_lost(lost, path, win);
+    }
+
+    fn watches_losses(&self) -> bool {
+        self.base.watches_losses()
+    }
+
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         if self.round_end.is_none() {
             // The initial window is the first round trip's, and known only here, before anything has grown.
@@ -319,7 +339,12 @@ mod tests {
                 cwnd_limited: true,
                 phase: Phase::Open,
             };
-            let win = Window { cwnd: Bytes::new(10 * SMSS), ssthresh: None, pacing_rate: None };
+            let win = Window {
+                cwnd: Bytes::new(10 * SMSS),
+                ssthresh: None,
+                pacing_rate: None,
+                slow_start_at_equality: false,
+            };
             Self { acns: Acns::new(base, config), path, win }
         }
 
@@ -576,7 +601,12 @@ mod tests {
 
     fn cubic() -> Bench {
         let mut b = Bench::over(narrows_cc::build("cubic", &Params::default()).unwrap(), &AcnsConfig::default());
-        b.win = Window { cwnd: Bytes::new(100 * SMSS), ssthresh: Some(Bytes::new(100 * SMSS)), pacing_rate: None };
+        b.win = Window {
+            cwnd: Bytes::new(100 * SMSS),
+            ssthresh: Some(Bytes::new(100 * SMSS)),
+            pacing_rate: None,
+            slow_start_at_equality: false,
+        };
         b.congestion(LOSS);
         b
     }

@@ -5,12 +5,13 @@
 
 use super::Connection;
 use crate::config::RtoStyle;
+use crate::options::TICK_NANOS;
 use crate::recovery::{AckEvent, Verdict};
 use crate::rto::SampleContext;
 use crate::rtt::AckTiming;
-use narrows_cc::{Ack, Advice, Congestion, Phase, Window};
+use narrows_cc::{Ack, Advice, Congestion, LostSegment, Phase, Window};
 use narrows_units::{Bytes, Duration, Instant};
-use narrows_wire::{SackBlocks, TcpFlags, TcpRepr};
+use narrows_wire::{SackBlocks, TcpFlags, TcpRepr, Timestamps};
 
 /// SACK blocks of an ACK as offsets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -123,23 +124,52 @@ impl Connection {
             }
         }
         let delivered = self.rate.delivered() - before;
-        if let Some(advice) = advice {
-            let path = self.path(self.tx.board.flight(), now);
-            self.congestion.on_advice(advice, &path);
-        }
         let echoed = self.ecn.on && tcp.flags.has(TcpFlags::ECE);
-        let reduced = self.react(&verdict, flight, if echoed { delivered } else { 0 }, echoed, now);
-        let left_recovery = verdict.exit && phase_before == Phase::Recovery;
-        let rate = self.rate.sample(self.rtt.min(), now);
+        let marked = if echoed { delivered } else { 0 };
         let ack = Ack {
             acked: Bytes::new(acked),
             delivered: Bytes::new(delivered),
             rtt,
-            rate,
-            marked: Bytes::new(if echoed { delivered } else { 0 }),
+            rate: self.rate.sample(self.rtt.min(), now),
+            duplicate,
+            one_way_delay: tcp.options.timestamps.filter(|_| self.ts.on).map(clock_difference),
+            marked: Bytes::new(marked),
             newly_lost: Bytes::new(verdict.newly_lost),
         };
+        if self.congestion.watches_acks {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.observe(&ack, &path);
+        }
+        if verdict.newly_lost > 0 && self.congestion.watches_losses() {
+            self.report_losses(now);
+        }
+        if let Some(advice) = advice {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.on_advice(advice, &path);
+        }
+        let reduced = self.react(&verdict, flight, marked, echoed, now);
+        let left_recovery = verdict.exit && phase_before == Phase::Recovery;
         self.grow(&ack, reduced | left_recovery, now);
+    }
+
+    /// Tells congestion control of each segment that this ACK showed to be lost.
+    #[cold]
+    fn report_losses(&mut self, now: Instant) {
+        let found = self.tx.board.take_found_lost();
+        let later = found.iter().map(|s| u64::from(s.len)).sum::<u64>();
+        // Lost when the first of them was found, itself not yet counted.
+        let mut lost = self.rate.lost().saturating_sub(later);
+        for segment in found {
+            lost += u64::from(segment.len);
+            let told = LostSegment {
+                bytes: Bytes::new(u64::from(segment.len)),
+                tx_inflight: Bytes::new(u64::from(segment.stamp.tx_inflight)),
+                lost: Bytes::new(lost.saturating_sub(segment.stamp.lost)),
+                app_limited: segment.has(crate::segment::flag::APP_LIMITED),
+            };
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.on_lost(&told, &path);
+        }
     }
 
     /// Tells congestion control of the end and the begin of congestion; returns whether the window was reduced.
@@ -288,4 +318,10 @@ impl Connection {
         let path = self.path(self.tx.board.flight(), now);
         self.congestion.on_undo(&before, &path);
     }
+}
+
+/// The receiver's clock less the sender's, by the timestamps of an ACK; the circle of the clock is the range.
+#[inline]
+fn clock_difference(ts: Timestamps) -> Duration {
+    Duration::from_nanos(u64::from(ts.val.wrapping_sub(ts.ecr)) * TICK_NANOS)
 }

@@ -123,6 +123,9 @@ impl Connection {
         }
         self.ecn.on = self.agreement == Agreement::Ecn;
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
+        if self.congestion.watches_losses() {
+            self.tx.board.report_losses();
+        }
         self.initial_window = crate::congestion::initial_window(self.config.initial_window, self.smss);
         // RFC 5681, section 3.1: after the loss of a SYN or SYN, ACK one segment.
         let lost = self.syn.retransmissions > 0;
@@ -134,6 +137,8 @@ impl Connection {
             self.rtt.on_sample(rtt);
             self.sample_rto(rtt);
         }
+        let path = self.path(0, now);
+        self.congestion.on_start(&path);
     }
 
     fn listen_again(&mut self) {

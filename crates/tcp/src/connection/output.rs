@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::assist::{Agreement, Outgoing, SegmentKind};
+use crate::config::IdleRestart;
 use crate::handshake::syn_options;
 use crate::options::tick;
 use crate::recovery::{Next, Room};
@@ -94,7 +95,7 @@ impl Connection {
     /// RFC 5681, section 4.1.
     fn restart_if_idle(&mut self, now: Instant) {
         let idle = self.tx.last_sent.is_some_and(|t| now.since(t) > self.rto.current());
-        if idle && self.config.idle_restart {
+        if idle && self.config.idle_restart != IdleRestart::Off {
             self.congestion.restart(self.initial_window);
         }
     }

@@ -127,9 +127,9 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
     };
     match config.recovery {
         RecoveryKind::RtoOnly => Box::new(rto_only::RtoOnly::default()),
-        RecoveryKind::Reno => Box::new(reno::Reno::new(settings)),
-        RecoveryKind::Sack if sack => Box::new(sack::Sack::new(settings, board)),
-        RecoveryKind::NewReno | RecoveryKind::Sack => Box::new(newreno::NewReno::new(settings)),
+        RecoveryKind::Reno | RecoveryKind::Tahoe => Box::new(reno::Reno::new(settings)),
+        RecoveryKind::Sack | RecoveryKind::Fack if sack => Box::new(sack::Sack::new(settings, board)),
+        RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Fack => Box::new(newreno::NewReno::new(settings)),
     }
 }
 

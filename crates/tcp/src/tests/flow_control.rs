@@ -177,7 +177,7 @@ fn offsets_pass_four_gigabytes() {
 
 #[test]
 fn after_idle_time_the_window_restarts_from_the_initial_window() {
-    for (idle_restart, restarts) in [(true, true), (false, false)] {
+    for (idle_restart, restarts) in [(crate::IdleRestart::Rfc5681, true), (crate::IdleRestart::Off, false)] {
         let mut net = Net::simple(Config { idle_restart, delayed_ack: crate::DelayedAck::Off, ..Config::default() });
         net.establish();
         net.ends[C].write(Bytes::new(500_000));
