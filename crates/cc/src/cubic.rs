@@ -61,7 +61,7 @@ pub mod linux;
 
 use crate::growth::{self, Fraction};
 use crate::hystart::{Feed, HyStart, HyStartPlusPlus, SlowStart};
-use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
+use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -112,6 +112,7 @@ pub(crate) const ROW: Row = Row {
         crate::params::beta_ecn(0.85),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
+    ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("cubic.rs"),
     build,

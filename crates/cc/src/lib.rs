@@ -12,7 +12,9 @@ mod params;
 mod registry;
 pub mod reno;
 
-pub use registry::{Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, build, find, registry};
+pub use registry::{
+    Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, build, find, registry,
+};
 
 use core::fmt;
 use narrows_units::{Bytes, Duration, Instant, Rate};

@@ -37,6 +37,7 @@ pub(crate) const ROW: Row = Row {
     sources: &["RFC 793, section 3.7"],
     params: &[],
     traits: Traits { response: Response::Nothing, needs_ecn: false, scales: false },
+    ns2: None,
     recovery: None,
     source: include_str!("none.rs"),
     build,

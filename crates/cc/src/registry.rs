@@ -120,6 +120,15 @@ impl Params {
     }
 }
 
+/// An agent of ns-2.35.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ns2Agent {
+    /// One of its own one-way agents (`Agent/TCP`, `Agent/TCP/Reno`, `Agent/TCP/Vegas` ..).
+    Own,
+    /// `Agent/TCP/Linux` with Linux's module of 2006 to 2008.
+    TcpLinux,
+}
+
 /// How an algorithm answers congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
@@ -246,6 +255,8 @@ pub struct Row {
     pub params: &'static [Param],
     /// What it promises beyond the interface.
     pub traits: Traits,
+    /// Which of ns-2.35's agents has it; a scenario with `stack = "ns2"` takes that agent's habits.
+    pub ns2: Option<Ns2Agent>,
     /// Loss recovery that its name implies where a scenario gives none (`"sack"`, `"tahoe"` ..); `None` for nearly all.
     pub recovery: Option<&'static str>,
     /// The text of its source file; its header is the algorithm's page.

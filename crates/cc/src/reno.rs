@@ -35,7 +35,7 @@
 //! `slow_start_counts_bytes_up_to_the_limit`, `limited_slow_start_adds_fifty_per_round`, `abe_reno`.
 
 use crate::growth::{self, ByteCounter};
-use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
+use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 
@@ -61,6 +61,7 @@ pub(crate) const ROW: Row = Row {
         crate::params::beta_ecn(0.8),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
+    ns2: Some(Ns2Agent::Own),
     recovery: None,
     source: include_str!("reno.rs"),
     build,
