@@ -104,6 +104,32 @@ impl ByteCounter {
     }
 }
 
+/// Additive increase by counting ACKs instead of octets, as Linux's modules of 2006 do: an ACK that finds the count
+/// reached adds a segment and clears it, so a step takes one ACK more than was counted to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckCounter {
+    counted: u64,
+}
+
+impl AckCounter {
+    /// Counts one ACK, or adds one SMSS to cwnd where `acks` have been counted.
+    #[inline]
+    pub fn add(&mut self, acks: u64, path: &Path, win: &mut Window) {
+        if self.counted >= acks {
+            self.counted = 0;
+            win.cwnd += path.smss;
+        } else {
+            self.counted += 1;
+        }
+    }
+
+    /// ACKs counted towards the next step.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        self.counted
+    }
+}
+
 /// Growth by real-valued amounts: keeps the part of a byte that cwnd cannot hold.
 ///
 /// Without it, steps below one byte (0.1 segment spread over a window of a thousand) would be lost.

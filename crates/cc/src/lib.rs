@@ -4,6 +4,8 @@
 //! packet, no clock and no queue. Loss *detection* and retransmission are the connection's; an algorithm is told of
 //! the verdict by [`Congestion`]. Adding one is one file and one row in [`registry`].
 
+pub mod ack_ratio;
+pub mod bic;
 pub mod cubic;
 pub mod growth;
 pub mod hystart;

@@ -1,6 +1,6 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
-use crate::{CongestionControl, cubic, none, reno};
+use crate::{CongestionControl, bic, cubic, none, reno};
 use core::fmt;
 
 /// What a parameter takes.
@@ -291,7 +291,7 @@ impl Row {
 /// All algorithms, in the order they are shown.
 #[must_use]
 pub fn registry() -> &'static [Row] {
-    const ROWS: &[Row] = &[none::ROW, reno::ROW, cubic::ROW];
+    const ROWS: &[Row] = &[none::ROW, reno::ROW, cubic::ROW, bic::ROW];
     ROWS
 }
 

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bic;
 mod cubic;
 mod growth;
 mod hystart;
