@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from narrows.catalogue import list_algorithms
     from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError
+    from narrows.own import congestion_control, register
     from narrows.reproduction import reproduce
     from narrows.results import load
     from narrows.runs import Batch, Run, Task, run, run_all
@@ -34,8 +35,10 @@ _HOME = {
     "Scenario": "narrows.scenario",
     "ScenarioError": "narrows.errors",
     "Task": "narrows.runs",
+    "congestion_control": "narrows.own",
     "list_algorithms": "narrows.catalogue",
     "load": "narrows.results",
+    "register": "narrows.own",
     "reproduce": "narrows.reproduction",
     "run": "narrows.runs",
     "run_all": "narrows.runs",
@@ -53,8 +56,10 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Task",
+    "congestion_control",
     "list_algorithms",
     "load",
+    "register",
     "reproduce",
     "run",
     "run_all",

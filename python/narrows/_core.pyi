@@ -1,13 +1,19 @@
 """The Rust extension: scenarios in, samples out. Conversion only."""
 
+from collections.abc import Callable
 from typing import final
 
 __all__ = [
+    "Ack",
+    "AlgorithmError",
+    "Congestion",
+    "Path",
     "Progress",
     "Result",
     "Scenario",
     "ScenarioError",
     "Stopped",
+    "Window",
     "catalogue",
     "parse",
     "run",
@@ -21,8 +27,115 @@ class ScenarioError(ValueError):
     problems: list[dict[str, str | int | None]]
     """All problems: dicts with the keys path, line, field, value, allowed, message."""
 
+class AlgorithmError(Exception):
+    """A congestion control written in Python that failed."""
+
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
     """A run that was stopped by `Progress.stop`."""
+
+@final
+class Ack:
+    """An ACK that delivered something."""
+
+    @property
+    def acked(self) -> int:
+        """Bytes newly acknowledged cumulatively."""
+    @property
+    def delivered(self) -> int:
+        """Bytes newly delivered, cumulatively or by SACK."""
+    @property
+    def rtt_s(self) -> float | None:
+        """Round-trip time sample, s; None where there is no valid one (Karn's rule)."""
+    @property
+    def one_way_delay_s(self) -> float | None:
+        """One-way delay with the clocks' offset in it, s; only differences mean something. None without timestamps."""
+    @property
+    def delivery_rate(self) -> float | None:
+        """Delivery-rate sample, bit/s; None where there is none."""
+    @property
+    def app_limited(self) -> bool:
+        """Whether the application limited the delivery-rate sample."""
+    @property
+    def marked(self) -> int:
+        """Bytes reported as marked CE."""
+    @property
+    def newly_lost(self) -> int:
+        """Bytes that this ACK showed to be lost."""
+
+@final
+class Congestion:
+    """A congestion event."""
+
+    @property
+    def kind(self) -> str:
+        """What happened: loss, ecn or timeout."""
+    @property
+    def repeated(self) -> bool:
+        """Whether it is a further timeout of the same data: ssthresh must then stay (RFC 5681, section 3.1)."""
+    @property
+    def lost(self) -> int:
+        """Bytes marked lost so far in this episode; zero but for a loss."""
+
+@final
+class Path:
+    """What the connection knows of its path."""
+
+    @property
+    def now_s(self) -> float:
+        """Present time, s."""
+    @property
+    def smss(self) -> int:
+        """Sender maximum segment size, bytes."""
+    @property
+    def initial_window(self) -> int:
+        """Initial window (RFC 6928), bytes."""
+    @property
+    def srtt_s(self) -> float | None:
+        """Smoothed round-trip time, s; None before the first sample."""
+    @property
+    def min_rtt_s(self) -> float | None:
+        """Smallest round-trip time, s."""
+    @property
+    def rto_s(self) -> float:
+        """Retransmission timeout, s."""
+    @property
+    def flightsize(self) -> int:
+        """Sent and not cumulatively acknowledged (RFC 5681), bytes."""
+    @property
+    def inflight(self) -> int:
+        """In the network by the scoreboard's estimate (RFC 6675's pipe), bytes."""
+    @property
+    def snd_una(self) -> int:
+        """Offset of the first byte not acknowledged."""
+    @property
+    def snd_nxt(self) -> int:
+        """Offset of the next byte to send for the first time."""
+    @property
+    def delivered(self) -> int:
+        """Bytes delivered over the life of the connection."""
+    @property
+    def lost(self) -> int:
+        """Bytes marked lost over the life of the connection."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """Whether cwnd was what stopped the sender last time; grow only then (RFC 7661)."""
+    @property
+    def phase(self) -> str:
+        """Phase of loss recovery: open, disorder, cwr, recovery or loss."""
+
+@final
+class Window:
+    """What a congestion control may set."""
+
+    cwnd: float
+    """Congestion window, bytes."""
+    ssthresh: float | None
+    """Slow-start threshold, bytes; None is "arbitrarily high" (RFC 5681)."""
+    pacing_rate: float | None
+    """Pacing rate, bit/s; None is the connection's own setting."""
+    @property
+    def in_slow_start(self) -> bool:
+        """Whether cwnd is below ssthresh."""
 
 @final
 class Scenario:
@@ -68,11 +181,23 @@ class Result:
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
         """Return the tables: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
 
-def parse(text: str, path: str, overrides: list[tuple[str, str]]) -> Scenario:
-    """Parse and validate a scenario; raises `ScenarioError`."""
+def parse(
+    text: str,
+    path: str,
+    overrides: list[tuple[str, str]],
+    own: list[tuple[str, str, list[tuple[str, str, bool | float]]]],
+) -> Scenario:
+    """Parse and validate a scenario, which may name the congestion controls of `own`; raises `ScenarioError`."""
 
-def run(scenario: Scenario, seed: int, run: int, progress: Progress | None, pcap_dir: str | None) -> Result:
-    """Run a scenario without holding the interpreter's lock; raises `Stopped` and `OSError`."""
+def run(
+    scenario: Scenario,
+    seed: int,
+    run: int,
+    progress: Progress | None,
+    pcap_dir: str | None,
+    own: dict[str, Callable[..., object]],
+) -> Result:
+    """Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError` and `OSError`."""
 
 def schema() -> str:
     """Return the JSON Schema of scenario files."""

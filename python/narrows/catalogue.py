@@ -5,14 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from narrows import _core
+from narrows import _core, own
 
 Section = Literal["cc", "queues", "schemes"]
 """Part of the catalogue."""
 
 
+def engine_catalogue() -> dict[str, list[dict[str, Any]]]:
+    """Return the engine's registries, without own congestion controls.
+
+    Returns
+    -------
+    dict
+        As for `catalogue`.
+    """
+    content: dict[str, list[dict[str, Any]]] = json.loads(_core.catalogue())
+    return content
+
+
 def catalogue() -> dict[str, list[dict[str, Any]]]:
-    """Return the engine's registries.
+    """Return the engine's registries, and own congestion controls with them.
 
     Returns
     -------
@@ -20,7 +32,16 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
         Lists of entries under ``cc``, ``queues`` and ``schemes``; an entry has ``name``, ``title``, ``sources`` and
         ``parameters``.
     """
-    content: dict[str, list[dict[str, Any]]] = json.loads(_core.catalogue())
+    content = engine_catalogue()
+    for name, title, parameters in own.rows():
+        described = [
+            {"name": parameter, "doc": doc, "kind": "switch", "default": default}
+            if isinstance(default, bool)
+            else {"name": parameter, "doc": doc, "kind": "number", "unit": "", "default": default}
+            for parameter, doc, default in parameters
+        ]
+        entry = {"name": name, "title": title, "sources": ["registered from Python"], "parameters": described}
+        content["cc"].append(entry)
     return content
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Literal, overload
 
-from narrows import _core
+from narrows import _core, own
 from narrows.errors import InputError, Interrupted, RunError
 from narrows.outcome import Batch, Run
 from narrows.samples import CoreTable, Samples
@@ -232,9 +232,12 @@ def _succeeded(future: Future[Run]) -> bool:
 def _make(task: Task, gauge: _core.Progress) -> Run:
     where = None if task.pcap_dir is None else str(task.pcap_dir)
     try:
-        result = _core.run(task.scenario.core, task.seed, task.index, gauge, where)
+        result = _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.controls())
     except _core.Stopped:
         raise
+    except _core.AlgorithmError as error:
+        message = f"{task.scenario.name}: run {task.index} with seed {task.seed} was stopped: {error}"
+        raise RunError(message) from None
     except OSError as error:
         message = f"{task.scenario.name}: packets cannot be captured into {where}: {error.strerror or error}"
         raise RunError(message) from error

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from narrows import _core, bundled
+from narrows import _core, bundled, own
 from narrows.errors import InputError, Problem, ScenarioError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Scenario:
         """
         written = {field: _written(value) for field, value in (overrides or {}).items()}
         try:
-            core = _core.parse(text, path, list(written.items()))
+            core = _core.parse(text, path, list(written.items()), own.rows())
         except _core.ScenarioError as error:
             raise ScenarioError(Problem.from_core(problem) for problem in error.problems) from None
         return cls(core, text, path, written)

@@ -47,10 +47,10 @@ def test_results_are_in_order_even_if_the_last_ends_first(short: Scenario, monke
     ended: list[int] = []
     last_is_over = threading.Event()
 
-    def slow_first(scenario: Any, seed: int, index: int, progress: Any, where: str | None) -> Any:
+    def slow_first(scenario: Any, seed: int, index: int, progress: Any, where: str | None, own: Any) -> Any:
         if index == 0:
             assert last_is_over.wait(20)
-        made = real(scenario, seed, index, progress, where)
+        made = real(scenario, seed, index, progress, where, own)
         ended.append(index)
         if index == 2:
             last_is_over.set()
@@ -112,7 +112,7 @@ def test_there_is_a_processor() -> None:
 def test_a_failed_run_says_which_and_stops_the_others(short: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: list[int] = []
 
-    def fail_second(_scenario: Any, _seed: int, index: int, progress: Any, _where: str | None) -> Any:
+    def fail_second(_scenario: Any, _seed: int, index: int, progress: Any, _where: str | None, own: Any) -> Any:
         if index == 1:
             message = "out of luck"
             raise ValueError(message)
@@ -131,9 +131,9 @@ def test_an_interruption_stops_what_runs_and_keeps_what_is_finished(
     real = _core.run
     stopped: list[int] = []
 
-    def second_never_ends(scenario: Any, seed: int, index: int, progress: Any, where: str | None) -> Any:
+    def second_never_ends(scenario: Any, seed: int, index: int, progress: Any, where: str | None, own: Any) -> Any:
         if index == 0:
-            return real(scenario, seed, index, None, where)
+            return real(scenario, seed, index, None, where, own)
         return wait_until_stopped(progress, stopped, index)
 
     def press_ctrl_c(fraction: float) -> None:

@@ -20,7 +20,7 @@ const TABLE: &[Row] = &[
         ours: &["units", "rng", "wire", "cc", "samples", "scenario", "tcp", "queue", "scheme"],
         outside: &["pcap-file", "sha2"],
     },
-    Row { name: "py", rank: 5, ours: &["sim", "samples", "scenario", "units"], outside: &["pyo3"] },
+    Row { name: "py", rank: 5, ours: &["sim", "cc", "samples", "scenario", "units"], outside: &["pyo3"] },
 ];
 
 /// From outside, allowed to every crate: portable mathematics, and error types.

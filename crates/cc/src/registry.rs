@@ -79,7 +79,12 @@ impl Params {
         self.seed
     }
 
-    fn given(&self, name: &str) -> Option<&ParamValue> {
+    /// What was given, in order, for algorithms whose parameters no row describes.
+    pub fn given(&self) -> impl Iterator<Item = (&str, &ParamValue)> {
+        self.given.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    fn find(&self, name: &str) -> Option<&ParamValue> {
         self.given.iter().rev().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
@@ -90,7 +95,7 @@ impl Params {
     /// The number for `name`, or the row's default.
     #[must_use]
     pub fn number(&self, row: &Row, name: &str) -> f64 {
-        match (self.given(name), Self::kind(row, name)) {
+        match (self.find(name), Self::kind(row, name)) {
             (Some(ParamValue::Number(v)), Some(ParamKind::Number { min, max, .. })) if !v.is_nan() => v.clamp(min, max),
             (_, Some(ParamKind::Number { default, .. })) => default,
             _ => 0.0,
@@ -100,7 +105,7 @@ impl Params {
     /// The word for `name`, or the row's default.
     #[must_use]
     pub fn choice(&self, row: &Row, name: &str) -> &'static str {
-        match (self.given(name), Self::kind(row, name)) {
+        match (self.find(name), Self::kind(row, name)) {
             (Some(ParamValue::Choice(v)), Some(ParamKind::Choice { default, allowed })) => {
                 allowed.iter().find(|a| *a == v).copied().unwrap_or(default)
             }
@@ -112,7 +117,7 @@ impl Params {
     /// The setting for `name`, or the row's default.
     #[must_use]
     pub fn switch(&self, row: &Row, name: &str) -> bool {
-        match (self.given(name), Self::kind(row, name)) {
+        match (self.find(name), Self::kind(row, name)) {
             (Some(ParamValue::Switch(v)), Some(ParamKind::Switch { .. })) => *v,
             (_, Some(ParamKind::Switch { default })) => default,
             _ => false,

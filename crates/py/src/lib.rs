@@ -2,16 +2,22 @@
 
 #![allow(unsafe_code, reason = "PyO3's macros expand to it")]
 
+mod foreign;
+
+use foreign::{Classes, Ledger, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_samples::{Data, Samples, Table};
-use narrows_sim::{Options, Outcome, Progress, RunError};
+use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
+use narrows_sim::{Algorithms, Options, Outcome, Progress, RunError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 create_exception!(_core, ScenarioError, PyValueError, "A scenario that is refused; `problems` lists why.");
+create_exception!(_core, AlgorithmError, PyException, "A congestion control written in Python that failed.");
 create_exception!(_core, Stopped, PyException, "A run that was stopped by `Progress.stop`.");
 
 /// A validated scenario.
@@ -137,10 +143,42 @@ fn add_table<T: Table>(tables: &Bound<'_, PyDict>, table: &T) -> PyResultOf<()> 
     tables.set_item(T::NAME, columns)
 }
 
-/// Parse and validate a scenario; raises `ScenarioError`.
+/// A congestion control written in Python: name, title, and parameters as (name, meaning, default).
+type ForeignRow = (String, String, Vec<(String, String, ForeignDefault)>);
+
+/// The default of a parameter, which tells its kind.
+#[derive(FromPyObject)]
+enum ForeignDefault {
+    Switch(bool),
+    Number(f64),
+}
+
+fn foreign_row((name, title, params): ForeignRow) -> CatalogueRow {
+    let param = |(name, doc, default)| {
+        let kind = match default {
+            ForeignDefault::Switch(default) => CatalogueKind::Switch { default },
+            ForeignDefault::Number(default) => {
+                CatalogueKind::Number { unit: String::new(), default, min: f64::MIN, max: f64::MAX }
+            }
+        };
+        CatalogueParam { name, doc, kind }
+    };
+    let params = params.into_iter().map(param).collect();
+    CatalogueRow { name, title, params, ..CatalogueRow::default() }
+}
+
+/// Parse and validate a scenario, in which the congestion controls of `own` may be named too; raises `ScenarioError`.
 #[pyfunction]
-fn parse(py: Python<'_>, text: &str, path: &str, overrides: Vec<(String, String)>) -> PyResultOf<PyScenario> {
-    let catalogue = narrows_sim::catalogue();
+#[pyo3(signature = (text, path, overrides, own))]
+fn parse(
+    py: Python<'_>,
+    text: &str,
+    path: &str,
+    overrides: Vec<(String, String)>,
+    own: Vec<ForeignRow>,
+) -> PyResultOf<PyScenario> {
+    let mut catalogue = narrows_sim::catalogue();
+    catalogue.cc.extend(own.into_iter().map(foreign_row));
     narrows_scenario::parse(text, path, &overrides, &catalogue).map(PyScenario).map_err(|problems| {
         let error = ScenarioError::new_err(problems.to_string());
         match problem_list(py, &problems).and_then(|list| error.value(py).setattr("problems", list)) {
@@ -165,9 +203,9 @@ fn problem_list<'py>(py: Python<'py>, problems: &narrows_scenario::Problems) -> 
     Ok(list)
 }
 
-/// Run a scenario without holding the interpreter's lock; raises `Stopped` and `OSError`.
+/// Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError` and `OSError`.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, run, progress, pcap_dir))]
+#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, own))]
 fn run(
     py: Python<'_>,
     scenario: &PyScenario,
@@ -175,11 +213,25 @@ fn run(
     run: u64,
     progress: Option<&PyProgress>,
     pcap_dir: Option<PathBuf>,
+    own: BTreeMap<String, Py<PyAny>>,
 ) -> PyResultOf<PyResult> {
-    let progress = progress.map(|p| Arc::clone(&p.0));
-    let options =
-        Options { seed, run, pcap_dir: pcap_dir.as_deref(), progress: progress.as_deref(), plain_loop: false };
-    py.detach(|| narrows_sim::run(&scenario.0, &options)).map(PyResult).map_err(|error| match error {
+    let progress = progress.map_or_else(Arc::default, |p| Arc::clone(&p.0));
+    let ledger = Ledger::new(Arc::clone(&progress));
+    let algorithms: Option<Arc<dyn Algorithms>> =
+        if own.is_empty() { None } else { Some(Arc::new(Classes::new(own, Arc::clone(&ledger)))) };
+    let options = Options {
+        seed,
+        run,
+        pcap_dir: pcap_dir.as_deref(),
+        progress: Some(&progress),
+        plain_loop: false,
+        algorithms: algorithms.as_ref(),
+    };
+    let outcome = py.detach(|| narrows_sim::run(&scenario.0, &options));
+    if let Some(fault) = ledger.fault() {
+        return Err(AlgorithmError::new_err(fault));
+    }
+    outcome.map(PyResult).map_err(|error| match error {
         RunError::Stopped => Stopped::new_err(error.to_string()),
         RunError::Capture { .. } => PyOSError::new_err(error.to_string()),
         other => PyValueError::new_err(other.to_string()),
@@ -207,10 +259,15 @@ const fn version() -> &'static str {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("AlgorithmError", module.py().get_type::<AlgorithmError>())?;
     module.add("Stopped", module.py().get_type::<Stopped>())?;
     module.add_class::<PyScenario>()?;
     module.add_class::<PyProgress>()?;
     module.add_class::<PyResult>()?;
+    module.add_class::<PyAck>()?;
+    module.add_class::<PyCongestion>()?;
+    module.add_class::<PyPath>()?;
+    module.add_class::<PyWindow>()?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

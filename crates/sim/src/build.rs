@@ -4,6 +4,7 @@ use crate::app::Source;
 use crate::event::{Agenda, MAX_SLOTS};
 use crate::flow::{FlowState, SlowReader};
 use crate::flow_id::{MAX_FLOWS, ports};
+use crate::foreign::Algorithms;
 use crate::link::LinkDirection;
 use crate::loss::LossModel;
 use crate::meter::FlowMeter;
@@ -23,6 +24,7 @@ use narrows_tcp::{Assist, Connection};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::Ip;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// Builds the world of one run.
 ///
@@ -49,7 +51,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
         topology.prepare(flow.from);
         topology.prepare(flow.to);
     }
-    let factory = Factory::new(scenario, seeds)?;
+    let factory = Factory::new(scenario, seeds, options.algorithms)?;
     let mut world = World {
         now: Instant::ZERO,
         end: Instant::ZERO + scenario.duration,
@@ -175,21 +177,52 @@ fn flow_state(flow: &Flow, scenario: &Scenario, seeds: Seeds) -> FlowState {
     }
 }
 
+/// Where a flow's congestion control comes from.
+#[derive(Debug)]
+enum Algorithm {
+    Row(&'static narrows_cc::Row),
+    Foreign(Arc<dyn Algorithms>, String),
+}
+
+impl Algorithm {
+    fn find(name: &str, foreign: Option<&Arc<dyn Algorithms>>) -> Result<Self, RunError> {
+        if let Some(row) = narrows_cc::find(name) {
+            return Ok(Self::Row(row));
+        }
+        match foreign.filter(|f| f.has(name)) {
+            Some(found) => Ok(Self::Foreign(Arc::clone(found), name.to_owned())),
+            None => {
+                let allowed: Vec<_> = narrows_cc::registry().iter().map(|r| r.name).collect();
+                let allowed = allowed.join(", ");
+                Err(RunError::Unknown { kind: "congestion control", name: name.to_owned(), allowed })
+            }
+        }
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn CongestionControl> {
+        match self {
+            Self::Row(row) => (row.build)(params),
+            Self::Foreign(algorithms, name) => algorithms.build(name, params),
+        }
+    }
+}
+
 /// Makes the connections of TCP flows when they start.
 #[derive(Debug)]
 pub(crate) struct Factory {
     names: Vec<String>,
     addresses: Vec<IpAddr>,
     /// Per flow.
-    algorithms: Vec<&'static narrows_cc::Row>,
+    algorithms: Vec<Algorithm>,
     acns: Option<AcnsConfig>,
     seeds: Seeds,
 }
 
 impl Factory {
     /// Checks that every flow's algorithm and scheme exist, so that [`connections`](Self::connections) cannot fail.
-    fn new(scenario: &Scenario, seeds: Seeds) -> Result<Self, RunError> {
-        let algorithms = scenario.flows.iter().map(|f| algorithm(&f.tcp.cc)).collect::<Result<_, _>>()?;
+    fn new(scenario: &Scenario, seeds: Seeds, foreign: Option<&Arc<dyn Algorithms>>) -> Result<Self, RunError> {
+        let algorithms =
+            scenario.flows.iter().map(|f| Algorithm::find(&f.tcp.cc, foreign)).collect::<Result<_, _>>()?;
         let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
         Ok(Self {
             names: scenario.nodes.iter().map(|n| n.name.clone()).collect(),
@@ -233,7 +266,7 @@ impl Factory {
     ) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
         let seed = self.seeds.stream(&format!("flow/{}", flow.name), purpose).next_u64();
         let params = Params::new(flow.tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect()).seeded(seed);
-        let base = (self.algorithms[index].build)(&params);
+        let base = self.algorithms[index].build(&params);
         match (&self.acns, flow.tcp.assist.as_deref()) {
             (Some(config), Some("acns")) => {
                 (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config))))
@@ -241,13 +274,6 @@ impl Factory {
             _ => (base, None),
         }
     }
-}
-
-fn algorithm(name: &str) -> Result<&'static narrows_cc::Row, RunError> {
-    narrows_cc::find(name).ok_or_else(|| {
-        let allowed: Vec<_> = narrows_cc::registry().iter().map(|r| r.name).collect();
-        RunError::Unknown { kind: "congestion control", name: name.to_owned(), allowed: allowed.join(", ") }
-    })
 }
 
 fn param(value: &scenario::ParamValue) -> narrows_cc::ParamValue {

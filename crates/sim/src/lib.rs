@@ -10,6 +10,7 @@ mod digest;
 mod event;
 mod flow;
 mod flow_id;
+mod foreign;
 mod hosts;
 mod link;
 mod loss;
@@ -20,4 +21,5 @@ mod topology;
 mod world;
 
 pub use catalogue::catalogue;
+pub use foreign::Algorithms;
 pub use run::{Options, Outcome, Progress, RunError, run};

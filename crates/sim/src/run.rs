@@ -3,9 +3,11 @@
 use crate::build::build;
 use crate::capture::Capture;
 use crate::digest::digest;
+use crate::foreign::Algorithms;
 use narrows_samples::{NoProbe, Samples};
 use narrows_scenario::{Sampling, Scenario};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Why a run failed.
@@ -91,6 +93,8 @@ pub struct Options<'a> {
     /// Looks at every link at each end of a transmission, with an event of its own, instead of lazily. Slower; the
     /// samples are the same, and a test holds the engine to that.
     pub plain_loop: bool,
+    /// Congestion controls beside those of the registry, which come first.
+    pub algorithms: Option<&'a Arc<dyn Algorithms>>,
 }
 
 /// What a run yields.

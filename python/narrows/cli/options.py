@@ -20,6 +20,10 @@ Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Runs at the same time; by default one per processor.")
 ]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON for machines instead of tables.")]
+Load = Annotated[
+    list[Path] | None,
+    typer.Option("--load", metavar="FILE.py", help="Run a Python file first that registers congestion controls."),
+]
 NoProgress = Annotated[bool, typer.Option("--no-progress", metavar="", help="Show no progress bar.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="Directory for the results.")]
 

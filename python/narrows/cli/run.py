@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.cli.guard import guarded, hint
-from narrows.cli.options import File, Jobs, Json, NoProgress, Output, Set, overrides
+from narrows.cli.options import File, Jobs, Json, Load, NoProgress, Output, Set, overrides
 from narrows.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def run(
     pcap: Annotated[
         bool, typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link).")
     ] = False,
+    load: Load = None,
     jobs: Jobs = None,
     json: Json = False,
     no_progress: NoProgress = False,
@@ -45,11 +46,13 @@ def run(
     if pcap and output is None:
         message = "--pcap needs a directory to put the packets; add -o DIR"
         raise InputError(message)
-    from narrows import results
+    from narrows import own, results
     from narrows.cli.progress import Bar
     from narrows.runs import run as run_scenario
     from narrows.scenario import Scenario
 
+    for own_file in load or []:
+        own.load(own_file)
     scenario = Scenario.from_file(file, overrides(set_))
     begin = time.monotonic()
     interruption: Interrupted | None = None

@@ -164,7 +164,9 @@ def _values(parameter: dict[str, Any]) -> str:
     default, unit = parameter.get("default"), str(parameter.get("unit") or "")
     match parameter["kind"]:
         case "number":
-            low, high = _plain(parameter["min"]), _plain(parameter["max"])
+            if "min" not in parameter:  # of a congestion control registered from Python, which names no bounds
+        return f"{_plain(parameter['default'])}; allowed: a number"
+    low, high = _plain(parameter["min"]), _plain(parameter["max"])
             return f"{_plain(default)}; allowed: {low} to {high} {unit}".rstrip()
         case "choice":
             return f"{default}; allowed: {', '.join(parameter['allowed'])}"

@@ -1,0 +1,486 @@
+//! Congestion controls written in Python: objects with `on_ack` and `on_congestion`, called while a run goes on.
+//!
+//! An object sees an ACK or an event, the path and the window, and sets the window's fields. What it sets is checked after
+//! each call. The first call that raises, or leaves nonsense behind, stops the run; [`Ledger`] keeps why.
+
+use narrows_cc::{Ack, Congestion, CongestionControl, ParamValue, Params, Path, Phase, Window};
+use narrows_sim::{Algorithms, Progress};
+use narrows_units::{Bytes, Rate};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+/// Largest window that a congestion control may set: what a receiver can announce (RFC 7323, section 2.3), in bytes.
+const MAX_WINDOW: f64 = (65_535_u64 << 14) as f64;
+
+/// Why a user's algorithm ended the run.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    fault: Mutex<Option<String>>,
+    progress: Arc<Progress>,
+}
+
+impl Ledger {
+    /// A ledger that stops the run which `progress` watches.
+    pub(crate) fn new(progress: Arc<Progress>) -> Arc<Self> {
+        Arc::new(Self { fault: Mutex::default(), progress })
+    }
+
+    /// The first fault.
+    pub(crate) fn fault(&self) -> Option<String> {
+        self.fault.lock().ok().and_then(|fault| fault.clone())
+    }
+
+    fn note(&self, why: String) {
+        if let Ok(mut fault) = self.fault.lock() {
+            fault.get_or_insert(why);
+        }
+        self.progress.stop();
+    }
+}
+
+/// The classes of a run by name.
+pub(crate) struct Classes {
+    classes: BTreeMap<String, Py<PyAny>>,
+    ledger: Arc<Ledger>,
+}
+
+impl Classes {
+    /// Classes (or any callables that make an object) by name.
+    pub(crate) fn new(classes: BTreeMap<String, Py<PyAny>>, ledger: Arc<Ledger>) -> Self {
+        Self { classes, ledger }
+    }
+}
+
+impl fmt::Debug for Classes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.classes.keys()).finish()
+    }
+}
+
+impl Algorithms for Classes {
+    fn has(&self, name: &str) -> bool {
+        self.classes.contains_key(name)
+    }
+
+    fn build(&self, name: &str, params: &Params) -> Box<dyn CongestionControl> {
+        let object = Python::attach(|py| {
+            let made = self.classes.get(name).map(|class| make(py, class, params));
+            match made? {
+                Ok(object) => Some(object),
+                Err(error) => {
+                    self.ledger.note(format!("{name}: raised when it was made: {}", shown(py, &error)));
+                    None
+                }
+            }
+        });
+        Box::new(Foreign { name: name.to_owned(), object, ledger: Arc::clone(&self.ledger) })
+    }
+}
+
+fn make(py: Python<'_>, class: &Py<PyAny>, params: &Params) -> PyResult<Object> {
+    let keywords = PyDict::new(py);
+    for (name, value) in params.given() {
+        match value {
+            ParamValue::Number(v) => keywords.set_item(name, v)?,
+            ParamValue::Choice(v) => keywords.set_item(name, v)?,
+            ParamValue::Switch(v) => keywords.set_item(name, v)?,
+        }
+    }
+    let made = class.bind(py).call((), Some(&keywords))?;
+    let hook = |name: &str| made.getattr(name).ok().map(Bound::unbind);
+    Ok(Object {
+        on_ack: made.getattr("on_ack")?.unbind(),
+        on_congestion: made.getattr("on_congestion")?.unbind(),
+        on_start: hook("on_start"),
+        on_recovered: hook("on_recovered"),
+        on_undo: hook("on_undo"),
+    })
+}
+
+/// An exception as one line.
+fn shown(py: Python<'_>, error: &PyErr) -> String {
+    let place = error.traceback(py).and_then(|mut frame| {
+        // The innermost frame is where the user looks first.
+        while let Ok(Some(next)) = frame.getattr("tb_next").map(|n| n.cast_into().ok()) {
+            frame = next;
+        }
+        frame.getattr("tb_lineno").ok()?.extract::<u32>().ok()
+    });
+    match place {
+        Some(line) => format!("{error} (line {line})"),
+        None => error.to_string(),
+    }
+}
+
+/// The methods of a user's object.
+struct Object {
+    on_ack: Py<PyAny>,
+    on_congestion: Py<PyAny>,
+    on_start: Option<Py<PyAny>>,
+    on_recovered: Option<Py<PyAny>>,
+    on_undo: Option<Py<PyAny>>,
+}
+
+/// A user's object as a congestion control.
+struct Foreign {
+    name: String,
+    /// None after a fault: from then on the window stays until the run has stopped.
+    object: Option<Object>,
+    ledger: Arc<Ledger>,
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Foreign").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Foreign {
+    /// Calls a hook with `first` (an ACK or event), the path and the window, and takes over the window if it makes sense.
+    fn call(
+        &mut self,
+        hook: &str,
+        pick: impl FnOnce(&Object) -> Option<&Py<PyAny>>,
+        first: impl FnOnce(Python<'_>) -> PyResult<Option<Py<PyAny>>>,
+        path: &Path,
+        win: &mut Window,
+    ) {
+        let Some(method) = self.object.as_ref().and_then(pick) else { return };
+        let why = Python::attach(|py| match run(py, method, first, path, win) {
+            Ok(after) => after.check(py, win).err().map(|why| format!("{}: {hook} {why}", self.name)),
+            Err(error) => Some(format!("{}: {hook} raised {}", self.name, shown(py, &error))),
+        });
+        if let Some(why) = why {
+            let now = path.now.as_secs_f64();
+            self.ledger.note(format!("{why}; at {now} s with cwnd {} before the call", win.cwnd.as_u64()));
+            self.object = None;
+        }
+    }
+}
+
+fn run(
+    py: Python<'_>,
+    method: &Py<PyAny>,
+    first: impl FnOnce(Python<'_>) -> PyResult<Option<Py<PyAny>>>,
+    path: &Path,
+    win: &Window,
+) -> PyResult<After> {
+    let window = Py::new(py, PyWindow::new(py, win)?)?;
+    let path = Py::new(py, PyPath(*path))?;
+    match first(py)? {
+        Some(first) => method.call1(py, (first, path, &window))?,
+        None => method.call1(py, (path, &window))?,
+    };
+    let window = window.bind(py).borrow();
+    Ok(After {
+        cwnd: window.cwnd.clone_ref(py),
+        ssthresh: window.ssthresh.clone_ref(py),
+        pacing_rate: window.pacing_rate.clone_ref(py),
+    })
+}
+
+/// The window's fields after a call, whatever they are.
+struct After {
+    cwnd: Py<PyAny>,
+    ssthresh: Py<PyAny>,
+    pacing_rate: Py<PyAny>,
+}
+
+impl After {
+    /// Takes over what makes sense, or says what does not.
+    fn check(&self, py: Python<'_>, win: &mut Window) -> Result<(), String> {
+        let bytes = |what: &str, value: &Py<PyAny>| {
+            number(py, value).filter(|v| (1.0..=MAX_WINDOW).contains(v)).map(|v| Bytes::new(v as u64)).ok_or_else(
+                || {
+                    let given = text(py, value);
+                    format!("set {what} to {given}; allowed is a number of bytes from 1 to {MAX_WINDOW}")
+                },
+            )
+        };
+        let cwnd = bytes("cwnd", &self.cwnd)?;
+        // "No threshold" is written None; infinity says the same.
+        let unlimited = self.ssthresh.is_none(py) || number(py, &self.ssthresh) == Some(f64::INFINITY);
+        let ssthresh = if unlimited { None } else { Some(bytes("ssthresh", &self.ssthresh)?) };
+        let pacing_rate = if self.pacing_rate.is_none(py) {
+            None
+        } else {
+            let rate = number(py, &self.pacing_rate).filter(|v| (1.0..=1e15).contains(v)).ok_or_else(|| {
+                let given = text(py, &self.pacing_rate);
+                format!("set pacing_rate to {given}; allowed is None or a rate from 1 to 1e15 bit/s")
+            })?;
+            Some(Rate::bps(rate as u64))
+        };
+        (win.cwnd, win.ssthresh, win.pacing_rate) = (cwnd, ssthresh, pacing_rate);
+        Ok(())
+    }
+}
+
+fn number(py: Python<'_>, value: &Py<PyAny>) -> Option<f64> {
+    value.extract::<f64>(py).ok()
+}
+
+fn text(py: Python<'_>, value: &Py<PyAny>) -> String {
+    value.bind(py).repr().map_or_else(|_| "something without a name".to_owned(), |r| r.to_string())
+}
+
+impl CongestionControl for Foreign {
+    fn on_start(&mut self, path: &Path, win: &mut Window) {
+        self.call("on_start", |o| o.on_start.as_ref(), |_| Ok(None), path, win);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
+        let ack = PyAck(*ack);
+        self.call("on_ack", |o| Some(&o.on_ack), |py| Ok(Some(Py::new(py, ack)?.into_any())), path, win);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
+        let event = PyCongestion(*event);
+        let first = |py: Python<'_>| Ok(Some(Py::new(py, event)?.into_any()));
+        self.call("on_congestion", |o| Some(&o.on_congestion), first, path, win);
+    }
+
+    fn on_recovered(&mut self, path: &Path, win: &mut Window) {
+        self.call("on_recovered", |o| o.on_recovered.as_ref(), |_| Ok(None), path, win);
+    }
+
+    fn on_undo(&mut self, path: &Path, win: &mut Window) {
+        self.call("on_undo", |o| o.on_undo.as_ref(), |_| Ok(None), path, win);
+    }
+}
+
+/// What a congestion control may set.
+#[pyclass(name = "Window")]
+pub(crate) struct PyWindow {
+    /// Congestion window, bytes.
+    #[pyo3(get, set)]
+    cwnd: Py<PyAny>,
+    /// Slow-start threshold, bytes; None is "arbitrarily high" (RFC 5681).
+    #[pyo3(get, set)]
+    ssthresh: Py<PyAny>,
+    /// Pacing rate, bit/s; None is the connection's own setting.
+    #[pyo3(get, set)]
+    pacing_rate: Py<PyAny>,
+}
+
+impl PyWindow {
+    fn new(py: Python<'_>, win: &Window) -> PyResult<Self> {
+        Ok(Self {
+            cwnd: win.cwnd.as_u64().into_pyobject(py)?.into_any().unbind(),
+            ssthresh: win.ssthresh.map(Bytes::as_u64).into_pyobject(py)?.into_any().unbind(),
+            pacing_rate: win.pacing_rate.map(Rate::as_bps).into_pyobject(py)?.into_any().unbind(),
+        })
+    }
+}
+
+#[pymethods]
+impl PyWindow {
+    /// Whether cwnd is below ssthresh.
+    #[getter]
+    fn in_slow_start(&self, py: Python<'_>) -> bool {
+        match (number(py, &self.cwnd), number(py, &self.ssthresh)) {
+            (Some(cwnd), Some(ssthresh)) => cwnd < ssthresh,
+            _ => self.ssthresh.is_none(py),
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let [cwnd, ssthresh, rate] = [&self.cwnd, &self.ssthresh, &self.pacing_rate].map(|v| text(py, v));
+        format!("Window(cwnd={cwnd}, ssthresh={ssthresh}, pacing_rate={rate})")
+    }
+}
+
+/// What the connection knows of its path.
+#[pyclass(name = "Path", frozen)]
+pub(crate) struct PyPath(Path);
+
+#[pymethods]
+impl PyPath {
+    /// Present time, s.
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.0.now.as_secs_f64()
+    }
+
+    /// Sender maximum segment size, bytes.
+    #[getter]
+    fn smss(&self) -> u64 {
+        self.0.smss.as_u64()
+    }
+
+    /// Initial window (RFC 6928), bytes.
+    #[getter]
+    fn initial_window(&self) -> u64 {
+        self.0.initial_window.as_u64()
+    }
+
+    /// Smoothed round-trip time, s; None before the first sample.
+    #[getter]
+    fn srtt_s(&self) -> Option<f64> {
+        self.0.srtt.map(narrows_units::Duration::as_secs_f64)
+    }
+
+    /// Smallest round-trip time, s.
+    #[getter]
+    fn min_rtt_s(&self) -> Option<f64> {
+        self.0.min_rtt.map(narrows_units::Duration::as_secs_f64)
+    }
+
+    /// Retransmission timeout, s.
+    #[getter]
+    fn rto_s(&self) -> f64 {
+        self.0.rto.as_secs_f64()
+    }
+
+    /// Sent and not cumulatively acknowledged (RFC 5681), bytes.
+    #[getter]
+    fn flightsize(&self) -> u64 {
+        self.0.flightsize.as_u64()
+    }
+
+    /// In the network by the scoreboard's estimate (RFC 6675's pipe), bytes.
+    #[getter]
+    fn inflight(&self) -> u64 {
+        self.0.inflight.as_u64()
+    }
+
+    /// Offset of the first byte not acknowledged.
+    #[getter]
+    fn snd_una(&self) -> u64 {
+        self.0.snd_una
+    }
+
+    /// Offset of the next byte to send for the first time.
+    #[getter]
+    fn snd_nxt(&self) -> u64 {
+        self.0.snd_nxt
+    }
+
+    /// Bytes delivered over the life of the connection.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.0.delivered.as_u64()
+    }
+
+    /// Bytes marked lost over the life of the connection.
+    #[getter]
+    fn lost(&self) -> u64 {
+        self.0.lost.as_u64()
+    }
+
+    /// Whether cwnd was what stopped the sender last time; grow only then (RFC 7661).
+    #[getter]
+    fn cwnd_limited(&self) -> bool {
+        self.0.cwnd_limited
+    }
+
+    /// Phase of loss recovery: open, disorder, cwr, recovery or loss.
+    #[getter]
+    fn phase(&self) -> &'static str {
+        match self.0.phase {
+            Phase::Open => "open",
+            Phase::Disorder => "disorder",
+            Phase::Cwr => "cwr",
+            Phase::Recovery => "recovery",
+            Phase::Loss => "loss",
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// An ACK that delivered something.
+#[pyclass(name = "Ack", frozen)]
+pub(crate) struct PyAck(Ack);
+
+#[pymethods]
+impl PyAck {
+    /// Bytes newly acknowledged cumulatively.
+    #[getter]
+    fn acked(&self) -> u64 {
+        self.0.acked.as_u64()
+    }
+
+    /// Bytes newly delivered, cumulatively or by SACK.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.0.delivered.as_u64()
+    }
+
+    /// Round-trip time sample, s; None where there is no valid one (Karn's rule).
+    #[getter]
+    fn rtt_s(&self) -> Option<f64> {
+        self.0.rtt.map(narrows_units::Duration::as_secs_f64)
+    }
+
+    /// One-way delay with the clocks' offset in it, s; only differences mean something. None without timestamps.
+    #[getter]
+    fn one_way_delay_s(&self) -> Option<f64> {
+        self.0.one_way_delay.map(narrows_units::Duration::as_secs_f64)
+    }
+
+    /// Delivery-rate sample, bit/s; None where there is none.
+    #[getter]
+    fn delivery_rate(&self) -> Option<f64> {
+        self.0.rate.map(|s| Rate::of(s.delivered, s.interval).as_bps() as f64)
+    }
+
+    /// Whether the application limited the delivery-rate sample.
+    #[getter]
+    fn app_limited(&self) -> bool {
+        self.0.rate.is_some_and(|s| s.app_limited)
+    }
+
+    /// Bytes reported as marked CE.
+    #[getter]
+    fn marked(&self) -> u64 {
+        self.0.marked.as_u64()
+    }
+
+    /// Bytes that this ACK showed to be lost.
+    #[getter]
+    fn newly_lost(&self) -> u64 {
+        self.0.newly_lost.as_u64()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// A congestion event.
+#[pyclass(name = "Congestion", frozen)]
+pub(crate) struct PyCongestion(Congestion);
+
+#[pymethods]
+impl PyCongestion {
+    /// What happened: loss, ecn or timeout.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.0 {
+            Congestion::Loss { .. } => "loss",
+            Congestion::Ecn { .. } => "ecn",
+            Congestion::Timeout { .. } => "timeout",
+        }
+    }
+
+    /// Whether it is a further timeout of the same data: ssthresh must then stay (RFC 5681, section 3.1).
+    #[getter]
+    fn repeated(&self) -> bool {
+        matches!(self.0, Congestion::Timeout { repeated: true })
+    }
+
+    /// Bytes marked lost so far in this episode; zero but for a loss.
+    #[getter]
+    fn lost(&self) -> u64 {
+        if let Congestion::Loss { lost } = self.0 { lost.as_u64() } else { 0 }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}

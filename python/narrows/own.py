@@ -1,0 +1,245 @@
+"""Congestion controls of your own, written in Python: registered by name, then used in scenarios like any other.
+
+They are for prototyping: each ACK is a call into Python, so a run is slower by a factor of tens; its results are exact
+and as reproducible as any. What works is worth an hour of Rust: one file and one row.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import runpy
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+
+from narrows.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+from narrows._core import Ack, Congestion, Path, Window
+
+__all__ = [
+    "Ack",
+    "Congestion",
+    "CongestionControl",
+    "Path",
+    "Window",
+    "congestion_control",
+    "controls",
+    "load",
+    "register",
+    "unregister",
+]
+
+C = TypeVar("C", bound=type)
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+
+
+@runtime_checkable
+class CongestionControl(Protocol):
+    """What a congestion control must have.
+
+    It may also have ``on_start(path, window)`` (the connection is established), ``on_recovered(path, window)`` (loss
+    recovery has ended) and ``on_undo(path, window)`` (the last reduction was spurious; the window is already restored).
+
+    Windows and thresholds are in bytes, times in seconds, rates in bit/s.
+    """
+
+    def on_ack(self, ack: Ack, path: Path, window: Window) -> None:
+        """Grow the window on an ACK that delivered data, in the phases open, disorder and loss.
+
+        Parameters
+        ----------
+        ack : Ack
+            What it acknowledged, with samples of round-trip time and delivery rate.
+        path : Path
+            What the connection knows of its path; read only.
+        window : Window
+            Set ``cwnd``, ``ssthresh`` or ``pacing_rate``.
+        """
+
+    def on_congestion(self, event: Congestion, path: Path, window: Window) -> None:
+        """Reduce the window: called once per window of data.
+
+        Parameters
+        ----------
+        event : Congestion
+            ``kind`` is ``"loss"``, ``"ecn"`` or ``"timeout"``.
+        path : Path
+            What the connection knows; ``flightsize`` is that when the loss was found.
+        window : Window
+            Set ``ssthresh``, and ``cwnd`` to what it shall be when recovery ends (after a timeout: at once).
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    factory: Callable[..., object]
+    title: str
+    parameters: tuple[tuple[str, str, bool | float], ...]
+
+
+_registry: dict[str, _Own] = {}
+
+
+def register(name: str, factory: Callable[..., object]) -> None:
+    """Make a class usable as ``cc = "name"`` in scenarios that are read from now on.
+
+    Parameters
+    ----------
+    name : str
+        Lower-case letters, digits and ``_``; none of the engine's own names. An own name may be registered again.
+    factory : callable
+        Called without positional arguments for each end of each flow; makes an object with ``on_ack`` and
+        ``on_congestion``. Its keyword parameters with numbers or switches as defaults become ``cc_params``. The first
+        line of its docstring is the title.
+
+    Raises
+    ------
+    InputError
+        If the name or a parameter cannot be used, or a method is missing.
+
+    Examples
+    --------
+    >>> class Fixed:
+    ...     "A window that never changes."
+    ...     def on_ack(self, ack, path, window):
+    ...         window.cwnd = 10 * path.smss
+    ...     def on_congestion(self, event, path, window):
+    ...         window.ssthresh = window.cwnd
+    >>> register("fixed", Fixed)
+    >>> "fixed" in controls()
+    True
+    >>> unregister("fixed")
+    """
+    from narrows.catalogue import engine_catalogue
+
+    if not _NAME.fullmatch(name):
+        message = f"congestion control {name!r}: allowed is a name of lower-case letters, digits and _, such as my_aimd"
+        raise InputError(message)
+    if name in {str(row["name"]) for row in engine_catalogue()["cc"]}:
+        message = f"congestion control {name!r}: the engine has one of this name; allowed is a name of your own"
+        raise InputError(message)
+    for method in ("on_ack", "on_congestion"):
+        if isinstance(factory, type) and not callable(getattr(factory, method, None)):
+            message = f"congestion control {name!r}: {factory.__name__} has no method {method}"
+            raise InputError(message)
+    doc = inspect.getdoc(factory) or ""
+    title = doc.partition("\n")[0].rstrip(".") or f"{getattr(factory, '__name__', name)} (Python)"
+    _registry[name] = _Own(factory, title, _parameters(name, factory))
+
+
+def congestion_control(name: str) -> Callable[[C], C]:
+    """Register a class, as a decorator; see `register`.
+
+    Parameters
+    ----------
+    name : str
+        As for `register`.
+
+    Returns
+    -------
+    callable
+        The decorator; it returns the class as it was.
+    """
+
+    def registered(factory: C) -> C:
+        register(name, factory)
+        return factory
+
+    return registered
+
+
+def load(path: str | PathLike[str]) -> None:
+    """Run a Python file that registers congestion controls.
+
+    Parameters
+    ----------
+    path : path
+        The file. Its ``__name__`` is not ``"__main__"``.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, raises, or registers nothing.
+    """
+    before = dict(_registry)
+    try:
+        runpy.run_path(str(path), run_name="narrows_own")
+    except OSError as error:
+        message = f"{path}: cannot be read: {error.strerror or error}"
+        raise InputError(message) from None
+    except InputError as error:
+        message = f"{path}: {error}"
+        raise InputError(message) from None
+    except Exception as error:
+        line = _line_in(str(path), error)
+        message = f"{path}{line}: {type(error).__name__}: {error}"
+        raise InputError(message) from error
+    if _registry == before:
+        message = f"{path}: registers no congestion control; allowed: @narrows.congestion_control(NAME) on a class"
+        raise InputError(message)
+
+
+def _line_in(path: str, error: BaseException) -> str:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    line = error.lineno if isinstance(error, SyntaxError) else frames[-1].lineno if frames else None
+    return "" if line is None else f":{line}"
+
+
+def unregister(name: str) -> None:
+    """Forget an own congestion control; nothing happens if there is none of this name.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    """
+    _registry.pop(name, None)
+
+
+def controls() -> dict[str, Callable[..., object]]:
+    """Return own congestion controls by name.
+
+    Returns
+    -------
+    dict
+        In the order of their registration.
+    """
+    return {name: own.factory for name, own in _registry.items()}
+
+
+def rows() -> list[tuple[str, str, list[tuple[str, str, bool | float]]]]:
+    """Return own congestion controls as the engine's catalogue wants them.
+
+    Returns
+    -------
+    list of tuple
+        Name, title, and parameters as (name, meaning, default).
+    """
+    return [(name, own.title, list(own.parameters)) for name, own in _registry.items()]
+
+
+def _parameters(name: str, factory: Callable[..., object]) -> tuple[tuple[str, str, bool | float], ...]:
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # a class written in C has none
+        return ()
+    found: list[tuple[str, str, bool | float]] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            continue
+        default = parameter.default
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY or not isinstance(default, bool | int | float):
+            given = "no default" if default is inspect.Parameter.empty else f"the default {default!r}"
+            message = (
+                f"congestion control {name!r}: parameter {parameter.name!r} has {given};"
+                " allowed are keyword parameters whose default is a number or a bool"
+            )
+            raise InputError(message)
+        found.append((parameter.name, "", default if isinstance(default, bool) else float(default)))
+    return tuple(found)
