@@ -5,6 +5,7 @@
 //! the verdict by [`Congestion`]. Adding one is one file and one row in [`registry`].
 
 pub mod ack_ratio;
+pub mod agile_sd;
 pub mod bic;
 pub mod cubic;
 pub mod growth;

@@ -1,6 +1,6 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
-use crate::{CongestionControl, bic, cubic, none, reno};
+use crate::{CongestionControl, agile_sd, bic, cubic, none, reno};
 use core::fmt;
 
 /// What a parameter takes.
@@ -141,8 +141,19 @@ pub enum Response {
     Nothing,
     /// Losses, timeouts and ECN echoes reduce the window.
     Reduces,
+    /// As [`Reduces`](Self::Reduces), but a timeout restarts from up to the initial window, where RFC 5681, section 3.1,
+    /// allows one segment.
+    ReducesToInitialWindow,
     /// The window follows a model of the path, in which losses are one input of several (BBR).
     Models,
+}
+
+impl Response {
+    /// Whether losses, timeouts and ECN echoes reduce the window.
+    #[must_use]
+    pub fn reduces(self) -> bool {
+        matches!(self, Self::Reduces | Self::ReducesToInitialWindow)
+    }
 }
 
 /// What an algorithm promises beyond the interface; the conformance suite holds each row to its own.
@@ -296,7 +307,7 @@ impl Row {
 /// All algorithms, in the order they are shown.
 #[must_use]
 pub fn registry() -> &'static [Row] {
-    const ROWS: &[Row] = &[none::ROW, reno::ROW, cubic::ROW, bic::ROW];
+    const ROWS: &[Row] = &[none::ROW, reno::ROW, cubic::ROW, bic::ROW, agile_sd::ROW];
     ROWS
 }
 

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod agile_sd;
 mod bic;
 mod cubic;
 mod growth;
