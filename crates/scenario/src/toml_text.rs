@@ -272,6 +272,10 @@ fn tcp_pairs(tcp: &Tcp) -> Pairs {
         || "false".to_owned(),
         |ack| inline(&[("every", ack.every.to_string()), ("timeout", time(ack.timeout))]),
     );
+    let pacing = tcp.pacing.map_or_else(
+        || "false".to_owned(),
+        |p| inline(&[("slow_start", p.slow_start.to_string()), ("avoidance", p.avoidance.to_string())]),
+    );
     vec![
         ("cc", quoted(&tcp.cc)),
         ("cc_params", inline(&params)),
@@ -282,18 +286,25 @@ fn tcp_pairs(tcp: &Tcp) -> Pairs {
         ("max_cwnd", or_unlimited(tcp.max_cwnd.map(size))),
         ("delayed_ack", delayed_ack),
         ("recovery", quoted(tcp.recovery.word())),
+        ("reduction", quoted(tcp.reduction.word())),
         ("dupthresh", tcp.dupthresh.to_string()),
         ("limited_transmit", tcp.limited_transmit.to_string()),
         ("lost_retransmission", tcp.lost_retransmission.to_string()),
+        ("undo", tcp.undo.to_string()),
+        ("full_ack_cap", tcp.full_ack_cap.to_string()),
         ("max_retries", or_unlimited(tcp.max_retries.map(|n| n.to_string()))),
         ("sack", tcp.sack.to_string()),
         ("timestamps", tcp.timestamps.to_string()),
         ("window_scaling", tcp.window_scaling.to_string()),
         ("ecn", tcp.ecn.to_string()),
+        ("ecn_echo", quoted(tcp.ecn_echo.word())),
         ("recv_buffer", size(tcp.recv_buffer)),
         ("read_rate", or_unlimited(tcp.read_rate.map(rate))),
         ("nagle", tcp.nagle.to_string()),
-        ("idle_restart", tcp.idle_restart.to_string()),
+        ("idle_restart", quoted(tcp.idle_restart.word())),
+        ("cwnd_validation", tcp.cwnd_validation.to_string()),
+        ("slow_start_at_equality", tcp.slow_start_at_equality.to_string()),
+        ("pacing", pacing),
     ]
 }
 

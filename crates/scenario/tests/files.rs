@@ -5,7 +5,7 @@
 mod common;
 
 use common::{SMALL, catalogue, good, good_with, ready_to_run};
-use narrows_scenario::{parse, reference, schema, schema_for};
+use narrows_scenario::{EcnEcho, IdleRestart, Reduction, parse, reference, schema, schema_for};
 use serde_json::Value;
 
 #[test]
@@ -78,9 +78,12 @@ fn defaults_are_those_of_the_rfcs() {
             && tcp.window_scaling
             && tcp.limited_transmit
             && tcp.lost_retransmission
-            && tcp.idle_restart
+            && tcp.undo
+            && tcp.full_ack_cap
     );
-    assert!(!tcp.ecn && !tcp.nagle);
+    assert!(!tcp.ecn && !tcp.nagle && !tcp.cwnd_validation && !tcp.slow_start_at_equality);
+    assert_eq!((tcp.reduction, tcp.idle_restart), (Reduction::Immediate, IdleRestart::Rfc5681));
+    assert_eq!((tcp.ecn_echo, tcp.pacing), (EcnEcho::UntilCwr, None));
     assert_eq!(tcp.delayed_ack.map(|ack| (ack.every, ack.timeout.as_millis())), Some((2, 200)));
     let linux = good_with(SMALL, &[("tcp.rto.style", "linux")]);
     assert_eq!(linux.flows[0].tcp.rto_min.as_millis(), 200, "a style brings its own floor");

@@ -52,7 +52,10 @@ const TCP: &[&[&str]] = &[
         "delayed_ack = { timeout = \"40 ms\" }",
         "delayed_ack = {}",
     ],
-    &["recovery = \"reno\"", "recovery = \"newreno\"", "recovery = \"rto_only\""],
+    &["recovery = \"reno\"", "recovery = \"newreno\"", "recovery = \"rto_only\"", "recovery = \"tahoe\""],
+    &["reduction = \"immediate\""],
+    &["undo = false"],
+    &["full_ack_cap = false", "full_ack_cap = true"],
     &["dupthresh = 5"],
     &["limited_transmit = false"],
     &["lost_retransmission = false"],
@@ -63,7 +66,11 @@ const TCP: &[&[&str]] = &[
     &["recv_buffer = \"1 MiB\""],
     &["read_rate = \"3 Mb/s\"", "read_rate = \"unlimited\""],
     &["nagle = true"],
-    &["idle_restart = false"],
+    &["idle_restart = false", "idle_restart = true", "idle_restart = \"linux\"", "idle_restart = \"off\""],
+    &["cwnd_validation = true"],
+    &["slow_start_at_equality = true", "slow_start_at_equality = false"],
+    &["pacing = false", "pacing = {}", "pacing = { slow_start = 300 }", "pacing = { avoidance = 1 }"],
+    &["ecn_echo = \"until_cwr\""],
     &[
         "rto = { style = \"linux\" }",
         "rto = { style = \"ns2\", min = \"1 s\" }",
@@ -78,6 +85,7 @@ const SPARSE: &[&[&str]] = &[
         "cc_params = { fast_convergence = false }",
     ],
     &["sack = false"],
+    &["ecn_echo = \"each_mark\"", "reduction = \"prr\"", "reduction = \"prr_linux\"", "recovery = \"fack\""],
 ];
 
 const LINK: &[&[&str]] = &[

@@ -9,6 +9,7 @@ use crate::link::LinkDirection;
 use crate::loss::LossModel;
 use crate::meter::FlowMeter;
 use crate::run::{Options, RunError};
+use crate::tcp_config::tcp_config;
 use crate::topology::Topology;
 use crate::world::{Node, Slots, World};
 use narrows_cc::{CongestionControl, Params};
@@ -19,7 +20,6 @@ use narrows_scenario::{Direction, Flow, Loss, Scenario};
 use narrows_scheme::acns::{
     Acns, AcnsAssist, AcnsConfig, AcnsRouter, CommandScope, Formula, Ipv6Encoding, PriorityMaximum,
 };
-use narrows_tcp as tcp;
 use narrows_tcp::{Assist, Connection};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::Ip;
@@ -313,51 +313,4 @@ fn acns_config(a: &scenario::Acns) -> Result<AcnsConfig, RunError> {
     };
     config.check().map_err(|e| RunError::Scheme(e.to_string()))?;
     Ok(config)
-}
-
-/// A flow's TCP settings as the connection takes them.
-fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
-    tcp::Config {
-        mss: u16::try_from(t.mss.as_u64()).unwrap_or(u16::MAX),
-        initial_window: match t.initial_window {
-            scenario::InitialWindow::Rfc6928 => tcp::InitialWindow::Rfc6928,
-            scenario::InitialWindow::Rfc5681 => tcp::InitialWindow::Rfc5681,
-            scenario::InitialWindow::Segments(n) => tcp::InitialWindow::Segments(n),
-        },
-        initial_ssthresh: t.initial_ssthresh,
-        max_cwnd: t.max_cwnd,
-        delayed_ack: match t.delayed_ack {
-            None => tcp::DelayedAck::Off,
-            Some(scenario::DelayedAck { every, timeout }) => tcp::DelayedAck::On { every, timeout },
-        },
-        rto: tcp::RtoConfig {
-            style: match t.rto_style {
-                scenario::RtoStyle::Rfc6298 => tcp::RtoStyle::Rfc6298,
-                scenario::RtoStyle::Linux => tcp::RtoStyle::Linux,
-                scenario::RtoStyle::Ns2 => tcp::RtoStyle::Ns2,
-            },
-            initial: t.rto_initial,
-            min: t.rto_min,
-            max: t.rto_max,
-            granularity: t.rto_granularity,
-        },
-        recovery: match t.recovery {
-            scenario::Recovery::RtoOnly => tcp::RecoveryKind::RtoOnly,
-            scenario::Recovery::Reno => tcp::RecoveryKind::Reno,
-            scenario::Recovery::NewReno => tcp::RecoveryKind::NewReno,
-            scenario::Recovery::Sack => tcp::RecoveryKind::Sack,
-        },
-        dupthresh: t.dupthresh,
-        limited_transmit: t.limited_transmit,
-        lost_retransmission: t.lost_retransmission,
-        max_retries: t.max_retries.unwrap_or(u32::MAX),
-        sack: t.sack,
-        timestamps: t.timestamps,
-        window_scaling: t.window_scaling,
-        ecn: t.ecn,
-        recv_buffer: t.recv_buffer,
-        nagle: t.nagle,
-        idle_restart: if t.idle_restart { tcp::IdleRestart::Rfc5681 } else { tcp::IdleRestart::Off },
-        ..tcp::Config::default()
-    }
 }

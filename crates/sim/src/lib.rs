@@ -17,6 +17,7 @@ mod loss;
 mod meter;
 mod observe;
 mod run;
+mod tcp_config;
 mod topology;
 mod world;
 

@@ -9,7 +9,10 @@ use crate::problem::Place;
 use crate::quantity::show_time;
 use crate::record::{FromValue, OrWord, Record};
 use crate::schema::{NAME_LENGTH, TCP};
-use crate::types::{Distribution, Flow, InitialWindow, Link, NodeKind, Recovery, RtoStyle, Tcp, Traffic};
+use crate::types::{
+    Distribution, EcnEcho, Flow, IdleRestart, InitialWindow, Link, NodeKind, Recovery, Reduction, RtoStyle, Tcp,
+    Traffic,
+};
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
 
@@ -278,18 +281,25 @@ fn udp_tcp() -> Tcp {
         max_cwnd: None,
         delayed_ack: None,
         recovery: Recovery::RtoOnly,
+        reduction: Reduction::Immediate,
         dupthresh: 3,
         limited_transmit: false,
         lost_retransmission: false,
+        undo: false,
+        full_ack_cap: false,
         max_retries: None,
         sack: false,
         timestamps: false,
         window_scaling: false,
         ecn: false,
+        ecn_echo: EcnEcho::UntilCwr,
         recv_buffer: get("recv_buffer").unwrap_or(Bytes::ZERO),
         read_rate: None,
         nagle: false,
-        idle_restart: false,
+        idle_restart: IdleRestart::Off,
+        cwnd_validation: false,
+        slow_start_at_equality: false,
+        pacing: None,
         rto_style: RtoStyle::Rfc6298,
         rto_initial: Duration::from_secs(1),
         rto_min: Duration::from_secs(1),

@@ -6,9 +6,11 @@ use crate::check::Path;
 use crate::problem::Place;
 use crate::quantity;
 use crate::record::{Item, Layers, OrWord, Record, Value};
-use crate::schema::{DELAYED_ACK, RTO, TCP};
+use crate::schema::{DELAYED_ACK, PACING, RTO, TCP, Table};
 use crate::suggest::hint;
-use crate::types::{DelayedAck, InitialWindow, ParamValue, Recovery, RtoStyle, Tcp};
+use crate::types::{
+    DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, ParamValue, Recovery, Reduction, RtoStyle, Tcp,
+};
 use narrows_units::{Bytes, Duration};
 
 /// A congestion control and its parameters.
@@ -172,14 +174,32 @@ impl Build<'_> {
             (None, false) => Recovery::NewReno,
             (Some(_), _) => match layers.get::<&str>("recovery")? {
                 "rto_only" => Recovery::RtoOnly,
+                "tahoe" => Recovery::Tahoe,
                 "reno" => Recovery::Reno,
                 "newreno" => Recovery::NewReno,
+                "fack" => Recovery::Fack,
                 _ => Recovery::Sack,
             },
         };
+        let reduction = match layers.get::<&str>("reduction")? {
+            "prr" => Reduction::Prr,
+            "prr_linux" => Reduction::PrrLinux,
+            _ => Reduction::Immediate,
+        };
+        let ecn: bool = layers.get("ecn")?;
+        let ecn_echo = match layers.given("ecn_echo") {
+            Some(_) if layers.get::<&str>("ecn_echo")? == "each_mark" => EcnEcho::EachMark,
+            _ => EcnEcho::UntilCwr,
+        };
         let mut rules = Rules { build: self, layers: &layers, path };
-        if recovery == Recovery::Sack && !sack {
+        if matches!(recovery, Recovery::Sack | Recovery::Fack) && !sack {
             rules.broken(&["recovery", "sack"], "needs sack = true", "another recovery, or sack = true");
+        }
+        if reduction != Reduction::Immediate && !sack {
+            rules.broken(&["reduction", "sack"], "needs sack = true", "\"immediate\", or sack = true");
+        }
+        if ecn_echo == EcnEcho::EachMark && !ecn {
+            rules.broken(&["ecn_echo", "ecn"], "needs ecn = true", "\"until_cwr\", or ecn = true");
         }
         let mss: Bytes = layers.get("mss")?;
         let max_cwnd = layers.get::<OrWord<Bytes>>("max_cwnd")?.value();
@@ -207,9 +227,12 @@ impl Build<'_> {
             max_cwnd,
             delayed_ack: delayed_ack(stack)?,
             recovery,
+            reduction,
             dupthresh: layers.get("dupthresh")?,
             limited_transmit: layers.get("limited_transmit")?,
             lost_retransmission: layers.get("lost_retransmission")?,
+            undo: layers.get("undo")?,
+            full_ack_cap: layers.get("full_ack_cap")?,
             max_retries: match layers.get::<OrWord<u64>>("max_retries")? {
                 OrWord::Value(n) => Some(u32::try_from(n).ok()?),
                 OrWord::Word(_) => None,
@@ -217,11 +240,19 @@ impl Build<'_> {
             sack,
             timestamps: layers.get("timestamps")?,
             window_scaling: layers.get("window_scaling")?,
-            ecn: layers.get("ecn")?,
+            ecn,
+            ecn_echo,
             recv_buffer,
             read_rate: layers.get::<OrWord<_>>("read_rate")?.value(),
             nagle: layers.get("nagle")?,
-            idle_restart: layers.get("idle_restart")?,
+            idle_restart: match layers.get::<OrWord<bool>>("idle_restart")? {
+                OrWord::Value(false) | OrWord::Word("off") => IdleRestart::Off,
+                OrWord::Word("linux") => IdleRestart::Linux,
+                OrWord::Value(true) | OrWord::Word(_) => IdleRestart::Rfc5681,
+            },
+            cwnd_validation: layers.get("cwnd_validation")?,
+            slow_start_at_equality: layers.get("slow_start_at_equality")?,
+            pacing: pacing(stack)?,
             rto_style: rto.0,
             rto_initial: rto.1[0],
             rto_min: rto.1[1],
@@ -316,9 +347,25 @@ impl Rules<'_, '_> {
 }
 
 fn delayed_ack(stack: &[Option<&Record>]) -> Option<Option<DelayedAck>> {
+    let Some(layers) = or_off(stack, "delayed_ack", &DELAYED_ACK)? else { return Some(None) };
+    // Where no table says anything, they are on.
+    Some(Some(DelayedAck { every: layers.get("every")?, timeout: layers.get("timeout")? }))
+}
+
+fn pacing(stack: &[Option<&Record>]) -> Option<Option<Pacing>> {
+    match or_off(stack, "pacing", &PACING)? {
+        Some(layers) if !layers.records.is_empty() => {
+            Some(Some(Pacing { slow_start: layers.get("slow_start")?, avoidance: layers.get("avoidance")? }))
+        }
+        _ => Some(None),
+    }
+}
+
+/// The tables given for `key`, which may also be `false`: `Some(None)` where that rules, `None` where one was wrong.
+fn or_off<'a>(stack: &[Option<&'a Record>], key: &str, table: &'static Table) -> Option<Option<Layers<'a>>> {
     let mut records = Vec::new();
     for record in stack.iter().flatten() {
-        match record.given("delayed_ack").map(|item| &item.value) {
+        match record.given(key).map(|item| &item.value) {
             Some(Value::Off) if records.is_empty() => return Some(None),
             // Switched off below, on above: what is above starts from the defaults.
             Some(Value::Off) => break,
@@ -327,8 +374,7 @@ fn delayed_ack(stack: &[Option<&Record>]) -> Option<Option<DelayedAck>> {
             None => {}
         }
     }
-    let layers = Layers::new(&DELAYED_ACK, records);
-    Some(Some(DelayedAck { every: layers.get("every")?, timeout: layers.get("timeout")? }))
+    Some(Some(Layers::new(table, records)))
 }
 
 fn default(kind: &CatalogueKind) -> Option<ParamValue> {

@@ -5,7 +5,7 @@ mod tcp;
 mod topology;
 
 pub(crate) use root::ROOT;
-pub(crate) use tcp::{DELAYED_ACK, RTO, TCP};
+pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
 
 use crate::quantity;

@@ -24,6 +24,27 @@ pub(crate) static DELAYED_ACK: Table = Table {
     ]],
 };
 
+/// Pacing.
+pub(crate) static PACING: Table = Table {
+    name: "tcp.pacing",
+    doc: "Pacing where the congestion control sets no rate of its own: segments leave at these percentages of `cwnd / SRTT`, \
+          as Linux's internal pacing does; the first ten segments are not paced. `pacing = {}` takes Linux's numbers.",
+    groups: &[&[
+        Field::new(
+            "slow_start",
+            Kind::Integer(1, 1000),
+            Need::Default("200"),
+            "Percent while cwnd is less than half of ssthresh (Linux's tcp_pacing_ss_ratio).",
+        ),
+        Field::new(
+            "avoidance",
+            Kind::Integer(1, 1000),
+            Need::Default("120"),
+            "Percent otherwise (Linux's tcp_pacing_ca_ratio).",
+        ),
+    ]],
+};
+
 /// The retransmission timer.
 pub(crate) static RTO: Table = Table {
     name: "tcp.rto",
@@ -104,12 +125,24 @@ pub(crate) static TCP: Table = Table {
             "recovery",
             Kind::Choice(&[
                 Word("rto_only", "only the retransmission timer (RFC 793)"),
+                Word("tahoe", "fast retransmit, then slow start from one segment (Jacobson 1988)"),
                 Word("reno", "fast retransmit and fast recovery (RFC 2581)"),
                 Word("newreno", "RFC 6582"),
                 Word("sack", "RFC 6675"),
+                Word("fack", "forward acknowledgments (Mathis and Mahdavi 1996)"),
             ]),
             Need::Described("`sack`, or `newreno` where `sack = false`"),
             "How losses are found and repaired.",
+        ),
+        Field::new(
+            "reduction",
+            Kind::Choice(&[
+                Word("immediate", "at once: nothing leaves until the pipe has drained (RFC 5681, RFC 6675)"),
+                Word("prr", "proportional rate reduction: spread over the recovery (RFC 9937)"),
+                Word("prr_linux", "the same, measured from cwnd at the beginning as Linux does"),
+            ]),
+            Need::Default("immediate"),
+            "How the window goes down after a loss or an echo to where congestion control wants it. `prr` needs SACK.",
         ),
         Field::new(
             "dupthresh",
@@ -129,6 +162,19 @@ pub(crate) static TCP: Table = Table {
             Need::Default("true"),
             "With `sack` recovery: find by what was sent later that a retransmission was lost too, as Linux and RFC 8985; \
              `false` leaves it to the timer, as RFC 6675 and ns-2.",
+        ),
+        Field::new(
+            "undo",
+            Kind::Switch,
+            Need::Default("true"),
+            "Take back reductions that prove spurious by timestamps (RFC 3522, RFC 4015) or D-SACK (RFC 3708).",
+        ),
+        Field::new(
+            "full_ack_cap",
+            Kind::Switch,
+            Need::Default("true"),
+            "At the end of NewReno's recovery cwnd is at most FlightSize and a segment; `false`: ssthresh (RFC 6582, \
+             section 3.2, step 3, has both).",
         ),
         Field::new(
             "max_retries",
@@ -151,6 +197,15 @@ pub(crate) static TCP: Table = Table {
         ),
         Field::new("ecn", Kind::Switch, Need::Default("false"), "Classic ECN (RFC 3168)."),
         Field::new(
+            "ecn_echo",
+            Kind::Choice(&[
+                Word("until_cwr", "on every ACK until CWR arrives (RFC 3168)"),
+                Word("each_mark", "on exactly the ACKs of marked segments (RFC 8257); needs `ecn = true`"),
+            ]),
+            Need::Described("`each_mark` where the congestion control needs it, else `until_cwr`"),
+            "How the receiver echoes CE marks.",
+        ),
+        Field::new(
             "recv_buffer",
             Kind::Size(1, 65_535 << 14),
             Need::Default("16 MiB"),
@@ -165,9 +220,34 @@ pub(crate) static TCP: Table = Table {
         Field::new("nagle", Kind::Switch, Need::Default("false"), "Nagle's algorithm (RFC 9293, section 3.7.4)."),
         Field::new(
             "idle_restart",
+            Kind::Or(
+                &Kind::Switch,
+                &[
+                    Word("off", "nothing; also `false`"),
+                    Word("rfc5681", "cwnd goes down to the initial window (RFC 5681, section 4.1); also `true`"),
+                    Word("linux", "cwnd is halved for each RTO of idleness, ssthresh keeps 3/4 of it (RFC 2861)"),
+                ],
+            ),
+            Need::Default("rfc5681"),
+            "What an idle time of more than one RTO does to the window.",
+        ),
+        Field::new(
+            "cwnd_validation",
             Kind::Switch,
-            Need::Default("true"),
-            "Slow start again after an idle time (RFC 5681, section 4.1).",
+            Need::Default("false"),
+            "A window that the application has not filled for an RTO decays (RFC 2861, as Linux; RFC 7661 made it historic).",
+        ),
+        Field::new(
+            "slow_start_at_equality",
+            Kind::Switch,
+            Need::Default("false"),
+            "Whether cwnd equal to ssthresh is slow start, as in ns-2's TCP/Linux (RFC 5681 leaves it free).",
+        ),
+        Field::new(
+            "pacing",
+            Kind::OrFalse(&PACING),
+            Need::Described("off"),
+            "Pacing where the congestion control sets no rate, or `false`.",
         ),
         Field::new("rto", Kind::Table(&RTO), Need::Described("the table's own defaults"), "The retransmission timer."),
     ]],

@@ -1,0 +1,126 @@
+//! A flow's TCP settings, word for word, as the connection takes them.
+
+use narrows_scenario as scenario;
+use narrows_tcp as tcp;
+
+/// A flow's TCP settings as the connection takes them.
+pub(crate) fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
+    tcp::Config {
+        mss: u16::try_from(t.mss.as_u64()).unwrap_or(u16::MAX),
+        initial_window: match t.initial_window {
+            scenario::InitialWindow::Rfc6928 => tcp::InitialWindow::Rfc6928,
+            scenario::InitialWindow::Rfc5681 => tcp::InitialWindow::Rfc5681,
+            scenario::InitialWindow::Segments(n) => tcp::InitialWindow::Segments(n),
+        },
+        initial_ssthresh: t.initial_ssthresh,
+        max_cwnd: t.max_cwnd,
+        delayed_ack: match t.delayed_ack {
+            None => tcp::DelayedAck::Off,
+            Some(scenario::DelayedAck { every, timeout }) => tcp::DelayedAck::On { every, timeout },
+        },
+        rto: tcp::RtoConfig {
+            style: match t.rto_style {
+                scenario::RtoStyle::Rfc6298 => tcp::RtoStyle::Rfc6298,
+                scenario::RtoStyle::Linux => tcp::RtoStyle::Linux,
+                scenario::RtoStyle::Ns2 => tcp::RtoStyle::Ns2,
+            },
+            initial: t.rto_initial,
+            min: t.rto_min,
+            max: t.rto_max,
+            granularity: t.rto_granularity,
+        },
+        recovery: match t.recovery {
+            scenario::Recovery::RtoOnly => tcp::RecoveryKind::RtoOnly,
+            scenario::Recovery::Tahoe => tcp::RecoveryKind::Tahoe,
+            scenario::Recovery::Reno => tcp::RecoveryKind::Reno,
+            scenario::Recovery::NewReno => tcp::RecoveryKind::NewReno,
+            scenario::Recovery::Sack => tcp::RecoveryKind::Sack,
+            scenario::Recovery::Fack => tcp::RecoveryKind::Fack,
+        },
+        reduction: match t.reduction {
+            scenario::Reduction::Immediate => tcp::Reduction::Immediate,
+            scenario::Reduction::Prr => tcp::Reduction::Prr,
+            scenario::Reduction::PrrLinux => tcp::Reduction::PrrLinux,
+        },
+        dupthresh: t.dupthresh,
+        limited_transmit: t.limited_transmit,
+        lost_retransmission: t.lost_retransmission,
+        undo: t.undo,
+        full_ack_cap: t.full_ack_cap,
+        max_retries: t.max_retries.unwrap_or(u32::MAX),
+        sack: t.sack,
+        timestamps: t.timestamps,
+        window_scaling: t.window_scaling,
+        ecn: t.ecn,
+        ecn_echo: match t.ecn_echo {
+            scenario::EcnEcho::UntilCwr => tcp::EcnEcho::UntilCwr,
+            scenario::EcnEcho::EachMark => tcp::EcnEcho::EachMark,
+        },
+        recv_buffer: t.recv_buffer,
+        nagle: t.nagle,
+        idle_restart: match t.idle_restart {
+            scenario::IdleRestart::Off => tcp::IdleRestart::Off,
+            scenario::IdleRestart::Rfc5681 => tcp::IdleRestart::Rfc5681,
+            scenario::IdleRestart::Linux => tcp::IdleRestart::Linux,
+        },
+        cwnd_validation: t.cwnd_validation,
+        slow_start_at_equality: t.slow_start_at_equality,
+        pacing: t
+            .pacing
+            .map_or(tcp::Pacing::Off, |p| tcp::Pacing::Ratio { slow_start: p.slow_start, avoidance: p.avoidance }),
+        time_wait: tcp::Config::default().time_wait,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// The settings of the connection of a flow whose `[tcp]` says this.
+    fn config(tcp: &str) -> tcp::Config {
+        let text = format!(
+            "[topology]\nkind = \"dumbbell\"\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"20 ms\" }}\n\
+             access = {{ rate = \"1 Gb/s\", delay = \"1 ms\" }}\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n[tcp]\n{tcp}\n"
+        );
+        let scenario = scenario::parse(&text, "test.toml", &[], &crate::catalogue()).unwrap();
+        tcp_config(&scenario.flows[0].tcp)
+    }
+
+    #[test]
+    fn a_scenario_that_says_nothing_has_the_connection_s_own_defaults() {
+        assert_eq!(config(""), tcp::Config::default());
+    }
+
+    #[test]
+    fn each_switch_reaches_the_connection() {
+        let base = tcp::Config::default();
+        let cases = [
+            ("recovery = \"tahoe\"", tcp::Config { recovery: tcp::RecoveryKind::Tahoe, ..base }),
+            ("recovery = \"reno\"", tcp::Config { recovery: tcp::RecoveryKind::Reno, ..base }),
+            ("recovery = \"newreno\"", tcp::Config { recovery: tcp::RecoveryKind::NewReno, ..base }),
+            ("recovery = \"rto_only\"", tcp::Config { recovery: tcp::RecoveryKind::RtoOnly, ..base }),
+            ("recovery = \"fack\"", tcp::Config { recovery: tcp::RecoveryKind::Fack, ..base }),
+            ("reduction = \"prr\"", tcp::Config { reduction: tcp::Reduction::Prr, ..base }),
+            ("reduction = \"prr_linux\"", tcp::Config { reduction: tcp::Reduction::PrrLinux, ..base }),
+            ("undo = false", tcp::Config { undo: false, ..base }),
+            ("full_ack_cap = false", tcp::Config { full_ack_cap: false, ..base }),
+            ("idle_restart = false", tcp::Config { idle_restart: tcp::IdleRestart::Off, ..base }),
+            ("idle_restart = true", base),
+            ("idle_restart = \"linux\"", tcp::Config { idle_restart: tcp::IdleRestart::Linux, ..base }),
+            ("cwnd_validation = true", tcp::Config { cwnd_validation: true, ..base }),
+            ("slow_start_at_equality = true", tcp::Config { slow_start_at_equality: true, ..base }),
+            (
+                "pacing = { avoidance = 110 }",
+                tcp::Config { pacing: tcp::Pacing::Ratio { slow_start: 200, avoidance: 110 }, ..base },
+            ),
+            (
+                "ecn = true\necn_echo = \"each_mark\"",
+                tcp::Config { ecn: true, ecn_echo: tcp::EcnEcho::EachMark, ..base },
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(config(text), expected, "{text}");
+        }
+    }
+}
