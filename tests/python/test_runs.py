@@ -112,7 +112,7 @@ def test_there_is_a_processor() -> None:
 def test_a_failed_run_says_which_and_stops_the_others(short: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: list[int] = []
 
-    def fail_second(_scenario: Any, _seed: int, index: int, progress: Any, _where: str | None, own: Any) -> Any:
+    def fail_second(_scenario: Any, _seed: int, index: int, progress: Any, _where: str | None, _own: Any) -> Any:
         if index == 1:
             message = "out of luck"
             raise ValueError(message)

@@ -165,8 +165,8 @@ def _values(parameter: dict[str, Any]) -> str:
     match parameter["kind"]:
         case "number":
             if "min" not in parameter:  # of a congestion control registered from Python, which names no bounds
-        return f"{_plain(parameter['default'])}; allowed: a number"
-    low, high = _plain(parameter["min"]), _plain(parameter["max"])
+                return f"{_plain(default)}; allowed: a number"
+            low, high = _plain(parameter["min"]), _plain(parameter["max"])
             return f"{_plain(default)}; allowed: {low} to {high} {unit}".rstrip()
         case "choice":
             return f"{default}; allowed: {', '.join(parameter['allowed'])}"
