@@ -14,6 +14,7 @@ pub mod none;
 mod params;
 mod registry;
 pub mod reno;
+pub mod rounds;
 
 pub use registry::{
     Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, build, find, registry,

@@ -32,6 +32,9 @@ pub struct Model {
     pub path: Path,
     /// Round-trip time that the next ACKs sample.
     pub rtt: Duration,
+    /// A bottleneck: the round-trip time without a queue, and the bandwidth-delay product in segments. Where there is
+    /// one, a round takes `base * max(1, cwnd / bdp)` with the window at its beginning.
+    pub bottleneck: Option<(Duration, u64)>,
     /// Whether ACKs carry a round-trip time sample.
     pub sampling: bool,
     /// Whether what an ACK releases counts as sent when the algorithm looks at the ACK, which no connection does.
@@ -48,7 +51,12 @@ impl Model {
     }
 
     pub fn of(cc: Box<dyn CongestionControl>, smss: u64, rtt: Duration) -> Self {
-        let iw = Bytes::new(10 * smss);
+        Self::with_window(cc, smss, rtt, 10)
+    }
+
+    /// A flow with an initial window of `segments`, in which the first round begins.
+    pub fn with_window(cc: Box<dyn CongestionControl>, smss: u64, rtt: Duration, segments: u64) -> Self {
+        let iw = Bytes::new(segments * smss);
         let win = Window { cwnd: iw, ssthresh: None, pacing_rate: None, slow_start_at_equality: false };
         let path = Path {
             now: Instant::from_nanos(1_000_000_000),
@@ -66,7 +74,8 @@ impl Model {
             cwnd_limited: true,
             phase: Phase::Open,
         };
-        let mut model = Self { cc, win, path, rtt, sampling: true, sends_before_ack: false, before: win };
+        let mut model =
+            Self { cc, win, path, rtt, bottleneck: None, sampling: true, sends_before_ack: false, before: win };
         model.cc.on_start(&model.path, &mut model.win);
         model.clamp();
         model
@@ -88,6 +97,12 @@ impl Model {
         self.win.ssthresh = ssthresh.map(|s| self.path.smss * s);
         self.path.snd_nxt = self.path.snd_una;
         self.send();
+        self
+    }
+
+    /// Puts a bottleneck of `bdp` segments into the path; the present round-trip time is that without a queue.
+    pub fn through(mut self, bdp: u64) -> Self {
+        self.bottleneck = Some((self.rtt, bdp));
         self
     }
 
@@ -154,6 +169,11 @@ impl Model {
     /// One round in which each ACK covers `per` segments; the window at its end, in segments.
     pub fn round_of(&mut self, per: u64) -> f64 {
         let (smss, start) = (self.path.smss.as_u64(), self.path.now);
+        if let Some((base, bdp)) = self.bottleneck {
+            let (cwnd, bdp) = (u128::from(self.win.cwnd.as_u64()), u128::from(bdp * smss));
+            let rtt = u128::from(base.as_nanos()) * cwnd.max(bdp) / bdp;
+            self.rtt = Duration::from_nanos(u64::try_from(rtt).unwrap());
+        }
         let segments = (self.win.cwnd.as_u64() / smss).max(1);
         let acks = segments.div_ceil(per);
         for i in 0..acks {

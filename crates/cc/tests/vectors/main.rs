@@ -11,6 +11,7 @@ mod growth;
 mod hystart;
 mod params;
 mod reno;
+mod rounds;
 
 use std::fs;
 use std::path::Path;
