@@ -1,4 +1,4 @@
-"""Files that travel with Narrows: scenarios, and the papers' experiments.
+"""Files that travel with Narrows: scenarios, the papers' experiments, and what is validated against ns-2.
 
 They lie in the package's ``data``; in a source checkout that is a link to the top of the repository.
 """
@@ -18,7 +18,7 @@ def directory(name: str) -> Path:
     Parameters
     ----------
     name : str
-        ``scenarios``, or ``experiments/<paper>``.
+        ``scenarios``, ``experiments/<paper>`` or ``validation``.
 
     Returns
     -------

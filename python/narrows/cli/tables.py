@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from narrows.outcome import Outcome
     from narrows.papers.reproduction import Reproduction
     from narrows.totals import QueueMetrics
+    from narrows.validation import Validation
 
 BUSY = 0.1
 """Utilisation from which a queue is shown even if it lost nothing."""
@@ -222,3 +223,28 @@ def print_reproduction(made: Reproduction) -> None:
         measured = claim.get("measured")
         told = measured if isinstance(measured, str) else number(measured)
         out.print(Text.assemble(mark, "  ", claim["text"], (f"  ({told})", "dim")))
+
+
+def print_validation(made: Validation) -> None:
+    """Print how near each variant is to the other simulator, and what is far from it.
+
+    Parameters
+    ----------
+    made : Validation
+    """
+    out = Console(highlight=False)
+    table = _table()
+    table.add_column("variant", no_wrap=True)
+    for heading in ("flows", "median difference", "worst", "lost, median", "windows, median"):
+        table.add_column(heading, justify="right")
+    table.add_column("worst on", ratio=1)
+    for one in made.verdicts:
+        shares = (f"{share:.1%}" for share in (one.median, one.worst, one.losses))
+        median, worst, losses = shares
+        table.add_row(one.variant, str(one.compared), median, worst, losses, f"{one.distance:.3f}", one.where)
+    out.print(table)
+    for flow in made.comparisons:
+        if flow.beyond:
+            mark = Text("UNEXPLAINED", style="red") if flow.unexplained else Text("explained", style="green")
+            what = f"  {flow.variant} on {flow.network}, flow {flow.flow}: {flow.difference:+.1%}  "
+            out.print(Text.assemble(mark, what, (flow.why or "", "dim")))

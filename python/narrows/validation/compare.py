@@ -1,0 +1,291 @@
+"""The arithmetic of a comparison: means over seeds, relative differences, and distances between windows over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from narrows.validation.description import Description
+
+Trace = NDArray[np.float64]
+"""cwnd in segments, sampled at the same times in both simulators."""
+
+AVERAGED_S = 5.0
+"""Over so long windows are averaged before they are compared, so that a sawtooth whose phase drifts still compares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What came of a flow in one run.
+
+    Attributes
+    ----------
+    mbps : float
+        Payload delivered from the flow's start to the end of the run, Mb/s.
+    lost : float
+        Data packets that the network lost.
+    timeouts : float
+        Expiries of its retransmission timer.
+    cwnd : ndarray
+        Congestion window, in segments.
+    """
+
+    mbps: float
+    lost: float
+    timeouts: float
+    cwnd: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A flow in one simulator, over all seeds.
+
+    Attributes
+    ----------
+    mbps, mbps_sd : float
+        Mean and standard deviation of the throughput; no deviation (0) for a single run.
+    lost, lost_sd : float
+        The same for lost packets.
+    timeouts : float
+        Mean number of timeouts.
+    cwnd : ndarray
+        Mean window over time.
+    first : ndarray
+        Window over time under the first seed.
+    """
+
+    mbps: float
+    mbps_sd: float
+    lost: float
+    lost_sd: float
+    timeouts: float
+    cwnd: Trace
+    first: Trace
+
+    @classmethod
+    def of(cls, runs: Sequence[Flow]) -> Side:
+        """Average runs.
+
+        Parameters
+        ----------
+        runs : sequence of Flow
+            At least one.
+
+        Returns
+        -------
+        Side
+        """
+        rates, losses = [run.mbps for run in runs], [run.lost for run in runs]
+        length = min(len(run.cwnd) for run in runs)
+        return cls(
+            mbps=fmean(rates),
+            mbps_sd=stdev(rates) if len(runs) > 1 else 0.0,
+            lost=fmean(losses),
+            lost_sd=stdev(losses) if len(runs) > 1 else 0.0,
+            timeouts=fmean(run.timeouts for run in runs),
+            cwnd=np.mean([run.cwnd[:length] for run in runs], axis=0),
+            first=runs[0].cwnd[:length],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A flow of a pair, in both simulators.
+
+    Attributes
+    ----------
+    variant, network : str
+        Names.
+    flow : int
+        From 1.
+    runs : int
+        Seeds in either simulator.
+    ours, theirs : Side
+    difference : float
+        Of mean throughput, ours against theirs, relative to theirs.
+    distance : float
+        Between the windows over time; see `distance`.
+    why : str or None
+        What accounts for the difference, where it is beyond the target and something does.
+    allowed : float
+        The target.
+    """
+
+    variant: str
+    network: str
+    flow: int
+    runs: int
+    ours: Side
+    theirs: Side
+    difference: float
+    distance: float
+    why: str | None
+    allowed: float
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the difference is beyond the target."""
+        return abs(self.difference) > self.allowed
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether it is, and nothing accounts for it."""
+        return self.beyond and self.why is None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A variant over all networks.
+
+    Attributes
+    ----------
+    variant : str
+        Its name.
+    median, worst : float
+        Of the absolute relative differences in mean throughput.
+    where : str
+        The network of the worst.
+    losses : float
+        Median of the absolute relative differences in lost packets, where ns-2 lost any.
+    distance : float
+        Median distance of the windows.
+    compared, beyond, unexplained : int
+        Flows compared, beyond the target, and beyond it without explanation.
+    """
+
+    variant: str
+    median: float
+    worst: float
+    where: str
+    losses: float
+    distance: float
+    compared: int
+    beyond: int
+    unexplained: int
+
+
+def relative(ours: float, theirs: float) -> float:
+    """Difference relative to theirs; infinite where they have nothing and we have something.
+
+    Examples
+    --------
+    >>> relative(1.1, 1.0), relative(0.0, 0.0), relative(1.0, 0.0)
+    (0.10000000000000009, 0.0, inf)
+    """
+    if theirs == 0:
+        return 0.0 if ours == 0 else float("inf")
+    return (ours - theirs) / theirs
+
+
+def distance(ours: Trace, theirs: Trace, sample_s: float) -> float:
+    """Distance of two windows over time: the mean absolute difference of their moving averages, relative to their mean.
+
+    The moving average over `AVERAGED_S` lets a sawtooth be as near to one a little out of phase as it should be. Zero
+    is the same window at all times, one is a difference as large as the window itself.
+
+    Parameters
+    ----------
+    ours, theirs : ndarray
+        Sampled at the same times; the longer one is cut.
+    sample_s : float
+        Interval of the samples, s.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> distance(np.full(100, 11.0), np.full(100, 10.0), 0.1)
+    0.1
+    """
+    length = min(len(ours), len(theirs))
+    width = max(1, min(length, round(AVERAGED_S / sample_s)))
+    kernel = np.full(width, 1.0 / width)
+    smooth = [np.convolve(trace[:length], kernel, mode="valid") for trace in (ours, theirs)]
+    reference = float(np.mean(smooth[1]))
+    return round(float(np.mean(np.abs(smooth[0] - smooth[1]))) / reference, 12) if reference > 0 else float("inf")
+
+
+def compare(
+    description: Description,
+    variant: str,
+    network: str,
+    ours: Sequence[Sequence[Flow]],
+    theirs: Sequence[Sequence[Flow]],
+    sample_s: float,
+) -> list[Comparison]:
+    """Compare a pair, flow by flow.
+
+    Parameters
+    ----------
+    description : Description
+        Targets and explanations.
+    variant, network : str
+        Names.
+    ours, theirs : sequence of sequence of Flow
+        Per run, the flows.
+    sample_s : float
+        Interval of the samples of the windows, s.
+
+    Returns
+    -------
+    list of Comparison
+    """
+    made = []
+    for i, (mine, other) in enumerate(zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=True)):
+        left, right = Side.of(mine), Side.of(other)
+        difference = relative(left.mbps, right.mbps)
+        beyond = abs(difference) > description.worst_within
+        made.append(
+            Comparison(
+                variant=variant,
+                network=network,
+                flow=i + 1,
+                runs=len(mine),
+                ours=left,
+                theirs=right,
+                difference=difference,
+                distance=distance(left.cwnd, right.cwnd, sample_s),
+                why=description.explain(variant, network, difference) if beyond else None,
+                allowed=description.worst_within,
+            )
+        )
+    return made
+
+
+def verdict(variant: str, comparisons: Iterable[Comparison]) -> Verdict:
+    """Summarise a variant.
+
+    Parameters
+    ----------
+    variant : str
+        Its name.
+    comparisons : iterable of Comparison
+        Of all variants; those of this one are taken, at least one.
+
+    Returns
+    -------
+    Verdict
+    """
+    own = [one for one in comparisons if one.variant == variant]
+    worst = max(own, key=lambda one: abs(one.difference))
+    losses = [abs(relative(one.ours.lost, one.theirs.lost)) for one in own if one.theirs.lost > 0]
+    return Verdict(
+        variant=variant,
+        median=median(abs(one.difference) for one in own),
+        worst=abs(worst.difference),
+        where=worst.network,
+        losses=median(losses) if losses else 0.0,
+        distance=median(one.distance for one in own),
+        compared=len(own),
+        beyond=sum(one.beyond for one in own),
+        unexplained=sum(one.unexplained for one in own),
+    )

@@ -1,0 +1,288 @@
+"""What a validation runs, as ``validation/pairs.toml`` has it: networks, variants, and why numbers differ."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from narrows import bundled
+from narrows.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+PAYLOAD_BYTES = 1000
+"""Payload of a segment in every pair."""
+
+PACKET_BYTES = PAYLOAD_BYTES + 40
+"""The same with headers, as both simulators send it."""
+
+MIN_BUFFER_PACKETS = 4
+"""The smallest buffer: below this no fast retransmit is possible and every loss is a timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A dumbbell and what crosses it.
+
+    Attributes
+    ----------
+    name : str
+        Short name.
+    rate : float
+        Rate of the bottleneck, Mb/s.
+    rtt : float
+        Round-trip time without queueing, ms.
+    buffer : float
+        What may wait at the bottleneck, in bandwidth-delay products.
+    duration : float
+        Simulated time, s.
+    per : float
+        Packet error rate of data packets.
+    flows : int
+        1 or 2.
+    stagger : float
+        How much later the second flow starts, s.
+    runs : int
+        How many runs, each under a seed of its own, are averaged.
+    quick : bool
+        Whether it belongs to ``--quick``.
+    drawn : bool
+        Whether its windows are drawn.
+    """
+
+    name: str
+    rate: float
+    rtt: float
+    buffer: float
+    duration: float
+    per: float = 0.0
+    flows: int = 1
+    stagger: float = 0.0
+    runs: int = 1
+    quick: bool = False
+    drawn: bool = False
+
+    @property
+    def bdp_packets(self) -> float:
+        """Bandwidth-delay product, in packets.
+
+        Examples
+        --------
+        >>> round(Network("n", rate=10, rtt=50, buffer=1, duration=60).bdp_packets, 1)
+        60.1
+        """
+        return self.rate * 1e6 * self.rtt / 1e3 / 8 / PACKET_BYTES
+
+    @property
+    def buffer_packets(self) -> int:
+        """How many packets may wait, not counting the one being sent."""
+        return max(MIN_BUFFER_PACKETS, round(self.buffer * self.bdp_packets))
+
+    @property
+    def chaotic(self) -> bool:
+        """Whether a start a moment later gives other numbers, so that only means can be compared."""
+        return self.per > 0 or self.flows > 1
+
+    @property
+    def cost(self) -> float:
+        """How many packets a run sends at most, which is how long it takes."""
+        return self.rate * 1e6 * self.duration / 8 / PACKET_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A TCP that both simulators have.
+
+    Attributes
+    ----------
+    name : str
+        Unique name.
+    agent : str
+        ``linux`` for a module of ``Agent/TCP/Linux``, ``own`` for an agent of ns-2's own.
+    ns2 : str
+        The module's or the agent's name.
+    tcp : mapping
+        The scenario's ``[tcp]`` table on our side: what the agent's table says, with the variant's own over it.
+    handshake : bool
+        Whether ns-2 opens a connection first, as we do.
+    quick : bool
+        Whether it belongs to ``--quick``.
+    """
+
+    name: str
+    agent: str
+    ns2: str
+    tcp: Mapping[str, Any]
+    handshake: bool
+    quick: bool = False
+
+    @property
+    def title(self) -> str:
+        """What ns-2 calls it."""
+        if self.agent == "linux":
+            return f"TCP/Linux {self.ns2}"
+        return "Agent/TCP" if self.ns2 == "Tahoe" else f"Agent/TCP/{self.ns2}"
+
+
+T = TypeVar("T", Network, Variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A named difference of model, and how large a difference it accounts for.
+
+    Attributes
+    ----------
+    variant, networks : str
+        Names, in which a star stands for anything; several networks are separated by blanks.
+    why : str
+        A sentence.
+    between : tuple of float
+        Smallest and largest relative difference in mean throughput that it accounts for.
+    """
+
+    variant: str
+    networks: str
+    why: str
+    between: tuple[float, float]
+
+    def covers(self, variant: str, network: str, difference: float) -> bool:
+        """Whether it accounts for a difference.
+
+        Examples
+        --------
+        >>> known = Explanation("compound", "10m-*", "The delay window stays 0.", (0.2, 0.6))
+        >>> known.covers("compound", "10m-50ms", 0.4), known.covers("compound", "10m-50ms", 0.7)
+        (True, False)
+        """
+        named = any(fnmatchcase(network, pattern) for pattern in self.networks.split())
+        return named and fnmatchcase(variant, self.variant) and self.between[0] <= difference <= self.between[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All of ``pairs.toml``.
+
+    Attributes
+    ----------
+    networks : tuple of Network
+    variants : tuple of Variant
+    explanations : tuple of Explanation
+    faults : tuple of str
+        What is known to be wrong or old in ns-2 and is not imitated, a sentence each.
+    median_within, worst_within : float
+        The targets.
+    """
+
+    networks: tuple[Network, ...]
+    variants: tuple[Variant, ...]
+    explanations: tuple[Explanation, ...]
+    faults: tuple[str, ...] = field(default=())
+    median_within: float = 0.05
+    worst_within: float = 0.20
+
+    def explain(self, variant: str, network: str, difference: float) -> str | None:
+        """Find the sentence that accounts for a difference, if there is one."""
+        return next((e.why for e in self.explanations if e.covers(variant, network, difference)), None)
+
+    def choose(
+        self, variants: Iterable[str] | None = None, networks: Iterable[str] | None = None, quick: bool = False
+    ) -> Description:
+        """Keep some variants and networks.
+
+        Parameters
+        ----------
+        variants, networks : iterable of str, optional
+            Names, in which a star stands for anything; all by default.
+        quick : bool
+            Keep only what belongs to a first look, where nothing is named.
+
+        Returns
+        -------
+        Description
+
+        Raises
+        ------
+        InputError
+            If a name fits nothing.
+        """
+        return Description(
+            networks=_chosen("scenario", self.networks, networks, quick),
+            variants=_chosen("cc", self.variants, variants, quick),
+            explanations=self.explanations,
+            faults=self.faults,
+            median_within=self.median_within,
+            worst_within=self.worst_within,
+        )
+
+
+def _chosen(what: str, known: Sequence[T], names: Iterable[str] | None, quick: bool) -> tuple[T, ...]:
+    if names is None:
+        return tuple(one for one in known if one.quick or not quick)
+    wanted = list(names)
+    for name in wanted:
+        if not any(fnmatchcase(one.name, name) for one in known):
+            message = f"{what} is {name!r}; allowed: {', '.join(one.name for one in known)}, or a pattern with stars"
+            raise InputError(message)
+    return tuple(one for one in known if any(fnmatchcase(one.name, name) for name in wanted))
+
+
+def load() -> Description:
+    """Read the description that comes with Narrows.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    InputError
+        If this installation lacks it.
+    """
+    return parse((bundled.directory("validation") / "pairs.toml").read_text(encoding="utf-8"))
+
+
+def script() -> Path:
+    """Find the Tcl script that runs a pair on ns-2."""
+    return bundled.directory("validation") / "pair.tcl"
+
+
+def parse(text: str) -> Description:
+    """Read a description.
+
+    Parameters
+    ----------
+    text : str
+        TOML, as ``validation/README.md`` describes it.
+
+    Returns
+    -------
+    Description
+    """
+    read = tomllib.loads(text)
+    agents = read["agents"]
+    return Description(
+        networks=tuple(Network(**entry) for entry in read["networks"]),
+        variants=tuple(
+            Variant(
+                name=entry["name"],
+                agent=entry["agent"],
+                ns2=entry["ns2"],
+                tcp=agents[entry["agent"]]["tcp"] | entry.get("tcp", {}),
+                handshake=agents[entry["agent"]]["handshake"],
+                quick=entry.get("quick", False),
+            )
+            for entry in read["variants"]
+        ),
+        explanations=tuple(
+            Explanation(entry["variant"], entry["networks"], entry["why"], (entry["between"][0], entry["between"][1]))
+            for entry in read.get("explanations", [])
+        ),
+        faults=tuple(read.get("faults", [])),
+        median_within=read["median_within"],
+        worst_within=read["worst_within"],
+    )

@@ -1,0 +1,58 @@
+"""A few variants beside ns-2.35, as `narrows validate --quick` runs them."""
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from narrows.validation import Validation, validate
+
+NS2 = shutil.which("ns") or shutil.which("ns2")
+
+pytestmark = [
+    pytest.mark.ns2,
+    pytest.mark.slow,
+    pytest.mark.skipif(NS2 is None, reason="ns-2 is not installed (Debian package ns2), so nothing to compare with"),
+]
+
+
+@pytest.fixture(scope="module")
+def quick() -> Validation:
+    """Return the validation of a first look."""
+    return validate(quick=True)
+
+
+def test_every_variants_median_throughput_is_within_5_percent_of_ns2(quick: Validation) -> None:
+    """The issue's first target, on the networks of the first look."""
+    assert not quick.far_in_median, [(one.variant, one.median) for one in quick.verdicts]
+
+
+def test_every_difference_beyond_20_percent_is_accounted_for(quick: Validation) -> None:
+    """The issue's second target, likewise."""
+    assert quick.unexplained == 0, [(one.variant, one.network) for one in quick.comparisons if one.unexplained]
+
+
+def test_a_flow_without_random_losses_loses_what_it_loses_on_ns2(quick: Validation) -> None:
+    """Reno's sawtooth has the same teeth: the same number of packets find the queue full."""
+    (reno,) = (one for one in quick.comparisons if (one.variant, one.network) == ("reno", "10m-50ms"))
+    assert reno.ours.lost == pytest.approx(reno.theirs.lost, rel=0.02)
+    assert reno.distance < 0.03
+
+
+def test_ctrl_c_ends_both_simulators_and_writes_nothing(tmp_path: Path) -> None:
+    """Within a moment, with the exit code of shells."""
+    verb = "from narrows.cli import main; main()"
+    options = ["--cc", "cubic", "--scenario", "100m-*", "-o", str(tmp_path / "page.md")]
+    process = subprocess.Popen([sys.executable, "-c", verb, "validate", *options], stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert time.monotonic() - begin < 5
+    assert said.startswith("error: ")
+    assert not list(tmp_path.iterdir())
