@@ -8,7 +8,7 @@
 //! # Sources
 //! RFC 9438 (sections 4.1 to 4.10 and 5.8; equations 1 to 4); S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly
 //! High-Speed TCP Variant", SIGOPS OSR 42(5), 2008; RFC 8511 (ABE); RFC 9406 (HyStart++). Linux's integer rules are in
-//! [`linux`].
+//! [`linux`], those of its first version, which is ns-2's, in [`ns2`].
 //!
 //! # State
 //! | symbol | field | unit |
@@ -36,13 +36,13 @@
 //! | numbers | real | real | integer segments, 1/1024 s | real time, integer target | integer | `profile` |
 //! | Reno estimate | alpha 0.53, then 1 | from t | 0.53 only | 0.53 only | 0.53 only | `alpha_switch` |
 //! | growth per round | at most 1.5 times | - | at most 1.5 times | cnt >= 2 | 16 segments per 100 ms | - |
-//! | before the first loss | K = 0 | K = 0 | also >= 5 % per round | as Linux | >= 2 % | `profile` |
+//! | before the first loss | K = 0 | K = 0 | also >= 5 % per round | as Linux | 2 % (4 % by its filter) | `profile` |
 //! | timeout | W_max = cwnd at the next epoch | W_max kept | all forgotten | partly | all forgotten | `profile` |
 //! | undo | W_max, K, epoch, W_est too | - | window only | window only | max(cwnd, W_max) | `profile` |
 //! | start | HyStart++ (SHOULD) | standard | HyStart | HyStart, weak | standard | `slow_start` |
 //!
 //! We follow RFC 9438 (the default): it is the standard, and the only description whose every rule has a reason
-//! written down. `profile = "linux"` is what most servers run.
+//! written down. `profile = "linux"` is what most servers run; `profile = "ns2"` is for comparing with ns-2.
 //!
 //! # Limits
 //! * RFC 9438 writes `(target - cwnd) / cwnd` for each ACK, assuming one ACK per segment; we weigh it by the segments
@@ -57,7 +57,9 @@
 //! `cubic_app_limited_time_is_excluded`, `cubic_idle_time_is_excluded`, `cubic_undo_restores_the_epoch`,
 //! `cubic_does_not_leap_back_after_a_foreign_cut`, `cubic_grows_by_half_a_round_at_most_after_years`, `abe_cubic`.
 
+mod curve;
 pub mod linux;
+pub mod ns2;
 
 use crate::growth::{self, Fraction};
 use crate::hystart::{Feed, HyStart, HyStartPlusPlus, SlowStart};
@@ -69,12 +71,19 @@ use narrows_units::{Bytes, Duration, Instant};
 pub(crate) const ROW: Row = Row {
     name: "cubic",
     title: "CUBIC",
-    sources: &["RFC 9438", "RFC 9406", "RFC 8511", "Ha, Rhee, Xu 2008", "Linux 6.1 (profile linux)"],
+    sources: &[
+        "RFC 9438",
+        "RFC 9406",
+        "RFC 8511",
+        "Ha, Rhee, Xu 2008",
+        "Linux 6.1 (profile linux)",
+        "ns-2.35's TCP/Linux (profile ns2)",
+    ],
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: rfc9438 in real numbers, or linux with the integer arithmetic of Linux 6.1.",
-            kind: ParamKind::Choice { default: "rfc9438", allowed: &["rfc9438", "linux"] },
+            doc: "Whose rules: rfc9438 in real numbers, linux with the integer arithmetic of Linux 6.1, ns2 with that of ns-2.35's TCP/Linux.",
+            kind: ParamKind::Choice { default: "rfc9438", allowed: &["rfc9438", "linux", "ns2"] },
         },
         Param {
             name: "c",
@@ -83,8 +92,8 @@ pub(crate) const ROW: Row = Row {
         },
         Param {
             name: "beta",
-            doc: "What is left of the window after a loss (RFC 9438, section 4.6; Linux rounds it to 1/1024).",
-            kind: ParamKind::Number { unit: "", default: 0.7, min: 0.1, max: 0.95 },
+            doc: "What is left of the window after a loss (RFC 9438, section 4.6; Linux rounds it to 1/1024); 0 is the profile's: 0.7, with ns2 819/1024.",
+            kind: ParamKind::Number { unit: "", default: 0.0, min: 0.0, max: 0.95 },
         },
         Param {
             name: "fast_convergence",
@@ -103,7 +112,7 @@ pub(crate) const ROW: Row = Row {
         },
         Param {
             name: "slow_start",
-            doc: "How it starts; profile means hystart++ with rfc9438 (RFC 9438, section 4.10) and hystart with linux.",
+            doc: "How it starts; profile means hystart++ with rfc9438 (RFC 9438, section 4.10), hystart with linux and standard with ns2.",
             kind: ParamKind::Choice { default: "profile", allowed: &["profile", "standard", "hystart", "hystart++"] },
         },
         crate::params::ABC_LIMIT,
@@ -119,25 +128,36 @@ pub(crate) const ROW: Row = Row {
 };
 
 fn build(params: &Params) -> Box<dyn CongestionControl> {
-    let linux = params.choice(&ROW, "profile") == "linux";
+    let profile = params.choice(&ROW, "profile");
+    let (linux, ns2) = (profile == "linux", profile == "ns2");
     let start = match params.choice(&ROW, "slow_start") {
-        "standard" => SlowStart::Standard {
+        "hystart" => SlowStart::HyStart(HyStart::default()),
+        "profile" if linux => SlowStart::HyStart(HyStart::default()),
+        "hystart++" => SlowStart::PlusPlus(HyStartPlusPlus::default()),
+        "profile" if !ns2 => SlowStart::PlusPlus(HyStartPlusPlus::default()),
+        _ => SlowStart::Standard {
             limit: crate::params::abc_limit(params, &ROW, if linux { u64::MAX } else { 1 }),
             max_ssthresh: params.number(&ROW, "max_ssthresh") as u64,
         },
-        "hystart" => SlowStart::HyStart(HyStart::default()),
-        "profile" if linux => SlowStart::HyStart(HyStart::default()),
-        _ => SlowStart::PlusPlus(HyStartPlusPlus::default()),
+    };
+    let beta = match params.number(&ROW, "beta") {
+        beta if beta > 0.0 => beta,
+        _ if ns2 => 819.0 / 1024.0,
+        _ => 0.7,
     };
     let settings = Settings {
         c: params.number(&ROW, "c"),
-        beta: params.number(&ROW, "beta"),
+        beta,
         beta_ecn: crate::params::abe(params, &ROW),
         fast_convergence: params.switch(&ROW, "fast_convergence"),
         tcp_friendliness: params.switch(&ROW, "tcp_friendliness"),
         alpha_switch: params.switch(&ROW, "alpha_switch"),
     };
-    if linux { Box::new(linux::CubicLinux::new(&settings, start)) } else { Box::new(Cubic::new(settings, start)) }
+    match profile {
+        "linux" => Box::new(linux::CubicLinux::new(&settings, start)),
+        "ns2" => Box::new(ns2::CubicNs2::new(&settings, start)),
+        _ => Box::new(Cubic::new(settings, start)),
+    }
 }
 
 /// The parameters that both profiles read.

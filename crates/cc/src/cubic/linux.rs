@@ -33,10 +33,11 @@
 //! `cubic_linux_takes_no_delay_sample_in_the_first_second_of_an_epoch`, `cube_root_is_exact`.
 
 use super::Settings;
+use super::curve::{self, Curve, in_1024ths, millis};
 use crate::growth::{self, ByteCounter};
 use crate::hystart::{Feed, SlowStart};
 use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
-use narrows_units::{Bytes, Duration, Instant};
+use narrows_units::{Bytes, Duration};
 
 /// What a timeout forgets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,36 +61,13 @@ pub struct CubicLinux {
     beta: u64,
     /// RFC 8511's factor in 1/1024, where ABE is on.
     beta_ecn: Option<u64>,
-    /// C in 1/1024 segments/s³ (`bic_scale * 10`).
-    scale: u64,
-    /// `8 * (1024 + beta) / 3 / (1024 - beta)`: eight times the segments per segment of Reno's growth.
+    curve: Curve,
+    /// See [`curve::friendly_scale`]; `None` without friendliness.
     friendly: Option<u64>,
     fast_convergence: bool,
     start: SlowStart,
     counter: ByteCounter,
     s: State,
-}
-
-/// A share in Linux's fixed point of ten bits.
-fn in_1024ths(x: f64) -> u64 {
-    (x * 1024.0 + 0.5) as u64
-}
-
-/// The largest integer whose cube is not above `a`.
-fn cube_root(a: u64) -> u64 {
-    let mut r = libm::cbrt(a as f64) as u64;
-    let cube = |r: u64| u128::from(r) * u128::from(r) * u128::from(r);
-    while cube(r) > u128::from(a) {
-        r -= 1;
-    }
-    while cube(r + 1) <= u128::from(a) {
-        r += 1;
-    }
-    r
-}
-
-fn millis(at: Instant) -> u64 {
-    at.as_nanos() / 1_000_000
 }
 
 impl CubicLinux {
@@ -100,8 +78,8 @@ impl CubicLinux {
         Self {
             beta,
             beta_ecn: settings.beta_ecn.map(in_1024ths),
-            scale: in_1024ths(settings.c).max(1),
-            friendly: settings.tcp_friendliness.then(|| 8 * (1024 + beta) / 3 / (1024 - beta)),
+            curve: Curve::new(settings.c),
+            friendly: settings.tcp_friendliness.then(|| curve::friendly_scale(beta)),
             fast_convergence: settings.fast_convergence,
             start,
             counter: ByteCounter::default(),
@@ -130,7 +108,7 @@ impl CubicLinux {
             s.k = 0;
             s.origin = cwnd;
         } else {
-            s.k = cube_root(((1 << 40) / self.scale).saturating_mul(s.last_max - cwnd));
+            s.k = self.curve.k(s.last_max - cwnd);
             s.origin = s.last_max;
         }
     }
@@ -140,10 +118,7 @@ impl CubicLinux {
         let s = &self.s;
         let delay = s.delay_min.unwrap_or(Duration::ZERO).as_nanos().div_ceil(1_000_000);
         let t = ms.saturating_add(delay).saturating_mul(1024) / 1000;
-        let offset = u128::from(t.abs_diff(s.k));
-        let cube = offset.saturating_mul(offset).saturating_mul(offset).saturating_mul(u128::from(self.scale));
-        let delta = u64::try_from(cube >> 40).unwrap_or(u64::MAX);
-        if t < s.k { s.origin.saturating_sub(delta) } else { s.origin.saturating_add(delta) }
+        self.curve.target(t, s.k, s.origin)
     }
 
     /// Recomputes `cnt` for a window of `cwnd` segments.
@@ -161,7 +136,7 @@ impl CubicLinux {
                 self.begin(now, cwnd, acked);
             }
             let target = self.target(now.saturating_sub(self.s.epoch.unwrap_or(now)));
-            self.s.cnt = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
+            self.s.cnt = Curve::count(cwnd, target);
             if self.s.last_max == 0 {
                 // Before the first loss nothing is known, so at least 5 % per round.
                 self.s.cnt = self.s.cnt.min(20);
@@ -177,11 +152,7 @@ impl CubicLinux {
     fn follow_reno(&mut self, friendly: u64, cwnd: u64, path: &Path) {
         let s = &mut self.s;
         let per = (cwnd.saturating_mul(friendly) >> 3).max(1).saturating_mul(path.smss.as_u64().max(1));
-        if s.ack_cnt > per {
-            let steps = (s.ack_cnt - 1) / per;
-            s.ack_cnt -= steps * per;
-            s.tcp_cwnd = s.tcp_cwnd.saturating_add(steps);
-        }
+        curve::grow_estimate(&mut s.ack_cnt, per, &mut s.tcp_cwnd);
         if s.tcp_cwnd > cwnd {
             s.cnt = s.cnt.min(cwnd / (s.tcp_cwnd - cwnd));
         }
@@ -190,8 +161,7 @@ impl CubicLinux {
     /// ssthresh after a congestion event, noting W_max.
     fn reduce(&mut self, beta: u64, path: &Path, win: &mut Window) -> Bytes {
         let cwnd = growth::whole_segments(win.cwnd, path);
-        let falling = self.fast_convergence && cwnd < self.s.last_max;
-        self.s.last_max = if falling { cwnd.saturating_mul(1024 + self.beta) / 2048 } else { cwnd };
+        self.s.last_max = curve::next_max(cwnd, self.s.last_max, self.beta, self.fast_convergence);
         self.s.epoch = None;
         let ssthresh = growth::reduced_segments(win.cwnd, beta, 2, path);
         win.ssthresh = Some(ssthresh);
@@ -259,19 +229,5 @@ impl CongestionControl for CubicLinux {
         visit("tcp_cwnd", self.s.tcp_cwnd as f64);
         visit("delay_min", self.s.delay_min.unwrap_or(Duration::ZERO).as_secs_f64());
         visit("snd_cwnd_cnt", self.counter.counted().as_f64());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cube_root_is_exact() {
-        assert_eq!(cube_root((1 << 40) / 410 * 30), 4316, "the reference's K for a drop of 30 segments");
-        for a in [0, 1, 7, 8, 26, 27, u64::MAX] {
-            let r = u128::from(cube_root(a));
-            assert!(r * r * r <= u128::from(a) && (r + 1) * (r + 1) * (r + 1) > u128::from(a), "{a}");
-        }
     }
 }

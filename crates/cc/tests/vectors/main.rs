@@ -7,6 +7,7 @@ mod common;
 mod agile_sd;
 mod bic;
 mod cubic;
+mod cubic_ns2;
 mod growth;
 mod hystart;
 mod params;
@@ -33,7 +34,11 @@ fn sources(dir: &str) -> String {
 /// Every test that a module's page names under "Vectors" exists, and every algorithm's page has all its headings.
 #[test]
 fn pages_name_tests_that_exist() {
-    const PARTS: [&str; 2] = [include_str!("../../src/cubic/linux.rs"), include_str!("../../src/hystart.rs")];
+    const PARTS: [&str; 3] = [
+        include_str!("../../src/cubic/linux.rs"),
+        include_str!("../../src/cubic/ns2.rs"),
+        include_str!("../../src/hystart.rs"),
+    ];
     let tests = sources("tests/vectors") + &sources("src");
     let rows = narrows_cc::registry().iter().map(|row| row.source);
     for page in rows.chain(PARTS) {
