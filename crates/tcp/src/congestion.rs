@@ -140,6 +140,15 @@ impl Controller {
         self.clamp();
     }
 
+    /// Slow start from one segment after a congestion event that reduced the window (Jacobson 1988).
+    pub(crate) fn restart_from_one(&mut self, path: &Path) {
+        // A scheme may have judged that the loss was no congestion; and some algorithms let nobody in.
+        if self.reduced && !self.cc.rules_recovery() {
+            self.win.cwnd = self.min;
+            self.cc.on_window_set(path, &self.win);
+        }
+    }
+
     /// The restart window after an idle time (RFC 5681, section 4.1).
     pub(crate) fn restart(&mut self, initial_window: u64) {
         self.win.cwnd = self.win.cwnd.min(Bytes::new(initial_window));

@@ -67,6 +67,14 @@ impl Scoreboard {
         self.outstanding - self.sacked - self.lost + self.retransmitted
     }
 
+    /// FACK's `awnd`, in octets: sent beyond the highest SACKed octet, and retransmitted.
+    #[inline]
+    pub(crate) fn awnd(&self) -> u64 {
+        let end = self.segments.back().map_or(0, Segment::end);
+        let start = self.segments.front().map_or(end, |s| s.start);
+        end - self.high_sacked.clamp(start, end) + self.retransmitted
+    }
+
     /// Whether any octet is SACKed.
     #[inline]
     pub(crate) fn any_sacked(&self) -> bool {

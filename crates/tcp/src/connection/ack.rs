@@ -189,11 +189,15 @@ impl Connection {
             if self.ecn.in_cwr {
                 // The same window was reduced after an echo: once is enough (RFC 3168, section 6.1.2).
                 self.undo.disarm();
-                return true;
+            } else {
+                self.arm_undo();
+                self.ecn.on_loss(self.tx.nxt);
+                self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, flight, now);
             }
-            self.arm_undo();
-            self.ecn.on_loss(self.tx.nxt);
-            self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, flight, now);
+            if verdict.restart {
+                let path = self.path(self.tx.board.flight(), now);
+                self.congestion.restart_from_one(&path);
+            }
             return true;
         }
         if !open && verdict.lost_retransmission.is_some_and(|sent_at| sent_at >= self.reduced_at) {

@@ -357,10 +357,18 @@ impl Connection {
         });
     }
 
-    /// Whether pipe, not an inflated window, governs recovery; for tests.
+    /// What the window is held against: pipe or FACK's awnd; `None` where a window may be inflated. For tests.
     #[cfg(test)]
-    pub(crate) fn is_governed_by_pipe(&self) -> bool {
-        self.sack && self.config.recovery == crate::RecoveryKind::Sack
+    pub(crate) fn window_used(&self) -> Option<Bytes> {
+        use crate::RecoveryKind::{Fack, Sack};
+        let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
+        let used = match self.config.recovery {
+            Fack if self.sack && open => self.tx.board.awnd(),
+            Sack | Fack if self.sack => self.tx.board.pipe(),
+            _ if self.recovery.phase() == Phase::Open => self.tx.board.pipe(),
+            _ => return None,
+        };
+        Some(Bytes::new(used))
     }
 
     /// Recomputes what is kept incrementally and compares; for tests.
@@ -373,6 +381,10 @@ impl Connection {
         assert!(self.rx.edge() >= self.rx.nxt() || self.rx.is_finished(), "the window is not negative");
         let cwnd = self.congestion.win.cwnd.as_u64();
         assert!(cwnd >= self.smss.min(cwnd), "cwnd is at least one segment");
+        let forward = self.sack && self.config.recovery == crate::RecoveryKind::Fack;
+        if forward && self.recovery.phase() == Phase::Recovery {
+            assert_eq!(tx.board.pipe(), tx.board.awnd(), "FACK: every hole below snd.fack is lost");
+        }
         assert!(
             tx.board.is_empty() || self.timers.rto != Instant::NEVER || self.state == State::Closed,
             "data is outstanding and no retransmission timer runs"

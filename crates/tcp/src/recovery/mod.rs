@@ -13,10 +13,12 @@
 //!      '-------------------------- Loss <---------------------'
 //! ```
 
+mod fack;
 mod newreno;
 mod reno;
 mod rto_only;
 mod sack;
+mod tahoe;
 
 use crate::config::{Config, RecoveryKind};
 use crate::scoreboard::Scoreboard;
@@ -44,6 +46,8 @@ pub(crate) struct AckEvent {
 pub(crate) struct Verdict {
     /// A congestion episode begins: loss was found by duplicate ACKs or SACK.
     pub(crate) enter: bool,
+    /// The episode begins with one segment and slow start, whatever the congestion control made of cwnd (Tahoe).
+    pub(crate) restart: bool,
     /// The episode before has ended (also: the Loss phase).
     pub(crate) exit: bool,
     /// On leaving fast recovery, an upper bound of cwnd against bursts (RFC 6582, section 3.2, step 3).
@@ -127,8 +131,10 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
     };
     match config.recovery {
         RecoveryKind::RtoOnly => Box::new(rto_only::RtoOnly::default()),
-        RecoveryKind::Reno | RecoveryKind::Tahoe => Box::new(reno::Reno::new(settings)),
-        RecoveryKind::Sack | RecoveryKind::Fack if sack => Box::new(sack::Sack::new(settings, board)),
+        RecoveryKind::Tahoe => Box::new(tahoe::Tahoe::new(settings)),
+        RecoveryKind::Reno => Box::new(reno::Reno::new(settings)),
+        RecoveryKind::Sack if sack => Box::new(sack::Sack::new(settings, board)),
+        RecoveryKind::Fack if sack => Box::new(fack::Fack::new(settings, board)),
         RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Fack => Box::new(newreno::NewReno::new(settings)),
     }
 }
@@ -144,6 +150,12 @@ struct Loss {
 impl Loss {
     fn start(&mut self, nxt: u64) {
         (self.recover, self.active) = (nxt, true);
+    }
+
+    /// Whether something sent after the latest timeout is acknowledged with SND.UNA at `una`, so that duplicate ACKs are not
+    /// answers to what was sent again for nothing (RFC 6582, section 3.2, step 2: "covers more than recover").
+    fn is_behind(&self, una: u64) -> bool {
+        self.recover == 0 || una > self.recover
     }
 
     /// Returns whether the phase ends with SND.UNA at `una`.

@@ -31,7 +31,37 @@ pub(crate) struct Sack {
     retransmit: bool,
     /// Whether this episode's rescue retransmission is still to be had (NextSeg, rule 4).
     rescue: bool,
+    /// Whether episodes have one.
+    rescues: bool,
     loss: Loss,
+}
+
+/// What an ACK with SACKed data on the board shows, by the rules of one recovery or another.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Judgement {
+    /// Octets newly marked lost.
+    pub(super) newly_lost: u64,
+    /// An episode is due, if none rules.
+    pub(super) due: bool,
+}
+
+/// The ACK and what is known besides the board when it is judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) ack: &'a AckEvent,
+    /// Whether duplicate ACKs alone make an episode due.
+    pub(super) enough_dupacks: bool,
+    /// Whether an episode may begin; else one rules.
+    pub(super) may_enter: bool,
+}
+
+/// RFC 6675's `IsLost`; an episode is due once it holds for the head (section 5, steps 1 and 2).
+fn judge(case: &Case<'_>, board: &mut Scoreboard) -> Judgement {
+    let Settings { smss, dupthresh, .. } = *case.settings;
+    let newly_lost = board.mark_lost(dupthresh, u64::from(dupthresh - 1) * smss);
+    let head_lost = board.head().is_some_and(|s| s.has(flag::LOST));
+    Judgement { newly_lost, due: head_lost || case.enough_dupacks }
 }
 
 impl Sack {
@@ -47,14 +77,58 @@ impl Sack {
             in_recovery: false,
             retransmit: false,
             rescue: false,
+            rescues: true,
             loss: Loss::default(),
         }
+    }
+
+    /// The same without rescue retransmissions.
+    pub(super) fn without_rescue(self) -> Self {
+        Self { rescues: false, ..self }
+    }
+
+    /// Digests an ACK as [`LossRecovery::on_ack`] does; `judge` says what it shows to be lost.
+    pub(super) fn digest(
+        &mut self,
+        ack: &AckEvent,
+        board: &mut Scoreboard,
+        judge: impl FnOnce(&Case<'_>, &mut Scoreboard) -> Judgement,
+    ) -> Verdict {
+        let mut verdict = Verdict::default();
+        if ack.acked > 0 {
+            self.dupacks = 0;
+            self.retransmit = false;
+            if self.in_recovery && ack.una >= self.recovery_point {
+                self.in_recovery = false;
+                verdict.exit = true;
+            }
+            verdict.exit |= self.loss.ends(ack.una);
+        } else if ack.sacked > 0 {
+            self.dupacks += 1;
+        }
+        let Settings { smss, dupthresh, .. } = self.settings;
+        if board.awaits_retransmissions() {
+            let octets = u64::from(dupthresh - 1) * smss;
+            (verdict.newly_lost, verdict.lost_retransmission) = board.mark_lost_retransmissions(dupthresh, octets);
+        }
+        if !board.any_sacked() {
+            return verdict;
+        }
+        let may_enter = !(self.in_recovery || self.loss.active || ack.una < self.recovery_point);
+        let enough_dupacks = self.dupacks >= dupthresh && ack.acked == 0;
+        let judgement = judge(&Case { settings: &self.settings, ack, enough_dupacks, may_enter }, board);
+        verdict.newly_lost += judgement.newly_lost;
+        if may_enter && judgement.due {
+            self.begin(ack.nxt, board);
+            verdict.enter = true;
+        }
+        verdict
     }
 
     fn begin(&mut self, nxt: u64, board: &mut Scoreboard) {
         self.in_recovery = true;
         self.recovery_point = nxt;
-        self.rescue = true;
+        self.rescue = self.rescues;
         board.restart_retransmission();
         self.retransmit = board.next_hole() == Some(board.head_index());
     }
@@ -95,36 +169,7 @@ impl Sack {
 
 impl LossRecovery for Sack {
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
-        let mut verdict = Verdict::default();
-        if ack.acked > 0 {
-            self.dupacks = 0;
-            self.retransmit = false;
-            if self.in_recovery && ack.una >= self.recovery_point {
-                self.in_recovery = false;
-                verdict.exit = true;
-            }
-            verdict.exit |= self.loss.ends(ack.una);
-        } else if ack.sacked > 0 {
-            self.dupacks += 1;
-        }
-        let Settings { smss, dupthresh, .. } = self.settings;
-        let octets = u64::from(dupthresh - 1) * smss;
-        if board.awaits_retransmissions() {
-            (verdict.newly_lost, verdict.lost_retransmission) = board.mark_lost_retransmissions(dupthresh, octets);
-        }
-        if !board.any_sacked() {
-            return verdict;
-        }
-        verdict.newly_lost += board.mark_lost(dupthresh, octets);
-        if self.in_recovery || self.loss.active || ack.una < self.recovery_point {
-            return verdict;
-        }
-        let head_lost = board.head().is_some_and(|s| s.has(flag::LOST));
-        if head_lost || (self.dupacks >= dupthresh && ack.acked == 0) {
-            self.begin(ack.nxt, board);
-            verdict.enter = true;
-        }
-        verdict
+        self.digest(ack, board, judge)
     }
 
     fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {

@@ -2,7 +2,7 @@
 
 use crate::{Config, Connection};
 use core::net::SocketAddr;
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Path, Phase, Sent, Window};
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Path, Sent, Window};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::{Packet, TcpFlags, TcpOptions, TcpRepr};
 use std::collections::BTreeMap;
@@ -191,12 +191,8 @@ impl Net {
         let payload = Bytes::new(u64::from(packet.payload_len));
         // The idle restart may have lowered cwnd; a FIN's octet is not counted.
         if after.flightsize > nxt && !payload.is_zero() {
-            let used = match after.phase {
-                Phase::Open => after.inflight,
-                _ if self.ends[end].is_governed_by_pipe() => after.inflight,
-                // Duplicate ACKs inflate the window of NewReno and Reno: at most to what is in the network.
-                _ => Bytes::ZERO,
-            };
+            // Duplicate ACKs inflate the window of NewReno and Reno: at most to what is in the network.
+            let used = self.ends[end].window_used().unwrap_or(Bytes::ZERO);
             assert!(used <= after.cwnd + Bytes::new(1), "cwnd {} with {used} in flight, {:?}", after.cwnd, after.phase);
         }
         Some(packet)

@@ -5,10 +5,10 @@ use crate::{Config, DelayedAck, InitialWindow, RecoveryKind};
 use narrows_cc::{Congestion, Phase};
 use narrows_units::{Bytes, Duration};
 
-const UNIT: u64 = 1000;
+pub(super) const UNIT: u64 = 1000;
 const ISS: u32 = u32::MAX - 7_000;
 
-fn config(recovery: RecoveryKind, window: u32) -> Config {
+pub(super) fn config(recovery: RecoveryKind, window: u32) -> Config {
     Config {
         mss: 1000,
         recovery,
@@ -30,7 +30,7 @@ fn number(packet: &narrows_wire::Packet) -> u64 {
 
 /// An established connection with data without end, whose segments `lost` are dropped at their first transmission (one
 /// named twice also at its second).
-fn start(config: Config, lost: &'static [u64]) -> (Net, Diary) {
+pub(super) fn start(config: Config, lost: &'static [u64]) -> (Net, Diary) {
     start_with(config, lost, Bytes::MAX)
 }
 
@@ -52,22 +52,22 @@ fn start_with(config: Config, lost: &'static [u64], data: Bytes) -> (Net, Diary)
 }
 
 /// Numbers of the data segments that the client sent at `time` ms.
-fn sent(net: &Net, time: u64) -> Vec<u64> {
+pub(super) fn sent(net: &Net, time: u64) -> Vec<u64> {
     net.data(C).iter().filter(|d| d.0 == time).map(|d| number(d.1)).collect()
 }
 
 /// Runs up to the first packet that arrives at `time` ms, that one included.
-fn first_at(net: &mut Net, time: u64) {
+pub(super) fn first_at(net: &mut Net, time: u64) {
     while net.now < at(time) {
         assert!(net.step(at(time)));
     }
 }
 
-fn cwnd(net: &Net) -> f64 {
+pub(super) fn cwnd(net: &Net) -> f64 {
     net.ends[C].info().cwnd.segments(Bytes::new(UNIT))
 }
 
-fn congestions(diary: &Diary) -> Vec<(Congestion, u64)> {
+pub(super) fn congestions(diary: &Diary) -> Vec<(Congestion, u64)> {
     let of = |t: &Told| if let Told::Congestion(c, flight) = t { Some((*c, *flight)) } else { None };
     diary.lock().unwrap().iter().filter_map(of).collect()
 }

@@ -4,6 +4,7 @@
 mod closing;
 mod delayed_ack;
 mod ecn;
+mod episodes;
 mod flow_control;
 mod handshake;
 mod harness;

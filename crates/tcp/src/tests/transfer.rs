@@ -29,9 +29,11 @@ fn a_transfer_arrives_whole_and_closes() {
 fn configs() -> impl Strategy<Value = Config> {
     let kind = prop_oneof![
         Just(RecoveryKind::RtoOnly),
+        Just(RecoveryKind::Tahoe),
         Just(RecoveryKind::Reno),
         Just(RecoveryKind::NewReno),
-        Just(RecoveryKind::Sack)
+        Just(RecoveryKind::Sack),
+        Just(RecoveryKind::Fack)
     ];
     let flags = prop::collection::vec(any::<bool>(), 9);
     (kind, flags, 1u64..200_000, 100u16..1460).prop_map(|(recovery, f, buffer, mss)| Config {

@@ -1,0 +1,73 @@
+//! Forward acknowledgment: what lies below the highest SACKed octet has left the network (Mathis and Mahdavi 1996).
+//!
+//! Sources: M. Mathis and J. Mahdavi, "Forward Acknowledgement: Refining TCP Congestion Control", SIGCOMM 1996, section 3;
+//! ns-2's Agent/TCP/Fack. State: snd.fack is the scoreboard's highest SACKed octet plus one, retran_data its octets
+//! retransmitted and not delivered; the rest is [`Sack`]'s. An episode begins when snd.fack is more than `dupthresh` SMSS
+//! beyond SND.UNA, or with the third duplicate ACK. From then on every hole below snd.fack counts as lost, so that the
+//! scoreboard's pipe is the paper's awnd = SND.NXT - snd.fack + retran_data, and what it says of the window, of the order
+//! (holes, then new data) and of retransmissions that are lost holds here too.
+//!
+//! Differences: there is no rescue retransmission, which is RFC 6675's. With `Config::limited_transmit` awnd governs also
+//! before an episode, as in the paper; without, FlightSize does. The paper's "overdamping" (halve the window of a round
+//! trip before where slow start overshot) is a matter of congestion control: the parameter `overdamping` of the
+//! algorithm `fack`. Its "rampdown", which spreads the reduction over a round trip, is what `Reduction::Prr` does with a
+//! better rule; it is not built twice. Linux, until 4.14, deemed lost only what was more than its reordering metric below
+//! snd.fack.
+//! Vectors: `fack_enters_on_the_first_sack_beyond_three_segments`, `fack_repairs_four_losses_of_ten`.
+
+use super::sack::{Case, Judgement, Sack};
+use super::{AckEvent, LossRecovery, Next, Room, Settings, Verdict, next_new};
+use crate::scoreboard::Scoreboard;
+use narrows_cc::Phase;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Fack {
+    sack: Sack,
+    limited_transmit: bool,
+}
+
+impl Fack {
+    /// A connection without losses yet.
+    pub(crate) fn new(settings: Settings, board: &mut Scoreboard) -> Self {
+        Self { sack: Sack::new(settings, board).without_rescue(), limited_transmit: settings.limited_transmit }
+    }
+}
+
+/// Whether snd.fack is far enough ahead; if so, or in an episode, all holes below it are lost.
+fn judge(case: &Case<'_>, board: &mut Scoreboard) -> Judgement {
+    let bound = u64::from(case.settings.dupthresh) * case.settings.smss;
+    let ahead = board.high_sacked().saturating_sub(case.ack.una) > bound;
+    let due = ahead || case.enough_dupacks;
+    let newly_lost = if due || !case.may_enter { board.mark_lost(1, 0) } else { 0 };
+    Judgement { newly_lost, due }
+}
+
+impl LossRecovery for Fack {
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+        self.sack.digest(ack, board, judge)
+    }
+
+    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
+        self.sack.on_timeout(nxt, board)
+    }
+
+    fn on_undo(&mut self, board: &mut Scoreboard) {
+        self.sack.on_undo(board);
+    }
+
+    fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
+        if self.limited_transmit && matches!(self.phase(), Phase::Open | Phase::Disorder) {
+            return next_new(board.awnd(), room, room.cwnd);
+        }
+        self.sack.next(board, room)
+    }
+
+    fn on_sent(&mut self, sent: Next) {
+        self.sack.on_sent(sent);
+    }
+
+    fn phase(&self) -> Phase {
+        self.sack.phase()
+    }
+}
