@@ -18,12 +18,13 @@
 //! # Differences
 //! | question | RFC 5681 | Linux | ns-3 NewReno | ns-2 Agent/TCP | parameter |
 //! |---|---|---|---|---|---|
-//! | halved on loss | FlightSize | cwnd, in whole segments | FlightSize | min(cwnd, rwnd) | `profile` |
+//! | halved on loss | FlightSize | cwnd, in whole segments | FlightSize | min(cwnd, rwnd), exactly | `profile` |
 //! | slow start per ACK | at most 1 SMSS | all that was delivered | 1 SMSS, rest to avoidance | 1 | `profile`, `abc_limit` |
-//! | avoidance | counting, or SMSS²/cwnd per ACK | counting | SMSS²/cwnd per ACK | 1/cwnd per ACK | `increase` |
+//! | avoidance | counting, or SMSS²/cwnd per ACK | counting | SMSS²/cwnd per ACK | 1/cwnd per ACK | `increase`, `profile` |
 //! | ECN echo | as a loss (0.8 with ABE) | as a loss | as a loss (0.7 with ABE) | as a loss | `abe`, `beta_ecn` |
 //!
-//! We follow RFC 5681, with the counting increase that it recommends; `profile = "linux"` gives Linux's rules.
+//! We follow RFC 5681, with the counting increase that it recommends; `profile = "linux"` gives Linux's rules,
+//! `profile = "ns2"` those of ns-2's own agents (see [`ns2`]).
 //!
 //! # Limits
 //! RFC 5681 lets limited slow start and ABE be absent; both are off unless asked for. The restart after idle
@@ -33,6 +34,8 @@
 //! `reno_integer_growth`, `reno_per_ack_growth`, `reno_loss_halves_flightsize`, `reno_linux_halves_cwnd`,
 //! `d5_timeout_restarts_from_one_segment`, `d5_repeated_timeout_keeps_ssthresh`, `d7_undo_restores_window_and_threshold`,
 //! `slow_start_counts_bytes_up_to_the_limit`, `limited_slow_start_adds_fifty_per_round`, `abe_reno`.
+
+pub mod ns2;
 
 use crate::growth::{self, ByteCounter};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
@@ -47,12 +50,12 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: rfc5681 halves FlightSize, linux halves cwnd in whole segments and counts without a limit.",
-            kind: ParamKind::Choice { default: "rfc5681", allowed: &["rfc5681", "linux"] },
+            doc: "Whose rules: rfc5681 halves FlightSize, linux halves cwnd in whole segments and counts without a limit, ns2 counts ACKs in real numbers.",
+            kind: ParamKind::Choice { default: "rfc5681", allowed: &["rfc5681", "linux", "ns2"] },
         },
         Param {
             name: "increase",
-            doc: "Congestion avoidance by counting bytes (RFC 3465) or by SMSS*SMSS/cwnd for each ACK (RFC 5681, equation 3).",
+            doc: "Congestion avoidance by counting bytes (RFC 3465) or by SMSS*SMSS/cwnd for each ACK (RFC 5681, equation 3; always so with ns2).",
             kind: ParamKind::Choice { default: "counting", allowed: &["counting", "per_ack"] },
         },
         crate::params::ABC_LIMIT,
@@ -68,13 +71,19 @@ pub(crate) const ROW: Row = Row {
 };
 
 fn build(params: &Params) -> Box<dyn CongestionControl> {
-    let linux = params.choice(&ROW, "profile") == "linux";
+    let profile = params.choice(&ROW, "profile");
+    let max_ssthresh = params.number(&ROW, "max_ssthresh") as u64;
+    let beta_ecn = crate::params::abe(params, &ROW);
+    if profile == "ns2" {
+        return Box::new(ns2::RenoNs2::new(max_ssthresh, beta_ecn));
+    }
+    let linux = profile == "linux";
     Box::new(Reno {
         linux,
         counting: params.choice(&ROW, "increase") == "counting",
         abc_limit: crate::params::abc_limit(params, &ROW, if linux { u64::MAX } else { 1 }),
-        max_ssthresh: params.number(&ROW, "max_ssthresh") as u64,
-        beta_ecn: crate::params::abe(params, &ROW),
+        max_ssthresh,
+        beta_ecn,
         counter: ByteCounter::default(),
     })
 }

@@ -12,6 +12,7 @@ mod growth;
 mod hystart;
 mod params;
 mod reno;
+mod reno_ns2;
 mod rounds;
 
 use std::fs;
@@ -34,10 +35,11 @@ fn sources(dir: &str) -> String {
 /// Every test that a module's page names under "Vectors" exists, and every algorithm's page has all its headings.
 #[test]
 fn pages_name_tests_that_exist() {
-    const PARTS: [&str; 3] = [
+    const PARTS: [&str; 4] = [
         include_str!("../../src/cubic/linux.rs"),
         include_str!("../../src/cubic/ns2.rs"),
         include_str!("../../src/hystart.rs"),
+        include_str!("../../src/reno/ns2.rs"),
     ];
     let tests = sources("tests/vectors") + &sources("src");
     let rows = narrows_cc::registry().iter().map(|row| row.source);
