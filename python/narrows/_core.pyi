@@ -120,6 +120,9 @@ class Path:
     def cwnd_limited(self) -> bool:
         """Whether cwnd was what stopped the sender last time; grow only then (RFC 7661)."""
     @property
+    def pacing_rate(self) -> float | None:
+        """Rate at which segments are paced, whoever set it, bit/s; None where they are not."""
+    @property
     def phase(self) -> str:
         """Phase of loss recovery: open, disorder, cwr, recovery or loss."""
 

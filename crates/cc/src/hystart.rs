@@ -32,11 +32,12 @@
 //! # Differences
 //! Linux enters at `curr_rtt > delay_min + thresh`, RFC 9406 at `>=` and against the *last round*, not the smallest
 //! ever. ns-3 does not divide the delay by 8 and clamps at 1000 ms, so that it hardly ever triggers; ns-2 has neither.
-//! HyStart here is Linux 6.1's; HyStart++ is RFC 9406 with L = 8, its value for unpaced senders.
+//! HyStart here is Linux 6.1's; HyStart++ is RFC 9406.
 //!
 //! # Limits
-//! RFC 9406 allows an unlimited L where segments are paced; whether the connection paces on its own is not visible
-//! here, so L stays 8 unless the algorithm sets a pacing rate. HyStart++ runs in the first slow start only (ssthresh
+//! Whether segments are paced is read from [`Path::pacing_rate`], whoever set the rate; L is 8 without pacing and unlimited
+//! with it (RFC 9406, section 4.3). Linux computes a rate for unpaced flows too, so that its allowance for aggregation (at
+//! most 1 ms) makes its threshold for them up to 0.5 ms longer than half the round-trip time; here it is exactly half. HyStart++ runs in the first slow start only (ssthresh
 //! still unset); later ones are standard, bounded by RFC 5681's L = 1.
 //!
 //! # Vectors
@@ -156,21 +157,21 @@ impl HyStart {
         if path.snd_una > self.round_end {
             self.start_round(path);
         }
-        let train = self.ack_train(min_rtt, path, win);
+        let train = self.ack_train(min_rtt, path);
         if train || self.delay_rose(rtt, min_rtt) {
             self.found = true;
             win.ssthresh = Some(win.cwnd);
         }
     }
 
-    fn ack_train(&mut self, min_rtt: Duration, path: &Path, win: &Window) -> bool {
+    fn ack_train(&mut self, min_rtt: Duration, path: &Path) -> bool {
         if path.now.since(self.last_ack) > Self::ACK_DELTA {
             return false;
         }
         self.last_ack = path.now;
         // A paced sender spreads its ACKs over up to half a round-trip time by itself, so only an unpaced one is held
         // to half of it. The allowance for aggregation is four full offload bursts at the pacing rate, at most 1 ms.
-        let threshold = match win.pacing_rate {
+        let threshold = match path.pacing_rate {
             None => min_rtt / 2,
             Some(rate) => min_rtt + rate.time_for(Bytes::new(4 * 65_536)).min(Duration::from_millis(1)),
         };
@@ -220,7 +221,7 @@ impl HyStartPlusPlus {
     fn on_ack(&mut self, feed: &Feed, path: &Path, win: &mut Window) -> Bytes {
         let first = win.ssthresh.is_none();
         if growth::may_grow(path) {
-            let limit = match (first, win.pacing_rate) {
+            let limit = match (first, path.pacing_rate) {
                 (false, _) => path.smss,
                 (true, None) => path.smss * Self::LIMIT,
                 (true, Some(_)) => Bytes::MAX,

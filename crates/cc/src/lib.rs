@@ -32,7 +32,8 @@ pub struct Window {
     pub cwnd: Bytes,
     /// Slow-start threshold; `None` is "arbitrarily high" (RFC 5681, section 3.1).
     pub ssthresh: Option<Bytes>,
-    /// Rate at which the connection may send; `None` leaves pacing to the connection's own setting.
+    /// Rate at which the algorithm wants the connection to send; `None` leaves pacing to the connection's own setting.
+    /// The rate in force, whoever set it, is [`Path::pacing_rate`].
     pub pacing_rate: Option<Rate>,
     /// Whether `cwnd == ssthresh` is slow start too: what ns-2's TCP/Linux agent does, and RFC 5681 permits. A setting of
     /// the connection; algorithms leave it alone.
@@ -106,6 +107,9 @@ pub struct Path {
     /// Whether cwnd was what stopped the sender last time (Linux's `is_cwnd_limited`; RFC 9438 and RFC 7661 let no
     /// window grow otherwise).
     pub cwnd_limited: bool,
+    /// Rate at which the connection paces its segments: the algorithm's own ([`Window::pacing_rate`]) where it set one,
+    /// else what the connection's setting gives. `None`: segments leave as ACKs allow.
+    pub pacing_rate: Option<Rate>,
     /// Phase of loss recovery.
     pub phase: Phase,
 }

@@ -376,6 +376,12 @@ impl PyPath {
         self.0.cwnd_limited
     }
 
+    /// Rate at which segments are paced, whoever set it, bit/s; None where they are not.
+    #[getter]
+    fn pacing_rate(&self) -> Option<f64> {
+        self.0.pacing_rate.map(|rate| rate.as_bps() as f64)
+    }
+
     /// Phase of loss recovery: open, disorder, cwr, recovery or loss.
     #[getter]
     fn phase(&self) -> &'static str {

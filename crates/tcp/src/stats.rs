@@ -108,7 +108,7 @@ pub struct Info {
     pub cwnd: Bytes,
     /// Slow-start threshold; `None` is unlimited.
     pub ssthresh: Option<Bytes>,
-    /// Pacing rate, if the congestion control set one.
+    /// Pacing rate in force: the congestion control's, or by the connection's own setting; `None` where nothing is paced.
     pub pacing_rate: Option<Rate>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,

@@ -72,6 +72,7 @@ impl Model {
             delivered: Bytes::ZERO,
             lost: Bytes::ZERO,
             cwnd_limited: true,
+            pacing_rate: None,
             phase: Phase::Open,
         };
         let mut model =

@@ -50,7 +50,7 @@ fn hystart_ack_train_ends_slow_start() {
 fn hystart_allows_a_paced_sender_a_whole_round() {
     let ends_at = |pacing_rate| {
         let mut m = Model::new("cubic", &[("profile", "linux")], 100);
-        m.win.pacing_rate = pacing_rate;
+        m.path.pacing_rate = pacing_rate;
         m.rounds(8);
         m.win.ssthresh.map(|s| s.segments(m.path.smss))
     };

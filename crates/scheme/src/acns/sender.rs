@@ -337,6 +337,7 @@ mod tests {
                 delivered: Bytes::ZERO,
                 lost: Bytes::ZERO,
                 cwnd_limited: true,
+                pacing_rate: None,
                 phase: Phase::Open,
             };
             let win = Window {

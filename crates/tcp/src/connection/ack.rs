@@ -150,6 +150,7 @@ impl Connection {
         let reduced = self.react(&verdict, flight, marked, echoed, now);
         let left_recovery = verdict.exit && phase_before == Phase::Recovery;
         self.grow(&ack, reduced | left_recovery, now);
+        self.pacer.on_ack(&self.congestion.win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
 
     /// Tells congestion control of each segment that this ACK showed to be lost.

@@ -152,7 +152,7 @@ impl Connection {
             ecn: EcnState::default(),
             agreement: Agreement::Nothing,
             assist,
-            pacer: Pacer::default(),
+            pacer: Pacer::new(config.pacing),
             undo: Undo::default(),
             timers: Timers::default(),
             reset: None,
@@ -266,7 +266,7 @@ impl Connection {
         Info {
             cwnd: win.cwnd,
             ssthresh: win.ssthresh,
-            pacing_rate: win.pacing_rate,
+            pacing_rate: self.pacer.rate(win),
             srtt: self.rto.srtt(),
             rtt: self.rtt.latest(),
             min_rtt: self.rtt.min(),
@@ -341,6 +341,7 @@ impl Connection {
             delivered: Bytes::new(self.rate.delivered()),
             lost: Bytes::new(self.rate.lost()),
             cwnd_limited: tx.cwnd_limited || probing,
+            pacing_rate: self.pacer.rate(win),
             phase: self.phase(),
         }
     }

@@ -139,6 +139,7 @@ impl Connection {
         }
         let path = self.path(0, now);
         self.congestion.on_start(&path);
+        self.pacer.on_ack(&self.congestion.win, 0, self.smss, self.rto.srtt());
     }
 
     fn listen_again(&mut self) {

@@ -206,7 +206,7 @@ impl Connection {
         self.timers.persist = Instant::NEVER;
         let path = self.path(self.tx.board.flight(), now);
         self.congestion.on_sent(&Sent { bytes: Bytes::new(bytes), retransmission, idle }, &path);
-        self.pacer.on_sent(bytes, self.congestion.win.pacing_rate, now);
+        self.pacer.on_sent(bytes, self.stats.sent_packets, &self.congestion.win, now);
     }
 
     /// One octet beyond the closed window (RFC 9293, section 3.8.6.1).

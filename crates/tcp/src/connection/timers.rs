@@ -55,6 +55,7 @@ impl Connection {
             return;
         }
         self.rx.on_timeout(now);
+        self.pacer.on_timeout(now);
         if now >= self.timers.time_wait {
             self.enter_closed();
             return;

@@ -10,6 +10,7 @@ mod handshake;
 mod harness;
 mod loss;
 mod lost_retransmission;
+mod pacing;
 mod scheme;
 mod spurious;
 mod transfer;

@@ -1,7 +1,7 @@
 //! Whole transfers.
 
 use super::harness::*;
-use crate::{Config, RecoveryKind, State};
+use crate::{Config, EcnEcho, IdleRestart, Pacing, RecoveryKind, State};
 use narrows_units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(RecoveryKind::Sack),
         Just(RecoveryKind::Fack)
     ];
-    let flags = prop::collection::vec(any::<bool>(), 9);
+    let flags = prop::collection::vec(any::<bool>(), 13);
     (kind, flags, 1u64..200_000, 100u16..1460).prop_map(|(recovery, f, buffer, mss)| Config {
         recovery,
         sack: f[0],
@@ -47,6 +47,10 @@ fn configs() -> impl Strategy<Value = Config> {
         undo: f[6],
         full_ack_cap: f[7],
         lost_retransmission: f[8],
+        pacing: if f[9] { Pacing::Ratio { slow_start: 200, avoidance: 120 } } else { Pacing::Off },
+        idle_restart: if f[10] { IdleRestart::Linux } else { IdleRestart::Rfc5681 },
+        cwnd_validation: f[11],
+        ecn_echo: if f[12] { EcnEcho::EachMark } else { EcnEcho::UntilCwr },
         recv_buffer: Bytes::new(buffer),
         mss,
         max_retries: 10_000,
