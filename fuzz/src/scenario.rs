@@ -4,7 +4,8 @@ use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow, p
 
 /// A small catalogue with each kind of parameter; the engine's own is not known here.
 fn catalogue() -> Catalogue {
-    let row = |name: &str, params| CatalogueRow { name: name.into(), title: name.into(), sources: Vec::new(), params };
+    let row =
+        |name: &str, params| CatalogueRow { name: name.into(), title: name.into(), params, ..CatalogueRow::default() };
     let param = |name: &str, kind| CatalogueParam { name: name.into(), doc: name.into(), kind };
     let cubic = vec![
         param("beta", CatalogueKind::Number { unit: String::new(), default: 0.7, min: 0.1, max: 0.9 }),

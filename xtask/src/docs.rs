@@ -100,6 +100,7 @@ mod tests {
                 doc: "What is left.".to_owned(),
                 kind: CatalogueKind::Number { unit: String::new(), default: 0.7, min: 0.1, max: 0.9 },
             }],
+            ..CatalogueRow::default()
         };
         Catalogue { cc: names.iter().map(row).collect(), ..Catalogue::default() }
     }

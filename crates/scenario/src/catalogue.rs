@@ -1,5 +1,7 @@
 //! What the engine offers, as its registries say; the caller hands it in, since scenarios know no engine.
 
+use crate::types::Stack;
+use crate::words::Word;
 use serde_json::json;
 
 /// Names that a scenario may use, with their parameters.
@@ -24,6 +26,23 @@ pub struct CatalogueRow {
     pub sources: Vec<String>,
     /// Parameters.
     pub params: Vec<CatalogueParam>,
+    /// Loss recovery that the name of a congestion control implies, as a word of scenario files.
+    pub recovery: Option<String>,
+    /// Whether a congestion control needs ECN with an echo of each mark (RFC 8257).
+    pub needs_ecn: bool,
+    /// Which of ns-2.35's agents has the congestion control.
+    pub ns2: Option<Ns2Agent>,
+    /// The entry's page in Markdown; empty where it has none.
+    pub page: String,
+}
+
+/// An agent of ns-2.35.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ns2Agent {
+    /// One of its own one-way agents (`Agent/TCP/Reno` ..).
+    Own,
+    /// `Agent/TCP/Linux`.
+    TcpLinux,
 }
 
 /// A parameter of an entry.
@@ -69,11 +88,14 @@ pub enum CatalogueKind {
 
 impl Catalogue {
     /// The catalogue as JSON: `cc`, `queues` and `schemes`, each a list of entries with `name`, `title`, `sources` and
-    /// `parameters` (`name`, `doc`, `kind`, and by kind `unit`, `default`, `min`, `max`, `allowed`).
+    /// `parameters` (`name`, `doc`, `kind`, and by kind `unit`, `default`, `min`, `max`, `allowed`); of congestion controls
+    /// also `recovery` (the word its name implies, or null), `needs_ecn`, `ns2` (`own`, `tcp_linux` or null), `profiles`
+    /// (the profile that each stack selects, where that is not the algorithm's default) and `page` (Markdown).
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let rows = |rows: &[CatalogueRow]| rows.iter().map(CatalogueRow::to_json).collect::<Vec<_>>();
-        json!({ "cc": rows(&self.cc), "queues": rows(&self.queues), "schemes": rows(&self.schemes) })
+        let cc: Vec<_> = self.cc.iter().map(CatalogueRow::cc_to_json).collect();
+        json!({ "cc": cc, "queues": rows(&self.queues), "schemes": rows(&self.schemes) })
     }
 
     /// The congestion control of this name.
@@ -87,6 +109,41 @@ impl CatalogueRow {
     fn to_json(&self) -> serde_json::Value {
         let parameters: Vec<_> = self.params.iter().map(CatalogueParam::to_json).collect();
         json!({ "name": self.name, "title": self.title, "sources": self.sources, "parameters": parameters })
+    }
+
+    fn cc_to_json(&self) -> serde_json::Value {
+        let profiles = [Stack::Linux, Stack::Ns2]
+            .into_iter()
+            .filter_map(|stack| Some((stack.word().to_owned(), json!(self.profile(stack)?))))
+            .collect::<serde_json::Map<_, _>>();
+        let mut row = self.to_json();
+        row["recovery"] = json!(self.recovery);
+        row["needs_ecn"] = json!(self.needs_ecn);
+        row["ns2"] = json!(self.ns2.map(|agent| match agent {
+            Ns2Agent::Own => "own",
+            Ns2Agent::TcpLinux => "tcp_linux",
+        }));
+        row["profiles"] = profiles.into();
+        row["page"] = json!(self.page);
+        row
+    }
+
+    /// The value of the parameter `profile` that a stack selects; `None` is the algorithm's own default.
+    ///
+    /// It is the word of the stack's name, where the algorithm has it. The modules of ns-2's `Agent/TCP/Linux` are Linux's,
+    /// so there `ns2` selects `linux` where the algorithm has no word for what changed since.
+    #[must_use]
+    pub fn profile(&self, stack: Stack) -> Option<&str> {
+        let profile = self.params.iter().find(|param| param.name == "profile")?;
+        let CatalogueKind::Choice { allowed, .. } = &profile.kind else { return None };
+        let find = |word: &str| allowed.iter().find(|allowed| *allowed == word).map(String::as_str);
+        match stack {
+            Stack::Rfc => None,
+            Stack::Linux => find("linux"),
+            Stack::Ns2 => {
+                find("ns2").or_else(|| (self.ns2 == Some(Ns2Agent::TcpLinux)).then(|| find("linux")).flatten())
+            }
+        }
     }
 }
 

@@ -209,6 +209,7 @@ fn tcp(tcp: &Tcp) -> Value {
         InitialWindow::Segments(n) => json!(n),
     };
     json!({
+        "stack": tcp.stack.word(),
         "cc": tcp.cc,
         "cc_params": params,
         "assist": tcp.assist,

@@ -107,6 +107,11 @@ impl Report {
         self.found.is_empty()
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.found.len()
+    }
+
     /// Adds a problem.
     pub(crate) fn add(
         &mut self,

@@ -1,13 +1,38 @@
 //! The format's reference as Markdown, from the schema: the second part of `docs/scenario.md`.
 
-use crate::schema::{Field, Kind, Need, ROOT, Table, Word};
+use crate::schema::{Field, HABITS, Habits, Kind, Need, ROOT, RTO, TCP, Table, Word};
 
 /// All tables and fields of the format as Markdown, in the order in which a reader meets them.
 #[must_use]
 pub fn reference() -> String {
     let mut tables: Vec<&'static Table> = Vec::new();
     collect(&ROOT, &mut tables);
-    tables.iter().map(|table| section(table)).collect::<Vec<_>>().join("\n")
+    let sections: Vec<String> = tables.iter().map(|table| section(table)).chain([stacks()]).collect();
+    sections.join("\n")
+}
+
+/// What each stack sets, side by side; where a system sets nothing, the format's default holds.
+fn stacks() -> String {
+    let titles: Vec<&str> = HABITS.iter().map(|habits| habits.title).collect();
+    let mut text = format!(
+        "### Stacks\n\nWhat the words of `stack` set in `[tcp]`, where neither the flow nor `[tcp]` says otherwise.\n\n\
+         | key | {} |\n|---|{}\n",
+        titles.join(" | "),
+        "---|".repeat(titles.len())
+    );
+    let timer = RTO.fields().map(|field| (format!("rto.{}", field.key), &RTO, field));
+    let fields = TCP.fields().map(|field| (field.key.to_owned(), &TCP, field)).chain(timer);
+    for (name, table, field) in fields {
+        let cell = |habits: &&Habits| {
+            let set = habits.shown(table, field.key);
+            set.map_or_else(|| default(field), |text| format!("`{text}`"))
+        };
+        if HABITS.iter().any(|habits| habits.shown(table, field.key).is_some()) && field.key != "rto" {
+            let cells: Vec<String> = HABITS.iter().map(cell).collect();
+            text.push_str(&format!("| `{name}` | {} |\n", cells.join(" | ")));
+        }
+    }
+    text
 }
 
 fn collect(table: &'static Table, tables: &mut Vec<&'static Table>) {

@@ -277,6 +277,7 @@ fn tcp_pairs(tcp: &Tcp) -> Pairs {
         |p| inline(&[("slow_start", p.slow_start.to_string()), ("avoidance", p.avoidance.to_string())]),
     );
     vec![
+        ("stack", quoted(tcp.stack.word())),
         ("cc", quoted(&tcp.cc)),
         ("cc_params", inline(&params)),
         ("assist", quoted(tcp.assist.as_deref().unwrap_or("none"))),

@@ -1,8 +1,9 @@
 //! Words of scenario files for the values of the types: what `to_toml` and `to_json` write, and the parser reads.
 
+use crate::record::{FromValue, Value};
 use crate::types::{
     AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NodeKind, Queue, Recovery,
-    Reduction, RtoStyle, Traffic,
+    Reduction, RtoStyle, Stack, Traffic,
 };
 
 /// A type whose values are words in scenario files.
@@ -22,7 +23,6 @@ macro_rules! words {
 }
 
 words! {
-    NodeKind { Self::Host => "host", Self::Router => "router" }
     Queue { Self::DropTail { .. } => "droptail", Self::Red { .. } => "red" }
     Traffic {
         Self::Bulk { .. } => "bulk",
@@ -31,22 +31,52 @@ words! {
         Self::RequestResponse { .. } => "request_response",
         Self::Udp { .. } => "udp",
     }
-    Distribution { Self::Constant => "constant", Self::Exponential => "exponential", Self::Pareto => "pareto" }
+}
+
+/// As [`words`], for types that are nothing but their word: the parser takes them from it.
+macro_rules! plain_words {
+    ($($type:ty { $($variant:ident => $word:literal),+ $(,)? })+) => {
+        $(
+            words! { $type { $(Self::$variant => $word),+ } }
+
+            impl $type {
+                /// The value that `word` stands for.
+                pub(crate) fn from_word(word: &str) -> Option<Self> {
+                    match word {
+                        $($word => Some(Self::$variant),)+
+                        _ => None,
+                    }
+                }
+            }
+
+            impl FromValue for $type {
+                fn from_value(value: &Value) -> Option<Self> {
+                    if let Value::Word(word) = value { Self::from_word(word) } else { None }
+                }
+            }
+        )+
+    };
+}
+
+plain_words! {
+    NodeKind { Host => "host", Router => "router" }
+    Distribution { Constant => "constant", Exponential => "exponential", Pareto => "pareto" }
+    Stack { Rfc => "rfc", Linux => "linux", Ns2 => "ns2" }
     Recovery {
-        Self::RtoOnly => "rto_only",
-        Self::Tahoe => "tahoe",
-        Self::Reno => "reno",
-        Self::NewReno => "newreno",
-        Self::Sack => "sack",
-        Self::Fack => "fack",
+        RtoOnly => "rto_only",
+        Tahoe => "tahoe",
+        Reno => "reno",
+        NewReno => "newreno",
+        Sack => "sack",
+        Fack => "fack",
     }
-    Reduction { Self::Immediate => "immediate", Self::Prr => "prr", Self::PrrLinux => "prr_linux" }
-    IdleRestart { Self::Off => "off", Self::Rfc5681 => "rfc5681", Self::Linux => "linux" }
-    EcnEcho { Self::UntilCwr => "until_cwr", Self::EachMark => "each_mark" }
-    RtoStyle { Self::Rfc6298 => "rfc6298", Self::Linux => "linux", Self::Ns2 => "ns2" }
-    AcnsFormula { Self::Dcnet2013 => "dcnet2013", Self::Thesis2013 => "thesis2013" }
-    AcnsScope { Self::Window => "window", Self::Ack => "ack" }
-    AcnsIpv6 { Self::Extension => "extension", Self::FlowLabel => "flow_label" }
+    Reduction { Immediate => "immediate", Prr => "prr", PrrLinux => "prr_linux" }
+    EcnEcho { UntilCwr => "until_cwr", EachMark => "each_mark" }
+    IdleRestart { Off => "off", Rfc5681 => "rfc5681", Linux => "linux" }
+    RtoStyle { Rfc6298 => "rfc6298", Linux => "linux", Ns2 => "ns2" }
+    AcnsFormula { Dcnet2013 => "dcnet2013", Thesis2013 => "thesis2013" }
+    AcnsScope { Window => "window", Ack => "ack" }
+    AcnsIpv6 { Extension => "extension", FlowLabel => "flow_label" }
 }
 
 /// The number of an IP version.

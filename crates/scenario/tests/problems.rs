@@ -154,6 +154,27 @@ fn every_rule_has_its_message() {
         ("pacing of nothing", after("[tcp]\npacing = { slow_start = 0 }")),
         ("pacing of too much", flow("tcp = { pacing = { avoidance = 1001 } }")),
         ("pacing on", after("[tcp]\npacing = true")),
+        ("PRR without recovery by SACK", flow("tcp = { reduction = \"prr_linux\", recovery = \"newreno\" }")),
+        ("SACK off under PRR", after("[tcp]\nreduction = \"prr\"") + "tcp = { sack = false }\n"),
+        ("a recovery without SACK under PRR", after("[tcp]\nreduction = \"prr\"") + "cc = \"tahoe\"\n"),
+        ("a name that implies SACK, without SACK", flow("cc = \"fack\"\ntcp = { sack = false }")),
+        ("the same under [tcp]", after("[tcp]\nsack = false") + "cc = \"fack\"\n"),
+        ("SACK off under a name that implies it", after("[tcp]\ncc = \"fack\"") + "tcp = { sack = false }\n"),
+        ("DCTCP without ECN", flow("cc = \"dctcp\"")),
+        ("DCTCP of all without ECN", after("[tcp]\ncc = \"dctcp\"") + "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n"),
+        ("ECN off under DCTCP", after("[tcp]\ncc = \"dctcp\"\necn = true") + "tcp = { ecn = false }\n"),
+        ("near miss of a stack", after("[tcp]\nstack = \"linus\"")),
+        ("a stack twice", flow("stack = \"linux\"\ntcp = { stack = \"ns2\" }")),
+        ("a stack whose first RTO is too long", after("[tcp]\nrto = { max = \"2 s\" }") + "stack = \"ns2\"\n"),
+        (
+            "a stack whose segments are too long",
+            after("[tcp]\nstack = \"ns2\"\nmax_cwnd = \"1200 B\"") + "stack = \"linux\"\n",
+        ),
+        (
+            "one fault of all flows, and a flow's own congestion control",
+            after("[tcp]\nmax_cwnd = \"1 kB\"") + "cc = \"reno\"\n",
+        ),
+        ("a profile that there is not", flow("cc = \"htcp\"\ntcp = { cc_params = { profile = \"linus\" } }")),
         ("RTO floor above its ceiling", after("[tcp]\nrto = { min = \"2 min\" }")),
         ("first RTO above its ceiling", after("[tcp]\nrto = { max = \"500 ms\", min = \"1 ms\" }")),
         ("delayed ACK on", after("[tcp]\ndelayed_ack = true")),
@@ -289,7 +310,7 @@ fn overrides_say_what_is_wrong_with_them() {
         ),
         (
             set("flows[0].cc", "cubik"),
-            "--set: flows[0].cc: \"cubik\" is no congestion control, did you mean `cubic`?; allowed: cubic, reno, none",
+            "--set: flows[0].cc: \"cubik\" is no congestion control, did you mean `cubic`?; allowed: cubic, reno, none, tahoe, fack, dctcp, htcp, westwood, vegas",
         ),
     ];
     for (found, expected) in expected {

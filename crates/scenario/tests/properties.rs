@@ -40,7 +40,8 @@ const TOP: &[&[&str]] = &[
 ];
 
 const TCP: &[&[&str]] = &[
-    &["cc = \"reno\"", "cc = \"cubic\""],
+    &["cc = \"reno\"", "cc = \"cubic\"", "cc = \"westwood\"", "cc = \"htcp\"", "cc = \"vegas\"", "cc = \"tahoe\""],
+    &["stack = \"rfc\"", "stack = \"linux\"", "stack = \"ns2\""],
     &["assist = \"acns\"", "assist = \"none\""],
     &["mss = \"536 B\"", "mss = \"8960 B\"", "mss = \"1 kB\""],
     &["initial_window = 3", "initial_window = \"rfc5681\"", "initial_window = \"rfc6928\""],
@@ -75,6 +76,7 @@ const TCP: &[&[&str]] = &[
         "rto = { style = \"linux\" }",
         "rto = { style = \"ns2\", min = \"1 s\" }",
         "rto = { min = \"300 ms\", granularity = \"10 ms\" }",
+        "rto = { max = \"2 s\" }",
     ],
 ];
 
@@ -83,6 +85,7 @@ const SPARSE: &[&[&str]] = &[
         "cc_params = { beta = 0.1 }",
         "cc_params = { style = \"linux\", beta = \"0.5 s\" }",
         "cc_params = { fast_convergence = false }",
+        "cc_params = { profile = \"linux\" }",
     ],
     &["sack = false"],
     &["ecn_echo = \"each_mark\"", "reduction = \"prr\"", "reduction = \"prr_linux\"", "recovery = \"fack\""],
@@ -128,6 +131,7 @@ const FLOW: &[&[&str]] = &[
     &["stop = \"5 s\"", "stop = \"1000 s\"", "stop = \"end\""],
     &["dscp = \"EF\"", "dscp = 63"],
     &["jitter = false"],
+    &["cc = \"vegas\"", "cc = \"dctcp\"", "cc = \"westwood\"\nstack = \"linux\"", "cc = \"fack\"", "stack = \"ns2\""],
     &["copies = 3\nstagger = \"1 ms\"", "copies = 2"],
     &[
         "size = \"1 MB\"",

@@ -1,6 +1,6 @@
 //! What this engine offers, from its registries, in the form that scenarios are validated against.
 
-use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow, Ns2Agent};
 
 /// Every congestion control, queue and scheme with its parameters.
 #[must_use]
@@ -48,11 +48,27 @@ fn queue_kind(kind: narrows_queue::registry::ParamKind) -> CatalogueKind {
 }
 
 fn row(name: &str, title: &str, sources: &[&str], params: Vec<CatalogueParam>) -> CatalogueRow {
-    CatalogueRow { name: name.to_owned(), title: title.to_owned(), sources: texts(sources), params }
+    CatalogueRow {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        sources: texts(sources),
+        params,
+        ..CatalogueRow::default()
+    }
 }
 
 fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
-    row(r.name, r.title, r.sources, r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect())
+    let params = r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect();
+    CatalogueRow {
+        recovery: r.recovery.map(str::to_owned),
+        needs_ecn: r.traits.needs_ecn,
+        ns2: r.ns2.map(|agent| match agent {
+            narrows_cc::Ns2Agent::Own => Ns2Agent::Own,
+            narrows_cc::Ns2Agent::TcpLinux => Ns2Agent::TcpLinux,
+        }),
+        page: r.page(),
+        ..row(r.name, r.title, r.sources, params)
+    }
 }
 
 fn queue_row(r: &narrows_queue::registry::Row) -> CatalogueRow {

@@ -4,7 +4,7 @@ use super::Build;
 use super::nodes::Nodes;
 use crate::check::Path;
 use crate::record::{OrWord, Record, Value};
-use crate::types::{Acns, AcnsFormula, AcnsIpv6, AcnsScope, NodeKind};
+use crate::types::{Acns, NodeKind};
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "acns");
 
@@ -42,10 +42,7 @@ impl Build<'_> {
         self.ordered(record, "loss_fallback_threshold", "loss_decrease_threshold", (thresholds[2], thresholds[3]));
         Some(Acns {
             routers: routers?,
-            formula: match record.get("formula")? {
-                "thesis2013" => AcnsFormula::Thesis2013,
-                _ => AcnsFormula::Dcnet2013,
-            },
+            formula: record.get("formula")?,
             priority_weight,
             age_weight,
             freeze_threshold: thresholds[0],
@@ -57,14 +54,8 @@ impl Build<'_> {
             p_max_observed: record.get::<OrWord<u64>>("p_max")?.value().is_none(),
             idle_timeout: record.get("idle_timeout")?,
             max_flows: record.get("max_flows")?,
-            command_scope: match record.get("command_scope")? {
-                "ack" => AcnsScope::Ack,
-                _ => AcnsScope::Window,
-            },
-            ipv6: match record.get("ipv6")? {
-                "flow_label" => AcnsIpv6::FlowLabel,
-                _ => AcnsIpv6::Extension,
-            },
+            command_scope: record.get("command_scope")?,
+            ipv6: record.get("ipv6")?,
             obey: record.get("obey")?,
         })
     }

@@ -10,8 +10,7 @@ use crate::quantity::show_time;
 use crate::record::{FromValue, OrWord, Record};
 use crate::schema::{NAME_LENGTH, TCP};
 use crate::types::{
-    Distribution, EcnEcho, Flow, IdleRestart, InitialWindow, Link, NodeKind, Recovery, Reduction, RtoStyle, Tcp,
-    Traffic,
+    EcnEcho, Flow, IdleRestart, InitialWindow, Link, NodeKind, Recovery, Reduction, RtoStyle, Stack, Tcp, Traffic,
 };
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
@@ -68,7 +67,7 @@ impl Build<'_> {
                 if base.is_none() {
                     base = Some(self.base(acns));
                 }
-                base.as_mut().and_then(|base: &mut Base| self.flow_tcp(record, base, &path, acns))
+                base.as_mut().and_then(|base: &mut Base<'_>| self.flow_tcp(record, base, &path, acns))
             };
             let times = self.times(&row);
             let ends = self.ends_of_copies(&row, nodes, &reach);
@@ -247,11 +246,7 @@ impl Build<'_> {
                 rate: rate?.value(),
                 on: record.get("on")?,
                 off: record.get("off")?,
-                distribution: match record.get("distribution")? {
-                    "constant" => Distribution::Constant,
-                    "pareto" => Distribution::Pareto,
-                    _ => Distribution::Exponential,
-                },
+                distribution: record.get("distribution")?,
             },
             "request_response" => Traffic::RequestResponse {
                 request: record.get("request")?,
@@ -272,6 +267,7 @@ fn or_none<T: FromValue>(record: &Record, key: &str) -> Option<Option<T>> {
 fn udp_tcp() -> Tcp {
     let get = |key| crate::record::default(&TCP, key).and_then(|value| Bytes::from_value(&value));
     Tcp {
+        stack: Stack::Rfc,
         cc: "none".to_owned(),
         cc_params: Vec::new(),
         assist: None,

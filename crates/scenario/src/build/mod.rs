@@ -1,10 +1,12 @@
 //! Checked tables to the scenario: shorthands and defaults resolved, and the rules among fields.
 
 mod acns;
+mod cc;
 mod flows;
 mod links;
 mod nodes;
 mod reach;
+mod rules;
 mod shorthand;
 mod tcp;
 

@@ -125,7 +125,7 @@ impl Build<'_> {
         for (index, record) in list.iter().enumerate() {
             let path = Path::Index(&top, index);
             let Some(name) = record.get::<String>("name") else { continue };
-            let kind = if record.get("kind") == Some("router") { NodeKind::Router } else { NodeKind::Host };
+            let kind = record.get("kind").unwrap_or(NodeKind::Host);
             let address = self.address(record, nodes, &path);
             let place = record.given("name").map_or(record.place, |item| item.place);
             nodes.add(name, kind, address, (place, &Path::Key(&path, "name")), self.report);

@@ -1,10 +1,12 @@
 //! The format as data: tables, fields, kinds, defaults, ranges and docs. Parser, JSON Schema and reference read it.
 
 mod root;
+mod stack;
 mod tcp;
 mod topology;
 
 pub(crate) use root::ROOT;
+pub(crate) use stack::{HABITS, Habits, STACKS, habits};
 pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
 

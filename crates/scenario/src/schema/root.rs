@@ -1,8 +1,8 @@
 //! The file as a whole, its flows, and ACNS.
 
 use super::{
-    ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME, TCP, Table,
-    Word,
+    ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME, STACKS,
+    TCP, Table, Word,
 };
 
 /// The file.
@@ -174,6 +174,13 @@ pub(crate) static FLOW: Table = Table {
             Kind::Cc,
             Need::Described("`cc` of `[tcp]`"),
             "Congestion control, short for `tcp = { cc = .. }`.",
+        )
+        .only(TCP_KINDS),
+        Field::new(
+            "stack",
+            Kind::Choice(STACKS),
+            Need::Described("`stack` of `[tcp]`"),
+            "Whose habits it has, short for `tcp = { stack = .. }`.",
         )
         .only(TCP_KINDS),
         Field::new(

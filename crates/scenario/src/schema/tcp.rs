@@ -1,6 +1,6 @@
 //! TCP settings.
 
-use super::{ANY_RATE, Field, Kind, LARGE, Need, SOME_TIME, Table, Word};
+use super::{ANY_RATE, Field, Kind, LARGE, Need, SOME_TIME, STACKS, Table, Word};
 
 const UNLIMITED: &[Word] = &[Word("unlimited", "no bound")];
 
@@ -70,13 +70,20 @@ pub(crate) static RTO: Table = Table {
 /// TCP.
 pub(crate) static TCP: Table = Table {
     name: "tcp",
-    doc: "TCP settings of both ends. `[tcp]` gives defaults for all flows, and `tcp = { .. }` of a flow what differs.",
+    doc: "TCP settings of both ends. `[tcp]` gives defaults for all flows, and `tcp = { .. }` of a flow what differs. The \
+          defaults shown here are those of `stack = \"rfc\"`; see [Stacks](#stacks) for the others.",
     groups: &[&[
+        Field::new(
+            "stack",
+            Kind::Choice(STACKS),
+            Need::Default("rfc"),
+            "Whose habits hold where neither the flow nor `[tcp]` says otherwise.",
+        ),
         Field::new("cc", Kind::Cc, Need::Default("cubic"), "Congestion control."),
         Field::new(
             "cc_params",
             Kind::CcParams,
-            Need::Described("the congestion control's own defaults"),
+            Need::Described("the congestion control's own defaults; its `profile` by `stack`"),
             "Its parameters; those of `[tcp]` hold for flows with the congestion control of `[tcp]`.",
         ),
         Field::new(
@@ -131,7 +138,9 @@ pub(crate) static TCP: Table = Table {
                 Word("sack", "RFC 6675"),
                 Word("fack", "forward acknowledgments (Mathis and Mahdavi 1996)"),
             ]),
-            Need::Described("`sack`, or `newreno` where `sack = false`"),
+            Need::Described(
+                "what the congestion control's name implies, else `sack`, or `newreno` where `sack = false`",
+            ),
             "How losses are found and repaired.",
         ),
         Field::new(
@@ -142,7 +151,8 @@ pub(crate) static TCP: Table = Table {
                 Word("prr_linux", "the same, measured from cwnd at the beginning as Linux does"),
             ]),
             Need::Default("immediate"),
-            "How the window goes down after a loss or an echo to where congestion control wants it. `prr` needs SACK.",
+            "How the window goes down after a loss or an echo to where congestion control wants it. `prr` needs \
+             recovery by SACK.",
         ),
         Field::new(
             "dupthresh",

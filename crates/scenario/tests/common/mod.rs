@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
-use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow, Scenario, parse};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow, Ns2Agent, Scenario, parse};
 
 /// A catalogue with parameters of every kind.
 pub fn catalogue() -> Catalogue {
@@ -15,6 +15,10 @@ pub fn catalogue() -> Catalogue {
     let param =
         |name: &str, kind: CatalogueKind| CatalogueParam { name: name.into(), doc: "A parameter.".into(), kind };
     let number = |default: f64, min: f64, max: f64| CatalogueKind::Number { unit: "s".into(), default, min, max };
+    let profile = |words: &[&str]| {
+        let allowed: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        param("profile", CatalogueKind::Choice { default: allowed[0].clone(), allowed })
+    };
     Catalogue {
         cc: vec![
             row(
@@ -28,8 +32,17 @@ pub fn catalogue() -> Catalogue {
                     ),
                 ],
             ),
-            row("reno", vec![]),
+            CatalogueRow { ns2: Some(Ns2Agent::Own), ..row("reno", vec![]) },
             row("none", vec![]),
+            CatalogueRow { recovery: Some("tahoe".into()), ns2: Some(Ns2Agent::Own), ..row("tahoe", vec![]) },
+            CatalogueRow { recovery: Some("fack".into()), ns2: Some(Ns2Agent::Own), ..row("fack", vec![]) },
+            CatalogueRow { needs_ecn: true, ..row("dctcp", vec![]) },
+            CatalogueRow { ns2: Some(Ns2Agent::TcpLinux), ..row("htcp", vec![profile(&["paper", "linux"])]) },
+            CatalogueRow {
+                ns2: Some(Ns2Agent::TcpLinux),
+                ..row("westwood", vec![profile(&["linux", "ns2", "paper"])])
+            },
+            CatalogueRow { ns2: Some(Ns2Agent::Own), ..row("vegas", vec![profile(&["paper", "linux"])]) },
         ],
         queues: vec![row("droptail", vec![]), row("red", vec![])],
         schemes: vec![row("acns", vec![])],

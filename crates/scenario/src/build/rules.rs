@@ -1,0 +1,66 @@
+//! Rules among the TCP settings of a flow, and where a broken one is shown.
+
+use super::Build;
+use super::tcp::Said;
+use crate::check::Path;
+use crate::quantity;
+use crate::record::Record;
+use narrows_units::Duration;
+
+/// Reports rules that what is said breaks.
+pub(crate) struct Rules<'a, 'b, 'c> {
+    build: &'a mut Build<'b>,
+    said: &'a Said<'c>,
+}
+
+impl<'a, 'b, 'c> Rules<'a, 'b, 'c> {
+    pub(crate) fn new(build: &'a mut Build<'b>, said: &'a Said<'c>) -> Self {
+        Self { build, said }
+    }
+
+    /// `subject` breaks a rule: points at the first of the fields that the flow gives itself, or that `[tcp]` gives if it
+    /// is that table's turn. A flow that gives none of them breaks the rule by its congestion control or its stack, unless
+    /// `[tcp]` broke it already, which was reported.
+    pub(crate) fn broken(&mut self, subject: &str, keys: &[&str], reason: &str, allowed: &str) {
+        let (own, path) = (self.said.own, self.said.path);
+        self.broken_in(own, path, subject, keys, reason, allowed);
+    }
+
+    /// The times of the retransmission timer (initial, least, most, granularity) are in order.
+    pub(crate) fn timer(&mut self, times: &[Duration; 4]) {
+        let own = self.said.own.and_then(|own| own.table("rto"));
+        let path = Path::Key(self.said.path, "rto");
+        let most = format!("at most {}", quantity::show_time(times[2]));
+        for (key, time) in [("min", times[1]), ("initial", times[0])] {
+            if time > times[2] {
+                self.broken_in(own, &path, key, &[key, "max", "style"], "is more than max", &most);
+            }
+        }
+    }
+
+    fn broken_in(
+        &mut self,
+        own: Option<&Record>,
+        path: &Path<'_>,
+        subject: &str,
+        keys: &[&str],
+        reason: &str,
+        allowed: &str,
+    ) {
+        let said = self.said;
+        for (index, key) in keys.iter().enumerate() {
+            let (item, at) = match (*key, &said.cc) {
+                ("cc", Some(cc)) => (Some(cc.item), cc.path()),
+                _ => (own.and_then(|own| own.given(key)), Path::Key(path, key)),
+            };
+            let Some(item) = item else { continue };
+            let reason = if index == 0 { reason.to_owned() } else { format!("does not fit: {subject} {reason}") };
+            self.build.report.add(item.place, at, &item.shown, reason, allowed);
+            return;
+        }
+        if let (Some(given), true) = (said.stack.as_ref().or(said.cc.as_ref()), said.agreed) {
+            let reason = format!("does not fit: {subject} {reason}");
+            self.build.report.add(given.place(), given.path(), &given.item.shown, reason, allowed);
+        }
+    }
+}

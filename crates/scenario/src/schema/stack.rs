@@ -1,0 +1,162 @@
+//! What the words of `stack` set: defaults of TCP settings, under everything that a file says itself.
+
+use super::{TCP, Table, Word};
+use crate::catalogue::Ns2Agent;
+use crate::check::plain;
+use crate::problem::Place;
+use crate::record::{Item, Record};
+use crate::types::Stack;
+use std::sync::LazyLock;
+
+/// The words.
+pub(crate) const STACKS: &[Word] = &[
+    Word("rfc", "the RFCs' recommendations"),
+    Word("linux", "Linux 6.1"),
+    Word("ns2", "ns-2.35: its own agents, or Agent/TCP/Linux, by which of them has the congestion control"),
+];
+
+/// The habits of a system: each key of `[tcp]` that it sets, and the value as TOML.
+#[derive(Debug)]
+pub(crate) struct Habits {
+    /// Title in the reference.
+    pub(crate) title: &'static str,
+    pub(crate) sets: &'static [(&'static str, &'static str)],
+}
+
+/// The defaults of the format are the RFCs'; only what depends on other fields there is said here.
+pub(crate) static RFC: Habits = Habits {
+    title: "`rfc`",
+    sets: &[
+        ("recovery", "\"sack\""),
+        ("rto", "{ style = \"rfc6298\", initial = \"1 s\", min = \"1 s\", max = \"60 s\", granularity = \"1 ms\" }"),
+    ],
+};
+
+/// Linux 6.1 with the settings that it comes with. Its initial window counts segments whatever their size; a delayed ACK
+/// waits 40 ms at first (`TCP_DELACK_MIN`).
+pub(crate) static LINUX: Habits = Habits {
+    title: "`linux`",
+    sets: &[
+        ("mss", "\"1460 B\""),
+        ("initial_window", "10"),
+        ("delayed_ack", "{ every = 2, timeout = \"40 ms\" }"),
+        ("recovery", "\"sack\""),
+        ("reduction", "\"prr_linux\""),
+        ("limited_transmit", "true"),
+        ("lost_retransmission", "true"),
+        ("undo", "true"),
+        ("full_ack_cap", "false"),
+        ("max_retries", "15"),
+        ("timestamps", "true"),
+        ("idle_restart", "\"linux\""),
+        ("cwnd_validation", "true"),
+        ("slow_start_at_equality", "false"),
+        ("pacing", "false"),
+        ("rto", "{ style = \"linux\", initial = \"1 s\", min = \"200 ms\", max = \"120 s\", granularity = \"1 ms\" }"),
+    ],
+};
+
+/// ns-2.35's own one-way agents. `windowInit_`, `packetSize_`, `tcpTick_`, `minrto_`, `singledup_` and `exit_recovery_fix_`
+/// are the names there. `Agent/TCP/Vegas` and `Agent/TCP/Reno` recover as Reno; other agents say what they do by their name.
+pub(crate) static NS2: Habits = Habits {
+    title: "`ns2`, own agents",
+    sets: &[
+        ("mss", "\"1000 B\""),
+        ("initial_window", "2"),
+        ("delayed_ack", "false"),
+        ("recovery", "\"reno\""),
+        ("reduction", "\"immediate\""),
+        ("limited_transmit", "true"),
+        ("lost_retransmission", "false"),
+        ("undo", "false"),
+        ("full_ack_cap", "false"),
+        ("max_retries", "\"unlimited\""),
+        ("timestamps", "false"),
+        ("idle_restart", "\"off\""),
+        ("cwnd_validation", "false"),
+        ("slow_start_at_equality", "false"),
+        ("pacing", "false"),
+        ("rto", "{ style = \"ns2\", initial = \"3 s\", min = \"200 ms\", max = \"60 s\", granularity = \"10 ms\" }"),
+    ],
+};
+
+/// ns-2.35's `Agent/TCP/Linux`. Its timestamps take no room in a packet, so they are off here; every ACK gives a sample of
+/// the round-trip time all the same.
+pub(crate) static NS2_LINUX: Habits = Habits {
+    title: "`ns2`, Agent/TCP/Linux",
+    sets: &[
+        ("mss", "\"1000 B\""),
+        ("initial_window", "2"),
+        ("delayed_ack", "false"),
+        ("recovery", "\"sack\""),
+        ("reduction", "\"immediate\""),
+        ("limited_transmit", "true"),
+        ("lost_retransmission", "false"),
+        ("undo", "false"),
+        ("full_ack_cap", "false"),
+        ("max_retries", "\"unlimited\""),
+        ("timestamps", "false"),
+        ("idle_restart", "\"off\""),
+        ("cwnd_validation", "false"),
+        ("slow_start_at_equality", "true"),
+        ("pacing", "false"),
+        ("rto", "{ style = \"linux\", initial = \"3 s\", min = \"200 ms\", max = \"120 s\", granularity = \"10 ms\" }"),
+    ],
+};
+
+/// The habits of all systems, as the reference lists them.
+pub(crate) static HABITS: [&Habits; 4] = [&RFC, &LINUX, &NS2, &NS2_LINUX];
+
+impl Habits {
+    /// What is set for a key of `[tcp]`, or of its table `rto`, as written.
+    pub(crate) fn shown(&self, table: &Table, key: &str) -> Option<String> {
+        let record = self.record();
+        let record = if table.name == TCP.name { Some(&record) } else { record.table("rto") };
+        record.and_then(|record| record.given(key)).map(|item| item.shown.clone())
+    }
+
+    /// A table that says what is set, to lie under those of a file.
+    fn record(&self) -> Record {
+        let entry = |(key, text): &(&str, &'static str)| {
+            let field = TCP.field(key)?;
+            let item = Item { value: plain(&field.kind, text)?, place: Place::Nowhere, shown: (*text).to_owned() };
+            Some((field.key, Place::Nowhere, item))
+        };
+        Record { table: &TCP, place: Place::Nowhere, entries: self.sets.iter().filter_map(entry).collect() }
+    }
+}
+
+/// The table of a system's habits. What ns-2 has no agent for would be a module of its `Agent/TCP/Linux`.
+pub(crate) fn habits(stack: Stack, agent: Option<Ns2Agent>) -> &'static Record {
+    static RECORDS: LazyLock<[Record; 4]> = LazyLock::new(|| HABITS.map(Habits::record));
+    let [rfc, linux, own, tcp_linux] = &*RECORDS;
+    match (stack, agent) {
+        (Stack::Rfc, _) => rfc,
+        (Stack::Linux, _) => linux,
+        (Stack::Ns2, Some(Ns2Agent::Own)) => own,
+        (Stack::Ns2, _) => tcp_linux,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_habit_is_a_setting_that_the_format_has_and_takes() {
+        for habits in HABITS {
+            let record = habits.record();
+            let keys: Vec<&str> = record.entries.iter().map(|(key, ..)| *key).collect();
+            let expected: Vec<&str> = habits.sets.iter().map(|(key, _)| *key).collect();
+            assert_eq!(keys, expected, "{}: a key is unknown, or its value is not taken", habits.title);
+        }
+    }
+
+    #[test]
+    fn what_one_system_sets_they_all_set() {
+        for (key, _) in LINUX.sets {
+            assert!(NS2.shown(&TCP, key).is_some() && NS2_LINUX.shown(&TCP, key).is_some(), "{key}");
+        }
+        assert_eq!((NS2.sets.len(), NS2_LINUX.sets.len()), (LINUX.sets.len(), LINUX.sets.len()));
+    }
+}

@@ -1,0 +1,186 @@
+//! TCP settings.
+
+use narrows_units::{Bytes, Duration, Rate};
+
+/// TCP settings of a flow, both ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tcp {
+    /// Whose habits hold where nothing else says otherwise; every setting below has them resolved.
+    pub stack: Stack,
+    /// Congestion control, by its name in the registry.
+    pub cc: String,
+    /// Its parameters.
+    pub cc_params: Vec<(String, ParamValue)>,
+    /// Scheme at the end points: `None` or `Some("acns")`.
+    pub assist: Option<String>,
+    /// Maximum segment size: payload and TCP options.
+    pub mss: Bytes,
+    /// Initial window.
+    pub initial_window: InitialWindow,
+    /// First slow-start threshold; `None` is unlimited.
+    pub initial_ssthresh: Option<Bytes>,
+    /// Upper bound of cwnd; `None` is unlimited.
+    pub max_cwnd: Option<Bytes>,
+    /// Delayed ACKs: `None` is one ACK per segment.
+    pub delayed_ack: Option<DelayedAck>,
+    /// Recovery.
+    pub recovery: Recovery,
+    /// How the window goes down in an episode.
+    pub reduction: Reduction,
+    /// Duplicate ACKs that mean loss.
+    pub dupthresh: u32,
+    /// Limited transmit (RFC 3042).
+    pub limited_transmit: bool,
+    /// Lost retransmissions are found without the timer (RFC 8985's rule, by segments and bytes).
+    pub lost_retransmission: bool,
+    /// Reductions that prove spurious are taken back (RFC 4015).
+    pub undo: bool,
+    /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)` (RFC 6582), else to ssthresh.
+    pub full_ack_cap: bool,
+    /// Timeouts in a row after which the connection is given up (RFC 9293's R2); `None` is never.
+    pub max_retries: Option<u32>,
+    /// SACK (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Classic ECN (RFC 3168).
+    pub ecn: bool,
+    /// How a receiver echoes marks.
+    pub ecn_echo: EcnEcho,
+    /// Receive buffer.
+    pub recv_buffer: Bytes,
+    /// Rate at which the receiving application reads; `None` is at once.
+    pub read_rate: Option<Rate>,
+    /// Nagle's algorithm.
+    pub nagle: bool,
+    /// What an idle time of more than one RTO does to the window.
+    pub idle_restart: IdleRestart,
+    /// A window that the application does not use decays (RFC 2861).
+    pub cwnd_validation: bool,
+    /// `cwnd == ssthresh` is slow start.
+    pub slow_start_at_equality: bool,
+    /// Pacing where the congestion control sets no rate; `None` is without.
+    pub pacing: Option<Pacing>,
+    /// Arithmetic of the retransmission timer.
+    pub rto_style: RtoStyle,
+    /// RTO before any sample.
+    pub rto_initial: Duration,
+    /// Floor of the RTO.
+    pub rto_min: Duration,
+    /// Ceiling of the RTO.
+    pub rto_max: Duration,
+    /// Clock granularity.
+    pub rto_granularity: Duration,
+}
+
+/// A system whose habits a flow has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// The RFCs' recommendations.
+    Rfc,
+    /// Linux 6.1.
+    Linux,
+    /// ns-2.35.
+    Ns2,
+}
+
+/// Delayed acknowledgments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// Segments per ACK.
+    pub every: u32,
+    /// Longest delay.
+    pub timeout: Duration,
+}
+
+/// Pacing at a multiple of `cwnd / SRTT`, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// While `cwnd < ssthresh / 2`.
+    pub slow_start: u32,
+    /// Otherwise.
+    pub avoidance: u32,
+}
+
+/// The first congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// RFC 6928.
+    Rfc6928,
+    /// RFC 5681.
+    Rfc5681,
+    /// So many segments.
+    Segments(u32),
+}
+
+/// Loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Timer only.
+    RtoOnly,
+    /// Fast retransmit, then slow start (Jacobson 1988).
+    Tahoe,
+    /// RFC 2581.
+    Reno,
+    /// RFC 6582.
+    NewReno,
+    /// RFC 6675.
+    Sack,
+    /// Forward acknowledgments (Mathis and Mahdavi 1996).
+    Fack,
+}
+
+/// How the window goes down in an episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// At once (RFC 5681, RFC 6675).
+    Immediate,
+    /// Proportional Rate Reduction (RFC 9937).
+    Prr,
+    /// The same with Linux's `RecoverFS`.
+    PrrLinux,
+}
+
+/// What an idle time of more than one RTO does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// Nothing.
+    Off,
+    /// Down to the restart window (RFC 5681, section 4.1).
+    Rfc5681,
+    /// Halved for each RTO of idleness, down to the restart window.
+    Linux,
+}
+
+/// How a receiver echoes CE marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnEcho {
+    /// On every ACK until CWR arrives (RFC 3168, section 6.1.3).
+    UntilCwr,
+    /// On exactly the ACKs of marked segments (RFC 8257, section 3.2).
+    EachMark,
+}
+
+/// Whose RTO arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoStyle {
+    /// RFC 6298.
+    Rfc6298,
+    /// Linux.
+    Linux,
+    /// ns-2.
+    Ns2,
+}
+
+/// A value of an algorithm's parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// A number in the parameter's unit.
+    Number(f64),
+    /// A word.
+    Choice(String),
+    /// On or off.
+    Switch(bool),
+}
