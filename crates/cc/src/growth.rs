@@ -3,7 +3,7 @@
 //! Everything counts bytes. Where Linux counts segments, a step of whole segments gives the same windows, and an
 //! acknowledgment of half a segment is carried instead of being rounded.
 
-use crate::{Path, Window};
+use crate::{Congestion, Path, Window};
 use narrows_units::Bytes;
 
 /// The common gate: whether the window may grow on this ACK.
@@ -169,4 +169,17 @@ pub fn reduced(base: Bytes, factor: f64, floor: u64, path: &Path) -> Bytes {
 #[must_use]
 pub fn reduced_segments(base: Bytes, numerator: u64, floor: u64, path: &Path) -> Bytes {
     path.smss * (whole_segments(base, path).saturating_mul(numerator) / 1024).max(floor)
+}
+
+/// Answers a congestion event as most algorithms do: `ssthresh` (given the window before) becomes the threshold and bounds
+/// cwnd; a timeout leaves one SMSS, and a repeated one keeps the threshold (RFC 5681, section 3.1).
+pub fn answer(event: &Congestion, path: &Path, win: &mut Window, ssthresh: impl FnOnce(&Window) -> Bytes) {
+    if !matches!(event, Congestion::Timeout { repeated: true }) {
+        let threshold = ssthresh(win);
+        win.ssthresh = Some(threshold);
+        win.cwnd = win.cwnd.min(threshold);
+    }
+    if matches!(event, Congestion::Timeout { .. }) {
+        win.cwnd = path.smss;
+    }
 }

@@ -9,12 +9,14 @@ pub mod agile_sd;
 pub mod bic;
 pub mod cubic;
 pub mod growth;
+pub mod highspeed;
 pub mod hystart;
 pub mod none;
 mod params;
 mod registry;
 pub mod reno;
 pub mod rounds;
+pub mod scalable;
 
 pub use registry::{
     Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, build, find, registry,

@@ -9,11 +9,13 @@ mod bic;
 mod cubic;
 mod cubic_ns2;
 mod growth;
+mod highspeed;
 mod hystart;
 mod params;
 mod reno;
 mod reno_ns2;
 mod rounds;
+mod scalable;
 
 use std::fs;
 use std::path::Path;
