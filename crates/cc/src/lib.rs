@@ -11,6 +11,7 @@ pub mod cubic;
 pub mod growth;
 pub mod highspeed;
 pub mod hystart;
+pub mod illinois;
 pub mod none;
 mod params;
 mod registry;

@@ -11,6 +11,7 @@ mod cubic_ns2;
 mod growth;
 mod highspeed;
 mod hystart;
+mod illinois;
 mod params;
 mod reno;
 mod reno_ns2;
