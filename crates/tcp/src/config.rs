@@ -60,7 +60,10 @@ pub enum Reduction {
     /// At once (RFC 5681, RFC 6675): nothing leaves until the pipe has drained to the new window.
     Immediate,
     /// Proportional Rate Reduction (RFC 9937, which obsoletes RFC 6937): transmissions are spread over the recovery.
-    /// Applies where SACK tells what was delivered.
+    /// Applies to a recovery with SACK and to the window after an ECN echo. Without SACK a recovery reduces at once: RFC
+    /// 9937 allows an estimate by duplicate ACKs there, but Reno and NewReno keep count of these already,
+    /// in the inflation of their window (RFC 5681, section 3.2, step 4). It does not apply where the congestion control
+    /// left its window alone, or rules recovery itself.
     Prr,
     /// As [`Prr`](Self::Prr), with Linux's `RecoverFS`, which is cwnd at the beginning of the episode.
     PrrLinux,

@@ -79,6 +79,12 @@ impl Controller {
         self.cc.rules_recovery()
     }
 
+    /// Whether the last congestion event left a reduction to be made: the window was reduced, and by an algorithm that
+    /// leaves recovery to the connection.
+    pub(crate) fn leaves_reduction(&self) -> bool {
+        self.reduced && !self.cc.rules_recovery()
+    }
+
     /// See [`CongestionControl::watches_losses`].
     pub(crate) fn watches_losses(&self) -> bool {
         self.cc.watches_losses()
@@ -143,7 +149,7 @@ impl Controller {
     /// Slow start from one segment after a congestion event that reduced the window (Jacobson 1988).
     pub(crate) fn restart_from_one(&mut self, path: &Path) {
         // A scheme may have judged that the loss was no congestion; and some algorithms let nobody in.
-        if self.reduced && !self.cc.rules_recovery() {
+        if self.leaves_reduction() {
             self.win.cwnd = self.min;
             self.cc.on_window_set(path, &self.win);
         }

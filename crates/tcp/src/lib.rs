@@ -11,6 +11,7 @@ mod ecn;
 mod handshake;
 mod options;
 mod pacer;
+mod prr;
 mod rate;
 mod reassembly;
 mod receiver;

@@ -67,6 +67,12 @@ impl Scoreboard {
         self.outstanding - self.sacked - self.lost + self.retransmitted
     }
 
+    /// Octets SACKed and not cumulatively acknowledged.
+    #[inline]
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
     /// FACK's `awnd`, in octets: sent beyond the highest SACKed octet, and retransmitted.
     #[inline]
     pub(crate) fn awnd(&self) -> u64 {

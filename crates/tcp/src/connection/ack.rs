@@ -4,14 +4,28 @@
 //! hears of advice, of congestion and of the ACK itself, in this order.
 
 use super::Connection;
-use crate::config::RtoStyle;
+use crate::config::{Reduction, RtoStyle};
 use crate::options::TICK_NANOS;
+use crate::prr::{Prr, Step};
 use crate::recovery::{AckEvent, Verdict};
 use crate::rto::SampleContext;
 use crate::rtt::AckTiming;
 use narrows_cc::{Ack, Advice, Congestion, LostSegment, Phase, Window};
 use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::{SackBlocks, TcpFlags, TcpRepr, Timestamps};
+
+/// What an ACK brings besides recovery's verdict, in octets.
+#[derive(Clone, Copy, Debug)]
+struct News {
+    /// FlightSize as the base of a reduction.
+    flight: u64,
+    /// Newly delivered.
+    delivered: u64,
+    /// Of these, reported as marked.
+    marked: u64,
+    /// Whether the ACK echoes congestion.
+    echoed: bool,
+}
 
 /// SACK blocks of an ACK as offsets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -147,7 +161,11 @@ impl Connection {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_advice(advice, &path);
         }
-        let reduced = self.react(&verdict, flight, marked, echoed, now);
+        let news = News { flight, delivered, marked, echoed };
+        let reduced = self.react(&verdict, &news, now);
+        if self.prr.is_some() {
+            self.step_reduction(delivered, acked > 0 && verdict.newly_lost == 0);
+        }
         let left_recovery = verdict.exit && phase_before == Phase::Recovery;
         self.grow(&ack, reduced | left_recovery, now);
         self.pacer.on_ack(&self.congestion.win, self.tx.board.flight(), self.smss, self.rto.srtt());
@@ -175,7 +193,7 @@ impl Connection {
 
     /// Tells congestion control of the end and the begin of congestion; returns whether the window was reduced.
     #[inline]
-    fn react(&mut self, verdict: &Verdict, flight: u64, marked: u64, echoed: bool, now: Instant) -> bool {
+    fn react(&mut self, verdict: &Verdict, news: &News, now: Instant) -> bool {
         let was_cwr = self.ecn.in_cwr;
         let holds = self.ecn.on && self.ecn.holds(self.tx.una);
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
@@ -193,7 +211,7 @@ impl Connection {
             } else {
                 self.arm_undo();
                 self.ecn.on_loss(self.tx.nxt);
-                self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, flight, now);
+                self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, news, now);
             }
             if verdict.restart {
                 let path = self.path(self.tx.board.flight(), now);
@@ -203,15 +221,15 @@ impl Connection {
         }
         if !open && verdict.lost_retransmission.is_some_and(|sent_at| sent_at >= self.reduced_at) {
             self.ecn.on_loss(self.tx.nxt);
-            self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, flight, now);
+            self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, news, now);
             return true;
         }
-        if echoed && (passed || (open && !holds)) {
+        if news.echoed && (passed || (open && !holds)) {
             let at_minimum = self.congestion.win.cwnd.as_u64() <= self.smss;
             self.undo.disarm();
             self.ecn.on_reduction(self.tx.nxt);
             self.stats.ecn_reductions += 1;
-            self.congest(&Congestion::Ecn { marked: Bytes::new(marked) }, flight, now);
+            self.congest(&Congestion::Ecn { marked: Bytes::new(news.marked) }, news, now);
             if at_minimum {
                 // The window cannot shrink further: the next segment waits for a timer (RFC 3168, section 6.1.2).
                 self.pacer.hold(now + self.rto.current());
@@ -229,10 +247,36 @@ impl Connection {
         if self.tx.board.any_sacked() { flight.min(self.congestion.win.cwnd.as_u64()) } else { flight }
     }
 
-    fn congest(&mut self, event: &Congestion, flight: u64, now: Instant) {
+    fn congest(&mut self, event: &Congestion, news: &News, now: Instant) {
+        let prior = self.cwnd().as_u64();
         self.reduced_at = now;
-        let path = self.path(flight, now);
+        let path = self.path(news.flight, now);
         self.congestion.on_congestion(event, &path);
+        if self.congestion.leaves_reduction() {
+            let board = &self.tx.board;
+            let recover_fs = match self.config.reduction {
+                Reduction::Immediate => return,
+                Reduction::Prr => board.flight() - board.sacked() + news.delivered,
+                Reduction::PrrLinux => prior,
+            };
+            self.prr = Some(Prr::new(recover_fs, self.smss));
+        }
+    }
+
+    /// The reduction step of this ACK, as long as the episode lasts.
+    fn step_reduction(&mut self, delivered: u64, safe: bool) {
+        let rules = match self.phase() {
+            Phase::Cwr => true,
+            Phase::Recovery => self.recovery.is_governed_by_pipe(),
+            Phase::Open | Phase::Disorder | Phase::Loss => false,
+        };
+        let Some(prr) = self.prr.as_mut().filter(|_| rules) else {
+            self.prr = None;
+            return;
+        };
+        let target = self.congestion.win.cwnd.as_u64();
+        let inflight = self.tx.board.pipe();
+        prr.on_ack(&Step { target, delivered, inflight, safe, smss: self.smss });
     }
 
     fn arm_undo(&mut self) {

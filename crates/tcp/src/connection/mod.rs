@@ -8,8 +8,11 @@
 //! | `ack.rs` | an ACK: what it delivers, loss recovery, congestion control |
 //! | `output.rs` | which segment leaves next, and its header |
 //! | `timers.rs` | what happens when a timer expires |
+//! | `check.rs` | invariants, for tests |
 
 mod ack;
+#[cfg(test)]
+mod check;
 mod input;
 mod open;
 mod output;
@@ -22,6 +25,7 @@ use crate::ecn::EcnState;
 use crate::handshake::{Syn, offer};
 use crate::options::TimestampState;
 use crate::pacer::Pacer;
+use crate::prr::Prr;
 use crate::rate::RateSampler;
 use crate::receiver::Receiver;
 use crate::recovery::{self, LossRecovery};
@@ -68,6 +72,8 @@ pub struct Connection {
     rx: Receiver,
     recovery: Box<dyn LossRecovery>,
     congestion: Controller,
+    /// The reduction step of an episode, where one rules beside the congestion control's window.
+    prr: Option<Prr>,
     rtt: Rtt,
     rto: Rto,
     rate: RateSampler,
@@ -145,6 +151,7 @@ impl Connection {
             tx,
             rx: Receiver::new(&config),
             congestion: Controller::new(&config, cc),
+            prr: None,
             rtt: Rtt::default(),
             rto: Rto::new(config.rto),
             rate: RateSampler::default(),
@@ -264,7 +271,7 @@ impl Connection {
     pub fn info(&self) -> Info {
         let win = &self.congestion.win;
         Info {
-            cwnd: win.cwnd,
+            cwnd: self.cwnd(),
             ssthresh: win.ssthresh,
             pacing_rate: self.pacer.rate(win),
             srtt: self.rto.srtt(),
@@ -320,6 +327,12 @@ impl Connection {
         }
     }
 
+    /// The window that may be used: that of the reduction step, or the congestion control's.
+    #[inline]
+    fn cwnd(&self) -> Bytes {
+        self.prr.map_or(self.congestion.win.cwnd, |prr| Bytes::new(prr.cwnd()))
+    }
+
     /// The path as congestion control sees it; `flightsize` is given since its meaning depends on the event.
     #[inline]
     fn path(&self, flightsize: u64, now: Instant) -> Path {
@@ -356,40 +369,6 @@ impl Connection {
         } else {
             Reset { seq: SeqNum::new(0), ack: Some(tcp.seq + segment.seq_len()) }
         });
-    }
-
-    /// What the window is held against: pipe or FACK's awnd; `None` where a window may be inflated. For tests.
-    #[cfg(test)]
-    pub(crate) fn window_used(&self) -> Option<Bytes> {
-        use crate::RecoveryKind::{Fack, Sack};
-        let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
-        let used = match self.config.recovery {
-            Fack if self.sack && open => self.tx.board.awnd(),
-            Sack | Fack if self.sack => self.tx.board.pipe(),
-            _ if self.recovery.phase() == Phase::Open => self.tx.board.pipe(),
-            _ => return None,
-        };
-        Some(Bytes::new(used))
-    }
-
-    /// Recomputes what is kept incrementally and compares; for tests.
-    #[cfg(test)]
-    pub(crate) fn check(&self) {
-        let tx = &self.tx;
-        tx.board.check();
-        assert!(tx.una <= tx.nxt, "SND.UNA is not beyond SND.NXT");
-        assert_eq!(tx.board.flight(), tx.nxt - tx.una, "flightsize is SND.NXT - SND.UNA");
-        assert!(self.rx.edge() >= self.rx.nxt() || self.rx.is_finished(), "the window is not negative");
-        let cwnd = self.congestion.win.cwnd.as_u64();
-        assert!(cwnd >= self.smss.min(cwnd), "cwnd is at least one segment");
-        let forward = self.sack && self.config.recovery == crate::RecoveryKind::Fack;
-        if forward && self.recovery.phase() == Phase::Recovery {
-            assert_eq!(tx.board.pipe(), tx.board.awnd(), "FACK: every hole below snd.fack is lost");
-        }
-        assert!(
-            tx.board.is_empty() || self.timers.rto != Instant::NEVER || self.state == State::Closed,
-            "data is outstanding and no retransmission timer runs"
-        );
     }
 
     /// Ends the connection before its time.

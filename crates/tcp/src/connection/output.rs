@@ -74,7 +74,7 @@ impl Connection {
         if new > 0 && self.tx.board.is_empty() {
             self.restart_if_idle(now);
         }
-        let cwnd = self.congestion.win.cwnd.as_u64();
+        let cwnd = self.cwnd().as_u64();
         let next = self.recovery.next(&mut self.tx.board, &Room { cwnd, new });
         match next {
             Next::Hold => self.note_usage(true),
@@ -127,7 +127,7 @@ impl Connection {
         let octets = u64::from(len) + u64::from(fin);
         let idle =
             if flight == 0 { self.tx.last_sent.map_or(Duration::ZERO, |t| now.since(t)) } else { Duration::ZERO };
-        if flight + u64::from(len) > self.congestion.win.cwnd.as_u64() {
+        if flight + u64::from(len) > self.cwnd().as_u64() {
             self.tx.limited += octets;
         }
         let stamp = self.rate.on_sent(self.tx.board.pipe(), len + u32::from(fin), now);
@@ -137,6 +137,9 @@ impl Connection {
         }
         self.tx.board.push(Segment { start, len: len + u32::from(fin), flags, sent_at: now, stamp });
         self.tx.on_sent(octets, fin);
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(octets);
+        }
         self.note_sent(len, false, idle, now);
         if fin {
             self.on_fin_sent();
@@ -187,6 +190,9 @@ impl Connection {
         let payload = segment.payload();
         self.stats.retransmitted_bytes += Bytes::new(u64::from(payload));
         self.stats.retransmitted_packets += Packets::new(u64::from(payload > 0));
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(u64::from(segment.len));
+        }
         self.note_sent(payload, true, Duration::ZERO, now);
         let fin = if segment.has(flag::FIN) { TcpFlags::FIN } else { TcpFlags::NONE };
         let packet = self.segment(self.tx.seq(segment.start), TcpFlags::ACK.with(fin), payload, now);
@@ -273,7 +279,7 @@ impl Connection {
     fn finish(&mut self, mut packet: Packet, kind: SegmentKind, flightsize: u64, now: Instant) -> Packet {
         if self.agreement == Agreement::Assisted {
             let more = kind == SegmentKind::Data && self.more_follows();
-            let cwnd = self.congestion.win.cwnd;
+            let cwnd = self.cwnd();
             if let Some(assist) = &mut self.assist {
                 let out = Outgoing { now, kind, cwnd, flightsize: Bytes::new(flightsize), more };
                 assist.on_transmit(&mut packet, &out);
@@ -285,7 +291,7 @@ impl Connection {
     /// Whether another segment of new data can leave at once.
     fn more_follows(&mut self) -> bool {
         let new = self.tx.fresh(self.smss, self.config.nagle).window_octets();
-        let room = Room { cwnd: self.congestion.win.cwnd.as_u64(), new };
+        let room = Room { cwnd: self.cwnd().as_u64(), new };
         self.recovery.next(&mut self.tx.board, &room) == Next::New
     }
 }

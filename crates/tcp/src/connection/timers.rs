@@ -109,6 +109,7 @@ impl Connection {
         self.rate.on_lost(newly_lost);
         self.stats.lost_bytes += Bytes::new(newly_lost);
         self.tx.limited = 0;
+        self.prr = None;
         self.ecn.on_loss(self.tx.nxt);
         self.pacer.release();
         self.reduced_at = now;

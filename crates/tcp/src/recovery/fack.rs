@@ -67,6 +67,10 @@ impl LossRecovery for Fack {
         self.sack.on_sent(sent);
     }
 
+    fn is_governed_by_pipe(&self) -> bool {
+        true
+    }
+
     fn phase(&self) -> Phase {
         self.sack.phase()
     }

@@ -101,6 +101,11 @@ pub(crate) trait LossRecovery: fmt::Debug + Send {
     /// What [`next`](Self::next) named was sent.
     fn on_sent(&mut self, sent: Next);
 
+    /// Whether fast recovery counts what is in the network, by SACK, instead of inflating the window by duplicate ACKs.
+    fn is_governed_by_pipe(&self) -> bool {
+        false
+    }
+
     /// Where recovery stands; never [`Phase::Cwr`], which is the connection's.
     fn phase(&self) -> Phase;
 }

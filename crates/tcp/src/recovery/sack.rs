@@ -207,6 +207,10 @@ impl LossRecovery for Sack {
         }
     }
 
+    fn is_governed_by_pipe(&self) -> bool {
+        true
+    }
+
     fn phase(&self) -> Phase {
         phase(self.loss.active, self.in_recovery, self.dupacks)
     }

@@ -51,6 +51,8 @@ pub(super) struct Double {
     /// The first window in segments, set on the first event.
     pub(super) first: Option<u64>,
     pub(super) pacing: Option<narrows_units::Rate>,
+    /// See [`CongestionControl::rules_recovery`].
+    pub(super) rules: bool,
     pub(super) diary: Diary,
 }
 
@@ -95,6 +97,10 @@ impl CongestionControl for Double {
             win.cwnd = path.smss * first;
         }
         win.pacing_rate = self.pacing;
+    }
+
+    fn rules_recovery(&self) -> bool {
+        self.rules
     }
 
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {

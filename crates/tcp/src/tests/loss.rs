@@ -24,7 +24,7 @@ pub(super) fn config(recovery: RecoveryKind, window: u32) -> Config {
 }
 
 /// The number of the segment of `UNIT` bytes, from 1.
-fn number(packet: &narrows_wire::Packet) -> u64 {
+pub(super) fn number(packet: &narrows_wire::Packet) -> u64 {
     u64::from(packet.tcp().unwrap().seq.as_u32().wrapping_sub(ISS + 1)) / UNIT + 1
 }
 
@@ -35,7 +35,11 @@ pub(super) fn start(config: Config, lost: &'static [u64]) -> (Net, Diary) {
 }
 
 fn start_with(config: Config, lost: &'static [u64], data: Bytes) -> (Net, Diary) {
-    let cc = reno();
+    start_under(reno(), config, lost, data)
+}
+
+/// The same under a congestion control.
+pub(super) fn start_under(cc: Box<Double>, config: Config, lost: &'static [u64], data: Bytes) -> (Net, Diary) {
     let diary = cc.diary.clone();
     let mut net = Net::new([config; 2], [cc, reno()], [ISS, 5]);
     net.establish();

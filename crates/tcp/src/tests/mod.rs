@@ -11,6 +11,7 @@ mod harness;
 mod loss;
 mod lost_retransmission;
 mod pacing;
+mod reduction;
 mod scheme;
 mod spurious;
 mod transfer;

@@ -1,7 +1,7 @@
 //! Whole transfers.
 
 use super::harness::*;
-use crate::{Config, EcnEcho, IdleRestart, Pacing, RecoveryKind, State};
+use crate::{Config, EcnEcho, IdleRestart, Pacing, RecoveryKind, Reduction, State};
 use narrows_units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
 
@@ -35,9 +35,11 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(RecoveryKind::Sack),
         Just(RecoveryKind::Fack)
     ];
+    let reduction = prop_oneof![Just(Reduction::Immediate), Just(Reduction::Prr), Just(Reduction::PrrLinux)];
     let flags = prop::collection::vec(any::<bool>(), 13);
-    (kind, flags, 1u64..200_000, 100u16..1460).prop_map(|(recovery, f, buffer, mss)| Config {
+    ((kind, reduction), flags, 1u64..200_000, 100u16..1460).prop_map(|((recovery, reduction), f, buffer, mss)| Config {
         recovery,
+        reduction,
         sack: f[0],
         timestamps: f[1],
         window_scaling: f[2],

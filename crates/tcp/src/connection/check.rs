@@ -1,0 +1,40 @@
+//! What holds of a connection at any time.
+
+use super::Connection;
+use crate::RecoveryKind::{Fack, Sack};
+use crate::stats::State;
+use narrows_cc::Phase;
+use narrows_units::{Bytes, Instant};
+
+impl Connection {
+    /// What the window is held against: pipe or FACK's awnd; `None` where a window may be inflated.
+    pub(crate) fn window_used(&self) -> Option<Bytes> {
+        let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
+        let used = match self.config.recovery {
+            Fack if self.sack && open => self.tx.board.awnd(),
+            Sack | Fack if self.sack => self.tx.board.pipe(),
+            _ if self.recovery.phase() == Phase::Open => self.tx.board.pipe(),
+            _ => return None,
+        };
+        Some(Bytes::new(used))
+    }
+
+    /// Recomputes what is kept incrementally and compares.
+    pub(crate) fn check(&self) {
+        let tx = &self.tx;
+        tx.board.check();
+        assert!(tx.una <= tx.nxt, "SND.UNA is not beyond SND.NXT");
+        assert_eq!(tx.board.flight(), tx.nxt - tx.una, "flightsize is SND.NXT - SND.UNA");
+        assert!(self.rx.edge() >= self.rx.nxt() || self.rx.is_finished(), "the window is not negative");
+        let cwnd = self.congestion.win.cwnd.as_u64();
+        assert!(cwnd >= self.smss.min(cwnd), "cwnd is at least one segment");
+        let forward = self.sack && self.config.recovery == Fack;
+        if forward && self.recovery.phase() == Phase::Recovery {
+            assert_eq!(tx.board.pipe(), tx.board.awnd(), "FACK: every hole below snd.fack is lost");
+        }
+        assert!(
+            tx.board.is_empty() || self.timers.rto != Instant::NEVER || self.state == State::Closed,
+            "data is outstanding and no retransmission timer runs"
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! Proportional Rate Reduction (RFC 9937): spreads a reduction of the window over a round trip.
+//!
+//! Sources: RFC 9937 (it obsoletes RFC 6937); Linux's `tcp_cwnd_reduction`. State: `delivered`
+//! (prr_delivered), `out` (prr_out), `recover_fs` (RecoverFS), all in octets. What may be used is a second window beside
+//! that of the congestion control, which keeps where it shall end up; so nothing has to be put back when an episode ends,
+//! is undone or runs into a timeout. A reduction inside an episode (a lost retransmission, a further echo) starts anew
+//! from what is in the network then.
+//!
+//! Differences: while more than the target is in flight, SndCnt is rounded up to whole segments, as Linux counts, because
+//! less than a segment cannot be sent; the RFC counts octets. Linux leaves the window as it is on an ACK that delivers
+//! nothing; by the RFC each ACK sets it. Both let at least one segment be in flight, so that the last hole is never
+//! left to the timer.
+//! Vectors: `sndcnt_of_rfc_9937`, `sndcnt_of_linux`, `sndcnt_towards_a_cubic_target`, `slow_start_reduction_bound`.
+
+/// The reduction step of one episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prr {
+    recover_fs: u64,
+    delivered: u64,
+    out: u64,
+    cwnd: u64,
+}
+
+/// What one ACK means for the reduction, in octets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// Where the window shall end up (the RFC's ssthresh).
+    pub(crate) target: u64,
+    /// Newly delivered, cumulatively or selectively (DeliveredData).
+    pub(crate) delivered: u64,
+    /// The pipe after the ACK.
+    pub(crate) inflight: u64,
+    /// SND.UNA advanced and nothing more was found lost (SafeACK).
+    pub(crate) safe: bool,
+    /// SMSS.
+    pub(crate) smss: u64,
+}
+
+impl Prr {
+    /// An episode begins with `recover_fs` octets expected to be acknowledged in its course.
+    pub(crate) fn new(recover_fs: u64, smss: u64) -> Self {
+        Self { recover_fs: recover_fs.max(smss).max(1), delivered: 0, out: 0, cwnd: smss }
+    }
+
+    /// The window that may be used, which holds until the next step.
+    #[inline]
+    pub(crate) fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Digests an ACK.
+    pub(crate) fn on_ack(&mut self, step: &Step) {
+        self.delivered = self.delivered.saturating_add(step.delivered);
+        let allowed = if step.inflight > step.target { self.proportional(step) } else { self.reduction_bound(step) };
+        // The fast retransmit leaves at once.
+        let allowed = if self.out == 0 { allowed.max(step.smss) } else { allowed };
+        self.cwnd = step.inflight.saturating_add(allowed).max(step.smss);
+    }
+
+    /// As much of the target is sent as of the flight is delivered.
+    fn proportional(&self, step: &Step) -> u64 {
+        let quota = (u128::from(self.delivered) * u128::from(step.target)).div_ceil(u128::from(self.recover_fs));
+        let quota = u64::try_from(quota).unwrap_or(u64::MAX);
+        let whole = quota.div_ceil(step.smss.max(1)).saturating_mul(step.smss);
+        whole.saturating_sub(self.out)
+    }
+
+    /// Packet conservation, or slow start where the ACK says that this is safe, up to the target.
+    fn reduction_bound(&self, step: &Step) -> u64 {
+        let conserved = self.delivered.saturating_sub(self.out).max(step.delivered);
+        let grown = if step.safe { conserved.saturating_add(step.smss) } else { conserved };
+        grown.min(step.target.saturating_sub(step.inflight))
+    }
+
+    /// So many octets were sent, new or again.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, octets: u64) {
+        self.out = self.out.saturating_add(octets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SMSS: u64 = 1000;
+
+    /// Segments that each of `acks` duplicate ACKs lets out, from the third on, for one lost of 20 in flight; and what is
+    /// in flight at the end.
+    fn one_lost_of_twenty(recover_fs: u64, target: u64) -> (Vec<u64>, u64) {
+        let mut prr = Prr::new(recover_fs * SMSS, SMSS);
+        // Three SACKed, one lost.
+        let mut inflight = 16 * SMSS;
+        let mut counts = vec![];
+        for ack in 0..17 {
+            inflight -= if ack == 0 { 0 } else { SMSS };
+            prr.on_ack(&Step { target: target * SMSS, delivered: SMSS, inflight, safe: false, smss: SMSS });
+            let count = (prr.cwnd() - inflight) / SMSS;
+            prr.on_sent(count * SMSS);
+            inflight += count * SMSS;
+            counts.push(count);
+        }
+        (counts, inflight / SMSS)
+    }
+
+    #[test]
+    fn sndcnt_of_rfc_9937() {
+        let (counts, inflight) = one_lost_of_twenty(18, 10);
+        assert_eq!(counts, [1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1]);
+        assert_eq!((counts.iter().sum::<u64>(), inflight), (10, 10));
+    }
+
+    #[test]
+    fn sndcnt_of_linux() {
+        let (counts, inflight) = one_lost_of_twenty(20, 10);
+        assert_eq!(counts, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 1, 1]);
+        assert_eq!((counts.iter().sum::<u64>(), inflight), (10, 10));
+    }
+
+    #[test]
+    fn sndcnt_towards_a_cubic_target() {
+        let (counts, inflight) = one_lost_of_twenty(18, 14);
+        assert_eq!((counts.iter().sum::<u64>(), inflight), (14, 14));
+    }
+
+    #[test]
+    fn slow_start_reduction_bound() {
+        let mut prr = Prr::new(60 * SMSS, SMSS);
+        prr.on_sent(SMSS);
+        prr.delivered = SMSS;
+        let (mut inflight, mut counts) = (40 * SMSS, vec![]);
+        for _ in 0..12 {
+            inflight -= SMSS;
+            prr.on_ack(&Step { target: 50 * SMSS, delivered: SMSS, inflight, safe: true, smss: SMSS });
+            let count = (prr.cwnd() - inflight) / SMSS;
+            prr.on_sent(count * SMSS);
+            inflight += count * SMSS;
+            counts.push(count);
+        }
+        assert_eq!(counts, [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1]);
+        assert_eq!(inflight, 50 * SMSS);
+    }
+
+    proptest! {
+        /// Whatever the ACKs say, the window stays below the line from the flight to the target, one segment for rounding
+        /// and the fast retransmit apart; and below the target it goes no further than there.
+        #[test]
+        fn the_window_goes_to_the_target_in_proportion(
+            flight in 2u64..200,
+            percent in 10u64..100,
+            acks in prop::collection::vec((0u64..4, 0u64..3, any::<bool>(), any::<bool>()), 1..300),
+        ) {
+            let target = (flight * SMSS * percent / 100).max(2 * SMSS);
+            let flight = flight * SMSS;
+            let mut prr = Prr::new(flight, SMSS);
+            let (mut inflight, mut total) = (flight, 0);
+            for (delivered, lost, safe, sends) in acks {
+                let delivered = (delivered * SMSS).min(inflight);
+                let lost = (lost * SMSS).min(inflight - delivered);
+                inflight -= delivered + lost;
+                total += delivered;
+                prr.on_ack(&Step { target, delivered, inflight, safe: safe && lost == 0, smss: SMSS });
+                let line = (flight + (total * target).div_ceil(flight)).saturating_sub(total);
+                prop_assert!(prr.cwnd() >= inflight.max(SMSS));
+                prop_assert!(prr.cwnd() <= line.max(target) + SMSS, "{prr:?}, {line}");
+                if inflight <= target && prr.out > 0 {
+                    prop_assert!(prr.cwnd() <= target, "{prr:?}");
+                }
+                if sends {
+                    let out = (prr.cwnd() - inflight) / SMSS * SMSS;
+                    prr.on_sent(out);
+                    inflight += out;
+                }
+            }
+        }
+    }
+}
