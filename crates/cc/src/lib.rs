@@ -7,6 +7,7 @@
 pub mod ack_ratio;
 pub mod agile_sd;
 pub mod bic;
+pub mod compound;
 pub mod cubic;
 pub mod growth;
 pub mod highspeed;

@@ -1,6 +1,6 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
-use crate::{CongestionControl, agile_sd, bic, cubic, highspeed, illinois, none, reno, scalable};
+use crate::{CongestionControl, agile_sd, bic, compound, cubic, highspeed, illinois, none, reno, scalable};
 use core::fmt;
 
 /// What a parameter takes.
@@ -307,8 +307,17 @@ impl Row {
 /// All algorithms, in the order they are shown.
 #[must_use]
 pub fn registry() -> &'static [Row] {
-    const ROWS: &[Row] =
-        &[none::ROW, reno::ROW, cubic::ROW, bic::ROW, agile_sd::ROW, highspeed::ROW, scalable::ROW, illinois::ROW];
+    const ROWS: &[Row] = &[
+        none::ROW,
+        reno::ROW,
+        cubic::ROW,
+        bic::ROW,
+        agile_sd::ROW,
+        highspeed::ROW,
+        scalable::ROW,
+        illinois::ROW,
+        compound::ROW,
+    ];
     ROWS
 }
 

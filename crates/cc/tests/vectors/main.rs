@@ -6,6 +6,7 @@ mod common;
 
 mod agile_sd;
 mod bic;
+mod compound;
 mod cubic;
 mod cubic_ns2;
 mod growth;
@@ -38,7 +39,8 @@ fn sources(dir: &str) -> String {
 /// Every test that a module's page names under "Vectors" exists, and every algorithm's page has all its headings.
 #[test]
 fn pages_name_tests_that_exist() {
-    const PARTS: [&str; 4] = [
+    const PARTS: [&str; 5] = [
+        include_str!("../../src/compound/linux.rs"),
         include_str!("../../src/cubic/linux.rs"),
         include_str!("../../src/cubic/ns2.rs"),
         include_str!("../../src/hystart.rs"),
