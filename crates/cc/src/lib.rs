@@ -11,6 +11,8 @@ pub mod compound;
 pub mod cubic;
 pub mod growth;
 pub mod highspeed;
+pub mod htcp;
+pub mod hybla;
 pub mod hystart;
 pub mod illinois;
 pub mod none;
@@ -19,6 +21,7 @@ mod registry;
 pub mod reno;
 pub mod rounds;
 pub mod scalable;
+pub mod westwood;
 
 pub use registry::{
     Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, build, find, registry,

@@ -1,6 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
-use crate::{CongestionControl, agile_sd, bic, compound, cubic, highspeed, illinois, none, reno, scalable};
+use crate::{
+    CongestionControl, agile_sd, bic, compound, cubic, highspeed, htcp, hybla, illinois, none, reno, scalable, westwood,
+};
 use core::fmt;
 
 /// What a parameter takes.
@@ -144,6 +146,12 @@ pub enum Response {
     /// As [`Reduces`](Self::Reduces), but a timeout restarts from up to the initial window, where RFC 5681, section 3.1,
     /// allows one segment.
     ReducesToInitialWindow,
+    /// As [`Reduces`](Self::Reduces), but to an estimate of what the path holds, which may be more than the window that a
+    /// loss found (Westwood).
+    ReducesToEstimate,
+    /// As [`Reduces`](Self::Reduces), but an ACK may add many segments for one, so that slow start more than doubles the
+    /// window in a round (Hybla).
+    ReducesAndLeaps,
     /// The window follows a model of the path, in which losses are one input of several (BBR).
     Models,
 }
@@ -152,7 +160,7 @@ impl Response {
     /// Whether losses, timeouts and ECN echoes reduce the window.
     #[must_use]
     pub fn reduces(self) -> bool {
-        matches!(self, Self::Reduces | Self::ReducesToInitialWindow)
+        matches!(self, Self::Reduces | Self::ReducesToInitialWindow | Self::ReducesToEstimate | Self::ReducesAndLeaps)
     }
 }
 
@@ -317,6 +325,9 @@ pub fn registry() -> &'static [Row] {
         scalable::ROW,
         illinois::ROW,
         compound::ROW,
+        htcp::ROW,
+        hybla::ROW,
+        westwood::ROW,
     ];
     ROWS
 }

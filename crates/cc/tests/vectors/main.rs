@@ -11,6 +11,8 @@ mod cubic;
 mod cubic_ns2;
 mod growth;
 mod highspeed;
+mod htcp;
+mod hybla;
 mod hystart;
 mod illinois;
 mod params;
@@ -18,6 +20,7 @@ mod reno;
 mod reno_ns2;
 mod rounds;
 mod scalable;
+mod westwood;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,187 @@
+//! Westwood and Westwood+: after a loss, the window that the measured bandwidth fills.
+//!
+//! # Idea
+//! Reno halves blindly. Westwood measures what ACKs say to have arrived, and sets the window after a loss to that bandwidth
+//! times the smallest round-trip time: what the path carries with its queue empty. A random loss on a wireless link then
+//! costs little, a loss by congestion the queue. Growth is Reno's.
+//!
+//! # Sources
+//! C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced Transport
+//! over Wireless Links", MobiCom 2001 (`paper`); S. Mascolo, L. A. Grieco, R. Ferorelli, P. Camarda, G. Piscitelli,
+//! "Performance evaluation of Westwood+ TCP congestion control", Performance Evaluation 55, 2004 (`plus`); Linux 6.1,
+//! `net/ipv4/tcp_westwood.c`, which is Westwood+, and its ancestor of 2007 in ns-2.35's `Agent/TCP/Linux`.
+//!
+//! # State
+//! | symbol | kernel | field | unit |
+//! |---|---|---|---|
+//! | BWE | `bw_est` | in `estimate` | bytes/ms (`linux`), bytes/s |
+//! | RTTmin | `rtt_min` | `rtt_min` | time |
+//! | last RTT | `rtt` | `rtt` | time |
+//! | - | `reset_rtt_min` | `restart_rtt_min` | - |
+//! | accounted_for | `accounted`, `cumul_ack` | `count` | bytes |
+//! | - | `snd_cwnd_cnt` | `counter` | bytes |
+//!
+//! # Differences
+//! | question | Westwood 2001 | Westwood+ 2004 | Linux 6.1 | ns-2 TCP-Linux | ns-3 | parameter |
+//! |---|---|---|---|---|---|---|
+//! | sample | each ACK | once per RTT | once per RTT, at least 50 ms | as Linux | once per RTT | `profile` |
+//! | filter | Tustin, 0.5 s, zero samples when idle | Tustin, 0.9 | twice 7/8, in integers | as Linux | Tustin, 0.9 | `profile` |
+//! | window after a loss | at once, and never raised | at once, never raised | at the end of recovery, also raised | as a bound of rate halving | at once | `profile` |
+//! | during recovery | BWE * RTTmin | BWE * RTTmin | half | half | BWE * RTTmin | `profile` |
+//! | RTT | sample | sample | sample, up to whole ms | srtt, in jiffies | sample | - |
+//! | RTTmin after a timeout | kept | kept | starts anew | starts anew | kept | `profile` |
+//!
+//! `profile = "linux"` is the default, because it is what runs. It is Westwood+; the filter of 2001 overestimates where ACKs
+//! come in bursts, which is why its authors replaced it, and `profile = "paper"` shows that.
+//!
+//! # Limits
+//! * All ACKs count by the slow path's rule, which takes off what duplicate ACKs counted before; the kernel's fast path does
+//!   not, for the rare ACKs that find something to take off there.
+//! * The kernel sets the window also where an undo has just ended recovery; here the undo stands.
+//! * The kernel's integers stop up to 7 bytes/ms short in each filter, so small rates are underestimated.
+//! * Westwood+'s filter is that of ns-3, of constant coefficients; the paper's with Delta_k in them is `paper`'s.
+//!
+//! # Vectors
+//! `westwood_linux_filter`, `westwood_bandwidth_times_rtt`, `westwood_plus_filter`, `westwood_tustin_filter`,
+//! `westwood_linux_sets_the_window_at_the_end_of_recovery`, `westwood_timeout_sets_ssthresh`,
+//! `westwood_timeout_restarts_rtt_min`, `westwood_duplicate_acks_count_once`, `westwood_window_is_at_least_50_ms`,
+//! `westwood_originals_reduce_at_once_and_never_raise`, `westwood_idle_time_fades_the_tustin_filter`,
+//! `westwood_growth_is_reno`, `westwood_undo_stands`.
+
+pub mod estimate;
+
+use crate::growth::{self, ByteCounter};
+use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::{Ack, Congestion, CongestionControl, Path, Window};
+use estimate::{AckedCount, Estimate, Filter, LinuxFilter, Plus, Tustin};
+use narrows_units::{Bytes, Duration};
+
+/// The kernel's round-trip time before there is a sample (`TCP_WESTWOOD_INIT_RTT`).
+const INIT_RTT: Duration = Duration::from_secs(20);
+
+/// The registry's row.
+pub(crate) const ROW: Row = Row {
+    name: "westwood",
+    title: "Westwood+ / Westwood",
+    sources: &["Casetti et al. 2001 (profile paper)", "Mascolo et al. 2004 (profile plus)", "Linux 6.1"],
+    params: &[Param {
+        name: "profile",
+        doc: "Whose estimate: linux (Westwood+ in integers), plus (Westwood+ 2004, real), paper (Westwood 2001, a sample per ACK).",
+        kind: ParamKind::Choice { default: "linux", allowed: &["linux", "plus", "paper"] },
+    }],
+    // The kernel's bandwidth is in whole bytes per millisecond, which small segments feel.
+    traits: Traits { response: Response::ReducesToEstimate, needs_ecn: false, scales: false },
+    ns2: Some(Ns2Agent::TcpLinux),
+    recovery: None,
+    source: include_str!("westwood.rs"),
+    build,
+};
+
+fn build(params: &Params) -> Box<dyn CongestionControl> {
+    let (linux, filter) = match params.choice(&ROW, "profile") {
+        "plus" => (false, Filter::Plus(Plus::default())),
+        "paper" => (false, Filter::Tustin(Tustin::default())),
+        _ => (true, Filter::Linux(LinuxFilter::default())),
+    };
+    Box::new(Westwood {
+        linux,
+        estimate: Estimate::new(filter),
+        count: AckedCount::default(),
+        rtt: INIT_RTT,
+        rtt_min: INIT_RTT,
+        restart_rtt_min: true,
+        reduced: false,
+        counter: ByteCounter::default(),
+    })
+}
+
+/// Westwood; see the module's page.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    linux: bool,
+    estimate: Estimate,
+    count: AckedCount,
+    rtt: Duration,
+    rtt_min: Duration,
+    restart_rtt_min: bool,
+    /// Whether a loss or an ECN echo waits for the end of its recovery (`linux`).
+    reduced: bool,
+    counter: ByteCounter,
+}
+
+impl Westwood {
+    /// BWE times RTTmin, at least two segments.
+    fn pipe(&self, path: &Path) -> Bytes {
+        let pipe = self.estimate.pipe(self.rtt_min);
+        if self.linux { path.smss * growth::whole_segments(pipe, path).max(2) } else { pipe.max(path.smss * 2) }
+    }
+}
+
+impl CongestionControl for Westwood {
+    fn on_start(&mut self, path: &Path, _win: &mut Window) {
+        self.estimate.start(path.now);
+    }
+
+    fn observe(&mut self, ack: &Ack, path: &Path) {
+        let sample = ack.rtt.filter(|rtt| !rtt.is_zero());
+        // The kernel looks at the window before it takes in this ACK's round-trip time; the papers do not say.
+        if let Some(rtt) = sample.filter(|_| !self.linux) {
+            self.rtt = rtt;
+        }
+        let counted = self.count.count(ack.acked, path.smss);
+        self.estimate.observe(counted, self.rtt, path.now);
+        self.rtt_min = if core::mem::take(&mut self.restart_rtt_min) { self.rtt } else { self.rtt_min.min(self.rtt) };
+        if let Some(rtt) = sample.filter(|_| self.linux) {
+            self.rtt = Duration::from_millis(rtt.as_nanos().div_ceil(1_000_000));
+        }
+    }
+
+    fn watches_acks(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
+        if ack.acked.is_zero() || !growth::may_grow(path) {
+            return;
+        }
+        let mut acked = if self.linux { ack.delivered } else { ack.acked };
+        if win.in_slow_start() {
+            acked = growth::slow_start(win, acked, if self.linux { Bytes::MAX } else { path.smss }, path);
+        }
+        if !acked.is_zero() {
+            let per = if self.linux { path.smss * growth::whole_segments(win.cwnd, path) } else { win.cwnd };
+            self.counter.add(acked, per, path, win);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
+        self.counter.reset();
+        let timeout = matches!(event, Congestion::Timeout { .. });
+        self.reduced = self.linux && !timeout;
+        let threshold = match self.reduced {
+            true => growth::reduced_segments(win.cwnd, 512, 2, path),
+            false => self.pipe(path),
+        };
+        growth::answer(event, path, win, |_| threshold);
+        if self.linux && matches!(event, Congestion::Timeout { repeated: false }) {
+            self.restart_rtt_min = true;
+        }
+    }
+
+    fn on_recovered(&mut self, path: &Path, win: &mut Window) {
+        if core::mem::take(&mut self.reduced) {
+            win.cwnd = self.pipe(path);
+            win.ssthresh = Some(win.cwnd);
+        }
+    }
+
+    fn on_undo(&mut self, _path: &Path, _win: &mut Window) {
+        self.reduced = false;
+    }
+
+    fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("bw_est", self.estimate.bytes_per_second());
+        visit("rtt_min", self.rtt_min.as_secs_f64());
+        visit("accounted", self.count.accounted().as_f64());
+    }
+}
