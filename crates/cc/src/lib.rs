@@ -170,6 +170,8 @@ pub struct Sent {
     pub retransmission: bool,
     /// Time since the last transmission if nothing was in flight before this one, else zero.
     pub idle: Duration,
+    /// Whether the application, not the network, limits the connection when it is sent.
+    pub app_limited: bool,
 }
 
 /// A segment that was found lost, with what was known when it was sent.
@@ -271,8 +273,17 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Recovery has ended and the connection is Open again.
     fn on_recovered(&mut self, _path: &Path, _win: &mut Window) {}
 
-    /// Whether the algorithm sets the window in Cwr and Recovery too (BBR).
+    /// Whether the algorithm sets the window in Cwr and Recovery too (BBR; Linux's `cong_control`). Nobody else sets it then:
+    /// no reduction in steps, no cap at the end of recovery, no restart after idle time, and an undo restores nothing but
+    /// calls [`on_undo`](Self::on_undo). Constant over the life of the algorithm.
     fn rules_recovery(&self) -> bool {
+        false
+    }
+
+    /// Whether the algorithm holds the flow back on purpose (BBR's ProbeRTT), so that rate samples of what is sent now say
+    /// nothing about the path: the connection marks them as limited by the application. Asked after each
+    /// [`on_ack`](Self::on_ack), and only of algorithms that rule recovery.
+    fn holds_back(&self) -> bool {
         false
     }
 

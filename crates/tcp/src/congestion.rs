@@ -26,6 +26,7 @@ pub(crate) struct Controller {
     reduced: bool,
     /// See [`CongestionControl::watches_acks`].
     pub(crate) watches_acks: bool,
+    rules_recovery: bool,
 }
 
 impl Controller {
@@ -34,7 +35,7 @@ impl Controller {
         let smss = u64::from(config.mss);
         let cwnd = Bytes::new(initial_window(config.initial_window, smss));
         let max = config.max_cwnd.unwrap_or(Bytes::MAX);
-        let watches_acks = cc.watches_acks();
+        let (watches_acks, rules_recovery) = (cc.watches_acks(), cc.rules_recovery());
         Self {
             cc,
             win: Window {
@@ -47,6 +48,7 @@ impl Controller {
             max,
             reduced: false,
             watches_acks,
+            rules_recovery,
         }
     }
 
@@ -75,14 +77,21 @@ impl Controller {
     }
 
     /// See [`CongestionControl::rules_recovery`].
+    #[inline]
     pub(crate) fn rules_recovery(&self) -> bool {
-        self.cc.rules_recovery()
+        self.rules_recovery
+    }
+
+    /// See [`CongestionControl::holds_back`].
+    #[inline]
+    pub(crate) fn holds_back(&self) -> bool {
+        self.rules_recovery && self.cc.holds_back()
     }
 
     /// Whether the last congestion event left a reduction to be made: the window was reduced, and by an algorithm that
     /// leaves recovery to the connection.
     pub(crate) fn leaves_reduction(&self) -> bool {
-        self.reduced && !self.cc.rules_recovery()
+        self.reduced && !self.rules_recovery
     }
 
     /// See [`CongestionControl::watches_losses`].
@@ -126,7 +135,7 @@ impl Controller {
 
     pub(crate) fn on_recovered(&mut self, cap: Option<u64>, path: &Path) {
         // A scheme may have judged that the loss was no congestion and left the window alone; then it stays alone.
-        if let Some(cap) = cap.filter(|_| self.reduced) {
+        if let Some(cap) = cap.filter(|_| self.reduced && !self.rules_recovery) {
             self.win.cwnd = self.win.cwnd.min(Bytes::new(cap));
             self.clamp();
         }
@@ -134,14 +143,16 @@ impl Controller {
         self.clamp();
     }
 
-    /// Restores the larger of now and before, then tells the algorithm.
+    /// Restores the larger of now and before unless the algorithm rules recovery, then tells it.
     pub(crate) fn on_undo(&mut self, before: &Window, path: &Path) {
-        self.win.cwnd = self.win.cwnd.max(before.cwnd);
-        self.win.ssthresh = match (self.win.ssthresh, before.ssthresh) {
-            (Some(now), Some(before)) => Some(now.max(before)),
-            _ => None,
-        };
-        self.clamp();
+        if !self.rules_recovery {
+            self.win.cwnd = self.win.cwnd.max(before.cwnd);
+            self.win.ssthresh = match (self.win.ssthresh, before.ssthresh) {
+                (Some(now), Some(before)) => Some(now.max(before)),
+                _ => None,
+            };
+            self.clamp();
+        }
         self.cc.on_undo(path, &mut self.win);
         self.clamp();
     }
@@ -155,8 +166,12 @@ impl Controller {
         }
     }
 
-    /// The restart window after an idle time (RFC 5681, section 4.1).
+    /// The restart window after an idle time (RFC 5681, section 4.1). An algorithm that rules recovery has a rate to restart
+    /// at, and Linux exempts it.
     pub(crate) fn restart(&mut self, initial_window: u64) {
+        if self.rules_recovery {
+            return;
+        }
         self.win.cwnd = self.win.cwnd.min(Bytes::new(initial_window));
         self.clamp();
     }

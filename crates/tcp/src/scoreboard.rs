@@ -321,7 +321,7 @@ impl Scoreboard {
         self.reporting = true;
     }
 
-    /// The segments that the present ACK showed to be lost, in order; none unless they are reported.
+    /// The segments that were shown to be lost since the last call, in order; none unless they are reported.
     pub(crate) fn take_found_lost(&mut self) -> Vec<Segment> {
         core::mem::take(&mut self.found_lost)
     }
@@ -429,6 +429,9 @@ impl Scoreboard {
             }
             segment.flags &= !flag::RETRANS;
             if !segment.has(flag::SACKED) {
+                if self.reporting && !segment.has(flag::LOST) {
+                    self.found_lost.push(*segment);
+                }
                 segment.flags |= flag::LOST;
             }
         }

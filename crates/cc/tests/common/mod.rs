@@ -255,7 +255,7 @@ impl Model {
         self.path.now += time;
         self.path.snd_una = self.path.snd_nxt;
         self.flight();
-        let sent = Sent { bytes: self.path.smss, retransmission: false, idle: time };
+        let sent = Sent { bytes: self.path.smss, retransmission: false, idle: time, app_limited: true };
         self.cc.on_sent(&sent, &self.path, &mut self.win);
         self.clamp();
         self.send();

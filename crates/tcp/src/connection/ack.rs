@@ -171,9 +171,9 @@ impl Connection {
         self.pacer.on_ack(&self.congestion.win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
 
-    /// Tells congestion control of each segment that this ACK showed to be lost.
+    /// Tells congestion control of each segment that this ACK, or the retransmission timer, showed to be lost.
     #[cold]
-    fn report_losses(&mut self, now: Instant) {
+    pub(super) fn report_losses(&mut self, now: Instant) {
         let found = self.tx.board.take_found_lost();
         let later = found.iter().map(|s| u64::from(s.len)).sum::<u64>();
         // Lost when the first of them was found, itself not yet counted.
@@ -296,6 +296,9 @@ impl Connection {
         if grows || self.congestion.rules_recovery() {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_ack(ack, &path);
+            if self.congestion.holds_back() {
+                self.rate.on_app_limited(self.tx.board.pipe());
+            }
         }
     }
 

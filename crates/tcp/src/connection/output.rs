@@ -79,7 +79,11 @@ impl Connection {
         match next {
             Next::Hold => self.note_usage(true),
             Next::Idle => self.on_nothing_to_send(fresh, cwnd, now),
-            _ if !self.pacer.admits(now) => return None,
+            _ if !self.pacer.admits(now) => {
+                // There was room: the rate, not cwnd, is what stops the sender.
+                self.note_usage(false);
+                return None;
+            }
             Next::Retransmit(index) => return self.retransmit(index, next, now),
             Next::Rescue(index) => return self.retransmit(index, next, now),
             Next::New => {
@@ -211,7 +215,8 @@ impl Connection {
         }
         self.timers.persist = Instant::NEVER;
         let path = self.path(self.tx.board.flight(), now);
-        self.congestion.on_sent(&Sent { bytes: Bytes::new(bytes), retransmission, idle }, &path);
+        let app_limited = self.rate.is_app_limited();
+        self.congestion.on_sent(&Sent { bytes: Bytes::new(bytes), retransmission, idle, app_limited }, &path);
         self.pacer.on_sent(bytes, self.stats.sent_packets, &self.congestion.win, now);
     }
 

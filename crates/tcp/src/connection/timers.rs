@@ -113,6 +113,9 @@ impl Connection {
         self.ecn.on_loss(self.tx.nxt);
         self.pacer.release();
         self.reduced_at = now;
+        if self.congestion.watches_losses() {
+            self.report_losses(now);
+        }
         self.congestion.on_congestion(&Congestion::Timeout { repeated }, &path);
     }
 
