@@ -1,8 +1,8 @@
 //! The connection's side of congestion control: calls the algorithm and keeps its window within bounds.
 
 use crate::config::{Config, InitialWindow};
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Path, Sent, Window};
-use narrows_units::Bytes;
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Path, Phase, Sent, Window, growth};
+use narrows_units::{Bytes, Duration};
 
 /// The first congestion window in bytes for segments of `smss` bytes.
 pub(crate) fn initial_window(kind: InitialWindow, smss: u64) -> u64 {
@@ -166,20 +166,127 @@ impl Controller {
         }
     }
 
-    /// The restart window after an idle time (RFC 5681, section 4.1). An algorithm that rules recovery has a rate to restart
-    /// at, and Linux exempts it.
-    pub(crate) fn restart(&mut self, initial_window: u64) {
-        if self.rules_recovery {
-            return;
+    /// The restart window after an idle time (RFC 5681, section 4.1).
+    pub(crate) fn restart(&mut self, path: &Path) {
+        self.set_cwnd(self.win.cwnd.min(path.initial_window), path);
+    }
+
+    /// Linux's `tcp_cwnd_restart`: halves cwnd, in whole segments, for each timeout that fits into `idle`, down to the
+    /// restart window.
+    pub(crate) fn decay_idle(&mut self, idle: Duration, path: &Path) {
+        self.remember_window(path);
+        let floor = self.win.cwnd.min(path.initial_window);
+        let mut segments = growth::whole_segments(self.win.cwnd, path);
+        let mut left = idle - path.rto;
+        while !left.is_zero() && path.smss * segments > floor {
+            segments /= 2;
+            left = left - path.rto;
         }
-        self.win.cwnd = self.win.cwnd.min(Bytes::new(initial_window));
+        self.set_cwnd((path.smss * segments).max(floor), path);
+    }
+
+    /// Linux's `tcp_cwnd_application_limited`: goes half of the way, in whole segments, from cwnd to the `used` bytes, which
+    /// count as an initial window at least.
+    pub(crate) fn decay_unused(&mut self, used: u64, path: &Path) {
+        let used = growth::whole_segments(Bytes::new(used).max(path.initial_window), path);
+        let cwnd = growth::whole_segments(self.win.cwnd, path);
+        if used < cwnd {
+            self.remember_window(path);
+            self.set_cwnd(path.smss * (used.midpoint(cwnd)), path);
+        }
+    }
+
+    /// Keeps three quarters of cwnd in ssthresh before cwnd goes down without a loss (Linux's `tcp_current_ssthresh`).
+    /// While the window is being reduced it is ssthresh that counts already.
+    fn remember_window(&mut self, path: &Path) {
+        if !matches!(path.phase, Phase::Cwr | Phase::Recovery) {
+            let cwnd = growth::whole_segments(self.win.cwnd, path);
+            let kept = path.smss * (cwnd / 2 + cwnd / 4);
+            self.win.ssthresh = self.win.ssthresh.map(|s| s.max(kept));
+        }
+    }
+
+    /// Sets cwnd without the algorithm, and tells it.
+    fn set_cwnd(&mut self, cwnd: Bytes, path: &Path) {
+        let before = core::mem::replace(&mut self.win.cwnd, cwnd);
         self.clamp();
+        if self.win.cwnd != before {
+            self.cc.on_window_set(path, &self.win);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use narrows_units::Instant;
+
+    /// A controller of Reno with these windows in segments of 1448 bytes, and its path with an RTO of 300 ms.
+    fn controller(cwnd: u64, ssthresh: Option<u64>, phase: Phase) -> (Controller, Path) {
+        let segments = |n| Bytes::new(1448 * n);
+        let reno = narrows_cc::build("reno", &narrows_cc::Params::default()).unwrap();
+        let mut controller = Controller::new(&Config { mss: 1448, ..Config::default() }, reno);
+        (controller.win.cwnd, controller.win.ssthresh) = (segments(cwnd), ssthresh.map(segments));
+        let path = Path {
+            now: Instant::ZERO,
+            smss: segments(1),
+            initial_window: segments(10),
+            srtt: None,
+            min_rtt: None,
+            rto: Duration::from_millis(300),
+            flightsize: Bytes::ZERO,
+            inflight: Bytes::ZERO,
+            snd_una: 0,
+            snd_nxt: 0,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            cwnd_limited: false,
+            pacing_rate: None,
+            phase,
+        };
+        (controller, path)
+    }
+
+    fn windows(c: &Controller) -> (u64, Option<u64>) {
+        (c.win.cwnd.as_u64() / 1448, c.win.ssthresh.map(|s| s.as_u64() / 1448))
+    }
+
+    #[test]
+    fn d8_idle_restart_halves_per_timeout() {
+        let after = |cwnd, ssthresh, idle_ms, phase| {
+            let (mut c, path) = controller(cwnd, ssthresh, phase);
+            c.decay_idle(Duration::from_millis(idle_ms), &path);
+            windows(&c)
+        };
+        assert_eq!(after(100, Some(20), 1_000, Phase::Open), (12, Some(75)), "the reference's vector: 100 >> 3");
+        assert_eq!(after(100, Some(20), 301, Phase::Open), (50, Some(75)));
+        assert_eq!(
+            after(100, Some(20), 600, Phase::Open),
+            (50, Some(75)),
+            "exactly two timeouts: one is left over, of length 0"
+        );
+        assert_eq!(after(100, Some(90), 601, Phase::Open), (25, Some(90)), "a higher threshold stays");
+        assert_eq!(after(100, None, 1_000, Phase::Open), (12, None), "unlimited stays unlimited");
+        assert_eq!(after(103, Some(20), 301, Phase::Open), (51, Some(76)), "whole segments: 51 + 25");
+        assert_eq!(after(100, Some(20), 864_000_000, Phase::Open), (10, Some(75)), "ten days: the restart window");
+        assert_eq!(after(6, Some(3), 1_000, Phase::Open), (6, Some(4)), "below the restart window it stays");
+        assert_eq!(after(100, Some(50), 1_000, Phase::Cwr), (12, Some(50)), "a reduction has the last word");
+    }
+
+    #[test]
+    fn d8_application_limited_decay_goes_half_of_the_way() {
+        let after = |cwnd, used: u64| {
+            let (mut c, path) = controller(cwnd, Some(20), Phase::Open);
+            c.decay_unused(used * 1448, &path);
+            windows(&c)
+        };
+        assert_eq!(after(100, 40), (70, Some(75)));
+        assert_eq!(after(100, 4), (55, Some(75)), "an initial window counts as used");
+        assert_eq!(after(101, 40), (70, Some(75)), "rounded down");
+        assert_eq!(after(100, 100), (100, Some(20)));
+        assert_eq!(after(8, 1), (8, Some(20)));
+    }
 
     #[test]
     fn initial_windows_of_rfc_6928_and_5681() {

@@ -24,6 +24,7 @@ mod segment;
 mod sender;
 mod stats;
 mod undo;
+mod usage;
 
 pub use assist::{Agreement, Assist, Outgoing, SegmentKind};
 pub use config::{

@@ -3,6 +3,7 @@
 //! Offsets count the own stream from 0 and never wrap; the FIN takes the octet after the last byte.
 
 use crate::scoreboard::Scoreboard;
+use crate::usage::Usage;
 use narrows_units::{Bytes, Instant, SeqNum};
 
 /// New data that could be sent.
@@ -58,11 +59,8 @@ pub(crate) struct Sender {
     pub(crate) overridden: bool,
     /// Octets that limited transmit added beyond cwnd since the last new ACK.
     pub(crate) limited: u64,
-    /// Whether cwnd was what stopped the sender last time.
-    pub(crate) cwnd_limited: bool,
-    /// Largest flight of the last window, and where that window ends (Linux's `max_packets_out`).
-    pub(crate) max_flight: u64,
-    pub(crate) usage_end: u64,
+    /// How much of cwnd is used.
+    pub(crate) usage: Usage,
     /// Last transmission of data.
     pub(crate) last_sent: Option<Instant>,
     /// SND.NXT when the segment was sent that is timed, where only one is at a time.
@@ -88,9 +86,7 @@ impl Sender {
             probe_due: false,
             overridden: false,
             limited: 0,
-            cwnd_limited: false,
-            max_flight: 0,
-            usage_end: 0,
+            usage: Usage::default(),
             last_sent: None,
             timed_until: 0,
         }

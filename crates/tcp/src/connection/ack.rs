@@ -168,7 +168,8 @@ impl Connection {
         }
         let left_recovery = verdict.exit && phase_before == Phase::Recovery;
         self.grow(&ack, reduced | left_recovery, now);
-        self.pacer.on_ack(&self.congestion.win, self.tx.board.flight(), self.smss, self.rto.srtt());
+        let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
+        self.pacer.on_ack(&win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
 
     /// Tells congestion control of each segment that this ACK, or the retransmission timer, showed to be lost.
@@ -202,6 +203,7 @@ impl Connection {
         if verdict.exit || (was_cwr && !self.ecn.in_cwr && open) {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_recovered(verdict.cwnd_cap, &path);
+            self.tx.usage.restart(now);
         }
         if verdict.enter {
             self.stats.fast_retransmits += 1;
@@ -250,6 +252,7 @@ impl Connection {
     fn congest(&mut self, event: &Congestion, news: &News, now: Instant) {
         let prior = self.cwnd().as_u64();
         self.reduced_at = now;
+        self.tx.usage.restart(now);
         let path = self.path(news.flight, now);
         self.congestion.on_congestion(event, &path);
         if self.congestion.leaves_reduction() {
@@ -369,6 +372,7 @@ impl Connection {
         self.recovery.on_undo(&mut self.tx.board);
         let path = self.path(self.tx.board.flight(), now);
         self.congestion.on_undo(&before, &path);
+        self.tx.usage.restart(now);
     }
 }
 

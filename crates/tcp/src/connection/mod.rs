@@ -338,8 +338,6 @@ impl Connection {
     fn path(&self, flightsize: u64, now: Instant) -> Path {
         let tx = &self.tx;
         let win = &self.congestion.win;
-        // In slow start a window may grow up to twice what is used, so that it is found in time (Linux's rule).
-        let probing = win.in_slow_start() && win.cwnd.as_u64() < 2 * tx.max_flight;
         Path {
             now,
             smss: Bytes::new(self.smss),
@@ -353,7 +351,7 @@ impl Connection {
             snd_nxt: tx.nxt,
             delivered: Bytes::new(self.rate.delivered()),
             lost: Bytes::new(self.rate.lost()),
-            cwnd_limited: tx.cwnd_limited || probing,
+            cwnd_limited: tx.usage.is_limited(win),
             pacing_rate: self.pacer.rate(win),
             phase: self.phase(),
         }

@@ -139,6 +139,7 @@ impl Connection {
         }
         let path = self.path(0, now);
         self.congestion.on_start(&path);
+        self.tx.usage.restart(now);
         self.pacer.on_ack(&self.congestion.win, 0, self.smss, self.rto.srtt());
     }
 

@@ -9,6 +9,7 @@ use crate::recovery::{Next, Room};
 use crate::segment::{Segment, flag};
 use crate::sender::Fresh;
 use crate::stats::State;
+use crate::usage::Stop;
 use narrows_cc::{Phase, Sent};
 use narrows_units::{Bytes, Duration, Instant, Packets, SeqNum};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport};
@@ -77,11 +78,11 @@ impl Connection {
         let cwnd = self.cwnd().as_u64();
         let next = self.recovery.next(&mut self.tx.board, &Room { cwnd, new });
         match next {
-            Next::Hold => self.note_usage(true),
+            Next::Hold => self.note_usage(true, now),
             Next::Idle => self.on_nothing_to_send(fresh, cwnd, now),
             _ if !self.pacer.admits(now) => {
                 // There was room: the rate, not cwnd, is what stops the sender.
-                self.note_usage(false);
+                self.note_usage(false, now);
                 return None;
             }
             Next::Retransmit(index) => return self.retransmit(index, next, now),
@@ -96,17 +97,30 @@ impl Connection {
         None
     }
 
-    /// RFC 5681, section 4.1.
+    /// Something is about to leave with nothing in flight: the window of long ago may say nothing of the path by now. An
+    /// algorithm that sets its window in every phase has its own answer.
     fn restart_if_idle(&mut self, now: Instant) {
-        let idle = self.tx.last_sent.is_some_and(|t| now.since(t) > self.rto.current());
-        if idle && self.config.idle_restart != IdleRestart::Off {
-            self.congestion.restart(self.initial_window);
+        let rto = self.rto.current();
+        let Some(idle) = self.tx.last_sent.map(|t| now.since(t)).filter(|idle| *idle > rto) else { return };
+        let kind = self.config.idle_restart;
+        if kind == IdleRestart::Off || self.congestion.rules_recovery() {
+            return;
         }
+        let path = self.path(0, now);
+        match kind {
+            IdleRestart::Linux => self.congestion.decay_idle(idle, &path),
+            IdleRestart::Rfc5681 | IdleRestart::Off => self.congestion.restart(&path),
+        }
+        self.tx.usage.restart(now);
     }
 
     fn on_nothing_to_send(&mut self, fresh: Fresh, cwnd: u64, now: Instant) {
         let pipe = self.tx.board.pipe();
-        self.note_usage(pipe + self.smss > cwnd);
+        let sent = self.tx.usage.has_sent();
+        self.note_usage(pipe + self.smss > cwnd, now);
+        if sent && fresh == Fresh::Nothing {
+            self.validate_window(now);
+        }
         if fresh == Fresh::Blocked && self.tx.board.is_empty() {
             self.arm_persist(now);
         }
@@ -115,13 +129,21 @@ impl Connection {
         }
     }
 
-    /// Notes at a send opportunity whether cwnd was what stopped the sender (Linux's `tcp_cwnd_validate`).
+    /// Notes where the sender stops whether cwnd stopped it.
     #[inline]
-    fn note_usage(&mut self, limited: bool) {
+    fn note_usage(&mut self, limited: bool, now: Instant) {
         let tx = &mut self.tx;
-        let flight = tx.board.flight();
-        if limited || tx.una >= tx.usage_end || (!tx.cwnd_limited && flight > tx.max_flight) {
-            (tx.cwnd_limited, tx.max_flight, tx.usage_end) = (limited, flight, tx.nxt);
+        let stop = Stop { limited, flight: tx.board.flight(), una: tx.una, nxt: tx.nxt, now };
+        tx.usage.note(&stop, &self.congestion.win);
+    }
+
+    /// Lets a window decay that the application has not used for an RTO (RFC 2861; Linux's `tcp_cwnd_application_limited`).
+    /// An application with data that waits for the peer's window or the pacer has filled the window as far as it could.
+    fn validate_window(&mut self, now: Instant) {
+        let applies = self.config.cwnd_validation && self.phase() == Phase::Open && !self.congestion.rules_recovery();
+        if applies && let Some(used) = self.tx.usage.unused_for(self.rto.current(), now) {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.decay_unused(used, &path);
         }
     }
 
@@ -210,6 +232,7 @@ impl Connection {
         self.stats.sent_bytes += Bytes::new(bytes);
         self.stats.sent_packets += Packets::new(u64::from(payload > 0));
         self.tx.last_sent = Some(now);
+        self.tx.usage.on_sent();
         if self.timers.rto == Instant::NEVER {
             self.timers.rto = now + self.rto.current();
         }

@@ -113,6 +113,7 @@ impl Connection {
         self.ecn.on_loss(self.tx.nxt);
         self.pacer.release();
         self.reduced_at = now;
+        self.tx.usage.restart(now);
         if self.congestion.watches_losses() {
             self.report_losses(now);
         }

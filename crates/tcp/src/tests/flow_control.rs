@@ -1,4 +1,4 @@
-//! The peer's window: zero windows, silly windows, Nagle, scaling, idle restart and pacing.
+//! The peer's window: zero windows, silly windows, Nagle, scaling and pacing.
 
 use super::harness::*;
 use crate::{Config, InitialWindow};
@@ -173,34 +173,6 @@ fn offsets_pass_four_gigabytes() {
         events += 1;
     }
     assert!(events > 70_000);
-}
-
-#[test]
-fn after_idle_time_the_window_restarts_from_the_initial_window() {
-    for (idle_restart, restarts) in [(crate::IdleRestart::Rfc5681, true), (crate::IdleRestart::Off, false)] {
-        let mut net = Net::simple(Config { idle_restart, delayed_ack: crate::DelayedAck::Off, ..Config::default() });
-        net.establish();
-        net.ends[C].write(Bytes::new(500_000));
-        net.run(at(3_000));
-        let grown = net.ends[C].info().cwnd;
-        assert!(grown > net.ends[C].info().smss * 20);
-        net.now = at(30_000);
-        net.ends[C].write(Bytes::new(1_000));
-        net.poll();
-        let now = net.ends[C].info().cwnd;
-        assert_eq!(now, if restarts { Bytes::new(14_480) } else { grown });
-    }
-}
-
-#[test]
-fn the_window_does_not_grow_when_the_application_limits() {
-    let mut net = Net::simple(Config { delayed_ack: crate::DelayedAck::Off, ..Config::default() });
-    net.establish();
-    for i in 0..20 {
-        net.ends[C].write(Bytes::new(2_000));
-        net.run(at(200 + 150 * (i + 1)));
-    }
-    assert_eq!(net.ends[C].info().cwnd, Bytes::new(14_480), "two segments a round trip do not use ten");
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub(super) enum Told {
     Undo,
     Advice(Advice),
     Recovered,
+    WindowSet(u64),
     Sent(Sent2),
 }
 
@@ -99,16 +100,20 @@ impl CongestionControl for Double {
         win.pacing_rate = self.pacing;
     }
 
-    fn rules_recovery(&self) -> bool {
-        self.rules
-    }
-
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {
         self.note(Told::Undo);
     }
 
     fn on_advice(&mut self, advice: Advice, _path: &Path, _win: &mut Window) {
         self.note(Told::Advice(advice));
+    }
+
+    fn on_window_set(&mut self, _path: &Path, win: &Window) {
+        self.note(Told::WindowSet(win.cwnd.as_u64()));
+    }
+
+    fn rules_recovery(&self) -> bool {
+        self.rules
     }
 
     fn on_recovered(&mut self, _path: &Path, _win: &mut Window) {

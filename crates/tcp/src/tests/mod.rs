@@ -8,6 +8,7 @@ mod episodes;
 mod flow_control;
 mod handshake;
 mod harness;
+mod idle;
 mod loss;
 mod lost_retransmission;
 mod pacing;
