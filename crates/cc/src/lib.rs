@@ -9,18 +9,22 @@ pub mod agile_sd;
 pub mod bic;
 pub mod compound;
 pub mod cubic;
+pub mod fack;
 pub mod growth;
 pub mod highspeed;
 pub mod htcp;
 pub mod hybla;
 pub mod hystart;
 pub mod illinois;
+pub mod newreno;
 pub mod none;
 mod params;
 mod registry;
 pub mod reno;
 pub mod rounds;
+pub mod sack;
 pub mod scalable;
+pub mod tahoe;
 pub mod westwood;
 
 pub use registry::{

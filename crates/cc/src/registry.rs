@@ -1,7 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::{
-    CongestionControl, agile_sd, bic, compound, cubic, highspeed, htcp, hybla, illinois, none, reno, scalable, westwood,
+    CongestionControl, agile_sd, bic, compound, cubic, fack, highspeed, htcp, hybla, illinois, newreno, none, reno,
+    sack, scalable, tahoe, westwood,
 };
 use core::fmt;
 
@@ -318,6 +319,10 @@ pub fn registry() -> &'static [Row] {
     const ROWS: &[Row] = &[
         none::ROW,
         reno::ROW,
+        newreno::ROW,
+        sack::ROW,
+        fack::ROW,
+        tahoe::ROW,
         cubic::ROW,
         bic::ROW,
         agile_sd::ROW,

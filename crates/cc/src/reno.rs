@@ -30,6 +30,11 @@
 //! RFC 5681 lets limited slow start and ABE be absent; both are off unless asked for. The restart after idle
 //! (section 4.1) is the connection's.
 //!
+//! Like Linux's module of this name, `reno` says nothing of loss recovery: the connection's setting rules, SACK where the
+//! peer permits it. The Reno of 1990, whose fast recovery ends with the first new ACK, is `recovery = "reno"` beside it;
+//! [`newreno`](crate::newreno), [`sack`](crate::sack), [`fack`](crate::fack) and [`tahoe`](crate::tahoe) are the same rules with the
+//! recovery of their names.
+//!
 //! # Vectors
 //! `reno_integer_growth`, `reno_per_ack_growth`, `reno_loss_halves_flightsize`, `reno_linux_halves_cwnd`,
 //! `d5_timeout_restarts_from_one_segment`, `d5_repeated_timeout_keeps_ssthresh`, `d7_undo_restores_window_and_threshold`,
@@ -42,27 +47,30 @@ use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits}
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 
+/// The parameters of Reno's window rules, which the variants that differ in recovery share.
+pub(crate) const PARAMS: &[Param] = &[
+    Param {
+        name: "profile",
+        doc: "Whose rules: rfc5681 halves FlightSize, linux halves cwnd in whole segments and counts without a limit, ns2 counts ACKs in real numbers.",
+        kind: ParamKind::Choice { default: "rfc5681", allowed: &["rfc5681", "linux", "ns2"] },
+    },
+    Param {
+        name: "increase",
+        doc: "Congestion avoidance by counting bytes (RFC 3465) or by SMSS*SMSS/cwnd for each ACK (RFC 5681, equation 3; always so with ns2).",
+        kind: ParamKind::Choice { default: "counting", allowed: &["counting", "per_ack"] },
+    },
+    crate::params::ABC_LIMIT,
+    crate::params::MAX_SSTHRESH,
+    crate::params::ABE,
+    crate::params::beta_ecn(0.8),
+];
+
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
     name: "reno",
     title: "Reno / NewReno",
     sources: &["RFC 5681, section 3.1", "RFC 6582", "RFC 3465", "RFC 3742", "RFC 8511"],
-    params: &[
-        Param {
-            name: "profile",
-            doc: "Whose rules: rfc5681 halves FlightSize, linux halves cwnd in whole segments and counts without a limit, ns2 counts ACKs in real numbers.",
-            kind: ParamKind::Choice { default: "rfc5681", allowed: &["rfc5681", "linux", "ns2"] },
-        },
-        Param {
-            name: "increase",
-            doc: "Congestion avoidance by counting bytes (RFC 3465) or by SMSS*SMSS/cwnd for each ACK (RFC 5681, equation 3; always so with ns2).",
-            kind: ParamKind::Choice { default: "counting", allowed: &["counting", "per_ack"] },
-        },
-        crate::params::ABC_LIMIT,
-        crate::params::MAX_SSTHRESH,
-        crate::params::ABE,
-        crate::params::beta_ecn(0.8),
-    ],
+    params: PARAMS,
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::Own),
     recovery: None,
@@ -70,7 +78,8 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-fn build(params: &Params) -> Box<dyn CongestionControl> {
+/// Reno's window rules by [`PARAMS`].
+pub(crate) fn build(params: &Params) -> Box<dyn CongestionControl> {
     let profile = params.choice(&ROW, "profile");
     let max_ssthresh = params.number(&ROW, "max_ssthresh") as u64;
     let beta_ecn = crate::params::abe(params, &ROW);

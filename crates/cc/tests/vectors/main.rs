@@ -16,6 +16,7 @@ mod hybla;
 mod hystart;
 mod illinois;
 mod params;
+mod recoveries;
 mod reno;
 mod reno_ns2;
 mod rounds;
@@ -49,7 +50,8 @@ fn pages_name_tests_that_exist() {
         include_str!("../../src/hystart.rs"),
         include_str!("../../src/reno/ns2.rs"),
     ];
-    let tests = sources("tests/vectors") + &sources("src");
+    // A recovery of the same name is the connection's, and so are its tests.
+    let tests = sources("tests/vectors") + &sources("src") + &sources("../tcp/src");
     let rows = narrows_cc::registry().iter().map(|row| row.source);
     for page in rows.chain(PARTS) {
         let page: String =

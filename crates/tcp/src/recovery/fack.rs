@@ -9,10 +9,9 @@
 //!
 //! Differences: there is no rescue retransmission, which is RFC 6675's. With `Config::limited_transmit` awnd governs also
 //! before an episode, as in the paper; without, FlightSize does. The paper's "overdamping" (halve the window of a round
-//! trip before where slow start overshot) is a matter of congestion control: the parameter `overdamping` of the
-//! algorithm `fack`. Its "rampdown", which spreads the reduction over a round trip, is what `Reduction::Prr` does with a
-//! better rule; it is not built twice. Linux, until 4.14, deemed lost only what was more than its reordering metric below
-//! snd.fack.
+//! trip before where slow start overshot) would be a matter of congestion control and is not built. Its "rampdown", which
+//! spreads the reduction over a round trip, is what `Reduction::Prr` does with a better rule. Linux, until 4.14, deemed
+//! lost only what was more than its reordering metric below snd.fack.
 //! Vectors: `fack_enters_on_the_first_sack_beyond_three_segments`, `fack_repairs_four_losses_of_ten`.
 
 use super::sack::{Case, Judgement, Sack};
