@@ -30,7 +30,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     -------
     dict
         Lists of entries under ``cc``, ``queues`` and ``schemes``; an entry has ``name``, ``title``, ``sources`` and
-        ``parameters``.
+        ``parameters``. Congestion controls also have ``recovery``, ``needs_ecn``, ``ns2``, ``profiles`` and ``page``.
     """
     content = engine_catalogue()
     for name, title, parameters in own.rows():
@@ -40,7 +40,17 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
             else {"name": parameter, "doc": doc, "kind": "number", "unit": "", "default": default}
             for parameter, doc, default in parameters
         ]
-        entry = {"name": name, "title": title, "sources": ["registered from Python"], "parameters": described}
+        entry: dict[str, Any] = {
+            "name": name,
+            "title": title,
+            "sources": ["registered from Python"],
+            "parameters": described,
+            "recovery": None,
+            "needs_ecn": False,
+            "ns2": None,
+            "profiles": {},
+            "page": "",
+        }
         content["cc"].append(entry)
     return content
 

@@ -63,6 +63,26 @@ def test_catalogue_lists_parameters_with_defaults() -> None:
     assert all("default" in parameter for entry in rows.values() for parameter in entry["parameters"])
 
 
+def test_the_catalogue_tells_how_congestion_controls_take_part() -> None:
+    rows = {entry["name"]: entry for entry in nw.list_algorithms()}
+    cubic, reno = rows["cubic"], rows["reno"]
+    assert (cubic["ns2"], reno["ns2"], rows["none"]["ns2"]) == ("tcp_linux", "own", None)
+    assert cubic["profiles"]["linux"] == "linux"
+    assert cubic["recovery"] is None
+    assert cubic["needs_ecn"] is False
+    assert cubic["page"].startswith("CUBIC")
+
+
+def test_a_stack_sets_what_the_file_leaves_open() -> None:
+    scenario = nw.Scenario.from_file("dumbbell-cubic", {"tcp.stack": "linux", "tcp.pacing": "{}", "tcp.undo": "false"})
+    tcp = scenario.resolved["flows"][0]["tcp"]
+    assert (tcp["stack"], tcp["reduction"], tcp["idle_restart"]) == ("linux", "prr_linux", "linux")
+    assert tcp["cc_params"]["profile"] == "linux"
+    assert tcp["pacing"] == {"slow_start_percent": 200, "avoidance_percent": 120}
+    assert tcp["undo"] is False
+    assert nw.Scenario.from_text(scenario.to_toml()).resolved["flows"] == scenario.resolved["flows"]
+
+
 def test_a_run_reports_and_loads(one: Run, tmp_path: Path) -> None:
     page = one.report(tmp_path / "out")
     assert page == tmp_path / "out" / "report.html"

@@ -191,12 +191,21 @@ def test_no_run_is_refused(batch: Batch, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["acns", "parking-lot", "lossy-link", "request-response", "changing-rate", "red-ecn"])
+@pytest.mark.parametrize(
+    "name", ["acns", "parking-lot", "lossy-link", "request-response", "changing-rate", "red-ecn", "linux-vs-rfc"]
+)
 def test_every_bundled_scenario_can_be_drawn(name: str) -> None:
     resolved = Scenario.from_file(name).resolved
     drawn = network.from_resolved(resolved)
     assert all(len(flow.path) >= 2 for flow in drawn.flows)
     assert len(network.flow_rows(resolved)) == len(resolved["flows"])
+
+
+def test_the_table_of_flows_says_whose_habits_they_have() -> None:
+    rows = network.flow_rows(Scenario.from_file("linux-vs-rfc", {"flows.rfc.cc": "reno"}).resolved)
+    assert [row["cc"] for row in rows] == ["cubic as in Linux", "reno"]
+    both = Scenario.from_file("acns", {"tcp.stack": "ns2"}).resolved
+    assert network.flow_rows(both)[0]["cc"] == "cubic as in ns-2 with ACNS"
 
 
 def test_acns_is_drawn_where_it_runs() -> None:

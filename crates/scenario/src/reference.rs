@@ -15,7 +15,7 @@ pub fn reference() -> String {
 fn stacks() -> String {
     let titles: Vec<&str> = HABITS.iter().map(|habits| habits.title).collect();
     let mut text = format!(
-        "### Stacks\n\nWhat the words of `stack` set in `[tcp]`, where neither the flow nor `[tcp]` says otherwise.\n\n\
+        "### What stacks set\n\nWhat the words of `stack` set in `[tcp]`, where neither the flow nor `[tcp]` says otherwise.\n\n\
          | key | {} |\n|---|{}\n",
         titles.join(" | "),
         "---|".repeat(titles.len())

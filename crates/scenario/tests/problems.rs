@@ -132,7 +132,7 @@ fn every_rule_has_its_message() {
         ("congestion control twice", flow("cc = \"reno\"\ntcp = { cc = \"cubic\" }")),
         ("unknown parameter", flow("tcp = { cc_params = { betta = 0.5 } }")),
         ("parameter out of range", flow("tcp = { cc_params = { beta = 1.5 } }")),
-        ("parameter of the wrong kind", flow("tcp = { cc_params = { style = \"bsd\", fast_convergence = 1 } }")),
+        ("parameter of the wrong kind", flow("tcp = { cc_params = { profile = \"bsd\", fast_convergence = 1 } }")),
         ("parameter of one without", flow("cc = \"reno\"\ntcp = { cc_params = { beta = 0.5 } }")),
         ("unknown scheme", flow("tcp = { assist = \"xcp\" }")),
         ("mss too small", after("[tcp]\nmss = \"40 B\"")),

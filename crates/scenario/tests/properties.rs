@@ -83,7 +83,7 @@ const TCP: &[&[&str]] = &[
 const SPARSE: &[&[&str]] = &[
     &[
         "cc_params = { beta = 0.1 }",
-        "cc_params = { style = \"linux\", beta = \"0.5 s\" }",
+        "cc_params = { profile = \"linux\", beta = \"0.5 s\" }",
         "cc_params = { fast_convergence = false }",
         "cc_params = { profile = \"linux\" }",
     ],

@@ -63,6 +63,8 @@ const SETTINGS: &[&str] = &[
     "initial_window = 3",
     "initial_window = \"rfc5681\"",
     "initial_ssthresh = \"64 kB\"",
+    "dupthresh = 3",
+    "dupthresh = 4",
     "delayed_ack = false",
     "delayed_ack = { every = 3, timeout = \"70 ms\" }",
     "recovery = \"rto_only\"",
@@ -172,6 +174,8 @@ fn without_sack_a_stack_gives_up_what_needs_it() {
     }
     let own = tcp("stack = \"linux\"", "tcp = { recovery = \"newreno\" }");
     assert_eq!(own.reduction, Reduction::Immediate, "PRR counts what SACK delivers");
+    let marked = tcp("stack = \"linux\"", "tcp = { recovery = \"newreno\", ecn = true }");
+    assert_eq!(marked.reduction, Reduction::PrrLinux, "an echo is spread all the same");
 }
 
 #[test]

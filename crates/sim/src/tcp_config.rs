@@ -123,4 +123,53 @@ mod tests {
             assert_eq!(config(text), expected, "{text}");
         }
     }
+
+    #[test]
+    fn each_stack_reaches_the_connection() {
+        use narrows_units::Duration;
+        let base = tcp::Config::default();
+        let rto = |style, initial, max, granularity| tcp::RtoConfig {
+            style,
+            initial: Duration::from_secs(initial),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(max),
+            granularity: Duration::from_millis(granularity),
+        };
+        let linux = tcp::Config {
+            initial_window: tcp::InitialWindow::Segments(10),
+            delayed_ack: tcp::DelayedAck::On { every: 2, timeout: Duration::from_millis(40) },
+            reduction: tcp::Reduction::PrrLinux,
+            full_ack_cap: false,
+            idle_restart: tcp::IdleRestart::Linux,
+            cwnd_validation: true,
+            rto: rto(tcp::RtoStyle::Linux, 1, 120, 1),
+            ..base
+        };
+        assert_eq!(config("stack = \"linux\""), linux);
+        let own = tcp::Config {
+            mss: 1000,
+            initial_window: tcp::InitialWindow::Segments(2),
+            delayed_ack: tcp::DelayedAck::Off,
+            recovery: tcp::RecoveryKind::Reno,
+            lost_retransmission: false,
+            undo: false,
+            full_ack_cap: false,
+            max_retries: u32::MAX,
+            timestamps: false,
+            idle_restart: tcp::IdleRestart::Off,
+            rto: rto(tcp::RtoStyle::Ns2, 3, 60, 10),
+            ..base
+        };
+        assert_eq!(config("stack = \"ns2\"\ncc = \"reno\""), own);
+        let tcp_linux = tcp::Config {
+            recovery: tcp::RecoveryKind::Sack,
+            reduction: tcp::Reduction::Prr,
+            dupthresh: 4,
+            lost_retransmission: true,
+            slow_start_at_equality: true,
+            rto: rto(tcp::RtoStyle::Linux, 3, 120, 10),
+            ..own
+        };
+        assert_eq!(config("stack = \"ns2\"\ncc = \"cubic\""), tcp_linux);
+    }
 }

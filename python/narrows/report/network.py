@@ -81,12 +81,17 @@ def flow_rows(resolved: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
+_STACKS = {"linux": " as in Linux", "ns2": " as in ns-2"}
+"""Whose habits a flow has, where these are not the RFCs'."""
+
+
 def _control(flow: Mapping[str, Any]) -> str:
     tcp = flow.get("tcp")
     if not tcp:
         return "none (UDP)"
+    stack = _STACKS.get(tcp.get("stack"), "")
     assist = tcp.get("assist")
-    return f"{tcp['cc']} with {str(assist).upper()}" if assist else str(tcp["cc"])
+    return f"{tcp['cc']}{stack} with {str(assist).upper()}" if assist else f"{tcp['cc']}{stack}"
 
 
 def _traffic(traffic: Mapping[str, Any]) -> str:

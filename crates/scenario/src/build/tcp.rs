@@ -223,7 +223,7 @@ impl<'a> Build<'a> {
         let scoreboard = matches!(recovery, Recovery::Sack | Recovery::Fack);
         let reduction = match explicit.given("reduction") {
             Some(_) => explicit.get("reduction")?,
-            None if scoreboard => layers.get("reduction")?,
+            None if scoreboard || ecn => layers.get("reduction")?,
             None => Reduction::Immediate,
         };
         let needs_ecn = row.is_some_and(|row| row.needs_ecn);
@@ -243,9 +243,10 @@ impl<'a> Build<'a> {
                 None => rules.broken(&cc, &["cc", "sack"], reason, "another one, or sack = true"),
             }
         }
-        if reduction != Reduction::Immediate && !scoreboard {
-            let keys = ["reduction", "sack", "recovery"];
-            rules.broken("reduction", &keys, "needs recovery by sack or fack", "\"immediate\", or such a recovery");
+        if reduction != Reduction::Immediate && !scoreboard && !ecn {
+            let keys = ["reduction", "sack", "recovery", "ecn"];
+            let reason = "needs recovery by sack or fack, or ecn = true";
+            rules.broken("reduction", &keys, reason, "\"immediate\", such a recovery, or ecn = true");
         }
         if needs_ecn && !ecn {
             rules.broken(&cc, &["cc", "ecn"], "needs ecn = true", "another one, or ecn = true");

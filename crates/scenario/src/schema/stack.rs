@@ -42,6 +42,7 @@ pub(crate) static LINUX: Habits = Habits {
         ("delayed_ack", "{ every = 2, timeout = \"40 ms\" }"),
         ("recovery", "\"sack\""),
         ("reduction", "\"prr_linux\""),
+        ("dupthresh", "3"),
         ("limited_transmit", "true"),
         ("lost_retransmission", "true"),
         ("undo", "true"),
@@ -66,6 +67,7 @@ pub(crate) static NS2: Habits = Habits {
         ("delayed_ack", "false"),
         ("recovery", "\"reno\""),
         ("reduction", "\"immediate\""),
+        ("dupthresh", "3"),
         ("limited_transmit", "true"),
         ("lost_retransmission", "false"),
         ("undo", "false"),
@@ -81,7 +83,8 @@ pub(crate) static NS2: Habits = Habits {
 };
 
 /// ns-2.35's `Agent/TCP/Linux`. Its timestamps take no room in a packet, so they are off here; every ACK gives a sample of
-/// the round-trip time all the same.
+/// the round-trip time all the same. Its scoreboard is that of Linux 2.6: a hole is lost once more than three segments
+/// above it are SACKed, and the rate is halved over a round trip, of which PRR is the successor.
 pub(crate) static NS2_LINUX: Habits = Habits {
     title: "`ns2`, Agent/TCP/Linux",
     sets: &[
@@ -89,9 +92,10 @@ pub(crate) static NS2_LINUX: Habits = Habits {
         ("initial_window", "2"),
         ("delayed_ack", "false"),
         ("recovery", "\"sack\""),
-        ("reduction", "\"immediate\""),
+        ("reduction", "\"prr\""),
+        ("dupthresh", "4"),
         ("limited_transmit", "true"),
-        ("lost_retransmission", "false"),
+        ("lost_retransmission", "true"),
         ("undo", "false"),
         ("full_ack_cap", "false"),
         ("max_retries", "\"unlimited\""),

@@ -151,8 +151,8 @@ pub(crate) static TCP: Table = Table {
                 Word("prr_linux", "the same, measured from cwnd at the beginning as Linux does"),
             ]),
             Need::Default("immediate"),
-            "How the window goes down after a loss or an echo to where congestion control wants it. `prr` needs \
-             recovery by SACK.",
+            "How the window goes down after a loss or an echo to where congestion control wants it. `prr` \
+             needs recovery by SACK; an echo it spreads in any case.",
         ),
         Field::new(
             "dupthresh",

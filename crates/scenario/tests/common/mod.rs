@@ -26,10 +26,7 @@ pub fn catalogue() -> Catalogue {
                 vec![
                     param("beta", number(0.7, 0.1, 0.9)),
                     param("fast_convergence", CatalogueKind::Switch { default: true }),
-                    param(
-                        "style",
-                        CatalogueKind::Choice { default: "rfc".into(), allowed: vec!["rfc".into(), "linux".into()] },
-                    ),
+                    profile(&["rfc9438", "linux"]),
                 ],
             ),
             CatalogueRow { ns2: Some(Ns2Agent::Own), ..row("reno", vec![]) },
