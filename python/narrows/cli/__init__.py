@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli import catalogue, report, reproduce, run, schema, show, validate
+from narrows.cli import catalogue, explain, report, reproduce, run, schema, show, validate
 
 app = typer.Typer(
     name="narrows",
@@ -41,6 +41,7 @@ app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)
 app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("list", epilog=catalogue.EXAMPLE)(catalogue.catalogue)
+app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("show", epilog=show.EXAMPLE)(show.show)
 app.command("schema", epilog=schema.EXAMPLE)(schema.schema)
 

@@ -1,0 +1,49 @@
+"""``narrows explain``: the page of a congestion control, in the terminal or as files."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import Annotated
+
+import typer
+
+from narrows.cli.guard import guarded, hint
+from narrows.errors import InputError
+
+EXAMPLE = "Example: narrows explain cubic"
+
+
+@guarded
+def explain(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A congestion control, queue or scheme: see `narrows list`.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Write the pages of NAME, or of all, and their plots here."),
+    ] = None,
+) -> None:
+    """Explain an algorithm: its idea, sources, state, parameters, where RFC, Linux, ns-2 and ns-3 differ, and its limits."""
+    from narrows import pages
+
+    if output is not None:
+        names = None if name is None else [pages.entry_of(name)["name"]]
+        written = pages.write_all(output, names)
+        if not written:
+            message = f"{name}: pages as files are for the engine's congestion controls; see `narrows list cc`"
+            raise InputError(message)
+        hint(f"{len(written)} pages in {output}")
+        return
+    if name is None:
+        message = "explain what? allowed: a name from `narrows list cc`, `queues` or `schemes`, or -o DIR for all"
+        raise InputError(message)
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    text = pages.page(pages.entry_of(name))
+    shown = "\n".join(line for line in text.splitlines() if not line.startswith("!["))
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(Markdown(shown))
+    else:
+        typer.echo(shown)

@@ -1,0 +1,243 @@
+"""A page per congestion control, written from the header of its source file, its registry row and a run of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from narrows.catalogue import engine_catalogue
+from narrows.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from narrows.outcome import Run
+
+__all__ = ["entry_of", "page", "plot", "run_standard", "write_all"]
+
+STANDARD = "standard"
+"""The bundled scenario of the plots."""
+
+_ECN_QUEUE = {
+    "tcp.ecn": True,
+    "topology.bottleneck.queue": (
+        '{ kind = "red", limit = "67 packets", min_threshold = "12 packets", max_threshold = "13 packets", max_p = "100 %",'
+        ' weight = 1.0, gentle = false, ecn = true, mean_packet = "1500 B" }'
+    ),
+}
+"""A queue that marks above 12 packets, for algorithms that need every mark (RFC 8257: K above C * RTT / 7)."""
+
+_RESPONSES = {
+    "nothing": "Congestion does not reduce its window: unfit for a shared network.",
+    "reduces": "Losses, timeouts and ECN echoes reduce its window.",
+    "models": "Its window follows a model of the path, in which losses are one input of several.",
+}
+
+_NS2 = {
+    "own": "ns-2.35 has it as one of its own agents",
+    "tcp_linux": "ns-2.35 has it as a module of its TCP/Linux agent",
+}
+
+
+def entry_of(name: str) -> dict[str, Any]:
+    """Return the registry's entry of a congestion control, queue or scheme.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    dict
+        The entry; congestion controls come first.
+
+    Raises
+    ------
+    InputError
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> entry_of("cubic")["title"]
+    'CUBIC'
+    """
+    import difflib
+
+    from narrows.catalogue import catalogue
+
+    entries = {entry["name"]: entry for rows in reversed(list(catalogue().values())) for entry in rows}
+    if name in entries:
+        return entries[name]
+    close = difflib.get_close_matches(name, entries, n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list cc`"
+    message = f"{name}: no congestion control, queue or scheme of this name; {hint}"
+    raise InputError(message)
+
+
+def page(entry: dict[str, Any]) -> str:
+    """Write the page of an entry.
+
+    Parameters
+    ----------
+    entry : dict
+        Of the catalogue.
+
+    Returns
+    -------
+    str
+        Markdown. Congestion controls refer to a plot ``NAME.svg`` beside the page.
+    """
+    name = entry["name"]
+    lead, _, body = _plain(entry.get("page") or "").partition("\n\n")
+    parts = [f"# `{name}`: {entry['title']}"]
+    if lead.strip():
+        parts.append(" ".join(lead.split()))
+    if "response" in entry:
+        parts.append(f"![cwnd of {name} alone on 20 Mb/s, 40 ms, with a queue of 1 BDP]({name}.svg)")
+    parts.append(_use(entry))
+    parts.append("Sources: " + "; ".join(entry["sources"]) + ".")
+    if entry["parameters"]:
+        rows = [f"| `{p['name']}` | {_default(p)} | {_allowed(p)} | {_cell(p['doc'])} |" for p in entry["parameters"]]
+        parts.append("## Parameters\n\n| parameter | default | allowed | what it does |\n|---|---|---|---|\n" + "\n".join(rows))
+    if body.strip():
+        parts.append(re.sub(r"^# ", "## ", body.strip(), flags=re.MULTILINE))
+    return "\n\n".join(parts) + "\n"
+
+
+def run_standard(name: str) -> Run:
+    """Run the standard scenario with one congestion control.
+
+    Parameters
+    ----------
+    name : str
+        Its name. One that needs ECN gets it, and a queue that marks.
+
+    Returns
+    -------
+    Run
+    """
+    from narrows.runs import run
+
+    overrides: dict[str, Any] = {"tcp.cc": name}
+    if entry_of(name).get("needs_ecn"):
+        overrides |= _ECN_QUEUE
+    return run(STANDARD, seed=1, overrides=overrides)
+
+
+def plot(result: Run, path: Path) -> None:
+    """Draw cwnd, what is in flight and the queue of a run of the standard scenario.
+
+    Parameters
+    ----------
+    result : Run
+        Of `run_standard`.
+    path : Path
+        An SVG file; its metadata hold the digest of the run.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from narrows.report.style import OKABE_ITO, PAGE_IN, matplotlib_style
+
+    flows = result.samples.to_pandas("flow")
+    queues = result.samples.to_pandas("queue")
+    queue = queues[queues["name"] == _bottleneck(result)]
+    smss = float(result.scenario.resolved["flows"][0]["tcp"]["mss"]) - 12
+    with mpl.rc_context({**matplotlib_style(), "svg.hashsalt": "narrows", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(PAGE_IN, 3.2), layout="constrained")
+        window, backlog = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+        cwnd = flows["cwnd_bytes"] / smss
+        window.plot(flows["time_s"], flows["inflight_bytes"] / smss, color=OKABE_ITO[5], linewidth=0.7, label="in flight")
+        window.plot(flows["time_s"], cwnd, color=OKABE_ITO[0], linewidth=1.1, label="cwnd")
+        window.axhline(67, color="#8A8F98", linewidth=0.7, linestyle=":")
+        window.axhline(134, color="#8A8F98", linewidth=0.7, linestyle=":")
+        window.set_ylim(0, min(max(150.0, float(cwnd.quantile(0.995)) * 1.08), 420.0))
+        window.set_ylabel("segments")
+        window.legend(loc="upper right", ncols=2, frameon=False)
+        backlog.plot(queue["time_s"], queue["packets"], color=OKABE_ITO[1], linewidth=0.8)
+        backlog.set_ylim(0, 70)
+        backlog.set_ylabel("queue, packets")
+        backlog.set_xlabel("time, s")
+        backlog.set_xlim(0, result.scenario.duration_s)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, metadata={"Date": None, "Creator": None, "Description": f"digest {result.digest}"})
+
+
+def write_all(directory: Path, names: list[str] | None = None) -> list[Path]:
+    """Write the pages and plots of congestion controls.
+
+    Parameters
+    ----------
+    directory : Path
+        Where to.
+    names : list of str, optional
+        Whose; all of the engine's by default.
+
+    Returns
+    -------
+    list of Path
+        The pages.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    written = []
+    for entry in engine_catalogue()["cc"]:
+        if names is not None and entry["name"] not in names:
+            continue
+        plot(run_standard(entry["name"]), directory / f"{entry['name']}.svg")
+        target = directory / f"{entry['name']}.md"
+        target.write_text(page(entry), encoding="utf-8")
+        written.append(target)
+    return written
+
+
+def _bottleneck(result: Run) -> str:
+    return max(result.queues, key=lambda queue: queue.utilisation or 0.0).name
+
+
+def _use(entry: dict[str, Any]) -> str:
+    if "response" not in entry:
+        return ""
+    name = entry["name"]
+    words = [f'In a scenario: `cc = "{name}"`, and `cc_params = {{ .. }}` for parameters.', _RESPONSES[entry["response"]]]
+    if entry.get("needs_ecn"):
+        words.append("It needs `ecn = true` and a queue that marks (so has the plot: marks above 12 packets).")
+    if entry.get("recovery"):
+        words.append(f'Its name implies `recovery = "{entry["recovery"]}"`.')
+    if entry.get("ns2"):
+        words.append(_NS2[entry["ns2"]] + ".")
+    return " ".join(words)
+
+
+def _plain(text: str) -> str:
+    """Links to Rust items mean nothing here; what they are about stays."""
+    return re.sub(r"\[(`[^`]+`)\](?:\([^)]*\))?", r"\1", text)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _default(parameter: dict[str, Any]) -> str:
+    default = parameter["default"]
+    match parameter["kind"]:
+        case "number":
+            return f"{default:g} {parameter['unit']}".rstrip()
+        case "switch":
+            return "`true`" if default else "`false`"
+        case "choice":
+            return f"`{default}`"
+    return "-"
+
+
+def _allowed(parameter: dict[str, Any]) -> str:
+    match parameter["kind"]:
+        case "number" if "min" in parameter:
+            return f"{parameter['min']:g} to {parameter['max']:g}"
+        case "number":
+            return "a number"
+        case "switch":
+            return "`true`, `false`"
+        case "choice":
+            return ", ".join(f"`{word}`" for word in parameter["allowed"])
+    return str(parameter.get("unit", ""))
