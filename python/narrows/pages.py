@@ -21,8 +21,8 @@ STANDARD = "standard"
 _ECN_QUEUE = {
     "tcp.ecn": True,
     "topology.bottleneck.queue": (
-        '{ kind = "red", limit = "67 packets", min_threshold = "12 packets", max_threshold = "13 packets", max_p = "100 %",'
-        ' weight = 1.0, gentle = false, ecn = true, mean_packet = "1500 B" }'
+        '{ kind = "red", limit = "67 packets", min_threshold = "12 packets", max_threshold = "13 packets",'
+        ' max_p = "100 %", weight = 1.0, gentle = false, ecn = true, mean_packet = "1500 B" }'
     ),
 }
 """A queue that marks above 12 packets, for algorithms that need every mark (RFC 8257: K above C * RTT / 7)."""
@@ -68,7 +68,7 @@ def entry_of(name: str) -> dict[str, Any]:
 
     entries = {entry["name"]: entry for rows in reversed(list(catalogue().values())) for entry in rows}
     if name in entries:
-        return entries[name]
+        return dict(entries[name])
     close = difflib.get_close_matches(name, entries, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list cc`"
     message = f"{name}: no congestion control, queue or scheme of this name; {hint}"
@@ -99,7 +99,9 @@ def page(entry: dict[str, Any]) -> str:
     parts.append("Sources: " + "; ".join(entry["sources"]) + ".")
     if entry["parameters"]:
         rows = [f"| `{p['name']}` | {_default(p)} | {_allowed(p)} | {_cell(p['doc'])} |" for p in entry["parameters"]]
-        parts.append("## Parameters\n\n| parameter | default | allowed | what it does |\n|---|---|---|---|\n" + "\n".join(rows))
+        parts.append(
+            "## Parameters\n\n| parameter | default | allowed | what it does |\n|---|---|---|---|\n" + "\n".join(rows)
+        )
     if body.strip():
         parts.append(re.sub(r"^# ", "## ", body.strip(), flags=re.MULTILINE))
     return "\n\n".join(parts) + "\n"
@@ -140,18 +142,21 @@ def plot(result: Run, path: Path) -> None:
 
     from narrows.report.style import OKABE_ITO, PAGE_IN, matplotlib_style
 
-    flows = result.samples.to_pandas("flow")
-    queues = result.samples.to_pandas("queue")
+    flows = result.samples.frame("flow")
+    queues = result.samples.frame("queue")
     queue = queues[queues["name"] == _bottleneck(result)]
-    smss = float(result.scenario.resolved["flows"][0]["tcp"]["mss"]) - 12
+    smss = 1448.0  # 1460 bytes less the timestamps
     with mpl.rc_context({**matplotlib_style(), "svg.hashsalt": "narrows", "svg.fonttype": "none"}):
         figure = Figure(figsize=(PAGE_IN, 3.2), layout="constrained")
         window, backlog = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
         cwnd = flows["cwnd_bytes"] / smss
-        window.plot(flows["time_s"], flows["inflight_bytes"] / smss, color=OKABE_ITO[5], linewidth=0.7, label="in flight")
+        window.plot(
+            flows["time_s"], flows["inflight_bytes"] / smss, color=OKABE_ITO[5], linewidth=0.7, label="in flight"
+        )
         window.plot(flows["time_s"], cwnd, color=OKABE_ITO[0], linewidth=1.1, label="cwnd")
-        window.axhline(67, color="#8A8F98", linewidth=0.7, linestyle=":")
-        window.axhline(134, color="#8A8F98", linewidth=0.7, linestyle=":")
+        for level, label in ((67, "BDP"), (134, "BDP and queue")):
+            window.axhline(level, color="#8A8F98", linewidth=0.7, linestyle=":")
+            window.text(39.8, level - 3, label, color="#8A8F98", ha="right", va="top", fontsize=6.5)
         window.set_ylim(0, min(max(150.0, float(cwnd.quantile(0.995)) * 1.08), 420.0))
         window.set_ylabel("segments")
         window.legend(loc="upper right", ncols=2, frameon=False)
@@ -199,7 +204,10 @@ def _use(entry: dict[str, Any]) -> str:
     if "response" not in entry:
         return ""
     name = entry["name"]
-    words = [f'In a scenario: `cc = "{name}"`, and `cc_params = {{ .. }}` for parameters.', _RESPONSES[entry["response"]]]
+    words = [
+        f'In a scenario: `cc = "{name}"`, and `cc_params = {{ .. }}` for parameters.',
+        _RESPONSES[entry["response"]],
+    ]
     if entry.get("needs_ecn"):
         words.append("It needs `ecn = true` and a queue that marks (so has the plot: marks above 12 packets).")
     if entry.get("recovery"):

@@ -37,9 +37,11 @@ def catalogue(
 
         typer.echo(codec.dumps({"format": 1, what.value: entries}, indent=2, ensure_ascii=False))
         return
-    from narrows.cli.tables import print_catalogue, print_scenarios
+    from narrows.cli.tables import print_catalogue, print_controls, print_scenarios
 
     if what is What.SCENARIOS:
         print_scenarios(entries)
+    elif what is What.CC:
+        print_controls(entries)
     else:
         print_catalogue(entries)

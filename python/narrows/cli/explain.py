@@ -23,7 +23,7 @@ def explain(
         typer.Option("--output", "-o", metavar="DIR", help="Write the pages of NAME, or of all, and their plots here."),
     ] = None,
 ) -> None:
-    """Explain an algorithm: its idea, sources, state, parameters, where RFC, Linux, ns-2 and ns-3 differ, and its limits."""
+    """Explain an algorithm: idea, sources, state, parameters, how RFC, Linux, ns-2 and ns-3 differ, limits."""
     from narrows import pages
 
     if output is not None:

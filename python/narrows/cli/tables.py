@@ -140,6 +140,28 @@ def _table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
 
 
+def print_controls(entries: Sequence[dict[str, Any]]) -> None:
+    """Print congestion controls, a row each.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        As `narrows.catalogue.list_algorithms` returns them.
+    """
+    out = Console(highlight=False)
+    table = _table()
+    table.add_column("cc", no_wrap=True)
+    table.add_column("title")
+    table.add_column("profiles, the default first")
+    for entry in entries:
+        profile = next((p for p in entry["parameters"] if p["name"] == "profile"), None)
+        default = profile["default"] if profile else None
+        words = sorted(profile["allowed"] if profile else [], key=lambda word: str(word) != default)
+        table.add_row(Text(entry["name"], style="bold"), Text(entry["title"]), Text(", ".join(words), style="cyan"))
+    out.print(table)
+    out.print(Text("narrows explain NAME: idea, sources, parameters, differences, limits", style="dim"))
+
+
 def print_catalogue(entries: Sequence[dict[str, Any]]) -> None:
     """Print what can be named in a scenario, each with its parameters and sources.
 

@@ -1,0 +1,67 @@
+"""The pages of the congestion controls: what the sources' headers, the registry and runs of today say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import narrows as nw
+from narrows import pages
+from narrows.catalogue import engine_catalogue
+from narrows.cli import app
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "algorithms"
+ENTRIES = {entry["name"]: entry for entry in engine_catalogue()["cc"]}
+ANEW = "`narrows explain -o docs/algorithms` writes them anew"
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_the_page_is_what_source_and_registry_say(name: str) -> None:
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == pages.page(ENTRIES[name]), ANEW
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_the_plot_shows_the_run_of_today(name: str) -> None:
+    digest = re.search("digest ([0-9a-f]{64})", (DOCS / f"{name}.svg").read_text(encoding="utf-8"))
+    assert digest is not None
+    assert digest[1] == pages.run_standard(name).digest, ANEW
+
+
+def test_no_page_is_left_of_what_is_gone() -> None:
+    assert {path.stem for path in DOCS.iterdir()} == set(ENTRIES)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_explain_tells_what_the_page_tells(name: str) -> None:
+    shown = CliRunner().invoke(app, ["explain", name])
+    assert shown.exit_code == 0
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    assert shown.stdout.strip() == "\n".join(line for line in page.splitlines() if not line.startswith("![")).strip()
+
+
+@pytest.mark.parametrize("kind", ["queues", "schemes"])
+def test_queues_and_schemes_are_explained_too(kind: Any) -> None:
+    for entry in nw.list_algorithms(kind):
+        shown = CliRunner().invoke(app, ["explain", entry["name"]])
+        assert shown.exit_code == 0
+        assert entry["title"] in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["cubik"], "did you mean cubic"),
+        (["zzzz"], "see `narrows list cc`"),
+        ([], "explain what?"),
+        (["red", "-o", "pages"], "are for the engine's congestion controls"),
+    ],
+)
+def test_what_cannot_be_explained_is_said(arguments: list[str], reason: str, tmp_path: Path) -> None:
+    given = [str(tmp_path / a) if a == "pages" else a for a in arguments]
+    shown = CliRunner().invoke(app, ["explain", *given])
+    assert shown.exit_code == 2
+    assert reason in " ".join(shown.output.split())
