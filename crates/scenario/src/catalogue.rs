@@ -28,6 +28,8 @@ pub struct CatalogueRow {
     pub params: Vec<CatalogueParam>,
     /// Loss recovery that the name of a congestion control implies, as a word of scenario files.
     pub recovery: Option<String>,
+    /// What congestion does to a congestion control's window: `nothing`, `reduces` or `models`; empty for other entries.
+    pub response: &'static str,
     /// Whether a congestion control needs ECN with an echo of each mark (RFC 8257).
     pub needs_ecn: bool,
     /// Which of ns-2.35's agents has the congestion control.
@@ -89,7 +91,7 @@ pub enum CatalogueKind {
 impl Catalogue {
     /// The catalogue as JSON: `cc`, `queues` and `schemes`, each a list of entries with `name`, `title`, `sources` and
     /// `parameters` (`name`, `doc`, `kind`, and by kind `unit`, `default`, `min`, `max`, `allowed`); of congestion controls
-    /// also `recovery` (the word its name implies, or null), `needs_ecn`, `ns2` (`own`, `tcp_linux` or null), `profiles`
+    /// also `response` (`nothing`, `reduces` or `models`), `recovery` (the word its name implies, or null), `needs_ecn`, `ns2` (`own`, `tcp_linux` or null), `profiles`
     /// (the profile that each stack selects, where that is not the algorithm's default) and `page` (Markdown).
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
@@ -118,6 +120,7 @@ impl CatalogueRow {
             .collect::<serde_json::Map<_, _>>();
         let mut row = self.to_json();
         row["recovery"] = json!(self.recovery);
+        row["response"] = json!(self.response);
         row["needs_ecn"] = json!(self.needs_ecn);
         row["ns2"] = json!(self.ns2.map(|agent| match agent {
             Ns2Agent::Own => "own",

@@ -61,6 +61,11 @@ fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
     let params = r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect();
     CatalogueRow {
         recovery: r.recovery.map(str::to_owned),
+        response: match r.traits.response {
+            narrows_cc::Response::Nothing => "nothing",
+            narrows_cc::Response::Models => "models",
+            _ => "reduces",
+        },
         needs_ecn: r.traits.needs_ecn,
         ns2: r.ns2.map(|agent| match agent {
             narrows_cc::Ns2Agent::Own => Ns2Agent::Own,
