@@ -160,7 +160,7 @@ impl Loss {
     /// Whether something sent after the latest timeout is acknowledged with SND.UNA at `una`, so that duplicate ACKs are not
     /// answers to what was sent again for nothing (RFC 6582, section 3.2, step 2: "covers more than recover").
     fn is_behind(&self, una: u64) -> bool {
-        self.recover == 0 || una > self.recover
+        covers_more(una, self.recover)
     }
 
     /// Returns whether the phase ends with SND.UNA at `una`.
@@ -169,6 +169,13 @@ impl Loss {
         self.active &= !ends;
         ends
     }
+}
+
+/// Whether SND.UNA at `una` covers more than what was sent up to `recover`, a SND.NXT; at the start (0) it does. An ACK of
+/// exactly that much may be the answer to what was sent again for nothing (RFC 6582, section 3.2, step 2).
+#[inline]
+fn covers_more(una: u64, recover: u64) -> bool {
+    recover == 0 || una > recover
 }
 
 /// What to send in the Loss phase: what is lost, in order, then new data, as the pipe allows.

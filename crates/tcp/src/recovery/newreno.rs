@@ -6,7 +6,9 @@
 //! `recover`; the full ACK's window is the RFC's first choice unless `Config::full_ack_cap` is off.
 //! Vectors: `newreno_repairs_two_holes_in_one_episode`.
 
-use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase};
+use super::{
+    AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, covers_more, inflated, next_by_pipe, next_new, phase,
+};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
@@ -71,7 +73,7 @@ impl NewReno {
         let smss = self.settings.smss as i64;
         if self.in_recovery {
             self.inflation += smss;
-        } else if self.dupacks == self.settings.dupthresh && ack.una >= self.recover {
+        } else if self.dupacks == self.settings.dupthresh && covers_more(ack.una, self.recover) {
             self.in_recovery = true;
             self.recover = ack.nxt;
             self.partial_acks = 0;

@@ -2,7 +2,7 @@
 //!
 //! Sources: RFC 2581, section 3.2. State: `dupacks`, `inflation` (the segments that duplicate ACKs said have left the
 //! network; RFC 5681 adds them to cwnd, here they are apart so that cwnd shows the algorithm's window, as in ns-2's
-//! `dupwnd_`). Differences: as ns-2 with `bugFix_`, duplicate ACKs below the highest sequence number sent at the last
+//! `dupwnd_`). Differences: as ns-2 with `bugFix_`, duplicate ACKs up to the highest sequence number sent at the last
 //! timeout do not start fast retransmit, because they answer the timeout's own retransmissions (RFC 6582, section 1).
 //! Vectors: `reno_recovers_one_loss_of_twenty`, `reno_reduces_once_per_hole`.
 
@@ -34,7 +34,7 @@ impl Reno {
         let smss = self.settings.smss as i64;
         if self.in_recovery {
             self.inflation += smss;
-        } else if self.dupacks == self.settings.dupthresh && ack.una >= self.loss.recover {
+        } else if self.dupacks == self.settings.dupthresh && self.loss.is_behind(ack.una) {
             self.in_recovery = true;
             self.inflation = i64::from(self.settings.dupthresh) * smss;
             self.retransmit = true;

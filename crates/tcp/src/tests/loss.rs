@@ -247,6 +247,20 @@ fn newreno_does_not_fast_retransmit_below_recover_after_a_timeout() {
 }
 
 #[test]
+fn duplicates_of_exactly_recover_start_no_fast_retransmit() {
+    // After a timeout slow start sends some segments again for nothing; their duplicate ACKs come when all that was
+    // outstanding is acknowledged, and nothing more (RFC 6582, section 3.2, step 2: "covers more than recover").
+    for recovery in [RecoveryKind::Reno, RecoveryKind::NewReno] {
+        let (mut net, diary) = start(config(recovery, 40), &[1, 1, 2, 3, 4, 6, 8, 12]);
+        net.run(at(4_000));
+        assert!(net.ends[C].stats().retransmitted_packets.as_u64() > 11, "{recovery:?}: some for nothing");
+        assert_eq!(net.ends[C].stats().timeouts, 1, "{recovery:?}");
+        let losses = congestions(&diary).iter().filter(|c| matches!(c.0, Congestion::Loss { .. })).count();
+        assert_eq!(losses, 1, "{recovery:?}: {:?}", congestions(&diary));
+    }
+}
+
+#[test]
 fn rto_only_ignores_duplicates() {
     let (mut net, diary) = start(config(RecoveryKind::RtoOnly, 10), &[1]);
     net.run(at(1_300));
