@@ -15,7 +15,7 @@
 #   duration=S seed=N sample=S
 #
 # Prints one line of JSON on stderr: for each flow the payload bytes acknowledged, the packets that the bottleneck dropped or
-# the error model destroyed, and cwnd_ in packets at 0, sample, 2 sample ..
+# the error model destroyed, the timeouts, and cwnd_ in packets at 0, sample, 2 sample .. (0 before the flow's start)
 
 array set opt {
     agent Linux module reno rate 10 rtt 50 limit 61 per 0 flows 1 stagger 0 start 0 jitter 0 duration 60 seed 1 sample 0.1
@@ -76,15 +76,16 @@ for {set fid 1} {$fid <= $opt(flows)} {incr fid} {
     if {$opt(agent) eq "Linux"} { $ns at 0 "$tcp select_ca $opt(module)" }
     set source [new Application/FTP]
     $source attach-agent $tcp
-    $ns at [expr {$opt(start) + ($fid - 1) * $opt(stagger) + $opt(jitter) * rand()}] "$source start"
+    set begins($fid) [expr {$opt(start) + ($fid - 1) * $opt(stagger) + $opt(jitter) * rand()}]
+    $ns at $begins($fid) "$source start"
     set sender($fid) $tcp
     set trace($fid) {}
 }
 
 proc sample {k} {
-    global ns opt sender trace
+    global ns opt sender begins trace
     for {set fid 1} {$fid <= $opt(flows)} {incr fid} {
-        lappend trace($fid) [format %.6g [$sender($fid) set cwnd_]]
+        lappend trace($fid) [expr {[$ns now] < $begins($fid) ? 0 : [format %.6g [$sender($fid) set cwnd_]]}]
     }
     incr k
     set next [expr {$k * $opt(sample)}]

@@ -141,6 +141,8 @@ def test_equal_windows_have_no_distance_and_a_shifted_sawtooth_little() -> None:
 
 def test_windows_of_other_lengths_are_compared_where_both_are() -> None:
     assert distance(np.full(101, 10.0), np.full(100, 10.0), 0.1) == 0.0
+    late = np.concatenate([np.zeros(500), np.full(100, 10.0)])
+    assert distance(1.1 * late, late, 0.1) == pytest.approx(0.1)
 
 
 def test_an_explanation_holds_for_its_range_only() -> None:

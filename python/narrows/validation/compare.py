@@ -34,7 +34,7 @@ class Flow:
     timeouts : float
         Expiries of its retransmission timer.
     cwnd : ndarray
-        Congestion window, in segments.
+        Congestion window in segments, from the beginning of the run; 0 before the flow's start.
     """
 
     mbps: float
@@ -193,7 +193,7 @@ def distance(ours: Trace, theirs: Trace, sample_s: float) -> float:
     Parameters
     ----------
     ours, theirs : ndarray
-        Sampled at the same times; the longer one is cut.
+        Sampled at the same times; the longer one is cut, and so is the time before either has a window.
     sample_s : float
         Interval of the samples, s.
 
@@ -207,9 +207,10 @@ def distance(ours: Trace, theirs: Trace, sample_s: float) -> float:
     0.1
     """
     length = min(len(ours), len(theirs))
-    width = max(1, min(length, round(AVERAGED_S / sample_s)))
+    begin = int(np.argmax((ours[:length] > 0) | (theirs[:length] > 0)))
+    width = max(1, min(length - begin, round(AVERAGED_S / sample_s)))
     kernel = np.full(width, 1.0 / width)
-    smooth = [np.convolve(trace[:length], kernel, mode="valid") for trace in (ours, theirs)]
+    smooth = [np.convolve(trace[begin:length], kernel, mode="valid") for trace in (ours, theirs)]
     reference = float(np.mean(smooth[1]))
     return round(float(np.mean(np.abs(smooth[0] - smooth[1]))) / reference, 12) if reference > 0 else float("inf")
 

@@ -103,7 +103,11 @@ def _ours(job: Job, run: Run) -> list[Flow]:
     frame = run.samples.frame("flow")
     flows = []
     for i, flow in enumerate(run.flows):
-        cwnd = frame.loc[frame["name"] == flow.name, "cwnd_bytes"].to_numpy(dtype=np.float64, na_value=0.0)
+        own = frame[frame["name"] == flow.name]
+        cwnd = np.zeros(round(job.network.duration / inputs.SAMPLE_S))
+        at = (own["time_s"].to_numpy(dtype=np.float64) / inputs.SAMPLE_S).round().astype(np.int64)
+        inside = at < len(cwnd)
+        cwnd[at[inside]] = own["cwnd_bytes"].to_numpy(dtype=np.float64, na_value=0.0)[inside]
         flows.append(
             Flow(
                 mbps=_mbps(job.network, i, flow.delivered_bytes),
