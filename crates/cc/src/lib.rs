@@ -6,6 +6,7 @@
 
 pub mod ack_ratio;
 pub mod agile_sd;
+pub mod bbr;
 pub mod bic;
 pub mod compound;
 pub mod cubic;
@@ -26,6 +27,7 @@ pub mod sack;
 pub mod scalable;
 pub mod tahoe;
 pub mod westwood;
+pub mod windowed;
 
 pub use registry::{
     Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, build, find, registry,

@@ -1,8 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::{
-    CongestionControl, agile_sd, bic, compound, cubic, fack, highspeed, htcp, hybla, illinois, newreno, none, reno,
-    sack, scalable, tahoe, westwood,
+    CongestionControl, agile_sd, bbr, bic, compound, cubic, fack, highspeed, htcp, hybla, illinois, newreno, none,
+    reno, sack, scalable, tahoe, westwood,
 };
 use core::fmt;
 
@@ -329,6 +329,7 @@ pub fn registry() -> &'static [Row] {
         highspeed::ROW,
         scalable::ROW,
         illinois::ROW,
+        bbr::ROW,
         compound::ROW,
         htcp::ROW,
         hybla::ROW,

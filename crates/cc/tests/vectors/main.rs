@@ -5,6 +5,7 @@
 mod common;
 
 mod agile_sd;
+mod bbr;
 mod bic;
 mod compound;
 mod cubic;
@@ -16,12 +17,14 @@ mod hybla;
 mod hystart;
 mod illinois;
 mod params;
+mod pipe;
 mod recoveries;
 mod reno;
 mod reno_ns2;
 mod rounds;
 mod scalable;
 mod westwood;
+mod windowed;
 
 use std::fs;
 use std::path::Path;
