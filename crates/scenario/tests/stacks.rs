@@ -63,6 +63,7 @@ const SETTINGS: &[&str] = &[
     "initial_window = 3",
     "initial_window = \"rfc5681\"",
     "initial_ssthresh = \"64 kB\"",
+    "sack = true",
     "dupthresh = 3",
     "dupthresh = 4",
     "delayed_ack = false",
@@ -160,6 +161,9 @@ fn ns2_has_the_habits_of_the_agent_that_has_the_congestion_control() {
     assert_eq!(of("reno").recovery, Recovery::Reno);
     assert_eq!(of("htcp").recovery, Recovery::Sack);
     assert_eq!((of("tahoe").recovery, of("fack").recovery), (Recovery::Tahoe, Recovery::Fack));
+    assert_eq!((of("reno").sack, of("tahoe").sack), (false, false), "their sink sends none");
+    assert!(of("fack").sack && of("htcp").sack);
+    assert!(tcp("stack = \"ns2\"\ncc = \"reno\"\nrecovery = \"sack\"", "").sack, "Agent/TCP/Sack1");
     assert_eq!(of("westwood").cc_params[0].1, ParamValue::Choice("ns2".into()));
     assert_eq!(of("htcp").cc_params[0].1, ParamValue::Choice("linux".into()), "its module is Linux's");
     assert_eq!(of("vegas").cc_params[0].1, ParamValue::Choice("paper".into()), "its agent is not Linux's");

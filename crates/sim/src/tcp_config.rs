@@ -77,14 +77,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// The settings of the connection of a flow whose `[tcp]` says this.
-    fn config(tcp: &str) -> tcp::Config {
+    /// The scenario of a flow whose `[tcp]` says this.
+    fn scenario(tcp: &str) -> scenario::Scenario {
         let text = format!(
             "[topology]\nkind = \"dumbbell\"\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"20 ms\" }}\n\
              access = {{ rate = \"1 Gb/s\", delay = \"1 ms\" }}\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n[tcp]\n{tcp}\n"
         );
-        let scenario = scenario::parse(&text, "test.toml", &[], &crate::catalogue()).unwrap();
-        tcp_config(&scenario.flows[0].tcp)
+        scenario::parse(&text, "test.toml", &[], &crate::catalogue()).unwrap()
+    }
+
+    /// The settings of its connection.
+    fn config(tcp: &str) -> tcp::Config {
+        tcp_config(&scenario(tcp).flows[0].tcp)
     }
 
     #[test]
@@ -154,6 +158,7 @@ mod tests {
             lost_retransmission: false,
             undo: false,
             full_ack_cap: false,
+            sack: false,
             max_retries: u32::MAX,
             timestamps: false,
             idle_restart: tcp::IdleRestart::Off,
@@ -165,11 +170,34 @@ mod tests {
             recovery: tcp::RecoveryKind::Sack,
             reduction: tcp::Reduction::Prr,
             dupthresh: 4,
+            sack: true,
             lost_retransmission: true,
             slow_start_at_equality: true,
             rto: rto(tcp::RtoStyle::Linux, 3, 120, 10),
             ..own
         };
         assert_eq!(config("stack = \"ns2\"\ncc = \"cubic\""), tcp_linux);
+    }
+
+    #[test]
+    fn every_algorithm_runs_in_every_stack_with_its_own_profile() {
+        for row in narrows_cc::registry() {
+            for stack in ["rfc", "linux", "ns2"] {
+                let ecn = row.traits.needs_ecn;
+                let said = format!("stack = \"{stack}\"\ncc = \"{}\"\necn = {ecn}", row.name);
+                let scenario = scenario(&said);
+                let shown = scenario.to_toml();
+                let again = scenario::parse(&shown, "test.toml", &[], &crate::catalogue()).unwrap();
+                assert_eq!(scenario, again, "{shown}");
+                if let Some(recovery) = row.recovery {
+                    assert!(shown.contains(&format!("\nrecovery = \"{recovery}\"\n")), "{said}\n{shown}");
+                }
+                if let Some(profile) = row.profile(stack) {
+                    assert!(shown.contains(&format!("profile = \"{profile}\"")), "{said}\n{shown}");
+                }
+                let echo = if ecn { tcp::EcnEcho::EachMark } else { tcp::EcnEcho::UntilCwr };
+                assert_eq!(tcp_config(&scenario.flows[0].tcp).ecn_echo, echo, "{said}");
+            }
+        }
     }
 }

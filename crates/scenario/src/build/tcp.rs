@@ -210,17 +210,20 @@ impl<'a> Build<'a> {
     fn answer(&mut self, said: &Said<'_>, chosen: Option<&Chosen<'_>>, layers: &Layers<'_>) -> Option<Answer> {
         let explicit = Layers::new(&TCP, said.tables());
         let row = chosen.map(|chosen| chosen.row);
-        let (sack, ecn): (bool, bool) = (layers.get("sack")?, layers.get("ecn")?);
+        let needs_sack = |recovery| matches!(recovery, Recovery::Sack | Recovery::Fack);
         let implied = row.and_then(|row| Recovery::from_word(row.recovery.as_deref()?));
-        let recovery = match (explicit.given("recovery"), implied) {
-            (Some(_), _) => explicit.get("recovery")?,
-            (None, Some(implied)) => implied,
-            (None, None) => match layers.get("recovery")? {
-                Recovery::Sack | Recovery::Fack if !sack => Recovery::NewReno,
-                habit => habit,
-            },
+        let meant = if explicit.given("recovery").is_some() { Some(explicit.get("recovery")?) } else { implied };
+        let sack = match explicit.given("sack") {
+            Some(_) => explicit.get("sack")?,
+            None => layers.get("sack")? || meant.is_some_and(needs_sack),
         };
-        let scoreboard = matches!(recovery, Recovery::Sack | Recovery::Fack);
+        let recovery = match (meant, layers.get("recovery")?) {
+            (Some(meant), _) => meant,
+            (None, habit) if needs_sack(habit) && !sack => Recovery::NewReno,
+            (None, habit) => habit,
+        };
+        let ecn: bool = layers.get("ecn")?;
+        let scoreboard = needs_sack(recovery);
         let reduction = match explicit.given("reduction") {
             Some(_) => explicit.get("reduction")?,
             None if scoreboard || ecn => layers.get("reduction")?,

@@ -48,6 +48,7 @@ pub(crate) static LINUX: Habits = Habits {
         ("undo", "true"),
         ("full_ack_cap", "false"),
         ("max_retries", "15"),
+        ("sack", "true"),
         ("timestamps", "true"),
         ("idle_restart", "\"linux\""),
         ("cwnd_validation", "true"),
@@ -58,7 +59,8 @@ pub(crate) static LINUX: Habits = Habits {
 };
 
 /// ns-2.35's own one-way agents. `windowInit_`, `packetSize_`, `tcpTick_`, `minrto_`, `singledup_` and `exit_recovery_fix_`
-/// are the names there. `Agent/TCP/Vegas` and `Agent/TCP/Reno` recover as Reno; other agents say what they do by their name.
+/// are the names there. `Agent/TCP/Vegas` and `Agent/TCP/Reno` recover as Reno; other agents say what they do by their name, and
+/// those that need SACK have it: `sack = false` is for the others, whose sink sends none.
 pub(crate) static NS2: Habits = Habits {
     title: "`ns2`, own agents",
     sets: &[
@@ -73,6 +75,7 @@ pub(crate) static NS2: Habits = Habits {
         ("undo", "false"),
         ("full_ack_cap", "false"),
         ("max_retries", "\"unlimited\""),
+        ("sack", "false"),
         ("timestamps", "false"),
         ("idle_restart", "\"off\""),
         ("cwnd_validation", "false"),
@@ -99,6 +102,7 @@ pub(crate) static NS2_LINUX: Habits = Habits {
         ("undo", "false"),
         ("full_ack_cap", "false"),
         ("max_retries", "\"unlimited\""),
+        ("sack", "true"),
         ("timestamps", "false"),
         ("idle_restart", "\"off\""),
         ("cwnd_validation", "false"),
