@@ -92,6 +92,12 @@ impl ByteCounter {
         }
     }
 
+    /// Counts `acked` without a step.
+    #[inline]
+    pub fn note(&mut self, acked: Bytes) {
+        self.counted += acked;
+    }
+
     /// Forgets what was counted, as at a congestion event.
     pub fn reset(&mut self) {
         self.counted = Bytes::ZERO;
@@ -102,6 +108,20 @@ impl ByteCounter {
     pub fn counted(&self) -> Bytes {
         self.counted
     }
+}
+
+/// Reno's step as Linux's modules call it (`tcp_reno_cong_avoid`): slow start without a limit per ACK, the rest of
+/// `acked` to the counter with the window in whole segments. The caller has asked [`may_grow`].
+#[inline]
+pub fn linux_reno(counter: &mut ByteCounter, acked: Bytes, path: &Path, win: &mut Window) {
+    let mut left = acked;
+    if win.in_slow_start() {
+        left = slow_start(win, acked, Bytes::MAX, path);
+        if left.is_zero() {
+            return;
+        }
+    }
+    counter.add(left, path.smss * whole_segments(win.cwnd, path), path, win);
 }
 
 /// Additive increase by counting ACKs instead of octets, as Linux's modules of 2006 do: an ACK that finds the count

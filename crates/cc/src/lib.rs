@@ -26,6 +26,7 @@ pub mod rounds;
 pub mod sack;
 pub mod scalable;
 pub mod tahoe;
+pub mod vegas;
 pub mod westwood;
 pub mod windowed;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     CongestionControl, agile_sd, bbr, bic, compound, cubic, fack, highspeed, htcp, hybla, illinois, newreno, none,
-    reno, sack, scalable, tahoe, westwood,
+    reno, sack, scalable, tahoe, vegas, westwood,
 };
 use core::fmt;
 
@@ -334,6 +334,7 @@ pub fn registry() -> &'static [Row] {
         htcp::ROW,
         hybla::ROW,
         westwood::ROW,
+        vegas::ROW,
     ];
     ROWS
 }

@@ -98,11 +98,17 @@ pub fn linux_sample(rtt: Duration) -> Duration {
     Duration::from_micros(rtt.as_micros().saturating_add(1))
 }
 
-/// `cwnd * base / rtt` in whole segments: what the path would hold of this window without a queue (Vegas' target). A
-/// zero `rtt` counts as a nanosecond.
+/// `cwnd * part / whole` rounded down, in the unit of `cwnd`; a zero `whole` counts as a nanosecond.
+#[inline]
+#[must_use]
+pub fn share(cwnd: u64, part: Duration, whole: Duration) -> u64 {
+    let share = u128::from(cwnd) * u128::from(part.as_nanos()) / u128::from(whole.as_nanos().max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// `cwnd * base / rtt`: what the path would hold of this window without a queue (Vegas' target).
 #[inline]
 #[must_use]
 pub fn without_queue(cwnd: u64, base: Duration, rtt: Duration) -> u64 {
-    let target = u128::from(cwnd) * u128::from(base.as_nanos()) / u128::from(rtt.as_nanos().max(1));
-    u64::try_from(target).unwrap_or(u64::MAX)
+    share(cwnd, base, rtt)
 }

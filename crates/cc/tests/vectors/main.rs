@@ -23,6 +23,7 @@ mod reno;
 mod reno_ns2;
 mod rounds;
 mod scalable;
+mod vegas;
 mod westwood;
 mod windowed;
 
@@ -46,12 +47,13 @@ fn sources(dir: &str) -> String {
 /// Every test that a module's page names under "Vectors" exists, and every algorithm's page has all its headings.
 #[test]
 fn pages_name_tests_that_exist() {
-    const PARTS: [&str; 5] = [
+    const PARTS: [&str; 6] = [
         include_str!("../../src/compound/linux.rs"),
         include_str!("../../src/cubic/linux.rs"),
         include_str!("../../src/cubic/ns2.rs"),
         include_str!("../../src/hystart.rs"),
         include_str!("../../src/reno/ns2.rs"),
+        include_str!("../../src/vegas/ns2.rs"),
     ];
     // A recovery of the same name is the connection's, and so are its tests.
     let tests = sources("tests/vectors") + &sources("src") + &sources("../tcp/src");
