@@ -12,6 +12,12 @@
 //!      |         recovery point    v timeout                  |
 //!      '-------------------------- Loss <---------------------'
 //! ```
+//!
+//! What is not here yet has its place. RACK (RFC 8985) is one more recovery beside [`sack`]: `Sack::digest` with a
+//! judgement by the times of sending, which the scoreboard's segments carry (`sent_at`), and a reordering timer beside
+//! those of the connection. Its tail loss probe is a timer too, whose expiry makes `next` answer as for a rescue. F-RTO
+//! (RFC 5682) is a state of [`Loss`]: the first ACK after a timeout lets `next` answer `New` instead of the hole, the
+//! second says whether the timeout was spurious, by a field of [`Verdict`] that leads to the connection's undo.
 
 mod fack;
 mod newreno;

@@ -4,7 +4,7 @@
 //! deflate and which may so become negative. Differences: the "impatient" variant (the timer is restarted at the first
 //! partial ACK only) as in section 4; none of the heuristics of section 4.2 that allow a fast retransmit below
 //! `recover`; the full ACK's window is the RFC's first choice unless `Config::full_ack_cap` is off.
-//! Vectors: `newreno_repairs_two_holes_in_one_episode`.
+//! Vectors: `newreno_repairs_two_holes_in_one_episode`, `duplicates_of_exactly_recover_start_no_fast_retransmit`.
 
 use super::{
     AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, covers_more, inflated, next_by_pipe, next_new, phase,
