@@ -27,6 +27,7 @@ pub mod sack;
 pub mod scalable;
 pub mod tahoe;
 pub mod vegas;
+pub mod veno;
 pub mod westwood;
 pub mod windowed;
 

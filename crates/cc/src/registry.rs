@@ -2,7 +2,7 @@
 
 use crate::{
     CongestionControl, agile_sd, bbr, bic, compound, cubic, fack, highspeed, htcp, hybla, illinois, newreno, none,
-    reno, sack, scalable, tahoe, vegas, westwood,
+    reno, sack, scalable, tahoe, vegas, veno, westwood,
 };
 use core::fmt;
 
@@ -335,6 +335,7 @@ pub fn registry() -> &'static [Row] {
         hybla::ROW,
         westwood::ROW,
         vegas::ROW,
+        veno::ROW,
     ];
     ROWS
 }

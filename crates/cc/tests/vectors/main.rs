@@ -24,6 +24,7 @@ mod reno_ns2;
 mod rounds;
 mod scalable;
 mod vegas;
+mod veno;
 mod westwood;
 mod windowed;
 
