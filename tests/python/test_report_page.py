@@ -192,7 +192,17 @@ def test_no_run_is_refused(batch: Batch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["acns", "parking-lot", "lossy-link", "request-response", "changing-rate", "red-ecn", "linux-vs-rfc"]
+    "name",
+    [
+        "acns",
+        "parking-lot",
+        "lossy-link",
+        "request-response",
+        "changing-rate",
+        "red-ecn",
+        "linux-vs-rfc",
+        "bbr-vs-cubic",
+    ],
 )
 def test_every_bundled_scenario_can_be_drawn(name: str) -> None:
     resolved = Scenario.from_file(name).resolved

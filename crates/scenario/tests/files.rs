@@ -113,7 +113,7 @@ fn the_schema_says_what_the_parser_takes() {
     }
     assert_eq!(
         schema_for(&catalogue())["$defs"]["tcp"]["properties"]["cc"]["enum"],
-        serde_json::json!(["cubic", "reno", "none", "tahoe", "fack", "dctcp", "htcp", "westwood", "vegas"])
+        serde_json::json!(["cubic", "reno", "none", "tahoe", "fack", "dctcp", "bbr", "htcp", "westwood", "vegas"])
     );
 }
 

@@ -128,7 +128,7 @@ fn every_rule_has_its_message() {
         ("missing times of on_off", flow("kind = \"on_off\"")),
         ("zero response", flow("kind = \"request_response\"\nresponse = \"0 B\"")),
         ("unknown congestion control", flow("cc = \"cubik\"")),
-        ("unknown congestion control of all", after("[tcp]\ncc = \"bbr\"")),
+        ("unknown congestion control of all", after("[tcp]\ncc = \"bsd\"")),
         ("congestion control twice", flow("cc = \"reno\"\ntcp = { cc = \"cubic\" }")),
         ("unknown parameter", flow("tcp = { cc_params = { betta = 0.5 } }")),
         ("parameter out of range", flow("tcp = { cc_params = { beta = 1.5 } }")),
@@ -310,7 +310,7 @@ fn overrides_say_what_is_wrong_with_them() {
         ),
         (
             set("flows[0].cc", "cubik"),
-            "--set: flows[0].cc: \"cubik\" is no congestion control, did you mean `cubic`?; allowed: cubic, reno, none, tahoe, fack, dctcp, htcp, westwood, vegas",
+            "--set: flows[0].cc: \"cubik\" is no congestion control, did you mean `cubic`?; allowed: cubic, reno, none, tahoe, fack, dctcp, bbr, htcp, westwood, vegas",
         ),
     ];
     for (found, expected) in expected {
