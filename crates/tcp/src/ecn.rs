@@ -1,14 +1,30 @@
-//! Classic ECN of a connection (RFC 3168, section 6.1).
+//! ECN of a connection: classic (RFC 3168, section 6.1), or with an echo of each mark (RFC 8257, section 3.2).
+//!
+//! With [`EcnEcho::EachMark`] the receiver's state is `DCTCP.CE`, whether the last data segment was marked:
+//! ```text
+//!          unmarked                    marked           marked
+//!          .------.    a delayed ACK leaves, no ECE    .------.
+//!          |      v  -------------------------------->  |     v
+//!          `---- false                                 true --'
+//!                   <--------------------------------
+//!                     a delayed ACK leaves, with ECE
+//! ```
+//! so that an ACK is about segments of one kind only. As in Linux, the segment that brings the change is acknowledged at
+//! once too. CWR has no meaning to such a receiver.
+
+use crate::config::EcnEcho;
 
 /// State of both roles.
 #[derive(Debug, Default)]
 pub(crate) struct EcnState {
     /// Whether classic ECN is in use.
     pub(crate) on: bool,
-    /// As a receiver: ECE goes on every ACK until the sender's CWR arrives.
+    /// As a receiver: ECE goes on every ACK; until the sender's CWR arrives, or while segments arrive marked.
     pub(crate) echo: bool,
     /// As a receiver: whether the last data segment was marked.
     last_ce: bool,
+    /// As a receiver: ECE follows the marks (RFC 8257).
+    each_mark: bool,
     /// As a sender: CWR goes on the next new data.
     pub(crate) cwr_pending: bool,
     /// As a sender: SND.NXT at the last reduction for whatever reason, while that window is not acknowledged.
@@ -18,11 +34,23 @@ pub(crate) struct EcnState {
 }
 
 impl EcnState {
+    /// ECN that is not negotiated yet.
+    pub(crate) fn new(echo: EcnEcho) -> Self {
+        Self { each_mark: echo == EcnEcho::EachMark, ..Self::default() }
+    }
+
+    /// Whether an ACK that is pending must leave before a segment with this mark is taken, since it would say of both
+    /// what is true of one.
+    #[inline]
+    pub(crate) fn parts(&self, ce: bool) -> bool {
+        self.each_mark && self.last_ce != ce
+    }
+
     /// A data segment arrived with these marks. Returns whether the congestion mark differs from the segment's before,
     /// which is worth an ACK at once.
     #[inline]
     pub(crate) fn on_data(&mut self, ce: bool, cwr: bool) -> bool {
-        if cwr {
+        if self.each_mark || cwr {
             self.echo = false;
         }
         self.echo |= ce;
@@ -66,6 +94,17 @@ mod tests {
         assert!(!e.echo);
         e.on_data(true, true);
         assert!(e.echo, "the segment that carries CWR may itself be marked");
+    }
+
+    #[test]
+    fn with_each_mark_the_echo_follows_the_marks() {
+        let mut e = EcnState::new(EcnEcho::EachMark);
+        assert!(e.parts(true) && !e.parts(false));
+        assert!(e.on_data(true, false) && e.echo && !e.parts(true));
+        assert!(!e.on_data(true, true) && e.echo, "CWR means nothing");
+        assert!(e.parts(false) && e.on_data(false, false) && !e.echo);
+        let classic = EcnState::new(EcnEcho::UntilCwr);
+        assert!(!classic.parts(true), "an echo that lasts may be merged");
     }
 
     #[test]

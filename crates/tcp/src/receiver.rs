@@ -221,6 +221,12 @@ impl Receiver {
         self.ack_now
     }
 
+    /// Whether an ACK is due now or later.
+    #[inline]
+    pub(crate) fn ack_pending(&self) -> bool {
+        self.ack_now || self.ack_at != Instant::NEVER
+    }
+
     /// Whether the next ACK brings SACK blocks, so that it must not ride on data.
     #[inline]
     pub(crate) fn has_blocks(&self) -> bool {

@@ -137,6 +137,9 @@ impl Connection {
         }
         if self.ecn.on {
             let ce = segment.ip.ecn() == Ecn::Ce;
+            if self.ecn.parts(ce) && self.rx.ack_pending() {
+                self.parted_ack = Some(self.pure_ack(now));
+            }
             if self.ecn.on_data(ce, tcp.flags.has(TcpFlags::CWR)) {
                 self.rx.request_ack();
             }

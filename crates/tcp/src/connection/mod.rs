@@ -80,6 +80,8 @@ pub struct Connection {
     /// When congestion control was last told of congestion.
     reduced_at: Instant,
     ecn: EcnState,
+    /// An ACK that had to leave before the segment that came last was taken (RFC 8257, section 3.2).
+    parted_ack: Option<Packet>,
     agreement: Agreement,
     assist: Option<Box<dyn Assist>>,
     pacer: Pacer,
@@ -156,7 +158,8 @@ impl Connection {
             rto: Rto::new(config.rto),
             rate: RateSampler::default(),
             reduced_at: Instant::ZERO,
-            ecn: EcnState::default(),
+            ecn: EcnState::new(config.ecn_echo),
+            parted_ack: None,
             agreement: Agreement::Nothing,
             assist,
             pacer: Pacer::new(config.pacing),

@@ -23,6 +23,9 @@ impl Connection {
         if let Some(reset) = self.take_reset() {
             return Some(self.reset_packet(reset.seq, reset.ack, now));
         }
+        if let Some(ack) = self.parted_ack.take() {
+            return Some(ack);
+        }
         match self.state {
             State::Closed | State::Listen => None,
             State::SynSent | State::SynReceived => self.poll_opening(now),
@@ -261,7 +264,7 @@ impl Connection {
         self.finish(packet, SegmentKind::Probe, flight, now)
     }
 
-    fn pure_ack(&mut self, now: Instant) -> Packet {
+    pub(super) fn pure_ack(&mut self, now: Instant) -> Packet {
         self.stats.acks_sent += Packets::new(1);
         let blocks = if self.sack && self.rx.has_blocks() {
             Some(self.rx.take_blocks(BLOCKS[usize::from(self.ts.on)]))

@@ -1,7 +1,7 @@
 //! Classic ECN (RFC 3168, section 6.1).
 
 use super::harness::*;
-use crate::{Config, DelayedAck, InitialWindow};
+use crate::{Config, DelayedAck, EcnEcho, InitialWindow};
 use narrows_cc::{Congestion, Phase};
 use narrows_units::Bytes;
 use narrows_wire::{Ecn, TcpFlags};
@@ -130,4 +130,96 @@ fn at_one_segment_an_echo_makes_the_sender_wait_for_the_timer() {
     assert_eq!(net.data(C).len(), 1);
     net.run(at(1_300));
     assert_eq!(net.data(C).last().map(|d| d.0), Some(1_300), "RTO after the echo");
+}
+
+/// A server with an echo of each mark, to be fed with segments by hand.
+fn each_mark(timestamps: bool) -> Net {
+    let config = Config { ecn: true, timestamps, ecn_echo: EcnEcho::EachMark, ..Config::default() };
+    let mut net = Net::simple(config);
+    net.establish();
+    net
+}
+
+/// The ACKs (acknowledged bytes, ECE) that the server sends at once when the client's `n`-th segment of 1000 bytes arrives.
+fn arrives(net: &mut Net, n: u32, ecn: Ecn, flags: TcpFlags) -> Vec<(u32, bool)> {
+    let mut packet = forge(C, 1_001 + 1_000 * n, Some(5_001), flags, 1_000);
+    packet.ip.set_ecn(ecn);
+    net.ends[S].handle_segment(&packet, net.now);
+    std::iter::from_fn(|| net.ends[S].poll_transmit(net.now))
+        .map(|p| (p.tcp().unwrap().ack.as_u32() - 1_001, p.tcp().unwrap().flags.has(TcpFlags::ECE)))
+        .collect()
+}
+
+#[test]
+fn rfc_8257_each_ack_is_about_segments_of_one_kind() {
+    let mut net = each_mark(false);
+    let mut feed = |n, ecn| arrives(&mut net, n, ecn, TcpFlags::NONE);
+    assert_eq!(feed(0, Ecn::Ect0), []);
+    assert_eq!(feed(1, Ecn::Ect0), [(2_000, false)], "every second, as ever");
+    assert_eq!(feed(2, Ecn::Ect0), []);
+    assert_eq!(feed(3, Ecn::Ce), [(3_000, false), (4_000, true)], "the pending ACK tells the state before");
+    assert_eq!(feed(4, Ecn::Ce), []);
+    assert_eq!(feed(5, Ecn::Ce), [(6_000, true)], "marked segments are acknowledged by twos as well");
+    assert_eq!(feed(6, Ecn::Ect0), [(7_000, false)], "nothing was pending");
+    assert_eq!(feed(7, Ecn::Ce), [(8_000, true)]);
+    assert_eq!(feed(8, Ecn::Ce), []);
+    assert_eq!(feed(9, Ecn::Ect0), [(9_000, true), (10_000, false)]);
+}
+
+#[test]
+fn rfc_8257_cwr_does_not_end_the_echo_of_a_mark() {
+    let mut net = each_mark(false);
+    assert_eq!(arrives(&mut net, 0, Ecn::Ce, TcpFlags::CWR), [(1_000, true)]);
+    assert_eq!(
+        arrives(&mut net, 1, Ecn::Ect0, TcpFlags::NONE),
+        [(2_000, false)],
+        "and without CWR it ends all the same"
+    );
+}
+
+#[test]
+fn with_each_mark_only_marked_bytes_count_as_marked() {
+    let config = Config {
+        mss: 1000,
+        ecn: true,
+        timestamps: false,
+        ecn_echo: EcnEcho::EachMark,
+        initial_window: InitialWindow::Segments(20),
+        ..Config::default()
+    };
+    let cc = Box::new(Double { first: Some(20), watches: true, ..Double::default() });
+    let diary = cc.diary.clone();
+    let mut net = Net::new([config; 2], [cc, reno()], [1, 1]);
+    net.establish();
+    net.ends[C].write(Bytes::new(20_000));
+    treat(&mut net, &[4, 5, 6, 12, 19, 20], &[]);
+    net.run(at(1_000));
+    let marked = |t: &Told| if let Told::Seen { marked, .. } = t { *marked } else { 0 };
+    let delivered = |t: &Told| if let Told::Seen { delivered, .. } = t { *delivered } else { 0 };
+    let diary = diary.lock().unwrap();
+    assert_eq!(diary.iter().map(delivered).sum::<u64>(), 20_000);
+    assert_eq!(diary.iter().map(marked).sum::<u64>(), 6_000, "delayed ACKs and all");
+    assert_eq!(net.ends[S].stats().ce_received.as_u64(), 6);
+}
+
+#[test]
+fn handshake_fin_probes_and_acks_are_never_ect() {
+    let config = Config { ecn: true, recv_buffer: Bytes::new(3_000), ..Config::default() };
+    let mut net = Net::simple(config);
+    net.ends[S].set_auto_read(false);
+    net.ends[C].write(Bytes::new(6_000));
+    net.run(at(4_000));
+    assert!(net.ends[C].stats().probes_sent.as_u64() > 0);
+    net.ends[S].set_auto_read(true);
+    net.ends[C].close();
+    net.ends[S].close();
+    net.run(at(20_000));
+    assert!(net.ends[S].is_finished() && net.ends[C].is_finished());
+    let mut ect = 0;
+    for (_, from, packet, _) in &net.log {
+        let new_data = *from == C && packet.payload_len > 1;
+        assert!(new_data || packet.ip.ecn() == Ecn::NotEct, "{packet:?}");
+        ect += u32::from(packet.ip.ecn() == Ecn::Ect0);
+    }
+    assert!(ect > 0);
 }

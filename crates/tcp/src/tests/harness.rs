@@ -33,6 +33,7 @@ pub(super) enum Told {
     Advice(Advice),
     Recovered,
     WindowSet(u64),
+    Seen { delivered: u64, marked: u64 },
     Sent(Sent2),
 }
 
@@ -54,6 +55,8 @@ pub(super) struct Double {
     pub(super) pacing: Option<narrows_units::Rate>,
     /// See [`CongestionControl::rules_recovery`].
     pub(super) rules: bool,
+    /// See [`CongestionControl::watches_acks`].
+    pub(super) watches: bool,
     pub(super) diary: Diary,
 }
 
@@ -110,6 +113,14 @@ impl CongestionControl for Double {
 
     fn on_window_set(&mut self, _path: &Path, win: &Window) {
         self.note(Told::WindowSet(win.cwnd.as_u64()));
+    }
+
+    fn observe(&mut self, ack: &Ack, _path: &Path) {
+        self.note(Told::Seen { delivered: ack.delivered.as_u64(), marked: ack.marked.as_u64() });
+    }
+
+    fn watches_acks(&self) -> bool {
+        self.watches
     }
 
     fn rules_recovery(&self) -> bool {
