@@ -10,6 +10,7 @@ pub mod bbr;
 pub mod bic;
 pub mod compound;
 pub mod cubic;
+pub mod dctcp;
 pub mod fack;
 pub mod growth;
 pub mod highspeed;
@@ -286,6 +287,12 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// calls [`on_undo`](Self::on_undo). Constant over the life of the algorithm.
     fn rules_recovery(&self) -> bool {
         false
+    }
+
+    /// Whether the reduction after an ECN echo answers a loss of the same window too, so that the loss is not told (RFC 3168,
+    /// section 6.1.2). DCTCP says no: it reduces by less for an echo, and a loss must count as one (RFC 8257, section 3.5).
+    fn echo_covers_loss(&self) -> bool {
+        true
     }
 
     /// Whether the algorithm holds the flow back on purpose (BBR's ProbeRTT), so that rate samples of what is sent now say

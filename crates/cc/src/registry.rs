@@ -1,8 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::{
-    CongestionControl, agile_sd, bbr, bic, compound, cubic, fack, highspeed, htcp, hybla, illinois, newreno, none,
-    reno, sack, scalable, tahoe, vegas, veno, westwood,
+    CongestionControl, agile_sd, bbr, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, newreno,
+    none, reno, sack, scalable, tahoe, vegas, veno, westwood,
 };
 use core::fmt;
 
@@ -324,6 +324,7 @@ pub fn registry() -> &'static [Row] {
         fack::ROW,
         tahoe::ROW,
         cubic::ROW,
+        dctcp::ROW,
         bic::ROW,
         agile_sd::ROW,
         highspeed::ROW,

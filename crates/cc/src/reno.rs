@@ -112,6 +112,13 @@ pub struct Reno {
 }
 
 impl Reno {
+    /// Reno by counting, with Linux's arithmetic or RFC 5681's, this limit of one ACK's slow start and this RFC 3742
+    /// threshold (0 for none), both in segments: what other algorithms build on.
+    pub(crate) fn counting(linux: bool, abc_limit: u64, max_ssthresh: u64) -> Self {
+        let counter = ByteCounter::default();
+        Self { linux, counting: true, abc_limit, max_ssthresh, beta_ecn: None, counter }
+    }
+
     /// ssthresh after a congestion event (RFC 5681, equation 4; RFC 8511, section 3, for an ECN echo with ABE).
     fn ssthresh(&self, event: &Congestion, path: &Path, win: &Window) -> Bytes {
         let base = if self.linux { win.cwnd } else { path.flightsize };

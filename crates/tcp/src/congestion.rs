@@ -94,6 +94,11 @@ impl Controller {
         self.reduced && !self.rules_recovery
     }
 
+    /// See [`CongestionControl::echo_covers_loss`].
+    pub(crate) fn echo_covers_loss(&self) -> bool {
+        self.cc.echo_covers_loss()
+    }
+
     /// See [`CongestionControl::watches_losses`].
     pub(crate) fn watches_losses(&self) -> bool {
         self.cc.watches_losses()

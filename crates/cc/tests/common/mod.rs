@@ -37,6 +37,8 @@ pub struct Model {
     pub bottleneck: Option<(Duration, u64)>,
     /// Whether ACKs carry a round-trip time sample.
     pub sampling: bool,
+    /// Whether ACKs carry an echo of CE marks, for all that they deliver.
+    pub marking: bool,
     /// Whether what an ACK releases counts as sent when the algorithm looks at the ACK, which no connection does.
     pub sends_before_ack: bool,
     /// Window before the last congestion event, which an undo gives back.
@@ -75,8 +77,17 @@ impl Model {
             pacing_rate: None,
             phase: Phase::Open,
         };
-        let mut model =
-            Self { cc, win, path, rtt, bottleneck: None, sampling: true, sends_before_ack: false, before: win };
+        let mut model = Self {
+            cc,
+            win,
+            path,
+            rtt,
+            bottleneck: None,
+            sampling: true,
+            marking: false,
+            sends_before_ack: false,
+            before: win,
+        };
         model.cc.on_start(&model.path, &mut model.win);
         model.clamp();
         model
@@ -157,6 +168,7 @@ impl Model {
             rate: Some(rate),
             // Half of the round-trip time is on the way there, and the receiver's clock is ahead by a second.
             one_way_delay: self.sampling.then_some(self.rtt / 2 + Duration::from_secs(1)),
+            marked: if self.marking { acked } else { Bytes::ZERO },
             ..Ack::default()
         };
         if self.cc.watches_acks() {

@@ -10,6 +10,7 @@ mod bic;
 mod compound;
 mod cubic;
 mod cubic_ns2;
+mod dctcp;
 mod growth;
 mod highspeed;
 mod htcp;

@@ -229,6 +229,10 @@ impl CongestionControl for Acns {
         self.base.holds_back()
     }
 
+    fn echo_covers_loss(&self) -> bool {
+        self.base.echo_covers_loss()
+    }
+
     /// `acns_command`: the ruling command (1 to 3; 0 is none); `acns_trend`: W_trend (0 is none); `acns_history`: windows
     /// kept; `acns_fallbacks`: times the window fell back; `acns_losses_*`: losses by verdict; then the base's own.
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {

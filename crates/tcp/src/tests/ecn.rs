@@ -223,3 +223,21 @@ fn handshake_fin_probes_and_acks_are_never_ect() {
     }
     assert!(ect > 0);
 }
+
+#[test]
+fn a_loss_after_an_echo_is_told_where_the_echo_does_not_cover_it() {
+    for covers in [true, false] {
+        let config =
+            Config { mss: 1000, ecn: true, timestamps: false, delayed_ack: DelayedAck::Off, ..Config::default() };
+        let cc = Box::new(Double { first: Some(20), uncovered: !covers, ..Double::default() });
+        let diary = cc.diary.clone();
+        let mut net = Net::new([config; 2], [cc, reno()], [1, 1]);
+        net.establish();
+        net.ends[C].write(Bytes::MAX);
+        treat(&mut net, &[1], &[5]);
+        net.run(at(390));
+        let congestions = congestions(&diary);
+        assert_eq!(congestions.len(), if covers { 1 } else { 2 }, "{congestions:?}");
+        assert!(matches!(congestions[0], Congestion::Ecn { .. }));
+    }
+}

@@ -55,6 +55,8 @@ pub(super) struct Double {
     pub(super) pacing: Option<narrows_units::Rate>,
     /// See [`CongestionControl::rules_recovery`].
     pub(super) rules: bool,
+    /// Not [`CongestionControl::echo_covers_loss`].
+    pub(super) uncovered: bool,
     /// See [`CongestionControl::watches_acks`].
     pub(super) watches: bool,
     pub(super) diary: Diary,
@@ -117,6 +119,10 @@ impl CongestionControl for Double {
 
     fn observe(&mut self, ack: &Ack, _path: &Path) {
         self.note(Told::Seen { delivered: ack.delivered.as_u64(), marked: ack.marked.as_u64() });
+    }
+
+    fn echo_covers_loss(&self) -> bool {
+        !self.uncovered
     }
 
     fn watches_acks(&self) -> bool {

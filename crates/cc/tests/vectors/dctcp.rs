@@ -1,0 +1,93 @@
+//! DCTCP (the reference's section 31; RFC 8257).
+
+use crate::common::{Model, close};
+
+fn at_100(profile: &str, alpha: &str) -> Model {
+    Model::new("dctcp", &[("profile", profile), ("alpha", alpha)], 10).at(100, Some(50))
+}
+
+#[test]
+fn dctcp_echo_reduces_by_half_of_alpha() {
+    for profile in ["linux", "rfc8257"] {
+        for (alpha, cwnd) in [("1", 50.0), ("0.5", 75.0), ("0.0625", 97.0), ("0", 100.0)] {
+            let mut m = at_100(profile, alpha);
+            m.ecn();
+            // 100 - 100/32 is 96.875: Linux cuts whole segments off.
+            let expected = if profile == "rfc8257" && alpha == "0.0625" { 96.875 } else { cwnd };
+            close(&[m.cwnd(), m.ssthresh()], &[expected, expected], 1e-5);
+        }
+    }
+}
+
+#[test]
+fn dctcp_loss_halves() {
+    for profile in ["linux", "rfc8257"] {
+        let mut m = at_100(profile, "0.0625");
+        m.loss();
+        assert_eq!((m.cwnd(), m.ssthresh()), (50.0, 50.0));
+        let mut m = at_100(profile, "0.0625");
+        m.timeout(false);
+        assert_eq!((m.cwnd(), m.ssthresh()), (1.0, 50.0));
+    }
+}
+
+#[test]
+fn dctcp_alpha_moves_once_per_window() {
+    for profile in ["linux", "rfc8257"] {
+        let mut m = at_100(profile, "1");
+        let mut seen = vec![m.state("alpha")];
+        for _ in 0..1000 {
+            m.path.now += m.rtt / 100;
+            m.ack(1448);
+            let alpha = m.state("alpha");
+            if alpha != seen[seen.len() - 1] {
+                seen.push(alpha);
+            }
+        }
+        // 1000 segments are nearly ten windows of 100 and more; one more ends with the first ACK.
+        assert!((10..=11).contains(&(seen.len() - 1)), "{profile}: {seen:?}");
+        close(&seen[..3], &[1.0, 0.9375, 0.878_906], 1e-3);
+    }
+}
+
+#[test]
+fn dctcp_linux_counts_an_ack_in_the_window_it_begins() {
+    // The last segment of the first window of ten is marked. By RFC 8257 it is one of the eleven up to the first ACK beyond;
+    // by Linux it is of the next window.
+    let after_eleven = |profile| {
+        let mut m = Model::new("dctcp", &[("profile", profile), ("alpha", "0")], 10);
+        for n in 1..=11 {
+            m.marking = n == 10;
+            m.ack(1448);
+        }
+        (m.state("alpha"), m.state("bytes_marked"))
+    };
+    assert_eq!(after_eleven("linux"), (0.0, 1448.0));
+    let (alpha, pending) = after_eleven("rfc8257");
+    close(&[alpha], &[1.0 / 11.0 / 16.0], 1e-9);
+    assert_eq!(pending, 0.0);
+}
+
+#[test]
+fn dctcp_grows_as_reno() {
+    for profile in ["linux", "rfc8257"] {
+        let mut m = at_100(profile, "1");
+        assert_eq!(m.rounds(3), [101.0, 102.0, 103.0]);
+        let mut m = Model::new("dctcp", &[("profile", profile)], 10);
+        assert_eq!(m.rounds(3), [20.0, 40.0, 80.0]);
+    }
+}
+
+#[test]
+fn a_queue_that_marks_half_of_each_window_settles_at_three_quarters() {
+    let mut m = at_100("rfc8257", "0");
+    for i in 0..20_000 {
+        m.marking = i % 2 == 0;
+        m.path.now += m.rtt / 100;
+        m.ack(1448);
+    }
+    close(&[m.state("alpha")], &[0.5], 0.02);
+    let before = m.cwnd();
+    m.ecn();
+    close(&[m.cwnd()], &[0.75 * before], 0.01);
+}
