@@ -31,6 +31,7 @@ pub mod vegas;
 pub mod veno;
 pub mod westwood;
 pub mod windowed;
+pub mod yeah;
 
 pub use registry::{
     Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, build, find, registry,

@@ -2,7 +2,7 @@
 
 use crate::{
     CongestionControl, agile_sd, bbr, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, newreno,
-    none, reno, sack, scalable, tahoe, vegas, veno, westwood,
+    none, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
 };
 use core::fmt;
 
@@ -337,6 +337,7 @@ pub fn registry() -> &'static [Row] {
         westwood::ROW,
         vegas::ROW,
         veno::ROW,
+        yeah::ROW,
     ];
     ROWS
 }

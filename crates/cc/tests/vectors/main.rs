@@ -28,6 +28,7 @@ mod vegas;
 mod veno;
 mod westwood;
 mod windowed;
+mod yeah;
 
 use std::fs;
 use std::path::Path;
