@@ -7,6 +7,7 @@
 pub mod ack_ratio;
 pub mod agile_sd;
 pub mod bbr;
+pub mod bbr3;
 pub mod bic;
 pub mod compound;
 pub mod cubic;
@@ -187,6 +188,8 @@ pub struct Sent {
 /// A segment that was found lost, with what was known when it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSegment {
+    /// Stream offset of its first octet.
+    pub start: u64,
     /// Octets of the segment.
     pub bytes: Bytes,
     /// Bytes in flight when it was sent, itself included.

@@ -1,8 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::{
-    CongestionControl, agile_sd, bbr, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, newreno,
-    none, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
+    CongestionControl, agile_sd, bbr, bbr3, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois,
+    newreno, none, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
 };
 use core::fmt;
 
@@ -331,6 +331,7 @@ pub fn registry() -> &'static [Row] {
         scalable::ROW,
         illinois::ROW,
         bbr::ROW,
+        bbr3::ROW,
         compound::ROW,
         htcp::ROW,
         hybla::ROW,

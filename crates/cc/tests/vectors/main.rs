@@ -6,6 +6,7 @@ mod common;
 
 mod agile_sd;
 mod bbr;
+mod bbr3;
 mod bic;
 mod compound;
 mod cubic;

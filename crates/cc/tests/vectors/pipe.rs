@@ -147,7 +147,8 @@ impl Pipe {
     /// A loss of `bytes` is reported, of a segment that was sent when `tx_inflight` was in flight.
     pub fn lose(&mut self, bytes: Bytes, tx_inflight: Bytes, lost: Bytes) {
         self.path.lost += bytes;
-        let segment = LostSegment { bytes, tx_inflight, lost, app_limited: self.app_limited };
+        let segment =
+            LostSegment { start: self.path.lost.as_u64() * 2, bytes, tx_inflight, lost, app_limited: self.app_limited };
         self.cc.on_lost(&segment, &self.path, &mut self.win);
     }
 

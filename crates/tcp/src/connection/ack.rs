@@ -182,6 +182,7 @@ impl Connection {
         for segment in found {
             lost += u64::from(segment.len);
             let told = LostSegment {
+                start: segment.start,
                 bytes: Bytes::new(u64::from(segment.len)),
                 tx_inflight: Bytes::new(u64::from(segment.stamp.tx_inflight)),
                 lost: Bytes::new(lost.saturating_sub(segment.stamp.lost)),
