@@ -19,6 +19,7 @@ pub mod htcp;
 pub mod hybla;
 pub mod hystart;
 pub mod illinois;
+pub mod lp;
 pub mod newreno;
 pub mod none;
 mod params;

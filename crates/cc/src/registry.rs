@@ -1,7 +1,7 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::{
-    CongestionControl, agile_sd, bbr, bbr3, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois,
+    CongestionControl, agile_sd, bbr, bbr3, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, lp,
     newreno, none, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
 };
 use core::fmt;
@@ -338,6 +338,7 @@ pub fn registry() -> &'static [Row] {
         westwood::ROW,
         vegas::ROW,
         veno::ROW,
+        lp::ROW,
         yeah::ROW,
     ];
     ROWS

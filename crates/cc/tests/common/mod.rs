@@ -35,6 +35,8 @@ pub struct Model {
     /// A bottleneck: the round-trip time without a queue, and the bandwidth-delay product in segments. Where there is
     /// one, a round takes `base * max(1, cwnd / bdp)` with the window at its beginning.
     pub bottleneck: Option<(Duration, u64)>,
+    /// By how much the receiver's clock is ahead of the sender's.
+    pub clock_offset: Duration,
     /// Whether ACKs carry a round-trip time sample.
     pub sampling: bool,
     /// Whether ACKs carry an echo of CE marks, for all that they deliver.
@@ -83,6 +85,7 @@ impl Model {
             path,
             rtt,
             bottleneck: None,
+            clock_offset: Duration::from_secs(1),
             sampling: true,
             marking: false,
             sends_before_ack: false,
@@ -166,8 +169,8 @@ impl Model {
             delivered: acked,
             rtt: self.sampling.then_some(self.rtt),
             rate: Some(rate),
-            // Half of the round-trip time is on the way there, and the receiver's clock is ahead by a second.
-            one_way_delay: self.sampling.then_some(self.rtt / 2 + Duration::from_secs(1)),
+            // Half of the round-trip time is on the way there.
+            one_way_delay: self.sampling.then_some(self.rtt / 2 + self.clock_offset),
             marked: if self.marking { acked } else { Bytes::ZERO },
             ..Ack::default()
         };

@@ -18,6 +18,7 @@ mod htcp;
 mod hybla;
 mod hystart;
 mod illinois;
+mod lp;
 mod params;
 mod pipe;
 mod recoveries;

@@ -1,0 +1,235 @@
+//! TCP-LP: a flow for the background, which gives way before others lose anything.
+//!
+//! # Idea
+//! The delay on the way to the receiver rises before a queue overflows. TCP-LP takes a smoothed one-way delay of more than
+//! 15 % of the range ever seen for an early sign of congestion, halves its window and waits for three round-trip times
+//! (the inference phase): if the sign is still there the others need the path, and the window goes down to one segment.
+//! Without signs it grows as Reno, so that it takes what is left over.
+//!
+//! # Sources
+//! A. Kuzmanovic, E. Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", ToN 14(4), 2006 (INFOCOM
+//! 2003); Linux 6.1, `net/ipv4/tcp_lp.c`.
+//!
+//! # State
+//! | symbol | kernel | field | unit |
+//! |---|---|---|---|
+//! | d, smoothed one-way delay | `sowd` (times 8) | `smoothed` | time |
+//! | d_min, d_max | `owd_min`, `owd_max` | `min`, `max` | time |
+//! | - | `owd_max_rsv` | `reserve` | time |
+//! | inference phase | `inference`, `last_drop` | the same | time |
+//! | delta | 15 / 100 | `delta` | - |
+//!
+//! ```text
+//!           early sign: cwnd / 2                       early sign: cwnd = 1, the phase begins anew
+//!   Growing -----------------------> Inference, frozen ----+
+//!       ^                              |         ^---------+
+//!       +------ phase is over ---------+
+//! ```
+//!
+//! # Differences
+//! | question | paper | Linux 6.1 | ns-3 | ns-2 TCP-Linux | parameter |
+//! |---|---|---|---|---|---|
+//! | an early sign, of d against the threshold | above | at or above | at or above | at or above | `profile` |
+//! | after a sign | the range is kept | d_min = d, d_max = 2 d | as Linux | as Linux | `profile` |
+//! | d_max | the largest | the largest but one | as Linux | as Linux | `profile` |
+//! | inference phase | 3 RTT | 3 times the time since the echoed stamp | as Linux | as Linux | `inference` |
+//! | frozen in it | growth | growth | avoidance only | growth | - |
+//! | unit of d | real | whole milliseconds | whole milliseconds | milliseconds | - |
+//!
+//! We follow Linux (the default), as far as it is what the name means to those who deploy it. Its new range after each sign is
+//! made of the delay itself, and so of the clocks' offset too: the further the clocks are apart, the less a queue counts, and with
+//! an offset of seconds Linux's TCP-LP is Reno. Here the clocks of a simulation agree, unless told otherwise.
+//! `profile = "paper"` keeps the range, in which an offset cancels.
+//!
+//! # Limits
+//! * One-way delays need timestamps (RFC 7323); without them the algorithm is Reno.
+//! * The kernel estimates the rate of the receiver's clock; ours all run at one rate. As there the first sample only starts the
+//!   estimate, and delays are not rounded to milliseconds.
+//! * The sign that the kernel takes from its first two samples, before there is a range, halves its first window. It is kept.
+//! * In the paper profile a sign within a round-trip time of the last one is none: it tells of what was sent before the cut.
+//!   The paper leaves open when the next sign counts; at once would make every sign end at one segment.
+//! * In recovery the window is the recovery's, so a sign there moves only the range and the phase, as in the kernel.
+//!
+//! # Vectors
+//! `lp_threshold_halves_then_leaves_one`, `lp_is_frozen_for_three_rounds`, `lp_range_moves_one_record_late`,
+//! `lp_linux_makes_a_new_range_after_a_sign`, `lp_paper_keeps_its_range`, `lp_linux_with_clocks_apart_is_reno`,
+//! `lp_without_timestamps_is_reno`, `lp_loss_is_reno`, `lp_sign_in_recovery_cuts_nothing`, `lp_linux_first_range_is_a_sign`.
+
+use crate::growth::{self, ByteCounter};
+use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::{Ack, Congestion, CongestionControl, Path, Phase, Window};
+use narrows_units::{Duration, Instant};
+
+/// The registry's row.
+pub(crate) const ROW: Row = Row {
+    name: "lp",
+    title: "TCP-LP",
+    sources: &["Kuzmanovic, Knightly 2006", "Linux 6.1"],
+    params: &[
+        Param {
+            name: "profile",
+            doc: "Whose range of delays: linux makes a new one after each early sign, paper keeps it.",
+            kind: ParamKind::Choice { default: "linux", allowed: &["linux", "paper"] },
+        },
+        Param {
+            name: "delta",
+            doc: "Share of the range of delays that is an early sign of congestion (0.15 in the paper and Linux).",
+            kind: ParamKind::Number { unit: "", default: 0.15, min: 0.01, max: 1.0 },
+        },
+        Param {
+            name: "inference",
+            doc: "Length of the inference phase (3 in the paper and Linux).",
+            kind: ParamKind::Number { unit: "RTT", default: 3.0, min: 0.0, max: 100.0 },
+        },
+    ],
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
+    ns2: Some(Ns2Agent::TcpLinux),
+    recovery: None,
+    source: include_str!("lp.rs"),
+    build,
+};
+
+fn build(params: &Params) -> Box<dyn CongestionControl> {
+    Box::new(Lp {
+        linux: params.choice(&ROW, "profile") == "linux",
+        delta: params.number(&ROW, "delta"),
+        rounds: params.number(&ROW, "inference"),
+        counter: ByteCounter::default(),
+        calibrated: false,
+        smoothed: None,
+        min: None,
+        max: Duration::ZERO,
+        reserve: Duration::ZERO,
+        inference: Duration::ZERO,
+        last_drop: None,
+        frozen: false,
+        cut: None,
+    })
+}
+
+/// What an early sign asks of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    Half,
+    ToOne,
+}
+
+/// TCP-LP; see the module's page.
+#[derive(Clone, Debug)]
+pub struct Lp {
+    linux: bool,
+    delta: f64,
+    /// Length of the inference phase in round-trip times.
+    rounds: f64,
+    counter: ByteCounter,
+    /// Whether the first sample has come.
+    calibrated: bool,
+    smoothed: Option<Duration>,
+    min: Option<Duration>,
+    max: Duration,
+    reserve: Duration,
+    inference: Duration,
+    last_drop: Option<Instant>,
+    /// Whether the inference phase goes on.
+    frozen: bool,
+    /// What the last sign asks, until the window is in reach.
+    cut: Option<Cut>,
+}
+
+impl Lp {
+    /// Takes a one-way delay into the range and the smoothed delay.
+    fn sample(&mut self, delay: Duration) {
+        self.min = Some(self.min.map_or(delay, |min| min.min(delay)));
+        if !self.linux {
+            self.max = self.max.max(delay);
+        } else if delay > self.max {
+            if delay <= self.reserve {
+                self.max = delay;
+            } else {
+                // A record counts once another one has passed it, so that a single outlier stretches nothing.
+                self.max = if self.reserve.is_zero() { delay } else { self.reserve };
+                self.reserve = delay;
+            }
+        }
+        // 7/8 of what was and 1/8 of what is, as RFC 6298 smooths.
+        self.smoothed = Some(match self.smoothed {
+            Some(smoothed) if delay >= smoothed => smoothed + (delay - smoothed) / 8,
+            Some(smoothed) => smoothed - (smoothed - delay) / 8,
+            None => delay,
+        });
+    }
+
+    /// The delay that is an early sign: `min + delta (max - min)`.
+    fn threshold(&self) -> Duration {
+        let min = self.min.unwrap_or(Duration::ZERO);
+        min + (self.max - min).mul_f64(self.delta)
+    }
+
+    /// Whether the smoothed delay is an early sign of congestion.
+    fn sign(&self) -> bool {
+        let threshold = self.threshold();
+        self.smoothed.is_some_and(|d| d > threshold || (self.linux && d == threshold))
+    }
+}
+
+impl CongestionControl for Lp {
+    fn observe(&mut self, ack: &Ack, path: &Path) {
+        if let (Some(delay), Some(rtt)) = (ack.one_way_delay, ack.rtt) {
+            if core::mem::replace(&mut self.calibrated, true) || !self.linux {
+                self.sample(delay);
+            }
+            self.inference = rtt.mul_f64(self.rounds);
+        }
+        let since = self.last_drop.map(|at| path.now.since(at));
+        self.frozen = since.is_some_and(|since| since < self.inference);
+        // Delays of the round in which the window was cut are of what was sent before it. Linux's new range tells them
+        // apart by itself.
+        let stale = !self.linux && since.is_some_and(|since| ack.rtt.is_none_or(|rtt| since < rtt));
+        if stale || !self.sign() {
+            return;
+        }
+        if let (true, Some(smoothed)) = (self.linux, self.smoothed) {
+            self.min = Some(smoothed);
+            self.max = smoothed + smoothed;
+            self.reserve = self.max;
+        }
+        if matches!(path.phase, Phase::Open | Phase::Disorder | Phase::Loss) {
+            self.cut = Some(if self.frozen { Cut::ToOne } else { Cut::Half });
+        }
+        self.last_drop = Some(path.now);
+    }
+
+    fn watches_acks(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
+        match self.cut.take() {
+            Some(Cut::ToOne) => win.cwnd = win.cwnd.min(path.smss),
+            Some(Cut::Half) => {
+                let half = path.smss * (growth::whole_segments(win.cwnd, path) / 2).max(1);
+                win.cwnd = win.cwnd.min(half);
+            }
+            None => {}
+        }
+        if !ack.acked.is_zero() && !self.frozen && growth::may_grow(path) {
+            growth::linux_reno(&mut self.counter, ack.delivered, path, win);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
+        self.counter.reset();
+        // The recovery's reduction takes the place of the sign's.
+        self.cut = None;
+        growth::answer(event, path, win, |win| growth::reduced_segments(win.cwnd, 512, 2, path));
+    }
+
+    fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("smoothed_delay", self.smoothed.unwrap_or(Duration::ZERO).as_secs_f64());
+        visit("min_delay", self.min.unwrap_or(Duration::ZERO).as_secs_f64());
+        visit("max_delay", self.max.as_secs_f64());
+        visit("threshold", self.threshold().as_secs_f64());
+        visit("inference", f64::from(u8::from(self.frozen)));
+        visit("snd_cwnd_cnt", self.counter.counted().as_f64());
+    }
+}
