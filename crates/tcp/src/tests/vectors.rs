@@ -1,10 +1,14 @@
-//! Numbers of the reference: retransmission timeout and delivery rate.
+//! Numbers of the reference: retransmission timeout, delivery rate, window scaling, timestamps and first values.
 
+use super::harness::{C, Net};
+use crate::Config;
 use crate::config::{RtoConfig, RtoStyle};
+use crate::options::{tick, tick_before};
 use crate::rate::{RateSampler, Stamp};
+use crate::receiver::Receiver;
 use crate::rto::{Rto, SampleContext};
 use crate::segment::Segment;
-use narrows_units::{Duration, Instant, Rate};
+use narrows_units::{Bytes, Duration, Instant, Rate, SeqNum};
 
 const SAMPLES: [u64; 5] = [100, 200, 200, 100, 100];
 
@@ -131,4 +135,48 @@ fn delivery_rate_of_the_reference() {
     assert_eq!((s.delivered.as_u64(), s.interval.as_millis(), s.prior_delivered.as_u64()), (10, 100, 100));
     assert_eq!(Rate::of(s.delivered, s.interval), Rate::bps(800), "100 units a second");
     assert_eq!(sample(Some(Duration::from_millis(200))), None, "shorter than the smallest round trip");
+}
+
+#[test]
+fn delivery_rate_is_application_limited_until_what_was_in_flight_is_delivered() {
+    let mut sampler = RateSampler::at(100);
+    let deliver = |sampler: &mut RateSampler, start: u64, n: u64| {
+        let at = Instant::from_nanos(n * 1_000_000);
+        let segment = Segment { start, len: 10, flags: 0, sent_at: at, stamp: Stamp::default() };
+        sampler.on_delivered(&segment, at);
+        let _sample = sampler.sample(None, at);
+    };
+    sampler.on_app_limited(20);
+    deliver(&mut sampler, 0, 1);
+    deliver(&mut sampler, 10, 2);
+    assert!(sampler.is_app_limited(), "up to delivered + inflight");
+    deliver(&mut sampler, 20, 3);
+    assert!(!sampler.is_app_limited(), "beyond it");
+    let mut fresh = RateSampler::default();
+    fresh.on_app_limited(0);
+    assert!(fresh.is_app_limited(), "max(.., 1): nothing delivered yet");
+}
+
+#[test]
+fn wscale_largest_window() {
+    let mut rx = Receiver::new(&Config { recv_buffer: Bytes::MAX, ..Config::default() });
+    rx.start(SeqNum::new(0), 14);
+    assert_eq!((rx.on_ack_sent(true), rx.edge()), (65_535, 1_073_725_440));
+}
+
+#[test]
+fn paws_sign_bit_of_the_timestamp_clock() {
+    // At 1 ms a tick the sign bit turns after 24.8 days; the clock here has ticks of 1 us: 35.8 minutes.
+    let after = |minutes: u64| tick(Instant::from_nanos(minutes * 60_000_000_000));
+    assert!(tick_before(after(0), after(35)) && !tick_before(after(0), after(36)));
+}
+
+#[test]
+fn d10_initial_values() {
+    let mut net = Net::simple(Config::default());
+    let info = net.ends[C].info();
+    assert_eq!((info.rto, info.ssthresh), (Duration::from_secs(1), None));
+    net.establish();
+    let info = net.ends[C].info();
+    assert_eq!((info.smss, info.cwnd, info.ssthresh), (Bytes::new(1448), Bytes::new(14_480), None));
 }
