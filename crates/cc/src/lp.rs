@@ -46,6 +46,8 @@
 //! * The kernel estimates the rate of the receiver's clock; ours all run at one rate. As there the first sample only starts the
 //!   estimate, and delays are not rounded to milliseconds.
 //! * The sign that the kernel takes from its first two samples, before there is a range, halves its first window. It is kept.
+//! * `stack = "ns2"` has no timestamps, and so Reno, unless `timestamps = true` is given; it takes 12 bytes of each packet,
+//!   which ns-2 does not count.
 //! * In the paper profile a sign within a round-trip time of the last one is none: it tells of what was sent before the cut.
 //!   The paper leaves open when the next sign counts; at once would make every sign end at one segment.
 //! * In recovery the window is the recovery's, so a sign there moves only the range and the phase, as in the kernel.
@@ -53,7 +55,8 @@
 //! # Vectors
 //! `lp_threshold_halves_then_leaves_one`, `lp_is_frozen_for_three_rounds`, `lp_range_moves_one_record_late`,
 //! `lp_linux_makes_a_new_range_after_a_sign`, `lp_paper_keeps_its_range`, `lp_linux_with_clocks_apart_is_reno`,
-//! `lp_without_timestamps_is_reno`, `lp_loss_is_reno`, `lp_sign_in_recovery_cuts_nothing`, `lp_linux_first_range_is_a_sign`.
+//! `lp_without_timestamps_is_reno`, `lp_loss_is_reno`, `lp_sign_in_recovery_cuts_nothing`, `lp_linux_first_range_is_a_sign`,
+//! `lp_wrap_of_the_timestamps`.
 
 use crate::growth::{self, ByteCounter};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
@@ -96,6 +99,8 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
         rounds: params.number(&ROW, "inference"),
         counter: ByteCounter::default(),
         calibrated: false,
+        ticks: None,
+        position: 0,
         smoothed: None,
         min: None,
         max: Duration::ZERO,
@@ -124,6 +129,10 @@ pub struct Lp {
     counter: ByteCounter,
     /// Whether the first sample has come.
     calibrated: bool,
+    /// Latest difference of the clocks, in µs on their circle.
+    ticks: Option<u32>,
+    /// The same off the circle.
+    position: i64,
     smoothed: Option<Duration>,
     min: Option<Duration>,
     max: Duration,
@@ -137,6 +146,17 @@ pub struct Lp {
 }
 
 impl Lp {
+    /// The delay that the clocks' difference shows, off their circle of 2^32 µs: each step is the shorter way round (RFC
+    /// 7323, section 5.2), so that clocks apart may wrap between two samples.
+    fn delay(&mut self, difference: Duration) -> Duration {
+        let ticks = difference.as_micros() as u32;
+        self.position = match self.ticks.replace(ticks) {
+            Some(last) => self.position.saturating_add(i64::from(ticks.wrapping_sub(last).cast_signed())),
+            None => i64::from(ticks),
+        };
+        Duration::from_micros(u64::try_from(self.position).unwrap_or(0))
+    }
+
     /// Takes a one-way delay into the range and the smoothed delay.
     fn sample(&mut self, delay: Duration) {
         self.min = Some(self.min.map_or(delay, |min| min.min(delay)));
@@ -174,7 +194,8 @@ impl Lp {
 
 impl CongestionControl for Lp {
     fn observe(&mut self, ack: &Ack, path: &Path) {
-        if let (Some(delay), Some(rtt)) = (ack.one_way_delay, ack.rtt) {
+        if let (Some(difference), Some(rtt)) = (ack.one_way_delay, ack.rtt) {
+            let delay = self.delay(difference);
             if core::mem::replace(&mut self.calibrated, true) || !self.linux {
                 self.sample(delay);
             }

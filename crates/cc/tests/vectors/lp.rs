@@ -1,7 +1,7 @@
 //! TCP-LP (the reference's section 20).
 
 use crate::common::Model;
-use narrows_cc::Phase;
+use narrows_cc::{Ack, Phase};
 use narrows_units::Duration;
 
 const PAPER: (&str, &str) = ("profile", "paper");
@@ -176,4 +176,30 @@ fn lp_sign_in_recovery_cuts_nothing() {
     delayed(&mut m, 66_000);
     assert!(m.cwnd() >= 40.0);
     assert_eq!(m.state("inference"), 1.0, "but the phase has begun");
+}
+
+#[test]
+fn lp_wrap_of_the_timestamps() {
+    // Delays of 50 to 90 ms by clocks whose difference is told modulo 2^32 µs.
+    let windows = |offset_us: u64| {
+        let mut m = model(&[PAPER], 40);
+        let mut step = |i: u64| {
+            let delay = 50_000 + i * 7000 % 40_000;
+            m.path.now += Duration::from_millis(5);
+            let ack = Ack {
+                acked: m.path.smss,
+                delivered: m.path.smss,
+                rtt: Some(Duration::from_micros(delay + 50_000)),
+                one_way_delay: Some(Duration::from_micros((delay + offset_us) % (1 << 32))),
+                ..Ack::default()
+            };
+            m.cc.observe(&ack, &m.path);
+            m.cc.on_ack(&ack, &m.path, &mut m.win);
+            m.cwnd()
+        };
+        (0..400).map(&mut step).collect::<Vec<f64>>()
+    };
+    let plain = windows(1_000_000);
+    assert!(plain.contains(&1.0) && plain.contains(&20.0), "there are signs: {plain:?}");
+    assert_eq!(plain, windows((1 << 32) - 60_000), "with a wrap at 60 ms");
 }
