@@ -178,8 +178,8 @@ fn every_congestion_control_carries_a_transfer_over_a_lossy_path() {
     for row in narrows_sim::catalogue().cc {
         for recovery in ["sack", "newreno", "reno", "rto_only"] {
             let tcp = format!(
-                "kind = \"bulk\"\nsize = \"300 kB\"\ncc = \"{}\"\ntcp = {{ recovery = \"{recovery}\" }}",
-                row.name
+                "kind = \"bulk\"\nsize = \"300 kB\"\ncc = \"{}\"\ntcp = {{ recovery = \"{recovery}\", ecn = {} }}",
+                row.name, row.needs_ecn
             );
             let text = path(
                 &format!("{PLAIN}\nper = 0.01"),
