@@ -5,8 +5,11 @@
 mod common;
 
 use common::{BULK, PLAIN, path, run_seeded, run_text};
+use narrows_cc::{ParamKind, registry};
 use narrows_sim::Outcome;
 use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::FileFailurePersistence;
 
 const UDP: &str = r#"
 [[flows]]
@@ -114,5 +117,99 @@ queue = {{ kind = {kind}, limit = "{limit} packets" }}"#
         assert_conserved(&outcome);
         let bulk = outcome.samples.flow_totals.row(0).unwrap();
         prop_assert!(bulk.delivered_bytes <= bulk.sent_bytes - bulk.retransmitted_bytes);
+    }
+}
+
+/// Every congestion control with its own choice of a profile and with each of its profiles, as `[tcp]` says it, and
+/// whether it needs ECN.
+fn algorithms() -> Vec<(String, bool)> {
+    let mut said = Vec::new();
+    for row in registry() {
+        let needs_ecn = row.traits.needs_ecn;
+        let name = format!("cc = \"{}\"", row.name);
+        let profile = row.params.iter().find(|param| param.name == "profile");
+        if let Some(ParamKind::Choice { allowed, .. }) = profile.map(|param| param.kind) {
+            let with = |word| (format!("{name}\ncc_params = {{ profile = \"{word}\" }}"), needs_ecn);
+            said.extend(allowed.iter().map(with));
+        }
+        said.push((name, needs_ecn));
+    }
+    said
+}
+
+/// A flow's totals: bytes delivered once are no more than those sent once, and something arrived.
+fn assert_delivers(outcome: &Outcome, said: &str) {
+    let bulk = outcome.samples.flow_totals.row(0).unwrap();
+    assert!(bulk.delivered_bytes <= bulk.sent_bytes - bulk.retransmitted_bytes, "{said}");
+    assert!(bulk.delivered_bytes <= bulk.arrived_bytes, "{said}");
+    assert!(bulk.delivered_bytes > 0, "{said}: nothing arrived");
+}
+
+/// What `[tcp]` may say beside the algorithm.
+fn settings() -> impl Strategy<Value = String> {
+    let recovery = select(vec!["rto_only", "tahoe", "reno", "newreno", "sack", "fack"]);
+    let reduction = select(vec!["immediate", "prr", "prr_linux"]);
+    let stack = select(vec!["rfc", "linux", "ns2"]);
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (stack, recovery, reduction, switches).prop_map(
+        |(stack, recovery, reduction, (timestamps, undo, paced, delayed))| {
+            // PRR and the recoveries that read a scoreboard need SACK.
+            let sack = matches!(recovery, "sack" | "fack");
+            let reduction = if sack { reduction } else { "immediate" };
+            format!(
+                "stack = \"{stack}\"\nrecovery = \"{recovery}\"\nreduction = \"{reduction}\"\nsack = {sack}\n\
+                 timestamps = {timestamps}\nundo = {undo}\npacing = {paced_by}\ndelayed_ack = {delayed_by}",
+                paced_by = if paced { "{ slow_start = 200, avoidance = 120 }" } else { "false" },
+                delayed_by = if delayed { "{ every = 2, timeout = \"40 ms\" }" } else { "false" },
+            )
+        },
+    )
+}
+
+#[test]
+fn every_algorithm_survives_a_lossy_path() {
+    let network = path(&format!("{PLAIN}\nper = 0.01"), BULK).replace("20 s", "8 s");
+    for (cc, ecn) in algorithms() {
+        let outcome = run_text(&format!("{network}\n[tcp]\n{cc}\necn = {ecn}\n"));
+        assert_conserved(&outcome);
+        assert_delivers(&outcome, &cc);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 96,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_algorithm_with_any_settings_conserves_packets_and_repeats(
+        (cc, needs_ecn) in select(algorithms()),
+        settings in settings(),
+        ecn: bool,
+        rate in 64u64..20_000,
+        delay in 0u64..200,
+        limit in 6u64..100,
+        per in prop_oneof![Just(0.0), 0.0f64..0.2],
+        red: bool,
+        seed: u64,
+    ) {
+        let kind = if red { r#""red", min_threshold = 2, max_threshold = 6, ecn = true"# } else { r#""droptail""# };
+        let bottleneck = format!(
+            r#"rate = "{rate} kb/s"
+delay = "{delay} ms"
+per = {per}
+queue = {{ kind = {kind}, limit = "{limit} packets" }}"#
+        );
+        let network = path(&bottleneck, &format!("{BULK}{UDP}")).replace("20 s", "8 s").replace("15 s", "4 s");
+        let said = format!("{settings}\n{cc}\necn = {}", ecn | needs_ecn);
+        let text = format!("{network}\n[tcp]\n{said}\n");
+        let outcome = run_seeded(&text, seed);
+        assert_conserved(&outcome);
+        let bulk = outcome.samples.flow_totals.row(0).unwrap();
+        prop_assert!(bulk.delivered_bytes <= bulk.sent_bytes - bulk.retransmitted_bytes, "{}", said);
+        let again = run_seeded(&text, seed);
+        prop_assert_eq!(bulk, again.samples.flow_totals.row(0).unwrap(), "{}", said);
     }
 }
