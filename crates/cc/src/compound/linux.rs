@@ -26,9 +26,9 @@
 //! | idle | keeps baseRTT | forgets it and dwnd |
 //!
 //! # Limits
-//! After a recovery the module measures its first round from a left edge of before; here from the present one. Where
-//! What a round adds to dwnd comes with the next ACKs, a segment each; in slow start it waits for its end. Where
-//! the connection restores a window, cwnd takes the difference; the module would fall back to its own sum.
+//! * After a recovery the module measures its first round from a left edge of before; here from the present one.
+//! * What a round adds to dwnd comes with the next ACKs, a segment each; in slow start it waits for its end.
+//! * Where the connection restores a window, cwnd takes the difference; the module would fall back to its own sum.
 //!
 //! # Vectors
 //! `compound_linux_delay_window_increment`, `compound_linux_splits_the_window`, `compound_linux_forgets_when_idle`,

@@ -119,6 +119,17 @@ fn hystartpp_conservative_slow_start_lasts_five_rounds() {
 }
 
 #[test]
+fn hystartpp_five_conservative_rounds_from_100() {
+    let mut m = started("hystart++", "rfc9438", 100);
+    m.rounds(2);
+    // Eight samples of a risen delay, then exactly 100 segments and rounds of the same delay.
+    rounds_at(&mut m, Duration::from_millis(120), 1);
+    m = m.at(100, None);
+    let windows = m.rounds(5);
+    assert!((windows[4] - 305.0).abs() <= 1.0, "100 * 1.25^5 is 305.2: {windows:?}");
+}
+
+#[test]
 fn hystartpp_resumes_when_the_delay_falls() {
     let mut m = started("hystart++", "rfc9438", 100);
     rounds_at(&mut m, Duration::from_millis(120), 2);

@@ -116,6 +116,11 @@ impl Connection {
         }
         let echo = tcp.options.timestamps.filter(|_| self.ts.on).map(|t| t.ecr);
         let rtt = self.take_sample(&timing, acked, echo, now);
+        let echoed = self.ecn.on && tcp.flags.has(TcpFlags::ECE);
+        if echoed {
+            // The reduction of this episode answers the echo as well: even if the loss was none, the mark was one.
+            self.undo.disarm();
+        }
         if self.undo.is_armed() {
             self.detect_spurious(acked, echo, blocks.dsack, now);
         }
@@ -138,7 +143,6 @@ impl Connection {
             }
         }
         let delivered = self.rate.delivered() - before;
-        let echoed = self.ecn.on && tcp.flags.has(TcpFlags::ECE);
         let marked = if echoed { delivered } else { 0 };
         let ack = Ack {
             acked: Bytes::new(acked),
@@ -212,7 +216,11 @@ impl Connection {
                 // The same window was reduced after an echo: once is enough (RFC 3168, section 6.1.2).
                 self.undo.disarm();
             } else {
-                self.arm_undo();
+                if news.echoed {
+                    self.undo.disarm();
+                } else {
+                    self.arm_undo();
+                }
                 self.ecn.on_loss(self.tx.nxt);
                 self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, news, now);
             }
@@ -229,7 +237,6 @@ impl Connection {
         }
         if news.echoed && (passed || (open && !holds)) {
             let at_minimum = self.congestion.win.cwnd.as_u64() <= self.smss;
-            self.undo.disarm();
             self.ecn.on_reduction(self.tx.nxt);
             self.stats.ecn_reductions += 1;
             self.congest(&Congestion::Ecn { marked: Bytes::new(news.marked) }, news, now);

@@ -4,9 +4,10 @@ use super::harness::*;
 use crate::{Config, DelayedAck, InitialWindow, RecoveryKind};
 use narrows_cc::Phase;
 use narrows_units::{Bytes, Duration};
+use narrows_wire::Ecn;
 
-fn start(undo: bool, timestamps: bool, recovery: RecoveryKind) -> (Net, Diary) {
-    let config = Config {
+fn config(undo: bool, timestamps: bool, recovery: RecoveryKind) -> Config {
+    Config {
         mss: 1012,
         undo,
         timestamps,
@@ -14,7 +15,14 @@ fn start(undo: bool, timestamps: bool, recovery: RecoveryKind) -> (Net, Diary) {
         delayed_ack: DelayedAck::Off,
         initial_window: InitialWindow::Segments(20),
         ..Config::default()
-    };
+    }
+}
+
+fn start(undo: bool, timestamps: bool, recovery: RecoveryKind) -> (Net, Diary) {
+    start_with(config(undo, timestamps, recovery))
+}
+
+fn start_with(config: Config) -> (Net, Diary) {
     let cc = reno();
     let diary = cc.diary.clone();
     let mut net = Net::new([config; 2], [cc, reno()], [1, 1]);
@@ -80,6 +88,33 @@ fn a_real_loss_is_not_undone() {
         net.run(at(2_000));
         assert_eq!(net.ends[C].stats().spurious, 0);
         assert_eq!(net.ends[C].stats().fast_retransmits, 1);
+    }
+}
+
+#[test]
+fn an_echo_in_the_episode_forbids_the_undo() {
+    // The loss was none, but the mark was one: what the fast retransmit took answers the echo too (Linux's
+    // prior_ssthresh = 0). The 4th segment's echo begins recovery, the
+    // 8th's comes in it, the late one's with the proof itself.
+    for (marked, half) in [(None, false), (Some(4), true), (Some(8), true), (Some(1), true)] {
+        let (mut net, _) = start_with(Config { ecn: true, ..config(true, true, RecoveryKind::Sack) });
+        let mut n = 0;
+        net.rule = Box::new(move |from, packet, _| {
+            if from == S || packet.payload_len == 0 {
+                return Fate::Pass;
+            }
+            n += 1;
+            if marked == Some(n) {
+                packet.ip.set_ecn(Ecn::Ce);
+            }
+            if n == 1 { Fate::Late(ms(70)) } else { Fate::Pass }
+        });
+        net.run(at(380));
+        let stats = *net.ends[C].stats();
+        let info = net.ends[C].info();
+        assert_eq!((stats.fast_retransmits, stats.spurious), (1, u64::from(!half)), "marked {marked:?}");
+        assert_eq!(info.ssthresh.is_some_and(|s| s == Bytes::new(10_000)), half, "marked {marked:?}: {info:?}");
+        assert_eq!(info.cwnd < Bytes::new(20_000), half, "marked {marked:?}: {info:?}");
     }
 }
 
