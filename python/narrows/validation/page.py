@@ -78,9 +78,9 @@ def text(validation: Validation, folder: str) -> str:
         f" each flow of each network; the targets are {_percent(description.median_within)} for the median and"
         f" {_percent(description.worst_within)} for the worst. The distance of two windows is the mean absolute"
         f" difference of their moving averages over {AVERAGED_S:g} s, relative to ns-2's mean window: 0 is the same"
-        " window at all times. Where losses fall at random or flows compete, a start a moment later gives other numbers;"
-        f" there both run under several seeds, each flow starts later by up to {JITTER_S:g} s, means are compared, and the"
-        " standard deviation over the seeds follows the ±.",
+        " window at all times. Where losses fall at random or flows compete, a start a moment later gives other"
+        f" numbers; there both run under several seeds, each flow starts later by up to {JITTER_S:g} s, means are"
+        " compared, and the standard deviation over the seeds follows the ±.",
         "## The networks",
         _networks(description.networks),
     ]
