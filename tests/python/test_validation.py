@@ -23,7 +23,7 @@ NETWORK = Network("10m-50ms", rate=10, rtt=50, buffer=1.0, duration=60, drawn=Tr
 LOSSY = Network("two", rate=2, rtt=100, buffer=0.5, duration=30, per=1e-3, flows=2, stagger=5, runs=3)
 LINUX = Variant("cubic", "linux", "cubic", {"cc": "cubic", "mss": "1000 B"}, handshake=False)
 OWN = Variant("NewReno", "own", "Newreno", {"cc": "reno", "recovery": "newreno"}, handshake=True)
-KNOWN = Explanation("cubic", "10m-*", "A named difference.", (0.2, 0.5))
+KNOWN = Explanation("cubic", "10m-*", "A named difference.", (0.2, 0.5), median=0.4)
 ALL = Description((NETWORK,), (LINUX,), (KNOWN,), ("Something is old.",))
 
 
@@ -37,7 +37,7 @@ def pair(ours: float, theirs: float) -> list[Comparison]:
 
 def validation(ours: float, theirs: float) -> Validation:
     compared = pair(ours, theirs)
-    return Validation(ALL, tuple(compared), (verdict("cubic", compared),))
+    return Validation(ALL, tuple(compared), (verdict(ALL, "cubic", compared),))
 
 
 def test_every_scenario_of_the_description_is_valid() -> None:
@@ -157,11 +157,19 @@ def test_an_explanation_holds_for_its_range_only() -> None:
 
 def test_a_verdict_takes_median_and_worst_of_its_own_variant() -> None:
     compared = [*pair(1.1, 1.0), *pair(1.0, 1.0), *pair(0.5, 1.0)]
-    found = verdict("cubic", compared)
+    found = verdict(ALL, "cubic", compared)
     assert (found.compared, found.beyond, found.unexplained) == (3, 1, 1)
     assert found.median == pytest.approx(0.1)
     assert found.worst == pytest.approx(0.5)
     assert found.losses == pytest.approx(0.25)
+
+
+def test_a_median_beyond_its_target_needs_an_explanation_too() -> None:
+    explained, not_so, near = (verdict(ALL, "cubic", pair(ours, 1.0)) for ours in (1.3, 1.6, 1.01))
+    assert (explained.far, explained.why) == (True, "A named difference.")
+    assert (not_so.far, not_so.why) == (True, None)
+    assert (near.far, near.why) == (False, None)
+    assert validation(1.3, 1.0).unexplained == 0
 
 
 def test_the_page_shows_numbers_explanations_and_faults() -> None:
@@ -180,7 +188,7 @@ def test_the_page_shows_numbers_explanations_and_faults() -> None:
 def test_the_page_names_what_nothing_accounts_for() -> None:
     shown = page.text(validation(1.6, 1.0), "validation")
     assert "**1 of them UNEXPLAINED**" in shown
-    assert shown.count("**UNEXPLAINED**") == 3
+    assert shown.count("**UNEXPLAINED**") == 5  # median and worst, their sentences, and the row
 
 
 def test_the_figure_overlays_both_windows() -> None:
@@ -199,7 +207,7 @@ def test_page_and_figures_are_written_side_by_side(tmp_path: Path) -> None:
 
 def test_the_json_is_finite_and_says_what_is_unexplained() -> None:
     told = json.loads(json.dumps(validation(1.6, 1.0).to_json(), allow_nan=False))
-    assert (told["format"], told["against"], told["unexplained"]) == (1, "ns2", 1)
+    assert (told["format"], told["against"], told["unexplained"]) == (1, "ns2", 2)
     assert told["flows"][0]["difference"] == pytest.approx(0.6)
     assert told["variants"][0]["worst_network"] == "10m-50ms"
 

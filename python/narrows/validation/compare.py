@@ -158,6 +158,10 @@ class Verdict:
         Median distance of the windows.
     compared, beyond, unexplained : int
         Flows compared, beyond the target, and beyond it without explanation.
+    far : bool
+        Whether the median is beyond its target.
+    why : str or None
+        What accounts for that, where something does.
     """
 
     variant: str
@@ -169,6 +173,8 @@ class Verdict:
     compared: int
     beyond: int
     unexplained: int
+    far: bool
+    why: str | None
 
 
 def relative(ours: float, theirs: float) -> float:
@@ -262,11 +268,13 @@ def compare(
     return made
 
 
-def verdict(variant: str, comparisons: Iterable[Comparison]) -> Verdict:
+def verdict(description: Description, variant: str, comparisons: Iterable[Comparison]) -> Verdict:
     """Summarise a variant.
 
     Parameters
     ----------
+    description : Description
+        Targets and explanations.
     variant : str
         Its name.
     comparisons : iterable of Comparison
@@ -279,9 +287,11 @@ def verdict(variant: str, comparisons: Iterable[Comparison]) -> Verdict:
     own = [one for one in comparisons if one.variant == variant]
     worst = max(own, key=lambda one: abs(one.difference))
     losses = [abs(relative(one.ours.lost, one.theirs.lost)) for one in own if one.theirs.lost > 0]
+    middle = median(abs(one.difference) for one in own)
+    far = middle > description.median_within
     return Verdict(
         variant=variant,
-        median=median(abs(one.difference) for one in own),
+        median=middle,
         worst=abs(worst.difference),
         where=worst.network,
         losses=median(losses) if losses else 0.0,
@@ -289,4 +299,6 @@ def verdict(variant: str, comparisons: Iterable[Comparison]) -> Verdict:
         compared=len(own),
         beyond=sum(one.beyond for one in own),
         unexplained=sum(one.unexplained for one in own),
+        far=far,
+        why=description.explain_median(variant, middle) if far else None,
     )

@@ -143,12 +143,15 @@ class Explanation:
         A sentence.
     between : tuple of float
         Smallest and largest relative difference in mean throughput that it accounts for.
+    median : float
+        Largest median over the networks that it accounts for; 0 for none.
     """
 
     variant: str
     networks: str
     why: str
     between: tuple[float, float]
+    median: float = 0.0
 
     def covers(self, variant: str, network: str, difference: float) -> bool:
         """Whether it accounts for a difference.
@@ -188,6 +191,11 @@ class Description:
     def explain(self, variant: str, network: str, difference: float) -> str | None:
         """Find the sentence that accounts for a difference, if there is one."""
         return next((e.why for e in self.explanations if e.covers(variant, network, difference)), None)
+
+    def explain_median(self, variant: str, median: float) -> str | None:
+        """Find the sentence that accounts for a variant's median, if there is one."""
+        named = (e for e in self.explanations if fnmatchcase(variant, e.variant))
+        return next((e.why for e in named if median <= e.median), None)
 
     def choose(
         self, variants: Iterable[str] | None = None, networks: Iterable[str] | None = None, quick: bool = False
@@ -279,7 +287,13 @@ def parse(text: str) -> Description:
             for entry in read["variants"]
         ),
         explanations=tuple(
-            Explanation(entry["variant"], entry["networks"], entry["why"], (entry["between"][0], entry["between"][1]))
+            Explanation(
+                variant=entry["variant"],
+                networks=entry["networks"],
+                why=entry["why"],
+                between=(entry["between"][0], entry["between"][1]),
+                median=entry.get("median", 0.0),
+            )
             for entry in read.get("explanations", [])
         ),
         faults=tuple(read.get("faults", [])),

@@ -34,6 +34,9 @@ _POLL_S = 0.1
 _NS2_SHARE = 0.7
 """Share of the time that ns-2 takes, for the progress bar."""
 
+_AT_ONCE = 100
+"""So many runs of ours are made before their samples are let go."""
+
 _LONGEST_S = 600.0
 """After this a run on ns-2 is given up."""
 
@@ -96,7 +99,22 @@ def run_ours(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | 
         if key not in parsed:
             parsed[key] = Scenario.from_text(inputs.scenario(job.variant, job.network), "/".join(key))
     tasks = [Task(parsed[job.variant.name, job.network.name], job.seed) for job in jobs]
-    return [_ours(job, run) for job, run in zip(jobs, run_all(tasks, workers, progress), strict=True)]
+    total, done = sum(job.network.cost for job in jobs), 0.0
+    flows: list[list[Flow]] = []
+    for begin in range(0, len(jobs), _AT_ONCE):
+        part = jobs[begin : begin + _AT_ONCE]
+        share = sum(job.network.cost for job in part)
+        runs = run_all(tasks[begin : begin + _AT_ONCE], workers, _within(progress, done / total, share / total))
+        flows += [_ours(job, run) for job, run in zip(part, runs, strict=True)]
+        done += share
+    return flows
+
+
+def _within(progress: ProgressHook | None, begin: float, share: float) -> ProgressHook | None:
+    """Report the progress of a part as that of the whole."""
+    if progress is None:
+        return None
+    return lambda fraction: progress(begin + fraction * share)
 
 
 def _ours(job: Job, run: Run) -> list[Flow]:
@@ -278,14 +296,5 @@ def run_both(
         As of either.
     """
     find_ns2()
-
-    def first(share: float) -> None:
-        if progress is not None:
-            progress(share * (1 - _NS2_SHARE))
-
-    def second(share: float) -> None:
-        if progress is not None:
-            progress(1 - _NS2_SHARE + share * _NS2_SHARE)
-
-    ours = run_ours(jobs, workers, first)
-    return ours, run_ns2(jobs, workers, second)
+    ours = run_ours(jobs, workers, _within(progress, 0.0, 1 - _NS2_SHARE))
+    return ours, run_ns2(jobs, workers, _within(progress, 1 - _NS2_SHARE, _NS2_SHARE))

@@ -22,6 +22,9 @@ JITTER_S = 0.2
 ACCESS_MS = 1.0
 """Delay of each access link, one way; the bottleneck has the rest."""
 
+TIMESTAMP_BYTES = 12
+"""Room of the timestamps option in a segment (RFC 7323, appendix A)."""
+
 NEVER_FULL = "100000 packets"
 """Limit of the queues that are not studied."""
 
@@ -136,6 +139,7 @@ def arguments(variant: Variant, network: Network, seed: int) -> list[str]:
     }
     if linux:
         chosen["module"] = variant.ns2
+        chosen["options"] = TIMESTAMP_BYTES if variant.tcp.get("timestamps") else 0
     return [f"{key}={value}" for key, value in chosen.items()]
 
 

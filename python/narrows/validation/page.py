@@ -86,9 +86,8 @@ def text(validation: Validation, folder: str) -> str:
     ]
     if description.faults:
         parts += ["## What ns-2.35 does that Narrows does not imitate", _list(description.faults)]
-    explained = [one for one in validation.comparisons if one.beyond]
-    if explained:
-        parts += ["## Differences beyond the target", _list(_beyond(explained))]
+    if validation.far_in_median or any(one.beyond for one in validation.comparisons):
+        parts += ["## Differences beyond the target", _list(_beyond(validation))]
     parts.append("## The variants")
     for variant in description.variants:
         own = [one for one in validation.comparisons if one.variant == variant.name]
@@ -105,7 +104,7 @@ def _headline(validation: Validation) -> str:
     verdicts, description = validation.verdicts, validation.description
     near = len(verdicts) - len(validation.far_in_median)
     flows, beyond = len(validation.comparisons), sum(one.beyond for one in validation.comparisons)
-    unexplained = validation.unexplained
+    unexplained = sum(one.unexplained for one in validation.comparisons)
     rest = "none of them is unexplained" if not unexplained else f"**{unexplained} of them UNEXPLAINED**"
     return (
         f"{near} of {len(verdicts)} variants are within {_percent(description.median_within)} of ns-2 in the median"
@@ -121,7 +120,7 @@ def _verdicts(verdicts: Iterable[Verdict]) -> str:
             [
                 one.variant,
                 str(one.compared),
-                _percent(one.median),
+                _percent(one.median) + ("" if not one.far else " (explained)" if one.why else " **UNEXPLAINED**"),
                 _percent(one.worst) + (" **UNEXPLAINED**" if one.unexplained else " (explained)" if one.beyond else ""),
                 one.where,
                 _percent(one.losses),
@@ -151,11 +150,18 @@ def _networks(networks: Iterable[Network]) -> str:
     )
 
 
-def _beyond(comparisons: Iterable[Comparison]) -> list[str]:
-    return [
-        f"{one.variant} on {one.network}, flow {one.flow}: {_signed(one.difference)}. {one.why or '**UNEXPLAINED**'}"
-        for one in comparisons
+def _beyond(validation: Validation) -> list[str]:
+    """Write a sentence per variant and reason, with the flows that it accounts for."""
+    told = [
+        f"{one.variant}, median: {_percent(one.median)}. {one.why or '**UNEXPLAINED**'}"
+        for one in validation.far_in_median
     ]
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in validation.comparisons:
+        if one.beyond:
+            where = f"{one.network}{f' (flow {one.flow})' if one.flow > 1 else ''} {_signed(one.difference)}"
+            reasons.setdefault((one.variant, one.why or "**UNEXPLAINED**"), []).append(where)
+    return told + [f"{variant}, {', '.join(where)}: {why}" for (variant, why), where in reasons.items()]
 
 
 def _setting(variant: Variant) -> str:

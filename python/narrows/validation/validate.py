@@ -51,13 +51,14 @@ class Validation:
 
     @property
     def unexplained(self) -> int:
-        """How many flows are beyond the target without explanation."""
-        return sum(one.unexplained for one in self.comparisons)
+        """How many flows and medians are beyond their targets without explanation."""
+        medians = sum(one.far and one.why is None for one in self.verdicts)
+        return sum(one.unexplained for one in self.comparisons) + medians
 
     @property
     def far_in_median(self) -> tuple[Verdict, ...]:
         """Variants whose median is beyond the target."""
-        return tuple(one for one in self.verdicts if one.median > self.description.median_within)
+        return tuple(one for one in self.verdicts if one.far)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything but the windows over time as JSON has it."""
@@ -80,6 +81,7 @@ class Validation:
                     "flows": one.compared,
                     "beyond": one.beyond,
                     "unexplained": one.unexplained,
+                    "median_explanation": one.why,
                 }
                 for one in self.verdicts
             ],
@@ -179,7 +181,7 @@ def validate(
     return Validation(
         description=chosen,
         comparisons=tuple(comparisons),
-        verdicts=tuple(verdict(variant.name, comparisons) for variant in chosen.variants),
+        verdicts=tuple(verdict(chosen, variant.name, comparisons) for variant in chosen.variants),
         quick=quick,
     )
 
