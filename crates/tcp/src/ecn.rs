@@ -68,6 +68,13 @@ impl EcnState {
         self.reduced_until.is_some()
     }
 
+    /// Whether a loss from SND.UNA `una` on is of the window that was reduced after an echo. The first segment sent after
+    /// the reduction is not: it carries CWR, and if it is lost the window goes down again (RFC 3168, section 6.1.2).
+    #[inline]
+    pub(crate) fn covers(&self, una: u64) -> bool {
+        self.in_cwr && self.reduced_until.is_some_and(|end| una < end)
+    }
+
     /// The window was reduced after an echo; `nxt` is SND.NXT.
     pub(crate) fn on_reduction(&mut self, nxt: u64) {
         (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, Some(nxt), true);

@@ -212,7 +212,7 @@ impl Connection {
         }
         if verdict.enter {
             self.stats.fast_retransmits += 1;
-            if self.ecn.in_cwr && self.congestion.echo_covers_loss() {
+            if self.ecn.covers(self.tx.una) && self.congestion.echo_covers_loss() {
                 // The same window was reduced after an echo: once is enough (RFC 3168, section 6.1.2).
                 self.undo.disarm();
             } else {

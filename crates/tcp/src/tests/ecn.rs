@@ -6,15 +6,22 @@ use narrows_cc::{Congestion, Phase};
 use narrows_units::Bytes;
 use narrows_wire::{Ecn, TcpFlags};
 
-fn start(window: u32) -> (Net, Diary) {
-    let config = Config {
+fn config(window: u32) -> Config {
+    Config {
         mss: 1000,
         ecn: true,
         timestamps: false,
         delayed_ack: DelayedAck::Off,
         initial_window: InitialWindow::Segments(window),
         ..Config::default()
-    };
+    }
+}
+
+fn start(window: u32) -> (Net, Diary) {
+    start_with(config(window))
+}
+
+fn start_with(config: Config) -> (Net, Diary) {
     let cc = reno();
     let diary = cc.diary.clone();
     let mut net = Net::new([config; 2], [cc, reno()], [1, 1]);
@@ -92,6 +99,19 @@ fn a_loss_and_an_echo_of_one_window_are_one_event() {
         net.run(at(520));
         assert_eq!(congestions(&diary).len(), 1, "marked {marked:?}, lost {lost:?}");
         assert_eq!(net.ends[C].stats().timeouts, 0);
+    }
+}
+
+#[test]
+fn a_loss_of_the_segment_that_carries_cwr_reduces_again() {
+    for ecn_echo in [EcnEcho::UntilCwr, EcnEcho::EachMark] {
+        for (lost, events) in [(&[20u32][..], 1), (&[21], 2), (&[22], 2)] {
+            let (mut net, diary) = start_with(Config { ecn_echo, ..config(20) });
+            treat(&mut net, &[1], lost);
+            net.run(at(1_000));
+            assert_eq!(congestions(&diary).len(), events, "{ecn_echo:?}, lost {lost:?}: {:?}", congestions(&diary));
+            assert_eq!(net.ends[C].stats().timeouts, 0);
+        }
     }
 }
 
