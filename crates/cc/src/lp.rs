@@ -29,17 +29,20 @@
 //! # Differences
 //! | question | paper | Linux 6.1 | ns-3 | ns-2 TCP-Linux | parameter |
 //! |---|---|---|---|---|---|
-//! | an early sign, of d against the threshold | above | at or above | at or above | at or above | `profile` |
+//! | an early sign, of d against the threshold | above | at or above | above | at or above | `profile` |
 //! | after a sign | the range is kept | d_min = d, d_max = 2 d | as Linux | as Linux | `profile` |
 //! | d_max | the largest | the largest but one | as Linux | as Linux | `profile` |
 //! | inference phase | 3 RTT | 3 times the time since the echoed stamp | as Linux | as Linux | `inference` |
+//! | signs in the first slow start | none: it finds the range | count | count | count | `profile` |
+//! | slow start after a sign | over: growth is additive | goes on, ssthresh is untouched | as Linux | as Linux | `profile` |
 //! | frozen in it | growth | growth | avoidance only | growth | - |
 //! | unit of d | real | whole milliseconds | whole milliseconds | milliseconds | - |
 //!
-//! We follow Linux (the default), as far as it is what the name means to those who deploy it. Its new range after each sign is
-//! made of the delay itself, and so of the clocks' offset too: the further the clocks are apart, the less a queue counts, and with
-//! an offset of seconds Linux's TCP-LP is Reno. Here the clocks of a simulation agree, unless told otherwise.
-//! `profile = "paper"` keeps the range, in which an offset cancels.
+//! We follow the paper (the default): it does what the name promises, to give way and yet to fill a path that nobody else needs.
+//! Linux's module leaves ssthresh "arbitrarily high", so that a flow cut to one segment slow-starts again, takes the queue of its
+//! own bursts for that of others, and is cut again: alone on the standard scenario it gets a sixteenth of the path. Its new range after
+//! each sign is made of the delay itself, and so of the clocks' offset too: the further the clocks are apart, the less a queue
+//! counts, and with an offset of seconds it is Reno. `profile = "linux"` gives all that.
 //!
 //! # Limits
 //! * One-way delays need timestamps (RFC 7323); without them the algorithm is Reno.
@@ -50,13 +53,17 @@
 //!   which ns-2 does not count.
 //! * In the paper profile a sign within a round-trip time of the last one is none: it tells of what was sent before the cut.
 //!   The paper leaves open when the next sign counts; at once would make every sign end at one segment.
+//! * An ACK of one segment that leaves nothing in flight may have waited for the receiver's timer (RFC 1122, section 4.2.3.2), and
+//!   so would its timestamp: it gives no sample. The kernel takes it, and can rely on its receivers to acknowledge the first
+//!   segments at once; without either a flow that was cut to one segment would take the timer for congestion ever after.
 //! * In recovery the window is the recovery's, so a sign there moves only the range and the phase, as in the kernel.
 //!
 //! # Vectors
 //! `lp_threshold_halves_then_leaves_one`, `lp_is_frozen_for_three_rounds`, `lp_range_moves_one_record_late`,
 //! `lp_linux_makes_a_new_range_after_a_sign`, `lp_paper_keeps_its_range`, `lp_linux_with_clocks_apart_is_reno`,
 //! `lp_without_timestamps_is_reno`, `lp_loss_is_reno`, `lp_sign_in_recovery_cuts_nothing`, `lp_linux_first_range_is_a_sign`,
-//! `lp_wrap_of_the_timestamps`.
+//! `lp_wrap_of_the_timestamps`, `lp_a_delayed_ack_is_no_congestion`, `lp_paper_ends_slow_start_at_a_sign`,
+//! `lp_paper_finds_its_range_in_the_first_slow_start`.
 
 use crate::growth::{self, ByteCounter};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
@@ -71,8 +78,8 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose range of delays: linux makes a new one after each early sign, paper keeps it.",
-            kind: ParamKind::Choice { default: "linux", allowed: &["linux", "paper"] },
+            doc: "Whose range of delays: paper keeps it, linux makes a new one after each early sign and leaves slow start as it is.",
+            kind: ParamKind::Choice { default: "paper", allowed: &["paper", "linux"] },
         },
         Param {
             name: "delta",
@@ -98,6 +105,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
         delta: params.number(&ROW, "delta"),
         rounds: params.number(&ROW, "inference"),
         counter: ByteCounter::default(),
+        searching: true,
         calibrated: false,
         ticks: None,
         position: 0,
@@ -127,6 +135,8 @@ pub struct Lp {
     /// Length of the inference phase in round-trip times.
     rounds: f64,
     counter: ByteCounter,
+    /// Whether ssthresh is still "arbitrarily high".
+    searching: bool,
     /// Whether the first sample has come.
     calibrated: bool,
     /// Latest difference of the clocks, in µs on their circle.
@@ -194,7 +204,8 @@ impl Lp {
 
 impl CongestionControl for Lp {
     fn observe(&mut self, ack: &Ack, path: &Path) {
-        if let (Some(difference), Some(rtt)) = (ack.one_way_delay, ack.rtt) {
+        let timed = ack.acked <= path.smss && path.flightsize.is_zero();
+        if let (Some(difference), Some(rtt), false) = (ack.one_way_delay, ack.rtt, timed) {
             let delay = self.delay(difference);
             if core::mem::replace(&mut self.calibrated, true) || !self.linux {
                 self.sample(delay);
@@ -205,8 +216,10 @@ impl CongestionControl for Lp {
         self.frozen = since.is_some_and(|since| since < self.inference);
         // Delays of the round in which the window was cut are of what was sent before it. Linux's new range tells them
         // apart by itself.
+        // The paper finds the range in the first slow start and uses it after the first loss.
+        let idle = self.searching && !self.linux;
         let stale = !self.linux && since.is_some_and(|since| ack.rtt.is_none_or(|rtt| since < rtt));
-        if stale || !self.sign() {
+        if idle || stale || timed || !self.sign() {
             return;
         }
         if let (true, Some(smoothed)) = (self.linux, self.smoothed) {
@@ -225,13 +238,18 @@ impl CongestionControl for Lp {
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
-        match self.cut.take() {
+        self.searching = win.ssthresh.is_none();
+        let cut = self.cut.take();
+        match cut {
             Some(Cut::ToOne) => win.cwnd = win.cwnd.min(path.smss),
             Some(Cut::Half) => {
                 let half = path.smss * (growth::whole_segments(win.cwnd, path) / 2).max(1);
                 win.cwnd = win.cwnd.min(half);
             }
             None => {}
+        }
+        if !self.linux && cut.is_some() {
+            win.ssthresh = Some(win.cwnd.max(path.smss * 2));
         }
         if !ack.acked.is_zero() && !self.frozen && growth::may_grow(path) {
             growth::linux_reno(&mut self.counter, ack.delivered, path, win);

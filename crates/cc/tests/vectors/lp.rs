@@ -5,6 +5,7 @@ use narrows_cc::{Ack, Phase};
 use narrows_units::Duration;
 
 const PAPER: (&str, &str) = ("profile", "paper");
+const LINUX: (&str, &str) = ("profile", "linux");
 
 /// A flow in congestion avoidance whose clocks agree.
 fn model(given: &[(&str, &str)], cwnd: u64) -> Model {
@@ -72,7 +73,7 @@ fn lp_is_frozen_for_three_rounds() {
 
 /// Two samples of 50 ms, of which the second makes the first range, and the window back at 40 segments.
 fn linux() -> Model {
-    let mut m = model(&[], 40);
+    let mut m = model(&[LINUX], 40);
     delayed(&mut m, 50_000);
     delayed(&mut m, 50_000);
     m.path.now += Duration::from_secs(1);
@@ -81,7 +82,7 @@ fn linux() -> Model {
 
 #[test]
 fn lp_linux_first_range_is_a_sign() {
-    let mut m = model(&[], 40);
+    let mut m = model(&[LINUX], 40);
     delayed(&mut m, 50_000);
     assert_eq!(m.cwnd(), 40.0, "the first sample starts the estimate of the receiver's clock");
     delayed(&mut m, 50_000);
@@ -109,7 +110,7 @@ fn lp_linux_makes_a_new_range_after_a_sign() {
 #[test]
 fn lp_range_moves_one_record_late() {
     // No sign before all of the range, so that it stays.
-    let mut m = model(&[("delta", "1")], 40);
+    let mut m = model(&[LINUX, ("delta", "1")], 40);
     for (delay, max) in [(50, 0), (50, 100), (105, 100), (107, 105), (60, 105), (106, 106), (90, 106)] {
         delayed(&mut m, delay * 1000);
         assert_eq!(ms(&m, "max_delay"), max as f64, "after {delay} ms");
@@ -138,9 +139,9 @@ fn lp_linux_with_clocks_apart_is_reno() {
         m.rtt = Duration::from_millis(200);
         (before, m.rounds(20)[19])
     };
-    let (before, after) = windows(&[], 0);
+    let (before, after) = windows(&[LINUX], 0);
     assert!(after < before, "{before} to {after}");
-    let (before, after) = windows(&[], 3600);
+    let (before, after) = windows(&[LINUX], 3600);
     assert!(after > before + 18.0, "{before} to {after}: no queue is 15 % of an hour");
     for offset in [0, 3600] {
         let (before, after) = windows(&[PAPER], offset);
@@ -150,7 +151,7 @@ fn lp_linux_with_clocks_apart_is_reno() {
 
 #[test]
 fn lp_without_timestamps_is_reno() {
-    let mut lp = model(&[], 40);
+    let mut lp = model(&[LINUX], 40);
     lp.sampling = false;
     let mut reno = Model::new("reno", &[("profile", "linux")], 100).at(40, Some(2));
     reno.sampling = false;
@@ -159,7 +160,7 @@ fn lp_without_timestamps_is_reno() {
 
 #[test]
 fn lp_loss_is_reno() {
-    for given in [&[][..], &[PAPER]] {
+    for given in [&[LINUX][..], &[PAPER]] {
         let mut m = model(given, 41);
         m.loss();
         assert_eq!((m.cwnd(), m.ssthresh()), (20.0, 20.0));
@@ -202,4 +203,55 @@ fn lp_wrap_of_the_timestamps() {
     let plain = windows(1_000_000);
     assert!(plain.contains(&1.0) && plain.contains(&20.0), "there are signs: {plain:?}");
     assert_eq!(plain, windows((1 << 32) - 60_000), "with a wrap at 60 ms");
+}
+
+#[test]
+fn lp_a_delayed_ack_is_no_congestion() {
+    for profile in ["linux", "paper"] {
+        let mut m = model(&[("profile", profile)], 40);
+        for _ in 0..20 {
+            delayed(&mut m, 50_000);
+        }
+        // Down to one segment, whose ACK waits for the receiver's timer of 200 ms each time.
+        m = m.at(1, Some(2));
+        for _ in 0..20 {
+            m.path.now += Duration::from_millis(300);
+            delayed(&mut m, 250_000);
+            if m.cwnd() > 1.0 {
+                break;
+            }
+        }
+        assert!(m.cwnd() > 1.0, "{profile}: the timer was taken for congestion");
+        assert!(ms(&m, "smoothed_delay") < 51.0, "{profile}: {}", ms(&m, "smoothed_delay"));
+    }
+}
+
+/// Delays that rise until the window is cut; whether it ever was.
+fn rises(m: &mut Model) -> bool {
+    let before = m.cwnd();
+    (0..100).any(|step| {
+        delayed(m, 150_000 + 20_000 * step);
+        m.cwnd() < before
+    })
+}
+
+#[test]
+fn lp_paper_ends_slow_start_at_a_sign() {
+    for (given, ssthresh) in [(PAPER, 40.0), (LINUX, 1000.0)] {
+        let mut m = model(&[given], 40);
+        delayed(&mut m, 50_000);
+        delayed(&mut m, 150_000);
+        m.path.now += Duration::from_secs(10);
+        m = m.at(40, Some(1000));
+        assert!(rises(&mut m), "{given:?}: no sign");
+        assert!(m.ssthresh() <= ssthresh && m.ssthresh() >= ssthresh / 2.0, "{given:?}: {}", m.ssthresh());
+    }
+}
+
+#[test]
+fn lp_paper_finds_its_range_in_the_first_slow_start() {
+    let mut m = model(&[PAPER], 40).at(40, None);
+    assert!(!rises(&mut m), "before the first loss");
+    m.loss();
+    assert!(rises(&mut m), "after it");
 }
