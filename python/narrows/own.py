@@ -118,7 +118,7 @@ def register(name: str, factory: Callable[..., object]) -> None:
     """
     from narrows.catalogue import engine_catalogue
 
-    if not _NAME.fullmatch(name):
+    if not _is_text(name) or not _NAME.fullmatch(name):
         message = f"congestion control {name!r}: allowed is a name of lower-case letters, digits and _, such as my_aimd"
         raise InputError(message)
     if name in {str(row["name"]) for row in engine_catalogue()["cc"]}:
@@ -145,13 +145,30 @@ def congestion_control(name: str) -> Callable[[C], C]:
     -------
     callable
         The decorator; it returns the class as it was.
+
+    Raises
+    ------
+    InputError
+        If it is written without its name: ``@congestion_control`` would register nothing.
     """
+    if not _is_text(name):
+        message = f"congestion_control takes a name: allowed is @narrows.congestion_control({_suggestion(name)!r})"
+        raise InputError(message)
 
     def registered(factory: C) -> C:
         register(name, factory)
         return factory
 
     return registered
+
+
+def _is_text(given: object) -> bool:
+    return isinstance(given, str)
+
+
+def _suggestion(given: object) -> str:
+    name = re.sub(r"[^a-z0-9_]", "", str(getattr(given, "__name__", "")).lower())
+    return name if _NAME.fullmatch(name) else "my_aimd"
 
 
 def load(path: str | PathLike[str]) -> None:

@@ -22,10 +22,13 @@ _ECN_QUEUE = {
     "tcp.ecn": True,
     "topology.bottleneck.queue": (
         '{ kind = "red", limit = "67 packets", min_threshold = "12 packets", max_threshold = "13 packets",'
-        ' max_p = "100 %", weight = 1.0, gentle = false, ecn = true, mean_packet = "1500 B" }'
+        ' max_p = "100 %", weight = 1.0, gentle = true, wait = false, ecn = true, mean_packet = "1500 B" }'
     ),
 }
-"""A queue that marks above 12 packets, for algorithms that need every mark (RFC 8257: K above C * RTT / 7)."""
+"""A queue that marks above 12 packets, for algorithms that need every mark (RFC 8257: K above C * RTT / 7).
+
+Gentle, since RED that is not drops everything from the upper threshold on, and so would mark nothing here.
+"""
 
 _RESPONSES = {
     "nothing": "Congestion does not reduce its window: unfit for a shared network.",

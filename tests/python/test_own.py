@@ -88,7 +88,7 @@ def test_the_result_does_not_depend_on_the_number_of_jobs() -> None:
 
 
 NONSENSE: dict[str, list[Any]] = {
-    "cwnd": [0, -1, math.nan, math.inf, 2**40, None, "a lot"],
+    "cwnd": [0, -1, math.nan, math.inf, 2**40, None, True, "a lot"],
     "ssthresh": [0, -1, math.nan, 2**40, "a lot"],
     "pacing_rate": [0, -1, math.nan, math.inf, "a lot"],
 }
@@ -110,6 +110,34 @@ def test_nonsense_stops_the_run_with_name_and_value(field: str, nonsense: Any, h
     message = str(caught.value)
     assert f"mine: {hook} set {field} to {nonsense!r}; allowed is" in message
     assert "with cwnd" in message
+
+
+def test_a_value_without_end_is_cut_in_the_message() -> None:
+    class Mine(Reno):
+        def on_start(self, _path: own.Path, window: own.Window) -> None:
+            window.cwnd = 10**400
+
+    own.register("mine", Mine)
+    with pytest.raises(nw.RunError, match=r"set cwnd to 10{59}\.\.\.; allowed is"):
+        nw.run("dumbbell-cubic", seed=1, overrides=CHANGES)
+
+
+def test_a_decorator_without_its_name_is_refused() -> None:
+    with pytest.raises(nw.InputError, match=r"allowed is @narrows\.congestion_control\('reno'\)"):
+        own.congestion_control(Reno)  # type: ignore[arg-type]
+    with pytest.raises(nw.InputError, match="my_aimd"):
+        own.register(5, Reno)  # type: ignore[arg-type]
+
+
+def test_a_parameter_without_a_range_asks_for_a_number() -> None:
+    class Mine(Reno):
+        def __init__(self, gain: float = 1.5) -> None:
+            super().__init__()
+            self.gain = gain
+
+    own.register("mine", Mine)
+    with pytest.raises(nw.ScenarioError, match=r"allowed: a number$"):
+        nw.Scenario.from_file("dumbbell-cubic", {**CHANGES, "flows.first.tcp.cc_params.gain": "much"})
 
 
 def test_an_exception_stops_the_run_with_name_and_line() -> None:

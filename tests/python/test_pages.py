@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import narrows as nw
 from narrows import pages
 from narrows.catalogue import engine_catalogue
 from narrows.cli import app
+from narrows.cli.markdown import show
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "algorithms"
 ENTRIES = {entry["name"]: entry for entry in engine_catalogue()["cc"]}
@@ -29,6 +32,23 @@ def test_the_plot_shows_the_run_of_today(name: str) -> None:
     digest = re.search("digest ([0-9a-f]{64})", (DOCS / f"{name}.svg").read_text(encoding="utf-8"))
     assert digest is not None
     assert digest[1] == pages.run_standard(name).digest, ANEW
+
+
+def test_the_queue_of_the_plot_marks_and_does_not_drop() -> None:
+    bottleneck = pages.run_standard("dctcp").queues[0]
+    assert bottleneck.marked_packets > 1000
+    assert bottleneck.dropped_packets == 0
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_narrow_terminal_loses_no_letter_of_a_page(width: int) -> None:
+    written = io.StringIO()
+    page = "\n".join(line for line in pages.page(ENTRIES["bbr"]).splitlines() if not line.startswith("!["))
+    show(page, Console(file=written, width=width, force_terminal=True, highlight=False))
+    plain = re.sub("\x1b\\[[0-9;]*m", "", written.getvalue())
+    assert "\u2026" not in plain
+    assert max(map(len, plain.splitlines())) <= width
+    assert "40m" not in written.getvalue(), "no black behind code"
 
 
 def test_no_page_is_left_of_what_is_gone() -> None:

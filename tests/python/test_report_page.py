@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import narrows as nw
+from narrows import bundled
 from narrows.errors import InputError
 from narrows.outcome import Batch
 from narrows.report import network, render, style, tables, write_report
@@ -191,19 +192,7 @@ def test_no_run_is_refused(batch: Batch, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "acns",
-        "parking-lot",
-        "lossy-link",
-        "request-response",
-        "changing-rate",
-        "red-ecn",
-        "linux-vs-rfc",
-        "bbr-vs-cubic",
-    ],
-)
+@pytest.mark.parametrize("name", bundled.scenarios())
 def test_every_bundled_scenario_can_be_drawn(name: str) -> None:
     resolved = Scenario.from_file(name).resolved
     drawn = network.from_resolved(resolved)

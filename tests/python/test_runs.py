@@ -24,6 +24,17 @@ def test_the_same_seed_gives_the_same_digest(short: Scenario, one: Run) -> None:
     assert again.summary == one.summary
 
 
+def test_dctcp_keeps_the_queue_at_the_marking_threshold_and_the_link_full() -> None:
+    dctcp, reno = (
+        nw.run("dctcp-marking", overrides={"duration": "5 s", "tcp.cc": cc}).queues[0] for cc in ("dctcp", "reno")
+    )
+    used = [queue.utilisation or 0 for queue in (dctcp, reno)]
+    assert used[0] > 0.99
+    assert used[1] < 0.97 * used[0]
+    assert 0 < (dctcp.delay_p95_ms or 0) < 1.5 * 20 * 1500 * 8 / 1e6
+    assert dctcp.marked_packets > 1000 * dctcp.dropped_packets
+
+
 def test_another_seed_gives_another_digest(short: Scenario, one: Run) -> None:
     assert nw.run(short, seed=4).digest != one.digest
 

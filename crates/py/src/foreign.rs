@@ -7,7 +7,7 @@ use narrows_cc::{Ack, Congestion, CongestionControl, ParamValue, Params, Path, P
 use narrows_sim::{Algorithms, Progress};
 use narrows_units::{Bytes, Rate};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -218,12 +218,21 @@ impl After {
     }
 }
 
+/// A number, as which Python's `True` passes too, and is a slip here.
 fn number(py: Python<'_>, value: &Py<PyAny>) -> Option<f64> {
+    if value.bind(py).is_instance_of::<PyBool>() {
+        return None;
+    }
     value.extract::<f64>(py).ok()
 }
 
+/// A value as Python shows it, cut where it is longer than a message should be.
 fn text(py: Python<'_>, value: &Py<PyAny>) -> String {
-    value.bind(py).repr().map_or_else(|_| "something without a name".to_owned(), |r| r.to_string())
+    let shown = value.bind(py).repr().map_or_else(|_| "something without a name".to_owned(), |r| r.to_string());
+    match shown.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", shown.get(..end).unwrap_or_default()),
+        None => shown,
+    }
 }
 
 impl CongestionControl for Foreign {

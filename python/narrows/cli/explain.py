@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import Annotated
 
@@ -37,13 +38,11 @@ def explain(
     if name is None:
         message = "explain what? allowed: a name from `narrows list cc`, `queues` or `schemes`, or -o DIR for all"
         raise InputError(message)
-    from rich.console import Console
-    from rich.markdown import Markdown
-
     text = pages.page(pages.entry_of(name))
     shown = "\n".join(line for line in text.splitlines() if not line.startswith("!["))
-    console = Console(highlight=False)
-    if console.is_terminal:
-        console.print(Markdown(shown))
+    if sys.stdout.isatty():
+        from narrows.cli.markdown import show
+
+        show(shown)
     else:
         typer.echo(shown)

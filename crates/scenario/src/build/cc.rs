@@ -98,6 +98,8 @@ impl<'a> Build<'a> {
         };
         if value.is_none() {
             let allowed = match &param.kind {
+                // A user's own algorithm names no range.
+                CatalogueKind::Number { min, max, .. } if *min <= f64::MIN && *max >= f64::MAX => "a number".to_owned(),
                 CatalogueKind::Number { unit, min, max, .. } => {
                     format!("a number from {min} to {max} {unit}").trim_end().to_owned()
                 }
