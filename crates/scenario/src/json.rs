@@ -224,6 +224,7 @@ fn tcp(tcp: &Tcp) -> Value {
         "limited_transmit": tcp.limited_transmit,
         "lost_retransmission": tcp.lost_retransmission,
         "undo": tcp.undo,
+        "reduce_once": tcp.reduce_once,
         "full_ack_cap": tcp.full_ack_cap,
         "max_retries": tcp.max_retries,
         "sack": tcp.sack,

@@ -292,6 +292,7 @@ fn tcp_pairs(tcp: &Tcp) -> Pairs {
         ("limited_transmit", tcp.limited_transmit.to_string()),
         ("lost_retransmission", tcp.lost_retransmission.to_string()),
         ("undo", tcp.undo.to_string()),
+        ("reduce_once", tcp.reduce_once.to_string()),
         ("full_ack_cap", tcp.full_ack_cap.to_string()),
         ("max_retries", or_unlimited(tcp.max_retries.map(|n| n.to_string()))),
         ("sack", tcp.sack.to_string()),

@@ -178,6 +178,10 @@ pub struct Config {
     /// go back to the larger of now and before. On by default: RFC 4015, the response, is on the standards track. Off
     /// gives RFC 5681 alone, and ns-2.
     pub undo: bool,
+    /// Reduce once in an episode, as Linux and ns-2's TCP/Linux agent: a timeout in Recovery or CWR keeps the ssthresh that the
+    /// episode began with, and a lost retransmission is sent again without a further reduction. Off gives RFC 5681, section
+    /// 4.3, by which a loss of a retransmission halves again.
+    pub reduce_once: bool,
     /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)`; off: to ssthresh (the two choices
     /// of RFC 6582, section 3.2, step 3).
     pub full_ack_cap: bool,
@@ -222,6 +226,7 @@ impl Default for Config {
             slow_start_at_equality: false,
             pacing: Pacing::Off,
             undo: true,
+            reduce_once: false,
             full_ack_cap: true,
             max_retries: 15,
             time_wait: Duration::from_secs(240),

@@ -282,6 +282,7 @@ fn udp_tcp() -> Tcp {
         limited_transmit: false,
         lost_retransmission: false,
         undo: false,
+        reduce_once: false,
         full_ack_cap: false,
         max_retries: None,
         sack: false,

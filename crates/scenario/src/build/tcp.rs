@@ -181,6 +181,7 @@ impl<'a> Build<'a> {
             limited_transmit: layers.get("limited_transmit")?,
             lost_retransmission: layers.get("lost_retransmission")?,
             undo: layers.get("undo")?,
+            reduce_once: layers.get("reduce_once")?,
             full_ack_cap: layers.get("full_ack_cap")?,
             max_retries: match layers.get::<OrWord<u64>>("max_retries")? {
                 OrWord::Value(n) => Some(u32::try_from(n).ok()?),

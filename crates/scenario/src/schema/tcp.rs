@@ -180,6 +180,13 @@ pub(crate) static TCP: Table = Table {
             "Take back reductions that prove spurious by timestamps (RFC 3522, RFC 4015) or D-SACK (RFC 3708).",
         ),
         Field::new(
+            "reduce_once",
+            Kind::Switch,
+            Need::Default("false"),
+            "One reduction in an episode, as in Linux: a timeout in recovery keeps ssthresh, and a lost retransmission is sent \
+             again; `false`: each reduces again (RFC 5681, section 4.3).",
+        ),
+        Field::new(
             "full_ack_cap",
             Kind::Switch,
             Need::Default("true"),

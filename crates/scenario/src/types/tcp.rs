@@ -35,6 +35,8 @@ pub struct Tcp {
     pub lost_retransmission: bool,
     /// Reductions that prove spurious are taken back (RFC 4015).
     pub undo: bool,
+    /// One reduction in an episode, as in Linux; else a timeout in it, and a lost retransmission, reduce again (RFC 5681).
+    pub reduce_once: bool,
     /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)` (RFC 6582), else to ssthresh.
     pub full_ack_cap: bool,
     /// Timeouts in a row after which the connection is given up (RFC 9293's R2); `None` is never.

@@ -230,7 +230,8 @@ impl Connection {
             }
             return true;
         }
-        if !open && verdict.lost_retransmission.is_some_and(|sent_at| sent_at >= self.reduced_at) {
+        let again = verdict.lost_retransmission.is_some_and(|sent_at| sent_at >= self.reduced_at);
+        if !open && again && !self.reduces_once() {
             self.ecn.on_loss(self.tx.nxt);
             self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, news, now);
             return true;
@@ -288,6 +289,11 @@ impl Connection {
         let target = self.congestion.win.cwnd.as_u64();
         let inflight = self.tx.board.pipe();
         prr.on_ack(&Step { target, delivered, inflight, safe, smss: self.smss });
+    }
+
+    /// Whether one reduction answers all losses of an episode. Algorithms that rule recovery are told of each.
+    pub(super) fn reduces_once(&self) -> bool {
+        self.config.reduce_once && !self.congestion.rules_recovery()
     }
 
     fn arm_undo(&mut self) {

@@ -91,7 +91,11 @@ impl Connection {
 
     /// RFC 5681, section 3.1: everything outstanding counts as lost, and the window is the loss window.
     fn on_data_timeout(&mut self, now: Instant) {
-        let repeated = self.recovery.phase() == Phase::Loss && self.timers.timeout_una == Some(self.tx.una);
+        let repeated = match self.phase() {
+            Phase::Loss => self.timers.timeout_una == Some(self.tx.una),
+            Phase::Recovery | Phase::Cwr => self.reduces_once(),
+            Phase::Open | Phase::Disorder => false,
+        };
         self.timers.timeout_una = Some(self.tx.una);
         let flight = match self.recovery.phase() {
             Phase::Loss => self.tx.board.flight(),

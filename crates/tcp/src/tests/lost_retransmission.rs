@@ -126,6 +126,23 @@ fn a_lost_retransmission_is_a_second_indication_of_congestion() {
 }
 
 #[test]
+fn d5_an_episode_reduces_once_where_asked() {
+    let once = |lost_retransmission| Config { reduce_once: true, lost_retransmission, ..config() };
+    // Sent again without the timer: no further reduction.
+    let (mut net, diary) = start(once(true), &[1, 1], &[]);
+    net.run(at(499));
+    assert_eq!(congestions(&diary).len(), 1);
+    assert_eq!(net.ends[C].info().cwnd, Bytes::new(10 * UNIT));
+    // Left to the timer: the window begins anew, and ssthresh is that of the episode's beginning.
+    for (reduce_once, ssthresh) in [(true, 10), (false, 5)] {
+        let (mut net, diary) = start(Config { reduce_once, ..once(false) }, &[1, 1], &[]);
+        net.run(at(1_250));
+        assert_eq!(congestions(&diary)[1].0, Congestion::Timeout { repeated: reduce_once });
+        assert_eq!(net.ends[C].info().ssthresh, Some(Bytes::new(ssthresh * UNIT)), "reduce_once = {reduce_once}");
+    }
+}
+
+#[test]
 fn lost_retransmissions_of_one_round_trip_reduce_once() {
     let (mut net, diary) = start(config(), &[1, 2, 3, 1, 2, 3], &[]);
     net.run(at(3_000));
