@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-Override = str | int | float | bool
-"""A value that replaces one of the file: text is taken as the file would write it."""
+Override = str | int | float | bool | dict[str, Any]
+"""A value that replaces one of the file: text is taken as the file would write it, a dictionary is a table."""
 
 
 class Scenario:
@@ -207,6 +207,13 @@ def _congestion_control(flow: Mapping[str, Any]) -> str | None:
 def _written(value: Override) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict):
+        # Inside a table text needs its quotes, and JSON's are TOML's.
+        fields = (
+            f"{json.dumps(str(key))} = {json.dumps(item) if isinstance(item, str) else _written(item)}"
+            for key, item in value.items()
+        )
+        return f"{{ {', '.join(fields)} }}"
     return str(value)
 
 

@@ -184,6 +184,15 @@ def test_an_override_that_is_refused_names_itself() -> None:
         nw.Scenario.from_file("dumbbell-cubic", {"no.such.field": 1})
 
 
+def test_a_dictionary_overrides_a_table() -> None:
+    given = {"cc": "cubic", "cc_params": {"profile": "linux", "beta": 0.5, "abe": True}}
+    scenario = nw.Scenario.from_file("standard", {"tcp": given})
+    assert 'profile = "linux", c = 0.4, beta = 0.5' in scenario.to_toml()
+    assert "abe = true" in scenario.to_toml()
+    with pytest.raises(ScenarioError, match="is no parameter of cubic"):
+        scenario.with_overrides({"tcp.cc_params": {'odd "name"': 1}})
+
+
 def test_overrides_add_up(short: Scenario) -> None:
     more = short.with_overrides({"seed": 99})
     assert (more.duration_s, more.seed) == (12.0, 99)
