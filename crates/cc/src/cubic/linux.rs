@@ -67,6 +67,8 @@ pub struct CubicLinux {
     fast_convergence: bool,
     start: SlowStart,
     counter: ByteCounter,
+    /// The present ACK's sample, where slow start may use it.
+    fresh: Option<Duration>,
     s: State,
 }
 
@@ -83,6 +85,7 @@ impl CubicLinux {
             fast_convergence: settings.fast_convergence,
             start,
             counter: ByteCounter::default(),
+            fresh: None,
             s: State::default(),
         }
     }
@@ -170,8 +173,17 @@ impl CubicLinux {
 }
 
 impl CongestionControl for CubicLinux {
+    fn observe(&mut self, ack: &Ack, path: &Path) {
+        // Linux's `pkts_acked` comes in recovery too, where no epoch runs and every sample counts.
+        self.fresh = self.sample(ack.rtt, path);
+    }
+
+    fn watches_acks(&self) -> bool {
+        true
+    }
+
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
-        let rtt = self.sample(ack.rtt, path);
+        let rtt = self.fresh.take();
         if ack.acked.is_zero() {
             return;
         }
