@@ -107,7 +107,7 @@ def page(entry: dict[str, Any]) -> str:
         )
     if body.strip():
         parts.append(re.sub(r"^# ", "## ", body.strip(), flags=re.MULTILINE))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def run_standard(name: str) -> Run:

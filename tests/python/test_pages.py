@@ -69,6 +69,7 @@ def test_queues_and_schemes_are_explained_too(kind: Any) -> None:
         shown = CliRunner().invoke(app, ["explain", entry["name"]])
         assert shown.exit_code == 0
         assert entry["title"] in shown.stdout
+        assert "\n\n\n" not in shown.stdout
 
 
 @pytest.mark.parametrize(

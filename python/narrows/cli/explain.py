@@ -33,7 +33,7 @@ def explain(
         if not written:
             message = f"{name}: pages as files are for the engine's congestion controls; see `narrows list cc`"
             raise InputError(message)
-        hint(f"{len(written)} pages in {output}")
+        hint(f"{len(written)} {'page' if len(written) == 1 else 'pages'} in {output}")
         return
     if name is None:
         message = "explain what? allowed: a name from `narrows list cc`, `queues` or `schemes`, or -o DIR for all"
