@@ -159,10 +159,11 @@ def plot(result: Run, path: Path) -> None:
         window.plot(flows["time_s"], cwnd, color=OKABE_ITO[0], linewidth=1.1, label="cwnd")
         for level, label in ((67, "BDP"), (134, "BDP and queue")):
             window.axhline(level, color="#8A8F98", linewidth=0.7, linestyle=":")
-            window.text(39.8, level - 3, label, color="#8A8F98", ha="right", va="top", fontsize=6.5)
+            note = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5}
+            window.text(39.8, level - 4, label, color="#6B7078", ha="right", va="top", fontsize=6.5, bbox=note)
         window.set_ylim(0, min(max(150.0, float(cwnd.quantile(0.995)) * 1.08), 420.0))
         window.set_ylabel("segments")
-        window.legend(loc="upper right", ncols=2, frameon=False)
+        window.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2, frameon=False)
         backlog.plot(queue["time_s"], queue["packets"], color=OKABE_ITO[1], linewidth=0.8)
         backlog.set_ylim(0, 70)
         backlog.set_ylabel("queue, packets")
