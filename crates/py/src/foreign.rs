@@ -100,17 +100,19 @@ fn make(py: Python<'_>, class: &Py<PyAny>, params: &Params) -> PyResult<Object> 
     })
 }
 
-/// An exception as one line.
+/// An exception as one line, with the place in the user's file.
 fn shown(py: Python<'_>, error: &PyErr) -> String {
     let place = error.traceback(py).and_then(|mut frame| {
         // The innermost frame is where the user looks first.
         while let Ok(Some(next)) = frame.getattr("tb_next").map(|n| n.cast_into().ok()) {
             frame = next;
         }
-        frame.getattr("tb_lineno").ok()?.extract::<u32>().ok()
+        let line = frame.getattr("tb_lineno").ok()?.extract::<u32>().ok()?;
+        let code = frame.getattr("tb_frame").ok()?.getattr("f_code").ok()?;
+        Some((code.getattr("co_filename").ok()?.extract::<String>().ok()?, line))
     });
     match place {
-        Some(line) => format!("{error} (line {line})"),
+        Some((file, line)) => format!("{error} ({}:{line})", file.rsplit('/').next().unwrap_or(&file)),
         None => error.to_string(),
     }
 }
