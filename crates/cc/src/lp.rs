@@ -40,7 +40,8 @@
 //!
 //! We follow the paper (the default): it does what the name promises, to give way and yet to fill a path that nobody else needs.
 //! Linux's module leaves ssthresh "arbitrarily high", so that a flow cut to one segment slow-starts again, takes the queue of its
-//! own bursts for that of others, and is cut again: alone on the standard scenario it gets a sixteenth of the path. Its new range after
+//! own bursts for that of others, and is cut again: alone on the standard scenario it gets a fiftieth of the path, and ns-2's copy of the module fares no better
+//! (docs/validation.md). Its new range after
 //! each sign is made of the delay itself, and so of the clocks' offset too: the further the clocks are apart, the less a queue
 //! counts, and with an offset of seconds it is Reno. `profile = "linux"` gives all that.
 //!
@@ -54,8 +55,8 @@
 //! * In the paper profile a sign within a round-trip time of the last one is none: it tells of what was sent before the cut.
 //!   The paper leaves open when the next sign counts; at once would make every sign end at one segment.
 //! * An ACK of one segment that leaves nothing in flight may have waited for the receiver's timer (RFC 1122, section 4.2.3.2), and
-//!   so would its timestamp: it gives no sample. The kernel takes it, and can rely on its receivers to acknowledge the first
-//!   segments at once; without either a flow that was cut to one segment would take the timer for congestion ever after.
+//!   so would its timestamp. In the paper profile it gives no sample: a flow that was cut to one segment would take the timer for
+//!   congestion ever after. The kernel, and so the Linux profile, takes it.
 //! * In recovery the window is the recovery's, so a sign there moves only the range and the phase, as in the kernel.
 //!
 //! # Vectors
@@ -204,7 +205,7 @@ impl Lp {
 
 impl CongestionControl for Lp {
     fn observe(&mut self, ack: &Ack, path: &Path) {
-        let timed = ack.acked <= path.smss && path.flightsize.is_zero();
+        let timed = !self.linux && ack.acked <= path.smss && path.flightsize.is_zero();
         if let (Some(difference), Some(rtt), false) = (ack.one_way_delay, ack.rtt, timed) {
             let delay = self.delay(difference);
             if core::mem::replace(&mut self.calibrated, true) || !self.linux {
