@@ -40,8 +40,8 @@
 //!
 //! We follow the paper (the default): it does what the name promises, to give way and yet to fill a path that nobody else needs.
 //! Linux's module leaves ssthresh "arbitrarily high", so that a flow cut to one segment slow-starts again, takes the queue of its
-//! own bursts for that of others, and is cut again: alone on the standard scenario it gets a fiftieth of the path, and ns-2's copy of the module fares no better
-//! (docs/validation.md). Its new range after
+//! own bursts for that of others, and is cut again: alone on the standard scenario it gets less than a hundredth of the path, and ns-2's copy of the module
+//! starves itself alike (docs/validation.md). Its new range after
 //! each sign is made of the delay itself, and so of the clocks' offset too: the further the clocks are apart, the less a queue
 //! counts, and with an offset of seconds it is Reno. `profile = "linux"` gives all that.
 //!
