@@ -148,7 +148,9 @@ def test_an_exception_stops_the_run_with_name_and_line() -> None:
             super().on_ack(ack, path, window)
 
     own.register("mine", Mine)
-    with pytest.raises(nw.RunError, match=r"mine: on_ack raised ZeroDivisionError: no queue \(test_own.py:\d+\); at 1\.\d+ s"):
+    with pytest.raises(
+        nw.RunError, match=r"mine: on_ack raised ZeroDivisionError: no queue \(test_own\.py:\d+\); at 1\.\d+ s"
+    ):
         nw.run("dumbbell-cubic", seed=1, overrides=CHANGES)
 
 
