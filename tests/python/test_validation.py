@@ -172,6 +172,12 @@ def test_a_median_beyond_its_target_needs_an_explanation_too() -> None:
     assert validation(1.3, 1.0).unexplained == 0
 
 
+def test_a_median_over_chosen_networks_is_held_to_no_target() -> None:
+    some = ALL.chosen(None, [ALL.networks[0].name])
+    assert not verdict(some, "cubic", pair(1.6, 1.0)).far
+    assert verdict(ALL.chosen(["cubic"], None), "cubic", pair(1.6, 1.0)).far
+
+
 def test_the_page_shows_numbers_explanations_and_faults() -> None:
     shown = page.text(validation(1.3, 1.0), "validation")
     for part in (

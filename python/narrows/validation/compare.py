@@ -288,7 +288,7 @@ def verdict(description: Description, variant: str, comparisons: Iterable[Compar
     worst = max(own, key=lambda one: abs(one.difference))
     losses = [abs(relative(one.ours.lost, one.theirs.lost)) for one in own if one.theirs.lost > 0]
     middle = median(abs(one.difference) for one in own)
-    far = middle > description.median_within
+    far = description.judged and middle > description.median_within
     return Verdict(
         variant=variant,
         median=middle,

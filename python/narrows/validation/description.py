@@ -179,6 +179,8 @@ class Description:
         What is known to be wrong or old in ns-2 and is not imitated, a sentence each.
     median_within, worst_within : float
         The targets.
+    judged : bool
+        Whether medians are held to their target: one over a few chosen networks says nothing of it.
     """
 
     networks: tuple[Network, ...]
@@ -187,6 +189,7 @@ class Description:
     faults: tuple[str, ...] = field(default=())
     median_within: float = 0.05
     worst_within: float = 0.20
+    judged: bool = True
 
     def explain(self, variant: str, network: str, difference: float) -> str | None:
         """Find the sentence that accounts for a difference, if there is one."""
@@ -225,6 +228,7 @@ class Description:
             faults=self.faults,
             median_within=self.median_within,
             worst_within=self.worst_within,
+            judged=self.judged and networks is None,
         )
 
 
