@@ -173,9 +173,9 @@ def test_a_median_beyond_its_target_needs_an_explanation_too() -> None:
 
 
 def test_a_median_over_chosen_networks_is_held_to_no_target() -> None:
-    some = ALL.chosen(None, [ALL.networks[0].name])
+    some = ALL.choose(None, [ALL.networks[0].name])
     assert not verdict(some, "cubic", pair(1.6, 1.0)).far
-    assert verdict(ALL.chosen(["cubic"], None), "cubic", pair(1.6, 1.0)).far
+    assert verdict(ALL.choose(["cubic"], None), "cubic", pair(1.6, 1.0)).far
 
 
 def test_the_page_shows_numbers_explanations_and_faults() -> None:
