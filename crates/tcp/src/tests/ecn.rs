@@ -1,9 +1,9 @@
 //! Classic ECN (RFC 3168, section 6.1).
 
 use super::harness::*;
-use crate::{Config, DelayedAck, EcnEcho, InitialWindow};
+use crate::{Config, Connection, DelayedAck, EcnEcho, InitialWindow};
 use narrows_cc::{Congestion, Phase};
-use narrows_units::Bytes;
+use narrows_units::{Bytes, SeqNum};
 use narrows_wire::{Ecn, TcpFlags};
 
 fn config(window: u32) -> Config {
@@ -68,6 +68,31 @@ fn an_echo_reduces_once_per_window_and_is_answered_with_cwr() {
     assert_eq!(net.ends[C].info().phase, Phase::Open);
     assert!(diary.lock().unwrap().contains(&Told::Recovered));
     assert!(net.ends[C].info().cwnd > Bytes::new(9_000), "and the window grows again");
+}
+
+#[test]
+fn every_algorithm_is_told_of_an_echo_once_per_window() {
+    let rows = narrows_cc::registry().iter().filter(|row| row.traits.response != narrows_cc::Response::Nothing);
+    for row in rows {
+        let echo = if row.traits.needs_ecn { EcnEcho::EachMark } else { EcnEcho::UntilCwr };
+        let config = Config { ecn_echo: echo, ..config(20) };
+        let build = || (row.build)(&narrows_cc::Params::default());
+        let [client, server] = addresses();
+        let mut net = Net::with([
+            Connection::connect(config, build(), None, client, server, SeqNum::new(1)),
+            Connection::listen(config, build(), None, server, client, SeqNum::new(1)),
+        ]);
+        net.establish();
+        net.ends[C].write(Bytes::MAX);
+        treat(&mut net, &[1, 2, 3, 4], &[]);
+        net.run(at(299));
+        let before = net.ends[C].info().cwnd;
+        net.run(at(399));
+        assert_eq!(net.ends[C].stats().ecn_reductions, 1, "{}", row.name);
+        if row.traits.response.reduces() {
+            assert!(net.ends[C].info().cwnd < before, "{}: {before}", row.name);
+        }
+    }
 }
 
 #[test]
