@@ -19,6 +19,7 @@ fn catalogue() -> Catalogue {
         cc: vec![row("reno", Vec::new()), row("cubic", cubic)],
         queues: Vec::new(),
         schemes: vec![row("acns", Vec::new())],
+        phys: Vec::new(),
     }
 }
 

@@ -14,7 +14,7 @@ pub use probe::{NoProbe, Probe};
 pub use table::{Column, Data, NONE, Table};
 pub use tables::{
     FlowRow, FlowSamples, FlowTotal, FlowTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, RouterRow,
-    RouterSamples,
+    RouterSamples, StationTotal, StationTotals,
 };
 
 /// What a run yields.
@@ -28,12 +28,19 @@ pub struct Samples {
     pub routers: RouterSamples,
     /// One row per flow, in scenario order.
     pub flow_totals: FlowTotals,
-    /// One row per queue, in link order, forward direction first.
+    /// One row per queue: links in order, forward direction first, then the interface queues of 802.11 channels.
     pub queue_totals: QueueTotals,
     /// Names of flows, in the order of `flow_totals`.
     pub flow_names: Vec<String>,
-    /// Names of queues, in the order of `queue_totals`: `"A->B"`.
+    /// Names of queues, in the order of `queue_totals`: `"A->B"`; of 802.11 channels `"base->channel"` (with one
+    /// queue per station `"base->station"`) and `"station->base"`.
     pub queue_names: Vec<String>,
     /// Names of routers with an agent, in the order of the `router` column.
     pub router_names: Vec<String>,
+    /// One row per station of an 802.11 channel, channel by channel, the base station first; empty without channels.
+    pub station_totals: StationTotals,
+    /// Names of the stations' nodes, in the order of `station_totals`.
+    pub station_names: Vec<String>,
+    /// Names of 802.11 channels, in the order of the `channel` column.
+    pub channel_names: Vec<String>,
 }

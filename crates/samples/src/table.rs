@@ -8,7 +8,7 @@ pub const NONE: u64 = u64::MAX;
 pub struct Column {
     /// Name; ends in its unit where it has one (`_ns`, `_bytes`, `_packets`).
     pub name: &'static str,
-    /// Unit: `ns`, `bytes`, `packets`, `segments`, `flows`, `index` or empty.
+    /// Unit: `ns`, `bytes`, `packets`, `segments`, `frames`, `flows`, `index` or empty.
     pub unit: &'static str,
     /// What it means.
     pub doc: &'static str,

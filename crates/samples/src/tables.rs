@@ -125,3 +125,26 @@ table! {
         capacity_bits: "", "Bits that the link could have sent over the run, its changes of rate counted.";
     }
 }
+
+table! {
+    /// A station of an 802.11 channel over the whole run.
+    StationTotal,
+    /// One row per station, channel by channel, the base station first.
+    StationTotals = "station_totals" {
+        channel: "index", "Index of the channel.";
+        data_frames: "frames", "Data frames sent (an A-MPDU is one), repetitions included.";
+        mpdus: "frames", "MPDUs with data sent, repetitions included.";
+        rts_frames: "frames", "RTS frames sent.";
+        cts_frames: "frames", "CTS frames sent.";
+        ack_frames: "frames", "ACK and block ACK frames sent.";
+        rts_failures: "", "Attempts that failed because no CTS came.";
+        data_failures: "", "Attempts that failed because no ACK came.";
+        retried_mpdus: "frames", "MPDUs sent that had been sent before.";
+        given_up_packets: "packets", "Packets given up at a retry limit.";
+        received_packets: "packets", "Packets received, once each.";
+        duplicates: "frames", "MPDUs received that had come before.";
+        collisions: "frames", "Frames that could not be read because others overlapped.";
+        corrupted: "frames", "Frames and MPDUs for it that the frame error rate struck.";
+        airtime_ns: "ns", "Time that it sent.";
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::types::Stack;
 use crate::words::Word;
+use narrows_units::{Bytes, Duration, Rate};
 use serde_json::json;
 
 /// Names that a scenario may use, with their parameters.
@@ -13,6 +14,43 @@ pub struct Catalogue {
     pub queues: Vec<CatalogueRow>,
     /// Network-assisted schemes.
     pub schemes: Vec<CatalogueRow>,
+    /// PHYs of 802.11 channels.
+    pub phys: Vec<CataloguePhy>,
+}
+
+/// A preset of an 802.11 PHY: what a channel of this standard may have, and has where its table does not say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CataloguePhy {
+    /// The word in scenario files.
+    pub name: String,
+    /// Title for people.
+    pub title: String,
+    /// Clauses of the standard that it follows.
+    pub sources: Vec<String>,
+    /// Rates of data frames, in rising order; empty where `mcs` says.
+    pub rates: Vec<Rate>,
+    /// Rates of control frames, in rising order.
+    pub basic_rates: Vec<Rate>,
+    /// Rate of control frames where the table gives none.
+    pub basic_rate: Rate,
+    /// Greatest index of modulation and coding; `None` where `rates` say.
+    pub max_mcs: Option<u32>,
+    /// Channel widths, MHz.
+    pub widths_mhz: Vec<u32>,
+    /// Most spatial streams.
+    pub max_streams: u32,
+    /// Whether there is a short preamble.
+    pub short_preamble: bool,
+    /// aSlotTime.
+    pub slot: Duration,
+    /// aSIFSTime.
+    pub sifs: Duration,
+    /// aCWmin.
+    pub cw_min: u32,
+    /// aCWmax.
+    pub cw_max: u32,
+    /// Most bytes of an A-MPDU; `None` where there is no aggregation.
+    pub max_ampdu: Option<Bytes>,
 }
 
 /// One entry.

@@ -9,6 +9,7 @@ pub fn catalogue() -> Catalogue {
         cc: narrows_cc::registry().iter().map(cc_row).collect(),
         queues: narrows_queue::registry::registry().iter().map(queue_row).collect(),
         schemes: narrows_scheme::registry().iter().map(scheme_row).collect(),
+        phys: Vec::new(),
     }
 }
 

@@ -54,6 +54,7 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
         sampling,
         nodes: nodes.list,
         links: links.list,
+        wifi: Vec::new(),
         flows,
         acns: acns.scheme,
         ip,

@@ -1,8 +1,10 @@
 //! The validated scenario: what a simulation (or the live world) is built from. Plain values, nothing to check again.
 
 mod tcp;
+mod wifi;
 
 pub use tcp::*;
+pub use wifi::*;
 
 use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
 use std::net::IpAddr;
@@ -28,6 +30,8 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links between nodes.
     pub links: Vec<Link>,
+    /// 802.11 channels. No node is a station of two of them, or base station of two.
+    pub wifi: Vec<Wifi>,
     /// Flows. Names are unique.
     pub flows: Vec<Flow>,
     /// Network-assisted scheme in the routers, if any.

@@ -44,6 +44,7 @@ pub fn catalogue() -> Catalogue {
         ],
         queues: vec![row("droptail", vec![]), row("red", vec![])],
         schemes: vec![row("acns", vec![])],
+        phys: Vec::new(),
     }
 }
 
