@@ -35,6 +35,9 @@ pub struct CataloguePhy {
     pub basic_rate: Rate,
     /// Greatest index of modulation and coding; `None` where `rates` say.
     pub max_mcs: Option<u32>,
+    /// Every combination that the standard has, with its rate. Empty where `rates` say; also where nothing tells which
+    /// combinations are left out, and then all are taken to be there.
+    pub mcs: Vec<CatalogueMcs>,
     /// Channel widths, MHz.
     pub widths_mhz: Vec<u32>,
     /// Most spatial streams.
@@ -51,6 +54,21 @@ pub struct CataloguePhy {
     pub cw_max: u32,
     /// Most bytes of an A-MPDU; `None` where there is no aggregation.
     pub max_ampdu: Option<Bytes>,
+}
+
+/// A combination of modulation, coding, width and streams that a PHY has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CatalogueMcs {
+    /// Index of modulation and coding of one stream.
+    pub mcs: u32,
+    /// Channel width, MHz.
+    pub width_mhz: u32,
+    /// Spatial streams.
+    pub streams: u32,
+    /// Guard interval of 400 ns instead of 800 ns.
+    pub short_guard: bool,
+    /// Rate of its data frames.
+    pub rate: Rate,
 }
 
 /// One entry.
@@ -127,21 +145,61 @@ pub enum CatalogueKind {
 }
 
 impl Catalogue {
-    /// The catalogue as JSON: `cc`, `queues` and `schemes`, each a list of entries with `name`, `title`, `sources` and
+    /// The catalogue as JSON: `cc`, `queues`, `schemes` and `phys`, the first three each a list of entries with `name`, `title`, `sources` and
     /// `parameters` (`name`, `doc`, `kind`, and by kind `unit`, `default`, `min`, `max`, `allowed`); of congestion controls
     /// also `response` (`nothing`, `reduces` or `models`), `recovery` (the word its name implies, or null), `needs_ecn`, `ns2` (`own`, `tcp_linux` or null), `profiles`
-    /// (the profile that each stack selects, where that is not the algorithm's default) and `page` (Markdown).
+    /// (the profile that each stack selects, where that is not the algorithm's default) and `page` (Markdown). PHYs have
+    /// `name`, `title`, `sources`, and what [`CataloguePhy`] says, in the base units that keys end in.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let rows = |rows: &[CatalogueRow]| rows.iter().map(CatalogueRow::to_json).collect::<Vec<_>>();
         let cc: Vec<_> = self.cc.iter().map(CatalogueRow::cc_to_json).collect();
-        json!({ "cc": cc, "queues": rows(&self.queues), "schemes": rows(&self.schemes) })
+        let phys: Vec<_> = self.phys.iter().map(CataloguePhy::to_json).collect();
+        json!({ "cc": cc, "queues": rows(&self.queues), "schemes": rows(&self.schemes), "phys": phys })
     }
 
     /// The congestion control of this name.
     #[must_use]
     pub fn find_cc(&self, name: &str) -> Option<&CatalogueRow> {
         self.cc.iter().find(|row| row.name == name)
+    }
+
+    /// The PHY of this name.
+    #[must_use]
+    pub fn find_phy(&self, name: &str) -> Option<&CataloguePhy> {
+        self.phys.iter().find(|phy| phy.name == name)
+    }
+}
+
+impl CataloguePhy {
+    /// The rate of a combination of `mcs`, width in MHz, streams and short guard interval, where the list has it.
+    #[must_use]
+    pub fn mcs_rate(&self, mcs: u32, width_mhz: u32, streams: u32, short_guard: bool) -> Option<Rate> {
+        let same = |row: &&CatalogueMcs| {
+            (row.mcs, row.width_mhz, row.streams, row.short_guard) == (mcs, width_mhz, streams, short_guard)
+        };
+        self.mcs.iter().find(same).map(|row| row.rate)
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        let rates = |rates: &[Rate]| rates.iter().map(|rate| rate.as_bps()).collect::<Vec<_>>();
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "sources": self.sources,
+            "rates_bps": rates(&self.rates),
+            "basic_rates_bps": rates(&self.basic_rates),
+            "basic_rate_bps": self.basic_rate.as_bps(),
+            "max_mcs": self.max_mcs,
+            "widths_mhz": self.widths_mhz,
+            "max_streams": self.max_streams,
+            "short_preamble": self.short_preamble,
+            "slot_ns": self.slot.as_nanos(),
+            "sifs_ns": self.sifs.as_nanos(),
+            "cw_min": self.cw_min,
+            "cw_max": self.cw_max,
+            "max_ampdu_bytes": self.max_ampdu.map(Bytes::as_u64),
+        })
     }
 }
 

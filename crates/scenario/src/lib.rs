@@ -25,7 +25,7 @@ mod tree;
 mod types;
 mod words;
 
-pub use catalogue::{Catalogue, CatalogueKind, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
+pub use catalogue::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
 pub use json_schema::{schema, schema_for};
 pub use problem::{Problem, Problems, SET_PATH};
 pub use reference::reference;
