@@ -9,11 +9,16 @@
 //! station stand for the channel), the priorities of EDCA, fragmentation, power saving, beacons, association, and the
 //! point coordination function.
 
+mod access;
 mod config;
 mod frame;
 mod medium;
 mod meter;
+mod outbox;
 mod phy;
+mod radio;
+mod reorder;
+mod station;
 
 pub use config::{Aggregation, Config, Errors, StationConfig};
 pub use frame::{Frame, FrameKind, Mpdu};

@@ -1,8 +1,14 @@
 //! The shared medium: who hears whom, and what collides.
+//!
+//! At one instant, frames end before stations act, and stations act before new frames are heard: two stations whose backoffs
+//! end in the same slot both send, and collide.
 
 use crate::config::{Config, Errors, StationConfig};
-use crate::frame::{Frame, Mpdu};
+use crate::frame::{Frame, FrameKind, Mpdu};
 use crate::meter::StationMeter;
+use crate::outbox::Outbox;
+use crate::reorder::{Reorder, distance};
+use crate::station::{Outcome, Phase, Station};
 use narrows_rng::Stream;
 use narrows_units::Instant;
 use narrows_wire::Packet;
@@ -18,10 +24,11 @@ pub struct Outgoing {
 
 /// What the stations need from whoever runs them: their interface queues, and somebody who takes what arrives.
 pub trait Host {
-    /// Takes the next packet from `station`'s interface queue; `None` where nothing waits.
+    /// Takes the next packet from `station`'s interface queue; `None` where nothing waits. Asked without aggregation.
     fn next(&mut self, station: usize, now: Instant) -> Option<Outgoing>;
 
-    /// Takes a further packet for `to` from `station`'s interface queue, for the same A-MPDU.
+    /// Takes the next packet of `station`'s interface queue if it is for `to`. Asked with aggregation only: the peers are
+    /// served in turn.
     fn next_for(&mut self, station: usize, to: usize, now: Instant) -> Option<Packet>;
 
     /// A packet arrived at `station`, once and in order.
@@ -34,10 +41,31 @@ pub trait Host {
     fn sent(&mut self, frame: &Frame, mpdus: &[Mpdu]);
 }
 
+/// A frame on the air.
+#[derive(Debug)]
+struct OnAir {
+    id: u64,
+    frame: Frame,
+    heard: bool,
+    sent: bool,
+}
+
 /// A channel and its stations. Station 0 is the base station.
 #[derive(Debug)]
 pub struct Medium {
-    _config: Config,
+    config: Config,
+    stations: Vec<Station>,
+    /// Whether `from` reaches `to`, at `from * n + to`.
+    reach: Vec<bool>,
+    /// Per station: frame error rates of data and of control frames, and the stream that they are drawn from.
+    errors: Vec<(f64, f64, Stream)>,
+    /// Per receiver and sender, at `receiver * n + sender`: the last sequence number, against duplicates.
+    last_seq: Vec<Option<u16>>,
+    /// Likewise: reorder buffers of block ACK agreements. Empty without aggregation.
+    reorder: Vec<Reorder>,
+    air: Vec<OnAir>,
+    ids: u64,
+    next: Instant,
 }
 
 impl Medium {
@@ -47,45 +75,324 @@ impl Medium {
     /// for a purpose (`"backoff"`, `"errors"`).
     pub fn new(
         config: Config,
-        _stations: &[StationConfig],
-        _hidden: &[(usize, usize)],
-        _errors: &[Errors],
-        _stream: impl FnMut(usize, &str) -> Stream,
+        stations: &[StationConfig],
+        hidden: &[(usize, usize)],
+        errors: &[Errors],
+        mut stream: impl FnMut(usize, &str) -> Stream,
     ) -> Self {
-        Self { _config: config }
+        let n = stations.len();
+        let mut reach = vec![true; n * n];
+        for &(from, to) in hidden {
+            if let Some(cell) = reach.get_mut(from * n + to) {
+                *cell = false;
+            }
+        }
+        let rate = |station: usize, at: narrows_units::Rate| {
+            let fits = |e: &&Errors| e.station == station && e.rate.is_none_or(|rate| rate == at);
+            errors.iter().rev().find(fits).map_or(0.0, |e| e.fer.as_f64())
+        };
+        let errors = (0..n)
+            .map(|s| (rate(s, config.data.rate()), rate(s, config.control.rate()), stream(s, "errors")))
+            .collect();
+        let stations = stations
+            .iter()
+            .enumerate()
+            .map(|(s, settings)| Station::new(s, &config, *settings, n, stream(s, "backoff")))
+            .collect();
+        let reorder =
+            if config.aggregation.is_some() { (0..n * n).map(|_| Reorder::default()).collect() } else { Vec::new() };
+        Self {
+            config,
+            stations,
+            reach,
+            errors,
+            last_seq: vec![None; n * n],
+            reorder,
+            air: Vec::with_capacity(n),
+            ids: 0,
+            next: Instant::NEVER,
+        }
     }
 
     /// When the medium must be looked at next ([`handle`](Self::handle)); `Instant::NEVER` while nothing is going on.
     #[must_use]
     pub fn next_event(&self) -> Instant {
-        Instant::NEVER
+        self.next
+    }
+
+    /// A packet came into `station`'s interface queue. Afterwards [`next_event`](Self::next_event) may be earlier.
+    pub fn wake(&mut self, station: usize, now: Instant, host: &mut impl Host) {
+        self.take(station, now, host);
+        self.handle(now, host);
+    }
+
+    /// A station's counters.
+    ///
+    /// # Panics
+    /// If there is no such station.
+    #[must_use]
+    pub fn meter(&self, station: usize) -> &StationMeter {
+        &self.stations[station].meter
+    }
+
+    /// Packets that a station has taken from its interface queue and neither got rid of nor given up.
+    #[must_use]
+    pub fn holds(&self, station: usize) -> usize {
+        self.stations.get(station).map_or(0, |s| s.outbox.len())
     }
 
     /// Does what is due at `now`.
-    pub fn handle(&mut self, _now: Instant, _host: &mut impl Host) {}
+    pub fn handle(&mut self, now: Instant, host: &mut impl Host) {
+        while self.ends(now, host) | self.acts(now, host) | self.begins(now) {}
+        self.next = self.soonest();
+    }
 
-    /// A packet came into `station`'s interface queue. Afterwards [`next_event`](Self::next_event) may be earlier.
-    pub fn wake(&mut self, _station: usize, _now: Instant, _host: &mut impl Host) {}
+    fn soonest(&self) -> Instant {
+        let propagation = self.config.propagation;
+        let mut soonest = self.stations.iter().map(Station::poll_timeout).min().unwrap_or(Instant::NEVER);
+        for on in &self.air {
+            let end = on.frame.start + on.frame.airtime;
+            let due = match (on.heard, on.sent) {
+                (false, _) => on.frame.start + propagation,
+                (true, false) => end,
+                (true, true) => end + propagation,
+            };
+            soonest = soonest.min(due);
+        }
+        soonest
+    }
 
-    /// A station's counters.
-    #[must_use]
-    pub fn meter(&self, _station: usize) -> &StationMeter {
-        const NOTHING: &StationMeter = &StationMeter {
-            data_frames: 0,
-            mpdus: 0,
-            rts_frames: 0,
-            cts_frames: 0,
-            ack_frames: 0,
-            rts_failures: 0,
-            data_failures: 0,
-            retried_mpdus: 0,
-            given_up: 0,
-            received: 0,
-            duplicates: 0,
-            collisions: 0,
-            corrupted: 0,
-            airtime: narrows_units::Duration::ZERO,
-        };
-        NOTHING
+    /// Frames that end by `now`: first at their senders, then at those who hear them.
+    fn ends(&mut self, now: Instant, host: &mut impl Host) -> bool {
+        let mut any = false;
+        let mut index = 0;
+        while let Some(on) = self.air.get_mut(index) {
+            let end = on.frame.start + on.frame.airtime;
+            if !on.sent && end <= now {
+                on.sent = true;
+                any = true;
+                let from = on.frame.from;
+                self.stations[from].on_sent(now, &self.config);
+            }
+            if end + self.config.propagation > now {
+                index += 1;
+                continue;
+            }
+            any = true;
+            let on = self.air.remove(index);
+            self.end_heard(&on, now, host);
+        }
+        any
+    }
+
+    fn end_heard(&mut self, on: &OnAir, now: Instant, host: &mut impl Host) {
+        let n = self.stations.len();
+        for station in 0..n {
+            if station == on.frame.from || !self.reach[on.frame.from * n + station] {
+                continue;
+            }
+            let outcome = match self.stations[station].radio.end(on.id, self.config.capture_db) {
+                None => Outcome::None,
+                Some(false) => {
+                    self.stations[station].meter.collisions += 1;
+                    self.stations[station].on_unreadable()
+                }
+                Some(true) if station == on.frame.to => self.addressed(&on.frame, now, host),
+                Some(true) => self.stations[station].on_frame(&on.frame, None, now, &self.config),
+            };
+            self.stations[station].sense(now);
+            self.conclude(station, outcome, now, host);
+        }
+    }
+
+    /// A station can read a frame that is for it, if its errors let it.
+    fn addressed(&mut self, frame: &Frame, now: Instant, host: &mut impl Host) -> Outcome {
+        let (to, from) = (frame.to, frame.from);
+        let mut answer = None;
+        match frame.kind {
+            FrameKind::Aggregate { mpdus } => {
+                let bitmap = self.deliver_aggregate(frame, mpdus, now, host);
+                let start = self.stations[from].mpdus().first().map_or(0, |m| m.seq);
+                answer = (bitmap != 0).then_some(FrameKind::BlockAck { start, bitmap });
+                if answer.is_none() {
+                    return self.stations[to].on_unreadable();
+                }
+            }
+            _ if self.strikes(frame) => {
+                self.stations[to].meter.corrupted += 1;
+                return self.stations[to].on_unreadable();
+            }
+            FrameKind::Data => self.deliver(frame, now, host),
+            _ => {}
+        }
+        self.stations[to].on_frame(frame, answer, now, &self.config)
+    }
+
+    /// Whether the frame error rate of the link strikes a frame. Every frame goes from or to the base station; the rate
+    /// is that of the other one.
+    fn strikes(&mut self, frame: &Frame) -> bool {
+        let station = frame.from.max(frame.to);
+        let (data, control, stream) = &mut self.errors[station];
+        let fer = if matches!(frame.kind, FrameKind::Data | FrameKind::Aggregate { .. }) { *data } else { *control };
+        fer > 0.0 && stream.chance(fer)
+    }
+
+    fn deliver(&mut self, frame: &Frame, now: Instant, host: &mut impl Host) {
+        let Some(mpdu) = self.stations[frame.from].mpdus().first().copied() else { return };
+        let last = &mut self.last_seq[frame.to * self.stations.len() + frame.from];
+        let meter = &mut self.stations[frame.to].meter;
+        // A repetition of what came last is acknowledged again, and goes no further (section 10.3.2.11).
+        if mpdu.retry && *last == Some(mpdu.seq) {
+            meter.duplicates += 1;
+            return;
+        }
+        *last = Some(mpdu.seq);
+        meter.received += 1;
+        host.received(frame.to, &mpdu.packet, now);
+    }
+
+    /// Delivers what arrived of an aggregate; the block ACK's bitmap, from its first MPDU on.
+    fn deliver_aggregate(&mut self, frame: &Frame, mpdus: u32, now: Instant, host: &mut impl Host) -> u64 {
+        let (to, from) = (frame.to, frame.from);
+        let mut bitmap = 0_u64;
+        let mut start = 0;
+        for index in 0..mpdus as usize {
+            let struck = self.strikes(frame);
+            let Some(mpdu) = self.stations[from].mpdus().get(index).copied() else { break };
+            if index == 0 {
+                start = mpdu.seq;
+            }
+            let meter = &mut self.stations[to].meter;
+            if struck {
+                meter.corrupted += 1;
+                continue;
+            }
+            bitmap |= 1 << (distance(start, mpdu.seq) % 64);
+            let reorder = &mut self.reorder[to * self.errors.len() + from];
+            let mut delivered = 0;
+            let new = reorder.receive(mpdu.seq, &mpdu.packet, |packet| {
+                delivered += 1;
+                host.received(to, packet, now);
+            });
+            meter.received += delivered;
+            meter.duplicates += u64::from(!new);
+        }
+        bitmap
+    }
+
+    /// What a station does when an exchange of its own has ended.
+    fn conclude(&mut self, station: usize, outcome: Outcome, now: Instant, host: &mut impl Host) {
+        let config = &self.config;
+        let this = &mut self.stations[station];
+        let protected = config.rts_threshold.is_some_and(|threshold| this.outbox.psdu() > threshold);
+        let limit = if protected { config.long_retry } else { config.short_retry };
+        match outcome {
+            Outcome::None => return,
+            Outcome::Acknowledged(None) => {
+                this.outbox.clear();
+                this.succeed(now);
+            }
+            Outcome::Acknowledged(Some((start, bitmap))) => {
+                let given_up = &mut this.meter.given_up;
+                this.outbox.settle(start, bitmap, limit, |mpdu| {
+                    *given_up += 1;
+                    host.given_up(station, &mpdu.packet, now);
+                });
+                this.succeed(now);
+            }
+            Outcome::NoCts | Outcome::NoAck => {
+                let used_up = this.fail(outcome, now, config);
+                if outcome == Outcome::NoAck {
+                    this.outbox.mark_retry();
+                }
+                if !used_up {
+                    return;
+                }
+                for mpdu in this.outbox.batch() {
+                    this.meter.given_up += 1;
+                    host.given_up(station, &mpdu.packet, now);
+                }
+                this.outbox.clear();
+            }
+        }
+        self.move_window(station, now, host);
+        self.take(station, now, host);
+    }
+
+    /// The receiver of a block ACK agreement learns what its sender gave up. A block ACK request would say so on the air;
+    /// here it costs no time and is never lost.
+    fn move_window(&mut self, station: usize, now: Instant, host: &mut impl Host) {
+        if self.reorder.is_empty() {
+            return;
+        }
+        let outbox: &Outbox = &self.stations[station].outbox;
+        let (to, start) = (outbox.to(), outbox.window_start());
+        let mut delivered = 0;
+        self.reorder[to * self.errors.len() + station].advance(start, |packet| {
+            delivered += 1;
+            host.received(to, packet, now);
+        });
+        self.stations[to].meter.received += delivered;
+    }
+
+    /// A station that has nothing to send looks into its interface queue.
+    fn take(&mut self, station: usize, now: Instant, host: &mut impl Host) {
+        let this = &mut self.stations[station];
+        if this.phase != Phase::Rest || this.outbox.is_ready() {
+            return;
+        }
+        this.outbox.fill(station, this.settings.overhead, &self.config, now, host);
+        if this.outbox.is_ready() {
+            this.back_off_if_busy(now);
+        }
+    }
+
+    /// Stations that are due at `now` act.
+    fn acts(&mut self, now: Instant, host: &mut impl Host) -> bool {
+        let mut any = false;
+        for station in 0..self.stations.len() {
+            if self.stations[station].poll_timeout() > now {
+                continue;
+            }
+            any = true;
+            let (frame, outcome) = self.stations[station].handle_timeout(now, &self.config);
+            if let Some(frame) = frame {
+                self.send(frame, host);
+            }
+            self.conclude(station, outcome, now, host);
+        }
+        any
+    }
+
+    fn send(&mut self, frame: Frame, host: &mut impl Host) {
+        let sender = &mut self.stations[frame.from];
+        sender.on_sending(&frame);
+        let carries = matches!(frame.kind, FrameKind::Data | FrameKind::Aggregate { .. });
+        host.sent(&frame, if carries { sender.mpdus() } else { &[] });
+        self.ids += 1;
+        self.air.push(OnAir { id: self.ids, frame, heard: false, sent: false });
+    }
+
+    /// Frames that have reached those who hear them by `now`.
+    fn begins(&mut self, now: Instant) -> bool {
+        let n = self.stations.len();
+        let mut any = false;
+        for on in &mut self.air {
+            if on.heard || on.frame.start + self.config.propagation > now {
+                continue;
+            }
+            on.heard = true;
+            any = true;
+            let from = on.frame.from;
+            let signal = self.stations[from].settings.signal_db;
+            for station in 0..n {
+                if station != from && self.reach[from * n + station] {
+                    let this = &mut self.stations[station];
+                    this.radio.begin(on.id, signal, now);
+                    this.on_energy(now);
+                }
+            }
+        }
+        any
     }
 }
