@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     ProgressHook = Callable[[float], None]
     """Called about ten times a second, on the calling thread, with the share of the work that is done, in [0, 1]."""
 
-__all__ = ["Batch", "Run", "Task", "processors", "run", "run_all"]
+__all__ = ["Batch", "Run", "Task", "make", "processors", "run", "run_all"]
 
 _POLL_S = 0.1
 _NONE = -1
@@ -173,7 +173,7 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
     pool = ThreadPoolExecutor(max_workers=min(workers, len(listed)), thread_name_prefix="narrows")
     futures: list[Future[Run]] = []
     try:
-        futures.extend(pool.submit(_make, task, gauge) for task, gauge in zip(listed, gauges, strict=True))
+        futures.extend(pool.submit(make, task, gauge) for task, gauge in zip(listed, gauges, strict=True))
         _wait(futures, gauges, progress)
     except KeyboardInterrupt:
         _stop(pool, gauges)
@@ -229,7 +229,27 @@ def _succeeded(future: Future[Run]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
-def _make(task: Task, gauge: _core.Progress) -> Run:
+def make(task: Task, gauge: _core.Progress) -> Run:
+    """Make one run on the calling thread; `run_all` calls this on threads of its own.
+
+    Parameters
+    ----------
+    task : Task
+        What to run.
+    gauge : narrows._core.Progress
+        Tells how far it is, and can stop it.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    RunError
+        If it failed.
+    narrows._core.Stopped
+        If the gauge stopped it.
+    """
     where = None if task.pcap_dir is None else str(task.pcap_dir)
     try:
         result = _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.controls())

@@ -140,6 +140,11 @@ class Scenario:
         return self._path
 
     @property
+    def text(self) -> str:
+        """What it was parsed from, before overrides."""
+        return self._text
+
+    @property
     def overrides(self) -> dict[str, str]:
         """What was overridden, as written."""
         return dict(self._overrides)

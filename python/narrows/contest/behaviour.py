@@ -1,0 +1,165 @@
+"""What became of a pair: who keeps the link, or how long it takes until they share it.
+
+The three behaviours are those of the contest of fifteen variants (``experiments/contest``), which names them without a
+definition. This one is ours; it puts the paper's own examples where the paper puts them; its numbers are parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+Behaviour = Literal["kept", "relegated", "shared"]
+"""The first keeps the link; the second relegates the first; they come to share it."""
+
+BEHAVIOURS: Final[dict[Behaviour, str]] = {
+    "kept": "the first keeps the link",
+    "relegated": "the second relegates the first",
+    "shared": "they share the link",
+}
+"""The behaviours in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """The numbers of the definition.
+
+    Attributes
+    ----------
+    margin : float
+        A pair shares if the second's share of the throughput in the window is within 0.5 ± `margin`.
+    smooth_s : float
+        Throughput is that of the last so many seconds.
+    band : float
+        The two are in balance where they differ by at most this part of their sum.
+    hold_s : float
+        Equilibrium is where balance begins that lasts at least so long.
+
+    Notes
+    -----
+    The margin lies between the paper's examples: the second's share is 0.498 for Reno and CUBIC and for Compound and
+    CUBIC, which share, 0.549 for Westwood and Hybla, where Hybla relegates, and 0.129 for Illinois and Vegas, where
+    Illinois keeps the link.
+    """
+
+    margin: float = 0.03
+    smooth_s: float = 1.0
+    band: float = 0.2
+    hold_s: float = 5.0
+
+
+def classify(second_share: float | None, criteria: Criteria | None = None) -> Behaviour | None:
+    """Name the behaviour of a pair by the second flow's share s of their throughput.
+
+    ``kept`` if s < 0.5 - m, ``relegated`` if s > 0.5 + m, else ``shared``; m is the margin.
+
+    Parameters
+    ----------
+    second_share : float or None
+        In [0, 1]; ``None`` if nothing arrived.
+    criteria : Criteria, optional
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> [classify(b / (a + b)) for a, b in ((0.568, 0.084), (0.283, 0.345), (0.318, 0.315))]
+    ['kept', 'relegated', 'shared']
+    """
+    if second_share is None:
+        return None
+    margin = (criteria or Criteria()).margin
+    if second_share < 0.5 - margin:
+        return "kept"
+    return "relegated" if second_share > 0.5 + margin else "shared"
+
+
+def smoothed(
+    time_s: NDArray[np.float64], total_bytes: ArrayLike, at_s: NDArray[np.float64], smooth_s: float
+) -> NDArray[np.float64]:
+    """Mean rate over the last seconds, from a counter: R(t) = 8 (c(t) - c(t - w)) / w.
+
+    Parameters
+    ----------
+    time_s : array
+        Times of the samples in order, s.
+    total_bytes : array
+        The counter at these times; before the first it is zero.
+    at_s : array
+        Times t to ask for, s.
+    smooth_s : float
+        w, s.
+
+    Returns
+    -------
+    array
+        Mb/s.
+    """
+    import numpy as np
+
+    total = np.asarray(total_bytes, dtype=np.float64)
+    if not time_s.size:
+        return np.zeros_like(at_s)
+    now = np.interp(at_s, time_s, total, left=0.0)
+    before = np.interp(at_s - smooth_s, time_s, total, left=0.0)
+    return np.asarray((now - before) * 8e-6 / smooth_s, dtype=np.float64)
+
+
+def equilibrium_s(
+    time_s: ArrayLike,
+    first_mbps: ArrayLike,
+    second_mbps: ArrayLike,
+    second_start_s: float,
+    criteria: Criteria | None = None,
+) -> float | None:
+    """Time from the second flow's start until the two are in balance and stay so for a while.
+
+    They are in balance where |x1 - x2| <= band (x1 + x2), and something arrives at all. Equilibrium is the first time
+    from which they are in balance at every sample for ``hold_s``.
+
+    Parameters
+    ----------
+    time_s : array
+        Times in order, s.
+    first_mbps, second_mbps : array
+        Smoothed throughput of either at these times.
+    second_start_s : float
+        When the second flow started, s; earlier times are left out.
+    criteria : Criteria, optional
+
+    Returns
+    -------
+    float or None
+        s; ``None`` if they are never in balance for long enough before the times end.
+
+    Examples
+    --------
+    >>> equilibrium_s(range(20), [10] * 6 + [5] * 14, [0] * 6 + [5] * 14, 2.0)
+    4.0
+    """
+    import numpy as np
+
+    chosen = criteria or Criteria()
+    time = np.asarray(time_s, dtype=np.float64)
+    first, second = np.asarray(first_mbps, dtype=np.float64), np.asarray(second_mbps, dtype=np.float64)
+    together = first + second
+    # Sums of decimal fractions must not fall out of the band for their last digit.
+    balanced = (np.abs(first - second) <= chosen.band * together * (1 + 1e-12)) & (together > 0)
+    after = time >= second_start_s - 1e-9
+    time, balanced = time[after], balanced[after]
+    if not time.size:
+        return None
+    breaks = time[~balanced]
+    begins = np.flatnonzero(balanced & ~np.concatenate(([False], balanced[:-1])))
+    for i in begins:
+        later = breaks[breaks > time[i]]
+        end = float(later[0]) if later.size else float(time[-1])
+        if end - time[i] >= chosen.hold_s - 1e-9:
+            return max(0.0, float(time[i]) - second_start_s)
+    return None

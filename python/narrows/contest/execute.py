@@ -1,0 +1,207 @@
+"""Running a contest: many runs at the same time, each boiled down and kept as soon as it ends."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from narrows import _core, runs
+from narrows.contest import measure
+from narrows.contest.store import Store
+from narrows.errors import InputError, Interrupted
+from narrows.outcome import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+    from os import PathLike
+
+    from narrows.contest.measure import Record
+    from narrows.contest.plan import Match, Plan
+
+    ContestHook = Callable[["Progress"], None]
+    """Called about ten times a second, on the calling thread."""
+
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a contest is.
+
+    Attributes
+    ----------
+    done, total : int
+        Runs that are there, and that shall be; kept ones count.
+    kept : int
+        Runs that were there before.
+    fraction : float
+        Of the runs to be made now, with parts of running ones; in [0, 1].
+    per_s : float
+        Runs that ended per second; 0 before the first.
+    """
+
+    done: int
+    total: int
+    kept: int
+    fraction: float
+    per_s: float
+
+
+class ContestInterrupted(Interrupted):
+    """Ctrl-C during a contest: running runs were stopped, finished ones are kept where there is a directory.
+
+    Parameters
+    ----------
+    plan : Plan
+    done : int
+        Runs that are there.
+    directory : path or None
+        Where they are kept.
+    """
+
+    def __init__(self, plan: Plan, done: int, directory: str | PathLike[str] | None) -> None:
+        super().__init__(Batch(scenario=plan.scenario, seed=plan.seed, runs=()), plan.total)
+        rest = "nothing was kept: there is no directory" if directory is None else "the same command goes on from there"
+        self.done = done
+        self.args = (f"interrupted: {done} of {plan.total} runs had finished; {rest}",)
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What a contest yielded.
+
+    Attributes
+    ----------
+    records : tuple of Record
+        Match by match in the plan's order, each by run.
+    kept : int
+        How many were there before, and were not run again.
+    foreign : int
+        Records in the directory that are of another plan, engine or measure, and were left alone.
+    """
+
+    records: tuple[Record, ...]
+    kept: int
+    foreign: int
+
+
+def execute(
+    plan: Plan,
+    directory: str | PathLike[str] | None = None,
+    *,
+    jobs: int | None = None,
+    progress: ContestHook | None = None,
+) -> Executed:
+    """Make all runs of a contest that are not there yet.
+
+    Parameters
+    ----------
+    plan : Plan
+    directory : path, optional
+        Where records are kept as runs end, and looked for before. Without one they are in memory only.
+    jobs : int, optional
+        How many runs at the same time; as many as there are processors by default. Records do not depend on it.
+    progress : callable, optional
+        Called about ten times a second.
+
+    Returns
+    -------
+    Executed
+
+    Raises
+    ------
+    InputError
+        If ``jobs`` is out of range or the directory cannot be used.
+    RunError
+        If a run, or keeping its record, failed; the others are stopped.
+    ContestInterrupted
+        On Ctrl-C.
+    """
+    workers = runs.processors() if jobs is None else jobs
+    if not 1 <= workers <= 4096:
+        message = f"jobs is {jobs}; allowed: 1 to 4096"
+        raise InputError(message)
+    # Run by run, not match by match: what there is after an interruption has every pair.
+    wanted = {plan.key(match, run): (match, run) for run in range(plan.runs) for match in plan.matches}
+    with ExitStack() as stack:
+        store = None if directory is None else stack.enter_context(Store(Path(directory)))
+        records = {} if store is None else store.read(wanted)
+        kept = len(records)
+        missing = [(match, run) for key, (match, run) in wanted.items() if key not in records]
+        pool = _Pool(plan, store, records)
+        try:
+            pool.work(missing, workers, progress)
+        except KeyboardInterrupt:
+            pool.stop()
+            raise ContestInterrupted(plan, len(records), directory) from None
+        except BaseException:
+            pool.stop()
+            raise
+    ordered = tuple(records[plan.key(match, run)] for match in plan.matches for run in range(plan.runs))
+    return Executed(ordered, kept, 0 if store is None else store.foreign)
+
+
+class _Pool:
+    """Threads that run matches; the engine releases the interpreter's lock while it runs."""
+
+    def __init__(self, plan: Plan, store: Store | None, records: dict[str, Record]) -> None:
+        self._plan = plan
+        self._store = store
+        self._records = records
+        self._kept = len(records)
+        self._running: set[_core.Progress] = set()
+        self._gauges: list[_core.Progress] = []
+        self._pool: ThreadPoolExecutor | None = None
+
+    def work(self, missing: Sequence[tuple[Match, int]], workers: int, progress: ContestHook | None) -> None:
+        if not missing:
+            return
+        self._gauges = [_core.Progress() for _ in missing]
+        self._pool = ThreadPoolExecutor(max_workers=min(workers, len(missing)), thread_name_prefix="contest")
+        finished: SimpleQueue[Future[None]] = SimpleQueue()
+        for (match, run), gauge in zip(missing, self._gauges, strict=True):
+            self._pool.submit(self._make, match, run, gauge).add_done_callback(finished.put)
+        begin = told = time.monotonic()
+        pending = len(missing)
+        while pending:  # in short steps, so that Ctrl-C is heard at once
+            with suppress(Empty):
+                finished.get(timeout=_POLL_S).result()
+                pending -= 1
+            now = time.monotonic()
+            if progress is not None and (not pending or now - told >= _POLL_S):
+                progress(self._state(len(missing) - pending, now - begin))
+                told = now
+        self._pool.shutdown()
+
+    def stop(self) -> None:
+        for gauge in self._gauges:
+            gauge.stop()
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _make(self, match: Match, run: int, gauge: _core.Progress) -> None:
+        self._running.add(gauge)
+        try:
+            made = runs.make(runs.Task(match.scenario, self._plan.seed, run), gauge)
+            record = measure.record(self._plan, match, made)
+            if self._store is not None:
+                self._store.append(record)
+            self._records[record.key] = record
+        finally:
+            self._running.discard(gauge)
+
+    def _state(self, ended: int, seconds: float) -> Progress:
+        parts = sum(gauge.fraction() for gauge in tuple(self._running))
+        return Progress(
+            done=self._kept + ended,
+            total=self._plan.total,
+            kept=self._kept,
+            fraction=min(1.0, (ended + parts) / len(self._gauges)),
+            per_s=ended / seconds if seconds > 0 else 0.0,
+        )

@@ -1,0 +1,440 @@
+"""What a run of a contest is boiled down to: pure functions of its samples.
+
+Counters in samples are cumulative, so that what happened in a window is the difference of its ends. Between two
+samples a counter is taken to grow evenly: at a window's end off the grid of samples it is wrong by less than what it
+grew in that interval, and on the grid, where the default window lies, it is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows.contest.behaviour import Behaviour, classify, equilibrium_s, smoothed
+from narrows.metrics import jains_index, rate_mbps, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from narrows.contest.behaviour import Criteria
+    from narrows.contest.plan import Match, Order, Plan, Slot
+    from narrows.contest.window import Window
+    from narrows.outcome import Run
+
+    Columns = Mapping[str, NDArray[np.float64]]
+
+BINS: Final = 60
+"""A record's series has about so many bins."""
+
+_STEPS_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0)
+_TIMESTAMPS: Final = 12
+"""Bytes of the timestamps option with its padding, in every segment (RFC 7323, appendix A)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowRecord:
+    """What a contestant did in the window.
+
+    Attributes
+    ----------
+    throughput_mbps : float
+        IP bytes that arrived at the receiving host, over the window, Mb/s (10^6 bit/s).
+    sent_mbps : float
+        IP bytes of the segments with payload that the sender put on the wire, over the window, Mb/s.
+    sent_packets : float
+        Segments with payload sent, retransmissions included.
+    arrived_packets : float
+        Packets that arrived: the bytes that arrived over the mean size of those sent, which is exact where all segments
+        are full; samples count bytes only.
+    pdr : float or None
+        Packet delivery ratio: `arrived_packets` over `sent_packets` of the same window.
+    tpp_mbps : float or None
+        `sent_mbps` times `pdr`, Mb/s.
+    lost_packets, loss_ratio : float, float or None
+        Packets dropped or corrupted on the way; the same over `sent_packets`.
+    retransmitted_packets, timeouts : float
+        Segments sent again; expiries of the retransmission timer.
+    rtt_mean_ms, rtt_p95_ms : float or None
+        Mean and 95th percentile (nearest rank) over time: of the latest round-trip time at each sample, ms.
+    rtt_min_ms : float or None
+        Smallest round-trip time of the whole run, ms.
+    share : float or None
+        Own throughput over that of both; ``None`` alone.
+    """
+
+    throughput_mbps: float
+    sent_mbps: float
+    sent_packets: float
+    arrived_packets: float
+    pdr: float | None
+    tpp_mbps: float | None
+    lost_packets: float
+    loss_ratio: float | None
+    retransmitted_packets: float
+    timeouts: float
+    rtt_mean_ms: float | None
+    rtt_p95_ms: float | None
+    rtt_min_ms: float | None
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Throughput over time, in bins.
+
+    Attributes
+    ----------
+    bin_s : float
+        Width of a bin, s; bins start with the run.
+    first, second : tuple of float
+        Mb/s in each bin, four digits that count.
+    """
+
+    bin_s: float
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What is kept of a run.
+
+    Attributes
+    ----------
+    key : str
+        Content address; see `Plan.key`.
+    first, second : str or None
+        The contestants in the first and in the second slot.
+    order : str
+        Which slot started first.
+    seed, run : int
+        Seed, and index of the run under it.
+    digest : str
+        SHA-256 over everything the run yielded.
+    flows : pair of FlowRecord or None
+        By slot; ``None`` for a silent one.
+    jain : float or None
+        Jain's index over the two throughputs; ``None`` with one flow.
+    total_mbps : float
+        Sum of the throughputs, Mb/s.
+    utilisation : float or None
+        Of the busiest link in the window, of 1; ``None`` where a link changes its rate, or with an 802.11 channel.
+    behaviour : str or None
+        `narrows.contest.behaviour.classify` of the flow that starts later; ``None`` with one flow.
+    equilibrium_s : float or None
+        `narrows.contest.behaviour.equilibrium_s`, s.
+    series : Series
+        Throughput over time.
+    """
+
+    key: str
+    first: str | None
+    second: str | None
+    order: Order
+    seed: int
+    run: int
+    digest: str
+    flows: tuple[FlowRecord | None, FlowRecord | None]
+    jain: float | None
+    total_mbps: float
+    utilisation: float | None
+    behaviour: Behaviour | None
+    equilibrium_s: float | None
+    series: Series
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as plain values.
+
+        Returns
+        -------
+        dict
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Record:
+        """Take over what `to_json` gave.
+
+        Parameters
+        ----------
+        row : mapping
+
+        Returns
+        -------
+        Record
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is something else.
+        """
+        values = dict(row)
+        first, second = (None if flow is None else FlowRecord(**flow) for flow in values.pop("flows"))
+        series = values.pop("series")
+        curves = Series(bin_s=series["bin_s"], first=tuple(series["first"]), second=tuple(series["second"]))
+        return cls(**values, flows=(first, second), series=curves)
+
+
+def record(plan: Plan, match: Match, run: Run) -> Record:
+    """Boil a run down.
+
+    Parameters
+    ----------
+    plan : Plan
+        How to measure.
+    match : Match
+        Who met whom.
+    run : Run
+        What came of it.
+
+    Returns
+    -------
+    Record
+    """
+    playing = [match.first is not None, match.second is not None]
+    columns = [_columns(run, slot) for slot in plan.slots]
+    flows = [
+        _flow(run, slot, own, plan.window) if plays else None
+        for slot, own, plays in zip(plan.slots, columns, playing, strict=True)
+    ]
+    rates = [flow.throughput_mbps for flow in flows if flow is not None]
+    both = len(rates) == 2
+    if both and sum(rates) > 0:
+        flows = [flow and _with_share(flow, flow.throughput_mbps / sum(rates)) for flow in flows]
+    starts = [run.flows[slot.index].start_s for slot in plan.slots]
+    later = 1 if starts[1] >= starts[0] else 0
+    late = flows[later]
+    return Record(
+        key=plan.key(match, run.index),
+        first=match.first,
+        second=match.second,
+        order=match.order,
+        seed=run.seed,
+        run=run.index,
+        digest=run.digest,
+        flows=(flows[0], flows[1]),
+        jain=jains_index(rates) if both else None,
+        total_mbps=math.fsum(rates),
+        utilisation=busiest(run, plan.window),
+        behaviour=classify(late.share, plan.criteria) if both and late is not None else None,
+        equilibrium_s=balance_s(columns, run.scenario.duration_s, starts[later], plan.criteria) if both else None,
+        series=_series(columns, run.scenario.duration_s),
+    )
+
+
+def grown(columns: Columns, name: str, window: Window) -> float:
+    """What a counter grew by in a window.
+
+    Parameters
+    ----------
+    columns : mapping
+        ``time_s`` and the counter, by name; before the first sample it is zero.
+    name : str
+        The counter.
+    window : Window
+
+    Returns
+    -------
+    float
+    """
+    import numpy as np
+
+    if not columns["time_s"].size:
+        return 0.0
+    begin, end = np.interp((window.start_s, window.end_s), columns["time_s"], columns[name], left=0.0)
+    return float(end - begin)
+
+
+def rtt_ms(columns: Columns, window: Window) -> tuple[float | None, float | None]:
+    """Mean and 95th percentile of the round-trip time in a window, ms: over the samples in it, which are even in time.
+
+    Parameters
+    ----------
+    columns : mapping
+        ``time_s`` and ``rtt_ns`` (NaN for "no value").
+    window : Window
+
+    Returns
+    -------
+    mean, p95 : float or None
+    """
+    import numpy as np
+
+    time, rtt = columns["time_s"], columns["rtt_ns"]
+    inside = rtt[(time > window.start_s) & (time <= window.end_s + 1e-9) & ~np.isnan(rtt)]
+    if not inside.size:
+        return None, None
+    rank = math.ceil(0.95 * inside.size) - 1
+    return float(inside.mean()) / 1e6, float(np.sort(inside)[rank]) / 1e6
+
+
+def busiest(run: Run, window: Window) -> float | None:
+    """Utilisation of the busiest link in a window: 8 F / (R t), F the IP bytes that left for it, R its rate.
+
+    Parameters
+    ----------
+    run : Run
+    window : Window
+
+    Returns
+    -------
+    float or None
+        Of 1; ``None`` where a link changes its rate or the scenario has an 802.11 channel, whose rate no link tells.
+    """
+    resolved = run.scenario.resolved
+    rates: dict[str, float] = {}
+    for link in resolved["links"]:
+        for a, b, way in ((link["a"], link["b"], "forward"), (link["b"], link["a"], "reverse")):
+            rates[f"{a}->{b}"] = link[way]["rate_bps"]
+            if link[way]["changes"]:
+                return None
+    if not rates or resolved.get("wifi"):
+        return None
+    table = _select(run, "queue", ("forwarded_bytes",))
+    used = [
+        8 * grown(columns, "forwarded_bytes", window) / (rates[name] * window.length_s)
+        for name, columns in table.items()
+        if name in rates
+    ]
+    return max(used, default=None)
+
+
+def balance_s(
+    columns: list[Columns] | tuple[Columns, Columns], duration_s: float, start_s: float, criteria: Criteria
+) -> float | None:
+    """Time to equilibrium from the samples of two flows, from the later one's start on.
+
+    Parameters
+    ----------
+    columns : two mappings
+        ``time_s`` and ``arrived_bytes`` of either flow.
+    duration_s : float
+        Simulated time of the run, s.
+    start_s : float
+        When the later of the two started, s.
+    criteria : Criteria
+
+    Returns
+    -------
+    float or None
+        s.
+    """
+    import numpy as np
+
+    step = _step(columns)
+    ticks = np.arange(math.ceil((start_s - 1e-9) / step), math.floor(duration_s / step + 1e-9) + 1)
+    grid = np.asarray(ticks * step, dtype=np.float64)
+    rates = [smoothed(own["time_s"], own["arrived_bytes"], grid, criteria.smooth_s) for own in columns]
+    return equilibrium_s(grid, rates[0], rates[1], start_s, criteria)
+
+
+def _flow(run: Run, slot: Slot, columns: Columns, window: Window) -> FlowRecord:
+    sent = grown(columns, "sent_packets", window)
+    sent_bytes = grown(columns, "sent_bytes", window) + sent * header_bytes(run.scenario.resolved, slot.index)
+    arrived_bytes = grown(columns, "arrived_bytes", window)
+    arrived = arrived_bytes * sent / sent_bytes if sent_bytes else 0.0
+    lost = grown(columns, "lost_packets", window)
+    pdr = arrived / sent if sent else None
+    time_ns = window.length_s * 1e9
+    sent_mbps = rate_mbps(sent_bytes, time_ns) or 0.0
+    mean, p95 = rtt_ms(columns, window)
+    return FlowRecord(
+        throughput_mbps=rate_mbps(arrived_bytes, time_ns) or 0.0,
+        sent_mbps=sent_mbps,
+        sent_packets=sent,
+        arrived_packets=arrived,
+        pdr=pdr,
+        tpp_mbps=None if pdr is None else sent_mbps * pdr,
+        lost_packets=lost,
+        loss_ratio=ratio(lost, sent),
+        retransmitted_packets=grown(columns, "retransmitted_packets", window),
+        timeouts=grown(columns, "timeouts", window),
+        rtt_mean_ms=mean,
+        rtt_p95_ms=p95,
+        rtt_min_ms=run.flows[slot.index].rtt_min_ms,
+        share=None,
+    )
+
+
+def header_bytes(resolved: Mapping[str, Any], flow: int) -> int:
+    """Bytes of a data segment's headers: IP, TCP and the timestamps option (SACK blocks go on ACKs only).
+
+    Parameters
+    ----------
+    resolved : mapping
+        `Scenario.resolved`.
+    flow : int
+        Index of the flow.
+
+    Returns
+    -------
+    int
+        With IPv4 and timestamps 52.
+    """
+    return (
+        (20 if resolved["ip"] == 4 else 40) + 20 + (_TIMESTAMPS if resolved["flows"][flow]["tcp"]["timestamps"] else 0)
+    )
+
+
+def _with_share(flow: FlowRecord, share: float) -> FlowRecord:
+    return FlowRecord(**{**asdict(flow), "share": share})
+
+
+_FLOW_COLUMNS: Final = (
+    "sent_bytes",
+    "sent_packets",
+    "arrived_bytes",
+    "lost_packets",
+    "retransmitted_packets",
+    "timeouts",
+    "rtt_ns",
+)
+
+
+def _columns(run: Run, slot: Slot) -> Columns:
+    import numpy as np
+
+    found = _select(run, "flow", _FLOW_COLUMNS).get(slot.name)
+    return found if found is not None else {name: np.empty(0) for name in ("time_s", *_FLOW_COLUMNS)}
+
+
+def _select(run: Run, kind: Any, names: tuple[str, ...]) -> dict[str, Columns]:
+    """Columns of a table by the name that its rows carry; NaN for "no value"."""
+    import numpy as np
+
+    table = run.samples.table(kind).unify_dictionaries().combine_chunks()
+    values = {name: table[name].to_numpy().astype(np.float64) for name in ("time_s", *names)}
+    if not table.num_rows:
+        return {}
+    rows = table["name"].chunk(0)
+    index = rows.indices.to_numpy()
+    return {
+        name: {column: array[index == i] for column, array in values.items()}
+        for i, name in enumerate(rows.dictionary.to_pylist())
+    }
+
+
+def _step(columns: list[Columns] | tuple[Columns, Columns]) -> float:
+    import numpy as np
+
+    steps = [float(np.median(np.diff(own["time_s"]))) for own in columns if own["time_s"].size > 1]
+    return round(max(steps), 9) if steps else 0.1
+
+
+def _series(columns: list[Columns], duration_s: float) -> Series:
+    import numpy as np
+
+    width = next((step for step in _STEPS_S if duration_s / step <= BINS), duration_s / BINS)
+    edges = np.arange(math.floor(duration_s / width + 1e-9) + 1) * width
+    curves = []
+    for own in columns:
+        if own["time_s"].size:
+            rate = np.diff(np.interp(edges, own["time_s"], own["arrived_bytes"], left=0.0)) * 8e-6 / width
+        else:
+            rate = np.zeros(max(0, edges.size - 1))
+        curves.append(tuple(float(f"{value:.4g}") for value in rate))
+    return Series(bin_s=width, first=curves[0], second=curves[1])

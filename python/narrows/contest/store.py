@@ -1,0 +1,176 @@
+"""Records of finished runs, kept at once: a line of JSON each, appended to ``runs.jsonl``.
+
+Whatever ends a contest (Ctrl-C, kill -9, a full disk), what had finished is there, and is not run again. A line that
+was torn off is cut away; lines of another engine or another plan stay, and are left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from contextlib import suppress
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, Final, Self
+
+from narrows.contest.measure import Record
+from narrows.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+    from pathlib import Path
+    from types import TracebackType
+
+RUNS: Final = "runs.jsonl"
+"""The file in a contest's directory."""
+
+
+class Store:
+    """The file of records of a directory; one process at a time.
+
+    Parameters
+    ----------
+    directory : Path
+        Made if it is missing. Refused if it holds something, but no records.
+
+    Raises
+    ------
+    InputError
+        If the directory cannot be used, or another contest is writing there.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / RUNS
+        self._lock = Lock()
+        self._file = self._open(directory)
+        self.foreign = 0
+        """Records in the file that are of another plan, engine or measure."""
+
+    def __enter__(self) -> Self:
+        """Return the store."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; the lock goes with it."""
+        with suppress(OSError):
+            self._file.close()
+
+    def read(self, wanted: Container[str]) -> dict[str, Record]:
+        """Read the records of wanted keys, and mend the file's end where a line was torn.
+
+        Parameters
+        ----------
+        wanted : container of str
+            Keys.
+
+        Returns
+        -------
+        dict
+            Records by key.
+
+        Raises
+        ------
+        RunError
+            If the file cannot be read or mended.
+        """
+        found: dict[str, Record] = {}
+        self.foreign = 0
+        try:
+            self._file.seek(0)
+            end = 0
+            for line in self._file:
+                if not line.endswith(b"\n"):
+                    break
+                end += len(line)
+                made = _parse(line)
+                if made is not None and made.key in wanted:
+                    found[made.key] = made
+                elif line.strip():
+                    self.foreign += 1
+            self._file.truncate(end)
+            self._file.seek(end)
+        except OSError as error:
+            raise self._failed(error) from error
+        return found
+
+    def append(self, record: Record) -> None:
+        """Keep a record: when this returns it has left the process.
+
+        Parameters
+        ----------
+        record : Record
+
+        Raises
+        ------
+        RunError
+            If it cannot be written; what was there stays whole.
+        """
+        line = (json.dumps(_plain(record.to_json()), separators=(",", ":"), allow_nan=False) + "\n").encode()
+        with self._lock:
+            end = self._file.seek(0, os.SEEK_END)
+            try:
+                self._file.write(line)
+                self._file.flush()
+            except OSError as error:
+                with suppress(OSError):
+                    os.ftruncate(self._file.fileno(), end)
+                raise self._failed(error) from error
+
+    def _open(self, directory: Path) -> IO[bytes]:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if not self._path.exists() and any(directory.iterdir()):
+                message = (
+                    f"{directory}: holds something else than a contest and is left as it is; "
+                    "allowed: a new directory, an empty one, or one with a contest"
+                )
+                raise InputError(message)
+            file = self._path.open("ab+", buffering=0)
+        except OSError as error:
+            message = f"{directory}: cannot be written: {error.strerror or error}"
+            raise InputError(message) from None
+        if not _locked(file):
+            file.close()
+            message = f"{directory}: another contest is writing there; allowed: one at a time"
+            raise InputError(message)
+        return file
+
+    def _failed(self, error: OSError) -> RunError:
+        return RunError(f"{self._path}: cannot be written: {error.strerror or error}; finished runs before are kept")
+
+
+def _locked(file: IO[bytes]) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # not a Unix: whoever starts two contests in one directory there gets what he asks for
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _parse(line: bytes) -> Record | None:
+    try:
+        return Record.from_json(json.loads(line))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value
