@@ -1,4 +1,4 @@
-"""What can be named in a scenario: congestion controls, queues and schemes, with their parameters."""
+"""What can be named in a scenario: congestion controls, queues, schemes and 802.11 PHYs, with their parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from narrows import _core, own
 
-Section = Literal["cc", "queues", "schemes"]
+Section = Literal["cc", "queues", "schemes", "phys"]
 """Part of the catalogue."""
 
 
@@ -29,8 +29,10 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     Returns
     -------
     dict
-        Lists of entries under ``cc``, ``queues`` and ``schemes``; an entry has ``name``, ``title``, ``sources`` and
-        ``parameters``. Congestion controls also have ``recovery``, ``needs_ecn``, ``ns2``, ``profiles`` and ``page``.
+        Lists of entries under ``cc``, ``queues``, ``schemes`` and ``phys``; an entry has ``name``, ``title``,
+        ``sources`` and ``parameters``. Congestion controls also have ``recovery``, ``needs_ecn``, ``ns2``, ``profiles``
+        and ``page``. PHYs have, instead of ``parameters``, what the standard fixes: ``rates_bps`` or ``max_mcs``,
+        ``widths_mhz``, ``max_streams`` and ``left_out``; ``basic_rates_bps``, ``slot_ns``, ``sifs_ns``, ``cw_min``, ...
     """
     content = engine_catalogue()
     for name, title, parameters in own.rows():
@@ -60,7 +62,7 @@ def list_algorithms(section: Section = "cc") -> list[dict[str, Any]]:
 
     Parameters
     ----------
-    section : {"cc", "queues", "schemes"}
+    section : {"cc", "queues", "schemes", "phys"}
         Congestion controls by default.
 
     Returns

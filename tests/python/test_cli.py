@@ -166,7 +166,7 @@ def test_report_refuses_what_is_no_result(tmp_path: Path) -> None:
     refused(narrows("report", tmp_path), "is not a result directory")
 
 
-@pytest.mark.parametrize("what", ["cc", "queues", "schemes", "scenarios"])
+@pytest.mark.parametrize("what", ["cc", "queues", "schemes", "phys", "scenarios"])
 def test_lists_name_what_there_is(what: str) -> None:
     listed = json.loads(narrows("list", what, "--json").stdout)
     names = [entry["name"] for entry in listed[what]]

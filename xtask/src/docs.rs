@@ -1,6 +1,7 @@
 //! The page of everything that the registries offer: written from them, and checked against them.
 
-use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CataloguePhy, CatalogueRow};
+use narrows_units::Rate;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -10,8 +11,8 @@ const PAGE: &str = "docs/algorithms.md";
 const HEAD: &str = "\
 # Algorithms
 
-Everything that a scenario may name: congestion controls, queues and schemes, with their sources and parameters. `narrows list cc`,
-`narrows list queues` and `narrows list schemes` show the same. Each algorithm's file opens with its idea, its state, where RFC, Linux,
+Everything that a scenario may name: congestion controls, queues, schemes and 802.11 PHYs, with their sources and parameters. `narrows list cc`,
+`narrows list queues`, `narrows list schemes` and `narrows list phys` show the same. Each algorithm's file opens with its idea, its state, where RFC, Linux,
 ns-2 and ns-3 disagree, and its limits.
 
 `cargo xtask docs` writes this page from the registries.
@@ -53,7 +54,56 @@ fn page(catalogue: &Catalogue) -> String {
         &catalogue.queues,
     );
     section(&mut text, "Schemes", "A table of this name, such as `[acns]`.", &catalogue.schemes);
+    phys(&mut text, &catalogue.phys);
     text
+}
+
+fn phys(text: &mut String, rows: &[CataloguePhy]) {
+    let _ = writeln!(text, "\n## 802.11 PHYs\n\nIn a scenario: `phy = \"name\"` of `[wifi]`.");
+    for row in rows {
+        let _ = writeln!(text, "\n### `{}`: {}\n\nSources: {}.\n", row.name, row.title, row.sources.join("; "));
+        text.push_str("| key | default | allowed |\n|---|---|---|\n");
+        for (key, default, allowed) in phy_keys(row) {
+            let _ = writeln!(text, "| `{key}` | {default} | {allowed} |");
+        }
+    }
+}
+
+/// What of a channel's table depends on the PHY: key, default, allowed values.
+fn phy_keys(row: &CataloguePhy) -> Vec<(&'static str, String, String)> {
+    let rates = |rates: &[Rate]| list(rates.iter().map(Rate::to_string));
+    let mut keys = Vec::new();
+    if let Some(max) = row.max_mcs {
+        let left_out = row.left_out();
+        let not = left_out.iter().map(|(mcs, width, streams)| format!("{mcs} at {width} MHz with {streams}"));
+        let but = if left_out.is_empty() { String::new() } else { format!(", but not {} streams", list(not)) };
+        keys.push(("mcs", "-".to_owned(), format!("0 to {max}{but}")));
+        let widths = list(row.widths_mhz.iter().map(|width| format!("{width} MHz")));
+        keys.push(("channel_width", "20 MHz".to_owned(), widths));
+        keys.push(("streams", "1".to_owned(), format!("1 to {}", row.max_streams)));
+        keys.push(("guard_interval", "800 ns".to_owned(), "400 ns, 800 ns".to_owned()));
+    } else {
+        let greatest = row.rates.last().map_or(String::new(), Rate::to_string);
+        keys.push(("rate", greatest, rates(&row.rates)));
+    }
+    keys.push(("basic_rate", row.basic_rate.to_string(), rates(&row.basic_rates)));
+    if row.short_preamble {
+        keys.push(("preamble", "`long`".to_owned(), "`long`, `short`".to_owned()));
+    }
+    if let Some(max) = row.max_ampdu {
+        keys.push(("aggregation.max_bytes", max.to_string(), format!("up to {max}")));
+    }
+    for (key, default) in [("slot", row.slot.to_string()), ("sifs", row.sifs.to_string())] {
+        keys.push((key, default, "above 0".to_owned()));
+    }
+    for (key, default) in [("cw_min", row.cw_min), ("cw_max", row.cw_max)] {
+        keys.push((key, default.to_string(), "slots".to_owned()));
+    }
+    keys
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
 }
 
 fn section(text: &mut String, title: &str, use_it: &str, rows: &[CatalogueRow]) {
@@ -110,6 +160,21 @@ mod tests {
         let text = page(&catalogue(&["reno", "cubic"]));
         assert!(text.contains("### `reno`: Title") && text.contains("### `cubic`: Title"), "{text}");
         assert!(text.contains("| `beta` | 0.7 | 0.1 to 0.9 | What is left. |"), "{text}");
+    }
+
+    #[test]
+    fn the_page_names_every_phy_with_what_it_allows() {
+        let phy = CataloguePhy {
+            name: "802.11b".to_owned(),
+            title: "HR/DSSS".to_owned(),
+            rates: vec![Rate::mbps(1), Rate::mbps(11)],
+            ..CataloguePhy::default()
+        };
+        let text = page(&Catalogue { phys: vec![phy], ..Catalogue::default() });
+        assert!(
+            text.contains("### `802.11b`: HR/DSSS") && text.contains("| `rate` | 11 Mb/s | 1 Mb/s, 11 Mb/s |"),
+            "{text}"
+        );
     }
 
     #[test]

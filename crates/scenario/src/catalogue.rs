@@ -149,7 +149,8 @@ impl Catalogue {
     /// `parameters` (`name`, `doc`, `kind`, and by kind `unit`, `default`, `min`, `max`, `allowed`); of congestion controls
     /// also `response` (`nothing`, `reduces` or `models`), `recovery` (the word its name implies, or null), `needs_ecn`, `ns2` (`own`, `tcp_linux` or null), `profiles`
     /// (the profile that each stack selects, where that is not the algorithm's default) and `page` (Markdown). PHYs have
-    /// `name`, `title`, `sources`, and what [`CataloguePhy`] says, in the base units that keys end in.
+    /// `name`, `title`, `sources`, and what [`CataloguePhy`] says, in the base units that keys end in; for its list of combinations stands
+    /// `left_out`, those (MCS, width, streams) within the bounds that it lacks.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let rows = |rows: &[CatalogueRow]| rows.iter().map(CatalogueRow::to_json).collect::<Vec<_>>();
@@ -181,6 +182,22 @@ impl CataloguePhy {
         self.mcs.iter().find(same).map(|row| row.rate)
     }
 
+    /// Combinations (MCS, width in MHz, streams) within the bounds of this PHY that its standard leaves out.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<(u32, u32, u32)> {
+        let Some(max_mcs) = self.max_mcs else { return Vec::new() };
+        let mut found = Vec::new();
+        for &width in &self.widths_mhz {
+            for streams in 1..=self.max_streams {
+                found.extend((0..=max_mcs).map(|mcs| (mcs, width, streams)));
+            }
+        }
+        found.retain(|&(mcs, width, streams)| {
+            !self.mcs.is_empty() && self.mcs_rate(mcs, width, streams, false).is_none()
+        });
+        found
+    }
+
     fn to_json(&self) -> serde_json::Value {
         let rates = |rates: &[Rate]| rates.iter().map(|rate| rate.as_bps()).collect::<Vec<_>>();
         json!({
@@ -193,6 +210,7 @@ impl CataloguePhy {
             "max_mcs": self.max_mcs,
             "widths_mhz": self.widths_mhz,
             "max_streams": self.max_streams,
+            "left_out": self.left_out(),
             "short_preamble": self.short_preamble,
             "slot_ns": self.slot.as_nanos(),
             "sifs_ns": self.sifs.as_nanos(),

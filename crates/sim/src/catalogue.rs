@@ -1,15 +1,15 @@
 //! What this engine offers, from its registries, in the form that scenarios are validated against.
 
-use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow, Ns2Agent};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
 
-/// Every congestion control, queue and scheme with its parameters.
+/// Every congestion control, queue, scheme and 802.11 PHY with its parameters.
 #[must_use]
 pub fn catalogue() -> Catalogue {
     Catalogue {
         cc: narrows_cc::registry().iter().map(cc_row).collect(),
         queues: narrows_queue::registry::registry().iter().map(queue_row).collect(),
         schemes: narrows_scheme::registry().iter().map(scheme_row).collect(),
-        phys: Vec::new(),
+        phys: narrows_wifi::registry().iter().map(phy_row).collect(),
     }
 }
 
@@ -85,15 +85,47 @@ fn scheme_row(r: &narrows_scheme::SchemeRow) -> CatalogueRow {
     row(r.name, r.title, r.sources, r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect())
 }
 
+fn phy_row(r: &narrows_wifi::PhyRow) -> CataloguePhy {
+    CataloguePhy {
+        name: r.name.to_owned(),
+        title: r.title.to_owned(),
+        sources: texts(r.sources),
+        rates: r.rates.to_vec(),
+        basic_rates: r.basic_rates.to_vec(),
+        basic_rate: r.basic_rate,
+        max_mcs: r.max_mcs,
+        widths_mhz: r.widths_mhz.to_vec(),
+        max_streams: r.max_streams,
+        mcs: r.combinations().map(mcs_row).collect(),
+        short_preamble: r.short_preamble,
+        slot: r.slot,
+        sifs: r.sifs,
+        cw_min: r.cw_min,
+        cw_max: r.cw_max,
+        max_ampdu: r.max_ampdu,
+    }
+}
+
+fn mcs_row((mode, modulation): (narrows_wifi::Mcs, narrows_wifi::Modulation)) -> CatalogueMcs {
+    let narrows_wifi::Mcs { mcs, width_mhz, streams, short_guard } = mode;
+    CatalogueMcs { mcs, width_mhz, streams, short_guard, rate: modulation.rate() }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use narrows_units::Rate;
 
     #[test]
     fn the_catalogue_has_a_row_for_every_registry_row() {
         let c = catalogue();
         assert!(c.find_cc("cubic").is_some() && c.find_cc("reno").is_some() && c.find_cc("none").is_some());
         assert!(c.queues.iter().any(|q| q.name == "red") && c.schemes.iter().any(|s| s.name == "acns"));
+        let names: Vec<_> = c.phys.iter().map(|phy| phy.name.as_str()).collect();
+        assert_eq!(names, ["802.11", "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac"]);
+        assert_eq!(c.phys[4].mcs_rate(7, 40, 4, true), Some(Rate::mbps(600)));
+        assert_eq!(c.phys[5].left_out()[0], (9, 20, 1));
+        assert_eq!(c.to_json()["phys"][1]["rates_bps"][2], 5_500_000);
     }
 }

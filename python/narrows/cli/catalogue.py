@@ -19,12 +19,13 @@ class What(StrEnum):
     CC = "cc"
     QUEUES = "queues"
     SCHEMES = "schemes"
+    PHYS = "phys"
     SCENARIOS = "scenarios"
 
 
 @guarded
 def catalogue(
-    what: Annotated[What, typer.Argument(help="Congestion controls, queues, schemes or bundled scenarios.")],
+    what: Annotated[What, typer.Argument(help="Congestion controls, queues, schemes, 802.11 PHYs or scenarios.")],
     json: Json = False,
 ) -> None:
     """List what can be named in a scenario, with parameters and sources, or the scenarios that come with Narrows."""
@@ -37,11 +38,13 @@ def catalogue(
 
         typer.echo(codec.dumps({"format": 1, what.value: entries}, indent=2, ensure_ascii=False))
         return
-    from narrows.cli.tables import print_catalogue, print_controls, print_scenarios
+    from narrows.cli.tables import print_catalogue, print_controls, print_phys, print_scenarios
 
     if what is What.SCENARIOS:
         print_scenarios(entries)
     elif what is What.CC:
         print_controls(entries)
+    elif what is What.PHYS:
+        print_phys(entries)
     else:
         print_catalogue(entries)

@@ -202,6 +202,50 @@ def _plain(value: Any) -> str:
     return f"{value:,.10g}"
 
 
+def print_phys(entries: Sequence[dict[str, Any]]) -> None:
+    """Print the PHYs of 802.11 channels: what a channel of each may be set to, and the standard's constants.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        As `narrows.catalogue.list_algorithms` returns them.
+    """
+    out = Console(highlight=False)
+    for entry in entries:
+        out.print(f"[bold]{escape(entry['name'])}[/]  {escape(entry['title'])}")
+        out.print(Padding(Text("; ".join(entry["sources"]), style="dim"), (0, 0, 0, 2), expand=False))
+        for key, values in _phy_keys(entry):
+            out.print(Padding(Text.assemble((key, "bold"), "  ", (values, "cyan")), (0, 0, 0, 2), expand=False))
+        out.print()
+
+
+def _phy_keys(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Keys of a channel's table, with the default and what is allowed."""
+    keys = []
+    if entry["max_mcs"] is None:
+        keys.append(("rate", f"{_mbps(entry['rates_bps'][-1:])}; allowed: {_mbps(entry['rates_bps'])}"))
+    else:
+        left_out = ", ".join(f"{mcs} at {width} MHz x {streams}" for mcs, width, streams in entry["left_out"])
+        keys.append(("mcs", f"allowed: 0 to {entry['max_mcs']}" + (f", but not {left_out}" if left_out else "")))
+        widths = ", ".join(map(str, entry["widths_mhz"]))
+        keys.append(("channel_width", f"20 MHz; allowed: {widths} MHz"))
+        keys.append(("streams", f"1; allowed: 1 to {entry['max_streams']}"))
+        keys.append(("guard_interval", "800 ns; allowed: 400 ns, 800 ns"))
+    keys.append(("basic_rate", f"{_mbps([entry['basic_rate_bps']])}; allowed: {_mbps(entry['basic_rates_bps'])}"))
+    if entry["short_preamble"]:
+        keys.append(("preamble", "long; allowed: long, short"))
+    keys.append(("slot", f"{entry['slot_ns'] / 1e3:g} us"))
+    keys.append(("sifs", f"{entry['sifs_ns'] / 1e3:g} us"))
+    keys.append(("cw_min, cw_max", f"{entry['cw_min']}, {entry['cw_max']}"))
+    if entry["max_ampdu_bytes"] is not None:
+        keys.append(("aggregation.max_bytes", f"{entry['max_ampdu_bytes']:,} B"))
+    return keys
+
+
+def _mbps(rates_bps: Sequence[int]) -> str:
+    return ", ".join(f"{rate / 1e6:g}" for rate in rates_bps) + " Mb/s"
+
+
 def print_scenarios(entries: Sequence[dict[str, Any]]) -> None:
     """Print the scenarios that come with Narrows.
 
