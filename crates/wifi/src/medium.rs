@@ -135,10 +135,13 @@ impl Medium {
         &self.stations[station].meter
     }
 
-    /// Packets that a station has taken from its interface queue and neither got rid of nor given up.
+    /// Packets that a station holds: taken from its interface queue and neither acknowledged nor given up (they may have
+    /// arrived), and received but waiting for others before them.
     #[must_use]
     pub fn holds(&self, station: usize) -> usize {
-        self.stations.get(station).map_or(0, |s| s.outbox.len())
+        let n = self.stations.len();
+        let waiting: usize = self.reorder.iter().skip(station * n).take(n).map(Reorder::len).sum();
+        self.stations.get(station).map_or(0, |s| s.outbox.len()) + waiting
     }
 
     /// Does what is due at `now`.

@@ -61,6 +61,11 @@ impl Reorder {
         self.release(&mut deliver);
     }
 
+    /// Packets that wait for those before them.
+    pub(crate) fn len(&self) -> usize {
+        self.held.iter().flatten().count()
+    }
+
     fn release(&mut self, deliver: &mut impl FnMut(&Packet)) {
         while let Some(Some(packet)) = self.held.front() {
             deliver(packet);
