@@ -1,10 +1,19 @@
-//! Packet captures: one pcapng file per link, written through the `pcap-file` library.
+//! Packet captures, written through the `pcap-file` library: one pcapng file per link and one per 802.11 channel.
 //!
-//! A packet is captured when its transmission starts, on the interface of its direction; so a packet that the link
-//! corrupts is in the file, and one that a queue drops is not. The link type is raw IP (LINKTYPE_RAW, 101).
+//! On a link a packet is captured when its transmission starts, on the interface of its direction; so a packet that the
+//! link corrupts is in the file, and one that a queue drops is not. The link type is raw IP (LINKTYPE_RAW, 101).
+//!
+//! On a channel every frame is captured when its preamble starts, as by a monitor that hears every transmitter well: frames that
+//! collide, or that the frame error rate strikes at their receivers, are in the file too, with a right FCS. Each MPDU of an A-MPDU is
+//! a frame of its own. The link type is 802.11 with radiotap headers (LINKTYPE_IEEE802_11_RADIOTAP, 127).
+
+mod channel;
+
+pub(crate) use channel::ChannelCapture;
 
 use crate::RunError;
 use narrows_units::Instant;
+use narrows_wifi::{Frame, Mpdu};
 use narrows_wire::Packet;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -18,43 +27,52 @@ use std::time::Duration;
 
 /// Longest packet that is captured whole; every IP packet is.
 const SNAPLEN: u32 = 65_575;
+/// Longest frame that is captured whole: radiotap header, QoS data header, LLC and SNAP, IP packet, FCS.
+const CHANNEL_SNAPLEN: u32 = 48 + 26 + 8 + SNAPLEN + 4;
 
-/// The open files of a run, one per link.
+/// The open files of a run.
 pub(crate) struct Capture {
-    files: Vec<(PathBuf, PcapNgWriter<BufWriter<File>>)>,
+    links: Vec<Output>,
+    channels: Vec<(ChannelCapture, Output)>,
     bytes: Vec<u8>,
     failed: Option<RunError>,
 }
 
 impl Capture {
-    /// Opens a file per link in `dir`, named by the link's ends, such as `N0-R1.pcapng`.
+    /// Opens a file per link in `dir`, named by the link's ends, such as `N0-R1.pcapng`, and one per channel, named by it.
     ///
     /// # Errors
     /// [`RunError::Capture`] where a file cannot be written.
-    pub(crate) fn create(dir: &Path, links: &[(String, String)]) -> Result<Self, RunError> {
-        let mut files = Vec::with_capacity(links.len());
-        for (number, (a, b)) in links.iter().enumerate() {
-            let mut path = dir.join(format!("{a}-{b}.pcapng"));
-            if files.iter().any(|(other, _)| *other == path) {
-                path = dir.join(format!("{a}-{b}-{number}.pcapng"));
+    pub(crate) fn create(
+        dir: &Path,
+        links: &[(String, String)],
+        channels: Vec<ChannelCapture>,
+    ) -> Result<Self, RunError> {
+        let mut paths: Vec<PathBuf> = Vec::with_capacity(links.len() + channels.len());
+        let mut free = |name: &str| {
+            let mut path = dir.join(format!("{name}.pcapng"));
+            if paths.contains(&path) {
+                path = dir.join(format!("{name}-{}.pcapng", paths.len()));
             }
-            let fail = |reason: String| RunError::Capture { path: path.clone(), reason };
-            let file = File::create(&path).map_err(|e| fail(e.to_string()))?;
-            let mut writer = PcapNgWriter::new(BufWriter::new(file)).map_err(|e| fail(told(&e)))?;
-            for (from, to) in [(a, b), (b, a)] {
-                let block = InterfaceDescriptionBlock {
-                    linktype: DataLink::RAW,
-                    snaplen: SNAPLEN,
-                    options: vec![
-                        InterfaceDescriptionOption::IfName(Cow::Owned(format!("{from}->{to}"))),
-                        InterfaceDescriptionOption::IfTsResol(9),
-                    ],
-                };
-                writer.write_pcapng_block(block).map_err(|e| fail(told(&e)))?;
-            }
-            files.push((path, writer));
-        }
-        Ok(Self { files, bytes: Vec::new(), failed: None })
+            paths.push(path.clone());
+            path
+        };
+        let link = |(a, b): &(String, String)| {
+            Output::create(
+                free(&format!("{a}-{b}")),
+                DataLink::RAW,
+                SNAPLEN,
+                &[format!("{a}->{b}"), format!("{b}->{a}")],
+            )
+        };
+        let links = links.iter().map(link).collect::<Result<_, _>>()?;
+        let channel = |facts: ChannelCapture| {
+            let kind = DataLink::IEEE802_11_RADIOTAP;
+            let output = Output::create(free(&facts.name), kind, CHANNEL_SNAPLEN, std::slice::from_ref(&facts.name))?;
+            Ok((facts, output))
+        };
+        let channels = channels.into_iter().map(channel).collect::<Result<_, _>>()?;
+        Ok(Self { links, channels, bytes: Vec::new(), failed: None })
     }
 
     /// Writes one packet that starts onto direction `edge` at `at`. The first error is kept for [`finish`](Self::finish).
@@ -64,17 +82,20 @@ impl Capture {
         }
         self.bytes.clear();
         packet.emit_into(&mut self.bytes);
-        let Some((path, writer)) = self.files.get_mut(edge / 2) else { return };
-        let block = EnhancedPacketBlock {
-            interface_id: (edge % 2) as u32,
-            timestamp: Duration::from_nanos(at.as_nanos()),
-            original_len: self.bytes.len() as u32,
-            data: Cow::Borrowed(&self.bytes),
-            options: Vec::new(),
-        };
-        if let Err(e) = writer.write_pcapng_block(block) {
-            self.failed = Some(RunError::Capture { path: path.clone(), reason: told(&e) });
-        }
+        let Some(output) = self.links.get_mut(edge / 2) else { return };
+        self.failed = output.write((edge % 2) as u32, at, &self.bytes).err();
+    }
+
+    /// Writes a frame that starts on channel number `channel`, with the MPDUs that it carries. The first error is kept for
+    /// [`finish`](Self::finish).
+    pub(crate) fn record_frame(&mut self, channel: usize, frame: &Frame, mpdus: &[Mpdu]) {
+        let Some((facts, output)) = self.channels.get_mut(channel) else { return };
+        let failed = &mut self.failed;
+        facts.emit(frame, mpdus, &mut self.bytes, |bytes| {
+            if failed.is_none() {
+                *failed = output.write(0, frame.start, bytes).err();
+            }
+        });
     }
 
     /// Writes out what is buffered.
@@ -85,17 +106,59 @@ impl Capture {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        for (path, writer) in self.files {
-            use std::io::Write;
-            writer.into_inner().flush().map_err(|e| RunError::Capture { path: path.clone(), reason: e.to_string() })?;
-        }
-        Ok(())
+        let channels = self.channels.into_iter().map(|(_, output)| output);
+        self.links.into_iter().chain(channels).try_for_each(Output::finish)
     }
 }
 
 impl std::fmt::Debug for Capture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Capture").field("files", &self.files.len()).finish_non_exhaustive()
+        f.debug_struct("Capture")
+            .field("links", &self.links.len())
+            .field("channels", &self.channels.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One file.
+struct Output {
+    path: PathBuf,
+    writer: PcapNgWriter<BufWriter<File>>,
+}
+
+impl Output {
+    /// Opens a file with an interface for each name.
+    fn create(path: PathBuf, linktype: DataLink, snaplen: u32, interfaces: &[String]) -> Result<Self, RunError> {
+        let fail = |reason: String| RunError::Capture { path: path.clone(), reason };
+        let file = File::create(&path).map_err(|e| fail(e.to_string()))?;
+        let mut writer = PcapNgWriter::new(BufWriter::new(file)).map_err(|e| fail(told(&e)))?;
+        for name in interfaces {
+            let options =
+                vec![InterfaceDescriptionOption::IfName(Cow::Borrowed(name)), InterfaceDescriptionOption::IfTsResol(9)];
+            let block = InterfaceDescriptionBlock { linktype, snaplen, options };
+            writer.write_pcapng_block(block).map_err(|e| fail(told(&e)))?;
+        }
+        Ok(Self { path, writer })
+    }
+
+    fn write(&mut self, interface_id: u32, at: Instant, bytes: &[u8]) -> Result<(), RunError> {
+        let block = EnhancedPacketBlock {
+            interface_id,
+            timestamp: Duration::from_nanos(at.as_nanos()),
+            original_len: bytes.len() as u32,
+            data: Cow::Borrowed(bytes),
+            options: Vec::new(),
+        };
+        match self.writer.write_pcapng_block(block) {
+            Ok(_) => Ok(()),
+            Err(e) => Err(RunError::Capture { path: self.path.clone(), reason: told(&e) }),
+        }
+    }
+
+    fn finish(self) -> Result<(), RunError> {
+        use std::io::Write;
+        let Self { path, writer } = self;
+        writer.into_inner().flush().map_err(|e| RunError::Capture { path, reason: e.to_string() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! One run: from a scenario to samples.
 
 use crate::build::build;
-use crate::capture::Capture;
+use crate::capture::{Capture, ChannelCapture};
 use crate::digest::digest;
 use crate::foreign::Algorithms;
 use narrows_samples::{NoProbe, Samples};
@@ -122,7 +122,8 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
     if let Some(dir) = options.pcap_dir {
         let name = |n: usize| scenario.nodes[n].name.clone();
         let links: Vec<_> = scenario.links.iter().map(|l| (name(l.a), name(l.b))).collect();
-        world.capture = Some(Capture::create(dir, &links)?);
+        let channels = scenario.wifi.iter().map(|w| ChannelCapture::new(w, &scenario.nodes)).collect();
+        world.capture = Some(Capture::create(dir, &links, channels)?);
     }
     let mut samples = Samples::default();
     match scenario.sampling {

@@ -19,6 +19,12 @@ pub enum Protocol {
     Tcp,
     /// UDP (RFC 768).
     Udp,
+    /// LLC and SNAP (IEEE 802.2, RFC 1042).
+    Llc,
+    /// 802.11 (IEEE 802.11-2016).
+    Dot11,
+    /// Radiotap (radiotap.org).
+    Radiotap,
 }
 
 impl fmt::Display for Protocol {
@@ -31,6 +37,9 @@ impl fmt::Display for Protocol {
             Self::Fragment => "IPv6 fragment",
             Self::Tcp => "TCP",
             Self::Udp => "UDP",
+            Self::Llc => "LLC/SNAP",
+            Self::Dot11 => "802.11",
+            Self::Radiotap => "radiotap",
         })
     }
 }
@@ -115,6 +124,24 @@ pub enum ParseError {
         /// Bytes that there are from its kind on.
         have: usize,
     },
+    /// A frame check sequence (IEEE 802.11-2016, section 9.2.4.8) is wrong.
+    BadFcs {
+        /// The value behind the frame.
+        found: u32,
+        /// The value that would be right.
+        expected: u32,
+    },
+    /// A field has a value that is not read here.
+    Unsupported {
+        /// Whose field.
+        protocol: Protocol,
+        /// Its name.
+        field: &'static str,
+        /// Its value.
+        value: u32,
+        /// What is allowed.
+        allowed: &'static str,
+    },
 }
 
 impl fmt::Display for ParseError {
@@ -149,6 +176,12 @@ impl fmt::Display for ParseError {
             Self::OptionOverrun { protocol, kind, have } => {
                 write!(f, "the {protocol} option of kind {kind} runs past the end: {have} bytes are left for it")
             }
+            Self::BadFcs { found, expected } => {
+                write!(f, "the 802.11 FCS is {found:#010x}: it should be {expected:#010x}")
+            }
+            Self::Unsupported { protocol, field, value, allowed } => {
+                write!(f, "the {protocol} {field} is {value:#x}: allowed is {allowed}")
+            }
         }
     }
 }
@@ -167,5 +200,9 @@ mod tests {
         assert_eq!(len.to_string(), "the TCP header length is 16 bytes: allowed are 20 to 40");
         let sum = ParseError::BadChecksum { protocol: Protocol::Ipv4, found: 0x12, expected: 0xb861 };
         assert_eq!(sum.to_string(), "the IPv4 checksum is 0x0012: it should be 0xb861");
+        let fcs = ParseError::BadFcs { found: 1, expected: 0xcbf4_3926 };
+        assert_eq!(fcs.to_string(), "the 802.11 FCS is 0x00000001: it should be 0xcbf43926");
+        let field = ParseError::Unsupported { protocol: Protocol::Radiotap, field: "version", value: 3, allowed: "0" };
+        assert_eq!(field.to_string(), "the radiotap version is 0x3: allowed is 0");
     }
 }

@@ -9,22 +9,30 @@
 
 mod bytes;
 mod checksum;
+mod crc32;
+mod dot11;
 mod error;
 mod field;
 mod ip;
 mod ipv4;
 mod ipv6;
+mod llc;
+mod mac;
 mod packet;
+mod radiotap;
 mod tcp;
 mod tcp_options;
 mod tcp_view;
 mod udp;
 
+pub use dot11::{BlockAckRepr, DataRepr, Direction, Dot11Repr};
 pub use error::{ParseError, Protocol};
 pub use ip::{Ecn, Ip};
 pub use ipv4::{Ipv4Repr, Ipv4View};
 pub use ipv6::{HopByHop, Ipv6Repr, Ipv6View};
+pub use mac::MacAddr;
 pub use packet::{FlowKey, Packet, Transport};
+pub use radiotap::{RadiotapAmpdu, RadiotapChannel, RadiotapFlags, RadiotapMcs, RadiotapRepr, RadiotapVht};
 pub use tcp::{TcpFlags, TcpRepr};
 pub use tcp_options::{SackBlocks, TcpOptions, Timestamps};
 pub use tcp_view::TcpView;
