@@ -192,3 +192,66 @@ fn a_saturated_cell_is_fair_and_loses_nothing_but_time() {
     let share = log.received_packets as f64 * 8000.0 / 100e6;
     assert!((0.7..0.9).contains(&share), "{share}");
 }
+
+#[test]
+fn a_station_that_hears_only_the_cts_keeps_silent_for_the_exchange() {
+    let config = Config { rts_threshold: Some(Bytes::ZERO), ..config() };
+    let (mut m, mut log) = (medium(config, &plain(3), &[(1, 2), (2, 1)], &[]), Log::new(3));
+    offer(&mut m, &mut log, 1, 0, 1000, 1, us(1000));
+    // The data frame is on the air by then, and station 2 does not hear it.
+    run(&mut m, &mut log, us(3000));
+    assert_eq!(log.frames.len(), 3);
+    offer(&mut m, &mut log, 2, 0, 1000, 2, us(3000));
+    run(&mut m, &mut log, LONG);
+    let ack = log.frames[3];
+    assert_eq!((ack.kind, log.frames[4].from), (FrameKind::Ack, 2));
+    let gap = log.frames[4].start.since(ack.start + ack.airtime).as_micros();
+    assert!((50..=670).contains(&gap) && (gap - 50) % 20 == 0, "DIFS and a backoff after the ACK: {gap}");
+    assert_eq!(m.meter(2).rts_failures, 0);
+}
+
+#[test]
+fn no_cts_is_given_while_the_medium_is_reserved() {
+    // Station 2 hears the exchange of station 1 and the base station; station 3 hears neither, and asks station 2 in vain.
+    let config = Config { rts_threshold: Some(Bytes::ZERO), ..config() };
+    let hidden = [(1, 3), (0, 3)];
+    let (mut m, mut log) = (medium(config, &plain(4), &hidden, &[]), Log::new(4));
+    offer(&mut m, &mut log, 1, 0, 1500, 1, us(1000));
+    run(&mut m, &mut log, us(3000));
+    offer(&mut m, &mut log, 3, 2, 100, 2, us(3000));
+    run(&mut m, &mut log, us(4500));
+    assert_eq!(log.frames.last().map(|f| (f.kind, f.from)), Some((FrameKind::Rts, 3)));
+    run(&mut m, &mut log, us(5500));
+    assert_eq!(m.meter(2).cts_frames, 0);
+    assert!(m.meter(3).rts_failures >= 1);
+}
+
+#[test]
+fn after_a_collision_others_wait_eifs() {
+    // Stations 1 and 2 collide and give up at once; station 3 comes into the collision. Its backoff is zero: it would send
+    // after DIFS if it had understood a frame.
+    let narrow = Config { cw_min: 0, short_retry: 1, ..config() };
+    let (mut m, mut log) = (medium(narrow, &plain(4), &[], &[]), Log::new(4));
+    offer(&mut m, &mut log, 1, 0, 500, 1, us(0));
+    offer(&mut m, &mut log, 2, 0, 500, 2, us(0));
+    run(&mut m, &mut log, us(1000));
+    offer(&mut m, &mut log, 3, 0, 100, 3, us(1000));
+    run(&mut m, &mut log, LONG);
+    assert_eq!(log.story(), ["data 1->0", "data 2->0", "data 3->0", "ack 0->3"]);
+    let end = log.frames[1].start + log.frames[1].airtime;
+    assert_eq!(log.frames[2].start, end + Duration::from_micros(10 + 304 + 50));
+    assert_eq!(log.given_up, [(1, 1), (2, 2)]);
+}
+
+#[test]
+fn a_station_cannot_hear_while_it_sends() {
+    let config = Config { cw_min: 0, ..config() };
+    let (mut m, mut log) = (medium(config, &plain(2), &[], &[]), Log::new(2));
+    offer(&mut m, &mut log, 0, 1, 500, 1, us(0));
+    offer(&mut m, &mut log, 1, 0, 500, 2, us(0));
+    run(&mut m, &mut log, us(4600));
+    assert_eq!(log.story(), ["data 0->1", "data 1->0"]);
+    assert_eq!(log.received, []);
+    run(&mut m, &mut log, LONG);
+    assert_eq!(log.received.len(), 2);
+}
