@@ -1,0 +1,132 @@
+"""Published beside measured: cells, how near they are, why those beyond are, and what the paper says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from narrows.papers.contest import published
+from narrows.papers.contest.measured import Meeting, value
+from narrows.papers.contest.variants import NAMES
+from narrows.papers.reproduction import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from narrows.papers.contest.published import Printed
+
+UNIT = "Mb/s of 2^20 bits"
+"""Unit of TPP here and in the paper."""
+
+NEAR_PERCENT = 6.0
+"""A cell agrees if it is within this of the published value."""
+
+VEGAS_PERCENT = 30.0
+"""The same for cells with Vegas."""
+
+GROUPS: dict[str, str] = {
+    "others": "Neither Vegas nor Hybla",
+    "hybla": "Hybla's rows and columns",
+    "vegas": "Vegas's rows and columns",
+}
+"""Cells by who takes part: Vegas goes before Hybla."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A cell of the matrices beside ours.
+
+    Attributes
+    ----------
+    printed : Printed
+        What the paper has.
+    cell : Cell
+        Published and measured.
+    """
+
+    printed: Printed
+    cell: Cell
+
+    @property
+    def group(self) -> str:
+        """Key of `GROUPS`."""
+        who = (self.printed.row, self.printed.column)
+        return "vegas" if "Vegas" in who else "hybla" if "Hybla" in who else "others"
+
+    @property
+    def percent(self) -> float:
+        """Measured against published, %."""
+        return self.cell.percent or 0.0
+
+    def within(self, percent: float) -> bool:
+        """Whether it is so near to the published value."""
+        return abs(self.percent) <= percent
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of some cells are near."""
+
+    near: int
+    total: int
+
+    @property
+    def of_1(self) -> float:
+        """The share, of 1; NaN without cells."""
+        return self.near / self.total if self.total else float("nan")
+
+    def __str__(self) -> str:
+        """Write it with its counts.
+
+        >>> str(Share(9, 12))
+        '9 of 12 (75 %)'
+        """
+        return f"{self.near} of {self.total} ({100 * self.of_1:.0f} %)" if self.total else "none"
+
+
+def compare(meetings: Mapping[tuple[str, str], Meeting], printed: Sequence[Printed] | None = None) -> list[Compared]:
+    """Set every published cell whose pair was run beside ours, read as marked."""
+    made = []
+    for one in published.read() if printed is None else printed:
+        found = value(meetings, one.first, one.second, one.of)
+        if found is not None:
+            low, high = (found.low, found.high) if found.n > 1 else (None, None)
+            made.append(Compared(one, Cell(one.name, one.tpp, found.mean, low, high, UNIT)))
+    return made
+
+
+def alone(meetings: Mapping[tuple[str, str], Meeting], variants: Iterable[str] = NAMES) -> list[Cell]:
+    """Cells of the set without a window limit, which the paper does not have."""
+    names = list(variants)
+    made = []
+    for table in published.TABLES:
+        for row in names:
+            for column in names:
+                found = value(meetings, row, column, "first" if table == 2 else "second")
+                if found is not None:
+                    low, high = (found.low, found.high) if found.n > 1 else (None, None)
+                    made.append(Cell(f"unlimited/table{table}/{row}/{column}", None, found.mean, low, high, UNIT))
+    return made
+
+
+def share(
+    cells: Iterable[Compared], percent: float = NEAR_PERCENT, where: Callable[[Compared], bool] | None = None
+) -> Share:
+    """How many of the cells that `where` picks are within `percent` of the published value."""
+    picked = [one for one in cells if where is None or where(one)]
+    return Share(sum(one.within(percent) for one in picked), len(picked))
+
+
+def shares(cells: Sequence[Compared]) -> dict[str, Share]:
+    """How many cells are within 6 %: of all, by table, and by group."""
+    made = {"all": share(cells)}
+    made |= {
+        f"table{table}": share(cells, where=lambda one, t=table: one.printed.table == t) for table in published.TABLES
+    }
+    made |= {group: share(cells, where=lambda one, g=group: one.group == g) for group in GROUPS}
+    return made
+
+
+def beyond(cells: Sequence[Compared]) -> list[Compared]:
+    """Cells that are not near, the farthest first."""
+    return sorted((one for one in cells if not one.within(NEAR_PERCENT)), key=lambda one: -abs(one.percent))

@@ -1,0 +1,100 @@
+"""What the paper prints: both matrices, a cell each, with the run that it is read from and the slips marked."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+from narrows import bundled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+Starter = Literal["first", "second"]
+Slip = Literal["", "by_row", "repeated"]
+
+TABLES: tuple[int, ...] = (2, 3)
+"""Numbers of the paper's matrices: TPP of the flow that starts first, and of the one that starts second."""
+
+MEGABIT = 2**20
+"""Bits of the "Mb" in the paper's "Mb/s"."""
+
+RANGES: tuple[tuple[float, float], ...] = ((0.0, 0.1), (0.101, 0.3), (0.301, 0.4), (0.401, 1.0))
+"""The four ranges by which the paper shades its tables, Mb/s of 2^20 bits, both ends included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """One cell of the matrices.
+
+    Attributes
+    ----------
+    table : int
+        2 or 3.
+    row, column : str
+        Where it stands.
+    first, second : str
+        Which variants start first and second in the run that the cell is read from.
+    of : {"first", "second"}
+        Whose TPP it is.
+    tpp : float
+        As printed, Mb/s of 2^20 bits.
+    slip : {"", "by_row", "repeated"}
+        Read against the caption, or printed in both tables.
+    """
+
+    table: int
+    row: str
+    column: str
+    first: str
+    second: str
+    of: Starter
+    tpp: float
+    slip: Slip
+
+    @property
+    def name(self) -> str:
+        """Its name among the cells of the reproduction: `table2/Cubic/Hybla`."""
+        return f"table{self.table}/{self.row}/{self.column}"
+
+
+def folder() -> Path:
+    """Where the experiment's files lie."""
+    return bundled.directory("experiments/contest")
+
+
+def read(path: Path | None = None) -> tuple[Printed, ...]:
+    """Read `published.csv` of the experiment; lines that begin with `#` are comments."""
+    where = folder() / "published.csv" if path is None else path
+    with where.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        return tuple(
+            Printed(
+                int(row["table"]),
+                row["row"],
+                row["column"],
+                row["first"],
+                row["second"],
+                cast("Starter", row["of"]),
+                float(row["tpp"]),
+                cast("Slip", row["slip"]),
+            )
+            for row in rows
+        )
+
+
+def matrix(cells: Sequence[Printed], table: int) -> dict[tuple[str, str], float]:
+    """One table as printed, by row and column."""
+    return {(one.row, one.column): one.tpp for one in cells if one.table == table}
+
+
+def band(tpp: float) -> int:
+    """Which of the paper's four ranges a value falls into, from 0; values between two ranges are rounded as printed.
+
+    >>> [band(x) for x in (0.046, 0.1004, 0.1006, 0.29, 0.322, 0.4004, 0.568)]
+    [0, 0, 1, 1, 2, 2, 3]
+    """
+    rounded = round(tpp, 3)
+    return sum(rounded > high for _, high in RANGES[:-1])
