@@ -11,7 +11,7 @@ from narrows.papers.contest.variants import NAMES
 from narrows.papers.reproduction import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from narrows.papers.contest.published import Printed
 
@@ -109,21 +109,19 @@ def alone(meetings: Mapping[tuple[str, str], Meeting], variants: Iterable[str] =
     return made
 
 
-def share(
-    cells: Iterable[Compared], percent: float = NEAR_PERCENT, where: Callable[[Compared], bool] | None = None
-) -> Share:
-    """How many of the cells that `where` picks are within `percent` of the published value."""
-    picked = [one for one in cells if where is None or where(one)]
-    return Share(sum(one.within(percent) for one in picked), len(picked))
+def share(cells: Iterable[Compared], percent: float = NEAR_PERCENT) -> Share:
+    """How many cells are within `percent` of the published value."""
+    listed = list(cells)
+    return Share(sum(one.within(percent) for one in listed), len(listed))
 
 
 def shares(cells: Sequence[Compared]) -> dict[str, Share]:
     """How many cells are within 6 %: of all, by table, and by group."""
     made = {"all": share(cells)}
-    made |= {
-        f"table{table}": share(cells, where=lambda one, t=table: one.printed.table == t) for table in published.TABLES
-    }
-    made |= {group: share(cells, where=lambda one, g=group: one.group == g) for group in GROUPS}
+    for table in published.TABLES:
+        made[f"table{table}"] = share([one for one in cells if one.printed.table == table])
+    for group in GROUPS:
+        made[group] = share([one for one in cells if one.group == group])
     return made
 
 

@@ -1,4 +1,4 @@
-"""What our runs give for each pair: TPP of either starter, who keeps the link, and how long it takes until they share it."""
+"""What our runs give for each pair: TPP of either starter, who keeps the link, and how long until they share it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The fifteen variants of the paper as our congestion controls, in the order of its tables.
 
-The paper ran ns-2.35: Reno, NewReno, SACK, FACK and Vegas are agents of their own there, the others modules of its TCP/Linux agent,
-ports of Linux's of about 2007. `stack = "ns2"` gives a flow the habits of the one or of the other; the congestion control takes its
-profile by it. What is more stands in `settings`.
+The paper ran ns-2.35: Reno, NewReno, SACK, FACK and Vegas are agents of their own there, the others modules of its
+TCP/Linux agent, ports of Linux's of about 2007. `stack = "ns2"` gives a flow the habits of the one or of the other, and
+the congestion control takes its profile by it. What is more stands in `Variant.settings` and comes from running ns-2
+itself (`experiments/contest/ns2`).
 """
 
 from __future__ import annotations
@@ -51,10 +52,14 @@ class Variant:
     aliases: tuple[str, ...] = ()
 
     def tcp(self, *, window_limit: bool) -> dict[str, Any]:
-        """Its `[tcp]` table, with the paper's window limit or without one."""
+        """Its `[tcp]` table, with the paper's window limit or without one.
+
+        The limit is also the first slow-start threshold: all of ns-2's agents begin with `window_` for it.
+        """
         made: dict[str, Any] = {"cc": self.cc, "stack": "ns2", **self.settings}
-        if window_limit and self.limited:
-            made["max_cwnd"] = f"{WINDOW_SEGMENTS * SEGMENT_BYTES} B"
+        limit = f"{WINDOW_SEGMENTS * SEGMENT_BYTES} B"
+        made["max_cwnd"] = limit if window_limit and self.limited else "unlimited"
+        made["initial_ssthresh"] = limit if window_limit else "unlimited"
         return made
 
 
@@ -73,11 +78,12 @@ VARIANTS: tuple[Variant, ...] = (
     _own("Fack", "fack", "Fack"),
     _module("Highspeed", "highspeed", ("HS", "High Speed")),
     _module("HTCP", "htcp", ("H-TCP",)),
-    # Its module raises the bound of the window to 65535 segments (`snd_cwnd_clamp`), and so undoes `window_`.
-    _module("Hybla", "hybla", limited=False),
+    # Its module raises the bound of the window to 65535 segments (`snd_cwnd_clamp`), and so undoes `window_`. It takes
+    # its first round-trip time before there is one, as timestamps are off: rho stays 1, here by an RTT0 beyond any RTT.
+    _module("Hybla", "hybla", limited=False, cc_params={"rtt0": 1000}),
     _module("Illinois", "illinois"),
-    # Its module reads one-way delays off timestamps.
-    _module("LowPriority", "lp", ("LP", "Low Priority", "TCP-LP"), timestamps=True, mss="1012 B"),
+    # Without timestamps, ns-2's default, it has no delays to read and goes on as Reno does.
+    _module("LowPriority", "lp", ("LP", "Low Priority", "TCP-LP")),
     _own("NewReno", "newreno", "Newreno", ("New Reno",), sack=False),
     _own("Reno", "reno", "Reno", sack=False),
     _own("Sack", "sack", "Sack1"),
