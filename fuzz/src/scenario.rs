@@ -1,6 +1,7 @@
 //! What must hold for any text given to the scenario parser. Panics where it does not.
 
-use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow, parse};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, parse};
+use narrows_units::{Bytes, Duration, Rate};
 
 /// A small catalogue with each kind of parameter; the engine's own is not known here.
 fn catalogue() -> Catalogue {
@@ -19,8 +20,42 @@ fn catalogue() -> Catalogue {
         cc: vec![row("reno", Vec::new()), row("cubic", cubic)],
         queues: Vec::new(),
         schemes: vec![row("acns", Vec::new())],
-        phys: Vec::new(),
+        phys: phys(),
     }
+}
+
+/// One PHY with rates, and one with indices of modulation and coding.
+fn phys() -> Vec<CataloguePhy> {
+    let dsss = CataloguePhy {
+        name: "802.11b".into(),
+        rates: vec![Rate::mbps(1), Rate::mbps(2), Rate::kbps(5500), Rate::mbps(11)],
+        basic_rates: vec![Rate::mbps(1), Rate::mbps(2)],
+        basic_rate: Rate::mbps(1),
+        short_preamble: true,
+        slot: Duration::from_micros(20),
+        sifs: Duration::from_micros(10),
+        cw_min: 31,
+        cw_max: 1023,
+        ..CataloguePhy::default()
+    };
+    let mcs = |mcs, rate| CatalogueMcs { mcs, width_mhz: 20, streams: 1, short_guard: false, rate: Rate::kbps(rate) };
+    let ofdm = CataloguePhy {
+        name: "802.11n".into(),
+        rates: Vec::new(),
+        basic_rates: vec![Rate::mbps(6), Rate::mbps(24)],
+        basic_rate: Rate::mbps(24),
+        max_mcs: Some(7),
+        mcs: vec![mcs(0, 6_500), mcs(7, 65_000)],
+        widths_mhz: vec![20],
+        max_streams: 1,
+        short_preamble: false,
+        slot: Duration::from_micros(9),
+        sifs: Duration::from_micros(16),
+        cw_min: 15,
+        max_ampdu: Some(Bytes::new(65_535)),
+        ..dsss.clone()
+    };
+    vec![dsss, ofdm]
 }
 
 /// Overrides are taken from comments of the form `#set path=value`, so that one input holds both.

@@ -193,7 +193,8 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
     let wrong = || Err(format!("is not {}", kind.noun()));
     let flawed = |flaw: Flaw| flaw.reason(&kind.noun());
     match (kind, &tree.value) {
-        (Kind::Text, Branch::Text(text)) => Ok(Value::Text(text.clone())),
+        // What is no PHY is refused where the catalogue is at hand, which knows those that there are.
+        (Kind::Text | Kind::Phy, Branch::Text(text)) => Ok(Value::Text(text.clone())),
         (Kind::Name | Kind::Cc | Kind::Scheme, Branch::Text(text)) => {
             name(text, false).ok_or_else(|| flawed(Flaw::NoNumber))
         }

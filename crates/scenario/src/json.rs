@@ -3,12 +3,13 @@
 use crate::quantity::show_limit;
 use crate::types::{
     Acns, Change, Direction, Flow, InitialWindow, Limit, Loss, ParamValue, Queue, Sampling, Scenario, Tcp, Traffic,
+    Wifi, WifiMode, WifiStation,
 };
 use crate::words::{Word, ip_number};
 use serde_json::{Map, Value, json};
 
 impl Scenario {
-    /// The scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`, `flows`, `acns`.
+    /// The scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`, `wifi`, `flows`, `acns`.
     /// Numbers are in the base units that their keys end in (`_ns`, `_bps`, `_bytes`); `null` is none or unlimited.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -55,8 +56,66 @@ impl Scenario {
             "sampling": sampling,
             "nodes": nodes.collect::<Vec<_>>(),
             "links": links.collect::<Vec<_>>(),
+            "wifi": self.wifi.iter().map(|channel| self.wifi_json(channel)).collect::<Vec<_>>(),
             "flows": flows.collect::<Vec<_>>(),
             "acns": self.acns.as_ref().map(|acns| self.acns_json(acns)),
+        })
+    }
+
+    fn wifi_json(&self, channel: &Wifi) -> Value {
+        let name = |node: usize| self.nodes.get(node).map_or("", |node| node.name.as_str());
+        let station = |index: usize| channel.stations.get(index).map_or("", |station| name(station.node));
+        let member = |station: &WifiStation| {
+            json!({
+                "node": name(station.node),
+                "queue": queue(&station.queue),
+                "signal_db": station.signal_db,
+                "overhead_bytes": station.overhead.as_u64(),
+            })
+        };
+        let mode = match channel.mode {
+            WifiMode::Rate(rate) => json!({ "kind": "rate", "rate_bps": rate.as_bps() }),
+            WifiMode::Mcs { mcs, width_mhz, streams, short_guard } => json!({
+                "kind": "mcs",
+                "mcs": mcs,
+                "width_mhz": width_mhz,
+                "streams": streams,
+                "guard_interval_ns": if short_guard { 400 } else { 800 },
+            }),
+        };
+        let errors = channel.errors.iter().map(|error| {
+            json!({
+                "station": station(error.station),
+                "rate_bps": error.rate.map(narrows_units::Rate::as_bps),
+                "fer": error.fer.as_f64(),
+            })
+        });
+        let hidden: Vec<[&str; 2]> = channel.hidden.iter().map(|(from, to)| [station(*from), station(*to)]).collect();
+        json!({
+            "name": channel.name,
+            "base": member(&channel.base),
+            "stations": channel.stations.iter().map(member).collect::<Vec<_>>(),
+            "phy": channel.phy,
+            "mode": mode,
+            "basic_rate_bps": channel.basic_rate.as_bps(),
+            "short_preamble": channel.short_preamble,
+            "slot_ns": channel.slot.as_nanos(),
+            "sifs_ns": channel.sifs.as_nanos(),
+            "cw_min": channel.cw_min,
+            "cw_max": channel.cw_max,
+            "short_retry": channel.short_retry,
+            "long_retry": channel.long_retry,
+            "rts_threshold_bytes": channel.rts_threshold.map(narrows_units::Bytes::as_u64),
+            "propagation_ns": channel.propagation.as_nanos(),
+            "capture_db": channel.capture_db,
+            "aggregation": channel.aggregation.map(|aggregation| json!({
+                "max_mpdus": aggregation.max_mpdus,
+                "max_bytes": aggregation.max_bytes.as_u64(),
+                "max_time_ns": aggregation.max_time.as_nanos(),
+            })),
+            "queues": channel.queues.word(),
+            "hidden": hidden,
+            "errors": errors.collect::<Vec<_>>(),
         })
     }
 

@@ -124,6 +124,10 @@ impl Writer<'_> {
             }),
             Kind::Cc => names(self.catalogue.cc.iter().map(|row| row.name.as_str()), None),
             Kind::Scheme => names(self.catalogue.schemes.iter().map(|row| row.name.as_str()), Some("none")),
+            Kind::Phy => match names(self.catalogue.phys.iter().map(|row| row.name.as_str()), None) {
+                open if self.catalogue.phys.is_empty() => json!({ "type": open["type"] }),
+                known => known,
+            },
             Kind::CcParams => json!({
                 "type": "object",
                 "additionalProperties": { "type": ["number", "string", "boolean"] },

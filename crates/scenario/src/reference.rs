@@ -111,6 +111,7 @@ fn takes(kind: &Kind) -> String {
             let allowed = kind.allowed();
             let range = allowed.split_once(", more").map(|(_, range)| format!("more{range}"));
             let range = range.or_else(|| allowed.split_once(", from").map(|(_, range)| format!("from{range}")));
+            let range = range.or_else(|| allowed.split_once(", at most").map(|(_, range)| format!("at most{range}")));
             let noun = if matches!(kind, Kind::Time(..)) { "time" } else { "bytes" };
             range.map_or_else(|| noun.to_owned(), |range| format!("{noun}, {range}"))
         }

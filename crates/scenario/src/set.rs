@@ -1,7 +1,7 @@
 //! Overrides: `--set path=value` changes the tree before it is checked.
 
 use crate::problem::{Place, Report};
-use crate::schema::{self, Table};
+use crate::schema::{self, Kind, Table};
 use crate::suggest::hint;
 use crate::tree::{Branch, Entry, Tree, read_value};
 
@@ -129,6 +129,13 @@ fn set_key(
         if rest.is_empty() {
             entry.place = value.place;
         }
+        // A table that stands where a list may stand is the first of it.
+        let one = matches!(field.map(|field| &field.kind), Some(Kind::OneOrMany(_)))
+            && matches!(entry.tree.value, Branch::Table(_));
+        let rest = match rest.split_first() {
+            Some((Step::Index(0) | Step::All, after)) if one => after,
+            _ => rest,
+        };
         return set(&mut entry.tree, inner, rest, value);
     }
     if matches!(rest.first(), Some(Step::Index(_) | Step::All)) {

@@ -3,7 +3,7 @@
 use crate::record::{FromValue, Value};
 use crate::types::{
     AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NodeKind, Queue, Recovery,
-    Reduction, RtoStyle, Stack, Traffic,
+    Reduction, RtoStyle, Stack, Traffic, WifiQueues,
 };
 
 /// A type whose values are words in scenario files.
@@ -74,6 +74,7 @@ plain_words! {
     EcnEcho { UntilCwr => "until_cwr", EachMark => "each_mark" }
     IdleRestart { Off => "off", Rfc5681 => "rfc5681", Linux => "linux" }
     RtoStyle { Rfc6298 => "rfc6298", Linux => "linux", Ns2 => "ns2" }
+    WifiQueues { Shared => "shared", PerStation => "per_station" }
     AcnsFormula { Dcnet2013 => "dcnet2013", Thesis2013 => "thesis2013" }
     AcnsScope { Window => "window", Ack => "ack" }
     AcnsIpv6 { Extension => "extension", FlowLabel => "flow_label" }

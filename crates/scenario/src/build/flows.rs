@@ -10,7 +10,7 @@ use crate::quantity::show_time;
 use crate::record::{FromValue, OrWord, Record};
 use crate::schema::{NAME_LENGTH, TCP};
 use crate::types::{
-    EcnEcho, Flow, IdleRestart, InitialWindow, Link, NodeKind, Recovery, Reduction, RtoStyle, Stack, Tcp, Traffic,
+    EcnEcho, Flow, IdleRestart, InitialWindow, Link, NodeKind, Recovery, Reduction, RtoStyle, Stack, Tcp, Traffic, Wifi,
 };
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
@@ -35,13 +35,13 @@ impl Row<'_> {
 }
 
 impl Build<'_> {
-    /// All flows. `acns` is whether ACNS is on, `None` where the file does not name it.
-    pub(crate) fn flows(&mut self, nodes: &Nodes, links: &[Link], acns: Option<bool>) -> Vec<Flow> {
+    /// All flows over links and channels. `acns` is whether ACNS is on, `None` where the file does not name it.
+    pub(crate) fn flows(&mut self, nodes: &Nodes, net: (&[Link], &[Wifi]), acns: Option<bool>) -> Vec<Flow> {
         let list = self.root.tables("flows");
         if let (Some(item), true) = (self.root.given("flows"), list.is_empty() && self.report.is_empty()) {
             self.report.add(item.place, TOP, "", "has no flows", "at least one [[flows]] table");
         }
-        let reach = Reach::new(&nodes.list, links);
+        let reach = Reach::new(&nodes.list, net.0, net.1);
         let mut base = None;
         let mut flows = Vec::new();
         let mut names = BTreeSet::new();

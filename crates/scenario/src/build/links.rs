@@ -31,10 +31,15 @@ impl Links {
         }
         new
     }
+
+    /// Whether two nodes have a link.
+    pub(crate) fn has(&self, a: usize, b: usize) -> bool {
+        self.ends.contains(&(a.min(b), a.max(b)))
+    }
 }
 
 /// A queue's table and its path.
-type QueueLayer<'a> = (&'a Record, Path<'a>);
+pub(crate) type QueueLayer<'a> = (&'a Record, Path<'a>);
 
 impl Build<'_> {
     /// The links that the file lists.
@@ -141,7 +146,8 @@ impl Build<'_> {
         })
     }
 
-    fn queue(&mut self, stack: &[QueueLayer<'_>], links: &mut Links) -> Option<Queue> {
+    /// A queue from tables over each other, the uppermost first.
+    pub(crate) fn queue(&mut self, stack: &[QueueLayer<'_>], links: &mut Links) -> Option<Queue> {
         let layers = Layers::new(&QUEUE, stack.iter().map(|(record, _)| Some(*record)));
         for (depth, (record, path)) in stack.iter().enumerate() {
             // `[queue]` itself is checked once, where links begin; a table without a kind has that of those below.
@@ -276,18 +282,22 @@ impl Build<'_> {
         whole.then_some(changes)
     }
 
-    /// Refuses queues whose limit in bytes is less than the largest packet.
-    pub(crate) fn room_for_packets(&mut self, flows: &[Flow], links: &Links) {
+    /// Bytes of a flow's largest packet.
+    pub(crate) fn packet(&self, flow: &Flow) -> u64 {
         let (tcp, udp) = match self.ip {
             IpVersion::V4 => (40, 28),
             IpVersion::V6 => (60, 48),
         };
-        let packet = |flow: &Flow| match flow.traffic {
+        match flow.traffic {
             Traffic::Udp { payload, .. } => payload.as_u64() + udp,
             _ => flow.tcp.mss.as_u64() + tcp,
-        };
-        let Some(largest) = flows.iter().max_by_key(|flow| packet(flow)) else { return };
-        let size = packet(largest);
+        }
+    }
+
+    /// Refuses queues whose limit in bytes is less than the largest packet.
+    pub(crate) fn room_for_packets(&mut self, flows: &[Flow], links: &Links) {
+        let Some(largest) = flows.iter().max_by_key(|flow| self.packet(flow)) else { return };
+        let size = self.packet(largest);
         for (limit, place, field, shown) in &links.byte_limits {
             if limit.as_u64() < size {
                 let reason = format!("is less than one packet of flow \"{}\"", largest.name);

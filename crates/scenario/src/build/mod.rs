@@ -9,6 +9,7 @@ mod reach;
 mod rules;
 mod shorthand;
 mod tcp;
+mod wifi;
 
 use crate::catalogue::Catalogue;
 use crate::check::Path;
@@ -34,10 +35,12 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
     // A wrong duration is reported already; then no start is called late.
     let duration = root.get("duration").unwrap_or(Duration::MAX);
     let mut build = Build { catalogue, report, root, duration, ip };
-    let (nodes, links) = build.topology();
+    let (nodes, mut links) = build.topology();
+    let wifi = build.wifi(&nodes, &mut links);
     let acns = build.acns(&nodes);
-    let flows = build.flows(&nodes, &links.list, acns.enabled);
+    let flows = build.flows(&nodes, (&links.list, &wifi), acns.enabled);
     build.room_for_packets(&flows, &links);
+    build.air_for_packets(&flows, &wifi);
     let sampling = match root.get::<OrWord<Duration>>("sampling")? {
         OrWord::Value(interval) => Sampling::Interval(interval),
         OrWord::Word("events") => Sampling::Events,
@@ -54,7 +57,7 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
         sampling,
         nodes: nodes.list,
         links: links.list,
-        wifi: Vec::new(),
+        wifi,
         flows,
         acns: acns.scheme,
         ip,

@@ -1,20 +1,20 @@
 //! Which hosts can reach which: hosts do not forward, so paths lead through routers alone.
 
-use crate::types::{Link, Node, NodeKind};
+use crate::types::{Link, Node, NodeKind, Wifi};
 use std::collections::VecDeque;
 
 /// Answers whether two nodes have a path.
 #[derive(Debug)]
 pub(crate) struct Reach<'a> {
     nodes: &'a [Node],
-    /// Pairs of linked nodes, both ways, sorted.
+    /// Pairs of nodes with a link, and of stations with their base stations, both ways, sorted.
     links: Vec<(usize, usize)>,
     /// For each node the representative of its island of routers.
     island: Vec<usize>,
 }
 
 impl<'a> Reach<'a> {
-    pub(crate) fn new(nodes: &'a [Node], links: &[Link]) -> Self {
+    pub(crate) fn new(nodes: &'a [Node], links: &[Link], wifi: &[Wifi]) -> Self {
         let mut island: Vec<usize> = (0..nodes.len()).collect();
         let router = |i: usize| nodes.get(i).is_some_and(|node| node.kind == NodeKind::Router);
         for link in links.iter().filter(|link| router(link.a) && router(link.b)) {
@@ -24,8 +24,11 @@ impl<'a> Reach<'a> {
         for i in 0..island.len() {
             island[i] = root(&mut island, i);
         }
-        let mut pairs: Vec<(usize, usize)> =
-            links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect();
+        // Base stations are routers and stations are hosts, so channels join no islands.
+        let air =
+            wifi.iter().flat_map(|channel| channel.stations.iter().map(|station| (channel.base.node, station.node)));
+        let ends = links.iter().map(|link| (link.a, link.b)).chain(air);
+        let mut pairs: Vec<(usize, usize)> = ends.flat_map(|(a, b)| [(a, b), (b, a)]).collect();
         pairs.sort_unstable();
         Self { nodes, links: pairs, island }
     }

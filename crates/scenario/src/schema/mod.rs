@@ -4,11 +4,13 @@ mod root;
 mod stack;
 mod tcp;
 mod topology;
+mod wifi;
 
 pub(crate) use root::ROOT;
 pub(crate) use stack::{HABITS, Habits, STACKS, habits};
 pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
+pub(crate) use wifi::{AGGREGATION, WIFI};
 
 use crate::quantity;
 
@@ -113,6 +115,8 @@ pub(crate) enum Kind {
     CcParams,
     /// The name of a scheme, or `none`.
     Scheme,
+    /// The name of a PHY.
+    Phy,
     /// A table.
     Table(&'static Table),
     /// A list of tables.
@@ -198,6 +202,7 @@ impl Kind {
             Self::Cc => "the name of a congestion control".into(),
             Self::CcParams => "a table of parameters".into(),
             Self::Scheme => "the name of a scheme".into(),
+            Self::Phy => "the name of a PHY".into(),
             Self::Tables(_) => "a list of tables".into(),
             Self::OneOrMany(_) => "a table or a list of tables".into(),
         }
@@ -227,7 +232,8 @@ impl Kind {
             }
             Self::Size(min, max) => {
                 let range = match (*min, *max) {
-                    (0, _) => String::new(),
+                    (0, LARGE) => String::new(),
+                    (0, max) => format!(", at most {}", show_size(max)),
                     (min, LARGE) => format!(", at least {}", show_size(min)),
                     (min, max) => format!(", from {} to {}", show_size(min), show_size(max)),
                 };
@@ -244,10 +250,12 @@ impl Kind {
             Self::Address => "an IPv4 or IPv6 address in quotes".into(),
             Self::NodePattern => "the name of a host; `*` stands for the number of the copy".into(),
             Self::Nodes(2, 2) => "a list of two names of nodes".into(),
-            Self::Nodes(..) => "a list of names of nodes".into(),
+            Self::Nodes(0, _) => "a list of names of nodes".into(),
+            Self::Nodes(least, most) => format!("a list of {least} to {most} names of nodes"),
             Self::Cc => "a congestion control that `narrows list cc` shows".into(),
             Self::CcParams => "a table with the congestion control's parameters".into(),
             Self::Scheme => "\"none\" or a scheme that `narrows list schemes` shows".into(),
+            Self::Phy => "a PHY of 802.11, such as \"802.11b\" or \"802.11n\"".into(),
             Self::Table(table) => format!("a table with {}", keys(table)),
             Self::Tables(table) => format!("a list of tables with {}", keys(table)),
             Self::OneOrMany(table) => format!("a table with {}, or a list with one for each", keys(table)),

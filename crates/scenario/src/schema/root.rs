@@ -2,7 +2,7 @@
 
 use super::{
     ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME, STACKS,
-    TCP, Table, Word,
+    TCP, Table, WIFI, Word,
 };
 
 /// The file.
@@ -48,6 +48,7 @@ pub(crate) static ROOT: Table = Table {
         Field::new("topology", Kind::Table(&SHORTHAND), Need::Described("none"), "Nodes and links by a shorthand."),
         Field::new("nodes", Kind::Tables(&NODE), Need::Described("none"), "Nodes, beside those of the shorthand."),
         Field::new("links", Kind::Tables(&LINK), Need::Described("none"), "Links, beside those of the shorthand."),
+        Field::new("wifi", Kind::OneOrMany(&WIFI), Need::Described("none"), "802.11 channels."),
         Field::new(
             "queue",
             Kind::Table(&QUEUE),

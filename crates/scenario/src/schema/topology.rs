@@ -137,7 +137,7 @@ const RED: &[&str] = &["red"];
 /// A queue.
 pub(crate) static QUEUE: Table = Table {
     name: "queue",
-    doc: "A queue. `[queue]` gives defaults for the queues of all links, and `queue = { .. }` of a link what differs.",
+    doc: "A queue. `[queue]` gives defaults for the queues of all links and channels, and `queue = { .. }` of one of these what differs.",
     groups: &[&[
         Field::new(
             "kind",

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
-use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow, Ns2Agent, Scenario, parse};
+use narrows_scenario::{
+    Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent, Scenario, parse,
+};
+use narrows_units::{Bytes, Duration, Rate};
 
 /// A catalogue with parameters of every kind.
 pub fn catalogue() -> Catalogue {
@@ -44,8 +47,73 @@ pub fn catalogue() -> Catalogue {
         ],
         queues: vec![row("droptail", vec![]), row("red", vec![])],
         schemes: vec![row("acns", vec![])],
-        phys: Vec::new(),
+        phys: phys(),
     }
+}
+
+/// PHYs of each sort: with rates, with a short preamble, and with indices of modulation and coding.
+fn phys() -> Vec<CataloguePhy> {
+    let kbps = |list: &[u64]| list.iter().map(|n| Rate::kbps(*n)).collect::<Vec<_>>();
+    let phy = |name: &str, (slot, sifs): (u64, u64), (cw_min, rates): (u32, &[u64]), basic: &[u64]| CataloguePhy {
+        name: name.into(),
+        title: name.to_uppercase(),
+        rates: kbps(rates),
+        basic_rates: kbps(basic),
+        basic_rate: kbps(basic)[basic.len() - 1],
+        slot: Duration::from_micros(slot),
+        sifs: Duration::from_micros(sifs),
+        cw_min,
+        cw_max: 1023,
+        ..CataloguePhy::default()
+    };
+    let (old, ofdm) = ((20, 10), (9, 16));
+    let twenty_four: &[u64] = &[6_000, 12_000, 24_000];
+    vec![
+        phy("802.11", old, (31, &[1_000, 2_000]), &[1_000, 2_000]),
+        CataloguePhy {
+            short_preamble: true,
+            ..phy("802.11b", old, (31, &[1_000, 2_000, 5_500, 11_000]), &[1_000, 2_000])
+        },
+        phy("802.11g", (9, 10), (15, &[6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000]), twenty_four),
+        CataloguePhy {
+            max_mcs: Some(7),
+            mcs: mcs_rates(7, &[20, 40], 4),
+            widths_mhz: vec![20, 40],
+            max_streams: 4,
+            max_ampdu: Some(Bytes::new(65_535)),
+            ..phy("802.11n", ofdm, (15, &[]), twenty_four)
+        },
+        CataloguePhy {
+            max_mcs: Some(9),
+            mcs: mcs_rates(9, &[20, 40, 80, 160], 8),
+            widths_mhz: vec![20, 40, 80, 160],
+            max_streams: 8,
+            max_ampdu: Some(Bytes::new(1_048_575)),
+            ..phy("802.11ac", ofdm, (15, &[]), twenty_four)
+        },
+    ]
+}
+
+/// Rates by data subcarriers, bits and coding, of symbols of 4 us or 3.6 us; MCS 9 at 20 MHz only where bits come out whole.
+fn mcs_rates(max: u32, widths: &[u32], streams: u32) -> Vec<CatalogueMcs> {
+    let coded =
+        [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6), (8, 3, 4), (8, 5, 6)];
+    let mut rows = Vec::new();
+    for (mcs, (bits, num, den)) in (0..=max).zip(coded) {
+        for (width, carriers) in
+            [(20, 52), (40, 108), (80, 234), (160, 468)].iter().filter(|row| widths.contains(&row.0))
+        {
+            for streams in (1..=streams).filter(|n| carriers * bits * n * num % den == 0) {
+                for short_guard in [false, true] {
+                    let per_symbol = carriers * bits * streams * num / den;
+                    let symbol = if short_guard { 3600 } else { 4000 };
+                    let rate = Rate::bps(u64::from(per_symbol) * 1_000_000_000 / symbol);
+                    rows.push(CatalogueMcs { mcs, width_mhz: *width, streams, short_guard, rate });
+                }
+            }
+        }
+    }
+    rows
 }
 
 /// Reads a text that must be right.

@@ -1,5 +1,7 @@
 //! A scenario as TOML with every default shown; it reads back to an equal scenario.
 
+mod wifi;
+
 use crate::quantity::{show_limit, show_rate, show_size, show_time};
 use crate::types::{
     Acns, Change, Direction, Flow, InitialWindow, Limit, Link, Loss, ParamValue, Queue, Sampling, Scenario, Tcp,
@@ -54,6 +56,11 @@ impl Scenario {
         for link in &self.links {
             out.push_str("\n[[links]]\n");
             lines(&mut out, &self.link_pairs(link));
+        }
+        for channel in &self.wifi {
+            // One alone is a table of its own, so that `--set wifi.rate=..` finds it.
+            out.push_str(if self.wifi.len() == 1 { "\n[wifi]\n" } else { "\n[[wifi]]\n" });
+            lines(&mut out, &self.wifi_pairs(channel));
         }
         for flow in &self.flows {
             out.push_str("\n[[flows]]\n");

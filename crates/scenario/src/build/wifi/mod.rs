@@ -1,0 +1,231 @@
+//! 802.11 channels: their ends and queues; `phy` has rates and times, `air` who hears whom, and `load` what flows bring.
+
+mod air;
+mod load;
+mod phy;
+
+use super::Build;
+use super::links::{Links, QueueLayer};
+use super::nodes::Nodes;
+use crate::check::Path;
+use crate::problem::Place;
+use crate::record::{FromValue, OrWord, Record, Value};
+use crate::types::{NodeKind, Queue, Wifi, WifiQueues, WifiStation};
+use narrows_units::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+
+const TOP: Path<'static> = Path::Key(&Path::Root, "wifi");
+
+/// A channel's table and its path.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    record: &'a Record,
+    path: Path<'a>,
+}
+
+impl<'a> Row<'a> {
+    fn place(&self, key: &str) -> Place {
+        self.record.given(key).map_or(self.record.place, |item| item.place)
+    }
+
+    fn shown(&self, key: &str) -> String {
+        self.record.given(key).map_or_else(String::new, |item| item.shown.clone())
+    }
+
+    fn at<'b>(&'b self, key: &'b str) -> Path<'b> {
+        Path::Key(&self.path, key)
+    }
+
+    /// What was given for `key`, or else `default`; `None` where what was given is wrong.
+    fn or<T: FromValue>(&self, key: &str, default: T) -> Option<T> {
+        if self.record.given(key).is_some() { self.record.get(key) } else { Some(default) }
+    }
+}
+
+/// What earlier channels have: names, base stations (by node, with the channel's name), and stations (with their base's).
+#[derive(Default)]
+struct Taken {
+    names: BTreeSet<String>,
+    bases: BTreeMap<usize, String>,
+    stations: BTreeMap<usize, String>,
+}
+
+/// The channel tables of a file.
+fn rows<'a>(root: &'a Record) -> Vec<Row<'a>> {
+    match root.given("wifi").map(|item| &item.value) {
+        Some(Value::Table(record)) => vec![Row { record, path: TOP }],
+        Some(Value::Tables(list)) => {
+            let row = |(index, record)| Row { record, path: Path::Index(&TOP, index) };
+            list.iter().enumerate().map(row).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Build<'_> {
+    /// All channels.
+    pub(crate) fn wifi(&mut self, nodes: &Nodes, links: &mut Links) -> Vec<Wifi> {
+        let rows = rows(self.root);
+        let place = self.root.given("wifi").map_or(Place::Nowhere, |item| item.place);
+        if !self.fits("channels", 0, rows.len() as u64, (place, &TOP), "") {
+            return Vec::new();
+        }
+        let mut taken = Taken::default();
+        let channels = rows.iter().enumerate().map(|(index, row)| self.channel(row, index, nodes, (links, &mut taken)));
+        channels.collect::<Vec<_>>().into_iter().flatten().collect()
+    }
+
+    fn channel(
+        &mut self,
+        row: &Row<'_>,
+        index: usize,
+        nodes: &Nodes,
+        (links, taken): (&mut Links, &mut Taken),
+    ) -> Option<Wifi> {
+        let record = row.record;
+        let name = self.channel_name(row, index, nodes, taken);
+        let base = self.base_station(row, nodes, name.as_deref(), taken);
+        let stations = self.stations(row, nodes, base, (links, taken));
+        let setup = self.setup(row);
+        let queues = self.station_queues(row, links);
+        let overhead: Option<Bytes> = record.get("overhead");
+        let station_overhead = overhead.and_then(|overhead| row.or("station_overhead", overhead));
+        // Names of stations mean something only where the stations stand.
+        let (base, stations) = (base?, stations?);
+        let signals = self.signals(row, nodes, base, &stations);
+        let hidden = self.hidden(row, nodes, (base, &stations));
+        let errors = self.frame_errors(row, nodes, (base, &stations), setup.as_ref());
+        let (setup, (queue, station_queue), signals) = (setup?, queues?, signals?);
+        let (overhead, station_overhead) = (overhead?, station_overhead?);
+        let signal = |node: &usize| signals.get(node).copied().unwrap_or(0.0);
+        let station = |node: &usize| WifiStation {
+            node: *node,
+            queue: station_queue,
+            signal_db: signal(node),
+            overhead: station_overhead,
+        };
+        let by_default = if setup.aggregation.is_some() { WifiQueues::PerStation } else { WifiQueues::Shared };
+        Some(Wifi {
+            name: name?,
+            base: WifiStation { node: base, queue, signal_db: signal(&base), overhead },
+            stations: stations.iter().map(station).collect(),
+            phy: setup.phy.name.clone(),
+            mode: setup.mode,
+            basic_rate: setup.basic_rate,
+            short_preamble: setup.short_preamble,
+            slot: setup.slot,
+            sifs: setup.sifs,
+            cw_min: setup.cw.0,
+            cw_max: setup.cw.1,
+            short_retry: record.get("short_retry")?,
+            long_retry: record.get("long_retry")?,
+            rts_threshold: record.get::<OrWord<Bytes>>("rts_threshold")?.value(),
+            propagation: setup.propagation,
+            capture_db: record.get::<OrWord<f64>>("capture")?.value(),
+            aggregation: setup.aggregation,
+            queues: row.or("queues", by_default)?,
+            hidden: hidden?,
+            errors: errors?,
+        })
+    }
+
+    fn channel_name(&mut self, row: &Row<'_>, index: usize, nodes: &Nodes, taken: &mut Taken) -> Option<String> {
+        let name = row.or("name", format!("wlan{}", index + 1))?;
+        let reason = if nodes.find(&name).is_some() {
+            "is the name of a node too"
+        } else if !taken.names.insert(name.clone()) {
+            "is the name of two channels"
+        } else {
+            return Some(name);
+        };
+        self.report.add(row.place("name"), row.at("name"), format!("{name:?}"), reason, "unique names");
+        None
+    }
+
+    fn base_station(
+        &mut self,
+        row: &Row<'_>,
+        nodes: &Nodes,
+        channel: Option<&str>,
+        taken: &mut Taken,
+    ) -> Option<usize> {
+        let (name, place, at): (String, _, _) = (row.record.get("base")?, row.place("base"), row.at("base"));
+        let node = nodes.expect(&name, (place, &at), self.report)?;
+        if !nodes.is_router(node) {
+            self.report.add(place, at, format!("{name:?}"), "is a host", "the name of a router");
+            return None;
+        }
+        if let Some(other) = taken.bases.insert(node, channel.unwrap_or_default().to_owned()) {
+            let reason = format!("is the base station of the channel {other:?} already");
+            self.report.add(place, at, format!("{name:?}"), reason, "a router of its own for each channel");
+            taken.bases.insert(node, other);
+            return None;
+        }
+        Some(node)
+    }
+
+    fn stations(
+        &mut self,
+        row: &Row<'_>,
+        nodes: &Nodes,
+        base: Option<usize>,
+        (links, taken): (&Links, &mut Taken),
+    ) -> Option<Vec<usize>> {
+        let Value::Names(names) = &row.record.given("stations")?.value else { return None };
+        let base_name = row.record.get::<String>("base").unwrap_or_default();
+        let at = row.at("stations");
+        let (mut stations, mut listed, mut whole) = (Vec::with_capacity(names.len()), BTreeSet::new(), true);
+        for (index, item) in names.iter().enumerate() {
+            let (Value::Text(name), path) = (&item.value, Path::Index(&at, index)) else { continue };
+            let Some(node) = nodes.expect(name, (item.place, &path), self.report) else {
+                whole = false;
+                continue;
+            };
+            let (reason, allowed) = if base == Some(node) {
+                ("is the base station itself".to_owned(), "names of hosts")
+            } else if nodes.is_router(node) {
+                ("is a router".to_owned(), "names of hosts")
+            } else if !listed.insert(node) {
+                ("is listed twice".to_owned(), "each station once")
+            } else if let Some(other) = taken.stations.get(&node) {
+                (format!("is claimed by two base stations, {other:?} and {base_name:?}"), "one channel for a station")
+            } else if base.is_some_and(|base| links.has(base, node)) {
+                let reason = format!("has a link to the base station {base_name:?} too");
+                (reason, "links to other nodes: packets to it would have two ways")
+            } else {
+                taken.stations.insert(node, base_name.clone());
+                stations.push(node);
+                continue;
+            };
+            whole = false;
+            self.report.add(item.place, path, &item.shown, reason, allowed);
+        }
+        whole.then_some(stations)
+    }
+
+    /// Queues of the base station and of the stations.
+    fn station_queues(&mut self, row: &Row<'_>, links: &mut Links) -> Option<(Queue, Queue)> {
+        let top = Path::Key(&Path::Root, "queue");
+        let (base_path, station_path) = (row.at("queue"), row.at("station_queue"));
+        let mut stack: Vec<QueueLayer<'_>> = Vec::with_capacity(3);
+        stack.extend(row.record.table("queue").map(|queue| (queue, base_path)));
+        stack.extend(self.root.table("queue").map(|queue| (queue, top)));
+        let base = self.queue(&stack, links);
+        // What is said of the base station's holds for the others; its problems are not reported twice.
+        let stations = match row.record.table("station_queue") {
+            Some(queue) => {
+                stack.insert(0, (queue, station_path));
+                self.queue(&stack, links)
+            }
+            None => base,
+        };
+        let wrong = |key| matches!(row.record.given(key).map(|item| &item.value), Some(Value::Bad));
+        if wrong("queue") || wrong("station_queue") { None } else { Some((base?, stations?)) }
+    }
+}
+
+impl Nodes {
+    fn is_router(&self, node: usize) -> bool {
+        self.list.get(node).is_some_and(|node| node.kind == NodeKind::Router)
+    }
+}
