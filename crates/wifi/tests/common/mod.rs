@@ -4,7 +4,9 @@
 
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Probability, Rate};
-use narrows_wifi::{Config, Errors, Frame, FrameKind, Host, Medium, Modulation, Mpdu, Outgoing, StationConfig};
+use narrows_wifi::{
+    Config, Errors, Frame, FrameKind, Host, Medium, Mode, Modulation, Mpdu, Outgoing, StationConfig, registry,
+};
 use narrows_wire::{Ip, Packet, Transport, UdpRepr};
 use std::collections::VecDeque;
 
@@ -112,6 +114,23 @@ pub fn config() -> Config {
         propagation: Duration::ZERO,
         capture_db: None,
         aggregation: None,
+    }
+}
+
+/// A preset with the standard's timing, without RTS and without aggregation.
+pub fn preset(name: &str, mode: Mode, basic_rate: Rate, short_preamble: bool) -> Config {
+    let row = registry().iter().find(|row| row.name == name).unwrap();
+    let (data, control) = row.modulations(mode, basic_rate, short_preamble).unwrap();
+    Config {
+        data,
+        control,
+        slot: row.slot,
+        sifs: row.sifs,
+        eifs: Config::standard_eifs(row.sifs, row.slot, &control),
+        answer_timeout: Config::standard_timeout(row.sifs, row.slot, &control),
+        cw_min: row.cw_min,
+        cw_max: row.cw_max,
+        ..config()
     }
 }
 
