@@ -195,7 +195,7 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
     match (kind, &tree.value) {
         // What is no PHY is refused where the catalogue is at hand, which knows those that there are.
         (Kind::Text | Kind::Phy, Branch::Text(text)) => Ok(Value::Text(text.clone())),
-        (Kind::Name | Kind::Cc | Kind::Scheme, Branch::Text(text)) => {
+        (Kind::Name | Kind::Node | Kind::Cc | Kind::Scheme, Branch::Text(text)) => {
             name(text, false).ok_or_else(|| flawed(Flaw::NoNumber))
         }
         (Kind::NodePattern, Branch::Text(text)) => name(text, true).ok_or_else(|| flawed(Flaw::NoNumber)),

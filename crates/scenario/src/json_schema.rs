@@ -90,7 +90,7 @@ impl Writer<'_> {
     fn kind(&mut self, kind: &'static Kind) -> Value {
         match kind {
             Kind::Text => json!({ "type": "string" }),
-            Kind::Name => json!({ "type": "string", "pattern": NAME_PATTERN }),
+            Kind::Name | Kind::Node => json!({ "type": "string", "pattern": NAME_PATTERN }),
             Kind::NodePattern => json!({ "type": "string", "pattern": NAME_PATTERN.replace("_-", "_*-") }),
             Kind::Switch => json!({ "type": "boolean" }),
             Kind::Integer(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),

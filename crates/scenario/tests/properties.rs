@@ -144,11 +144,72 @@ const FLOW: &[&[&str]] = &[
     ],
 ];
 
+/// Lines of a channel with rates, and of one with indices of modulation and coding.
+const RATES: &[&[&str]] = &[
+    &["rate = \"1 Mb/s\"", "rate = \"5.5 Mb/s\"", "rate = \"11 Mb/s\""],
+    &["basic_rate = \"1 Mb/s\""],
+    &["preamble = \"short\"", "preamble = \"long\""],
+    &["aggregation = false"],
+];
+
+const MCS: &[&[&str]] = &[
+    &["mcs = 0", "mcs = 7", "mcs = 9"],
+    &["channel_width = \"40 MHz\"", "channel_width = \"160 MHz\""],
+    &["streams = 3", "streams = 8"],
+    &["guard_interval = \"400 ns\"", "guard_interval = \"800 ns\""],
+    &["aggregation = false", "aggregation = {}", "aggregation = { max_mpdus = 7, max_time = \"2.5 ms\" }"],
+];
+
+const WIFI: &[&[&str]] = &[
+    &["name = \"air\""],
+    &["slot = \"9 us\"", "slot = \"50 us\""],
+    &["sifs = \"28 us\""],
+    &["cw_min = 7", "cw_min = 1\ncw_max = 1", "cw_max = 32767"],
+    &["short_retry = 1"],
+    &["long_retry = 255"],
+    &["rts_threshold = \"0 B\"", "rts_threshold = \"2 kB\"", "rts_threshold = \"never\""],
+    &["propagation = \"0 s\"", "propagation = \"4.499 us\""],
+    &["capture = \"never\"", "capture = 0.1", "capture = 24"],
+    &["queues = \"shared\"", "queues = \"per_station\""],
+    &["queue = { limit = \"97 kB\" }", "queue = { kind = \"red\", ecn = true }"],
+    &["station_queue = { kind = \"droptail\" }", "station_queue = { limit = \"20 packets\" }"],
+    &["overhead = \"0 B\"", "overhead = \"20 B\""],
+    &["station_overhead = \"8 B\""],
+    &[
+        "hidden = [{ between = [\"w1\", \"w3\"] }, { between = [\"w3\", \"w2\"], one_way = true }]",
+        "hidden = [{ between = [\"w2\", \"w1\"], one_way = true }, { between = [\"w2\", \"w1\"] }]",
+    ],
+    &[
+        "signals = [{ station = \"w2\", signal = -3.3 }, { station = \"r2\", signal = 1e-300 }]",
+        "signals = [{ station = \"w1\", signal = -0.0 }]",
+    ],
+    &[
+        "errors = [{ station = \"w1\", fer = \"3 %\" }, { station = \"w3\", rate = \"1 Mb/s\", fer = 1 }]",
+        "errors = [{ station = \"w2\", fer = 0.1 }, { station = \"w2\", fer = 1e-9 }]",
+    ],
+];
+
+/// A channel at `r2` with three hosts, and a flow over it.
+fn wifi_text() -> impl Strategy<Value = String> {
+    let phy = prop_oneof![(Just("802.11b"), some(RATES)), (Just("802.11n"), some(MCS)), (Just("802.11ac"), some(MCS)),];
+    (phy, some(WIFI), any::<bool>()).prop_map(|((phy, own), lines, many)| {
+        let nodes: String = (1..=3).map(|i| format!("[[nodes]]\nname = \"w{i}\"\n")).collect();
+        format!(
+            "{nodes}{}\nbase = \"r2\"\nstations = [\"w1\", \"w2\", \"w3\"]\nphy = \"{phy}\"\n{}\n{}\n\
+             [[flows]]\nname = \"air1\"\nfrom = \"s1\"\nto = \"w2\"\n",
+            if many { "[[wifi]]" } else { "[wifi]" },
+            own.join("\n"),
+            lines.join("\n"),
+        )
+    })
+}
+
 fn scenario_text() -> impl Strategy<Value = String> {
     let tcp = || (some(TCP), some(SPARSE)).prop_map(|(a, b)| [a, b].concat());
     let flows = proptest::collection::vec((some(FLOW), proptest::option::of(tcp()), any::<bool>()), 1..4);
-    (some(TOP), some(LINK), proptest::option::of(tcp()), proptest::option::of(some(ACNS)), flows).prop_map(
-        |(top, link, tcp, acns, flows)| {
+    let wifi = proptest::option::weighted(0.3, wifi_text());
+    (some(TOP), some(LINK), proptest::option::of(tcp()), proptest::option::of(some(ACNS)), (flows, wifi)).prop_map(
+        |(top, link, tcp, acns, (flows, wifi))| {
             let mut text = format!(
                 "{}\n[topology]\nkind = \"dumbbell\"\npairs = 3\naccess = {{ rate = \"1 Gb/s\", delay = \"1 ms\" }}\n\
                  [topology.bottleneck]\nrate = \"10 Mb/s\"\ndelay = \"20 ms\"\n{}\n",
@@ -168,7 +229,7 @@ fn scenario_text() -> impl Strategy<Value = String> {
                 text += &own.map_or_else(String::new, |own| format!("\n[flows.tcp]\n{}", own.join("\n")));
                 text.push('\n');
             }
-            text
+            text + &wifi.unwrap_or_default()
         },
     )
 }
@@ -200,6 +261,8 @@ const BITS: &[&str] = &[
     "[[flows]]\n",
     "[acns]\n",
     "kind = \"red\"\n",
+    "[[wifi]]\n",
+    "802.11",
     "copies = 7\n",
     "*",
     "é",
@@ -255,13 +318,17 @@ proptest! {
 #[test]
 fn most_generated_scenarios_are_accepted() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let (mut accepted, mut refused) = (0, Vec::new());
+    let (mut accepted, mut channels, mut refused) = (0, 0, Vec::new());
     for _ in 0..300 {
         let text = proptest::strategy::ValueTree::current(&scenario_text().new_tree(&mut runner).unwrap());
         match parse(&text, "test.toml", &[], &catalogue()) {
-            Ok(_) => accepted += 1,
+            Ok(scenario) => {
+                accepted += 1;
+                channels += scenario.wifi.len();
+            }
             Err(problems) => refused.push(problems.to_string()),
         }
     }
     assert!(accepted >= 100, "only {accepted} of 300; refused for\n{}", refused.join("\n"));
+    assert!(channels >= 10, "only {channels} with a channel; refused for\n{}", refused.join("\n"));
 }

@@ -105,6 +105,8 @@ pub(crate) enum Kind {
     Dscp,
     /// An IP address.
     Address,
+    /// The name of a node.
+    Node,
     /// The name of a node; `*` stands for the number of a copy.
     NodePattern,
     /// The names of so many nodes, from and to.
@@ -197,7 +199,7 @@ impl Kind {
             Self::OrFalse(_) | Self::Table(_) => "a table".into(),
             Self::Dscp => "a DSCP".into(),
             Self::Address => "an IP address".into(),
-            Self::NodePattern => "the name of a node".into(),
+            Self::Node | Self::NodePattern => "the name of a node".into(),
             Self::Nodes(..) => "a list of nodes".into(),
             Self::Cc => "the name of a congestion control".into(),
             Self::CcParams => "a table of parameters".into(),
@@ -248,6 +250,7 @@ impl Kind {
             Self::OrFalse(table) => format!("a table with {}, or false", keys(table)),
             Self::Dscp => "a number from 0 to 63, or a name such as \"EF\", \"AF31\" or \"CS1\"".into(),
             Self::Address => "an IPv4 or IPv6 address in quotes".into(),
+            Self::Node => "the name of a node".into(),
             Self::NodePattern => "the name of a host; `*` stands for the number of the copy".into(),
             Self::Nodes(2, 2) => "a list of two names of nodes".into(),
             Self::Nodes(0, _) => "a list of names of nodes".into(),

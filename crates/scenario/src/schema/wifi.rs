@@ -22,7 +22,7 @@ const ENDS: &[Field] = &[
         Need::Described("`wlan1`, `wlan2` .. by position"),
         "Unique name; no node may have it.",
     ),
-    Field::new("base", Kind::Name, Need::Required, "The base station: a router, of this channel alone."),
+    Field::new("base", Kind::Node, Need::Required, "The base station: a router, of this channel alone."),
     Field::new(
         "stations",
         Kind::Nodes(1, MOST_STATIONS),
@@ -210,7 +210,7 @@ pub(crate) static SIGNAL: Table = Table {
     name: "wifi.signals",
     doc: "How strong a station is heard.",
     groups: &[&[
-        Field::new("station", Kind::Name, Need::Required, "The station, or the base station."),
+        Field::new("station", Kind::Node, Need::Required, "The station, or the base station."),
         Field::new(
             "signal",
             Kind::Number(-200.0, 200.0),
@@ -240,7 +240,7 @@ pub(crate) static ERRORS: Table = Table {
     name: "wifi.errors",
     doc: "A frame error rate: frames that a station sends, and frames to it.",
     groups: &[&[
-        Field::new("station", Kind::Name, Need::Required, "The station."),
+        Field::new("station", Kind::Node, Need::Required, "The station."),
         Field::new(
             "rate",
             ANY_RATE,
