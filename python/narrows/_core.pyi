@@ -181,6 +181,11 @@ class Result:
     def queue_names(self) -> list[str]: ...
     @property
     def router_names(self) -> list[str]: ...
+    @property
+    def station_names(self) -> list[str]:
+        """Nodes of the stations of 802.11 channels: channel by channel, the base station first."""
+    @property
+    def channel_names(self) -> list[str]: ...
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
         """Return the tables: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
 

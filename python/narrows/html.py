@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from narrows.format import interval, number
 from narrows.metrics import rate_over_time
@@ -11,7 +11,7 @@ from narrows.metrics import rate_over_time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.outcome import Outcome, Run
+    from narrows.outcome import Kind, Outcome, Run
     from narrows.scenario import Scenario
 
 _FLOW = (
@@ -29,6 +29,16 @@ _QUEUE = (
     ("delay_mean_ms", "delay mean, ms", 1.0),
     ("delay_p95_ms", "delay 95 %, ms", 1.0),
     ("max_packets", "longest, packets", 1.0),
+)
+_INTERFACE = (("utilisation", "of the PHY's rate, %", 100.0), *_QUEUE[1:])
+_STATION = (
+    ("airtime_ratio", "airtime, %", 100.0),
+    ("data_frames", "data frames", 1.0),
+    ("mpdus_per_frame", "MPDUs a frame", 1.0),
+    ("failure_ratio", "failed, %", 100.0),
+    ("retry_ratio", "repeated, %", 100.0),
+    ("given_up_packets", "given up, packets", 1.0),
+    ("collisions", "collisions, frames", 1.0),
 )
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito's colours, which the colour-blind can tell apart."""
@@ -57,12 +67,29 @@ def scenario(value: Scenario) -> str:
         f"<b>{escape(value.title)}</b> ({escape(value.name)}): {len(nodes)} nodes, {len(flows)} flows, "
         f"{value.duration_s:g} s, seed {value.seed}"
         f"<table><thead><tr><th>flow</th><th>congestion control</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"{_channels(value)}"
         f"<details><summary>as TOML, every default shown</summary><pre>{escape(value.to_toml())}</pre></details>"
     )
 
 
+def _channels(value: Scenario) -> str:
+    """What the 802.11 channels are set to, and what is not modelled of them."""
+    if not value.channels:
+        return ""
+    from narrows.report.channels import setting_rows
+    from narrows.stations import NOT_MODELLED
+
+    head = "".join(f"<th>{escape(channel['name'])}</th>" for channel in value.channels)
+    body = "".join(
+        f"<tr><td>{label}</td>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"
+        for label, texts in setting_rows(value.channels)
+    )
+    table = f"<table><thead><tr><th>802.11 channel</th>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"{table}<small>{NOT_MODELLED}</small>"
+
+
 def run(value: Outcome) -> str:
-    """Represent a run or a batch: metrics of flows and of the queues that were used, and throughput over time.
+    """Represent a run or a batch: metrics of flows, of queues that were used and of stations; throughput over time.
 
     Parameters
     ----------
@@ -76,35 +103,44 @@ def run(value: Outcome) -> str:
     several = len(value.runs) > 1
     over = f", mean of {len(value.runs)} runs ± half of the 95 % interval" if several else ""
     head = f"<b>{escape(value.scenario.title)}</b>: {value.scenario.duration_s:g} s, seed {value.seed}{over}"
-    used = [queue for queue in value.queues if queue.arrived_packets]
+    used = [i for i, queue in enumerate(value.queues) if queue.arrived_packets]
+    wired, radio = ([i for i in used if (value.queues[i].channel is not None) is radio] for radio in (False, True))
     return (
         head
-        + _table("flow", value, value.flows, _FLOW)
-        + _table("queue", value, used, _QUEUE)
+        + _table("flow", "flow", value, range(len(value.flows)), _FLOW)
+        + (_table("queue", "queue", value, wired, _QUEUE) if wired or not radio else "")
+        + (_table("queue", "interface queue", value, radio, _INTERFACE) if radio else "")
+        + "".join(_channel(value, channel.name) for channel in value.channels)
         + (_curves(value.runs[0]) if value.runs else "")
         + f"<small>digest <code>{value.digest}</code></small>"
     )
 
 
+def _channel(value: Outcome, name: str) -> str:
+    members = [i for i, station in enumerate(value.stations) if station.channel == name]
+    return _table("station", f"802.11 {escape(name)}", value, members, _STATION)
+
+
 def _table(
-    kind: Literal["flow", "queue"], value: Outcome, rows: Sequence[Any], columns: Sequence[tuple[str, str, float]]
+    kind: Kind, heading: str, value: Outcome, indices: Sequence[int], columns: Sequence[tuple[str, str, float]]
 ) -> str:
     from narrows.stats import mean_ci
 
-    head = "".join(f"<th>{heading}</th>" for _, heading, _ in columns)
+    head = "".join(f"<th>{title}</th>" for _, title, _ in columns)
+    rows = getattr(value, f"{kind}s")
     body = []
-    for row in rows:
+    for index in indices:
         cells = []
         for metric, _, factor in columns:
-            raw = getattr(row, metric)
+            raw = getattr(rows[index], metric)
             mean = None if raw is None else raw * factor
             text = number(mean)
             if len(value.runs) > 1:
-                named = [run.flow(row.name) if kind == "flow" else run.queue(row.name) for run in value.runs]
-                text += " " + interval(mean_ci(getattr(one, metric) for one in named).half_width * factor, mean)
+                found = (getattr(getattr(run, f"{kind}s")[index], metric) for run in value.runs)
+                text += " " + interval(mean_ci(found).half_width * factor, mean)
             cells.append(f'<td style="text-align:right">{text.strip()}</td>')
-        body.append(f"<tr><td>{escape(row.name)}</td>{''.join(cells)}</tr>")
-    return f"<table><thead><tr><th>{kind}</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+        body.append(f"<tr><td>{escape(rows[index].name)}</td>{''.join(cells)}</tr>")
+    return f"<table><thead><tr><th>{heading}</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def _curves(one: Run) -> str:

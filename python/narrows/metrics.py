@@ -1,6 +1,7 @@
 """Metrics: pure functions of what was counted, each with its formula, unit and source.
 
-They take plain numbers and never ask which world made them; `narrows.totals` applies them to flows and queues. Rates
+They take plain numbers and never ask which world made them; `narrows.totals` applies them to flows and queues, and
+`narrows.stations` to the stations of 802.11 channels. Rates
 are in Mb/s (10^6 bits per second) and count whole IP packets unless they say otherwise. A metric without a value (no
 round-trip time was measured, say) is ``None``.
 """
@@ -191,6 +192,107 @@ def utilisation(forwarded_bytes: int, capacity_bits: int) -> float | None:
         Of 1.
     """
     return ratio(forwarded_bytes * 8, capacity_bits)
+
+
+def airtime_ratio(airtime_ns: float, duration_ns: float) -> float | None:
+    """Airtime share: the time in which a station sent, over the run.
+
+    A = t / T, with frames of all kinds (RTS, CTS, data, ACK) from the first bit of the preamble to the last of the
+    frame; IEEE 802.11-2016, section 10.3. Summed over a channel it counts frames that overlap once each.
+
+    Parameters
+    ----------
+    airtime_ns : float
+        Time t that it sent, ns.
+    duration_ns : float
+        Simulated time T, ns.
+
+    Returns
+    -------
+    float or None
+        Of 1; ``None`` if no time passed.
+
+    Examples
+    --------
+    >>> airtime_ratio(250, 1000)
+    0.25
+    """
+    return ratio(airtime_ns, duration_ns)
+
+
+def failure_ratio(data_frames: float, rts_failures: float, data_failures: float) -> float | None:
+    """Share of attempts that no answer followed: no CTS after an RTS, no ACK after data.
+
+    F = (r + d) / (n + r), for an attempt comes to a data frame or ends at the RTS. Without frame errors and hidden
+    stations an attempt fails by collision only, and F estimates the conditional collision probability p of Bianchi
+    (2000), "Performance analysis of the IEEE 802.11 distributed coordination function", IEEE JSAC 18(3), equation 9.
+
+    Parameters
+    ----------
+    data_frames : float
+        Data frames n sent, repetitions included; an A-MPDU is one.
+    rts_failures, data_failures : float
+        Attempts that failed at the RTS, r, and at the data frame, d.
+
+    Returns
+    -------
+    float or None
+        Of 1; ``None`` without attempts.
+
+    Examples
+    --------
+    >>> failure_ratio(8, 2, 3), failure_ratio(0, 0, 0)
+    (0.5, None)
+    """
+    return ratio(rts_failures + data_failures, data_frames + rts_failures)
+
+
+def retry_ratio(retried_mpdus: float, mpdus: float) -> float | None:
+    """Share of repetitions among the MPDUs with data that were sent: those that set the Retry subfield.
+
+    IEEE 802.11-2016, section 9.2.4.1.6.
+
+    Parameters
+    ----------
+    retried_mpdus : float
+        MPDUs sent that had been sent before.
+    mpdus : float
+        MPDUs with data sent, repetitions included.
+
+    Returns
+    -------
+    float or None
+        Of 1; ``None`` if none was sent.
+
+    Examples
+    --------
+    >>> retry_ratio(1, 20)
+    0.05
+    """
+    return ratio(retried_mpdus, mpdus)
+
+
+def mpdus_per_frame(mpdus: float, data_frames: float) -> float | None:
+    """Mean size of an aggregate: MPDUs with data over data frames, an A-MPDU being one frame; 1 without aggregation.
+
+    IEEE 802.11-2016, section 10.13.
+
+    Parameters
+    ----------
+    mpdus, data_frames : float
+        Sent, repetitions included.
+
+    Returns
+    -------
+    float or None
+        MPDUs; ``None`` if no frame was sent.
+
+    Examples
+    --------
+    >>> mpdus_per_frame(96, 8)
+    12.0
+    """
+    return ratio(mpdus, data_frames)
 
 
 def jains_index(values: Iterable[float | None]) -> float | None:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from narrows import _core
 from narrows.errors import InputError
+from narrows.rows import WORDS, AnyRow, mean_row, named, numeric
 from narrows.samples import Samples
+from narrows.stations import ChannelMetrics, StationMetrics, channel_metrics
 from narrows.stats import Estimate, mean_ci
 from narrows.totals import FlowMetrics, QueueMetrics, fairness
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
     from pathlib import Path
 
     from narrows.scenario import Scenario
+
+
+Kind = Literal["flow", "queue", "station", "channel"]
+"""What has metrics: the names of the methods that give them."""
 
 
 class Outcome:
@@ -37,6 +42,14 @@ class Outcome:
         @property
         def queues(self) -> tuple[QueueMetrics, ...]:
             """Metrics of queues: of the run, or means over the runs."""
+
+        @property
+        def stations(self) -> tuple[StationMetrics, ...]:
+            """Metrics of the stations of 802.11 channels: of the run, or means over the runs."""
+
+        @property
+        def channels(self) -> tuple[ChannelMetrics, ...]:
+            """Metrics of 802.11 channels: of the run, or means over the runs."""
 
         @property
         def jain(self) -> float | None:
@@ -93,7 +106,7 @@ class Outcome:
         InputError
             If there is no such flow.
         """
-        return _named(self.flows, name, "flow")
+        return named(self.flows, name, "flow")
 
     def queue(self, name: str) -> QueueMetrics:
         """Metrics of a queue.
@@ -112,7 +125,48 @@ class Outcome:
         InputError
             If there is no such queue.
         """
-        return _named(self.queues, name, "queue")
+        return named(self.queues, name, "queue")
+
+    def station(self, name: str) -> StationMetrics:
+        """Metrics of a station of an 802.11 channel.
+
+        Parameters
+        ----------
+        name : str
+            The node, ``w1``; or channel and node, ``wlan/w1``, which it must be if the node is on several channels.
+
+        Returns
+        -------
+        StationMetrics
+
+        Raises
+        ------
+        InputError
+            If there is no such station, or several.
+        """
+        found = [station for station in self.stations if name in (station.name, station.key)]
+        if len(found) == 1:
+            return found[0]
+        message = f"station is {name!r}; allowed: {', '.join(one.key for one in found or self.stations) or 'none here'}"
+        raise InputError(message)
+
+    def channel(self, name: str) -> ChannelMetrics:
+        """Metrics of an 802.11 channel.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        ChannelMetrics
+
+        Raises
+        ------
+        InputError
+            If there is no such channel.
+        """
+        return named(self.channels, name, "channel")
 
     def save(self, directory: str | PathLike[str]) -> Path:
         """Write a result directory, whole or not at all; see `narrows.results.write`.
@@ -172,6 +226,8 @@ class Run(Outcome):
         Metrics, in the scenario's order.
     samples : Samples
         What was sampled over time.
+    stations : tuple
+        Metrics of the stations of 802.11 channels: channel by channel, the base station first. Empty without channels.
     """
 
     scenario: Scenario
@@ -184,11 +240,17 @@ class Run(Outcome):
     flows: tuple[FlowMetrics, ...]
     queues: tuple[QueueMetrics, ...]
     samples: Samples
+    stations: tuple[StationMetrics, ...] = ()
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """The run alone: what holds for a batch holds for a run."""
         return (self,)
+
+    @property
+    def channels(self) -> tuple[ChannelMetrics, ...]:
+        """Sums over the stations of each 802.11 channel; see `narrows.stations.channel_metrics`."""
+        return channel_metrics(self.stations)
 
     @property
     def jain(self) -> float | None:
@@ -243,12 +305,22 @@ class Batch(Outcome):
     @cached_property
     def flows(self) -> tuple[FlowMetrics, ...]:
         """Means over the runs, flow by flow."""
-        return tuple(_mean_row(rows) for rows in zip(*(run.flows for run in self.runs), strict=True))
+        return tuple(mean_row(rows) for rows in zip(*(run.flows for run in self.runs), strict=True))
 
     @cached_property
     def queues(self) -> tuple[QueueMetrics, ...]:
         """Means over the runs, queue by queue."""
-        return tuple(_mean_row(rows) for rows in zip(*(run.queues for run in self.runs), strict=True))
+        return tuple(mean_row(rows) for rows in zip(*(run.queues for run in self.runs), strict=True))
+
+    @cached_property
+    def stations(self) -> tuple[StationMetrics, ...]:
+        """Means over the runs, station by station."""
+        return tuple(mean_row(rows) for rows in zip(*(run.stations for run in self.runs), strict=True))
+
+    @cached_property
+    def channels(self) -> tuple[ChannelMetrics, ...]:
+        """Means over the runs, channel by channel."""
+        return tuple(mean_row(rows) for rows in zip(*(run.channels for run in self.runs), strict=True))
 
     @property
     def jain(self) -> float | None:
@@ -261,14 +333,14 @@ class Batch(Outcome):
         """The samples of all runs; the column ``run`` tells them apart."""
         return Samples.concat(run.samples for run in self.runs)
 
-    def values(self, kind: Literal["flow", "queue"], name: str, metric: str) -> list[float | None]:
+    def values(self, kind: Kind, name: str, metric: str) -> list[float | None]:
         """Values of a metric, a run each.
 
         Parameters
         ----------
-        kind : {"flow", "queue"}
+        kind : {"flow", "queue", "station", "channel"}
         name : str
-            Of the flow or queue.
+            As for the method of that name.
         metric : str
             Such as ``throughput_mbps``.
 
@@ -279,23 +351,23 @@ class Batch(Outcome):
         Raises
         ------
         InputError
-            If there is no such flow, queue or metric.
+            If there is no such thing or metric.
         """
         found: list[float | None] = []
         for run in self.runs:
-            row = run.flow(name) if kind == "flow" else run.queue(name)
-            if metric in _WORDS or not hasattr(row, metric):
-                message = f"metric is {metric!r}; allowed: {', '.join(_numeric(row))}"
+            row: AnyRow = getattr(run, kind)(name)
+            if metric in WORDS or not hasattr(row, metric):
+                message = f"metric is {metric!r}; allowed: {', '.join(numeric(row))}"
                 raise InputError(message)
             found.append(getattr(row, metric))
         return found
 
-    def estimate(self, kind: Literal["flow", "queue"], name: str, metric: str) -> Estimate:
+    def estimate(self, kind: Kind, name: str, metric: str) -> Estimate:
         """Mean and 95 % confidence interval of a metric over the runs.
 
         Parameters
         ----------
-        kind : {"flow", "queue"}
+        kind : {"flow", "queue", "station", "channel"}
         name, metric : str
             As for `values`.
 
@@ -308,29 +380,3 @@ class Batch(Outcome):
     def __repr__(self) -> str:
         """Return scenario, seed and number of runs."""
         return f"<Batch of {self.scenario.name}: {len(self.runs)} runs, seed {self.seed}, {self.digest[:12]}>"
-
-
-Row = TypeVar("Row", FlowMetrics, QueueMetrics)
-
-_WORDS = ("name", "cc")
-
-
-def _numeric(row: FlowMetrics | QueueMetrics) -> list[str]:
-    return [field.name for field in fields(row) if field.name not in _WORDS]
-
-
-def _mean_row(rows: Sequence[Row]) -> Row:
-    first = rows[0]
-    values: dict[str, Any] = {field.name: getattr(first, field.name) for field in fields(first) if field.name in _WORDS}
-    for metric in _numeric(first):
-        estimate = mean_ci(getattr(row, metric) for row in rows)
-        values[metric] = estimate.mean if estimate.n else None
-    return type(first)(**values)
-
-
-def _named(rows: Sequence[Row], name: str, what: str) -> Row:
-    for row in rows:
-        if row.name == name:
-            return row
-    message = f"{what} is {name!r}; allowed: {', '.join(row.name for row in rows)}"
-    raise InputError(message)

@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -22,6 +22,7 @@ from narrows.errors import InputError, NarrowsError, RunError
 from narrows.outcome import Batch, Run
 from narrows.samples import Samples
 from narrows.scenario import Scenario
+from narrows.stations import StationMetrics
 from narrows.totals import FlowMetrics, QueueMetrics
 
 if TYPE_CHECKING:
@@ -228,6 +229,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             packets=int(row["packets"]),
             flows=tuple(FlowMetrics(**_own(FlowMetrics, flow)) for flow in row["flows"]),
             queues=tuple(QueueMetrics(**_own(QueueMetrics, queue)) for queue in row["queues"]),
+            stations=tuple(StationMetrics(**_own(StationMetrics, station)) for station in row.get("stations", ())),
             samples=everything if alone else everything.of_run(index),
         )
 
@@ -236,8 +238,9 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
     return Batch(scenario=scenario, seed=int(data["seed"]), runs=tuple(revive(row, alone=False) for row in details))
 
 
-def _own(row_type: type[FlowMetrics] | type[QueueMetrics], row: dict[str, Any]) -> dict[str, Any]:
-    return {field.name: row[field.name] for field in fields(row_type)}
+def _own(row_type: type[FlowMetrics | QueueMetrics | StationMetrics], row: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a row; those with a default may be missing, for older versions did not write them."""
+    return {field.name: row[field.name] for field in fields(row_type) if field.name in row or field.default is MISSING}
 
 
 def _refuse_foreign(wanted: Path, named: str | PathLike[str]) -> None:

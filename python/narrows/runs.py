@@ -19,12 +19,15 @@ from narrows.errors import InputError, Interrupted, RunError
 from narrows.outcome import Batch, Run
 from narrows.samples import CoreTable, Samples
 from narrows.scenario import Override, Scenario
+from narrows.stations import all_stations
 from narrows.totals import flow_metrics, queue_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
     from os import PathLike
+
+    from narrows.stations import StationMetrics
 
     ProgressHook = Callable[[float], None]
     """Called about ten times a second, on the calling thread, with the share of the work that is done, in [0, 1]."""
@@ -267,7 +270,7 @@ def make(task: Task, gauge: _core.Progress) -> Run:
         )
         raise RunError(message) from error
     tables = result.tables()
-    controls = task.scenario.congestion_controls()
+    controls, channels = task.scenario.congestion_controls(), task.scenario.interface_queues()
     return Run(
         scenario=task.scenario,
         seed=task.seed,
@@ -281,7 +284,7 @@ def make(task: Task, gauge: _core.Progress) -> Run:
             for name, totals in zip(result.flow_names, _rows(tables["flow_totals"]), strict=True)
         ),
         queues=tuple(
-            queue_metrics(name, totals)
+            queue_metrics(name, totals, channels.get(name))
             for name, totals in zip(result.queue_names, _rows(tables["queue_totals"]), strict=True)
         ),
         samples=Samples.from_core(
@@ -289,7 +292,15 @@ def make(task: Task, gauge: _core.Progress) -> Run:
             {"flow": result.flow_names, "queue": result.queue_names, "router": result.router_names},
             task.index,
         ),
+        stations=_stations(task.scenario, result, tables),
     )
+
+
+def _stations(scenario: Scenario, result: _core.Result, tables: Mapping[str, CoreTable]) -> tuple[StationMetrics, ...]:
+    if "station_totals" not in tables:
+        return ()
+    rows = _rows(tables["station_totals"])
+    return all_stations(result.station_names, result.channel_names, rows, scenario.core.duration_ns)
 
 
 def _rows(table: CoreTable) -> list[dict[str, int | None]]:

@@ -193,6 +193,30 @@ class Scenario:
         """
         return {flow["name"]: _congestion_control(flow) for flow in self.resolved.get("flows", [])}
 
+    @property
+    def channels(self) -> list[dict[str, Any]]:
+        """The 802.11 channels, every default filled in, as in `resolved`; empty without any."""
+        channels: list[dict[str, Any]] = self.resolved.get("wifi") or []
+        return channels
+
+    def interface_queues(self) -> dict[str, str]:
+        """802.11 channel by name of the interface queue that feeds it; empty without channels.
+
+        Returns
+        -------
+        dict
+            A base station's queue is ``ap->wlan``, or ``ap->w1`` where each station has its own; a station's is
+            ``w1->ap``.
+        """
+        queues: dict[str, str] = {}
+        for channel in self.channels:
+            name, base = channel["name"], channel["base"]["node"]
+            stations = [station["node"] for station in channel["stations"]]
+            targets = stations if channel["queues"] == "per_station" else [name]
+            queues |= dict.fromkeys((f"{base}->{target}" for target in targets), name)
+            queues |= dict.fromkeys((f"{station}->{base}" for station in stations), name)
+        return queues
+
     def __repr__(self) -> str:
         """Return name, size and duration."""
         nodes, flows = len(self.resolved.get("nodes", [])), len(self.resolved.get("flows", []))

@@ -7,13 +7,14 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.outcome import Batch
+from narrows.rows import WORDS
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from narrows.outcome import Outcome, Run
-    from narrows.totals import FlowMetrics, QueueMetrics
+    from narrows.rows import AnyRow
 
 FORMAT: Final = 1
 """Version of the shape. It grows when a key changes its meaning or goes; keys may be added without."""
@@ -46,6 +47,8 @@ def of(result: Outcome) -> dict[str, Any]:
         "packets": result.packets,
         "flows": _rows(result.flows if runs else (), [run.flows for run in runs] if several else []),
         "queues": _rows(result.queues if runs else (), [run.queues for run in runs] if several else []),
+        "stations": _rows(result.stations if runs else (), [run.stations for run in runs] if several else []),
+        "channels": _rows(result.channels if runs else (), [run.channels for run in runs] if several else []),
         "jain": result.jain,
     }
     if several:
@@ -80,13 +83,13 @@ def _detail(run: Run) -> dict[str, Any]:
         "packets": run.packets,
         "flows": _rows(run.flows, []),
         "queues": _rows(run.queues, []),
+        "stations": _rows(run.stations, []),
+        "channels": _rows(run.channels, []),
         "jain": run.jain,
     }
 
 
-def _rows(
-    means: Sequence[FlowMetrics | QueueMetrics], by_run: Sequence[Sequence[FlowMetrics | QueueMetrics]]
-) -> list[dict[str, Any]]:
+def _rows(means: Sequence[AnyRow], by_run: Sequence[Sequence[AnyRow]]) -> list[dict[str, Any]]:
     rows = []
     for index, mean in enumerate(means):
         row = mean.to_dict()
@@ -94,7 +97,7 @@ def _rows(
             row["ci95"] = {
                 metric: _interval([getattr(run[index], metric) for run in by_run])
                 for metric in row
-                if metric not in ("name", "cc")
+                if metric not in WORDS
             }
         rows.append(row)
     return rows

@@ -112,9 +112,14 @@ class QueueMetrics:
     Attributes
     ----------
     name : str
-        Where it stands: ``A->B``.
+        Where it stands: ``A->B``; the interface queue of a base station: ``ap->wlan``, or ``ap->w1`` where each station
+        has its own; of a station: ``w1->ap``.
+    channel : str or None
+        The 802.11 channel that it feeds; ``None`` in front of a wired link.
     utilisation : float or None
-        Of the link behind it: `utilisation`, of 1.
+        Of the link behind it: `utilisation`, of 1. Of an interface queue it is what left it over what the PHY's rate
+        alone could carry: preambles, contention, acknowledgements and the other stations take the rest, so that it
+        stays well below 1 on a saturated channel.
     arrived_packets, forwarded_packets, forwarded_bytes : int
         Packets offered; packets and IP bytes that left for the link.
     dropped_packets : int
@@ -134,6 +139,7 @@ class QueueMetrics:
     """
 
     name: str
+    channel: str | None = None
     utilisation: float | None
     arrived_packets: float
     forwarded_packets: float
@@ -213,7 +219,7 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
     )
 
 
-def queue_metrics(name: str, totals: Mapping[str, int | None]) -> QueueMetrics:
+def queue_metrics(name: str, totals: Mapping[str, int | None], channel: str | None = None) -> QueueMetrics:
     """Metrics of a queue from its row of totals.
 
     Parameters
@@ -222,6 +228,8 @@ def queue_metrics(name: str, totals: Mapping[str, int | None]) -> QueueMetrics:
         The queue's name: ``A->B``.
     totals : mapping
         Value by column of the engine's ``queue_totals``; ``None`` for "no value".
+    channel : str or None
+        The 802.11 channel that it feeds, if it is an interface queue.
 
     Returns
     -------
@@ -231,6 +239,7 @@ def queue_metrics(name: str, totals: Mapping[str, int | None]) -> QueueMetrics:
     dropped = n["dropped_overflow"] + n["dropped_early"] + n["dropped_forced"]
     return QueueMetrics(
         name=name,
+        channel=channel,
         utilisation=utilisation(n["forwarded_bytes"] - n["unsent_bytes"], n["capacity_bits"]),
         arrived_packets=n["arrived_packets"],
         forwarded_packets=n["forwarded_packets"],

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from narrows.cli.guard import guarded
+from narrows.cli.guard import guarded, hint
 from narrows.cli.options import File, Set, overrides
 
 EXAMPLE = "Example: narrows show dumbbell-cubic --set 'duration=90 s' > mine.toml"
@@ -17,7 +17,8 @@ def show(file: File, set_: Set = None) -> None:
     """Print a scenario as TOML with every default shown: a scenario file that means the same."""
     from narrows.scenario import Scenario
 
-    text = Scenario.from_file(file, overrides(set_)).to_toml()
+    scenario = Scenario.from_file(file, overrides(set_))
+    text = scenario.to_toml()
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.syntax import Syntax
@@ -25,3 +26,7 @@ def show(file: File, set_: Set = None) -> None:
         Console().print(Syntax(text, "toml", theme="ansi_dark", background_color="default", word_wrap=True))
     else:
         typer.echo(text, nl=not text.endswith("\n"))
+    if scenario.channels:
+        from narrows.stations import NOT_MODELLED
+
+        hint(f"802.11: {NOT_MODELLED[0].lower()}{NOT_MODELLED[1:]}")

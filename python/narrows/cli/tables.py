@@ -1,9 +1,9 @@
-"""Tables for the terminal: flows, queues, what can be named, and a paper's cells."""
+"""Tables for the terminal: flows, queues, 802.11 stations, what can be named, and a paper's cells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -14,12 +14,14 @@ from rich.text import Text
 
 from narrows.format import interval, number
 from narrows.outcome import Batch
+from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.outcome import Outcome
+    from narrows.outcome import Kind, Outcome
     from narrows.papers.reproduction import Reproduction
+    from narrows.rows import AnyRow
     from narrows.totals import QueueMetrics
     from narrows.validation import Validation
 
@@ -28,6 +30,7 @@ BUSY = 0.1
 
 QUEUES_SHOWN = 8
 FLOWS_SHOWN = 40
+STATIONS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,22 @@ QUEUE_COLUMNS = (
     Column("delay_p95_ms", "95 %", "ms"),
     Column("max_packets", "longest", "pkts"),
 )
+INTERFACE_COLUMNS = (Column("utilisation", "of PHY rate", "%", 100), *QUEUE_COLUMNS[1:])
+STATION_COLUMNS = (
+    Column("airtime_ratio", "airtime", "%", 100),
+    Column("data_frames", "data", "frames"),
+    Column("mpdus_per_frame", "aggregate", "MPDUs"),
+    Column("failure_ratio", "failed", "%", 100),
+    Column("retry_ratio", "repeated", "%", 100),
+    Column("given_up_packets", "given up", "pkts"),
+    Column("collisions", "collisions", "frames"),
+    Column("duplicates", "duplicates", "MPDUs"),
+    Column("corrupted", "corrupted", "frames"),
+)
 
 
 def print_result(result: Outcome, seconds: float, console: Console | None = None) -> None:
-    """Print flows and queues of a run, or their means over a batch.
+    """Print flows, queues and 802.11 stations of a run, or their means over a batch.
 
     Parameters
     ----------
@@ -78,25 +93,69 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
         (result.scenario.title, "bold"), f"  {result.scenario.duration_s:g} s, seed {result.seed}{over}"
     )
     out.print(head)
-    flows = _metrics_table("flow", result, FLOW_COLUMNS, [flow.name for flow in result.flows[:FLOWS_SHOWN]])
     out.print()
-    out.print(flows)
+    out.print(_metrics_table("flow", result, FLOW_COLUMNS, range(len(result.flows))[:FLOWS_SHOWN]))
     _more(out, len(result.flows) - FLOWS_SHOWN, "flows")
     out.print()
-    shown = _telling(result.queues)
-    out.print(_metrics_table("queue", result, QUEUE_COLUMNS, [queue.name for queue in shown]))
-    _more(out, len(result.queues) - len(shown), "quieter queues")
-    out.print()
+    _print_queues(out, result)
+    for channel in range(len(result.channels)):
+        _print_channel(out, result, channel)
     jain = f"Jain's index {number(result.jain)}, " if result.jain is not None and len(result.flows) > 1 else ""
     out.print(Text(f"{jain}{result.packets:,} packet hops in {number(seconds)} s", style="dim"))
     out.print(Text(f"digest {result.digest}", style="dim"), soft_wrap=True)
 
 
-def _telling(queues: Sequence[QueueMetrics]) -> list[QueueMetrics]:
+def _print_queues(out: Console, result: Outcome) -> None:
+    shown = _telling(result.queues)
+    wired = [i for i in shown if result.queues[i].channel is None]
+    if wired or not shown:
+        out.print(_metrics_table("queue", result, QUEUE_COLUMNS, wired))
+    radio = [i for i in shown if result.queues[i].channel is not None]
+    if radio:
+        if wired:
+            out.print()
+        out.print(_metrics_table("queue", result, INTERFACE_COLUMNS, radio, "interface queue"))
+    _more(out, len(result.queues) - len(shown), "quieter queues")
+    out.print()
+
+
+def _print_channel(out: Console, result: Outcome, index: int) -> None:
+    """Print a channel's stations: the base station, then those that sent most, and all together."""
+    channel = result.channels[index]
+    members = [i for i, station in enumerate(result.stations) if station.channel == channel.name]
+    busiest = sorted(members[1:], key=lambda i: -(result.stations[i].airtime_ratio or 0.0))[: STATIONS_SHOWN - 1]
+    shown = [i for i in members if i == members[0] or i in busiest]
+    columns = [column for column in STATION_COLUMNS if column.metric not in _silent(result, members)]
+    table = _metrics_table("station", result, columns, shown, f"802.11 {channel.name}")
+    table.add_section()
+    table.add_row(Text("all together"), *(_cell(result, "channel", index, column) for column in columns))
+    out.print(table)
+    _more(out, len(members) - len(shown), "stations that sent less")
+    out.print()
+
+
+def _silent(result: Outcome, members: Sequence[int]) -> set[str]:
+    """Columns that would tell nothing: of aggregates where frames hold one MPDU, and of what never happened."""
+    stations = [result.stations[i] for i in members]
+    silent = {
+        metric
+        for metric in ("given_up_packets", "duplicates", "corrupted")
+        if not any(getattr(station, metric) for station in stations)
+    }
+    if all(station.mpdus == station.data_frames for station in stations):
+        silent.add("mpdus_per_frame")
+    return silent
+
+
+def _telling(queues: Sequence[QueueMetrics]) -> list[int]:
     """Queues that have something to tell: those that lost or marked packets or sent much, at least the busiest."""
-    told = [q for q in queues if q.dropped_packets or q.marked_packets or q.corrupted_packets or _used(q) >= BUSY]
-    most = sorted(told or queues, key=_used, reverse=True)[: QUEUES_SHOWN if told else 1]
-    return [queue for queue in queues if queue in most]
+    told = [
+        i
+        for i, q in enumerate(queues)
+        if q.dropped_packets or q.marked_packets or q.corrupted_packets or _used(q) >= BUSY
+    ]
+    busiest = sorted(told or range(len(queues)), key=lambda i: -_used(queues[i]))
+    return sorted(busiest[: QUEUES_SHOWN if told else 1])
 
 
 def _used(queue: QueueMetrics) -> float:
@@ -109,29 +168,34 @@ def _more(out: Console, count: int, what: str) -> None:
 
 
 def _metrics_table(
-    kind: Literal["flow", "queue"], result: Outcome, columns: Sequence[Column], names: Sequence[str]
+    kind: Kind, result: Outcome, columns: Sequence[Column], indices: Sequence[int], heading: str = ""
 ) -> Table:
     table = _table()
-    table.add_column(f"{kind}\n")
+    table.add_column(f"{heading or kind}\n")
     with_cc = kind == "flow"
     if with_cc:
         table.add_column("cc\n")
     for column in columns:
         table.add_column(Text.assemble(column.heading, "\n", (column.unit, "dim")), justify="right", no_wrap=True)
-    for name in names:
-        row = result.flow(name) if kind == "flow" else result.queue(name)
-        label = Text(name, overflow="fold")
-        cells = [_cell(kind, result, name, row, column) for column in columns]
+    for index in indices:
+        row = _rows(result, kind)[index]
+        label = Text(row.name, overflow="fold")
+        cells = [_cell(result, kind, index, column) for column in columns]
         table.add_row(label, *([str(getattr(row, "cc", None) or "UDP")] if with_cc else []), *cells)
     return table
 
 
-def _cell(kind: Literal["flow", "queue"], result: Outcome, name: str, row: object, column: Column) -> Text:
-    raw = getattr(row, column.metric)
+def _rows(result: Outcome, kind: Kind) -> Sequence[AnyRow]:
+    rows: Sequence[AnyRow] = getattr(result, f"{kind}s")
+    return rows
+
+
+def _cell(result: Outcome, kind: Kind, index: int, column: Column) -> Text:
+    raw = getattr(_rows(result, kind)[index], column.metric)
     value = None if raw is None else raw * column.factor
     text = Text(number(value))
     if isinstance(result, Batch):
-        estimate = result.estimate(kind, name, column.metric)
+        estimate = mean_ci(getattr(_rows(run, kind)[index], column.metric) for run in result.runs)
         text.append("\n" + interval(estimate.half_width * column.factor, value), style="dim")
     return text
 

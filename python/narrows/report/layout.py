@@ -8,6 +8,7 @@ receivers right.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -25,12 +26,23 @@ class Direction:
 
 @dataclass(frozen=True)
 class Edge:
-    """A link between nodes `a` and `b` (indices)."""
+    """A link between nodes `a` and `b` (indices), or the radio way from a base station `a` to a station `b`."""
 
     a: int
     b: int
     forward: Direction
     reverse: Direction
+    channel: int | None = None
+
+
+@dataclass(frozen=True)
+class Channel:
+    """An 802.11 channel: its name, its base station and stations (indices of nodes), and what is said of it."""
+
+    name: str
+    base: int
+    stations: tuple[int, ...]
+    caption: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,7 @@ class Network:
     edges: tuple[Edge, ...]
     flows: tuple[FlowPath, ...]
     agents: frozenset[int] = frozenset()
+    channels: tuple[Channel, ...] = ()
 
     def neighbours(self) -> list[list[int]]:
         """Adjacent nodes of each node, in the order of the links."""
@@ -84,20 +97,23 @@ def shortest_path(neighbours: list[list[int]], start: int, stop: int, routers: f
 def bottlenecks(network: Network) -> frozenset[tuple[int, int]]:
     """Directions (from node, to node) that limit a flow: on its path the slowest, and the one with the least per flow.
 
-    Where all links of a path are alike, none of them limits it more than the others.
+    Where all links of a path are alike, none of them limits it more than the others. The roads of a channel are one
+    thing, which everything that passes one of them, in either direction, shares.
     """
     rate: dict[tuple[int, int], float] = {}
+    shared: dict[tuple[int, int], tuple[int, int]] = {}
     for edge in network.edges:
-        rate[edge.a, edge.b] = edge.forward.rate
-        rate[edge.b, edge.a] = edge.reverse.rate
+        for hop, direction in (((edge.a, edge.b), edge.forward), ((edge.b, edge.a), edge.reverse)):
+            rate[hop] = direction.rate
+            shared[hop] = hop if edge.channel is None else (-1, edge.channel)
     paths = [[hop for hop in _hops(flow.path) if hop in rate] for flow in network.flows]
     used: dict[tuple[int, int], int] = {}
     for hops in paths:
         for hop in hops:
-            used[hop] = used.get(hop, 0) + 1
+            used[shared[hop]] = used.get(shared[hop], 0) + 1
     found: set[tuple[int, int]] = set()
     for hops in paths:
-        for measure in (rate, {hop: rate[hop] / used[hop] for hop in hops}):
+        for measure in (rate, {hop: rate[hop] / used[shared[hop]] for hop in hops}):
             least = min((measure[hop] for hop in hops), default=0.0)
             tight = [hop for hop in hops if measure[hop] == least]
             if len(tight) < len(hops):
@@ -127,8 +143,21 @@ class Layout:
     height: float
 
 
-#: Pixels between columns, between rows, and round the drawing.
+#: Pixels between columns, between rows, and round the drawing; between rows of hosts that hang on one router.
 COLUMN, ROW, MARGIN = 170.0, 62.0, 30.0
+HUNG_ROW = 44.0
+
+#: Stations of a channel that stand in one column; more stand in a block of several.
+MAX_COLUMN = 12
+
+
+def box_width(name: str) -> float:
+    """Width of a host's box in pixels: as wide as its name needs, so that names stand inside.
+
+    >>> box_width("N0"), box_width("client-17")
+    (42.0, 85.0)
+    """
+    return max(42.0, 7.4 * len(name) + 18.4)
 
 
 def _router_columns(network: Network, neighbours: list[list[int]]) -> dict[int, int]:
@@ -190,6 +219,9 @@ def _assign(network: Network, neighbours: list[list[int]]) -> _Columns:
     last = max(column.values(), default=0)
     senders = {flow.path[0] for flow in network.flows if flow.path}
     receivers = {flow.path[-1] for flow in network.flows if flow.path} - senders
+    for channel in network.channels:
+        # A crowd stays together, on the side that the hosts with a wire leave free; so does a station without a flow.
+        receivers.update(node for node in channel.stations if crowded(channel) or node not in senders)
     groups = _Columns(column, {}, {})
     for node in range(len(network.names)):
         if node in network.routers:
@@ -206,24 +238,28 @@ def _assign(network: Network, neighbours: list[list[int]]) -> _Columns:
     return groups
 
 
+def crowded(channel: Channel) -> bool:
+    """Whether a channel has so many stations that they are drawn as a block, without a road to each."""
+    return len(channel.stations) > MAX_COLUMN
+
+
 def arrange(network: Network, column_width: float = COLUMN) -> Layout:
     """Places for all nodes of `network`, with at least `column_width` pixels between columns."""
     neighbours = network.neighbours()
     count = len(network.names)
     groups = _assign(network, neighbours)
-    above, below = groups.above, groups.below
     used = sorted(set(groups.of.values()))
     rank = {c: i for i, c in enumerate(used)}
     columns: list[list[int]] = [[] for _ in used]
     for node in sorted(groups.of):
         columns[rank[groups.of[node]]].append(node)
     _untangle(columns, neighbours)
+    beside = _fold(network, columns)
     tallest = max(len(nodes) for nodes in columns)
-    stretch = max([1.0] + [0.62 * len(group) for hung in (above, below) for group in hung.values()])
-    step = max(COLUMN * stretch, column_width)
+    hung_rows = [_rows_of(network, group) for hung in (groups.above, groups.below) for group in hung.items()]
+    step = max([COLUMN, column_width] + [COLUMN * 0.62 * len(row) for rows in hung_rows for row in rows])
     body = max(1.0, (tallest - 1)) * ROW
-    head = MARGIN + (1.6 * ROW if above else 0.35 * ROW)
-    foot = MARGIN + (1.6 * ROW if below else 0.35 * ROW)
+    head, foot = (_hung_height(network, hung) for hung in (groups.above, groups.below))
     middle = head + body / 2
     places: dict[int, Place] = {}
     for i, nodes in enumerate(columns):
@@ -234,14 +270,51 @@ def arrange(network: Network, column_width: float = COLUMN) -> Layout:
             if node in network.routers:
                 side = "below"
             places[node] = Place(x, y, side)
-    for hung, sign, word in ((above, -1, "above"), (below, 1, "below")):
-        for home, group in hung.items():
-            for j, node in enumerate(group):
-                x = places[home].x + (j - (len(group) - 1) / 2) * 74
-                edge = body / 2 + 1.25 * ROW
-                places[node] = Place(x, middle + sign * edge, word)
-    width = max(place.x for place in places.values()) + MARGIN + 40
-    return Layout(tuple(places[i] for i in range(count)), width, head + body + foot)
+    for node, (other, steps) in beside.items():
+        near = places[other]
+        places[node] = Place(near.x + steps * (-1 if near.label == "left" else 1), near.y, near.label)
+    for hung, sign, word in ((groups.above, -1, "above"), (groups.below, 1, "below")):
+        for group in hung.items():
+            rows = _rows_of(network, group)
+            for k, row in enumerate(rows):
+                for j, node in enumerate(row):
+                    x = places[group[0]].x + (j - (len(rows[0]) - 1) / 2) * 74
+                    places[node] = Place(x, middle + sign * (body / 2 + 1.25 * ROW + k * HUNG_ROW), word)
+    left = min([MARGIN + 40, *(place.x for place in places.values())])
+    shift = MARGIN + 40 - left
+    final = tuple(Place(places[i].x + shift, places[i].y, places[i].label) for i in range(count))
+    return Layout(final, max(place.x for place in final) + MARGIN + 40, head + body + foot)
+
+
+def _fold(network: Network, columns: list[list[int]]) -> dict[int, tuple[int, float]]:
+    """Move stations of crowded channels out of their column, to stand beside another: which, and how far outward."""
+    beside: dict[int, tuple[int, float]] = {}
+    for channel in network.channels:
+        members = set(channel.stations)
+        pitch = max(box_width(network.names[node]) for node in channel.stations) + 14
+        for nodes in columns:
+            crowd = [node for node in nodes if node in members]
+            if len(crowd) <= MAX_COLUMN:
+                continue
+            rows = math.ceil(math.sqrt(1.2 * len(crowd)))
+            for j, node in enumerate(crowd[rows:]):
+                beside[node] = (crowd[j % rows], pitch * (1 + j // rows))
+                nodes.remove(node)
+    return beside
+
+
+def _rows_of(network: Network, group: tuple[int, list[int]]) -> list[list[int]]:
+    """Rows of the hosts that hang on a router: one, or several at the base station of a crowded channel."""
+    home, nodes = group
+    crowd = any(channel.base == home and crowded(channel) for channel in network.channels)
+    wide = math.ceil(math.sqrt(1.2 * len(nodes))) if crowd else len(nodes)
+    return [nodes[k : k + wide] for k in range(0, len(nodes), wide)]
+
+
+def _hung_height(network: Network, hung: dict[int, list[int]]) -> float:
+    """Height above or below the columns, hosts that hang there included."""
+    more = max((len(_rows_of(network, group)) - 1 for group in hung.items()), default=0)
+    return MARGIN + (1.6 * ROW + more * HUNG_ROW if hung else 0.35 * ROW)
 
 
 def _gap(count: int, body: float) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from narrows.report import style
-from narrows.report.layout import Direction, Edge, FlowPath, Network, shortest_path
+from narrows.report import channels, style
+from narrows.report.layout import Channel, Direction, Edge, FlowPath, Network, shortest_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def from_resolved(resolved: Mapping[str, Any]) -> Network:
@@ -17,7 +17,7 @@ def from_resolved(resolved: Mapping[str, Any]) -> Network:
     Parameters
     ----------
     resolved : mapping
-        What `Scenario.resolved` gives: `nodes`, `links`, `flows`, perhaps `acns`.
+        What `Scenario.resolved` gives: `nodes`, `links`, `flows`, perhaps `acns` and `wifi`.
 
     Returns
     -------
@@ -30,15 +30,35 @@ def from_resolved(resolved: Mapping[str, Any]) -> Network:
         Edge(index[link["a"]], index[link["b"]], direction(link["forward"]), direction(link["reverse"]))
         for link in resolved["links"]
     )
+    radio = resolved.get("wifi") or ()
+    edges += tuple(edge for number, channel in enumerate(radio) for edge in _radio_edges(channel, number, index))
+    shared = tuple(
+        Channel(
+            str(channel["name"]),
+            index[channel["base"]["node"]],
+            tuple(index[station["node"]] for station in channel["stations"]),
+            channels.caption(channel),
+        )
+        for channel in radio
+    )
     acns = resolved.get("acns")
     agents = frozenset(index[name] for name in acns["routers"]) if acns else frozenset()
-    bare = Network(tuple(names), routers, edges, (), agents)
+    bare = Network(tuple(names), routers, edges, (), agents, shared)
     neighbours = bare.neighbours()
     flows = tuple(
         FlowPath(str(flow["name"]), i, shortest_path(neighbours, index[flow["from"]], index[flow["to"]], routers))
         for i, flow in enumerate(resolved["flows"])
     )
-    return Network(bare.names, routers, edges, flows, agents)
+    return Network(bare.names, routers, edges, flows, agents, shared)
+
+
+def _radio_edges(channel: Mapping[str, Any], number: int, index: Mapping[str, int]) -> Iterable[Edge]:
+    """A road between the base station and each station, in the engine's order."""
+    rate, delay = channels.ceiling_bps(channel), channel["propagation_ns"] / 1e9
+    base = channel["base"]
+    for station in channel["stations"]:
+        there, back = (Direction(rate, delay, channels.queue_text(one["queue"])) for one in (base, station))
+        yield Edge(index[base["node"]], index[station["node"]], there, back, number)
 
 
 def direction(data: Mapping[str, Any]) -> Direction:
@@ -46,15 +66,10 @@ def direction(data: Mapping[str, Any]) -> Direction:
     return Direction(
         rate=float(data["rate_bps"]),
         delay=data["delay_ns"] / 1e9,
-        queue=_queue(data["queue"]),
+        queue=channels.queue_text(data["queue"]),
         loss=_loss(data["loss"]),
         changes=len(data["changes"]),
     )
-
-
-def _queue(queue: Mapping[str, Any]) -> str:
-    kind = str(queue["kind"])
-    return str(queue["limit"]) if kind == "droptail" else f"{kind.upper()}, {queue['limit']}"
 
 
 def _loss(loss: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from narrows.report import style
+from narrows.report import channels, style
 from narrows.stats import Estimate, mean_ci
 
 if TYPE_CHECKING:
@@ -88,6 +88,22 @@ QUEUES = (
     Column("max_packets", "Longest", "packets", is_count=True),
 )
 
+INTERFACES = (Column("utilisation", "Of the PHY's rate", "%", 100.0), *QUEUES[1:3], *QUEUES[4:])
+CHANNELS = (
+    Column("airtime_ratio", "Airtime", "%", 100.0),
+    Column("data_frames", "Data frames", "frames", is_count=True),
+    Column("mpdus_per_frame", "Aggregate", "MPDUs"),
+    Column("failure_ratio", "Failed", "%", 100.0),
+    Column("rts_failures", "No CTS", "", is_count=True),
+    Column("data_failures", "No ACK", "", is_count=True),
+    Column("retry_ratio", "Repeated", "%", 100.0),
+    Column("given_up_packets", "Given up", "packets", is_count=True),
+    Column("received_packets", "Received", "packets", is_count=True),
+    Column("duplicates", "Duplicates", "MPDUs", is_count=True),
+    Column("collisions", "Collisions", "frames", is_count=True),
+    Column("corrupted", "Corrupted", "frames", is_count=True),
+)
+
 #: Name, unit and definition of each metric on a page. Formulas: `narrows.metrics`.
 DEFINITIONS: tuple[tuple[str, str, str], ...] = (
     (
@@ -129,6 +145,36 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
         "",
         "Mean ± t · s / √n over independent runs at 95 % (Student); shaded bands in figures show the middle 95 % of "
         "the runs, which is the spread of single runs and not the error of the mean.",
+    ),
+)
+
+#: The same for 802.11 channels and interface queues, on a page with a channel.
+CHANNEL_DEFINITIONS: tuple[tuple[str, str, str], ...] = (
+    ("Of the PHY's rate", "%", channels.OF_THE_RATE),
+    (
+        "Airtime",
+        "%",
+        "Time in which a station sent frames of any kind, over the run; of a channel, the sum over its stations, in "
+        "which frames that overlap count once each.",
+    ),
+    (
+        "Failed, no CTS, no ACK",
+        "",
+        "Attempts that no answer followed: no CTS after an RTS, no ACK (or block ACK) after data; over all attempts. "
+        "Without frame errors and hidden stations that is the conditional collision probability p of Bianchi (IEEE "
+        "JSAC 18(3), 2000).",
+    ),
+    (
+        "Aggregate, repeated, given up",
+        "",
+        "MPDUs in a data frame, on average; MPDUs that had been sent before, over all that were sent; packets that a "
+        "retry limit ended.",
+    ),
+    (
+        "Duplicates, collisions, corrupted",
+        "",
+        "MPDUs that had come before (their ACK was lost); frames that a station could not read because others "
+        "overlapped, whomever they were for; frames and MPDUs for it that the frame error rate struck.",
     ),
 )
 

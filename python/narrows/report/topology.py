@@ -1,14 +1,13 @@
-"""The drawing of a topology: shapes as values, written as SVG for a page and drawn by matplotlib for a paper."""
+"""The drawing of a topology: nodes, links, flows and what is said of them, as shapes."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from narrows.report import style
-from narrows.report.layout import Direction, Edge, Layout, Network, Place, arrange, bottlenecks
+from narrows.report import radio, style
+from narrows.report.layout import Direction, Edge, Layout, Network, Place, arrange, bottlenecks, box_width
+from narrows.report.shapes import Shape, matplotlib_figure, svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,37 +15,6 @@ if TYPE_CHECKING:
 
 #: Flows above this number are listed but not drawn along the links: the lines could not be told apart.
 MAX_DRAWN_FLOWS = 8
-
-#: Roles of shapes, with the colour on white paper; pages replace them by their own (CSS variables of these names).
-ROLES: dict[str, str] = {
-    "ink": "#1B1F24",
-    "muted": "#5A5F68",
-    "line": "#B6BCC6",
-    "paper": "#FFFFFF",
-    "router": "#E8EEF6",
-    "host": "#F6F3EC",
-    "accent": "#B3261E",
-}
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A line, circle, box or text. Colours are names of `ROLES` or `#rrggbb`."""
-
-    kind: str
-    x: float
-    y: float
-    x2: float = 0.0
-    y2: float = 0.0
-    size: float = 0.0
-    stroke: str = "ink"
-    fill: str = ""
-    width: float = 1.0
-    text: str = ""
-    anchor: str = "middle"
-    bold: bool = False
-    dash: str = ""
-    title: str = ""
 
 
 def describe(direction: Direction) -> tuple[str, str]:
@@ -65,8 +33,8 @@ def shapes(network: Network) -> tuple[list[Shape], Layout]:
     layout = arrange(network, _column_width(network))
     places = layout.places
     limits = bottlenecks(network)
-    out: list[Shape] = []
-    for edge in network.edges:
+    out: list[Shape] = list(radio.roads(network, places, limits, drawn=len(network.flows) <= MAX_DRAWN_FLOWS))
+    for edge in (edge for edge in network.edges if edge.channel is None):
         a, b = places[edge.a], places[edge.b]
         tight = (edge.a, edge.b) in limits or (edge.b, edge.a) in limits
         there, back = (", ".join(describe(direction)) for direction in (edge.forward, edge.reverse))
@@ -78,14 +46,16 @@ def shapes(network: Network) -> tuple[list[Shape], Layout]:
         out.extend(_flow_lines(network, places))
     for node, place in enumerate(places):
         out.extend(_node(network, node, place))
+    out.extend(radio.marks(network, places))
     out.extend(_labels(network, layout, limits))
+    out.extend(radio.captions(network, places, limits, out))
     return out, layout
 
 
 def _column_width(network: Network) -> float:
     """Room between columns for the longest text of a link between routers."""
     longest = 0.0
-    for edge in network.edges:
+    for edge in (edge for edge in network.edges if edge.channel is None):
         inner = edge.a in network.routers and edge.b in network.routers
         text = max(_lines_of(edge.forward, edge.reverse), key=len)
         longest = max(longest, len(text) * 6.3 + (64 if inner else 30 + 2 * len(text)))
@@ -119,15 +89,6 @@ def _flow_lines(network: Network, places: tuple[Place, ...]) -> Iterable[Shape]:
             )
 
 
-def box_width(name: str) -> float:
-    """Width of a host's box in pixels: as wide as its name needs, so that names stand inside.
-
-    >>> box_width("N0"), box_width("client-17")
-    (42.0, 85.0)
-    """
-    return max(42.0, 7.4 * len(name) + 18.4)
-
-
 def _node(network: Network, node: int, place: Place) -> Iterable[Shape]:
     """A router is a disc (with a dashed ring if it runs a scheme's agent), a host a box."""
     name = network.names[node]
@@ -147,7 +108,7 @@ def _labels(network: Network, layout: Layout, limits: frozenset[tuple[int, int]]
     """Texts at links. Links that are all alike between the same columns share one text."""
     inner: dict[tuple[float, float], list[Edge]] = {}
     bundles: dict[tuple[float, bool], list[Edge]] = {}
-    for edge in network.edges:
+    for edge in (edge for edge in network.edges if edge.channel is None):
         hosts = [node for node in (edge.a, edge.b) if node not in network.routers]
         if len(hosts) == 1:
             place = layout.places[hosts[0]]
@@ -265,142 +226,19 @@ def _bundle_text(
         yield Shape("text", x, bottom + 12.5 * i, text=text, size=10.5, stroke=stroke, anchor=anchor, bold=tight)
 
 
-def _extent(items: list[Shape], layout: Layout) -> tuple[float, float, float, float]:
-    """Box around all shapes; a character is reckoned at 0.56 of the size of its type."""
-    x0, y0, x1, y1 = 0.0, 0.0, layout.width, layout.height
-    for s in items:
-        if s.kind == "text":
-            wide = len(s.text) * s.size * (0.6 if s.bold else 0.56)
-            left = s.x - {"start": 0.0, "middle": wide / 2, "end": wide}[s.anchor]
-            x0, x1 = min(x0, left - 6), max(x1, left + wide + 6)
-            y0, y1 = min(y0, s.y - s.size - 4), max(y1, s.y + 8)
-    return x0, y0, x1, y1
-
-
-def _css(role: str) -> str:
-    if role.startswith("#") or not role:
-        return role or "none"
-    if role == "road":
-        return "var(--road, #E6E8EC)"
-    if role == "tight":
-        return "var(--tight, #F6D9D6)"
-    return f"var(--{role}, {ROLES[role]})"
-
-
 def to_svg(network: Network, title: str = "Topology") -> str:
     """The drawing as an SVG element. On its own it is black on white; in a page it takes the page's colours."""
     items, layout = shapes(network)
-    x0, y0, x1, y1 = _extent(items, layout)
-    body = []
-    for s in items:
-        tip = f"<title>{escape(s.title)}</title>" if s.title else ""
-        dash = f' stroke-dasharray="{s.dash}"' if s.dash else ""
-        if s.kind == "line":
-            body.append(
-                f'<line x1="{s.x:.1f}" y1="{s.y:.1f}" x2="{s.x2:.1f}" y2="{s.y2:.1f}" stroke="{_css(s.stroke)}" '
-                f'stroke-width="{s.width:g}" stroke-linecap="round"{dash}>{tip}</line>'
-            )
-        elif s.kind == "circle":
-            body.append(
-                f'<circle cx="{s.x:.1f}" cy="{s.y:.1f}" r="{s.size:g}" fill="{_css(s.fill)}" stroke="{_css(s.stroke)}" '
-                f'stroke-width="{s.width:g}"{dash}>{tip}</circle>'
-            )
-        elif s.kind == "box":
-            body.append(
-                f'<rect x="{s.x - s.x2 / 2:.1f}" y="{s.y - s.y2 / 2:.1f}" width="{s.x2:g}" height="{s.y2:g}" rx="4" '
-                f'fill="{_css(s.fill)}" stroke="{_css(s.stroke)}" stroke-width="{s.width:g}">{tip}</rect>'
-            )
-        else:
-            weight = ' font-weight="600"' if s.bold else ""
-            body.append(
-                f'<text x="{s.x:.1f}" y="{s.y:.1f}" font-size="{s.size:g}" text-anchor="{s.anchor}" '
-                f'fill="{_css(s.stroke)}"{weight} paint-order="stroke" stroke="{_css("paper")}" stroke-width="3" '
-                f'stroke-linejoin="round">{escape(s.text)}</text>'
-            )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" class="topology" '
-        f'viewBox="{x0:.0f} {y0:.0f} {x1 - x0:.0f} {y1 - y0:.0f}" width="{x1 - x0:.0f}" '
-        'font-family="Helvetica, Arial, Liberation Sans, sans-serif">' + "".join(body) + "</svg>"
-    )
+    return svg(items, layout, title)
 
 
 def write_figures(network: Network, folder: Path, title: str = "Topology") -> tuple[Path, Path]:
     """Write `topology.svg` and `topology.png` (300 dpi, both columns wide) into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    svg = folder / "topology.svg"
-    svg.write_text('<?xml version="1.0" encoding="UTF-8"?>\n' + to_svg(network, title) + "\n", encoding="utf-8")
+    drawing = folder / "topology.svg"
+    drawing.write_text('<?xml version="1.0" encoding="UTF-8"?>\n' + to_svg(network, title) + "\n", encoding="utf-8")
     png = folder / "topology.png"
     items, layout = shapes(network)
     with style.paper_style():
-        _matplotlib(items, layout).savefig(png, dpi=style.PNG_DPI, metadata={"Title": title})
-    return png, svg
-
-
-def _matplotlib(items: list[Shape], layout: Layout) -> Any:
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Circle, FancyBboxPatch
-    from matplotlib.patheffects import withStroke
-
-    x0, y0, x1, y1 = _extent(items, layout)
-    width = style.PAGE_IN
-    scale = width * 72 / (x1 - x0)
-    figure = Figure(figsize=(width, width * (y1 - y0) / (x1 - x0)))
-    ax = figure.add_axes((0, 0, 1, 1))
-    ax.set_xlim(x0, x1)
-    ax.set_ylim(y1, y0)
-    ax.set_axis_off()
-    plain = ROLES | {"road": "#E6E8EC", "tight": "#F6D9D6"}
-
-    def ink(role: str) -> str:
-        return plain.get(role, role) or "none"
-
-    for depth, s in enumerate(items):
-        pattern: Any = (0, tuple(float(v) for v in s.dash.split())) if s.dash else "-"
-        if s.kind == "line":
-            ax.plot(
-                [s.x, s.x2],
-                [s.y, s.y2],
-                color=ink(s.stroke),
-                linewidth=s.width * scale,
-                linestyle=pattern,
-                zorder=depth,
-            )
-        elif s.kind == "circle":
-            ax.add_patch(
-                Circle(
-                    (s.x, s.y),
-                    s.size,
-                    facecolor=ink(s.fill),
-                    edgecolor=ink(s.stroke),
-                    linewidth=s.width * scale,
-                    linestyle=pattern,
-                    zorder=depth,
-                )
-            )
-        elif s.kind == "box":
-            ax.add_patch(
-                FancyBboxPatch(
-                    (s.x - s.x2 / 2, s.y - s.y2 / 2),
-                    s.x2,
-                    s.y2,
-                    boxstyle="round,pad=0,rounding_size=4",
-                    facecolor=ink(s.fill),
-                    edgecolor=ink(s.stroke),
-                    linewidth=s.width * scale,
-                    zorder=depth,
-                )
-            )
-        else:
-            ax.text(
-                s.x,
-                s.y,
-                s.text,
-                fontsize=s.size * scale,
-                color=ink(s.stroke),
-                va="baseline",
-                zorder=depth,
-                ha={"start": "left", "middle": "center", "end": "right"}[s.anchor],
-                fontweight="bold" if s.bold else "normal",
-                path_effects=[withStroke(linewidth=2.5 * scale, foreground="white")],
-            )
-    return figure
+        matplotlib_figure(items, layout).savefig(png, dpi=style.PNG_DPI, metadata={"Title": title})
+    return png, drawing

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from narrows.report import charts, figures, network, render, style, tables, topology
+from narrows.report import channels, charts, figures, layout, network, render, style, tables, topology
+from narrows.stations import BASE, NOT_MODELLED
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from narrows.outcome import Batch, Run
+    from narrows.stations import ChannelMetrics
 
 
 def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[str]) -> Path:
@@ -60,6 +64,10 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         description=resolved.get("description") or "",
         topology_svg=Markup(topology.to_svg(drawn, f"Topology of {result.scenario.title}")),  # noqa: S704 - escaped there
         has_agents=bool(drawn.agents),
+        has_crowd=any(layout.crowded(channel) for channel in drawn.channels),
+        channel_names=[channel.name for channel in drawn.channels],
+        channel_settings=channels.setting_rows(result.scenario.channels),
+        not_modelled=NOT_MODELLED,
         flows_drawn=len(drawn.flows) <= topology.MAX_DRAWN_FLOWS,
         flows=network.flow_rows(resolved),
         runs=len(result.runs),
@@ -69,7 +77,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         identity=_identity(result),
         command=repeat_command(result),
         scenario_toml=result.scenario.to_toml(),
-        definitions=tables.DEFINITIONS,
+        definitions=tables.DEFINITIONS + (tables.CHANNEL_DEFINITIONS if drawn.channels else ()),
         limits=tables.LIMITS,
     )
     return render.write_text(page, text)
@@ -84,7 +92,7 @@ def _loaded(source: str | PathLike[str] | Run | Batch) -> Run | Batch:
 
 
 def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Table]:
-    """Tables of metrics: flows (transfer, delay, commands) and queues, means with intervals over the runs."""
+    """Tables of metrics: flows (transfer, delay, commands), queues and channels, means with intervals over the runs."""
     runs = result.runs
     flows = [
         (first.name, style.colour(order.get(first.name, 0)), [run.flows[i] for run in runs])
@@ -94,18 +102,40 @@ def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Tab
     commanded = [
         row for row in windowed if any(m.commands_normal or m.commands_freeze or m.commands_fallback for m in row[2])
     ]
-    queues = [
-        (first.name.replace("->", " → "), "", [run.queues[i] for run in runs])
-        for i, first in enumerate(runs[0].queues)
-        if any(run.queues[i].arrived_packets for run in runs)
-    ]
     made = [tables.table("What the flows sent, lost and delivered", "Flow", tables.TRANSFER, flows)]
     if windowed:
         made.append(tables.table("Round-trip times and recovery of the TCP flows", "Flow", tables.DELAY, windowed))
     if commanded:
         made.append(tables.table("ACNS commands received by the senders", "Flow", tables.COMMANDS, commanded))
-    if queues:
-        made.append(tables.table("Queues that packets passed", "Queue", tables.QUEUES, queues))
+    return made + _queue_tables(runs) + _channel_tables(runs)
+
+
+def _queue_tables(runs: Sequence[Run]) -> list[tables.Table]:
+    """Queues in front of wired links, and interface queues apart: the share of a PHY's rate is another thing."""
+    used = [
+        (first.channel, (first.name.replace("->", " → "), "", [run.queues[i] for run in runs]))
+        for i, first in enumerate(runs[0].queues)
+        if any(run.queues[i].arrived_packets for run in runs)
+    ]
+    wired, radio = ([row for channel, row in used if (channel is not None) is radio] for radio in (False, True))
+    made = []
+    if wired:
+        made.append(tables.table("Queues that packets passed", "Queue", tables.QUEUES, wired))
+    if radio:
+        made.append(tables.table("Interface queues of the 802.11 channels", "Queue", tables.INTERFACES, radio))
+    return made
+
+
+def _channel_tables(runs: Sequence[Run]) -> list[tables.Table]:
+    """A table per channel: the whole channel first, then its stations."""
+    made = []
+    for c, channel in enumerate(runs[0].channels):
+        rows: list[tuple[str, str, list[ChannelMetrics]]] = [("all together", "", [run.channels[c] for run in runs])]
+        for i, station in enumerate(runs[0].stations):
+            if station.channel == channel.name:
+                name = f"{station.name} (base station)" if station.role == BASE else station.name
+                rows.append((name, "", [run.stations[i] for run in runs]))
+        made.append(tables.table(f"802.11 channel {channel.name}", "Station", tables.CHANNELS, rows))
     return made
 
 

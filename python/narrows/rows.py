@@ -1,0 +1,85 @@
+"""What the metrics of flows, queues, stations and channels have in common: rows of numbers under a name."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from narrows.errors import InputError
+from narrows.stations import ChannelMetrics, StationMetrics
+from narrows.stats import mean_ci
+from narrows.totals import FlowMetrics, QueueMetrics
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+AnyRow = FlowMetrics | QueueMetrics | ChannelMetrics
+"""A row of metrics; a station's is a channel's with two words more."""
+
+Row = TypeVar("Row", FlowMetrics, QueueMetrics, ChannelMetrics, StationMetrics)
+
+WORDS: Final = ("name", "cc", "channel", "role")
+"""Fields of metrics that are not numbers."""
+
+
+def numeric(row: AnyRow) -> list[str]:
+    """Name the metrics of a row that are numbers.
+
+    Parameters
+    ----------
+    row : FlowMetrics, QueueMetrics, ChannelMetrics or StationMetrics
+
+    Returns
+    -------
+    list of str
+        In declared order.
+    """
+    return [field.name for field in fields(row) if field.name not in WORDS]
+
+
+def mean_row(rows: Sequence[Row]) -> Row:
+    """Mean over runs, metric by metric; runs in which a metric has no value are left out.
+
+    Parameters
+    ----------
+    rows : sequence
+        Of the same flow, queue, station or channel, a run each; at least one.
+
+    Returns
+    -------
+    FlowMetrics, QueueMetrics, ChannelMetrics or StationMetrics
+        As `rows`.
+    """
+    first = rows[0]
+    values: dict[str, Any] = {field.name: getattr(first, field.name) for field in fields(first) if field.name in WORDS}
+    for metric in numeric(first):
+        estimate = mean_ci(getattr(row, metric) for row in rows)
+        values[metric] = estimate.mean if estimate.n else None
+    return type(first)(**values)
+
+
+def named(rows: Sequence[Row], name: str, what: str) -> Row:
+    """Find a row by its name.
+
+    Parameters
+    ----------
+    rows : sequence
+        Where to look.
+    name, what : str
+        The name; what it names, for the message.
+
+    Returns
+    -------
+    FlowMetrics, QueueMetrics, ChannelMetrics or StationMetrics
+        As `rows`.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    for row in rows:
+        if row.name == name:
+            return row
+    message = f"{what} is {name!r}; allowed: {', '.join(row.name for row in rows) or 'none here'}"
+    raise InputError(message)
