@@ -133,7 +133,7 @@ class Outcome:
         Parameters
         ----------
         name : str
-            The node, ``w1``; or channel and node, ``wlan/w1``, which it must be if the node is on several channels.
+            The node.
 
         Returns
         -------
@@ -142,13 +142,9 @@ class Outcome:
         Raises
         ------
         InputError
-            If there is no such station, or several.
+            If there is no such station.
         """
-        found = [station for station in self.stations if name in (station.name, station.key)]
-        if len(found) == 1:
-            return found[0]
-        message = f"station is {name!r}; allowed: {', '.join(one.key for one in found or self.stations) or 'none here'}"
-        raise InputError(message)
+        return named(self.stations, name, "station")
 
     def channel(self, name: str) -> ChannelMetrics:
         """Metrics of an 802.11 channel.

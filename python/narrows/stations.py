@@ -105,11 +105,6 @@ class StationMetrics(ChannelMetrics):
     channel: str
     role: str
 
-    @property
-    def key(self) -> str:
-        """Channel and node, which tell a station apart from all others: ``wlan/w1``."""
-        return f"{self.channel}/{self.name}"
-
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics by name: what it is first, then in declared order."""
         return {"name": self.name, "channel": self.channel, "role": self.role} | asdict(self)

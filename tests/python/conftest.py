@@ -47,6 +47,82 @@ def three(short: Scenario) -> Batch:
     return made
 
 
+CELL = """
+name = "cell"
+title = "A wired server, a base station & two stations"
+duration = "4 s"
+sampling = "20 ms"
+
+[[nodes]]
+name = "server"
+
+[[nodes]]
+name = "ap"
+kind = "router"
+
+[[nodes]]
+name = "w1"
+
+[[nodes]]
+name = "w2"
+
+[[links]]
+between = ["server", "ap"]
+rate = "100 Mb/s"
+delay = "2 ms"
+
+[wifi]
+name = "wlan"
+base = "ap"
+stations = ["w1", "w2"]
+phy = "802.11b"
+errors = [{ station = "w2", fer = "5 %" }]
+
+[[flows]]
+name = "down"
+from = "server"
+to = "w1"
+cc = "cubic"
+
+[[flows]]
+name = "up"
+from = "w2"
+to = "server"
+cc = "reno"
+start = "500 ms"
+"""
+
+
+@pytest.fixture(scope="session")
+def wireless() -> Scenario:
+    """Return a server, a base station and two stations on an 802.11b channel."""
+    from narrows.scenario import Scenario
+
+    return Scenario.from_text(CELL)
+
+
+@pytest.fixture(scope="session")
+def cell(wireless: Scenario) -> Run:
+    """Return one run of the scenario with a channel."""
+    from narrows.outcome import Run
+    from narrows.runs import run
+
+    made = run(wireless, seed=3)
+    assert isinstance(made, Run)
+    return made
+
+
+@pytest.fixture(scope="session")
+def cells(wireless: Scenario) -> Batch:
+    """Return three runs of the scenario with a channel."""
+    from narrows.outcome import Batch
+    from narrows.runs import run
+
+    made = run(wireless, seed=3, runs=3)
+    assert isinstance(made, Batch)
+    return made
+
+
 @pytest.fixture(scope="session")
 def core_table() -> Callable[[dict[str, Sequence[int | None]]], CoreTable]:
     """Return a function that packs columns as the engine does; ``None`` becomes its "no value"."""

@@ -13,6 +13,8 @@ import pytest
 
 from narrows import summary
 from narrows.papers.reproduction import Cell, Claim, Reproduction
+from narrows.rows import WORDS
+from narrows.stations import ChannelMetrics, StationMetrics
 from narrows.totals import FlowMetrics, QueueMetrics
 
 if TYPE_CHECKING:
@@ -25,11 +27,14 @@ INTERVAL = {"oneOf": [{"type": "null"}, {"type": "array", "items": {"type": "num
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
-def row(kind: type[FlowMetrics] | type[QueueMetrics], with_intervals: bool) -> dict[str, Any]:
-    metrics = [field.name for field in fields(kind) if field.name not in ("name", "cc")]
-    properties: dict[str, Any] = dict.fromkeys(metrics, NUMBER) | {"name": {"type": "string"}}
-    if kind is FlowMetrics:
-        properties["cc"] = {"type": ["string", "null"]}
+Kind = type[FlowMetrics] | type[QueueMetrics] | type[StationMetrics] | type[ChannelMetrics]
+
+
+def row(kind: Kind, with_intervals: bool) -> dict[str, Any]:
+    names = [field.name for field in fields(kind)]
+    metrics = [name for name in names if name not in WORDS]
+    properties: dict[str, Any] = dict.fromkeys(metrics, NUMBER)
+    properties |= {name: {"type": ["string", "null"]} for name in names if name in WORDS}
     required = list(properties)
     if with_intervals:
         intervals = dict.fromkeys(metrics, INTERVAL)
@@ -43,12 +48,18 @@ def row(kind: type[FlowMetrics] | type[QueueMetrics], with_intervals: bool) -> d
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def rows(kind: type[FlowMetrics] | type[QueueMetrics], with_intervals: bool) -> dict[str, Any]:
-    return {"type": "array", "items": row(kind, with_intervals), "minItems": 1}
+def rows(kind: Kind, with_intervals: bool, at_least: int = 1) -> dict[str, Any]:
+    return {"type": "array", "items": row(kind, with_intervals), "minItems": at_least}
 
 
 def shape(several: bool) -> dict[str, Any]:
-    measured = {"flows": rows(FlowMetrics, several), "queues": rows(QueueMetrics, several), "jain": NUMBER}
+    measured = {
+        "flows": rows(FlowMetrics, several),
+        "queues": rows(QueueMetrics, several),
+        "stations": rows(StationMetrics, several, 0),
+        "channels": rows(ChannelMetrics, several, 0),
+        "jain": NUMBER,
+    }
     work = {"digest": DIGEST, "events": {"type": "integer"}, "packets": {"type": "integer"}}
     properties: dict[str, Any] = {
         "format": {"const": 1},
@@ -67,6 +78,8 @@ def shape(several: bool) -> dict[str, Any]:
             **work,
             "flows": rows(FlowMetrics, False),
             "queues": rows(QueueMetrics, False),
+            "stations": rows(StationMetrics, False, 0),
+            "channels": rows(ChannelMetrics, False, 0),
             "jain": NUMBER,
         }
         properties["ci95"] = {"type": "object", "properties": {"jain": INTERVAL}, "required": ["jain"]}
@@ -96,6 +109,12 @@ def test_a_batch_has_the_promised_shape(three: Batch) -> None:
     jsonschema.validate(made, shape(several=True))
     assert made["runs"] == 3
     assert [detail["run"] for detail in made["runs_detail"]] == [0, 1, 2]
+
+
+def test_without_channels_there_are_no_stations(one: Run, three: Batch) -> None:
+    for made in (one.summary, three.summary, three.summary["runs_detail"][0]):
+        assert made["stations"] == made["channels"] == []
+        assert all(queue["channel"] is None for queue in made["queues"])
 
 
 def test_the_numbers_are_those_of_the_metrics(one: Run) -> None:
@@ -150,8 +169,8 @@ def test_a_reproduction_has_the_promised_shape() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [FlowMetrics, QueueMetrics])
-def test_every_metric_is_documented(kind: type[FlowMetrics] | type[QueueMetrics]) -> None:
+@pytest.mark.parametrize("kind", [FlowMetrics, QueueMetrics, StationMetrics, ChannelMetrics])
+def test_every_metric_is_documented(kind: Kind) -> None:
     text = DOC.read_text(encoding="utf-8")
     missing = [field.name for field in fields(kind) if f"`{field.name}`" not in text]
     assert missing == []

@@ -51,11 +51,11 @@ def data_rate_bps(channel: Mapping[str, Any]) -> float:
     if mode["kind"] == "rate":
         return float(mode["rate_bps"])
     bits = _SUBCARRIERS[channel["phy"]][mode["width_mhz"]] * _BITS[mode["mcs"]] * mode["streams"]
-    return float(bits / _symbol_s(mode))
+    return float(bits * 1e9 / _symbol_ns(mode))
 
 
-def _symbol_s(mode: Mapping[str, Any]) -> float:
-    return float(3200 + mode["guard_interval_ns"]) * 1e-9
+def _symbol_ns(mode: Mapping[str, Any]) -> int:
+    return 3200 + int(mode["guard_interval_ns"])
 
 
 def ceiling_bps(channel: Mapping[str, Any]) -> float:
@@ -101,7 +101,7 @@ def _airtime(channel: Mapping[str, Any], psdu: int) -> float:
     mode = channel["mode"]
     training = (1, 2, 4, 4, 6, 6, 8, 8)[mode["streams"] - 1]
     preamble = 32e-6 + training * 4e-6 + (4e-6 if channel["phy"] == "802.11ac" else 0.0)
-    symbol = _symbol_s(mode)
+    symbol = _symbol_ns(mode) * 1e-9
     return preamble + math.ceil(round((16 + 8 * psdu + 6) / (rate * symbol), 9)) * symbol
 
 

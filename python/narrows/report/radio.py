@@ -86,8 +86,7 @@ def _blocks(network: Network, channel: Channel, places: Sequence[Place]) -> Iter
 
 def marks(network: Network, places: Sequence[Place]) -> Iterable[Shape]:
     """A mast with waves on each base station; with several channels, their names under the stations."""
-    for base in dict.fromkeys(channel.base for channel in network.channels):
-        place = places[base]
+    for place in (places[channel.base] for channel in network.channels):
         top = place.y - 31
         yield Shape("line", place.x, place.y - 20, place.x, top, stroke="ink", width=1.4)
         yield Shape("circle", place.x, top, size=1.8, stroke="ink", fill="ink", width=1.0, title="802.11 base station")
@@ -108,7 +107,7 @@ def captions(
     for channel in network.channels:
         members = [places[node] for node in (channel.base, *channel.stations)]
         x = (min(place.x for place in members) + max(place.x for place in members)) / 2
-        y = max(places[node].y for node in _cell(network, channel.base)) + (38 if crowded(channel) else 34)
+        y = max(place.y for place in members) + (38 if crowded(channel) else 34)
         tight = _limits(channel, limits)
         lines = _lines(x, y, channel.caption, tight=tight)
         while any(_overlap(_Box(*text_box(line)), other) for line in lines for other in taken):
@@ -124,14 +123,6 @@ def _lines(x: float, y: float, texts: Sequence[str], *, tight: bool) -> list[Sha
         Shape("text", x, y + _LINE * i, text=line, size=_SIZE, stroke=stroke, bold=tight)
         for i, line in enumerate(texts)
     ]
-
-
-def _cell(network: Network, base: int) -> Iterable[int]:
-    """A base station and the stations of all its channels."""
-    yield base
-    for channel in network.channels:
-        if channel.base == base:
-            yield from channel.stations
 
 
 def _occupied(item: Shape) -> Iterable[_Box]:
