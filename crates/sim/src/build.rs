@@ -8,6 +8,7 @@ use crate::foreign::Algorithms;
 use crate::link::LinkDirection;
 use crate::loss::LossModel;
 use crate::meter::FlowMeter;
+use crate::radio::radio;
 use crate::run::{Options, RunError};
 use crate::tcp_config::tcp_config;
 use crate::topology::Topology;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 /// Builds the world of one run.
 ///
 /// # Errors
-/// [`RunError::TooLarge`], [`RunError::Unknown`] and [`RunError::Scheme`].
+/// [`RunError::TooLarge`], [`RunError::Unknown`], [`RunError::Scheme`] and [`RunError::Radio`].
 pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World, RunError> {
     let seeds = Seeds { seed: options.seed, run: options.run };
     let flows = scenario.flows.len();
@@ -40,7 +41,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
     // So does a sample of every change of a queue.
     let plain_loop =
         options.plain_loop || options.pcap_dir.is_some() || scenario.sampling == scenario::Sampling::Events;
-    let slots = Slots::new(2 * scenario.links.len(), flows, plain_loop);
+    let slots = Slots::new(2 * scenario.links.len(), flows, scenario.wifi.len(), plain_loop);
     let agenda = Agenda::new(slots.count()).ok_or(RunError::TooLarge {
         what: "event sources",
         count: slots.count(),
@@ -60,6 +61,7 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
         topology,
         nodes: nodes(scenario, &factory),
         links: links(scenario, seeds),
+        radio: radio(scenario, seeds)?,
         flows: scenario.flows.iter().map(|f| flow_state(f, scenario, seeds)).collect(),
         ends: scenario.flows.iter().map(|f| [f.from as u32, f.to as u32]).collect(),
         factory,
@@ -75,13 +77,14 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
 
 /// Where random streams come from.
 #[derive(Clone, Copy, Debug)]
-struct Seeds {
+pub(crate) struct Seeds {
     seed: u64,
     run: u64,
 }
 
 impl Seeds {
-    fn stream(self, component: &str, purpose: &str) -> Stream {
+    /// The stream of a component for a purpose.
+    pub(crate) fn stream(self, component: &str, purpose: &str) -> Stream {
         Stream::new(self.seed, self.run, component, purpose)
     }
 }
@@ -125,7 +128,8 @@ fn limit(limit: scenario::Limit) -> Limit {
     }
 }
 
-fn queue(queue: &scenario::Queue, stream: Stream) -> Box<dyn Queue> {
+/// A queue that draws from `stream`.
+pub(crate) fn queue(queue: &scenario::Queue, stream: Stream) -> Box<dyn Queue> {
     match *queue {
         scenario::Queue::DropTail { limit: l } => narrows_queue::droptail(limit(l)),
         scenario::Queue::Red {

@@ -4,7 +4,9 @@ use narrows_samples::{Data, Samples, Table};
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of every table in declared order, each as its name, and per column its name and its values as little-endian
-/// 64-bit words; then the names of flows, queues and routers. Lower-case hexadecimal.
+/// 64-bit words; then the names of flows, queues and routers. Where there are 802.11 channels, the table of their stations and
+/// the names of stations and channels follow likewise, so that a run without channels keeps the digest that it always had.
+/// Lower-case hexadecimal.
 pub(crate) fn digest(samples: &Samples) -> String {
     let mut hash = Sha256::new();
     feed(&mut hash, &samples.flows);
@@ -12,13 +14,19 @@ pub(crate) fn digest(samples: &Samples) -> String {
     feed(&mut hash, &samples.routers);
     feed(&mut hash, &samples.flow_totals);
     feed(&mut hash, &samples.queue_totals);
-    for names in [&samples.flow_names, &samples.queue_names, &samples.router_names] {
-        for name in names {
-            hash.update(name.as_bytes());
-            hash.update([0]);
-        }
+    feed_names(&mut hash, &[&samples.flow_names, &samples.queue_names, &samples.router_names]);
+    if !samples.channel_names.is_empty() {
+        feed(&mut hash, &samples.station_totals);
+        feed_names(&mut hash, &[&samples.station_names, &samples.channel_names]);
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn feed_names(hash: &mut Sha256, lists: &[&Vec<String>]) {
+    for name in lists.iter().copied().flatten() {
+        hash.update(name.as_bytes());
+        hash.update([0]);
+    }
 }
 
 fn feed<T: Table>(hash: &mut Sha256, table: &T) {

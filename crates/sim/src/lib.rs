@@ -1,8 +1,10 @@
 //! The simulator: one event loop over links, connections and applications; a scenario in, samples out.
 //!
-//! [`run`] is the whole interface. A newcomer reads `event.rs` (the agenda), `link.rs`, then `world.rs` (the loop).
+//! [`run`] is the whole interface. A newcomer reads `event.rs` (the agenda), `link.rs`, `world.rs` (the loop), then `radio`
+//! (802.11 channels).
 
 mod app;
+mod books;
 mod build;
 mod capture;
 mod catalogue;
@@ -16,6 +18,7 @@ mod link;
 mod loss;
 mod meter;
 mod observe;
+mod radio;
 mod run;
 mod tcp_config;
 mod topology;

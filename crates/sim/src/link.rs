@@ -20,7 +20,7 @@ struct OnWire {
     packet: Packet,
 }
 
-/// Counters of one direction; what [`narrows_samples::QueueTotal`] is made from.
+/// Counters of one direction, or of an interface queue; what [`narrows_samples::QueueTotal`] is made from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkMeter {
     pub(crate) arrived_packets: u64,
@@ -38,6 +38,18 @@ pub(crate) struct LinkMeter {
     /// Capacity in bits * ns up to `rate_since`.
     capacity: u128,
     rate_since: Instant,
+}
+
+impl LinkMeter {
+    /// Counts a packet that the queue dropped.
+    pub(crate) fn count_drop(&mut self, reason: DropReason) {
+        let counter = match reason {
+            DropReason::Overflow => &mut self.dropped_overflow,
+            DropReason::Early => &mut self.dropped_early,
+            DropReason::Forced => &mut self.dropped_forced,
+        };
+        *counter += 1;
+    }
 }
 
 /// What happens to packets on the way, for the flows' accounts and the capture.
@@ -265,12 +277,7 @@ impl LinkDirection {
     #[cold]
     fn account_for_drops(&mut self, at: Instant, watch: &mut impl LinkWatch) {
         for drop in self.dropped.drain(..) {
-            let counter = match drop.reason {
-                DropReason::Overflow => &mut self.meter.dropped_overflow,
-                DropReason::Early => &mut self.meter.dropped_early,
-                DropReason::Forced => &mut self.meter.dropped_forced,
-            };
-            *counter += 1;
+            self.meter.count_drop(drop.reason);
             watch.dropped(&drop, at);
         }
     }

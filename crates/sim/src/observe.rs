@@ -1,5 +1,6 @@
 //! The world as rows of samples and totals.
 
+use crate::link::LinkMeter;
 use crate::world::World;
 use narrows_queue::QueueView;
 use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
@@ -57,13 +58,12 @@ impl World {
         row
     }
 
-    /// A queue as it is now.
-    pub(crate) fn queue_row(&self, edge: usize) -> QueueRow {
-        let link = &self.links[edge];
-        let (view, meter) = (link.view(), link.meter());
+    /// A queue as it is now: of a link direction, or an interface queue after those.
+    pub(crate) fn queue_row(&self, queue: usize) -> QueueRow {
+        let (view, meter) = self.queue(queue);
         QueueRow {
             time_ns: self.now.as_nanos(),
-            queue: edge as u64,
+            queue: queue as u64,
             bytes: view.bytes.as_u64(),
             packets: view.packets.as_u64(),
             forwarded_bytes: meter.forwarded_bytes,
@@ -73,6 +73,16 @@ impl World {
             dropped_forced: meter.dropped_forced,
             corrupted: meter.corrupted,
             marked: meter.marked,
+        }
+    }
+
+    fn queue(&self, queue: usize) -> (QueueView, &LinkMeter) {
+        match self.links.get(queue) {
+            Some(link) => (link.view(), link.meter()),
+            None => {
+                let queue = self.radio.queue(queue - self.links.len());
+                (queue.view(), queue.meter())
+            }
         }
     }
 
@@ -95,14 +105,17 @@ impl World {
         for flow in 0..self.flows.len() {
             samples.flow_totals.push(&self.flow_total(flow));
         }
-        for edge in 0..self.links.len() {
-            samples.queue_totals.push(&self.queue_total(edge));
+        for queue in 0..self.links.len() + self.radio.queue_count() {
+            samples.queue_totals.push(&self.queue_total(queue));
         }
         samples.flow_names = self.flows.iter().map(|f| f.spec.name.clone()).collect();
         let name = |node: usize| self.factory.node_name(node);
-        samples.queue_names = self.topology.edges.iter().map(|e| format!("{}->{}", name(e.from), name(e.to))).collect();
+        let wired = self.topology.edges.iter().take(self.links.len());
+        let wired = wired.map(|e| format!("{}->{}", name(e.from), name(e.to)));
+        samples.queue_names = wired.chain(self.radio.queue_names().cloned()).collect();
         samples.router_names =
             (0..self.nodes.len()).filter(|&n| self.nodes[n].agent.is_some()).map(|n| name(n).to_owned()).collect();
+        self.radio.totals(self.end, |node| name(node).to_owned(), samples);
     }
 
     fn flow_total(&self, flow: usize) -> FlowTotal {
@@ -147,10 +160,15 @@ impl World {
         }
     }
 
-    fn queue_total(&self, edge: usize) -> QueueTotal {
-        let link = &self.links[edge];
-        let meter = link.meter();
-        let (unsent_time, unsent_bytes) = link.unsent(self.end);
+    fn queue_total(&self, index: usize) -> QueueTotal {
+        let (view, meter) = self.queue(index);
+        let ((unsent_time, unsent_bytes), capacity_bits) = match self.links.get(index) {
+            Some(link) => (link.unsent(self.end), link.capacity_bits(self.end)),
+            None => {
+                let index = index - self.links.len();
+                (self.radio.queue(index).unsent(self.end), self.radio.capacity_bits(index, self.end))
+            }
+        };
         QueueTotal {
             arrived_packets: meter.arrived_packets,
             forwarded_bytes: meter.forwarded_bytes,
@@ -160,7 +178,7 @@ impl World {
             dropped_forced: meter.dropped_forced,
             corrupted: meter.corrupted,
             marked: meter.marked,
-            waiting_packets: link.view().packets.as_u64(),
+            waiting_packets: view.packets.as_u64(),
             busy_ns: (meter.busy - unsent_time).as_nanos(),
             unsent_bytes: unsent_bytes.as_u64(),
             delay_samples: meter.delay.count(),
@@ -170,7 +188,7 @@ impl World {
             delay_p95_ns: meter.delay.percentile(0.95),
             max_packets: meter.max_packets,
             max_bytes: meter.max_bytes,
-            capacity_bits: link.capacity_bits(self.end),
+            capacity_bits,
         }
     }
 }

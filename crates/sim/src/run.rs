@@ -36,6 +36,14 @@ pub enum RunError {
     /// A scheme's parameters are refused.
     #[error("{0}")]
     Scheme(String),
+    /// An 802.11 channel has a modulation that its PHY does not know.
+    #[error("802.11 channel {channel:?}: {reason}")]
+    Radio {
+        /// The channel's name.
+        channel: String,
+        /// What is wrong, and what is allowed.
+        reason: String,
+    },
     /// A capture file cannot be written.
     #[error("cannot write the capture {}: {reason}", path.display())]
     Capture {

@@ -1,4 +1,4 @@
-//! The wired arena: link directions between nodes, and static shortest-path routes.
+//! The arena: link directions and stations' ways between nodes, and static shortest-path routes.
 //!
 //! Routes minimise hops; among equals the next hop is the node that stands first in the scenario, so they are the same in
 //! every run (ns-2's static routing and ns-3's global routing count hops too). Nodes with one link need no table:
@@ -21,7 +21,8 @@ pub(crate) struct Edge {
 /// Nodes, link directions and routes.
 #[derive(Debug)]
 pub(crate) struct Topology {
-    /// Link directions: link `i` of the scenario has its forward direction at `2i` and its reverse at `2i + 1`.
+    /// Link directions: link `i` of the scenario has its forward direction at `2i` and its reverse at `2i + 1`. Then, for
+    /// each station of each 802.11 channel, base station to station and station to base station.
     pub(crate) edges: Vec<Edge>,
     /// Per node: the directions that leave it, in link order.
     outgoing: Vec<Vec<u32>>,
@@ -40,8 +41,10 @@ impl Topology {
         let nodes = scenario.nodes.len();
         let mut edges = Vec::with_capacity(2 * scenario.links.len());
         let mut outgoing = vec![Vec::new(); nodes];
-        for link in &scenario.links {
-            for (from, to) in [(link.a, link.b), (link.b, link.a)] {
+        let links = scenario.links.iter().map(|link| (link.a, link.b));
+        let stations = scenario.wifi.iter().flat_map(|wifi| wifi.stations.iter().map(|s| (wifi.base.node, s.node)));
+        for (a, b) in links.chain(stations) {
+            for (from, to) in [(a, b), (b, a)] {
                 outgoing[from].push(edges.len() as u32);
                 edges.push(Edge { from, to });
             }

@@ -1,13 +1,15 @@
 //! The one event loop, and what each event does.
 
+use crate::books::Books;
 use crate::capture::Capture;
 use crate::event::{Agenda, Slot};
 use crate::flow::{End, FlowState};
 use crate::flow_id::flow_of;
-use crate::link::{LinkDirection, LinkWatch};
+use crate::link::LinkDirection;
+use crate::radio::Radio;
 use crate::run::{Progress, RunError};
 use crate::topology::Topology;
-use narrows_queue::{DropReason, Dropped, QueueView, Verdict};
+use narrows_queue::{DropReason, QueueView, Verdict};
 use narrows_samples::Probe;
 use narrows_scenario::Sampling;
 use narrows_scheme::RouterAgent;
@@ -22,18 +24,20 @@ const LOOK_EVERY: u64 = 1 << 14;
 pub(crate) struct Slots {
     edges: usize,
     flows: usize,
+    channels: usize,
     plain: bool,
 }
 
 impl Slots {
-    /// Slots for so many link directions and flows; the plain loop has further ones for ends of transmissions.
-    pub(crate) const fn new(edges: usize, flows: usize, plain: bool) -> Self {
-        Self { edges, flows, plain }
+    /// Slots for so many link directions, flows and 802.11 channels; the plain loop has further ones for ends of
+    /// transmissions on links.
+    pub(crate) const fn new(edges: usize, flows: usize, channels: usize, plain: bool) -> Self {
+        Self { edges, flows, channels, plain }
     }
 
     /// How many slots there are.
     pub(crate) const fn count(self) -> usize {
-        2 + self.edges + 4 * self.flows + if self.plain { self.edges } else { 0 }
+        2 + self.edges + 4 * self.flows + self.channels + if self.plain { self.edges } else { 0 }
     }
 
     const SAMPLER: Slot = Slot::new(0);
@@ -55,8 +59,12 @@ impl Slots {
         Slot::new(2 + self.edges + 4 * flow + 3)
     }
 
+    pub(crate) const fn channel(self, channel: usize) -> Slot {
+        Slot::new(2 + self.edges + 4 * self.flows + channel)
+    }
+
     const fn departure(self, edge: usize) -> Slot {
-        Slot::new(2 + self.edges + 4 * self.flows + edge)
+        Slot::new(2 + self.edges + 4 * self.flows + self.channels + edge)
     }
 }
 
@@ -77,6 +85,7 @@ pub(crate) struct World {
     pub(crate) topology: Topology,
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<LinkDirection>,
+    pub(crate) radio: Radio,
     pub(crate) flows: Vec<FlowState>,
     /// Per flow: its `from` and its `to`, apart from the rest because every hop asks for them.
     pub(crate) ends: Vec<[u32; 2]>,
@@ -86,44 +95,6 @@ pub(crate) struct World {
     pub(crate) plain_loop: bool,
     pub(crate) events: u64,
     pub(crate) packets: u64,
-}
-
-/// Books what happens on a link to the flow it happens to.
-struct Books<'a> {
-    flows: &'a mut [FlowState],
-    capture: Option<&'a mut Capture>,
-    edge: usize,
-}
-
-impl Books<'_> {
-    /// A packet was lost: it counts for its flow if it carries payload in the flow's data direction.
-    fn lost(&mut self, packet: &Packet) {
-        if packet.payload_len > 0 {
-            let (flow, along) = flow_of(packet);
-            if let Some(flow) = self.flows.get_mut(flow)
-                && along == (flow.sender() == End::Client)
-            {
-                flow.meter.lost_packets += 1;
-            }
-        }
-    }
-}
-
-impl LinkWatch for Books<'_> {
-    fn dropped(&mut self, dropped: &Dropped, _at: Instant) {
-        self.lost(&dropped.packet);
-    }
-
-    fn corrupted(&mut self, packet: &Packet, _at: Instant) {
-        self.lost(packet);
-    }
-
-    #[inline]
-    fn departed(&mut self, packet: &Packet, at: Instant) {
-        if let Some(capture) = &mut self.capture {
-            capture.record(self.edge, packet, at);
-        }
-    }
 }
 
 /// A link with the books of what happens on it, borrowed apart from the rest of the world.
@@ -201,7 +172,10 @@ impl World {
                 2 => self.wake(i / 4, probe),
                 _ => self.read(i / 4, probe),
             },
-            Some(i) => self.departure(i - 4 * self.slots.flows, probe),
+            Some(i) => match i - 4 * self.slots.flows {
+                channel if channel < self.slots.channels => self.air(channel, probe),
+                i => self.departure(i - self.slots.channels, probe),
+            },
         }
     }
 
@@ -236,9 +210,9 @@ impl World {
         }
     }
 
-    /// A node gets a packet from a link.
+    /// A node gets a packet from a link or a channel.
     #[inline]
-    fn receive<P: Probe>(&mut self, node: usize, packet: Packet, probe: &mut P) {
+    pub(crate) fn receive<P: Probe>(&mut self, node: usize, packet: Packet, probe: &mut P) {
         let (flow, along) = flow_of(&packet);
         let Some(&[from, to]) = self.ends.get(flow) else { return };
         let target = if along { to } else { from } as usize;
@@ -256,7 +230,11 @@ impl World {
         let now = self.now;
         if let Some(agent) = &mut self.nodes[node].agent {
             // The agent must see the queue as it is now, with all departures up to now carried out.
-            let view = on_link!(self, edge, link, books => { link.drain(now, &mut books); link.view() });
+            let view = if edge < self.links.len() {
+                on_link!(self, edge, link, books => { link.drain(now, &mut books); link.view() })
+            } else {
+                self.radio.view(edge - self.links.len())
+            };
             match agent.on_packet(&mut packet, &view, now) {
                 Verdict::Pass => {}
                 Verdict::Mark => packet.ip.set_ecn(Ecn::Ce),
@@ -271,12 +249,18 @@ impl World {
 
     /// A router agent drops a packet: it is booked as a drop of the queue that it did not enter.
     fn refuse(&mut self, edge: usize, packet: Packet, reason: DropReason) {
+        if edge >= self.links.len() {
+            return self.refuse_by_radio(edge, packet, reason);
+        }
         on_link!(self, edge, link, books => link.refuse(packet, reason, self.now, &mut books));
     }
 
-    /// Hands a packet to a link.
+    /// Hands a packet to a link, or to the interface queue of an 802.11 station.
     #[inline]
     pub(crate) fn send<P: Probe>(&mut self, edge: usize, packet: &Packet, probe: &mut P) {
+        if edge >= self.links.len() {
+            return self.send_by_radio(edge, packet, probe);
+        }
         let now = self.now;
         on_link!(self, edge, link, books => link.offer(packet, now, &mut books));
         self.agenda.arm_no_later(Slots::link(edge), self.links[edge].next_event());
@@ -311,6 +295,9 @@ impl World {
                 self.agenda.arm_no_later(Slots::link(edge), self.links[edge].next_event());
                 probe.queue(&self.queue_row(edge));
             }
+            for queue in self.links.len()..self.links.len() + self.radio.queue_count() {
+                probe.queue(&self.queue_row(queue));
+            }
             for flow in 0..self.flows.len() {
                 if self.flows[flow].start <= now {
                     probe.flow(&self.flow_row(flow));
@@ -338,7 +325,7 @@ impl World {
     fn fullest_queue(&self, node: usize) -> Option<QueueView> {
         let mut fullest: Option<QueueView> = None;
         for edge in self.topology.leaving(node) {
-            let view = self.links[edge].view();
+            let view = self.links.get(edge).map_or_else(|| self.radio_view(edge), LinkDirection::view);
             if fullest.as_ref().is_none_or(|f| view.occupancy() > f.occupancy()) {
                 fullest = Some(view);
             }

@@ -1,0 +1,45 @@
+//! The accounts of what happens to packets on their way, booked to the flow that they belong to.
+
+use crate::capture::Capture;
+use crate::flow::{End, FlowState};
+use crate::flow_id::flow_of;
+use crate::link::LinkWatch;
+use narrows_queue::Dropped;
+use narrows_units::Instant;
+use narrows_wire::Packet;
+
+/// Books a lost packet: it counts for its flow if it carries payload in the flow's data direction.
+pub(crate) fn book_loss(flows: &mut [FlowState], packet: &Packet) {
+    if packet.payload_len > 0 {
+        let (flow, along) = flow_of(packet);
+        if let Some(flow) = flows.get_mut(flow)
+            && along == (flow.sender() == End::Client)
+        {
+            flow.meter.lost_packets += 1;
+        }
+    }
+}
+
+/// Books what happens on a link.
+pub(crate) struct Books<'a> {
+    pub(crate) flows: &'a mut [FlowState],
+    pub(crate) capture: Option<&'a mut Capture>,
+    pub(crate) edge: usize,
+}
+
+impl LinkWatch for Books<'_> {
+    fn dropped(&mut self, dropped: &Dropped, _at: Instant) {
+        book_loss(self.flows, &dropped.packet);
+    }
+
+    fn corrupted(&mut self, packet: &Packet, _at: Instant) {
+        book_loss(self.flows, packet);
+    }
+
+    #[inline]
+    fn departed(&mut self, packet: &Packet, at: Instant) {
+        if let Some(capture) = &mut self.capture {
+            capture.record(self.edge, packet, at);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! An interface queue: where packets wait until their station takes them up.
+//!
+//! Waiting ends when the station takes a packet to send it; contention for the medium and repetitions come after. A queue for
+//! several stations that feeds A-MPDUs is looked into one packet ahead: a packet that cannot join the A-MPDU is held back and
+//! is the next to leave. It counts as waiting, yet has left the discipline's storage, so it takes no room there.
+
+use crate::books::book_loss;
+use crate::flow::FlowState;
+use crate::link::LinkMeter;
+use narrows_queue::{Dequeued, DropReason, Dropped, Queue, QueueView};
+use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
+use narrows_wire::Packet;
+
+/// The latest frame that was sent for packets of a queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    until: Instant,
+    airtime: Duration,
+    /// Bytes of IP packets in it.
+    bytes: u64,
+}
+
+/// A queue in front of a station.
+#[derive(Debug)]
+pub(crate) struct InterfaceQueue {
+    queue: Box<dyn Queue>,
+    held: Option<Dequeued>,
+    dropped: Vec<Dropped>,
+    meter: LinkMeter,
+    sending: Sending,
+    changed: bool,
+}
+
+impl InterfaceQueue {
+    /// An empty queue; `rate` is what it shows to disciplines and router agents as the rate that drains it.
+    pub(crate) fn new(mut queue: Box<dyn Queue>, rate: Rate) -> Self {
+        queue.set_rate(rate);
+        Self {
+            queue,
+            held: None,
+            dropped: Vec::new(),
+            meter: LinkMeter::default(),
+            sending: Sending::default(),
+            changed: false,
+        }
+    }
+
+    /// Takes a packet in at `now`.
+    pub(crate) fn offer(&mut self, packet: &Packet, now: Instant, flows: &mut [FlowState]) {
+        self.changed = true;
+        self.meter.arrived_packets += 1;
+        let marked = self.queue.enqueue(*packet, now, &mut self.dropped);
+        self.meter.marked += u64::from(marked);
+        self.book_drops(flows);
+    }
+
+    /// Books a packet that a router agent drops in front of the queue as a drop of the queue.
+    pub(crate) fn refuse(&mut self, packet: Packet, reason: DropReason, flows: &mut [FlowState]) {
+        self.changed = true;
+        self.meter.arrived_packets += 1;
+        self.dropped.push(Dropped { packet, reason });
+        self.book_drops(flows);
+    }
+
+    /// Hands the next packet to the station.
+    pub(crate) fn take(&mut self, now: Instant, flows: &mut [FlowState]) -> Option<Packet> {
+        let next = match self.held.take() {
+            Some(held) => held,
+            None => self.dequeue(now, flows)?,
+        };
+        Some(self.hand_out(&next, now))
+    }
+
+    /// Hands the next packet to the station if it is as `wanted`; holds it back otherwise.
+    pub(crate) fn take_if(
+        &mut self,
+        now: Instant,
+        flows: &mut [FlowState],
+        wanted: impl FnOnce(&Packet) -> bool,
+    ) -> Option<Packet> {
+        let next = match self.held.take() {
+            Some(held) => held,
+            None => self.dequeue(now, flows)?,
+        };
+        if wanted(&next.packet) {
+            return Some(self.hand_out(&next, now));
+        }
+        self.held = Some(next);
+        None
+    }
+
+    fn dequeue(&mut self, now: Instant, flows: &mut [FlowState]) -> Option<Dequeued> {
+        let next = self.queue.dequeue(now, &mut self.dropped);
+        self.book_drops(flows);
+        let next = next?;
+        self.meter.marked += u64::from(next.marked);
+        Some(next)
+    }
+
+    fn hand_out(&mut self, next: &Dequeued, now: Instant) -> Packet {
+        self.changed = true;
+        self.meter.delay.record(now.since(next.enqueued).as_nanos());
+        self.meter.forwarded_packets += 1;
+        self.meter.forwarded_bytes += next.packet.len().as_u64();
+        next.packet
+    }
+
+    /// Notes how much waits, once the station has had its look.
+    pub(crate) fn note_level(&mut self) {
+        let view = self.view();
+        self.meter.max_packets = self.meter.max_packets.max(view.packets.as_u64());
+        self.meter.max_bytes = self.meter.max_bytes.max(view.bytes.as_u64());
+    }
+
+    /// The station gave a packet of this queue up at a retry limit.
+    pub(crate) fn give_up(&mut self, packet: &Packet, flows: &mut [FlowState]) {
+        self.changed = true;
+        self.meter.corrupted += 1;
+        book_loss(flows, packet);
+    }
+
+    /// A frame starts that is sent for packets of this queue: an RTS, or one with so many bytes of them.
+    pub(crate) fn sent(&mut self, start: Instant, airtime: Duration, bytes: u64) {
+        self.meter.busy += airtime;
+        self.sending = Sending { until: start + airtime, airtime, bytes };
+    }
+
+    /// Whether anything changed since this was asked last.
+    pub(crate) fn take_change(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// The queue as it stands, with the packet that is held back.
+    pub(crate) fn view(&self) -> QueueView {
+        let mut view = self.queue.view();
+        if let Some(held) = &self.held {
+            view.packets += Packets::new(1);
+            view.bytes += held.packet.len();
+        }
+        view
+    }
+
+    /// The counters.
+    pub(crate) fn meter(&self) -> &LinkMeter {
+        &self.meter
+    }
+
+    /// Time and bytes of the frame under way at `end` that lie after it.
+    pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
+        let Sending { until, airtime, bytes } = self.sending;
+        let time = until.since(end);
+        let part = u128::from(bytes) * u128::from(time.as_nanos()) / u128::from(airtime.as_nanos().max(1));
+        (time, Bytes::new(u64::try_from(part).unwrap_or(bytes)))
+    }
+
+    fn book_drops(&mut self, flows: &mut [FlowState]) {
+        for drop in self.dropped.drain(..) {
+            self.changed = true;
+            self.meter.count_drop(drop.reason);
+            book_loss(flows, &drop.packet);
+        }
+    }
+}
