@@ -44,7 +44,7 @@ table! {
         dropped_overflow: "packets", "Dropped because there was no room.";
         dropped_early: "packets", "Dropped by the AQM by chance.";
         dropped_forced: "packets", "Dropped by the AQM by rule.";
-        corrupted: "packets", "Lost on the link after the queue (packet error rate).";
+        corrupted: "packets", "Lost on the link after the queue (packet error rate), or given up by 802.11 at a retry limit without having arrived.";
         marked: "packets", "Marked CE.";
     }
 }
@@ -75,7 +75,7 @@ table! {
         arrived_bytes: "bytes", "IP bytes (headers included) of the data direction that reached the receiving host.";
         arrived_packets: "packets", "Packets with payload of the data direction that reached the receiving host.";
         delivered_bytes: "bytes", "Payload bytes delivered in order to the receiving application.";
-        lost_packets: "packets", "Packets with payload dropped by a queue or corrupted on a link.";
+        lost_packets: "packets", "Packets with payload dropped by a queue, corrupted on a link, or given up by 802.11.";
         retransmitted_packets: "packets", "Segments with payload sent again.";
         retransmitted_bytes: "bytes", "Payload bytes sent again.";
         timeouts: "", "Expiries of the retransmission timer.";
@@ -110,19 +110,19 @@ table! {
         dropped_overflow: "packets", "Dropped because there was no room.";
         dropped_early: "packets", "Dropped by the AQM by chance.";
         dropped_forced: "packets", "Dropped by the AQM by rule.";
-        corrupted: "packets", "Lost on the link after the queue (packet error rate).";
+        corrupted: "packets", "Lost on the link after the queue (packet error rate), or given up by 802.11 at a retry limit without having arrived.";
         marked: "packets", "Marked CE.";
         waiting_packets: "packets", "Still waiting when the run ended.";
-        busy_ns: "ns", "Time that the link was sending.";
+        busy_ns: "ns", "Time that the link was sending; for 802.11, airtime of the RTS and data frames sent for this queue's packets, repetitions included.";
         unsent_bytes: "bytes", "Of forwarded_bytes, what the transmission under way at the end had still to send.";
-        delay_samples: "", "Packets whose queueing delay was measured.";
+        delay_samples: "", "Packets whose queueing delay was measured: until the link sends them, or the 802.11 station takes them up.";
         delay_sum_ns: "ns", "Sum of queueing delays.";
         delay_max_ns: "ns", "Longest queueing delay; none without packets.";
         delay_p50_ns: "ns", "Median queueing delay (histogram, error below 0.8 %).";
         delay_p95_ns: "ns", "95th percentile of queueing delay.";
         max_packets: "packets", "Most packets ever waiting.";
         max_bytes: "bytes", "Most bytes ever waiting.";
-        capacity_bits: "", "Bits that the link could have sent over the run, its changes of rate counted.";
+        capacity_bits: "", "Bits that the link could have sent over the run, its changes of rate counted; for 802.11, data rate times duration.";
     }
 }
 
@@ -140,7 +140,7 @@ table! {
         rts_failures: "", "Attempts that failed because no CTS came.";
         data_failures: "", "Attempts that failed because no ACK came.";
         retried_mpdus: "frames", "MPDUs sent that had been sent before.";
-        given_up_packets: "packets", "Packets given up at a retry limit.";
+        given_up_packets: "packets", "Packets given up at a retry limit, those included that arrived while every acknowledgment was lost.";
         received_packets: "packets", "Packets received, once each.";
         duplicates: "frames", "MPDUs received that had come before.";
         collisions: "frames", "Frames that could not be read because others overlapped.";

@@ -34,8 +34,9 @@ pub trait Host {
     /// A packet arrived at `station`, once and in order.
     fn received(&mut self, station: usize, packet: &Packet, now: Instant);
 
-    /// `station` gave a packet up at a retry limit.
-    fn given_up(&mut self, station: usize, packet: &Packet, now: Instant);
+    /// `station` gave a packet up at a retry limit. `arrived` says that its receiver has it all the same: only the
+    /// acknowledgments were lost, which `station` cannot know.
+    fn given_up(&mut self, station: usize, packet: &Packet, arrived: bool, now: Instant);
 
     /// A frame starts onto the air; `mpdus` are those that it carries (none for control frames). For captures.
     fn sent(&mut self, frame: &Frame, mpdus: &[Mpdu]);
@@ -287,6 +288,9 @@ impl Medium {
     fn conclude(&mut self, station: usize, outcome: Outcome, now: Instant, host: &mut impl Host) {
         let config = &self.config;
         let this = &mut self.stations[station];
+        let cell = this.outbox.to() * self.errors.len() + station;
+        let (last, reorder) = (self.last_seq[cell], self.reorder.get(cell));
+        let arrived = |seq: u16| reorder.map_or(last == Some(seq), |reorder| reorder.has(seq));
         let protected = config.rts_threshold.is_some_and(|threshold| this.outbox.psdu() > threshold);
         let limit = if protected { config.long_retry } else { config.short_retry };
         match outcome {
@@ -299,7 +303,7 @@ impl Medium {
                 let given_up = &mut this.meter.given_up;
                 this.outbox.settle(start, bitmap, limit, |mpdu| {
                     *given_up += 1;
-                    host.given_up(station, &mpdu.packet, now);
+                    host.given_up(station, &mpdu.packet, arrived(mpdu.seq), now);
                 });
                 this.succeed(now);
             }
@@ -313,7 +317,7 @@ impl Medium {
                 }
                 for mpdu in this.outbox.batch() {
                     this.meter.given_up += 1;
-                    host.given_up(station, &mpdu.packet, now);
+                    host.given_up(station, &mpdu.packet, arrived(mpdu.seq), now);
                 }
                 this.outbox.clear();
             }

@@ -66,6 +66,12 @@ impl Reorder {
         self.held.iter().flatten().count()
     }
 
+    /// Whether this MPDU, of those that the sender may still send, has come.
+    pub(crate) fn has(&self, seq: u16) -> bool {
+        let ahead = distance(self.start, seq);
+        ahead >= MODULO / 2 || self.held.get(usize::from(ahead)).is_some_and(Option::is_some)
+    }
+
     fn release(&mut self, deliver: &mut impl FnMut(&Packet)) {
         while let Some(Some(packet)) = self.held.front() {
             deliver(packet);
@@ -99,6 +105,7 @@ mod tests {
         assert!(feed(&mut r, 0, &mut out) && feed(&mut r, 2, &mut out) && feed(&mut r, 3, &mut out));
         assert_eq!(out, [0]);
         assert!(!feed(&mut r, 2, &mut out) && !feed(&mut r, 0, &mut out), "both came before");
+        assert_eq!([0, 1, 2, 3, 4].map(|seq| r.has(seq)), [true, false, true, true, false]);
         assert!(feed(&mut r, 1, &mut out));
         assert_eq!(out, [0, 1, 2, 3]);
     }

@@ -120,5 +120,9 @@ proptest! {
         run(&mut m, &mut log, us(3_600_000_000));
         let held: usize = (0..case.stations).map(|s| m.holds(s)).sum();
         prop_assert_eq!(held, 0);
+        // Then every packet has either arrived or is known to be lost.
+        let received: BTreeSet<u16> = log.received.iter().map(|r| r.1).collect();
+        prop_assert!(log.lost.iter().all(|mark| !received.contains(mark)));
+        prop_assert_eq!(received.len() + log.lost.len(), packets.len());
     }
 }

@@ -7,7 +7,7 @@ use crate::radio::interface::InterfaceQueue;
 use crate::run::RunError;
 use narrows_scenario as scenario;
 use narrows_scenario::{Scenario, Wifi, WifiMode, WifiQueues, WifiStation};
-use narrows_wifi::{Aggregation, Config, Errors, Medium, Modulation, StationConfig};
+use narrows_wifi::{Aggregation, Config, Errors, Mcs, Medium, Mode, Modulation, StationConfig};
 
 /// The channels of a scenario.
 ///
@@ -74,11 +74,12 @@ fn aggregation(a: scenario::Aggregation) -> Aggregation {
 }
 
 fn modulations(wifi: &Wifi) -> Result<(Modulation, Modulation), RunError> {
-    let refuse = |reason: String| RunError::Radio { channel: wifi.name.clone(), reason };
-    match wifi.mode {
-        WifiMode::Rate(rate) => {
-            Ok((Modulation::dsss(rate, wifi.short_preamble), Modulation::dsss(wifi.basic_rate, wifi.short_preamble)))
+    let mode = match wifi.mode {
+        WifiMode::Rate(rate) => Mode::Rate(rate),
+        WifiMode::Mcs { mcs, width_mhz, streams, short_guard } => {
+            Mode::Mcs(Mcs { mcs, width_mhz, streams, short_guard })
         }
-        WifiMode::Mcs { .. } => Err(refuse("no".into())),
-    }
+    };
+    narrows_wifi::modulations(&wifi.phy, mode, wifi.basic_rate, wifi.short_preamble)
+        .map_err(|e| RunError::Radio { channel: wifi.name.clone(), reason: e.to_string() })
 }

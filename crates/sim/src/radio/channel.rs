@@ -182,6 +182,9 @@ impl Host for Air<'_> {
     }
 
     fn next_for(&mut self, station: usize, to: usize, now: Instant) -> Option<Packet> {
+        if station > 0 && to > 0 {
+            return None; // A station has packets for its base station only.
+        }
         let queue = self.interfaces.queue_of(station, to);
         if station > 0 || self.interfaces.base > 1 {
             return self.interfaces.queues[queue].take(now, self.flows);
@@ -200,7 +203,10 @@ impl Host for Air<'_> {
         self.interfaces.arrivals.push_back(Arrival { node, packet: *packet });
     }
 
-    fn given_up(&mut self, station: usize, packet: &Packet, _now: Instant) {
+    fn given_up(&mut self, station: usize, packet: &Packet, arrived: bool, _now: Instant) {
+        if arrived {
+            return; // The station counts it; nothing is lost.
+        }
         let to = if station == 0 { self.interfaces.target(packet, self.ends) } else { 0 };
         let queue = self.interfaces.queue_of(station, to);
         self.interfaces.queues[queue].give_up(packet, self.flows);
@@ -212,6 +218,9 @@ impl Host for Air<'_> {
             let queue = self.interfaces.queue_of(frame.from, frame.to);
             let bytes = mpdus.iter().map(|mpdu| mpdu.packet.len().as_u64()).sum();
             self.interfaces.queues[queue].sent(frame.start, frame.airtime, bytes);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.record_frame(self.channel, frame, mpdus);
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct Log {
     /// Station, mark.
     pub received: Vec<(usize, u16)>,
     pub given_up: Vec<(usize, u16)>,
+    /// Of those, what never arrived.
+    pub lost: Vec<u16>,
     pub received_packets: u64,
     pub quiet: bool,
 }
@@ -63,9 +65,10 @@ impl Host for Log {
         }
     }
 
-    fn given_up(&mut self, station: usize, packet: &Packet, _now: Instant) {
+    fn given_up(&mut self, station: usize, packet: &Packet, arrived: bool, _now: Instant) {
         if !self.quiet {
             self.given_up.push((station, mark(packet)));
+            self.lost.extend((!arrived).then(|| mark(packet)));
         }
     }
 
