@@ -198,6 +198,17 @@ impl CataloguePhy {
         found
     }
 
+    /// Whether a key of a channel's table means something for it.
+    pub(crate) fn takes(&self, key: &str) -> bool {
+        match key {
+            "mcs" | "channel_width" | "streams" | "guard_interval" => self.max_mcs.is_some(),
+            "rate" => self.max_mcs.is_none(),
+            "preamble" => self.short_preamble,
+            "aggregation" => self.max_ampdu.is_some(),
+            _ => true,
+        }
+    }
+
     fn to_json(&self) -> serde_json::Value {
         let rates = |rates: &[Rate]| rates.iter().map(|rate| rate.as_bps()).collect::<Vec<_>>();
         json!({

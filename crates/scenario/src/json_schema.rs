@@ -1,9 +1,9 @@
 //! JSON Schema (draft 2020-12) of scenario files, from the schema, for editors.
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, CataloguePhy};
 use crate::dscp;
 use crate::quantity::{PACKETS, RATE, SIZE, TIME, Unit};
-use crate::schema::{Field, Kind, NAME_PATTERN, Need, ROOT, Table, Word};
+use crate::schema::{Field, Kind, NAME_PATTERN, Need, ROOT, Table, WIFI, Word};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -65,7 +65,10 @@ impl Writer<'_> {
         if !required.is_empty() {
             schema.insert("required".into(), json!(required));
         }
-        let rules: Vec<Value> = table.kinds().iter().filter_map(|word| kind_rule(table, word.0)).collect();
+        let mut rules: Vec<Value> = table.kinds().iter().filter_map(|word| kind_rule(table, word.0)).collect();
+        if std::ptr::eq(table, &WIFI) {
+            rules.extend(self.catalogue.phys.iter().filter_map(phy_rule));
+        }
         if !rules.is_empty() {
             schema.insert("allOf".into(), json!(rules));
         }
@@ -195,4 +198,18 @@ fn kind_rule(table: &'static Table, kind: &str) -> Option<Value> {
         then.insert("required".into(), json!(needed));
     }
     Some(json!({ "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] }, "then": then }))
+}
+
+/// For this PHY: keys that mean nothing are refused; what it has not may be switched off.
+fn phy_rule(phy: &CataloguePhy) -> Option<Value> {
+    let refused: Map<String, Value> = WIFI
+        .fields()
+        .filter(|field| !phy.takes(field.key))
+        .map(|field| {
+            let off = matches!(field.kind, Kind::OrFalse(_));
+            (field.key.to_owned(), if off { json!({ "const": false }) } else { json!(false) })
+        })
+        .collect();
+    let condition = json!({ "properties": { "phy": { "const": phy.name } }, "required": ["phy"] });
+    (!refused.is_empty()).then(|| json!({ "if": condition, "then": { "properties": refused } }))
 }

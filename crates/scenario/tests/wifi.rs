@@ -334,9 +334,20 @@ fn the_resolved_channel_has_names_and_base_units() {
 }
 
 #[test]
-fn the_schema_names_the_phys() {
-    let known = &schema_for(&catalogue())["$defs"]["wifi"]["properties"]["phy"]["enum"];
-    assert_eq!(known, &json!(["802.11", "802.11b", "802.11g", "802.11n", "802.11ac"]));
+fn the_schema_names_the_phys_and_what_each_takes() {
+    let schema = schema_for(&catalogue());
+    let wifi = &schema["$defs"]["wifi"];
+    assert_eq!(wifi["properties"]["phy"]["enum"], json!(["802.11", "802.11b", "802.11g", "802.11n", "802.11ac"]));
+    let rule = |phy: &str| {
+        let rules = wifi["allOf"].as_array().unwrap();
+        rules.iter().find(|rule| rule["if"]["properties"]["phy"]["const"] == phy).unwrap()["then"]["properties"].clone()
+    };
+    let refused = json!({
+        "mcs": false, "channel_width": false, "streams": false, "guard_interval": false,
+        "aggregation": { "const": false },
+    });
+    assert_eq!(rule("802.11b"), refused);
+    assert_eq!(rule("802.11n"), json!({ "rate": false, "preamble": false }));
     assert_eq!(schema_for(&Catalogue::default())["$defs"]["wifi"]["properties"]["phy"]["type"], "string");
 }
 

@@ -80,26 +80,16 @@ impl<'a> Build<'a> {
         found
     }
 
-    /// Reports keys that mean nothing for this PHY.
+    /// Reports keys that mean nothing for this PHY; what it has not may be switched off.
     fn misplaced(&mut self, row: &Row<'_>, phy: &CataloguePhy) {
-        let has_mcs = |phy: &CataloguePhy| phy.max_mcs.is_some();
-        let has_rates = |phy: &CataloguePhy| phy.max_mcs.is_none();
-        let aggregates = |phy: &CataloguePhy| phy.max_ampdu.is_some();
         for (key, place, item) in &row.record.entries {
-            let has: &dyn Fn(&CataloguePhy) -> bool = match *key {
-                key if MCS_KEYS.contains(&key) => &has_mcs,
-                "rate" => &has_rates,
-                "preamble" => &|phy: &CataloguePhy| phy.short_preamble,
-                "aggregation" if !matches!(item.value, Value::Off) => &aggregates,
-                _ => continue,
-            };
-            if !has(phy) {
-                let with: Vec<&str> =
-                    self.catalogue.phys.iter().filter(|phy| has(phy)).map(|phy| phy.name.as_str()).collect();
-                let reason = format!("has no meaning for phy = {:?}", phy.name);
-                let allowed = format!("only with phy = {}", or(with.into_iter()));
-                self.report.add(*place, row.at(key), &item.shown, reason, allowed);
+            if phy.takes(key) || matches!(item.value, Value::Off) {
+                continue;
             }
+            let with = self.catalogue.phys.iter().filter(|phy| phy.takes(key)).map(|phy| phy.name.as_str());
+            let reason = format!("has no meaning for phy = {:?}", phy.name);
+            let allowed = format!("only with phy = {}", or(with));
+            self.report.add(*place, row.at(key), &item.shown, reason, allowed);
         }
     }
 
