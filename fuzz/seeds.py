@@ -7,6 +7,7 @@ refused shows an error in one of the two. Run ``python3 fuzz/seeds.py`` after a 
 from __future__ import annotations
 
 import struct
+import zlib
 from pathlib import Path
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -73,6 +74,29 @@ def cut(data: bytes, at: int, value: bytes) -> bytes:
     return data[:at] + value + data[at + len(value) :]
 
 
+def with_fcs(frame: bytes) -> bytes:
+    """The frame with its FCS behind it: zlib's CRC is that of 802, lowest byte first."""
+    return frame + struct.pack("<I", zlib.crc32(frame))
+
+
+def dot11_data(packet: bytes, *, control: int = 0x0108, qos: bytes = b"", snap: bytes = b"", seq: int = 0x123) -> bytes:
+    """A data frame from station 2 to base station 1; ``control`` is the frame control field, little-endian."""
+    ether_type = b"\x08\x00" if packet[:1] < b"\x60" else b"\x86\xdd"
+    header = struct.pack("<HH", control, 44) + MAC1 + MAC2 + MAC0 + struct.pack("<H", seq << 4) + qos
+    return with_fcs(header + (snap or bytes([0xAA, 0xAA, 3, 0, 0, 0]) + ether_type) + packet)
+
+
+def block_ack(control: int = 0x3004, start: int = 4095 << 4) -> bytes:
+    """A block ACK, compressed unless ``control`` (BA Control) says otherwise."""
+    return with_fcs(struct.pack("<HH", 0x94, 0) + MAC1 + MAC2 + struct.pack("<HHQ", control, start, 1 << 63 | 5))
+
+
+def radiotap(present: int, fields: bytes, *, version: int = 0, length: int | None = None) -> bytes:
+    """A radiotap header with these fields, padding included."""
+    return struct.pack("<BxHI", version, 8 + len(fields) if length is None else length, present) + fields
+
+
+MAC0, MAC1, MAC2 = (bytes([2, 0, 0, 0, 0, node]) for node in range(3))
 MSS = bytes([2, 4, 5, 180])
 TIMESTAMPS = bytes([8, 10, 0, 0, 0, 9, 0, 0, 0, 8])
 SYN_OPTIONS = MSS + bytes([4, 2]) + TIMESTAMPS + bytes([1, 3, 3, 7])
@@ -187,6 +211,81 @@ PACKET = (
     }
 )
 
+RTS = with_fcs(struct.pack("<HH", 0xB4, 1948) + MAC1 + MAC2)
+CTS = with_fcs(struct.pack("<HH", 0xC4, 1634) + MAC2)
+
+DOT11 = {
+    "ok-rts": RTS,
+    "ok-cts": CTS,
+    "ok-ack": with_fcs(struct.pack("<HH", 0xD4, 0) + MAC2),
+    "ok-block-ack": block_ack(),
+    "ok-data-to-ds": dot11_data(IPV4["ok-tcp"]),
+    "ok-data-from-ds-again": dot11_data(IPV4["ok-udp-ce-reserved-flag"], control=0x0A08),
+    "ok-data-ipv6": dot11_data(IPV6["ok-hop-by-hop"]),
+    "ok-data-padded": dot11_data(IPV4["ok-link-padding"]),
+    "ok-data-with-power-management-and-more-data": dot11_data(IPV4["ok-tcp"], control=0x3108),
+    "ok-qos-data": dot11_data(IPV4["ok-tcp"], control=0x0188, qos=bytes([0x66, 0])),
+    "ok-qos-data-ipv6": dot11_data(IPV6["ok-tcp"], control=0x0288, qos=bytes([0, 7])),
+    "bad-empty": b"",
+    "bad-truncated-cts": CTS[:13],
+    "bad-rts-with-a-byte-too-many": with_fcs(RTS[:-4] + b"\0"),
+    "bad-truncated-data": with_fcs(struct.pack("<HH", 0x0108, 44) + MAC1 + MAC2 + MAC0),
+    "bad-truncated-qos-data": with_fcs(struct.pack("<HH", 0x0188, 44) + MAC1 + MAC2 + MAC0 + bytes(2)),
+    "bad-truncated-llc": with_fcs(struct.pack("<HH", 0x0108, 44) + MAC1 + MAC2 + MAC0 + bytes(2) + b"\xaa\xaa\3"),
+    "bad-fcs": cut(RTS, 4, b"\3"),
+    "bad-beacon": with_fcs(struct.pack("<HH", 0x80, 0) + MAC1 + MAC2 + MAC1 + bytes(14)),
+    "bad-version-1": with_fcs(struct.pack("<HH", 0xC5, 0) + MAC2),
+    "bad-null-data": with_fcs(struct.pack("<HH", 0x0148, 44) + MAC1 + MAC2 + MAC0 + bytes(2)),
+    "bad-neither-ds": dot11_data(IPV4["ok-tcp"], control=0x0008),
+    "bad-both-ds": dot11_data(IPV4["ok-tcp"], control=0x0308),
+    "bad-more-fragments": dot11_data(IPV4["ok-tcp"], control=0x0508),
+    "bad-protected": dot11_data(IPV4["ok-tcp"], control=0x4108),
+    "bad-order": dot11_data(IPV4["ok-tcp"], control=0x8188, qos=bytes(2)),
+    "bad-amsdu": dot11_data(IPV4["ok-tcp"], control=0x0188, qos=bytes([0x80, 0])),
+    "bad-second-fragment": with_fcs(
+        struct.pack("<HH", 0x0108, 44) + MAC1 + MAC2 + MAC0 + b"\1\0\xaa\xaa\3\0\0\0\x08\0" + IPV4["ok-tcp"]
+    ),
+    "bad-llc-not-snap": dot11_data(IPV4["ok-tcp"], snap=bytes([0x42, 0x42, 3, 0, 0, 0, 8, 0])),
+    "bad-ether-type-arp": dot11_data(IPV4["ok-tcp"], snap=bytes([0xAA, 0xAA, 3, 0, 0, 0, 8, 6])),
+    "bad-ether-type-of-the-other-ip": dot11_data(IPV6["ok-tcp"], snap=bytes([0xAA, 0xAA, 3, 0, 0, 0, 8, 0])),
+    "bad-ip-checksum": dot11_data(IPV4["bad-checksum"]),
+    "bad-no-packet": dot11_data(b""),
+    "bad-basic-block-ack": block_ack(control=0x3000),
+    "bad-block-ack-of-a-fragment": block_ack(start=4095 << 4 | 1),
+    "bad-truncated-block-ack": with_fcs(block_ack()[:-8]),
+}
+
+TIME = struct.pack("<Q", 1_000_192)
+CHANNEL = struct.pack("<HH", 2412, 0x00A0)
+AMPDU = struct.pack("<IHBB", 7, 0x000C, 0, 0)
+VHT = struct.pack("<HBB4sBBH", 0x45, 4, 4, bytes([0x92, 0, 0, 0]), 0, 0, 0)
+
+# Bits of the fields: 0 TSFT, 1 flags, 2 rate, 3 channel, 4 FHSS, 5 signal, 6 noise, 11 antenna, 18 XChannel, 19 MCS,
+# 20 A-MPDU, 21 VHT, 22 timestamp, 28 TLV; 29 and 30 namespaces, 31 another word.
+RADIOTAP = {
+    "ok-nothing": radiotap(0, b""),
+    "ok-legacy": radiotap(0x2F, TIME + bytes([0x10, 22]) + CHANNEL + bytes([0xC4])),
+    "ok-rate-alone-with-the-frame-behind": radiotap(0x04, b"\2") + RTS,
+    "ok-channel-behind-a-gap": radiotap(0x0A, b"\x10\0" + CHANNEL),
+    "ok-ht-in-an-ampdu": radiotap(0x18_000B, TIME + b"\x10\0" + CHANNEL + bytes([0x7F, 5, 15, 0, 0, 0]) + AMPDU),
+    "ok-vht-in-an-ampdu": radiotap(0x30_000B, TIME + b"\x10\0" + CHANNEL + bytes(2) + AMPDU + VHT),
+    "ok-fields-that-are-skipped": radiotap(0x4_0878, CHANNEL + b"\1\2\xc4\xa0\3" + bytes(3) + bytes(8)),
+    "ok-timestamp-behind-padding": radiotap(0x40_0004, b"\2" + bytes(7) + bytes(12)),
+    "ok-longer-than-its-fields": radiotap(0x04, b"\2" + bytes(11)),
+    "ok-two-words": radiotap(0xA000_0004, struct.pack("<I", 0x20) + b"\2\xc4"),
+    "ok-three-words-then-tsft": radiotap(0xA000_0001, struct.pack("<II", 0xA000_0020, 0x20) + TIME + b"\xc4\xc4"),
+    "ok-tlv-is-left-out": radiotap(0x1000_0004, b"\2" + bytes(15)),
+    "bad-empty": b"",
+    "bad-truncated": radiotap(0, b"")[:7],
+    "bad-version-1": radiotap(0, b"", version=1),
+    "bad-length-below-8": radiotap(0, b"", length=7),
+    "bad-length-beyond-the-end": radiotap(0x04, b"\2", length=10),
+    "bad-field-beyond-the-length": radiotap(0x01, bytes(7)),
+    "bad-aligned-field-beyond-the-length": radiotap(0x0C, b"\2" + CHANNEL),
+    "bad-words-without-end": radiotap(0x8000_0000, struct.pack("<I", 0x8000_0000)),
+    "bad-word-beyond-the-length": radiotap(0x8000_0000, bytes(2)),
+}
+
 TARGETS = {
     "packet": PACKET,
     "ipv4": IPV4 | {f"ok-{name}": data for name, data in IPV4_REFUSED.items()},
@@ -195,6 +294,8 @@ TARGETS = {
     | {"bad-jumbogram": IPV6_REFUSED["jumbogram"]},
     "tcp": SEGMENTS,
     "udp": DATAGRAMS,
+    "dot11": DOT11,
+    "radiotap": RADIOTAP,
 }
 
 

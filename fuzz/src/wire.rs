@@ -2,7 +2,8 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use narrows_wire::{
-    Ecn, Ipv4Repr, Ipv4View, Ipv6Repr, Ipv6View, Packet, ParseError, TcpFlags, TcpRepr, TcpView, UdpRepr, UdpView,
+    Dot11Repr, Ecn, Ipv4Repr, Ipv4View, Ipv6Repr, Ipv6View, Packet, ParseError, RadiotapRepr, TcpFlags, TcpRepr,
+    TcpView, UdpRepr, UdpView,
 };
 
 /// Addresses between which a bare segment or datagram is taken to have travelled.
@@ -154,4 +155,36 @@ pub fn udp(bytes: &[u8]) {
         let again = UdpView::new_checked(&written[..]).expect("what is written can be read");
         assert_eq!((UdpRepr::from_view(&again), again.check_checksum(src, dst)), (repr, Ok(())));
     }
+}
+
+/// A frame that is read is written and read again as it was; FCS and checksums decide about yes and no alone.
+pub fn dot11(bytes: &[u8]) {
+    let unchecked = Dot11Repr::parse_unchecked(bytes);
+    match Dot11Repr::parse(bytes) {
+        Ok(frame) => assert_eq!(unchecked, Ok(frame), "checks decide about yes and no alone"),
+        Err(error) => is_a_sentence(error),
+    }
+    let Ok(read) = unchecked else { return };
+    let written = read.emit();
+    let again = Dot11Repr::parse(&written).expect("what is written can be read");
+    assert_eq!(again == read, read.fits());
+    assert_eq!(again.emit(), written);
+    let mut damaged = written;
+    if let Some(byte) = damaged.get_mut(4) {
+        *byte ^= 0x10;
+    }
+    assert!(matches!(Dot11Repr::parse(&damaged), Err(ParseError::BadFcs { .. })), "a flipped bit of an address");
+}
+
+/// A header that is read is written and read again as it was, whatever stands behind it.
+pub fn radiotap(bytes: &[u8]) {
+    let (read, len) = match RadiotapRepr::parse(bytes) {
+        Ok(read) => read,
+        Err(error) => return is_a_sentence(error),
+    };
+    assert!((8..=bytes.len()).contains(&len));
+    let mut written = read.emit();
+    let emitted = written.len();
+    written.extend_from_slice(&bytes[len..]);
+    assert_eq!(RadiotapRepr::parse(&written), Ok((read, emitted)));
 }

@@ -8,6 +8,8 @@
 //! a frame of its own. The link type is 802.11 with radiotap headers (LINKTYPE_IEEE802_11_RADIOTAP, 127).
 
 mod channel;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use channel::ChannelCapture;
 

@@ -130,7 +130,8 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
     if let Some(dir) = options.pcap_dir {
         let name = |n: usize| scenario.nodes[n].name.clone();
         let links: Vec<_> = scenario.links.iter().map(|l| (name(l.a), name(l.b))).collect();
-        let channels = scenario.wifi.iter().map(|w| ChannelCapture::new(w, &scenario.nodes)).collect();
+        let channels =
+            scenario.wifi.iter().map(|w| ChannelCapture::new(w, &scenario.nodes)).collect::<Result<_, _>>()?;
         world.capture = Some(Capture::create(dir, &links, channels)?);
     }
     let mut samples = Samples::default();

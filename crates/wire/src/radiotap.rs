@@ -132,12 +132,12 @@ pub struct RadiotapMcs {
 }
 
 impl RadiotapMcs {
-    /// Mixed format, convolutional code, no space-time block code. `index` counts the streams too: 8 to 15 have two.
+    /// Mixed format, convolutional code, no space-time block code, no extension streams. `index` counts the streams too: 8 to 15 have two.
     #[must_use]
     pub const fn new(index: u8, width_mhz: u32, short_guard: bool) -> Self {
-        // Known: width, index, guard interval, format, code, space-time block code.
+        // Known: width, index, guard interval, format, code, space-time block code, and that there are no extension streams.
         let width = if width_mhz >= 40 { 1 } else { 0 };
-        Self { known: 0x3f, flags: width | if short_guard { 0x04 } else { 0 }, index }
+        Self { known: 0x7f, flags: width | if short_guard { 0x04 } else { 0 }, index }
     }
 }
 
@@ -231,11 +231,12 @@ impl RadiotapRepr {
         }
         let len = usize::from(u16::from_le_bytes(array_at(bytes, 2)));
         let bad = |min: usize| ParseError::BadHeaderLen { protocol, len, min, max: bytes.len() };
-        let header = bytes.get(..len).ok_or_else(|| bad(FIXED_LEN))?;
+        let header = bytes.get(..len).filter(|h| h.len() >= FIXED_LEN).ok_or_else(|| bad(FIXED_LEN))?;
         let present = u32::from_le_bytes(array_at(header, 4));
         let (mut at, mut word) = (FIXED_LEN, present);
-        while word & MORE_WORDS != 0 && at < len {
-            word = u32::from_le_bytes(array_at(header, at));
+        while word & MORE_WORDS != 0 {
+            let next = header.get(at..at + 4).ok_or_else(|| bad(at + 4))?;
+            word = u32::from_le_bytes(array_at(next, 0));
             at += 4;
         }
         let mut repr = Self::default();
@@ -247,7 +248,7 @@ impl RadiotapRepr {
                 at += size;
             }
         }
-        if at > len { Err(bad(at)) } else { Ok((repr, len)) }
+        Ok((repr, len))
     }
 
     fn read(&mut self, bit: usize, field: &[u8]) {

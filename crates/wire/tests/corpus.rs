@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use core::net::{IpAddr, Ipv4Addr};
-use narrows_wire::{Ipv4View, Ipv6View, Packet, TcpOptions, TcpView, UdpView};
+use narrows_wire::{Dot11Repr, Ipv4View, Ipv6View, Packet, RadiotapRepr, TcpOptions, TcpView, UdpView};
 use std::path::Path;
 
 #[path = "../../../fuzz/src/wire.rs"]
@@ -55,4 +55,14 @@ fn tcp_corpus_keeps_the_rules() {
 fn udp_corpus_keeps_the_rules() {
     let (src, dst) = (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)));
     replay("udp", fuzz::udp, |bytes| UdpView::new_checked(bytes).is_ok_and(|v| v.check_checksum(src, dst).is_ok()));
+}
+
+#[test]
+fn dot11_corpus_keeps_the_rules() {
+    replay("dot11", fuzz::dot11, |bytes| Dot11Repr::parse(bytes).is_ok());
+}
+
+#[test]
+fn radiotap_corpus_keeps_the_rules() {
+    replay("radiotap", fuzz::radiotap, |bytes| RadiotapRepr::parse(bytes).is_ok());
 }

@@ -218,6 +218,130 @@ proptest! {
     }
 }
 
+fn mac() -> impl Strategy<Value = MacAddr> {
+    any::<[u8; 6]>().prop_map(MacAddr::new)
+}
+
+fn dot11() -> impl Strategy<Value = Dot11Repr> {
+    let control = (0u8..3, any::<u16>(), mac(), mac()).prop_map(|(kind, duration, receiver, transmitter)| match kind {
+        0 => Dot11Repr::Rts { duration, receiver, transmitter },
+        1 => Dot11Repr::Cts { duration, receiver },
+        _ => Dot11Repr::Ack { duration, receiver },
+    });
+    let block_ack = (any::<(u16, u64)>(), 0u8..16, 0u16..4096, mac(), mac()).prop_map(
+        |((duration, bitmap), tid, start, receiver, transmitter)| {
+            Dot11Repr::BlockAck(BlockAckRepr { duration, receiver, transmitter, tid, start, bitmap })
+        },
+    );
+    let packet = packet(0u32..200).prop_filter("fits", Packet::fits);
+    let tid = prop::option::of(0u8..16);
+    let data = (any::<(bool, bool, u16)>(), (mac(), mac(), mac()), 0u16..4096, tid, packet).prop_map(
+        |((down, retry, duration), (receiver, transmitter, beyond), seq, tid, packet)| {
+            let direction = if down { Direction::FromDs } else { Direction::ToDs };
+            Dot11Repr::Data(DataRepr { duration, direction, retry, receiver, transmitter, beyond, seq, tid, packet })
+        },
+    );
+    prop_oneof![1 => control, 1 => block_ack, 4 => data]
+}
+
+fn radiotap() -> impl Strategy<Value = RadiotapRepr> {
+    let flags = prop::option::of(any::<u8>().prop_map(RadiotapFlags));
+    let channel = any::<(u16, u16)>().prop_map(|(frequency, flags)| RadiotapChannel { frequency, flags });
+    let mcs = any::<(u8, u8, u8)>().prop_map(|(known, flags, index)| RadiotapMcs { known, flags, index });
+    let ampdu = any::<(u32, u16, u8)>().prop_map(|(reference, flags, delimiter_crc)| RadiotapAmpdu {
+        reference,
+        flags,
+        delimiter_crc,
+    });
+    let vht = any::<(u16, u8, u8, [u8; 4], u8, u8, u16)>().prop_map(
+        |(known, flags, bandwidth, mcs_nss, coding, group_id, partial_aid)| RadiotapVht {
+            known,
+            flags,
+            bandwidth,
+            mcs_nss,
+            coding,
+            group_id,
+            partial_aid,
+        },
+    );
+    let (channel, mcs) = (prop::option::of(channel), prop::option::of(mcs));
+    let (ampdu, vht) = (prop::option::of(ampdu), prop::option::of(vht));
+    (any::<(Option<u64>, Option<u8>, Option<i8>)>(), flags, channel, mcs, ampdu, vht).prop_map(
+        |((tsft, rate, signal_dbm), flags, channel, mcs, ampdu, vht)| RadiotapRepr {
+            tsft,
+            flags,
+            rate,
+            channel,
+            signal_dbm,
+            mcs,
+            ampdu,
+            vht,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn a_frame_that_is_written_is_read_back(frame in dot11()) {
+        prop_assert!(frame.fits());
+        prop_assert_eq!(Dot11Repr::parse(&frame.emit()), Ok(frame));
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_frame_is_an_error(frame in dot11(), at: prop::sample::Index, bit in 0u8..8) {
+        let mut bytes = frame.emit();
+        let at = at.index(bytes.len());
+        bytes[at] ^= 1 << bit;
+        prop_assert!(Dot11Repr::parse(&bytes).is_err());
+    }
+
+    #[test]
+    fn every_cut_of_a_frame_is_an_error(frame in dot11(), at: prop::sample::Index) {
+        let bytes = frame.emit();
+        prop_assert!(Dot11Repr::parse(&bytes[..at.index(bytes.len())]).is_err());
+    }
+
+    #[test]
+    fn no_damage_to_a_frame_makes_the_reader_panic(
+        frame in dot11(), damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+    ) {
+        let mut bytes = frame.emit();
+        for (at, value) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        if let Ok(read) = Dot11Repr::parse_unchecked(&bytes) {
+            let again = Dot11Repr::parse(&read.emit()).unwrap();
+            prop_assert!(again == read || !read.fits());
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_readers_of_frames_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        let _ = Dot11Repr::parse_unchecked(&bytes);
+        if let Ok((read, len)) = RadiotapRepr::parse(&bytes) {
+            prop_assert!(len <= bytes.len());
+            let written = read.emit();
+            prop_assert_eq!(RadiotapRepr::parse(&written), Ok((read, written.len())));
+        }
+    }
+
+    #[test]
+    fn a_radiotap_header_is_read_back_with_its_length(
+        header in radiotap(), behind in prop::collection::vec(any::<u8>(), 0..8), before in 0usize..9,
+    ) {
+        let mut bytes = vec![0x5a; before];
+        header.emit_into(&mut bytes);
+        let len = bytes.len() - before;
+        prop_assert!(len <= 48, "alignment counts from the header's start");
+        bytes.extend_from_slice(&behind);
+        prop_assert_eq!(RadiotapRepr::parse(&bytes[before..]), Ok((header, len)));
+        prop_assert!(RadiotapRepr::parse(&bytes[before..before + len - 1]).is_err());
+    }
+}
+
 fn headers(p: &Packet) -> usize {
     (p.len().as_u64() - u64::from(p.payload_len)) as usize
 }

@@ -196,3 +196,124 @@ fn values_too_large_for_their_fields_do_not_fit_and_are_masked() {
     let Ip::V6(h) = Packet::parse(&p.emit()).unwrap().ip else { unreachable!() };
     assert_eq!((h.dscp, h.flow_label), (3, 5));
 }
+
+#[test]
+fn fcs_of_an_rts_that_a_monitor_captured() {
+    // A published capture as Wireshark shows it has this RTS, and for its FCS the bytes bd 0e de 44.
+    let rts = Dot11Repr::Rts {
+        duration: 478,
+        receiver: MacAddr::new([0x10, 0x0e, 0x0e, 0x20, 0x6a, 0xf4]),
+        transmitter: MacAddr::new([0x18, 0x4f, 0x32, 0x0f, 0xa4, 0xed]),
+    };
+    let mut expected = [
+        0xb4, 0x00, 0xde, 0x01, 0x10, 0x0e, 0x0e, 0x20, 0x6a, 0xf4, 0x18, 0x4f, 0x32, 0x0f, 0xa4, 0xed, 0xbd, 0x0e,
+        0xde, 0x44,
+    ];
+    assert_eq!(rts.emit(), expected);
+    assert_eq!(Dot11Repr::parse(&expected), Ok(rts));
+    expected[19] = 0;
+    assert_eq!(Dot11Repr::parse(&expected), Err(ParseError::BadFcs { found: 0x00de_0ebd, expected: 0x44de_0ebd }));
+    assert_eq!(Dot11Repr::parse_unchecked(&expected), Ok(rts));
+}
+
+#[test]
+fn data_and_block_ack_frames_by_hand() {
+    let [far, base, station] = [0, 1, 2].map(MacAddr::of_node);
+    let data = DataRepr {
+        duration: 44,
+        direction: Direction::FromDs,
+        retry: true,
+        receiver: station,
+        transmitter: base,
+        beyond: far,
+        seq: 0xabc,
+        tid: Some(5),
+        packet: ipv6_tcp(),
+    };
+    let bytes = Dot11Repr::Data(data).emit();
+    // QoS data, From DS and retry; addresses 1 to 3; 0xabc << 4 lowest byte first; TID; SNAP with IPv6's type.
+    assert_eq!(bytes[..4], [0x88, 0x0a, 44, 0]);
+    assert_eq!(bytes[4..22], [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes[22..34], [0xc0, 0xab, 5, 0, 0xaa, 0xaa, 3, 0, 0, 0, 0x86, 0xdd]);
+    assert_eq!(bytes[34..bytes.len() - 4], ipv6_tcp().emit());
+    assert_eq!((data.source(), data.bssid(), data.destination()), (far, base, station));
+
+    let without = DataRepr { direction: Direction::ToDs, retry: false, tid: None, packet: ipv4_udp(3), ..data };
+    let bytes = Dot11Repr::Data(without).emit();
+    assert_eq!(bytes[..4], [0x08, 0x01, 44, 0]);
+    assert_eq!(bytes[22..32], [0xc0, 0xab, 0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00]);
+    assert_eq!((without.source(), without.bssid(), without.destination()), (base, station, far));
+
+    let block_ack = BlockAckRepr {
+        duration: 0,
+        receiver: base,
+        transmitter: station,
+        tid: 5,
+        start: 0xabc,
+        bitmap: 0x8000_0000_0000_0005,
+    };
+    let bytes = Dot11Repr::BlockAck(block_ack).emit();
+    // BA Control: compressed (bits 1 to 4 are 2), TID in the upper four bits; then 0xabc << 4 and the bitmap.
+    assert_eq!(bytes[..4], [0x94, 0, 0, 0]);
+    assert_eq!(bytes[16..28], [0x04, 0x50, 0xc0, 0xab, 5, 0, 0, 0, 0, 0, 0, 0x80]);
+    assert_eq!(bytes.len(), 32);
+}
+
+#[test]
+fn radiotap_headers_by_hand() {
+    // Bits 0, 1, 2, 3, 5: TSFT at 8, flags at 16, rate at 17, channel at 18 (even), signal at 22.
+    let legacy = RadiotapRepr {
+        tsft: Some(0x0102_0304_0506_0708),
+        flags: Some(RadiotapFlags::FCS_AT_END.with(RadiotapFlags::SHORT_PREAMBLE)),
+        rate: Some(22),
+        channel: Some(RadiotapChannel { frequency: 2412, flags: RadiotapChannel::CCK | RadiotapChannel::GHZ2 }),
+        signal_dbm: Some(-60),
+        ..RadiotapRepr::default()
+    };
+    let expected =
+        [0, 0, 23, 0, 0x2f, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1, 0x12, 22, 0x6c, 0x09, 0xa0, 0x00, 0xc4].as_slice();
+    assert_eq!(legacy.emit(), expected);
+    assert_eq!(RadiotapRepr::parse(expected), Ok((legacy, 23)));
+
+    // Bits 1, 3, 19, 20: flags at 8, a gap, channel at 10, MCS at 14 to 16, a gap of 3, A-MPDU status at 20.
+    let ht = RadiotapRepr {
+        flags: Some(RadiotapFlags::FCS_AT_END),
+        channel: Some(RadiotapChannel { frequency: 5180, flags: RadiotapChannel::DYNAMIC | RadiotapChannel::GHZ5 }),
+        mcs: Some(RadiotapMcs::new(15, 40, true)),
+        ampdu: Some(RadiotapAmpdu::new(0x0a0b_0c0d, true)),
+        ..RadiotapRepr::default()
+    };
+    let expected = [
+        0, 0, 28, 0, 0x0a, 0, 0x18, 0, 0x10, 0, 0x3c, 0x14, 0x00, 0x05, 0x7f, 0x05, 15, 0, 0, 0, 0x0d, 0x0c, 0x0b,
+        0x0a, 0x0c, 0x00, 0, 0,
+    ];
+    assert_eq!(ht.emit(), expected);
+    assert_eq!(RadiotapRepr::parse(&expected), Ok((ht, 28)));
+
+    // Bits 2, 21: rate at 8, a gap, VHT at 10: known, flags, width of 80 MHz, MCS 9 with two streams.
+    let vht = RadiotapRepr { rate: Some(2), vht: Some(RadiotapVht::new(9, 2, 80, true)), ..RadiotapRepr::default() };
+    let expected = [0, 0, 22, 0, 0x04, 0, 0x20, 0, 2, 0, 0x45, 0, 0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(vht.emit(), expected);
+    let widths = [20, 40, 80, 160].map(|width| RadiotapVht::new(0, 1, width, false).bandwidth);
+    assert_eq!(widths, [0, 1, 4, 11]);
+}
+
+#[test]
+fn each_way_of_being_no_frame_has_its_error() {
+    use ParseError as E;
+    let (dot11, radiotap) = (Protocol::Dot11, Protocol::Radiotap);
+    let cts = Dot11Repr::Cts { duration: 0, receiver: MacAddr::BROADCAST }.emit();
+    assert_eq!(Dot11Repr::parse(&cts[..13]), Err(E::Truncated { protocol: dot11, needed: 14, have: 13 }));
+    let long = [&cts[..], &[0]].concat();
+    assert_eq!(Dot11Repr::parse(&long), Err(E::BadLength { protocol: dot11, len: 15, min: 14, max: 14 }));
+    let mut beacon = cts.clone();
+    beacon[0] = 0x80;
+    let error = Dot11Repr::parse(&beacon).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the 802.11 frame control is 0x80: allowed is version 0: RTS, CTS, ACK, block ACK, data, QoS data"
+    );
+    assert_eq!(RadiotapRepr::parse(&[0; 7]), Err(E::Truncated { protocol: radiotap, needed: 8, have: 7 }));
+    let short = [0, 0, 9, 0, 1, 0, 0, 0, 0];
+    assert_eq!(RadiotapRepr::parse(&short), Err(E::BadHeaderLen { protocol: radiotap, len: 9, min: 16, max: 9 }));
+}

@@ -1,5 +1,7 @@
 //! What a frame of an 802.11 channel is in a capture: radiotap header, MAC header, LLC and SNAP, IP packet, FCS.
 
+use crate::RunError;
+use crate::radio::modulations;
 use narrows_scenario::{Node, Wifi, WifiMode};
 use narrows_units::{Duration, Rate};
 use narrows_wifi::{Frame, FrameKind, Mpdu};
@@ -30,6 +32,8 @@ pub(crate) struct ChannelCapture {
     pub(crate) basic_rate: Rate,
     /// Whether DSSS frames above 1 Mb/s have the short preamble.
     pub(crate) short_preamble: bool,
+    /// How long it takes from the start of a data frame, and from that of a control frame, to the first bit of the MPDU.
+    pub(crate) preambles: [Duration; 2],
     /// Whether the channel is one of 5 GHz instead of 2.4 GHz.
     pub(crate) ghz5: bool,
     /// Whether data frames are QoS data frames: those in A-MPDUs are (IEEE 802.11-2016, section 9.7.3).
@@ -51,12 +55,14 @@ pub(crate) enum Modulation {
 
 impl ChannelCapture {
     /// The facts of a channel of a scenario with these nodes.
-    pub(crate) fn new(wifi: &Wifi, nodes: &[Node]) -> Self {
+    ///
+    /// # Errors
+    /// [`RunError::Radio`] where the PHY has no such modulation.
+    pub(crate) fn new(wifi: &Wifi, nodes: &[Node]) -> Result<Self, RunError> {
         let stations = || std::iter::once(&wifi.base).chain(&wifi.stations);
         let mac = |node: usize| MacAddr::of_node(node as u32);
-        // aSIFSTime of 802.11n is 16 us at 5 GHz and 10 us at 2.4 GHz (IEEE 802.11-2016, table 19-25).
-        let n_at_5_ghz = wifi.phy == "802.11n" && wifi.sifs >= Duration::from_micros(16);
-        Self {
+        let (data, control) = modulations(wifi)?;
+        Ok(Self {
             name: wifi.name.clone(),
             stations: stations().map(|s| mac(s.node)).collect(),
             signals: stations().map(|s| (SIGNAL_DBM + s.signal_db).round() as i8).collect(),
@@ -64,10 +70,12 @@ impl ChannelCapture {
             data: modulation(wifi),
             basic_rate: wifi.basic_rate,
             short_preamble: wifi.short_preamble,
-            ghz5: n_at_5_ghz || matches!(wifi.phy.as_str(), "802.11a" | "802.11ac"),
+            preambles: [data.preamble(), control.preamble()],
+            // `narrows_wifi` has 802.11n in the 5 GHz band only.
+            ghz5: matches!(wifi.phy.as_str(), "802.11a" | "802.11n" | "802.11ac"),
             qos: wifi.aggregation.is_some(),
             reference: 0,
-        }
+        })
     }
 
     /// Hands each MPDU of a frame to `write`, as bytes in `out` with the radiotap header in front.
@@ -83,7 +91,7 @@ impl ChannelCapture {
             }
             FrameKind::Data | FrameKind::Aggregate { .. } => return self.emit_data(frame, mpdus, out, write),
         };
-        let radiotap = self.radiotap(frame, Modulation::Rate(self.basic_rate));
+        let radiotap = self.radiotap(frame, Modulation::Rate(self.basic_rate), self.preambles[1]);
         out.clear();
         radiotap.emit_into(out);
         control.emit_into(out);
@@ -91,7 +99,7 @@ impl ChannelCapture {
     }
 
     fn emit_data(&mut self, frame: &Frame, mpdus: &[Mpdu], out: &mut Vec<u8>, mut write: impl FnMut(&[u8])) {
-        let mut radiotap = self.radiotap(frame, self.data);
+        let mut radiotap = self.radiotap(frame, self.data, self.preambles[0]);
         for (number, mpdu) in mpdus.iter().enumerate() {
             if let FrameKind::Aggregate { .. } = frame.kind {
                 radiotap.ampdu = Some(RadiotapAmpdu::new(self.reference, number + 1 == mpdus.len()));
@@ -104,12 +112,14 @@ impl ChannelCapture {
         self.reference = self.reference.wrapping_add(u32::from(radiotap.ampdu.is_some()));
     }
 
-    /// The header in front of a frame with this modulation.
-    fn radiotap(&self, frame: &Frame, modulation: Modulation) -> RadiotapRepr {
+    /// The header in front of a frame with this modulation and preamble.
+    ///
+    /// TSFT is when the first bit of the MPDU arrives, for each MPDU of an A-MPDU when that of the first does.
+    fn radiotap(&self, frame: &Frame, modulation: Modulation, preamble: Duration) -> RadiotapRepr {
         let mut flags = RadiotapFlags::FCS_AT_END;
         let (frequency, band) = if self.ghz5 { (5180, RadiotapChannel::GHZ5) } else { (2412, RadiotapChannel::GHZ2) };
         let mut header = RadiotapRepr {
-            tsft: Some(frame.start.as_nanos() / 1000),
+            tsft: Some((frame.start + preamble).as_nanos() / 1000),
             signal_dbm: self.signals.get(frame.from).copied(),
             ..RadiotapRepr::default()
         };

@@ -73,7 +73,11 @@ fn aggregation(a: scenario::Aggregation) -> Aggregation {
     Aggregation { max_mpdus: a.max_mpdus, max_bytes: a.max_bytes, max_time: a.max_time }
 }
 
-fn modulations(wifi: &Wifi) -> Result<(Modulation, Modulation), RunError> {
+/// The modulations of data and of control frames of a channel.
+///
+/// # Errors
+/// [`RunError::Radio`] where its PHY has none such.
+pub(crate) fn modulations(wifi: &Wifi) -> Result<(Modulation, Modulation), RunError> {
     let mode = match wifi.mode {
         WifiMode::Rate(rate) => Mode::Rate(rate),
         WifiMode::Mcs { mcs, width_mhz, streams, short_guard } => {

@@ -9,7 +9,7 @@ mod build;
 mod channel;
 mod interface;
 
-pub(crate) use build::radio;
+pub(crate) use build::{modulations, radio};
 use channel::{Air, Channel};
 pub(crate) use interface::InterfaceQueue;
 
