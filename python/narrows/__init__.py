@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from narrows import contest
     from narrows.catalogue import list_algorithms
     from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError
     from narrows.own import congestion_control, register
@@ -44,6 +45,8 @@ _HOME = {
     "run_all": "narrows.runs",
 }
 
+_MODULES = ("contest",)
+
 __all__ = [
     "Batch",
     "InputError",
@@ -57,6 +60,7 @@ __all__ = [
     "ScenarioError",
     "Task",
     "congestion_control",
+    "contest",
     "list_algorithms",
     "load",
     "register",
@@ -71,6 +75,8 @@ def __getattr__(name: str) -> Any:
         from narrows import _core
 
         return _core.version()
+    if name in _MODULES:
+        return import_module(f"narrows.{name}")
     if name not in _HOME:
         message = f"module 'narrows' has no attribute {name!r}"
         raise AttributeError(message)
@@ -80,4 +86,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted({*globals(), *_HOME, *_MODULES})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def mean_ci(values: Iterable[float | int | None], confidence: float = CONFIDENCE
     return Estimate(mean, mean - half, mean + half, n, sd)
 
 
+@cache
 def _t_quantile(degrees: int, confidence: float) -> float:
     from scipy import stats
 

@@ -21,7 +21,7 @@ from narrows.outcome import Batch
 if TYPE_CHECKING:
     from typer.testing import Result
 
-VERBS = ["run", "reproduce", "validate", "report", "list", "explain", "show", "schema"]
+VERBS = ["run", "reproduce", "contest", "validate", "report", "list", "explain", "show", "schema"]
 NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
 QUICK = ["--set", "duration=12 s"]
 

@@ -58,6 +58,17 @@ class Bar:
         if self._task is not None:
             self._progress.update(self._task, completed=fraction)
 
+    def describe(self, what: str) -> None:
+        """Change what stands before the bar.
+
+        Parameters
+        ----------
+        what : str
+        """
+        self._what = what
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, description=what)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

@@ -1,21 +1,24 @@
 """Contests: every pair of a list of congestion controls on the two flow slots of a scenario.
 
->>> from narrows import contest
->>> plan = contest.make("dumbbell-cubic", ["reno", "vegas"], runs=1, overrides={"duration": "14 s"}, solo=False)
->>> made = contest.execute(plan, jobs=1)
->>> [(one.first, one.second) for one in made.records]
-[('reno', 'reno'), ('reno', 'vegas'), ('vegas', 'reno'), ('vegas', 'vegas')]
+>>> import narrows as nw
+>>> made = nw.contest.run(["reno", "vegas"], "dumbbell-cubic", runs=1, overrides={"duration": "14 s"})
+>>> made.matrix("share").shape
+(2, 2)
 """
 
 from __future__ import annotations
 
+from narrows.contest.api import run
 from narrows.contest.behaviour import Criteria, classify, equilibrium_s
+from narrows.contest.contestant import Contestant
 from narrows.contest.execute import ContestInterrupted, Executed, Progress, execute
-from narrows.contest.measure import FlowRecord, Record
-from narrows.contest.plan import Contestant, Match, Plan, make
+from narrows.contest.plan import Match, Plan, make
+from narrows.contest.record import FlowRecord, Record
+from narrows.contest.result import Contest, Standing
 from narrows.contest.window import Window
 
 __all__ = [
+    "Contest",
     "ContestInterrupted",
     "Contestant",
     "Criteria",
@@ -25,9 +28,11 @@ __all__ = [
     "Plan",
     "Progress",
     "Record",
+    "Standing",
     "Window",
     "classify",
     "equilibrium_s",
     "execute",
     "make",
+    "run",
 ]

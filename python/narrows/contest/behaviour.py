@@ -7,7 +7,7 @@ definition. This one is ours; it puts the paper's own examples where the paper p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,13 +15,6 @@ if TYPE_CHECKING:
 
 Behaviour = Literal["kept", "relegated", "shared"]
 """The first keeps the link; the second relegates the first; they come to share it."""
-
-BEHAVIOURS: Final[dict[Behaviour, str]] = {
-    "kept": "the first keeps the link",
-    "relegated": "the second relegates the first",
-    "shared": "they share the link",
-}
-"""The behaviours in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +41,7 @@ class Criteria:
 
     margin: float = 0.03
     smooth_s: float = 1.0
-    band: float = 0.2
+    band: float = 0.3
     hold_s: float = 5.0
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from os import PathLike
 
-    from narrows.contest.measure import Record
     from narrows.contest.plan import Match, Plan
+    from narrows.contest.record import Record
 
     ContestHook = Callable[["Progress"], None]
     """Called about ten times a second, on the calling thread."""

@@ -8,10 +8,11 @@ grew in that interval, and on the grid, where the default window lies, it is exa
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.contest.behaviour import Behaviour, classify, equilibrium_s, smoothed
+from narrows.contest.behaviour import classify, equilibrium_s, smoothed
+from narrows.contest.record import FlowRecord, Record, Series
 from narrows.metrics import jains_index, rate_mbps, ratio
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from narrows.contest.behaviour import Criteria
-    from narrows.contest.plan import Match, Order, Plan, Slot
+    from narrows.contest.plan import Match, Plan
+    from narrows.contest.slots import Slot
     from narrows.contest.window import Window
     from narrows.outcome import Run
 
@@ -33,150 +35,6 @@ BINS: Final = 60
 _STEPS_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0)
 _TIMESTAMPS: Final = 12
 """Bytes of the timestamps option with its padding, in every segment (RFC 7323, appendix A)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowRecord:
-    """What a contestant did in the window.
-
-    Attributes
-    ----------
-    throughput_mbps : float
-        IP bytes that arrived at the receiving host, over the window, Mb/s (10^6 bit/s).
-    sent_mbps : float
-        IP bytes of the segments with payload that the sender put on the wire, over the window, Mb/s.
-    sent_packets : float
-        Segments with payload sent, retransmissions included.
-    arrived_packets : float
-        Packets that arrived: the bytes that arrived over the mean size of those sent, which is exact where all segments
-        are full; samples count bytes only.
-    pdr : float or None
-        Packet delivery ratio: `arrived_packets` over `sent_packets` of the same window.
-    tpp_mbps : float or None
-        `sent_mbps` times `pdr`, Mb/s.
-    lost_packets, loss_ratio : float, float or None
-        Packets dropped or corrupted on the way; the same over `sent_packets`.
-    retransmitted_packets, timeouts : float
-        Segments sent again; expiries of the retransmission timer.
-    rtt_mean_ms, rtt_p95_ms : float or None
-        Mean and 95th percentile (nearest rank) over time: of the latest round-trip time at each sample, ms.
-    rtt_min_ms : float or None
-        Smallest round-trip time of the whole run, ms.
-    share : float or None
-        Own throughput over that of both; ``None`` alone.
-    """
-
-    throughput_mbps: float
-    sent_mbps: float
-    sent_packets: float
-    arrived_packets: float
-    pdr: float | None
-    tpp_mbps: float | None
-    lost_packets: float
-    loss_ratio: float | None
-    retransmitted_packets: float
-    timeouts: float
-    rtt_mean_ms: float | None
-    rtt_p95_ms: float | None
-    rtt_min_ms: float | None
-    share: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """Throughput over time, in bins.
-
-    Attributes
-    ----------
-    bin_s : float
-        Width of a bin, s; bins start with the run.
-    first, second : tuple of float
-        Mb/s in each bin, four digits that count.
-    """
-
-    bin_s: float
-    first: tuple[float, ...]
-    second: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """What is kept of a run.
-
-    Attributes
-    ----------
-    key : str
-        Content address; see `Plan.key`.
-    first, second : str or None
-        The contestants in the first and in the second slot.
-    order : str
-        Which slot started first.
-    seed, run : int
-        Seed, and index of the run under it.
-    digest : str
-        SHA-256 over everything the run yielded.
-    flows : pair of FlowRecord or None
-        By slot; ``None`` for a silent one.
-    jain : float or None
-        Jain's index over the two throughputs; ``None`` with one flow.
-    total_mbps : float
-        Sum of the throughputs, Mb/s.
-    utilisation : float or None
-        Of the busiest link in the window, of 1; ``None`` where a link changes its rate, or with an 802.11 channel.
-    behaviour : str or None
-        `narrows.contest.behaviour.classify` of the flow that starts later; ``None`` with one flow.
-    equilibrium_s : float or None
-        `narrows.contest.behaviour.equilibrium_s`, s.
-    series : Series
-        Throughput over time.
-    """
-
-    key: str
-    first: str | None
-    second: str | None
-    order: Order
-    seed: int
-    run: int
-    digest: str
-    flows: tuple[FlowRecord | None, FlowRecord | None]
-    jain: float | None
-    total_mbps: float
-    utilisation: float | None
-    behaviour: Behaviour | None
-    equilibrium_s: float | None
-    series: Series
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the record as plain values.
-
-        Returns
-        -------
-        dict
-        """
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Record:
-        """Take over what `to_json` gave.
-
-        Parameters
-        ----------
-        row : mapping
-
-        Returns
-        -------
-        Record
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is something else.
-        """
-        values = dict(row)
-        first, second = (None if flow is None else FlowRecord(**flow) for flow in values.pop("flows"))
-        series = values.pop("series")
-        curves = Series(bin_s=series["bin_s"], first=tuple(series["first"]), second=tuple(series["second"]))
-        return cls(**values, flows=(first, second), series=curves)
 
 
 def record(plan: Plan, match: Match, run: Run) -> Record:
@@ -204,7 +62,7 @@ def record(plan: Plan, match: Match, run: Run) -> Record:
     rates = [flow.throughput_mbps for flow in flows if flow is not None]
     both = len(rates) == 2
     if both and sum(rates) > 0:
-        flows = [flow and _with_share(flow, flow.throughput_mbps / sum(rates)) for flow in flows]
+        flows = [flow and replace(flow, share=flow.throughput_mbps / sum(rates)) for flow in flows]
     starts = [run.flows[slot.index].start_s for slot in plan.slots]
     later = 1 if starts[1] >= starts[0] else 0
     late = flows[later]
@@ -378,10 +236,6 @@ def header_bytes(resolved: Mapping[str, Any], flow: int) -> int:
     return (
         (20 if resolved["ip"] == 4 else 40) + 20 + (_TIMESTAMPS if resolved["flows"][flow]["tcp"]["timestamps"] else 0)
     )
-
-
-def _with_share(flow: FlowRecord, share: float) -> FlowRecord:
-    return FlowRecord(**{**asdict(flow), "share": share})
 
 
 _FLOW_COLUMNS: Final = (

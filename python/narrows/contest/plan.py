@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from narrows import _core, own
 from narrows.contest.behaviour import Criteria
+from narrows.contest.contestant import Contestant
+from narrows.contest.contestant import contestants as checked
+from narrows.contest.slots import Slot, default_window, find
+from narrows.contest.slots import fields as slot_fields
 from narrows.contest.window import Window
 from narrows.errors import InputError, Problem, ScenarioError
 from narrows.scenario import Override, Scenario
@@ -28,87 +31,6 @@ MEASURES: Final = 1
 
 SAMPLING: Final = "100 ms"
 """How often a contest samples, where the caller does not say otherwise."""
-
-_SHORT: Final = ("cc", "stack")
-"""Fields of ``tcp`` that a flow may also say outside of it, but not in both places."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contestant:
-    """A variant: a label, and what it sets of a flow's ``tcp`` table.
-
-    Attributes
-    ----------
-    label : str
-        Stands in matrices; unique within a contest.
-    tcp : mapping
-        Values by field of ``tcp`` in scenario files, such as ``{"cc": "reno", "recovery": "newreno"}``; text is taken
-        as the file would write it.
-
-    Examples
-    --------
-    >>> Contestant.parse("cubic:cc_params.beta=0.8:ecn=true").tcp
-    {'cc': 'cubic', 'cc_params.beta': '0.8', 'ecn': 'true'}
-    """
-
-    label: str
-    tcp: Mapping[str, Override]
-
-    @classmethod
-    def parse(cls, text: str) -> Contestant:
-        """Read a contestant as the command line takes it: ``NAME`` or ``NAME:FIELD=VALUE:FIELD=VALUE``.
-
-        Parameters
-        ----------
-        text : str
-            A congestion control, and fields of ``tcp`` that go with it. The label is the whole text.
-
-        Returns
-        -------
-        Contestant
-
-        Raises
-        ------
-        InputError
-            If there is no such congestion control, or a field is no assignment.
-        """
-        label = text.strip()
-        name, *rest = label.split(":")
-        _known(name)
-        fields: dict[str, Override] = {"cc": name}
-        for assignment in rest:
-            key, equals, value = (part.strip() for part in assignment.partition("="))
-            if not equals or not key or not value or key == "cc":
-                message = (
-                    f"cc {label!r}: {assignment!r} is not an assignment; allowed: NAME:FIELD=VALUE with a field of "
-                    "`tcp`, such as cubic:stack=linux or cubic:cc_params.beta=0.8"
-                )
-                raise InputError(message)
-            fields[key] = value
-        return cls(label, fields)
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One of the two flows of the scenario that a contestant takes.
-
-    Attributes
-    ----------
-    name : str
-        The flow.
-    index : int
-        Its position among all flows of the run.
-    place : str
-        Its path in the file, for overrides.
-    start_ns, stop_ns : int
-        Its start and stop in the scenario; jitter comes on top of the start.
-    """
-
-    name: str
-    index: int
-    place: str
-    start_ns: int
-    stop_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,16 +184,17 @@ def make(
     if runs < 1:
         message = f"runs is {runs}; allowed: 1 or more"
         raise InputError(message)
-    chosen = _contestants(contestants)
+    chosen = checked(contestants)
     base = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     if overrides:
         base = base.with_overrides(overrides)
     if sampling is not None and "sampling" not in base.overrides:
-        base = base.with_overrides({"sampling": sampling})
+        sampled = base.with_overrides({"sampling": sampling})
+        base = base if sampled.resolved["sampling"] == base.resolved["sampling"] else sampled
     if base.resolved["sampling"]["kind"] != "interval":
         message = f"{base.path}: sampling is not an interval; a contest measures from samples: allowed is a time"
         raise InputError(message)
-    pair = _slots(base, slots)
+    pair = find(base, slots)
     matches: list[Match] = []
     for order in orders:
         for one in chosen:
@@ -283,7 +206,7 @@ def make(
     if not 0 <= number < 2**63:
         message = f"seed is {number}; allowed: 0 to {2**63 - 1}"
         raise InputError(message)
-    measured = _default_window(base, pair) if window is None else Window(*window)
+    measured = default_window(base, pair) if window is None else Window(*window)
     measured.check(base.duration_s)
     return Plan(base, pair, chosen, tuple(matches), tuple(orders), number, runs, measured, criteria or Criteria())
 
@@ -300,72 +223,6 @@ def engine() -> str:
     return f"{_core.version()}+{digest[:12]}"
 
 
-def _known(name: str) -> None:
-    import difflib
-
-    from narrows.catalogue import list_algorithms
-
-    known = [str(entry["name"]) for entry in list_algorithms()]
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list cc`"
-        message = f"cc {name!r}: no such congestion control; {hint}"
-        raise InputError(message)
-
-
-def _contestants(given: Iterable[str | Contestant]) -> tuple[Contestant, ...]:
-    chosen = tuple(one if isinstance(one, Contestant) else Contestant.parse(one) for one in given)
-    if not chosen:
-        message = "no contestants; allowed: one or more congestion controls, such as cubic,bbr"
-        raise InputError(message)
-    seen: set[str] = set()
-    for one in chosen:
-        if one.label in seen:
-            message = f"cc {one.label!r}: is named twice; allowed: each contestant once"
-            raise InputError(message)
-        seen.add(one.label)
-    return chosen
-
-
-def _slots(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
-    flows = scenario.resolved["flows"]
-    tcp = [flow["name"] for flow in flows if flow.get("tcp")]
-    if names is None:
-        if len(tcp) != 2:
-            more = f"; name two with --slots: {', '.join(tcp[:12])}" if len(tcp) > 2 else ""
-            message = (
-                f"{scenario.path}: has {len(tcp)} TCP flow{'' if len(tcp) == 1 else 's'}; needed are two slots{more}"
-            )
-            raise InputError(message)
-        names = tcp
-    if len(names) != 2 or names[0] == names[1]:
-        message = f"slots are {','.join(names)}; allowed: two different TCP flows of {', '.join(tcp)}"
-        raise InputError(message)
-    for name in names:
-        if name not in tcp:
-            message = f"slot {name!r}: {scenario.path} has no TCP flow of this name; allowed: {', '.join(tcp)}"
-            raise InputError(message)
-    places = _places(scenario)
-    taken: list[Slot] = []
-    for name in names:
-        index = next(i for i, flow in enumerate(flows) if flow["name"] == name)
-        place = places[index]
-        if place is None:
-            message = f"slot {name!r}: is one of several copies; allowed: a flow that stands alone in the file"
-            raise InputError(message)
-        taken.append(Slot(name, index, place, flows[index]["start_ns"], flows[index]["stop_ns"]))
-    return taken[0], taken[1]
-
-
-def _places(scenario: Scenario) -> list[str | None]:
-    """Path in the file of each flow of the run; ``None`` for copies."""
-    places: list[str | None] = []
-    for i, flow in enumerate(tomllib.loads(scenario.text)["flows"]):
-        copies = scenario.overrides.get(f"flows[{i}].copies", flow.get("copies"))
-        places += [f"flows[{i}]"] if copies is None else [None] * int(copies)
-    return places
-
-
 def _match(
     scenario: Scenario, slots: tuple[Slot, Slot], first: Contestant | None, second: Contestant | None, order: Order
 ) -> Match:
@@ -379,9 +236,7 @@ def _match(
                 f"{slot.place}.jitter": False,
             }
             continue
-        values |= {_field(scenario, slot, key): value for key, value in one.tcp.items()}
-        if _forgets_parameters(scenario, slot, one):
-            values[f"{slot.place}.tcp.cc_params"] = {}
+        values |= slot_fields(scenario, slot, one)
         if order == "swapped":
             values[f"{slot.place}.start"] = f"{other.start_ns} ns"
             values[f"{slot.place}.stop"] = f"{other.stop_ns} ns"
@@ -400,27 +255,6 @@ def _said(problem: Problem, who: str) -> Problem:
     )
 
 
-def _flow_in_file(scenario: Scenario, slot: Slot) -> dict[str, Any]:
-    position = int(slot.place.removeprefix("flows[").removesuffix("]"))
-    flow: dict[str, Any] = tomllib.loads(scenario.text)["flows"][position]
-    return flow
-
-
-def _field(scenario: Scenario, slot: Slot, key: str) -> str:
-    """Path of a field of ``tcp``: where the file has it, since it may not stand in both places."""
-    inside = f"{slot.place}.tcp.{key}"
-    if key not in _SHORT or key in _flow_in_file(scenario, slot).get("tcp", {}) or inside in scenario.overrides:
-        return inside
-    return f"{slot.place}.{key}"
-
-
-def _forgets_parameters(scenario: Scenario, slot: Slot, one: Contestant) -> bool:
-    """Parameters that the file has for a slot's own congestion control mean nothing to another."""
-    return "cc_params" in _flow_in_file(scenario, slot).get("tcp", {}) and not any(
-        key.startswith("cc_params") for key in one.tcp
-    )
-
-
 def _identity(scenario: Scenario) -> str:
     digest = hashlib.sha256(scenario.to_toml().encode())
     controls = own.controls()
@@ -436,21 +270,3 @@ def _source(name: str) -> str:
         return Path(inspect.getfile(factory)).read_text(encoding="utf-8")
     except (OSError, TypeError):
         return f"{name} {id(factory)}"  # known to this process only, and so never taken for another
-
-
-def _default_window(scenario: Scenario, slots: tuple[Slot, Slot]) -> Window:
-    flows = scenario.resolved["flows"]
-    jitter = scenario.resolved["start_jitter_ns"]
-    starts = [slot.start_ns + (jitter if flows[slot.index]["jitter"] else 0) for slot in slots]
-    begin, end = max(starts), min(slot.stop_ns for slot in slots)
-    if end <= begin:
-        message = (
-            f"{scenario.path}: the flows {slots[0].name} and {slots[1].name} are never active together "
-            f"({begin / 1e9:g} s to {end / 1e9:g} s)"
-        )
-        raise InputError(message)
-    step = scenario.resolved["sampling"]["interval_ns"]
-    warm = begin + (end - begin) // 10
-    start = -(-warm // step) * step  # on the grid of samples, where counters are exact
-    stop = end // step * step
-    return Window(start / 1e9, stop / 1e9) if start < stop else Window(warm / 1e9, end / 1e9)

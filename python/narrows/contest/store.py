@@ -13,7 +13,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from narrows.contest.measure import Record
+from narrows.contest.record import Record
 from narrows.errors import InputError, RunError
 
 if TYPE_CHECKING:

@@ -1,0 +1,126 @@
+"""``narrows contest``: every pair of a list of congestion controls on the two flow slots of a scenario."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrows.cli.guard import guarded, hint
+from narrows.cli.options import Jobs, Json, Load, NoProgress, Output, Set, overrides
+from narrows.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from narrows.cli.progress import Bar
+    from narrows.contest import Contest, Progress
+
+EXAMPLE = "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/contest"
+
+
+@guarded
+def contest(
+    cc: Annotated[
+        str,
+        typer.Option(
+            "--cc",
+            metavar="NAMES",
+            help="Contestants, separated by commas: names from `narrows list cc`, with fields of tcp after colons: "
+            "cubic:stack=linux.",
+        ),
+    ],
+    on: Annotated[
+        str,
+        typer.Option("--on", metavar="SCENARIO", help="A scenario file with two TCP flows, or the name of one."),
+    ] = "contest-wired",
+    output: Output = None,
+    runs: Annotated[
+        int,
+        typer.Option("--runs", "-n", metavar="N", help="Runs of each pair, all with the same random numbers."),
+    ] = 5,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Seed; by default the scenario's own.")
+    ] = None,
+    slots: Annotated[
+        str | None,
+        typer.Option("--slots", metavar="A,B", help="The two flows that contestants take, if there are more than two."),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            metavar="A:B",
+            help="Seconds to measure; by default while both are active, without the first tenth of that.",
+        ),
+    ] = None,
+    solo: Annotated[
+        bool, typer.Option("--solo/--no-solo", help="Also run each contestant alone, for harm against being alone.")
+    ] = True,
+    set_: Set = None,
+    load: Load = None,
+    jobs: Jobs = None,
+    json: Json = False,
+    no_progress: NoProgress = False,
+) -> None:
+    """Run every congestion control against every other, and see who gets what, who harms whom, and how fast they share.
+
+    With -o, a page with matrices, the numbers and every finished run go into DIR; after Ctrl-C the same command goes on
+    from there, and more contestants or runs add to what is there.
+    """
+    from narrows import contest as contests
+    from narrows import own
+    from narrows.contest.api import hold
+    from narrows.scenario import Scenario
+
+    for own_file in load or []:
+        own.load(own_file)
+    begin = time.monotonic()
+    measured = None if window is None else contests.Window.parse(window)
+    plan = contests.make(
+        Scenario.from_file(on),
+        [name for name in cc.split(",") if name.strip()],
+        runs=runs,
+        seed=seed,
+        slots=None if slots is None else [name.strip() for name in slots.split(",")],
+        window=None if measured is None else (measured.start_s, measured.end_s),
+        overrides=overrides(set_),
+        solo=solo,
+    )
+    from narrows.cli.progress import Bar
+
+    if output is not None and output.is_file():
+        message = f"{output}: is a file; allowed: a new directory, an empty one, or one with a contest"
+        raise InputError(message)
+    with Bar("contest", wanted=not no_progress) as bar:
+        made = hold(plan, output, jobs=jobs, progress=_shown_on(bar))
+    page = None if output is None else made.report(output)
+    if json:
+        from narrows.contest.export import dumps
+
+        typer.echo(dumps(made), nl=False)
+    else:
+        from narrows.cli.contest_tables import print_contest
+
+        print_contest(made, time.monotonic() - begin)
+    _hints(made)
+    if page is not None and not json:
+        hint(f"wrote {page}")
+
+
+def _shown_on(bar: Bar) -> Callable[[Progress], None]:
+    def show(state: Progress) -> None:
+        bar.describe(f"contest: {state.done:,} of {state.total:,} runs, {state.per_s:.1f} a second")
+        bar(state.fraction)
+
+    return show
+
+
+def _hints(made: Contest) -> None:
+    if made.kept:
+        hint(f"{made.kept} of {made.plan.total} runs were there already")
+    if made.foreign:
+        hint(f"{made.foreign} kept runs belong to another contest or version, and were left alone")
+    if made.alike():
+        hint("all runs of a pair are the same: the scenario draws nothing at random (start_jitter would)")

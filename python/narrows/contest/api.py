@@ -1,0 +1,103 @@
+"""A contest in one call, for notebooks and scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from narrows.contest.execute import execute
+from narrows.contest.plan import make
+from narrows.contest.result import Contest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
+
+    from narrows.contest.contestant import Contestant
+    from narrows.contest.execute import ContestHook
+    from narrows.contest.plan import Plan
+    from narrows.scenario import Override, Scenario
+
+SCENARIO = "contest-wired"
+"""The scenario of contests that name none."""
+
+
+def run(
+    contestants: Iterable[str | Contestant],
+    scenario: str | PathLike[str] | Scenario = SCENARIO,
+    *,
+    runs: int = 5,
+    seed: int | None = None,
+    slots: Sequence[str] | None = None,
+    window: tuple[float, float] | None = None,
+    overrides: Mapping[str, Override] | None = None,
+    solo: bool = True,
+    out: str | PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: ContestHook | None = None,
+) -> Contest:
+    """Run every ordered pair of contestants, and each of them alone.
+
+    Parameters
+    ----------
+    contestants, scenario, runs, seed, slots, window, overrides, solo
+        As for `narrows.contest.make`.
+    out : path, optional
+        Where records are kept as runs end; runs that are there already are not made again.
+    jobs : int, optional
+        How many runs at the same time; as many as there are processors by default.
+    progress : callable, optional
+        As for `narrows.contest.execute`.
+
+    Returns
+    -------
+    Contest
+
+    Raises
+    ------
+    InputError
+        If an argument, the scenario or the directory cannot be used.
+    RunError
+        If a run failed.
+    ContestInterrupted
+        On Ctrl-C.
+
+    Examples
+    --------
+    >>> made = run(["reno"], "dumbbell-cubic", runs=1, overrides={"duration": "14 s"}, solo=False)
+    >>> made.estimate("harm", "reno", "reno").mean
+    0.0
+    """
+    plan = make(
+        scenario,
+        contestants,
+        runs=runs,
+        seed=seed,
+        slots=slots,
+        window=window,
+        overrides=overrides,
+        solo=solo,
+    )
+    return hold(plan, out, jobs=jobs, progress=progress)
+
+
+def hold(
+    plan: Plan,
+    out: str | PathLike[str] | None = None,
+    *,
+    jobs: int | None = None,
+    progress: ContestHook | None = None,
+) -> Contest:
+    """Run what was planned.
+
+    Parameters
+    ----------
+    plan : Plan
+    out, jobs, progress
+        As for `narrows.contest.execute`.
+
+    Returns
+    -------
+    Contest
+    """
+    made = execute(plan, out, jobs=jobs, progress=progress)
+    return Contest(plan, made.records, made.kept, made.foreign)

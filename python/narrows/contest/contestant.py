@@ -1,0 +1,111 @@
+"""Who takes part in a contest: a congestion control, and what else it sets of a flow's TCP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from narrows.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from narrows.scenario import Override
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A variant: a label, and what it sets of a flow's ``tcp`` table.
+
+    Attributes
+    ----------
+    label : str
+        Stands in matrices; unique within a contest.
+    tcp : mapping
+        Values by field of ``tcp`` in scenario files, such as ``{"cc": "reno", "recovery": "newreno"}``; text is taken
+        as the file would write it.
+
+    Examples
+    --------
+    >>> Contestant.parse("cubic:cc_params.beta=0.8:ecn=true").tcp
+    {'cc': 'cubic', 'cc_params.beta': '0.8', 'ecn': 'true'}
+    """
+
+    label: str
+    tcp: Mapping[str, Override]
+
+    @classmethod
+    def parse(cls, text: str) -> Contestant:
+        """Read a contestant as the command line takes it: ``NAME`` or ``NAME:FIELD=VALUE:FIELD=VALUE``.
+
+        Parameters
+        ----------
+        text : str
+            A congestion control, and fields of ``tcp`` that go with it. The label is the whole text.
+
+        Returns
+        -------
+        Contestant
+
+        Raises
+        ------
+        InputError
+            If there is no such congestion control, or a field is no assignment.
+        """
+        label = text.strip()
+        name, *rest = label.split(":")
+        _known(name)
+        fields: dict[str, Override] = {"cc": name}
+        for assignment in rest:
+            key, equals, value = (part.strip() for part in assignment.partition("="))
+            if not equals or not key or not value or key == "cc":
+                message = (
+                    f"cc {label!r}: {assignment!r} is not an assignment; allowed: NAME:FIELD=VALUE with a field of "
+                    "`tcp`, such as cubic:stack=linux or cubic:cc_params.beta=0.8"
+                )
+                raise InputError(message)
+            fields[key] = value
+        return cls(label, fields)
+
+
+def contestants(given: Iterable[str | Contestant]) -> tuple[Contestant, ...]:
+    """Check a list of contestants.
+
+    Parameters
+    ----------
+    given : iterable of str or Contestant
+        Text is read by `Contestant.parse`.
+
+    Returns
+    -------
+    tuple of Contestant
+
+    Raises
+    ------
+    InputError
+        If there is none, one is unknown, or two have the same label.
+    """
+    chosen = tuple(one if isinstance(one, Contestant) else Contestant.parse(one) for one in given)
+    if not chosen:
+        message = "no contestants; allowed: one or more congestion controls, such as cubic,bbr"
+        raise InputError(message)
+    seen: set[str] = set()
+    for one in chosen:
+        if one.label in seen:
+            message = f"cc {one.label!r}: is named twice; allowed: each contestant once"
+            raise InputError(message)
+        seen.add(one.label)
+    return chosen
+
+
+def _known(name: str) -> None:
+    import difflib
+
+    from narrows.catalogue import list_algorithms
+
+    known = [str(entry["name"]) for entry in list_algorithms()]
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list cc`"
+        message = f"cc {name!r}: no such congestion control; {hint}"
+        raise InputError(message)

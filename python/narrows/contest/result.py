@@ -1,0 +1,420 @@
+"""What came of a contest: values, means with intervals, matrices, and a ranking."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from narrows.contest import harm
+from narrows.contest.behaviour import Behaviour, classify
+from narrows.contest.measures import MEASURES, Measure
+from narrows.errors import InputError
+from narrows.stats import Estimate, mean_ci
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+    from pathlib import Path
+
+    import pandas as pd
+
+    from narrows.contest.plan import Order, Plan
+    from narrows.contest.record import FlowRecord, Record
+
+    Values = list[float | None]
+
+Place = Literal["first", "second"]
+"""A slot."""
+
+PLACES: tuple[Place, Place] = ("first", "second")
+
+_HARMS: dict[str, tuple[str, bool, Callable[[float | None, float | None], float | None]]] = {
+    "harm": ("throughput_mbps", False, harm.more_is_better),
+    "harm_rtt": ("rtt_mean_ms", False, harm.less_is_better),
+    "harm_solo": ("throughput_mbps", True, harm.more_is_better),
+    "harm_rtt_solo": ("rtt_mean_ms", True, harm.less_is_better),
+}
+"""Measure that is harmed, whether the reference is alone (else its own kind), and the fraction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a contestant did over the whole contest. Means over the others weigh each of them alike.
+
+    Attributes
+    ----------
+    label : str
+    share : Estimate
+        Its share against the others, in both slots.
+    harm_done, harm_suffered : Estimate
+        Harm (throughput, against own kind) that it did to the others, and that they did to it, in both slots.
+    jain, total_mbps, utilisation, rtt_inflation, loss_ratio : Estimate
+        Paired with its own kind.
+    """
+
+    label: str
+    share: Estimate
+    harm_done: Estimate
+    harm_suffered: Estimate
+    jain: Estimate
+    total_mbps: Estimate
+    utilisation: Estimate
+    rtt_inflation: Estimate
+    loss_ratio: Estimate
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A contest that was run.
+
+    Attributes
+    ----------
+    plan : Plan
+        What was run, and how it was measured.
+    records : tuple of Record
+        What was kept of each run.
+    kept, foreign : int
+        Records that were there before; records in the directory that belong to something else.
+    """
+
+    plan: Plan
+    records: tuple[Record, ...] = field(repr=False)
+    kept: int = 0
+    foreign: int = 0
+
+    def runs(self, first: str | None, second: str | None, order: Order | None = None) -> list[Record]:
+        """Records of a match, by run.
+
+        Parameters
+        ----------
+        first, second : str or None
+            Labels; ``None`` for a silent slot.
+        order : str, optional
+            The first of the plan's by default.
+
+        Returns
+        -------
+        list of Record
+
+        Raises
+        ------
+        InputError
+            If there is no such match.
+        """
+        key = (order or self.plan.orders[0], first, second)
+        if key not in self._by_match:
+            message = f"match is {first} against {second} ({key[0]}); allowed: {', '.join(self.plan.labels)}"
+            raise InputError(message)
+        return self._by_match[key]
+
+    def values(
+        self, measure: str, first: str, second: str, slot: Place = "first", order: Order | None = None
+    ) -> Values:
+        """Values of a measure, a run each.
+
+        Parameters
+        ----------
+        measure : str
+            A key of `narrows.contest.measures.MEASURES`, or a field of `FlowRecord`.
+        first, second : str
+            The pair.
+        slot : {"first", "second"}
+            Whose; for a measure of the pair it means nothing.
+        order : str, optional
+            The first of the plan's by default.
+
+        Returns
+        -------
+        list of float or None
+
+        Raises
+        ------
+        InputError
+            If there is no such measure or pair.
+        """
+        runs = self.runs(first, second, order)
+        if measure in _HARMS:
+            of, alone, fraction = _HARMS[measure]
+            own = first if slot == "first" else second
+            reference = self._reference(own, slot, order, alone)
+            return [
+                fraction(getattr(_flow(before, slot), of), getattr(_flow(now, slot), of))
+                for before, now in zip(reference, runs, strict=True)
+            ]
+        if measure == "rtt_inflation":
+            base = self.base_rtt_ms(slot)
+            return [_over(_flow(run, slot).rtt_mean_ms, base) for run in runs]
+        of_pair = measure in MEASURES and MEASURES[measure].of == "pair"
+        holders: Sequence[Any] = runs if of_pair else [_flow(run, slot) for run in runs]
+        if not all(hasattr(holder, measure) for holder in holders):
+            message = f"measure is {measure!r}; allowed: {', '.join(MEASURES)}"
+            raise InputError(message)
+        return [getattr(holder, measure) for holder in holders]
+
+    def estimate(
+        self, measure: str, first: str, second: str, slot: Place = "first", order: Order | None = None
+    ) -> Estimate:
+        """Mean of a measure over the runs, with its 95 % confidence interval.
+
+        Parameters
+        ----------
+        measure, first, second, slot, order
+            As for `values`.
+
+        Returns
+        -------
+        Estimate
+        """
+        key = (measure, first, second, slot, order or self.plan.orders[0])
+        if key not in self._estimates:
+            self._estimates[key] = mean_ci(self.values(*key))
+        return self._estimates[key]
+
+    def base_rtt_ms(self, slot: Place) -> float | None:
+        """Smallest round-trip time that any run saw in a slot, ms.
+
+        Parameters
+        ----------
+        slot : {"first", "second"}
+
+        Returns
+        -------
+        float or None
+        """
+        return self._bases[slot]
+
+    def behaviour(self, first: str, second: str, order: Order | None = None) -> Behaviour | None:
+        """Name the behaviour of a pair, by the mean share of the flow that starts later.
+
+        Parameters
+        ----------
+        first, second, order
+            As for `runs`.
+
+        Returns
+        -------
+        str or None
+        """
+        mean = self.estimate("share", first, second, self.later(order), order).mean
+        return classify(None if math.isnan(mean) else mean, self.plan.criteria)
+
+    def is_sure(self, first: str, second: str, order: Order | None = None) -> bool:
+        """Tell whether the whole 95 % interval of the later flow's share stands for the same behaviour.
+
+        Parameters
+        ----------
+        first, second, order
+            As for `runs`.
+
+        Returns
+        -------
+        bool
+            True for a single run, which has no interval.
+        """
+        told = self.estimate("share", first, second, self.later(order), order)
+        ends = (told.low, told.high) if told.n > 1 else ()
+        return len({classify(end, self.plan.criteria) for end in ends}) <= 1
+
+    def later(self, order: Order | None = None) -> Place:
+        """Slot that starts later.
+
+        Parameters
+        ----------
+        order : str, optional
+
+        Returns
+        -------
+        str
+            The second, if both start at the same time.
+        """
+        slots = self.plan.slots
+        as_is = slots[1].start_ns >= slots[0].start_ns
+        return "second" if as_is == ((order or self.plan.orders[0]) == "as_is") else "first"
+
+    def measures(self) -> list[Measure]:
+        """Measures that this contest has.
+
+        Returns
+        -------
+        list of Measure
+        """
+        return [one for one in MEASURES.values() if self.plan.has_solo or not one.solo]
+
+    def matrix(self, measure: str, slot: Place = "first", order: Order | None = None) -> pd.DataFrame:
+        """Means of a measure as a matrix: rows are contestants in the first slot, columns in the second.
+
+        Parameters
+        ----------
+        measure : str
+            As for `values`.
+        slot : {"first", "second"}
+            Whose measure.
+        order : str, optional
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas as pd
+
+        labels = list(self.plan.labels)
+        rows = [[self.estimate(measure, row, column, slot, order).mean for column in labels] for row in labels]
+        return pd.DataFrame(
+            rows, index=pd.Index(labels, name="first slot"), columns=pd.Index(labels, name="second slot")
+        )
+
+    def table(self) -> pd.DataFrame:
+        """Every pair and measure as a tidy table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``first second order slot measure unit mean low high n``; ``slot`` is ``both`` for a measure of the
+            pair.
+        """
+        import pandas as pd
+
+        rows = []
+        for order in self.plan.orders:
+            for first in self.plan.labels:
+                for second in self.plan.labels:
+                    for one in self.measures():
+                        for slot in PLACES if one.of == "flow" else PLACES[:1]:
+                            told = self.estimate(one.key, first, second, slot, order)
+                            where = slot if one.of == "flow" else "both"
+                            numbers = (told.mean, told.low, told.high, told.n)
+                            rows.append((first, second, order, where, one.key, one.unit, *numbers))
+        names = ["first", "second", "order", "slot", "measure", "unit", "mean", "low", "high", "n"]
+        return pd.DataFrame(rows, columns=pd.Index(names))
+
+    def standings(self) -> list[Standing]:
+        """How each contestant did, the one that harms the others least first.
+
+        Returns
+        -------
+        list of Standing
+        """
+        made = [self._standing(label) for label in self.plan.labels]
+        return sorted(made, key=lambda one: math.inf if math.isnan(one.harm_done.mean) else one.harm_done.mean)
+
+    def alike(self) -> bool:
+        """Tell whether all runs of a match are the same, because nothing in the scenario is drawn at random.
+
+        Returns
+        -------
+        bool
+        """
+        return self.plan.runs > 1 and all(len({run.digest for run in runs}) == 1 for runs in self._by_match.values())
+
+    def report(self, directory: str | PathLike[str]) -> Path:
+        """Write the page, its figures, and the numbers.
+
+        Parameters
+        ----------
+        directory : path
+            Made if missing.
+
+        Returns
+        -------
+        pathlib.Path
+            The page.
+        """
+        from narrows.contest.page import write
+
+        return write(self, directory)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object of ``narrows contest --json``; see ``docs/json.md``.
+
+        Returns
+        -------
+        dict
+        """
+        from narrows.contest.export import to_json
+
+        return to_json(self)
+
+    def _repr_html_(self) -> str:
+        from narrows.contest.heat import notebook
+
+        return notebook(self)
+
+    @cached_property
+    def _by_match(self) -> dict[tuple[Order, str | None, str | None], list[Record]]:
+        found: dict[tuple[Order, str | None, str | None], list[Record]] = defaultdict(list)
+        for one in self.records:
+            found[one.order, one.first, one.second].append(one)
+        return {key: sorted(runs, key=lambda one: one.run) for key, runs in found.items()}
+
+    @cached_property
+    def _estimates(self) -> dict[tuple[str, str, str, Place, Order], Estimate]:
+        return {}
+
+    @cached_property
+    def _bases(self) -> dict[Place, float | None]:
+        def least(index: int) -> float | None:
+            flows = (record.flows[index] for record in self.records)
+            return min((f.rtt_min_ms for f in flows if f is not None and f.rtt_min_ms is not None), default=None)
+
+        return {"first": least(0), "second": least(1)}
+
+    def _reference(self, own: str, slot: Place, order: Order | None, alone: bool) -> list[Record]:
+        if not alone:
+            return self.runs(own, own, order)
+        if not self.plan.has_solo:
+            message = "this contest has no runs of contestants alone; plan it with solo=True"
+            raise InputError(message)
+        return self.runs(own, None, order) if slot == "first" else self.runs(None, own, order)
+
+    def _standing(self, label: str) -> Standing:
+        others = [other for other in self.plan.labels if other != label]
+        orders = self.plan.orders
+
+        def mine(measure: str) -> Estimate:
+            rows = [self.values(measure, label, other, "first", o) for other in others for o in orders]
+            rows += [self.values(measure, other, label, "second", o) for other in others for o in orders]
+            return _over_runs(rows)
+
+        def theirs(measure: str) -> Estimate:
+            rows = [self.values(measure, label, other, "second", o) for other in others for o in orders]
+            rows += [self.values(measure, other, label, "first", o) for other in others for o in orders]
+            return _over_runs(rows)
+
+        def own(measure: str, places: tuple[Place, ...] = ("first",)) -> Estimate:
+            return _over_runs([self.values(measure, label, label, place, o) for place in places for o in orders])
+
+        return Standing(
+            label=label,
+            share=mine("share"),
+            harm_done=theirs("harm"),
+            harm_suffered=mine("harm"),
+            jain=own("jain"),
+            total_mbps=own("total_mbps"),
+            utilisation=own("utilisation"),
+            rtt_inflation=own("rtt_inflation", PLACES),
+            loss_ratio=own("loss_ratio", PLACES),
+        )
+
+
+def _flow(record: Record, slot: Place) -> FlowRecord:
+    flow = record.flows[0 if slot == "first" else 1]
+    if flow is None:
+        message = f"the {slot} slot was silent"
+        raise InputError(message)
+    return flow
+
+
+def _over(value: float | None, base: float | None) -> float | None:
+    return None if value is None or not base else value / base
+
+
+def _over_runs(rows: Sequence[Values]) -> Estimate:
+    """Mean over matches within each run, then over runs: runs are independent, matches of a run are not."""
+    means = []
+    for column in zip(*rows, strict=True):
+        present = [value for value in column if value is not None]
+        means.append(math.fsum(present) / len(present) if present else None)
+    return mean_ci(means)
