@@ -2,7 +2,7 @@
 //!
 //! `cargo test -p narrows-wifi --test bianchi -- --nocapture` prints the tables.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -156,8 +156,8 @@ fn without_a_retry_limit_and_a_lead_the_model_is_bianchis() {
     for (m, n) in [(3, 5), (3, 50), (5, 10), (5, 30)] {
         let p = model::saturation(&bianchi(m, "").config, n, Bytes::new(1_057)).collision;
         let (w, two) = (32.0, 1.0 - 2.0 * p);
-        let tau = 2.0 * two / (two * (w + 1.0) + p * w * (1.0 - (2.0 * p).powi(m as i32)));
-        let again = 1.0 - (1.0 - tau).powi(n - 1);
+        let tau = 2.0 * two / (two * (w + 1.0) + p * w * (1.0 - model::power(2.0 * p, m as i32)));
+        let again = 1.0 - model::power(1.0 - tau, n - 1);
         assert!((again - p).abs() < 1e-6, "m = {m}, n = {n}: {p}, {again}");
     }
 }

@@ -79,7 +79,7 @@ pub fn saturation(config: &Config, n: i32, psdu: Bytes) -> Saturation {
     let mut visits = vec![0.0; windows.len()];
     let mut collision = 0.0;
     for _ in 0..2_000 {
-        let p = 1.0 - (1.0 - tau).powi(n - 1);
+        let p = 1.0 - power(1.0 - tau, n - 1);
         let draws = Draws::new(&windows, &visits, lead);
         let stages: Vec<_> = windows.iter().map(|&w| draws.stage(w, n, tau, lead)).collect();
         let collides = |stage: &Stage| stage.tied + (1.0 - stage.won - stage.tied) * p;
@@ -100,6 +100,11 @@ pub fn saturation(config: &Config, n: i32, psdu: Bytes) -> Saturation {
     }
     let draws = Draws::new(&windows, &visits, lead);
     Saturation { packets_per_us: draws.throughput(&times, n, tau), collision }
+}
+
+/// `base` to the power of `n`, the same on every platform.
+pub fn power(base: f64, n: i32) -> f64 {
+    (0..n).fold(1.0, |product, _| product * base)
 }
 
 /// Contention windows in slots, W = CW + 1, of the attempts that a packet has.
@@ -134,8 +139,8 @@ impl Draws {
     /// What becomes of a collider that draws from the window `w`. Its competitors are `n - 1` stations of which each collided
     /// with probability tau, and at least one did.
     fn stage(&self, w: f64, n: i32, tau: f64, lead: f64) -> Stage {
-        let none = (1.0 - tau).powi(n - 1);
-        let all_after = |later: f64| ((1.0 - tau + tau * later).powi(n - 1) - none) / (1.0 - none).max(1e-12);
+        let none = power(1.0 - tau, n - 1);
+        let all_after = |later: f64| (power(1.0 - tau + tau * later, n - 1) - none) / (1.0 - none).max(1e-12);
         let mut stage = Stage { won: 0.0, tied: 0.0, slots: 0.0 };
         let mut before = 1.0; // no competitor drew a slot before this one
         for (j, &(_, later)) in self.slots.iter().enumerate() {
@@ -159,16 +164,16 @@ impl Draws {
     }
 
     fn throughput(&self, times: &Times, n: i32, tau: f64) -> f64 {
-        let idle = (1.0 - tau).powi(n);
-        let alone = f64::from(n) * tau * (1.0 - tau).powi(n - 1);
+        let idle = power(1.0 - tau, n);
+        let alone = f64::from(n) * tau * power(1.0 - tau, n - 1);
         let collide = (1.0 - idle - alone).max(0.0);
         // Of a collision's lead phase: successes, and time until it is over.
-        let no_other = (1.0 - tau).powi(n - 1);
+        let no_other = power(1.0 - tau, n - 1);
         let (mut successes, mut again, mut time, mut before) = (0.0, 0.0, 0.0, 1.0);
         for (j, &(here, later)) in self.slots.iter().enumerate() {
-            let others = (1.0 - tau + tau * later).powi(n - 1);
+            let others = power(1.0 - tau + tau * later, n - 1);
             let one = f64::from(n) * tau * here * (others - no_other) / collide.max(1e-12);
-            let after = ((1.0 - tau + tau * later).powi(n) - idle - alone * later) / collide.max(1e-12);
+            let after = (power(1.0 - tau + tau * later, n) - idle - alone * later) / collide.max(1e-12);
             let several = (before - after - one).max(0.0);
             let until = times.collided + times.timeout + j as f64 * times.slot;
             time += one * (until + times.success) + several * until;
