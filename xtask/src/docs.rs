@@ -1,7 +1,7 @@
 //! The page of everything that the registries offer: written from them, and checked against them.
 
 use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CataloguePhy, CatalogueRow};
-use narrows_units::Rate;
+use narrows_units::{Bytes, Rate};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -59,7 +59,10 @@ fn page(catalogue: &Catalogue) -> String {
 }
 
 fn phys(text: &mut String, rows: &[CataloguePhy]) {
-    let _ = writeln!(text, "\n## 802.11 PHYs\n\nIn a scenario: `phy = \"name\"` of `[wifi]`.");
+    let _ = writeln!(
+        text,
+        "\n## 802.11 PHYs\n\nIn a scenario: `phy = \"name\"` of `[wifi]`. [wifi.md](wifi.md) says what a channel does."
+    );
     for row in rows {
         let _ = writeln!(text, "\n### `{}`: {}\n\nSources: {}.\n", row.name, row.title, row.sources.join("; "));
         text.push_str("| key | default | allowed |\n|---|---|---|\n");
@@ -77,7 +80,7 @@ fn phy_keys(row: &CataloguePhy) -> Vec<(&'static str, String, String)> {
         let left_out = row.left_out();
         let not = left_out.iter().map(|(mcs, width, streams)| format!("{mcs} at {width} MHz with {streams}"));
         let but = if left_out.is_empty() { String::new() } else { format!(", but not {} streams", list(not)) };
-        keys.push(("mcs", "-".to_owned(), format!("0 to {max}{but}")));
+        keys.push(("mcs", "7".to_owned(), format!("0 to {max}{but}")));
         let widths = list(row.widths_mhz.iter().map(|width| format!("{width} MHz")));
         keys.push(("channel_width", "20 MHz".to_owned(), widths));
         keys.push(("streams", "1".to_owned(), format!("1 to {}", row.max_streams)));
@@ -91,13 +94,13 @@ fn phy_keys(row: &CataloguePhy) -> Vec<(&'static str, String, String)> {
         keys.push(("preamble", "`long`".to_owned(), "`long`, `short`".to_owned()));
     }
     if let Some(max) = row.max_ampdu {
-        keys.push(("aggregation.max_bytes", max.to_string(), format!("up to {max}")));
+        keys.push(("aggregation.max_bytes", max.min(Bytes::new(65_535)).to_string(), format!("up to {max}")));
     }
     for (key, default) in [("slot", row.slot.to_string()), ("sifs", row.sifs.to_string())] {
-        keys.push((key, default, "above 0".to_owned()));
+        keys.push((key, default, "1 us to 1 ms".to_owned()));
     }
     for (key, default) in [("cw_min", row.cw_min), ("cw_max", row.cw_max)] {
-        keys.push((key, default.to_string(), "slots".to_owned()));
+        keys.push((key, default.to_string(), "a power of two less one".to_owned()));
     }
     keys
 }

@@ -290,7 +290,7 @@ def _phy_keys(entry: dict[str, Any]) -> list[tuple[str, str]]:
         keys.append(("rate", f"{_mbps(entry['rates_bps'][-1:])}; allowed: {_mbps(entry['rates_bps'])}"))
     else:
         left_out = ", ".join(f"{mcs} at {width} MHz x {streams}" for mcs, width, streams in entry["left_out"])
-        keys.append(("mcs", f"allowed: 0 to {entry['max_mcs']}" + (f", but not {left_out}" if left_out else "")))
+        keys.append(("mcs", f"7; allowed: 0 to {entry['max_mcs']}" + (f", but not {left_out}" if left_out else "")))
         widths = ", ".join(map(str, entry["widths_mhz"]))
         keys.append(("channel_width", f"20 MHz; allowed: {widths} MHz"))
         keys.append(("streams", f"1; allowed: 1 to {entry['max_streams']}"))
@@ -302,7 +302,8 @@ def _phy_keys(entry: dict[str, Any]) -> list[tuple[str, str]]:
     keys.append(("sifs", f"{entry['sifs_ns'] / 1e3:g} us"))
     keys.append(("cw_min, cw_max", f"{entry['cw_min']}, {entry['cw_max']}"))
     if entry["max_ampdu_bytes"] is not None:
-        keys.append(("aggregation.max_bytes", f"{entry['max_ampdu_bytes']:,} B"))
+        most = entry["max_ampdu_bytes"]
+        keys.append(("aggregation.max_bytes", f"{min(most, 65_535):,} B; allowed: up to {most:,} B"))
     return keys
 
 
