@@ -16,7 +16,7 @@ from narrows.contest.record import FlowRecord, Record, Series
 from narrows.metrics import jains_index, rate_mbps, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -161,9 +161,7 @@ def busiest(run: Run, window: Window) -> float | None:
     return max(used, default=None)
 
 
-def balance_s(
-    columns: list[Columns] | tuple[Columns, Columns], duration_s: float, start_s: float, criteria: Criteria
-) -> float | None:
+def balance_s(columns: Sequence[Columns], duration_s: float, start_s: float, criteria: Criteria) -> float | None:
     """Time to equilibrium from the samples of two flows, from the later one's start on.
 
     Parameters
@@ -272,14 +270,14 @@ def _select(run: Run, kind: Any, names: tuple[str, ...]) -> dict[str, Columns]:
     }
 
 
-def _step(columns: list[Columns] | tuple[Columns, Columns]) -> float:
+def _step(columns: Sequence[Columns]) -> float:
     import numpy as np
 
     steps = [float(np.median(np.diff(own["time_s"]))) for own in columns if own["time_s"].size > 1]
     return round(max(steps), 9) if steps else 0.1
 
 
-def _series(columns: list[Columns], duration_s: float) -> Series:
+def _series(columns: Sequence[Columns], duration_s: float) -> Series:
     import numpy as np
 
     width = next((step for step in _STEPS_S if duration_s / step <= BINS), duration_s / BINS)

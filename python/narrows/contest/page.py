@@ -165,6 +165,7 @@ def page(contest: Contest) -> str:
             for order in plan.orders
         ],
         cell_rem=_cell_width(len(plan.labels)),
+        curve_rem=max(2.6, min(7.5, 60.0 / len(plan.labels))),
         topology_svg=Markup(topology.to_svg(drawn, f"Topology of {plan.scenario.title}")),  # noqa: S704 - escaped there
         flow_rows=network.flow_rows(resolved),
         definitions=[(one.title, one.unit, one.formula) for one in contest.measures()],

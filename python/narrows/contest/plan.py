@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
+import os
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -266,7 +266,14 @@ def _identity(scenario: Scenario) -> str:
 def _source(name: str) -> str:
     """Source of an own congestion control, so that a changed one is run anew; its file's, since it may call around."""
     factory = own.controls()[name]
+    # A file that `own.load` ran is no module that `inspect` could find, but its code knows where it stands.
+    code = getattr(getattr(factory, "on_ack", factory), "__code__", None)
     try:
-        return Path(inspect.getfile(factory)).read_text(encoding="utf-8")
-    except (OSError, TypeError):
-        return f"{name} {id(factory)}"  # known to this process only, and so never taken for another
+        return Path(code.co_filename).read_text(encoding="utf-8") if code else _nowhere(factory)
+    except OSError:
+        return _nowhere(factory)
+
+
+def _nowhere(factory: object) -> str:
+    """Stands for the source of what was typed in: known to this process only, and so never taken for another."""
+    return f"{os.getpid()} {id(factory)}"
