@@ -27,12 +27,13 @@ NS2_SCHEDULERS = ("Calendar", "Splay")
 
 @dataclass(frozen=True)
 class Workload:
-    """What all systems run: a scenario file for Narrows, the same in the arguments of ``ns2/speed.tcl``."""
+    """What all systems run: a scenario file for Narrows, the same as a script below ``ns2`` with its arguments."""
 
     name: str
     title: str
     scenario: Path
     ns2: tuple[str, ...]
+    script: str = "speed.tcl"
 
 
 WORKLOADS = {
@@ -49,6 +50,13 @@ WORKLOADS = {
             "100 flows, 1 Gb/s, 20 to 120 ms RTT, drop-tail of one BDP, 20 s, SACK, CUBIC, an ACK per packet",
             HERE / "w2.toml",
             ("flows=100", "rate=1000", "rtt_min=20", "rtt_max=120", "queue=5833", "seconds=20", "spread=1"),
+        ),
+        Workload(
+            "W3",
+            "2 flows to stations of one 802.11 channel, 1 Mb/s, RTS/CTS, Reno and CUBIC, windows of 20, 120 s",
+            ROOT / "scenarios" / "hybrid-contest.toml",
+            ("first=Reno", "second=Linux/cubic", "window=20", "seconds=120"),
+            "contest.tcl",
         ),
         Workload(
             "W4",
@@ -96,11 +104,10 @@ def systems(ours: Path) -> list[System]:
     ns2 = next((path for path in map(shutil.which, NS2_PROGRAMS) if path), None)
     if ns2 is None:
         return found
-    script = str(HERE / "ns2" / "speed.tcl")
     for scheduler in NS2_SCHEDULERS:
 
         def command(workload: Workload, scheduler: str = scheduler) -> list[str]:
-            return [ns2, script, f"scheduler={scheduler}", "agent=Linux", *workload.ns2]
+            return [ns2, str(HERE / "ns2" / workload.script), f"scheduler={scheduler}", *workload.ns2]
 
         found.append(System(f"ns-2 ({scheduler.lower()} queue)", command))
     return found
