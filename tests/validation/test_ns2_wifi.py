@@ -14,7 +14,7 @@ import narrows as nw
 HERE = Path(__file__).resolve().parents[2] / "validation"
 NS2 = shutil.which("ns") or shutil.which("ns2")
 SEEDS = range(1, 6)
-WITHIN = 0.05
+WITHIN = 0.02
 SECONDS = 60.0
 
 pytestmark = [
@@ -24,11 +24,14 @@ pytestmark = [
 
 
 def theirs(mbps: str, rts: bool) -> float:
-    """ns-2's goodput in Mb/s: the mean over the seeds."""
+    """ns-2's goodput in Mb/s: the mean over the seeds.
+
+    It is counted from 5 s, because a lost ARP request costs the flow's start at 1 s a timeout of 3 s.
+    """
 
     def run(seed: int) -> float:
         assert NS2 is not None
-        keys = [f"rate={mbps}", f"rts={0 if rts else 3000}", "from=1", "to=61", f"seed={seed}"]
+        keys = [f"rate={mbps}", f"rts={0 if rts else 3000}", "from=5", "to=65", f"seed={seed}"]
         done = subprocess.run(
             [NS2, str(HERE / "wifi.tcl"), *keys], check=True, capture_output=True, text=True, timeout=120
         )
@@ -42,7 +45,7 @@ def theirs(mbps: str, rts: bool) -> float:
 
 def ours(phy: str, mbps: str, rts: bool) -> float:
     """Narrows' goodput in Mb/s: the mean over the seeds."""
-    overrides = {"wifi.phy": phy, "wifi.rate": f"{mbps} Mb/s", "wifi.rts_threshold": "0 B" if rts else "never"}
+    overrides = {"wifi.phy": f'"{phy}"', "wifi.rate": f"{mbps} Mb/s", "wifi.rts_threshold": "0 B" if rts else "never"}
     batch = nw.run(HERE / "wifi.toml", seed=1, runs=len(SEEDS), overrides=overrides)
     return fmean(run.flows[0].delivered_bytes * 8e-6 / SECONDS for run in batch.runs)
 
@@ -51,7 +54,7 @@ def ours(phy: str, mbps: str, rts: bool) -> float:
 @pytest.mark.parametrize(
     ("phy", "mbps"), [("802.11", "1"), ("802.11", "2"), ("802.11b", "5.5"), ("802.11b", "11")], ids=lambda value: value
 )
-def test_goodput_is_within_5_percent_of_ns2(phy: str, mbps: str, rts: bool) -> None:
+def test_goodput_is_within_2_percent_of_ns2(phy: str, mbps: str, rts: bool) -> None:
     """The same exchange on the air carries the same data."""
     measured, published = ours(phy, mbps, rts), theirs(mbps, rts)
     assert measured == pytest.approx(published, rel=WITHIN)
