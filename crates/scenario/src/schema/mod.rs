@@ -258,7 +258,7 @@ impl Kind {
             Self::Cc => "a congestion control that `narrows list cc` shows".into(),
             Self::CcParams => "a table with the congestion control's parameters".into(),
             Self::Scheme => "\"none\" or a scheme that `narrows list schemes` shows".into(),
-            Self::Phy => "a PHY of 802.11, such as \"802.11b\" or \"802.11n\"".into(),
+            Self::Phy => "a PHY that `narrows list phys` shows, such as \"802.11b\"".into(),
             Self::Table(table) => format!("a table with {}", keys(table)),
             Self::Tables(table) => format!("a list of tables with {}", keys(table)),
             Self::OneOrMany(table) => format!("a table with {}, or a list with one for each", keys(table)),
