@@ -217,6 +217,17 @@ def test_what_finished_is_not_run_again(tmp_path: Path, executions: list[tuple[s
     assert len(set(executions)) == len(executions)
 
 
+def test_contestants_that_set_the_same_have_records_of_their_own(tmp_path: Path) -> None:
+    twins = [contest.Contestant(label, {"cc": "reno"}) for label in ("one", "other")]
+    scenario = Scenario.from_text(PAIR.replace('start = "2 s"', ""))
+    made = contest.make(scenario, twins, runs=1, orders=("as_is", "swapped"))
+    records = contest.execute(made, tmp_path, jobs=2).records
+    assert [(one.first, one.second, one.order) for one in records] == [
+        (match.first, match.second, match.order) for match in made.matches
+    ]
+    assert len({one.digest for one in records}) == 3  # both, the first alone, the second alone
+
+
 def test_a_torn_last_line_is_cut_and_only_that_run_is_made_again(
     tmp_path: Path, executions: list[tuple[str, int]]
 ) -> None:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from narrows.cli.progress import Bar
     from narrows.contest import Contest, Progress
 
-EXAMPLE = "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/contest"
+EXAMPLE = (
+    "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/contest\n\n"
+    "Variants of one algorithm, two flows of many, a time of one's own: "
+    "narrows contest --cc cubic,cubic:stack=linux,cubic:cc_params.beta=0.8 --on mine.toml --slots a,b --window 20:60"
+)
 
 
 @guarded
@@ -56,7 +60,7 @@ def contest(
         ),
     ] = None,
     solo: Annotated[
-        bool, typer.Option("--solo/--no-solo", help="Also run each contestant alone, for harm against being alone.")
+        bool, typer.Option("--solo/--no-solo", metavar="", help="Also run each alone, for harm against being alone.")
     ] = True,
     set_: Set = None,
     load: Load = None,
@@ -66,8 +70,8 @@ def contest(
 ) -> None:
     """Run every congestion control against every other, and see who gets what, who harms whom, and how fast they share.
 
-    With -o, a page with matrices, the numbers and every finished run go into DIR; after Ctrl-C the same command goes on
-    from there, and more contestants or runs add to what is there.
+    With -o, a page with matrices, the numbers and every finished run go into DIR. After Ctrl-C the same command goes on
+    from there; more contestants or runs add to what is there.
     """
     from narrows import contest as contests
     from narrows import own

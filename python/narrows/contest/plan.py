@@ -124,7 +124,9 @@ class Plan:
         str
             SHA-256 in hexadecimal.
         """
-        parts = (match.identity, self.seed, run, engine(), MEASURES, self.slots, self.window, self.criteria)
+        # Two contestants may set the same, and two orders start at the same time: each has its record all the same.
+        who = (match.first, match.second, match.order)
+        parts = (match.identity, who, self.seed, run, engine(), MEASURES, self.slots, self.window, self.criteria)
         return hashlib.sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
 
