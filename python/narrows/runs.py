@@ -49,7 +49,7 @@ class Task:
     seed, index : int
         Seed, and index of the run under it.
     pcap_dir : Path or None
-        An existing directory for captured packets (pcapng, a file per link), or none.
+        An existing directory for captured packets (pcapng, a file per link and 802.11 channel), or none.
     """
 
     scenario: Scenario
@@ -106,7 +106,8 @@ def run(
     overrides : mapping, optional
         Values by path of the field, such as ``{"flows[0].start": "2 s"}``.
     pcap : path, optional
-        Directory to capture packets into (pcapng, a file per link; a directory per run if there are several).
+        Directory to capture packets into (pcapng, a file per link and 802.11 channel; a directory per run if there are
+        several).
     progress : callable, optional
         Called about ten times a second with the share of the work that is done, in [0, 1].
 

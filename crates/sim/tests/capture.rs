@@ -1,4 +1,4 @@
-//! Captures: one pcapng file per link, in order of time, whose every packet parses with right checksums.
+//! Captures: one pcapng file per link and per 802.11 channel, in order of time, whose every packet parses with right checksums.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -6,7 +6,7 @@ mod common;
 
 use common::{PLAIN, path, scenario};
 use narrows_sim::{Options, RunError, run};
-use narrows_wire::{Ecn, Ip, Packet, TcpFlags};
+use narrows_wire::{Dot11Repr, Ecn, Ip, MacAddr, Packet, RadiotapRepr, TcpFlags};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -28,17 +28,21 @@ impl Drop for Scratch {
     }
 }
 
-/// Every packet of a file as (interface, nanoseconds, packet).
-fn read(path: &Path) -> Vec<(u32, u128, Packet)> {
+/// Everything in a file as (interface, nanoseconds, what `parse` makes of the bytes).
+fn read_as<T>(path: &Path, parse: impl Fn(&[u8]) -> T) -> Vec<(u32, u128, T)> {
     let mut reader = PcapNgReader::new(File::open(path).unwrap()).unwrap();
     let mut packets = Vec::new();
     while let Some(block) = reader.next_block() {
         if let Block::EnhancedPacket(block) = block.unwrap() {
-            let packet = Packet::parse(&block.data).unwrap();
-            packets.push((block.interface_id, block.timestamp.as_nanos(), packet));
+            packets.push((block.interface_id, block.timestamp.as_nanos(), parse(&block.data)));
         }
     }
     packets
+}
+
+/// Every packet of a link's file.
+fn read(path: &Path) -> Vec<(u32, u128, Packet)> {
+    read_as(path, |bytes| Packet::parse(bytes).unwrap())
 }
 
 const FLOWS: &str = r#"
@@ -85,6 +89,111 @@ fn every_captured_packet_parses_and_stands_in_order() {
         Ip::V6(_) => false,
     });
     assert!(asked, "some segment asks routers for a command (I4 or I5)");
+}
+
+/// Three stations that talk at the same time to a server and to each other, so that frames collide.
+const CELL: &str = r#"
+format = 1
+name = "cell"
+duration = "2 s"
+
+[[nodes]]
+name = "s"
+
+[[nodes]]
+name = "ap"
+kind = "router"
+
+[[nodes]]
+name = "w1"
+
+[[nodes]]
+name = "w2"
+
+[[nodes]]
+name = "w3"
+
+[[links]]
+between = ["s", "ap"]
+rate = "100 Mb/s"
+delay = "1 ms"
+
+[wifi]
+base = "ap"
+stations = ["w1", "w2", "w3"]
+phy = "802.11g"
+rts_threshold = "1000 B"
+errors = [{ station = "w3", fer = "5 %" }]
+signals = [{ station = "w2", signal = -7.6 }]
+
+[[flows]]
+name = "up"
+from = "w1"
+to = "s"
+
+[[flows]]
+name = "down"
+from = "s"
+to = "w2"
+
+[[flows]]
+name = "across"
+from = "w3"
+to = "w1"
+"#;
+
+#[test]
+fn a_channels_capture_has_every_frame_that_its_stations_counted() {
+    let aggregated = CELL.replace("802.11g", "802.11n");
+    for (text, aggregates) in [(CELL, false), (&aggregated, true)] {
+        let scenario = scenario(text);
+        let dir = Scratch::new("channel");
+        let captured = run(&scenario, &Options { seed: 1, pcap_dir: Some(&dir.0), ..Options::default() }).unwrap();
+        let plain = run(&scenario, &Options { seed: 1, ..Options::default() }).unwrap();
+        assert_eq!(captured.digest, plain.digest, "watching changes nothing");
+
+        let frames = read_as(&dir.0.join("wlan1.pcapng"), |bytes| {
+            let (radiotap, len) = RadiotapRepr::parse(bytes).unwrap();
+            (radiotap, Dot11Repr::parse(&bytes[len..]).unwrap())
+        });
+        assert!(frames.windows(2).all(|w| w[0].1 <= w[1].1), "in order of time");
+        let totals = &captured.samples.station_totals;
+        assert!(totals.collisions.iter().sum::<u64>() > 0, "frames collided, and are there all the same");
+        let count = |wanted: &dyn Fn(&RadiotapRepr, &Dot11Repr) -> bool| {
+            frames.iter().filter(|(_, _, (radiotap, frame))| wanted(radiotap, frame)).count() as u64
+        };
+        assert_eq!(count(&|_, f| matches!(f, Dot11Repr::Cts { .. })), totals.cts_frames.iter().sum::<u64>());
+        let acks = count(&|_, f| matches!(f, Dot11Repr::Ack { .. } | Dot11Repr::BlockAck(_)));
+        assert_eq!(acks, totals.ack_frames.iter().sum::<u64>());
+        // Nodes 1 to 4 are the base station and the stations.
+        for (station, node) in (1..5).enumerate() {
+            let mac = MacAddr::of_node(node);
+            let rts = count(&|_, f| matches!(f, Dot11Repr::Rts { transmitter, .. } if *transmitter == mac));
+            assert_eq!(rts, totals.rts_frames[station]);
+            let mpdus = count(&|_, f| matches!(f, Dot11Repr::Data(d) if d.transmitter == mac));
+            assert_eq!(mpdus, totals.mpdus[station]);
+            let data_frames = count(&|r, f| {
+                matches!(f, Dot11Repr::Data(d) if d.transmitter == mac) && r.ampdu.is_none_or(|a| a.flags & 0x0008 != 0)
+            });
+            assert_eq!(data_frames, totals.data_frames[station]);
+            let signal = if node == 3 { -58 } else { -50 };
+            assert!(frames.iter().all(|(_, _, (radiotap, frame))| match frame {
+                Dot11Repr::Data(d) if d.transmitter == mac =>
+                    radiotap.signal_dbm == Some(signal) && d.tid.is_some() == aggregates,
+                _ => true,
+            }));
+        }
+        // What one station has for another passes the base station, and says from whom and for whom it is.
+        let [first, third] = [2, 4].map(MacAddr::of_node);
+        let across = |up: bool| {
+            let way = |f: &Dot11Repr| {
+                matches!(f, Dot11Repr::Data(d)
+                if (d.source(), d.destination()) == (third, first) && (d.transmitter == third) == up)
+            };
+            count(&|_, f| way(f))
+        };
+        assert!(across(true) > 10 && across(false) > 10, "{} up, {} down", across(true), across(false));
+    }
 }
 
 #[test]

@@ -31,7 +31,8 @@ def run(
         int, typer.Option("--runs", "-n", metavar="N", help="Number of runs; each draws random numbers of its own.")
     ] = 1,
     pcap: Annotated[
-        bool, typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link).")
+        bool,
+        typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link or channel)."),
     ] = False,
     load: Load = None,
     jobs: Jobs = None,
