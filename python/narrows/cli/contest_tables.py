@@ -42,7 +42,7 @@ def print_contest(made: Contest, seconds: float, console: Console | None = None)
     out.print()
     out.print(_standings(made))
     out.print()
-    out.print(Text(f"{plan.total:,} runs in {number(seconds)} s", style="dim"))
+    out.print(Text(f"{plan.total:,} run{'' if plan.total == 1 else 's'} in {number(seconds)} s", style="dim"))
     out.file.flush()
 
 

@@ -125,7 +125,8 @@ MEASURES: Final[dict[str, Measure]] = {
             of="flow",
             scale="ratio",
             formula="Mean round-trip time in the window over the slot's base: the smallest round-trip time that any "
-            "run of this contest saw in the slot. 1 is a path without queues.",
+            "run of this contest saw in the slot, the handshake's as a rule, whose packets are small. 1 is a path "
+            "without queues.",
         ),
         Measure(
             key="rtt_mean_ms",
