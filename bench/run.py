@@ -1,6 +1,6 @@
 """Packets per CPU second: Narrows beside ns-2 in one run, interleaved, as medians.
 
-``make bench`` runs the workload W1; ``python bench/run.py --help`` shows how to run the others.
+``make bench`` runs the workloads W1 and W3; ``python bench/run.py --help`` shows how to run the others.
 """
 
 import argparse
@@ -176,7 +176,9 @@ def show(console: Console, workload: Workload, rows: list[Measurement], repeat: 
 def main() -> int:
     """Run the benchmark from the command line."""
     parser = argparse.ArgumentParser(description="Packets per CPU second: Narrows beside ns-2, where it is installed.")
-    parser.add_argument("--workloads", default="W1", help=f"comma-separated, of {', '.join(WORKLOADS)} (default: W1)")
+    parser.add_argument(
+        "--workloads", default="W1,W3", help=f"comma-separated, of {', '.join(WORKLOADS)} (default: W1,W3)"
+    )
     parser.add_argument("--repeat", type=int, default=7, help="runs of each system, interleaved (default: 7)")
     parser.add_argument(
         "--output", type=Path, default=HERE / "results" / "latest.json", help="where the rows are written"
