@@ -298,8 +298,6 @@ def make(task: Task, gauge: _core.Progress) -> Run:
 
 
 def _stations(scenario: Scenario, result: _core.Result, tables: Mapping[str, CoreTable]) -> tuple[StationMetrics, ...]:
-    if "station_totals" not in tables:
-        return ()
     rows = _rows(tables["station_totals"])
     return all_stations(result.station_names, result.channel_names, rows, scenario.core.duration_ns)
 

@@ -111,6 +111,16 @@ def test_a_batch_has_the_promised_shape(three: Batch) -> None:
     assert [detail["run"] for detail in made["runs_detail"]] == [0, 1, 2]
 
 
+def test_a_run_and_a_batch_with_a_channel_have_the_promised_shape(cell: Run, cells: Batch) -> None:
+    alone = json.loads(summary.dumps(cell.summary))
+    jsonschema.validate(alone, shape(several=False))
+    assert [station["name"] for station in alone["stations"]] == ["ap", "w1", "w2"]
+    assert [queue["channel"] for queue in alone["queues"]] == [None, None, "wlan", "wlan", "wlan"]
+    many = json.loads(summary.dumps(cells.summary))
+    jsonschema.validate(many, shape(several=True))
+    assert many["channels"][0]["ci95"]["airtime_ratio"] is not None
+
+
 def test_without_channels_there_are_no_stations(one: Run, three: Batch) -> None:
     for made in (one.summary, three.summary, three.summary["runs_detail"][0]):
         assert made["stations"] == made["channels"] == []
