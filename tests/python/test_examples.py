@@ -21,6 +21,17 @@ def test_two_arms_are_compared_flow_by_flow() -> None:
     assert all("[" in line and "nan" not in line for line in lines[1:])
 
 
+def test_a_crowd_costs_basic_access_more_than_rts_and_cts() -> None:
+    command = [sys.executable, str(EXAMPLES / "crowded_channel.py"), "1"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    rows = [[float(word.rstrip("%")) for word in line.split()] for line in shown.stdout.splitlines()[1:]]
+    assert [row[0] for row in rows] == [1, 2, 5, 10, 20, 50]
+    alone, crowd = rows[0], rows[-1]
+    assert alone[2] == alone[4] == 0  # nobody to collide with
+    assert alone[1] - crowd[1] > 4 * (alone[3] - crowd[3]) > 0
+    assert [row[2] for row in rows] == sorted(row[2] for row in rows)
+
+
 def test_the_notebooks_cells_run_in_order() -> None:
     notebook = json.loads((EXAMPLES / "first_look.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]

@@ -69,8 +69,8 @@ STATION_COLUMNS = (
     Column("failure_ratio", "failed", "%", 100),
     Column("retry_ratio", "repeated", "%", 100),
     Column("given_up_packets", "given up", "pkts"),
-    Column("collisions", "collisions", "frames"),
-    Column("duplicates", "duplicates", "MPDUs"),
+    Column("collisions", "collided", "frames"),
+    Column("duplicates", "double", "MPDUs"),
     Column("corrupted", "corrupted", "frames"),
 )
 
@@ -114,7 +114,7 @@ def _print_queues(out: Console, result: Outcome) -> None:
     if radio:
         if wired:
             out.print()
-        out.print(_metrics_table("queue", result, INTERFACE_COLUMNS, radio, "interface queue"))
+        out.print(_metrics_table("queue", result, INTERFACE_COLUMNS, radio, "interface\nqueue"))
     _more(out, len(result.queues) - len(shown), "quieter queues")
     out.print()
 
@@ -126,9 +126,9 @@ def _print_channel(out: Console, result: Outcome, index: int) -> None:
     busiest = sorted(members[1:], key=lambda i: -(result.stations[i].airtime_ratio or 0.0))[: STATIONS_SHOWN - 1]
     shown = [i for i in members if i == members[0] or i in busiest]
     columns = [column for column in STATION_COLUMNS if column.metric not in _silent(result, members)]
-    table = _metrics_table("station", result, columns, shown, f"802.11 {channel.name}")
+    table = _metrics_table("station", result, columns, shown, f"802.11\n{channel.name}")
     table.add_section()
-    table.add_row(Text("all together"), *(_cell(result, "channel", index, column) for column in columns))
+    table.add_row(Text("all"), *(_cell(result, "channel", index, column) for column in columns))
     out.print(table)
     _more(out, len(members) - len(shown), "stations that sent less")
     out.print()
@@ -171,7 +171,7 @@ def _metrics_table(
     kind: Kind, result: Outcome, columns: Sequence[Column], indices: Sequence[int], heading: str = ""
 ) -> Table:
     table = _table()
-    table.add_column(f"{heading or kind}\n")
+    table.add_column(heading or f"{kind}\n")
     with_cc = kind == "flow"
     if with_cc:
         table.add_column("cc\n")

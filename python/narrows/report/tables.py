@@ -104,6 +104,9 @@ CHANNELS = (
     Column("corrupted", "Corrupted", "frames", is_count=True),
 )
 
+#: Columns of `CHANNELS` that are left out where they would hold nothing but zeros.
+OCCASIONAL = frozenset({"rts_failures", "given_up_packets", "duplicates", "corrupted"})
+
 #: Name, unit and definition of each metric on a page. Formulas: `narrows.metrics`.
 DEFINITIONS: tuple[tuple[str, str, str], ...] = (
     (

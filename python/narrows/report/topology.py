@@ -161,11 +161,12 @@ def _link_text(network: Network, edge: Edge, layout: Layout, limits: frozenset[t
     lines = _lines_of(forward, back)
     hosts = [node for node in (edge.a, edge.b) if node not in network.routers]
     # Near the host the links of a column are apart; in the middle they meet.
-    part = 0.5
+    part, size = 0.5, 10.5
     if len(hosts) == 1:
-        part = 0.36 if layout.places[hosts[0]] is start else 0.64
+        room = 0.56 * size * max(map(len, lines)) / 2 + box_width(network.names[hosts[0]]) / 2 + 4
+        near = min(0.5, max(0.36, room / (abs(stop.x - start.x) or 1.0)))
+        part = near if layout.places[hosts[0]] is start else 1 - near
     x, y = start.x + (stop.x - start.x) * part, start.y + (stop.y - start.y) * part
-    size = 10.5
     if abs(stop.x - start.x) < 1:
         for i, text in enumerate(lines):
             yield Shape(

@@ -135,8 +135,23 @@ def _channel_tables(runs: Sequence[Run]) -> list[tables.Table]:
             if station.channel == channel.name:
                 name = f"{station.name} (base station)" if station.role == BASE else station.name
                 rows.append((name, "", [run.stations[i] for run in runs]))
-        made.append(tables.table(f"802.11 channel {channel.name}", "Station", tables.CHANNELS, rows))
+        made.append(tables.table(f"802.11 channel {channel.name}", "Station", _told([row[2] for row in rows]), rows))
     return made
+
+
+def _told(rows: Sequence[Sequence[ChannelMetrics]]) -> list[tables.Column]:
+    """Columns of stations that tell something: not of what never happened, nor of aggregates where there are none."""
+    everything = [metrics for runs in rows for metrics in runs]
+    silent = {
+        column.metric
+        for column in tables.CHANNELS
+        if column.metric in tables.OCCASIONAL and not any(getattr(one, column.metric) for one in everything)
+    }
+    if "rts_failures" in silent:
+        silent.add("data_failures")  # which the share of failed attempts says already
+    if all(one.mpdus == one.data_frames for one in everything):
+        silent.add("mpdus_per_frame")
+    return [column for column in tables.CHANNELS if column.metric not in silent]
 
 
 def _fairness(result: Run | Batch) -> str:
