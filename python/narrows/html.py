@@ -118,7 +118,9 @@ def run(value: Outcome) -> str:
 
 def _channel(value: Outcome, name: str) -> str:
     members = [i for i, station in enumerate(value.stations) if station.channel == name]
-    return _table("station", f"802.11 {escape(name)}", value, members, _STATION)
+    single = all(value.stations[i].mpdus == value.stations[i].data_frames for i in members)
+    columns = [column for column in _STATION if not (single and column[0] == "mpdus_per_frame")]
+    return _table("station", f"802.11 {escape(name)}", value, members, columns)
 
 
 def _table(

@@ -183,6 +183,7 @@ def test_the_table_of_settings_says_what_was_set() -> None:
     told = settings(
         'phy = "802.11b"\nrate = "5.5 Mb/s"\npreamble = "short"\nbasic_rate = "2 Mb/s"\ncapture = 10\n'
         'queue = { limit = "30 packets" }\nstation_queue = { kind = "red", limit = "40 packets" }\n'
+        'station_overhead = "20 B"\n'
         'hidden = [{ between = ["w0x0", "w0x1"], one_way = true }]\nsignals = [{ station = "w0x1", signal = -10 }]\n'
         'errors = [{ station = "w0x0", fer = "1 %" }, { station = "w0x1", rate = "2 Mb/s", fer = 0.2 }]'
     )
@@ -194,6 +195,7 @@ def test_the_table_of_settings_says_what_was_set() -> None:
     assert told["Frame errors"] == "w0x0 1 %; w0x1 20 % at 2 Mb/s"
     assert told["Queues of the base station"] == "one for all stations: 30 packets"
     assert told["Queue of a station"] == "RED, 40 packets"
+    assert told["Between MAC header and IP packet"] == "8 bytes; of stations 20 bytes"
     assert "Aggregation" not in told
 
 
@@ -251,7 +253,7 @@ def test_the_page_shows_settings_stations_and_what_is_not_modelled(cells: Batch,
     assert "Not modelled: rate adaptation" in text
     assert "docs/wifi.md" in text
     assert "802.11 channel wlan" in text
-    assert "ap (base station)" in text
+    assert "ap (base)" in text
     assert "Interface queues of the 802.11 channels" in text
     assert "Of the PHY&#39;s rate" in text or "Of the PHY's rate" in text
     wired = page.split("Queues that packets passed")[1].split("</table>")[0]

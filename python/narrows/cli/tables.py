@@ -32,6 +32,9 @@ QUEUES_SHOWN = 8
 FLOWS_SHOWN = 40
 STATIONS_SHOWN = 10
 
+NAME_WIDTH = 12
+"""Width that a narrow terminal leaves to names, in characters; longer ones are folded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -65,12 +68,11 @@ INTERFACE_COLUMNS = (Column("utilisation", "of PHY rate", "%", 100), *QUEUE_COLU
 STATION_COLUMNS = (
     Column("airtime_ratio", "airtime", "%", 100),
     Column("data_frames", "data", "frames"),
-    Column("mpdus_per_frame", "aggregate", "MPDUs"),
+    Column("mpdus_per_frame", "A-MPDU", "MPDUs"),
     Column("failure_ratio", "failed", "%", 100),
     Column("retry_ratio", "repeated", "%", 100),
     Column("given_up_packets", "given up", "pkts"),
     Column("collisions", "collided", "frames"),
-    Column("duplicates", "double", "MPDUs"),
     Column("corrupted", "corrupted", "frames"),
 )
 
@@ -139,7 +141,7 @@ def _silent(result: Outcome, members: Sequence[int]) -> set[str]:
     stations = [result.stations[i] for i in members]
     silent = {
         metric
-        for metric in ("given_up_packets", "duplicates", "corrupted")
+        for metric in ("given_up_packets", "corrupted")
         if not any(getattr(station, metric) for station in stations)
     }
     if all(station.mpdus == station.data_frames for station in stations):
@@ -171,7 +173,8 @@ def _metrics_table(
     kind: Kind, result: Outcome, columns: Sequence[Column], indices: Sequence[int], heading: str = ""
 ) -> Table:
     table = _table()
-    table.add_column(heading or f"{kind}\n")
+    longest = max((len(_rows(result, kind)[index].name) for index in indices), default=0)
+    table.add_column(heading or f"{kind}\n", min_width=min(longest, NAME_WIDTH))
     with_cc = kind == "flow"
     if with_cc:
         table.add_column("cc\n")

@@ -204,6 +204,12 @@ def _station_queue(channel: Mapping[str, Any]) -> str:
     )
 
 
+def _overhead(channel: Mapping[str, Any]) -> str:
+    base = f"{channel['base']['overhead_bytes']} bytes"
+    own = list(dict.fromkeys(f"{station['overhead_bytes']} bytes" for station in channel["stations"]))
+    return base if own == [base] else f"{base}; of stations {', '.join(own)}"
+
+
 def _hidden(channel: Mapping[str, Any]) -> str:
     pairs = [(str(a), str(b)) for a, b in channel["hidden"]]
     told = [f"{a} and {b}" for a, b in pairs if (b, a) in pairs and a < b]
@@ -248,6 +254,7 @@ _SETTINGS: Final[tuple[tuple[str, Callable[[Mapping[str, Any]], str]], ...]] = (
     ("Retry limits", lambda channel: f"short {channel['short_retry']}, long {channel['long_retry']}"),
     ("Queues of the base station", _base_queue),
     ("Queue of a station", _station_queue),
+    ("Between MAC header and IP packet", _overhead),
     ("Hidden from each other", _hidden),
     ("Signal", _signals),
     ("Capture", _capture),

@@ -133,7 +133,7 @@ def _channel_tables(runs: Sequence[Run]) -> list[tables.Table]:
         rows: list[tuple[str, str, list[ChannelMetrics]]] = [("all together", "", [run.channels[c] for run in runs])]
         for i, station in enumerate(runs[0].stations):
             if station.channel == channel.name:
-                name = f"{station.name} (base station)" if station.role == BASE else station.name
+                name = f"{station.name} (base)" if station.role == BASE else station.name
                 rows.append((name, "", [run.stations[i] for run in runs]))
         made.append(tables.table(f"802.11 channel {channel.name}", "Station", _told([row[2] for row in rows]), rows))
     return made
