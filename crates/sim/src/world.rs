@@ -210,8 +210,8 @@ impl World {
         }
     }
 
-    /// A node gets a packet from a link or a channel.
-    #[inline]
+    /// A node gets a packet from a link or a channel. Every hop passes here, and both callers are better off with a copy.
+    #[inline(always)]
     pub(crate) fn receive<P: Probe>(&mut self, node: usize, packet: Packet, probe: &mut P) {
         let (flow, along) = flow_of(&packet);
         let Some(&[from, to]) = self.ends.get(flow) else { return };
