@@ -127,7 +127,7 @@ class QueueMetrics:
     drop_ratio : float or None
         Drops over packets offered.
     corrupted_packets, marked_packets : int
-        Lost on the link after the queue; marked CE (RFC 3168).
+        Lost on the link after the queue, or given up by 802.11 at a retry limit and not arrived; marked CE (RFC 3168).
     waiting_packets : int
         Still waiting at the end.
     delay_mean_ms, delay_max_ms : float or None
