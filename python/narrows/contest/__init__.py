@@ -14,7 +14,8 @@ from narrows.contest.contestant import Contestant
 from narrows.contest.execute import ContestInterrupted, Executed, Progress, execute
 from narrows.contest.plan import Match, Plan, make
 from narrows.contest.record import FlowRecord, Record
-from narrows.contest.result import Contest, Standing
+from narrows.contest.result import Contest
+from narrows.contest.standing import Standing
 from narrows.contest.window import Window
 
 __all__ = [

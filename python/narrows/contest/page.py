@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from narrows.contest.plan import Order, Plan
-    from narrows.contest.result import Contest, Place, Standing
+    from narrows.contest.result import Contest, Place
+    from narrows.contest.standing import Standing
     from narrows.scenario import Scenario
     from narrows.stats import Estimate
 

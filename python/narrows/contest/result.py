@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from narrows.contest import harm
 from narrows.contest.behaviour import Behaviour, classify
 from narrows.contest.measures import MEASURES, Measure
+from narrows.contest.standing import Standing
 from narrows.errors import InputError
 from narrows.stats import Estimate, mean_ci
 
@@ -38,32 +39,6 @@ _HARMS: dict[str, tuple[str, bool, Callable[[float | None, float | None], float 
     "harm_rtt_solo": ("rtt_mean_ms", True, harm.less_is_better),
 }
 """Measure that is harmed, whether the reference is alone (else its own kind), and the fraction."""
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a contestant did over the whole contest. Means over the others weigh each of them alike.
-
-    Attributes
-    ----------
-    label : str
-    share : Estimate
-        Its share against the others, in both slots.
-    harm_done, harm_suffered : Estimate
-        Harm (throughput, against own kind) that it did to the others, and that they did to it, in both slots.
-    jain, total_mbps, utilisation, rtt_inflation, loss_ratio : Estimate
-        Paired with its own kind.
-    """
-
-    label: str
-    share: Estimate
-    harm_done: Estimate
-    harm_suffered: Estimate
-    jain: Estimate
-    total_mbps: Estimate
-    utilisation: Estimate
-    rtt_inflation: Estimate
-    loss_ratio: Estimate
 
 
 @dataclass(frozen=True)

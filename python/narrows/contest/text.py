@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from narrows.contest.behaviour import Behaviour, Criteria
     from narrows.contest.measures import Measure
     from narrows.contest.plan import Order, Plan
-    from narrows.contest.result import Contest, Place, Standing
+    from narrows.contest.result import Contest, Place
+    from narrows.contest.standing import Standing
 
 ORDERS: Final[dict[Order, str]] = {
     "as_is": "The starting order of the scenario",
