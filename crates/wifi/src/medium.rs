@@ -281,6 +281,13 @@ impl Medium {
             meter.received += delivered;
             meter.duplicates += u64::from(!new);
         }
+        if bitmap != 0 {
+            // The scoreboard also has what came with an earlier A-MPDU whose block ACK was lost (section 10.24.7.3).
+            let reorder = &self.reorder[to * self.errors.len() + from];
+            for mpdu in self.stations[from].mpdus().iter().filter(|m| reorder.has(m.seq)) {
+                bitmap |= 1 << (distance(start, mpdu.seq) % 64);
+            }
+        }
         bitmap
     }
 

@@ -255,3 +255,31 @@ fn a_station_cannot_hear_while_it_sends() {
     run(&mut m, &mut log, LONG);
     assert_eq!(log.received.len(), 2);
 }
+
+#[test]
+fn a_block_ack_also_has_what_came_before() {
+    // Half of all frames and MPDUs are lost, block ACKs too: an MPDU that came once is never reported missing again, so one
+    // that its sender gives up never arrived.
+    let aggregation = Aggregation { max_mpdus: 32, max_bytes: Bytes::new(65_535), max_time: Duration::from_secs(1) };
+    let config = Config { aggregation: Some(aggregation), short_retry: 4, ..config() };
+    let (mut m, mut log) = (medium(config, &plain(2), &[], &[fer(1, 0.5)]), Log::new(2));
+    for mark in 0..600 {
+        log.queues[1].push_back(narrows_wifi::Outgoing { to: 0, packet: packet(100, mark) });
+    }
+    m.wake(1, us(0), &mut log);
+    run(&mut m, &mut log, LONG);
+    let mut acked = std::collections::BTreeSet::new();
+    let mut again = 0;
+    for (index, frame) in log.frames.iter().enumerate() {
+        let FrameKind::BlockAck { start, bitmap } = frame.kind else { continue };
+        for &seq in &log.seqs[index - 1] {
+            let bit = bitmap >> (seq - start) & 1 == 1;
+            again += u32::from(acked.contains(&seq));
+            assert!(bit || !acked.contains(&seq), "{seq} was acknowledged before");
+            if bit {
+                acked.insert(seq);
+            }
+        }
+    }
+    assert!(again > 50 && acked.len() > 400, "{again} {}", acked.len());
+}

@@ -32,6 +32,8 @@ pub struct Log {
     /// Stations that always have another packet of this size for the base station.
     pub saturated: Option<u64>,
     pub frames: Vec<Frame>,
+    /// Per frame: sequence numbers of its MPDUs.
+    pub seqs: Vec<Vec<u16>>,
     /// Station, mark.
     pub received: Vec<(usize, u16)>,
     pub given_up: Vec<(usize, u16)>,
@@ -72,9 +74,10 @@ impl Host for Log {
         }
     }
 
-    fn sent(&mut self, frame: &Frame, _mpdus: &[Mpdu]) {
+    fn sent(&mut self, frame: &Frame, mpdus: &[Mpdu]) {
         if !self.quiet {
             self.frames.push(*frame);
+            self.seqs.push(mpdus.iter().map(|m| m.seq).collect());
         }
     }
 }
