@@ -9,6 +9,7 @@ from narrows.errors import InputError
 
 if TYPE_CHECKING:
     from os import PathLike
+    from types import ModuleType
 
     from narrows.papers.reproduction import Reproduction
     from narrows.runs import ProgressHook
@@ -39,6 +40,7 @@ def reproduce(
     quick: bool = False,
     runs: int | None = None,
     jobs: int | None = None,
+    pair: tuple[str, str] | None = None,
     progress: ProgressHook | None = None,
 ) -> Reproduction:
     """Repeat a paper's experiments and set what was published beside what is measured.
@@ -55,6 +57,9 @@ def reproduce(
         Runs per arm; the paper's module knows how many by default.
     jobs : int, optional
         How many at the same time; as many as there are processors by default.
+    pair : two names, optional
+        Of a paper that sets variants against each other: this pair alone, the first starting first; into
+        ``results/<paper>-<first>-<second>`` by default.
     progress : callable, optional
         Called with the share of the work that is done, in [0, 1].
 
@@ -66,7 +71,7 @@ def reproduce(
     Raises
     ------
     InputError
-        If there is no such paper, or a number is out of range.
+        If there is no such paper, a number is out of range, or the paper has no such pair.
     RunError
         If a run, or writing, failed.
     """
@@ -80,6 +85,34 @@ def reproduce(
             raise InputError(message)
     from narrows.papers import module
 
+    package = module(paper)
+    if pair is not None:
+        return _pair(paper, package, out, pair, quick=quick, runs=runs, jobs=jobs, progress=progress)
     target = Path("results") / paper if out is None else Path(out)
-    made: Reproduction = module(paper).reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
+    made: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
+    return made
+
+
+def _pair(
+    paper: str,
+    package: ModuleType,
+    out: str | PathLike[str] | None,
+    pair: tuple[str, str],
+    *,
+    quick: bool,
+    runs: int | None,
+    jobs: int | None,
+    progress: ProgressHook | None,
+) -> Reproduction:
+    if not hasattr(package, "reproduce_pair"):
+        from narrows.papers import module
+
+        having = ", ".join(name for name in papers() if hasattr(module(name), "reproduce_pair"))
+        message = f"paper {paper!r} has no pairs; allowed with a pair: {having}"
+        raise InputError(message)
+    named = "-".join((paper, *pair)).lower().replace(" ", "")
+    target = Path("results") / named if out is None else Path(out)
+    made: Reproduction = package.reproduce_pair(
+        target, pair, runs=1 if quick and runs is None else runs, jobs=jobs, progress=progress
+    )
     return made

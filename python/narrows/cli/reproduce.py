@@ -14,7 +14,7 @@ EXAMPLE = "Example: narrows reproduce acns --quick -o results/acns"
 
 @guarded
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper, such as acns.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: acns or contest.")],
     quick: Annotated[
         bool, typer.Option("--quick", metavar="", help="A first look in under half a minute: fewer runs.")
     ] = False,
@@ -23,19 +23,24 @@ def reproduce(
         int | None,
         typer.Option("--runs", "-n", metavar="N", help="Runs per arm; by default as many as the paper's page says."),
     ] = None,
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--pair", metavar="A B", help="Of contest: this pair alone over time, A starting first."),
+    ] = None,
     jobs: Jobs = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
     """Repeat a paper's experiments and set what was published beside what is measured.
 
-    The page, the figures and the numbers go into DIR, results/PAPER by default.
+    The page, the figures and the numbers go into DIR, results/PAPER by default. A contest that was interrupted goes on
+    where it was.
     """
     from narrows.cli.progress import Bar
     from narrows.reproduction import reproduce as repeat
 
     with Bar(f"reproducing {paper}", wanted=not no_progress) as bar:
-        made = repeat(paper, output, quick=quick, runs=runs, jobs=jobs, progress=bar)
+        made = repeat(paper, output, quick=quick, runs=runs, jobs=jobs, pair=pair, progress=bar)
     if json:
         import json as codec
 

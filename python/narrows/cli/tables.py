@@ -342,21 +342,34 @@ def print_reproduction(made: Reproduction) -> None:
     """
     out = Console(highlight=False)
     content = made.to_json()
-    table = _table()
-    table.add_column("cell", ratio=1)
-    for heading in ("published", "measured", "95 % interval", "unit"):
-        table.add_column(heading, justify="left" if heading == "unit" else "right", no_wrap=True)
-    for cell in content["cells"]:
-        low, high = cell.get("low"), cell.get("high")
-        span = "" if low is None or high is None else f"{number(low)} to {number(high)}"
-        cells = (number(cell.get("published")), number(cell.get("measured")), span, str(cell.get("unit") or ""))
-        table.add_row(Text(cell["name"]), *cells)
-    out.print(table)
+    if made.curves:
+        from narrows.cli.curves import print_curve
+
+        for curve in made.curves:
+            print_curve(curve, out)
+    if made.brief:
+        out.print(Text(made.text), soft_wrap=False)
+        out.print()
+    else:
+        _print_cells(content["cells"], out)
     for claim in content["claims"]:
         mark = Text("holds  ", style="green") if claim["holds"] else Text("differs", style="red")
         measured = claim.get("measured")
         told = measured if isinstance(measured, str) else number(measured)
         out.print(Text.assemble(mark, "  ", claim["text"], (f"  ({told})", "dim")))
+
+
+def _print_cells(cells: Sequence[dict[str, Any]], out: Console) -> None:
+    table = _table()
+    table.add_column("cell", ratio=1)
+    for heading in ("published", "measured", "95 % interval", "unit"):
+        table.add_column(heading, justify="left" if heading == "unit" else "right", no_wrap=True)
+    for cell in cells:
+        low, high = cell.get("low"), cell.get("high")
+        span = "" if low is None or high is None else f"{number(low)} to {number(high)}"
+        shown = (number(cell.get("published")), number(cell.get("measured")), span, str(cell.get("unit") or ""))
+        table.add_row(Text(cell["name"]), *shown)
+    out.print(table)
 
 
 def print_validation(made: Validation) -> None:

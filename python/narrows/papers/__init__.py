@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 #: Package of each paper by its name on the command line.
-PAPERS: dict[str, str] = {"acns": "narrows.papers.acns"}
+PAPERS: dict[str, str] = {"acns": "narrows.papers.acns", "contest": "narrows.papers.contest"}
 
 
 def module(paper: str) -> ModuleType:

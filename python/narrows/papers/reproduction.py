@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 FORMAT = 1
 """Version of the shape of `Reproduction.to_json`; see `docs/json.md`."""
 
@@ -68,6 +71,23 @@ class Claim:
     measured: str
 
 
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Lines over time, for a terminal.
+
+    Attributes
+    ----------
+    title, unit : str
+        What is drawn, and its unit.
+    lines : tuple of (str, array, array)
+        Each line's name, times in s, and values.
+    """
+
+    title: str
+    unit: str
+    lines: tuple[tuple[str, NDArray[np.float64], NDArray[np.float64]], ...]
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """A paper's experiments, repeated.
@@ -86,6 +106,10 @@ class Reproduction:
         What was written, the page first.
     figures : tuple of Path
         The figures among them.
+    curves : tuple of Curve
+        What a terminal shows beside the cells.
+    brief : bool
+        Whether a terminal shows the text instead of the cells, since they are too many.
     """
 
     paper: str
@@ -95,6 +119,8 @@ class Reproduction:
     text: str
     paths: tuple[Path, ...] = field(default=())
     figures: tuple[Path, ...] = field(default=())
+    curves: tuple[Curve, ...] = field(default=())
+    brief: bool = False
 
     def cell(self, name: str) -> Cell:
         """The cell of this name.

@@ -1,1 +1,7 @@
 """Fifteen variants in pairs on a wired and wireless network (Rodríguez Herlein et al.): their matrices, beside ours."""
+
+from __future__ import annotations
+
+from narrows.papers.contest.output import reproduce, reproduce_pair
+
+__all__ = ["reproduce", "reproduce_pair"]

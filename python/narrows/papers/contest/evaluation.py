@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from narrows.papers.contest.published import Printed
 
-UNIT = "Mb/s of 2^20 bits"
-"""Unit of TPP here and in the paper."""
+UNIT = "Mibit/s"
+"""Unit of TPP here and, under the name of Mb/s, in the paper: 2^20 bit/s."""
 
 NEAR_PERCENT = 6.0
 """A cell agrees if it is within this of the published value."""

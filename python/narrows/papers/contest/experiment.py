@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows import contest
+from narrows import bundled, contest
 from narrows.papers.contest.measured import Meeting, collect
-from narrows.papers.contest.published import folder
 from narrows.papers.contest.variants import PAIRS, VARIANTS, Variant
 from narrows.scenario import Scenario
 
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     from narrows.contest import Plan, Record
     from narrows.contest.plan import Order
     from narrows.runs import ProgressHook
+
+SCENARIO = "hybrid-contest"
+"""Name of the scenario."""
 
 RUNS = 3
 """Seeds of the full experiment."""
@@ -67,8 +69,8 @@ class Made:
 
 
 def scenario() -> Scenario:
-    """The experiment's scenario."""
-    return Scenario.from_file(folder() / "scenario.toml")
+    """The experiment's scenario, one of the bundled ones."""
+    return Scenario.from_file(bundled.scenarios()[SCENARIO])
 
 
 def plan(

@@ -21,6 +21,14 @@ PER_MBPS = 1e6 / MEGABIT
 """What 1 Mb/s is in the paper's unit."""
 
 
+WORDS: dict[Behaviour, str] = {
+    "kept": "the first keeps the link",
+    "relegated": "the second relegates the first",
+    "shared": "they share the link",
+}
+"""The paper's three behaviours."""
+
+
 @dataclass(frozen=True, slots=True)
 class Once:
     """A pair under one seed and in one order of slots.
@@ -30,7 +38,7 @@ class Once:
     run : int
         Index of the run.
     tpp_first, tpp_second : float
-        TPP of the flow that starts first and of the one that starts second, Mb/s of 2^20 bits.
+        TPP of the flow that starts first and of the one that starts second, Mibit/s.
     second_share : float or None
         Share of the throughput that the second starter has.
     equilibrium_s : float or None

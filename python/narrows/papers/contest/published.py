@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Starter = Literal["first", "second"]
 Slip = Literal["", "by_row", "repeated"]
 
+STARTERS: tuple[Starter, ...] = ("first", "second")
+"""Both flows of a run."""
+
 TABLES: tuple[int, ...] = (2, 3)
 """Numbers of the paper's matrices: TPP of the flow that starts first, and of the one that starts second."""
 
@@ -22,7 +25,7 @@ MEGABIT = 2**20
 """Bits of the "Mb" in the paper's "Mb/s"."""
 
 RANGES: tuple[tuple[float, float], ...] = ((0.0, 0.1), (0.101, 0.3), (0.301, 0.4), (0.401, 1.0))
-"""The four ranges by which the paper shades its tables, Mb/s of 2^20 bits, both ends included."""
+"""The four ranges by which the paper shades its tables, Mibit/s, both ends included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Printed:
     of : {"first", "second"}
         Whose TPP it is.
     tpp : float
-        As printed, Mb/s of 2^20 bits.
+        As printed, Mibit/s.
     slip : {"", "by_row", "repeated"}
         Read against the caption, or printed in both tables.
     """

@@ -1,0 +1,77 @@
+"""What ns-2.35, the paper's simulator, gives for the same pairs: measured once over five seeds, beside the scenario."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from narrows.papers.contest.published import STARTERS, Printed, folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from narrows.papers.contest.measured import Meeting
+
+    Meetings = Mapping[tuple[str, str], Meeting]
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """TPP of one of a pair on ns-2: mean, smallest and largest over the seeds, Mibit/s."""
+
+    mean: float
+    low: float
+    high: float
+
+
+FILES = {"limited": "ns2.csv", "unlimited": "ns2-unlimited.csv"}
+"""Tables of ns-2's runs by set: over five seeds and over three."""
+
+
+def ns2(of: str = "limited", path: Path | None = None) -> dict[tuple[str, str, str], Other]:
+    """ns-2's runs of a set, by who starts first, who second, and whose TPP it is."""
+    where = folder() / FILES[of] if path is None else path
+    values: dict[tuple[str, str, str], list[float]] = {}
+    with where.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            for whose in STARTERS:
+                values.setdefault((row["first"], row["second"], whose), []).append(float(row[f"tpp_{whose}"]))
+    return {key: Other(math.fsum(some) / len(some), min(some), max(some)) for key, some in values.items()}
+
+
+def of_cell(others: Mapping[tuple[str, str, str], Other], printed: Printed) -> Other | None:
+    """What ns-2 gives where a cell is read; `None` if that was not run."""
+    return others.get((printed.first, printed.second, printed.of))
+
+
+def near(others: Mapping[tuple[str, str, str], Other], cells: Sequence[Printed], percent: float) -> tuple[int, int]:
+    """How many of some cells ns-2's means are within `percent` of, and how many there are."""
+    found = [(one.tpp, other.mean) for one in cells if (other := of_cell(others, one)) is not None]
+    return sum(100 * abs(mean / tpp - 1) <= percent for tpp, mean in found), len(found)
+
+
+def distance(others: Mapping[tuple[str, str, str], Other], meetings: Meetings) -> tuple[float, int, int]:
+    """How far our means are from ns-2's, over both starters of all pairs that both have.
+
+    Returns
+    -------
+    median : float
+        Of the differences without their signs, %.
+    near : int
+        How many are within ns-2's own range over its seeds.
+    total : int
+        How many there are.
+    """
+    sizes, inside = [], 0
+    for (first, second), one in meetings.items():
+        for of in STARTERS:
+            other = others.get((first, second, of))
+            if other is not None:
+                mean = one.tpp(of).mean
+                sizes.append(100 * abs(mean / other.mean - 1))
+                inside += other.low <= mean <= other.high
+    return (median(sizes) if sizes else math.nan), inside, len(sizes)

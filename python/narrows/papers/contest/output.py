@@ -1,0 +1,244 @@
+"""The whole reproduction: run both sets, set published beside measured, write the page; or one pair alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from narrows.papers.contest import evaluation, experiment, heat, page, pair, published, text
+from narrows.papers.contest.claims import claims, examples
+from narrows.papers.contest.variants import NAMES, PAIRS, variant
+from narrows.papers.reproduction import Reproduction
+from narrows.report import charts, network, render, topology
+from narrows.results import staged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from narrows.papers.contest.experiment import Made
+    from narrows.papers.contest.pair import Duel
+    from narrows.papers.reproduction import Cell
+    from narrows.runs import ProgressHook
+
+PAGE = "report.html"
+SUMMARY = "summary.json"
+CELLS = "cells.csv"
+TITLE = "Contest of fifteen variants: two wired hosts, one 802.11 channel"
+
+_CONTEST_SHARE = 0.97
+"""Part of the work that the contest is; the rest are the pairs that are drawn."""
+
+
+def reproduce(
+    out: Path,
+    *,
+    quick: bool = False,
+    runs: int | None = None,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+) -> Reproduction:
+    """Run every pair in both starting orders, with the window limit and without, and write a page about them.
+
+    Records are kept in `out` as runs end: the same command goes on where it was interrupted.
+
+    Parameters
+    ----------
+    out : Path
+        Directory for page, `summary.json`, `cells.csv`, `runs.jsonl`, `figures/` and the scenario as run.
+    quick : bool
+        The seven variants of the paper's figures, in one order, with one seed.
+    runs : int, optional
+        Seeds; 3 by default.
+    jobs : int, optional
+        How many runs at the same time; as many as there are processors by default.
+    progress : callable, optional
+        Called with the share of the work that is done, in [0, 1].
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    narrows.errors.InputError
+        If `out` cannot be made or holds something else than a contest.
+    narrows.errors.RunError
+        If a run, or writing, failed.
+    narrows.errors.Interrupted
+        On Ctrl-C; what had finished is kept.
+    """
+    seeds = runs if runs is not None else (experiment.QUICK_RUNS if quick else experiment.RUNS)
+
+    def tell(begin: float, end: float) -> ProgressHook | None:
+        return None if progress is None else lambda share: progress(begin + share * (end - begin))
+
+    made = experiment.run(out, quick=quick, runs=seeds, jobs=jobs, progress=tell(0.0, _CONTEST_SHARE))
+    wanted = [(of, *names) for of in experiment.SETS for names in PAIRS]
+    duels = pair.duels(wanted, 1, jobs=jobs, progress=tell(_CONTEST_SHARE, 1.0))
+    return write(out, made, duels, command=_command(quick, runs))
+
+
+def write(folder: Path, made: Made, duels: list[Duel], command: str) -> Reproduction:
+    """Compare, draw and write everything into an existing directory."""
+    printed = published.read()
+    limited, unlimited = (made.meetings(of) for of in experiment.SETS)
+    compared = evaluation.compare(limited, printed)
+    names = tuple(name for name in NAMES if any(name in both for both in limited))
+    maps = page.maps(printed, compared, limited, unlimited, names)
+    files = [path for one in maps for path in heat.draw(folder / "figures", one.name, one.title, one.heats)]
+    drawn = charts.draw([pair.figure(duel) for duel in duels], folder / "figures")
+    scenario = made.plans["limited"].scenario
+    plan = network.from_resolved(scenario.resolved)
+    drawings = topology.write_figures(plan, folder / "figures", TITLE)
+    found = claims(limited, unlimited)
+    result = Reproduction(
+        paper="contest",
+        cells=(*(one.cell for one in compared), *evaluation.alone(unlimited, names)),
+        claims=tuple(found),
+        calibration=text.calibration(scenario),
+        text=text.headline(compared, found, made.runs),
+        figures=(*drawings, *files, *(path for one in drawn for path in one.files)),
+        brief=True,
+    )
+    shown = page.Shown(result, made, tuple(compared), maps, tuple(duels), tuple(drawn), plan, names, command)
+    written = [
+        render.write_text(folder / PAGE, page.render(shown)),
+        render.write_text(folder / SUMMARY, _dump(result.to_json() | _identity(result, made, compared))),
+        render.write_text(folder / CELLS, cells_csv(compared, result.cells[len(compared) :])),
+        render.write_text(folder / "scenario.toml", scenario.to_toml()),
+    ]
+    return replace(result, paths=(*written, *result.figures))
+
+
+def reproduce_pair(
+    out: Path,
+    names: tuple[str, str],
+    *,
+    runs: int | None = None,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+) -> Reproduction:
+    """Run one pair, the first of the two names starting first, and write a page with its curves.
+
+    Parameters
+    ----------
+    out : Path
+        Directory to write, whole or not at all.
+    names : pair of str
+        Variants by the paper's names or ours, in any case.
+    runs : int, optional
+        Seeds; 3 by default. The curves are of the first.
+    jobs, progress
+        As for `reproduce`.
+
+    Returns
+    -------
+    Reproduction
+        Its two cells, and which behaviour it shows in either set.
+
+    Raises
+    ------
+    narrows.errors.InputError
+        If a name is none of the fifteen, or `out` cannot be used.
+    narrows.errors.RunError
+        If a run, or writing, failed.
+    """
+    first, second = (variant(name).name for name in names)
+    seeds = experiment.RUNS if runs is None else runs
+    with staged(out) as folder:
+        duels = pair.duels([(of, first, second) for of in experiment.SETS], seeds, jobs=jobs, progress=progress)
+        result = write_pair(folder, duels, command=_pair_command(first, second, runs))
+    moved = tuple(out / path.relative_to(folder) for path in result.paths)
+    return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
+
+
+def write_pair(folder: Path, duels: list[Duel], command: str) -> Reproduction:
+    """Compare, draw and write one pair into an existing directory."""
+    limited = duels[0]
+    compared = evaluation.compare({limited.names: limited.meeting})
+    drawn = charts.draw([pair.figure(duel, wide=True) for duel in duels], folder / "figures")
+    result = Reproduction(
+        paper="contest",
+        cells=(*(one.cell for one in compared), *pair.cells(duels[1:])),
+        claims=tuple(examples({limited.names: limited.meeting})),
+        calibration={},
+        text=text.pair_headline(duels),
+        figures=tuple(path for one in drawn for path in one.files),
+        curves=tuple(curve for duel in duels for curve in pair.terminal(duel)),
+    )
+    written = [
+        render.write_text(folder / PAGE, page.render_pair(result, duels, drawn, command)),
+        render.write_text(folder / SUMMARY, _dump(result.to_json() | {"text": result.text})),
+    ]
+    written += [
+        render.write_text(folder / f"scenario-{duel.of}.toml", duel.runs[0].scenario.to_toml()) for duel in duels
+    ]
+    return replace(result, paths=(*written, *result.figures))
+
+
+def cells_csv(compared: list[evaluation.Compared], others: tuple[Cell, ...]) -> str:
+    """All cells as a table for other programs: the paper's, how they are read and why they differ; then ours alone."""
+    buffer = io.StringIO()
+    rows = csv.writer(buffer, lineterminator="\n")
+    rows.writerow(
+        [
+            "name",
+            "first",
+            "second",
+            "of",
+            "published",
+            "measured",
+            "low",
+            "high",
+            "difference_percent",
+            "slip",
+            "reason",
+        ]
+    )
+
+    def plain(value: float | None) -> str:
+        return "" if value is None else f"{value:.6g}"
+
+    for one in compared:
+        cell = one.cell
+        numbers = (cell.published, cell.measured, cell.low, cell.high, cell.percent)
+        who = (one.printed.first, one.printed.second, one.printed.of)
+        rows.writerow([cell.name, *who, *map(plain, numbers), one.printed.slip, text.reason(one) or ""])
+    for cell in others:
+        _, table, first, second = cell.name.split("/")
+        numbers = (None, cell.measured, cell.low, cell.high, None)
+        rows.writerow(
+            [cell.name, first, second, "first" if table == "table2" else "second", *map(plain, numbers), "", ""]
+        )
+    return buffer.getvalue()
+
+
+def _identity(result: Reproduction, made: Made, compared: list[evaluation.Compared]) -> dict[str, Any]:
+    return {
+        "text": result.text,
+        "calibration": result.calibration,
+        "seed": made.plans["limited"].seed,
+        "runs": made.runs,
+        "total": made.total,
+        "version": page.version(),
+        "within_6_percent": {
+            key: {"near": one.near, "total": one.total} for key, one in evaluation.shares(compared).items()
+        },
+        "digests": {of: page.digest(made.records[of]) for of in experiment.SETS},
+    }
+
+
+def _dump(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _command(quick: bool, runs: int | None) -> str:
+    return "narrows reproduce contest" + (" --quick" if quick else "") + (f" --runs {runs}" if runs is not None else "")
+
+
+def _pair_command(first: str, second: str, runs: int | None) -> str:
+    names = f"{variant(first).cc} {variant(second).cc}"
+    return f"narrows reproduce contest --pair {names}" + (f" --runs {runs}" if runs is not None else "")
