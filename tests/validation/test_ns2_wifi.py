@@ -45,7 +45,7 @@ def theirs(mbps: str, rts: bool) -> float:
 
 def ours(phy: str, mbps: str, rts: bool) -> float:
     """Narrows' goodput in Mb/s: the mean over the seeds."""
-    overrides = {"wifi.phy": f'"{phy}"', "wifi.rate": f"{mbps} Mb/s", "wifi.rts_threshold": "0 B" if rts else "never"}
+    overrides = {"wifi.phy": phy, "wifi.rate": f"{mbps} Mb/s", "wifi.rts_threshold": "0 B" if rts else "never"}
     batch = nw.run(HERE / "wifi.toml", seed=1, runs=len(SEEDS), overrides=overrides)
     return fmean(run.flows[0].delivered_bytes * 8e-6 / SECONDS for run in batch.runs)
 

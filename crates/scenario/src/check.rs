@@ -195,6 +195,10 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
     match (kind, &tree.value) {
         // What is no PHY is refused where the catalogue is at hand, which knows those that there are.
         (Kind::Text | Kind::Phy, Branch::Text(text)) => Ok(Value::Text(text.clone())),
+        // In an override quotes may be left out, and "802.11" is then a number.
+        (Kind::Phy, Branch::Float(number)) if matches!(tree.place, Place::Set(_)) => {
+            Ok(Value::Text(number.to_string()))
+        }
         (Kind::Name | Kind::Node | Kind::Cc | Kind::Scheme, Branch::Text(text)) => {
             name(text, false).ok_or_else(|| flawed(Flaw::NoNumber))
         }

@@ -247,6 +247,12 @@ fn overrides_reach_channels() {
         let scenario = good_with(&text, &[(path, "2 Mb/s")]);
         assert_eq!(scenario.wifi[0].mode, WifiMode::Rate(Rate::mbps(2)), "{path}");
     }
+    // Quotes may be left out in an override, where the name is a number then; other numbers name no PHY.
+    for phy in ["802.11", "\"802.11\""] {
+        assert_eq!(good_with(&text, &[("wifi.phy", phy)]).wifi[0].phy, "802.11", "{phy}");
+    }
+    let refused = bad_with(&text, &[("wifi.phy", "802.16")]);
+    assert!(refused.contains("wifi.phy") && refused.contains("802.16") && refused.contains("802.11ac"), "{refused}");
     let both = two("name = \"far\"\nbase = \"ap2\"\nstations = [\"w3\"]");
     let scenario =
         good_with(&both, &[("wifi[0].rate", "1 Mb/s"), ("wifi.far.rate", "2 Mb/s"), ("wifi[*].cw_min", "7")]);
