@@ -188,6 +188,17 @@ def test_what_is_said_of_ns2_is_what_its_table_has() -> None:
     assert all(others["Hybla", one, "first"].mean > others["Hybla", one, "second"].mean for one in rows)
 
 
+def test_the_distance_to_ns2_is_none_for_its_own_means() -> None:
+    others = evidence.ns2()
+    own = {
+        (a, b): meeting(a, b, (others[a, b, "first"].mean, others[a, b, "second"].mean)) for a in NAMES for b in NAMES
+    }
+    middle, near, total = evidence.distance(others, own, 6)
+    assert (round(middle, 9), near, total) == (0, 450, 450)
+    twice = {pair: meeting(*pair, (2 * one.tpp("first").mean, 2 * one.tpp("second").mean)) for pair, one in own.items()}
+    assert evidence.distance(others, twice, 6)[1] == 0
+
+
 def test_maps_have_the_papers_ranges_and_mark_the_slips() -> None:
     one = heat.published_map(published.read(), 3)
     assert one.squares["Vegas", "Cubic"] == heat.Square(

@@ -54,7 +54,9 @@ def near(others: Mapping[tuple[str, str, str], Other], cells: Sequence[Printed],
     return sum(100 * abs(mean / tpp - 1) <= percent for tpp, mean in found), len(found)
 
 
-def distance(others: Mapping[tuple[str, str, str], Other], meetings: Meetings) -> tuple[float, int, int]:
+def distance(
+    others: Mapping[tuple[str, str, str], Other], meetings: Meetings, percent: float
+) -> tuple[float, int, int]:
     """How far our means are from ns-2's, over both starters of all pairs that both have.
 
     Returns
@@ -62,16 +64,14 @@ def distance(others: Mapping[tuple[str, str, str], Other], meetings: Meetings) -
     median : float
         Of the differences without their signs, %.
     near : int
-        How many are within ns-2's own range over its seeds.
+        How many are within `percent`.
     total : int
         How many there are.
     """
-    sizes, inside = [], 0
+    sizes = []
     for (first, second), one in meetings.items():
         for of in STARTERS:
             other = others.get((first, second, of))
             if other is not None:
-                mean = one.tpp(of).mean
-                sizes.append(100 * abs(mean / other.mean - 1))
-                inside += other.low <= mean <= other.high
-    return (median(sizes) if sizes else math.nan), inside, len(sizes)
+                sizes.append(100 * abs(one.tpp(of).mean / other.mean - 1))
+    return (median(sizes) if sizes else math.nan), sum(size <= percent for size in sizes), len(sizes)

@@ -13,7 +13,7 @@ from narrows.papers.contest.variants import NAMES
 from narrows.report import style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from narrows.papers.contest.evaluation import Compared
@@ -270,11 +270,8 @@ def _draw(ax: Any, one: Heat) -> None:
 
 def legend(kind: str) -> list[tuple[str, str]]:
     """Colours and what they mean, for the page: of `ranges`, `differences` or `behaviours`."""
-    told: Callable[[float], str] = lambda value: f"{value:.3f}"  # noqa: E731 - used twice on the next lines
     if kind == "ranges":
-        return [
-            (colour, f"{told(low)} to {told(high)}") for colour, (low, high) in zip(BAND_COLOURS, RANGES, strict=True)
-        ]
+        return [(colour, f"{low:.3f} to {high:.3f}") for colour, (low, high) in zip(BAND_COLOURS, RANGES, strict=True)]
     if kind == "differences":
         words = (
             f"below by more than {VEGAS_PERCENT:g} %",

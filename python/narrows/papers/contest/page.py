@@ -173,8 +173,8 @@ def beyond(compared: Sequence[Compared]) -> list[dict[str, Any]]:
 
 
 def _distance(of: str, meetings: Meetings) -> str:
-    middle, inside, total = evidence.distance(evidence.ns2(of), meetings)
-    return f"{middle:.1f} % in the median; {inside} of {total} lie within the range of ns-2’s own seeds"
+    middle, near, total = evidence.distance(evidence.ns2(of), meetings, NEAR_PERCENT)
+    return f"{middle:.1f} % in the median, and {near} of {total} by at most {NEAR_PERCENT:g} %"
 
 
 def _ns2(other: evidence.Other | None) -> str:
