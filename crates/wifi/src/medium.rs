@@ -60,7 +60,8 @@ pub struct Medium {
     reach: Vec<bool>,
     /// Per station: frame error rates of data and of control frames, and the stream that they are drawn from.
     errors: Vec<(f64, f64, Stream)>,
-    /// Per receiver and sender, at `receiver * n + sender`: the last sequence number, against duplicates.
+    /// Per receiver and sender, at `receiver * n + sender`: the sequence number of what is being sent once it has come,
+    /// against duplicates.
     last_seq: Vec<Option<u16>>,
     /// Likewise: reorder buffers of block ACK agreements. Empty without aggregation.
     reorder: Vec<Reorder>,
@@ -358,6 +359,10 @@ impl Medium {
         this.outbox.fill(station, this.settings.overhead, &self.config, now, host);
         if this.outbox.is_ready() {
             this.back_off_if_busy(now);
+            // What comes is new, whatever its number: real receivers take a repetition that has the number of 4096 frames ago for
+            // one that they have, and lose it.
+            let cell = this.outbox.to() * self.errors.len() + station;
+            self.last_seq[cell] = None;
         }
     }
 

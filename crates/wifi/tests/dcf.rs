@@ -244,6 +244,25 @@ fn after_a_collision_others_wait_eifs() {
 }
 
 #[test]
+fn a_number_that_comes_round_again_is_no_duplicate() {
+    // Every 4096th packet is for station 1, so all of them have one sequence number; half of its frames are lost.
+    let (mut m, mut log) = (medium(config(), &plain(3), &[], &[fer(1, 0.5)]), Log::new(3));
+    for round in 0..12 {
+        for n in 0..4096 {
+            let (to, mark) = if n == 0 { (1, round) } else { (2, 999) };
+            log.queues[0].push_back(narrows_wifi::Outgoing { to, packet: packet(100, mark) });
+        }
+    }
+    m.wake(0, us(0), &mut log);
+    run(&mut m, &mut log, us(600_000_000));
+    let mut known: Vec<u16> = log.received.iter().filter(|r| r.0 == 1).map(|r| r.1).chain(log.lost).collect();
+    known.sort_unstable();
+    assert_eq!(known, (0..12).collect::<Vec<_>>(), "each arrived once or is known to be lost");
+    let seqs: Vec<_> = log.frames.iter().zip(&log.seqs).filter(|(f, s)| f.to == 1 && !s.is_empty()).collect();
+    assert!(seqs.len() > 18 && seqs.iter().all(|(_, s)| s[..] == [0]), "{}", seqs.len());
+}
+
+#[test]
 fn a_station_cannot_hear_while_it_sends() {
     let config = Config { cw_min: 0, ..config() };
     let (mut m, mut log) = (medium(config, &plain(2), &[], &[]), Log::new(2));
