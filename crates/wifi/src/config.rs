@@ -43,10 +43,11 @@ impl Config {
         self.sifs + self.slot + self.slot
     }
 
-    /// EIFS as the standard has it: SIFS, an ACK at the basic rate, DIFS.
+    /// EIFS as the standard has it: SIFS, an ACK at the PHY's slowest rate, DIFS (IEEE 802.11-2016, section 10.3.2.3.7). Who
+    /// could not read a frame does not know at which rate it is answered.
     #[must_use]
-    pub fn standard_eifs(sifs: Duration, slot: Duration, control: &Modulation) -> Duration {
-        sifs + control.airtime(crate::frame::ACK_LEN) + sifs + slot + slot
+    pub fn standard_eifs(sifs: Duration, slot: Duration, slowest: &Modulation) -> Duration {
+        sifs + slowest.airtime(crate::frame::ACK_LEN) + sifs + slot + slot
     }
 
     /// The answer's timeout as the standard has it: SIFS, a slot and aPHY-RX-START-Delay.

@@ -51,12 +51,14 @@ fn channel(wifi: &Wifi, scenario: &Scenario, seeds: Seeds) -> Result<Channel, Ru
 
 fn config(wifi: &Wifi) -> Result<Config, RunError> {
     let (data, control) = modulations(wifi)?;
+    let row = narrows_wifi::registry().iter().find(|row| row.name == wifi.phy);
+    let slowest = row.and_then(narrows_wifi::PhyRow::slowest).unwrap_or(control);
     Ok(Config {
         data,
         control,
         slot: wifi.slot,
         sifs: wifi.sifs,
-        eifs: Config::standard_eifs(wifi.sifs, wifi.slot, &control),
+        eifs: Config::standard_eifs(wifi.sifs, wifi.slot, &slowest),
         answer_timeout: Config::standard_timeout(wifi.sifs, wifi.slot, &control),
         cw_min: wifi.cw_min,
         cw_max: wifi.cw_max,
@@ -86,4 +88,30 @@ pub(crate) fn modulations(wifi: &Wifi) -> Result<(Modulation, Modulation), RunEr
     };
     narrows_wifi::modulations(&wifi.phy, mode, wifi.basic_rate, wifi.short_preamble)
         .map_err(|e| RunError::Radio { channel: wifi.name.clone(), reason: e.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use narrows_units::Duration;
+
+    fn eifs(phy: &str) -> Duration {
+        let nodes = "[[nodes]]\nname = \"ap\"\nkind = \"router\"\n[[nodes]]\nname = \"a\"\n[[nodes]]\nname = \"b\"\n";
+        let wifi = format!("[wifi]\nbase = \"ap\"\nstations = [\"a\", \"b\"]\nphy = {phy}\n");
+        let text = format!("duration = \"1 s\"\n{nodes}{wifi}[[flows]]\nfrom = \"a\"\nto = \"b\"\n");
+        let scenario = narrows_scenario::parse(&text, "x.toml", &[], &crate::catalogue()).unwrap();
+        config(&scenario.wifi[0]).unwrap().eifs
+    }
+
+    /// Section 10.3.2.3.7: SIFS, an ACK at the lowest mandatory rate, DIFS, whatever the rate of ACKs is.
+    #[test]
+    fn eifs_reckons_with_an_ack_at_the_lowest_rate() {
+        let dsss = Duration::from_micros(10 + 304 + 50);
+        assert_eq!(eifs("\"802.11b\""), dsss);
+        assert_eq!(eifs("\"802.11b\"\nbasic_rate = \"11 Mb/s\"\npreamble = \"short\""), dsss);
+        let ofdm = Duration::from_micros(16 + 44 + 34);
+        assert_eq!(eifs("\"802.11n\""), ofdm);
+        assert_eq!(eifs("\"802.11n\"\nbasic_rate = \"24 Mb/s\""), ofdm);
+    }
 }

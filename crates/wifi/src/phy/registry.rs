@@ -278,6 +278,12 @@ impl PhyRow {
         Ok((data, self.by_rate(basic_rate, short_preamble)))
     }
 
+    /// Control frames at the lowest mandatory rate, which EIFS reckons with; DSSS with its long preamble.
+    #[must_use]
+    pub fn slowest(&self) -> Option<Modulation> {
+        self.basic_rates.iter().min().map(|rate| self.by_rate(*rate, false))
+    }
+
     /// Every combination of modulation and coding that the standard has, by width, streams, MCS and guard interval.
     pub fn combinations(&self) -> impl Iterator<Item = (Mcs, Modulation)> {
         let indices = self.max_mcs.map_or(0..0, |max_mcs| 0..max_mcs + 1);

@@ -132,7 +132,7 @@ pub fn preset(name: &str, mode: Mode, basic_rate: Rate, short_preamble: bool) ->
         control,
         slot: row.slot,
         sifs: row.sifs,
-        eifs: Config::standard_eifs(row.sifs, row.slot, &control),
+        eifs: Config::standard_eifs(row.sifs, row.slot, &row.slowest().unwrap()),
         answer_timeout: Config::standard_timeout(row.sifs, row.slot, &control),
         cw_min: row.cw_min,
         cw_max: row.cw_max,
