@@ -47,6 +47,8 @@ pub trait Host {
 struct OnAir {
     id: u64,
     frame: Frame,
+    /// Sequence number of the first MPDU, if it carries any.
+    first: Option<u16>,
     heard: bool,
     sent: bool,
 }
@@ -202,12 +204,21 @@ impl Medium {
                     self.stations[station].meter.collisions += 1;
                     self.stations[station].on_unreadable()
                 }
-                Some(true) if station == on.frame.to => self.addressed(&on.frame, now, host),
+                Some(true) if station == on.frame.to && self.is_kept(on) => self.addressed(&on.frame, now, host),
+                Some(true) if station == on.frame.to => self.stations[station].on_unreadable(),
                 Some(true) => self.stations[station].on_frame(&on.frame, None, now, &self.config),
             };
             self.stations[station].sense(now);
             self.conclude(station, outcome, now, host);
         }
+    }
+
+    /// Whether the sender of a frame still keeps what is in it. Where a frame travels for longer than another lasts, the sender may
+    /// have given it up by now, and it counts as lost.
+    fn is_kept(&self, on: &OnAir) -> bool {
+        let Some(first) = on.first else { return true };
+        let sender = &self.stations[on.frame.from];
+        sender.outbox.to() == on.frame.to && sender.mpdus().first().is_some_and(|mpdu| mpdu.seq == first)
     }
 
     /// A station can read a frame that is for it, if its errors let it.
@@ -387,9 +398,11 @@ impl Medium {
         let sender = &mut self.stations[frame.from];
         sender.on_sending(&frame);
         let carries = matches!(frame.kind, FrameKind::Data | FrameKind::Aggregate { .. });
-        host.sent(&frame, if carries { sender.mpdus() } else { &[] });
+        let mpdus = if carries { sender.mpdus() } else { &[] };
+        host.sent(&frame, mpdus);
         self.ids += 1;
-        self.air.push(OnAir { id: self.ids, frame, heard: false, sent: false });
+        let first = mpdus.first().map(|mpdu| mpdu.seq);
+        self.air.push(OnAir { id: self.ids, frame, first, heard: false, sent: false });
     }
 
     /// Frames that have reached those who hear them by `now`.

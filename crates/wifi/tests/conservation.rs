@@ -5,8 +5,8 @@
 mod common;
 
 use common::*;
-use narrows_units::{Bytes, Duration};
-use narrows_wifi::{Aggregation, Config, StationConfig};
+use narrows_units::{Bytes, Duration, Rate};
+use narrows_wifi::{Aggregation, Config, Mode, StationConfig};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -19,8 +19,12 @@ struct Case {
     rts: Option<u64>,
     capture: Option<u8>,
     mpdus: Option<u32>,
+    /// Microseconds.
     propagation: u64,
     cw_bits: u32,
+    /// 802.11a at 6 Mb/s instead of DSSS at 1: frames that are shorter than the longest propagation delays.
+    fast: bool,
+    retry: u32,
     /// From a station (its packets are for the base station) or, from 0, to one; length; when (us).
     packets: Vec<(usize, usize, u64, u64)>,
 }
@@ -33,8 +37,10 @@ fn cases() -> impl Strategy<Value = Case> {
                 prop::option::of(prop_oneof![Just(0_u64), Just(800)]),
                 prop::option::of(0_u8..20),
                 prop::option::of(1_u32..65),
-                0_u64..5,
+                prop_oneof![3 => 0_u64..5, 1 => 100_u64..500],
                 0_u32..6,
+                prop::bool::ANY,
+                prop_oneof![Just(1_u32), Just(7)],
             );
             (
                 Just(n),
@@ -45,18 +51,24 @@ fn cases() -> impl Strategy<Value = Case> {
                 prop::collection::vec(packet, 1..120),
             )
         })
-        .prop_map(|(stations, hidden, fer, signals, (rts, capture, mpdus, propagation, cw_bits), packets)| Case {
-            stations,
-            hidden: hidden.into_iter().filter(|(a, b)| a != b).collect(),
-            fer,
-            signals,
-            rts,
-            capture,
-            mpdus,
-            propagation,
-            cw_bits,
-            packets,
-        })
+        .prop_map(
+            |(stations, hidden, fer, signals, (rts, capture, mpdus, propagation, cw_bits, fast, retry), packets)| {
+                Case {
+                    stations,
+                    hidden: hidden.into_iter().filter(|(a, b)| a != b).collect(),
+                    fer,
+                    signals,
+                    rts,
+                    capture,
+                    mpdus,
+                    propagation,
+                    cw_bits,
+                    fast,
+                    retry,
+                    packets,
+                }
+            },
+        )
 }
 
 proptest! {
@@ -68,13 +80,21 @@ proptest! {
             max_bytes: Bytes::new(65_535),
             max_time: Duration::from_millis(50),
         });
+        let mbps = Rate::mbps(6);
+        let base = if case.fast { preset("802.11a", Mode::Rate(mbps), mbps, false) } else { config() };
+        // There and back is within a slot.
+        let slot = if case.propagation < 10 { base.slot } else { Duration::from_millis(1) };
         let config = Config {
             rts_threshold: case.rts.map(Bytes::new),
             capture_db: case.capture.map(f64::from),
             propagation: Duration::from_micros(case.propagation),
+            slot,
+            eifs: Config::standard_eifs(base.sifs, slot, &base.control),
+            answer_timeout: Config::standard_timeout(base.sifs, slot, &base.control),
+            short_retry: case.retry,
             cw_min: (1 << case.cw_bits) - 1,
             aggregation,
-            ..config()
+            ..base
         };
         let stations: Vec<StationConfig> = case
             .signals

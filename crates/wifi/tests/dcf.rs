@@ -5,8 +5,8 @@
 mod common;
 
 use common::*;
-use narrows_units::{Bytes, Duration, Instant};
-use narrows_wifi::{Aggregation, Config, FrameKind};
+use narrows_units::{Bytes, Duration, Instant, Rate};
+use narrows_wifi::{Aggregation, Config, FrameKind, Mode};
 
 const LONG: Instant = Instant::from_nanos(60_000_000_000);
 
@@ -260,6 +260,31 @@ fn a_number_that_comes_round_again_is_no_duplicate() {
     assert_eq!(known, (0..12).collect::<Vec<_>>(), "each arrived once or is known to be lost");
     let seqs: Vec<_> = log.frames.iter().zip(&log.seqs).filter(|(f, s)| f.to == 1 && !s.is_empty()).collect();
     assert!(seqs.len() > 18 && seqs.iter().all(|(_, s)| s[..] == [0]), "{}", seqs.len());
+}
+
+#[test]
+fn a_frame_that_was_given_up_while_it_travelled_is_lost() {
+    // Over 120 km. A frame of station 2 comes to station 1 in place of the ACK, before station 1's own has reached the base
+    // station: station 1 gives its packet up and has the next one at hand when the frame arrives.
+    let mode = Mode::Rate(Rate::mbps(6));
+    let far = Config {
+        slot: Duration::from_millis(1),
+        propagation: Duration::from_micros(400),
+        answer_timeout: Duration::from_micros(1036),
+        short_retry: 1,
+        capture_db: Some(10.0),
+        ..preset("802.11a", mode, Rate::mbps(6), false)
+    };
+    let mut stations = plain(3);
+    stations[2].signal_db = -20.0;
+    let (mut m, mut log) = (medium(far, &stations, &[], &[]), Log::new(3));
+    offer(&mut m, &mut log, 1, 0, 200, 1, us(5000));
+    offer(&mut m, &mut log, 1, 0, 200, 2, us(5000));
+    offer(&mut m, &mut log, 2, 0, 30, 3, us(5050));
+    run(&mut m, &mut log, LONG);
+    assert_eq!(log.story()[..2], ["data 1->0", "data 2->0"]);
+    assert_eq!(log.given_up[0], (1, 1));
+    assert_eq!((log.received, log.lost), (vec![(0, 2)], vec![1, 3]));
 }
 
 #[test]
