@@ -117,8 +117,10 @@ impl Outbox {
             return;
         }
         // A packet's size is known only once it is taken: the one that proves too long waits for the next frame.
+        self.count = 1;
+        self.psdu = Bytes::new(DELIMITER) + self.open[self.peer][0].len;
         loop {
-            self.choose(&aggregation, config);
+            self.extend(&aggregation, config);
             let open = &self.open[self.peer];
             let span = open.first().map_or(0, |m| distance(m.seq, self.next_seq[self.peer]));
             if self.count < open.len() || self.count as u32 >= aggregation.max_mpdus || span >= WINDOW {
@@ -129,12 +131,10 @@ impl Outbox {
         }
     }
 
-    /// Chooses how many of the open MPDUs go into one A-MPDU: as many as its limits allow, and at least one.
-    fn choose(&mut self, aggregation: &Aggregation, config: &Config) {
-        let open = &self.open[self.peer];
-        self.count = open.len().min(1);
-        self.psdu = psdu(&open[..self.count]);
-        for mpdu in &open[self.count..] {
+    /// Takes further open MPDUs into the A-MPDU, as many as its limits allow.
+    fn extend(&mut self, aggregation: &Aggregation, config: &Config) {
+        for mpdu in &self.open[self.peer][self.count..] {
+            // Subframes but the last are padded (IEEE 802.11-2016, section 9.7.1).
             let next = Bytes::new(padded(self.psdu.as_u64()) + DELIMITER + mpdu.len.as_u64());
             let fits = next <= aggregation.max_bytes && config.data.airtime(next) <= aggregation.max_time;
             if !fits || self.count as u32 >= aggregation.max_mpdus {
@@ -203,9 +203,4 @@ impl Outbox {
 
 const fn padded(len: u64) -> u64 {
     len.div_ceil(4) * 4
-}
-
-/// Length of an A-MPDU (IEEE 802.11-2016, section 9.7.1).
-fn psdu(mpdus: &[Mpdu]) -> Bytes {
-    Bytes::new(mpdus.iter().fold(0, |sum, m| padded(sum) + DELIMITER + m.len.as_u64()))
 }
