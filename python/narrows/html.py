@@ -38,7 +38,7 @@ _STATION = (
     ("failure_ratio", "failed, %", 100.0),
     ("retry_ratio", "repeated, %", 100.0),
     ("given_up_packets", "given up, packets", 1.0),
-    ("collisions", "collisions, frames", 1.0),
+    ("collisions", "collisions heard, frames", 1.0),
 )
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito's colours, which the colour-blind can tell apart."""

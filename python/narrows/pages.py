@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from narrows.catalogue import engine_catalogue
 from narrows.errors import InputError
+from narrows.phys import settings
+from narrows.stations import NOT_MODELLED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +45,7 @@ _NS2 = {
 
 
 def entry_of(name: str) -> dict[str, Any]:
-    """Return the registry's entry of a congestion control, queue or scheme.
+    """Return the registry's entry of a congestion control, queue, scheme or 802.11 PHY.
 
     Parameters
     ----------
@@ -73,8 +75,8 @@ def entry_of(name: str) -> dict[str, Any]:
     if name in entries:
         return dict(entries[name])
     close = difflib.get_close_matches(name, entries, n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list cc`"
-    message = f"{name}: no congestion control, queue or scheme of this name; {hint}"
+    hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list cc`, `queues`, `schemes` or `phys`"
+    message = f"{name}: no congestion control, queue, scheme or 802.11 PHY of this name; {hint}"
     raise InputError(message)
 
 
@@ -100,7 +102,11 @@ def page(entry: dict[str, Any]) -> str:
         parts.append(f"![cwnd of {name} alone on 20 Mb/s, 40 ms, with a queue of 1 BDP]({name}.svg)")
     parts.append(_use(entry))
     parts.append("Sources: " + "; ".join(entry["sources"]) + ".")
-    if entry["parameters"]:
+    if "slot_ns" in entry:
+        keys = [f"| `{one.key}` | {one.default} | {one.allowed} |" for one in settings(entry)]
+        parts.append("| key | default | allowed |\n|---|---|---|\n" + "\n".join(keys))
+        parts.append(NOT_MODELLED)
+    elif entry["parameters"]:
         rows = [f"| `{p['name']}` | {_default(p)} | {_allowed(p)} | {_cell(p['doc'])} |" for p in entry["parameters"]]
         parts.append(
             "## Parameters\n\n| parameter | default | allowed | what it does |\n|---|---|---|---|\n" + "\n".join(rows)
@@ -205,6 +211,8 @@ def _bottleneck(result: Run) -> str:
 
 
 def _use(entry: dict[str, Any]) -> str:
+    if "slot_ns" in entry:
+        return f'In a scenario: `phy = "{entry["name"]}"` in `[wifi]`.'
     if "response" not in entry:
         return ""
     name = entry["name"]

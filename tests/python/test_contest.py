@@ -142,9 +142,20 @@ def test_slots_are_the_only_two_tcp_flows_or_those_that_are_named() -> None:
         contest.make(scenario, ["reno"], slots=["a", "a"])
 
 
+@pytest.mark.parametrize("path", ["flows[0].copies", "flows.a.copies"])
+def test_copies_that_an_override_makes_are_no_slots(path: str) -> None:
+    scenario = Scenario.from_text(PAIR, "pair.toml", {path: 2})
+    with pytest.raises(InputError, match=r"has 3 TCP flows; .*; copies \(a-1, a-2\) cannot be slots"):
+        contest.make(scenario, ["reno"])
+    with pytest.raises(InputError, match=r"slot 'a-2': is one of several copies; allowed: .*: b$"):
+        contest.make(scenario, ["reno"], slots=["a-2", "b"])
+    one = Scenario.from_text(PAIR, "pair.toml", {path: 1})
+    assert [slot.place for slot in contest.make(one, ["reno"]).slots] == ["flows[0]", "flows[1]"]
+
+
 def test_copies_are_no_slots() -> None:
     both = PAIR.partition("[[flows]]")[0] + '[[flows]]\nname = "x"\ncopies = 2\nfrom = "s*"\nto = "d*"\n'
-    with pytest.raises(InputError, match=r"slot 'x-1': is one of several copies"):
+    with pytest.raises(InputError, match=r"slot 'x-1': is one of several copies; allowed: .*: none here"):
         plan(text=both)
 
 

@@ -258,6 +258,10 @@ def test_pairs_measures_ignore_the_slot_and_missing_values(synthetic: Contest) -
         synthetic.values("beauty", "reno", "cubic")
     with pytest.raises(InputError, match="match is bbr against reno"):
         synthetic.values("share", "bbr", "reno")
+    with pytest.raises(InputError, match="slot is 'third'; allowed: first, second"):
+        synthetic.values("share", "reno", "cubic", "third")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="order is 'swapped'; allowed: as_is"):
+        synthetic.values("share", "reno", "cubic", order="swapped")
 
 
 def test_matrix_and_table_have_rows_in_the_first_slot(synthetic: Contest) -> None:

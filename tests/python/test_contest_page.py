@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
@@ -12,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from narrows import contest
 from narrows.cli import app
+from narrows.cli.contest_tables import print_contest
 from narrows.contest import page
 from narrows.contest.measures import MEASURES
 from narrows.contest.series import HEIGHT, drawing
@@ -244,3 +247,16 @@ def test_numbers_of_a_column_have_the_same_digits(made: Contest) -> None:
         told = page.shown(made.estimate(key, "reno", "vegas"), key)
         assert told.value == "–" or len(told.value.partition(".")[2]) == measure.digits
         assert math.isinf(told.sort) == (told.value == "–")
+
+
+def test_a_narrow_terminal_folds_names_and_cuts_no_figure() -> None:
+    long = "cubic:cc_params.beta=0.85"
+    made = contest.run(["cubic", long], "dumbbell-cubic", runs=2, solo=False, overrides={"duration": "16 s"})
+    out = io.StringIO()
+    print_contest(made, 1.0, Console(file=out, width=80))
+    shown = out.getvalue()
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert made.standings()[0].label in re.sub(r"\s", "", shown)
+    for one in made.standings():
+        assert f"±{100 * one.harm_done.half_width:.1f}" in shown

@@ -63,8 +63,8 @@ def test_explain_tells_what_the_page_tells(name: str) -> None:
     assert shown.stdout.strip() == "\n".join(line for line in page.splitlines() if not line.startswith("![")).strip()
 
 
-@pytest.mark.parametrize("kind", ["queues", "schemes"])
-def test_queues_and_schemes_are_explained_too(kind: Any) -> None:
+@pytest.mark.parametrize("kind", ["queues", "schemes", "phys"])
+def test_queues_schemes_and_phys_are_explained_too(kind: Any) -> None:
     for entry in nw.list_algorithms(kind):
         shown = CliRunner().invoke(app, ["explain", entry["name"]])
         assert shown.exit_code == 0

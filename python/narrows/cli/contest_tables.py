@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from narrows.cli.tables import NAME_WIDTH
 from narrows.format import MISSING, number
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from narrows.stats import Estimate
 
 _NUMBERED = 6
-"""Above this many contestants columns are headed by numbers, so that the matrix fits."""
+"""Above this many contestants columns are headed by numbers, as where their names would not fit."""
 
 
 def print_contest(made: Contest, seconds: float, console: Console | None = None) -> None:
@@ -38,7 +39,7 @@ def print_contest(made: Contest, seconds: float, console: Console | None = None)
     out.print(Text.assemble((plan.scenario.title, "bold"), what))
     out.print()
     out.print(Text.assemble(("share of the first slot's flow (row) against the second's (column), per cent", "dim")))
-    out.print(_shares(made))
+    out.print(_shares(made, out.width))
     out.print()
     out.print(_standings(made))
     out.print()
@@ -50,11 +51,13 @@ def _table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
 
 
-def _shares(made: Contest) -> Table:
+def _shares(made: Contest, width: int) -> Table:
     labels = made.plan.labels
     table = _table()
-    table.add_column("first \\ second", no_wrap=True)
-    numbered = len(labels) > _NUMBERED or sum(map(len, labels)) > 60
+    corner = "first \\ second"
+    table.add_column(corner, overflow="fold", min_width=len(corner))
+    named = max(map(len, (corner, *labels))) + sum(len(label) + 2 for label in labels)
+    numbered = len(labels) > _NUMBERED or named > width
     for i, label in enumerate(labels):
         table.add_column(str(i + 1) if numbered else label, justify="right", no_wrap=True)
     margin = made.plan.criteria.margin
@@ -73,7 +76,8 @@ def _share(value: float, margin: float) -> Text:
 
 def _standings(made: Contest) -> Table:
     table = _table()
-    table.add_column("against the others\n", no_wrap=True)
+    # On a narrow terminal long names are folded, so that no figure is cut.
+    table.add_column("against\nthe others", overflow="fold", min_width=NAME_WIDTH)
     for heading in ("share\n%", "harm done\n%", "suffered\n%", "│ own kind:\nJain", "RTT\ninfl.", "loss\n%"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in made.standings():

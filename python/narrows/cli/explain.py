@@ -17,7 +17,8 @@ EXAMPLE = "Example: narrows explain cubic"
 @guarded
 def explain(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A congestion control, queue or scheme: see `narrows list`.")
+        str | None,
+        typer.Argument(metavar="NAME", help="Congestion control, queue, scheme or 802.11 PHY: see `narrows list`."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -36,7 +37,7 @@ def explain(
         hint(f"{len(written)} {'page' if len(written) == 1 else 'pages'} in {output}")
         return
     if name is None:
-        message = "explain what? allowed: a name from `narrows list cc`, `queues` or `schemes`, or -o DIR for all"
+        message = "explain what? allowed: a name from `narrows list cc`, `queues`, `schemes` or `phys`; or -o DIR"
         raise InputError(message)
     text = pages.page(pages.entry_of(name))
     shown = "\n".join(line for line in text.splitlines() if not line.startswith("!["))

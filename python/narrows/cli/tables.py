@@ -14,6 +14,7 @@ from rich.text import Text
 
 from narrows.format import interval, number
 from narrows.outcome import Batch
+from narrows.phys import settings
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ STATION_COLUMNS = (
     Column("failure_ratio", "failed", "%", 100),
     Column("retry_ratio", "repeated", "%", 100),
     Column("given_up_packets", "given up", "pkts"),
-    Column("collisions", "collided", "frames"),
+    Column("collisions", "collisions", "heard"),
     Column("corrupted", "corrupted", "frames"),
 )
 
@@ -281,37 +282,10 @@ def print_phys(entries: Sequence[dict[str, Any]]) -> None:
     for entry in entries:
         out.print(f"[bold]{escape(entry['name'])}[/]  {escape(entry['title'])}")
         out.print(Padding(Text("; ".join(entry["sources"]), style="dim"), (0, 0, 0, 2), expand=False))
-        for key, values in _phy_keys(entry):
+        for key, default, allowed in settings(entry):
+            values = f"{default}; allowed: {allowed}" if allowed else default
             out.print(Padding(Text.assemble((key, "bold"), "  ", (values, "cyan")), (0, 0, 0, 2), expand=False))
         out.print()
-
-
-def _phy_keys(entry: dict[str, Any]) -> list[tuple[str, str]]:
-    """Keys of a channel's table, with the default and what is allowed."""
-    keys = []
-    if entry["max_mcs"] is None:
-        keys.append(("rate", f"{_mbps(entry['rates_bps'][-1:])}; allowed: {_mbps(entry['rates_bps'])}"))
-    else:
-        left_out = ", ".join(f"{mcs} at {width} MHz x {streams}" for mcs, width, streams in entry["left_out"])
-        keys.append(("mcs", f"7; allowed: 0 to {entry['max_mcs']}" + (f", but not {left_out}" if left_out else "")))
-        widths = ", ".join(map(str, entry["widths_mhz"]))
-        keys.append(("channel_width", f"20 MHz; allowed: {widths} MHz"))
-        keys.append(("streams", f"1; allowed: 1 to {entry['max_streams']}"))
-        keys.append(("guard_interval", "800 ns; allowed: 400 ns, 800 ns"))
-    keys.append(("basic_rate", f"{_mbps([entry['basic_rate_bps']])}; allowed: {_mbps(entry['basic_rates_bps'])}"))
-    if entry["short_preamble"]:
-        keys.append(("preamble", "long; allowed: long, short"))
-    keys.append(("slot", f"{entry['slot_ns'] / 1e3:g} us"))
-    keys.append(("sifs", f"{entry['sifs_ns'] / 1e3:g} us"))
-    keys.append(("cw_min, cw_max", f"{entry['cw_min']}, {entry['cw_max']}"))
-    if entry["max_ampdu_bytes"] is not None:
-        most = entry["max_ampdu_bytes"]
-        keys.append(("aggregation.max_bytes", f"{min(most, 65_535):,} B; allowed: up to {most:,} B"))
-    return keys
-
-
-def _mbps(rates_bps: Sequence[int]) -> str:
-    return ", ".join(f"{rate / 1e6:g}" for rate in rates_bps) + " Mb/s"
 
 
 def print_scenarios(entries: Sequence[dict[str, Any]]) -> None:

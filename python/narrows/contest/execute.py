@@ -67,7 +67,7 @@ class ContestInterrupted(Interrupted):
 
     def __init__(self, plan: Plan, done: int, directory: str | PathLike[str] | None) -> None:
         super().__init__(Batch(scenario=plan.scenario, seed=plan.seed, runs=()), plan.total)
-        rest = "nothing was kept: there is no directory" if directory is None else "the same command goes on from there"
+        rest = "nothing is kept without a directory" if directory is None else "the same command goes on from there"
         self.done = done
         self.args = (f"interrupted: {done} of {plan.total} runs had finished; {rest}",)
 

@@ -16,7 +16,7 @@ from narrows.errors import InputError
 from narrows.stats import Estimate, mean_ci
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from os import PathLike
     from pathlib import Path
 
@@ -79,6 +79,8 @@ class Contest:
         InputError
             If there is no such match.
         """
+        if order is not None and order not in self.plan.orders:
+            raise InputError(_not_allowed("order", order, self.plan.orders))
         key = (order or self.plan.orders[0], first, second)
         if key not in self._by_match:
             message = f"match is {first} against {second} ({key[0]}); allowed: {', '.join(self.plan.labels)}"
@@ -108,8 +110,10 @@ class Contest:
         Raises
         ------
         InputError
-            If there is no such measure or pair.
+            If there is no such measure, pair or slot.
         """
+        if slot not in PLACES:
+            raise InputError(_not_allowed("slot", slot, PLACES))
         runs = self.runs(first, second, order)
         if measure in _HARMS:
             of, alone, fraction = _HARMS[measure]
@@ -125,8 +129,7 @@ class Contest:
         of_pair = measure in MEASURES and MEASURES[measure].of == "pair"
         holders: Sequence[Any] = runs if of_pair else [_flow(run, slot) for run in runs]
         if not all(hasattr(holder, measure) for holder in holders):
-            message = f"measure is {measure!r}; allowed: {', '.join(MEASURES)}"
-            raise InputError(message)
+            raise InputError(_not_allowed("measure", measure, MEASURES))
         return [getattr(holder, measure) for holder in holders]
 
     def estimate(
@@ -380,6 +383,10 @@ def _flow(record: Record, slot: Place) -> FlowRecord:
         message = f"the {slot} slot was silent"
         raise InputError(message)
     return flow
+
+
+def _not_allowed(what: str, value: str, allowed: Collection[str]) -> str:
+    return f"{what} is {value!r}; allowed: {', '.join(allowed)}"
 
 
 def _over(value: float | None, base: float | None) -> float | None:

@@ -61,40 +61,51 @@ def find(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
         If there are not two, or the names are not those of two TCP flows that stand alone in the file.
     """
     flows = scenario.resolved["flows"]
+    places = _places(scenario)
     tcp = [flow["name"] for flow in flows if flow.get("tcp")]
+    alone = [flow["name"] for flow, place in zip(flows, places, strict=True) if flow.get("tcp") and place is not None]
+    copied = [name for name in tcp if name not in alone]
     if names is None:
         if len(tcp) != 2:
-            more = f"; name two with --slots: {', '.join(tcp[:12])}" if len(tcp) > 2 else ""
-            message = (
-                f"{scenario.path}: has {len(tcp)} TCP flow{'' if len(tcp) == 1 else 's'}; needed are two slots{more}"
-            )
+            more = f"; name two with --slots: {_names(alone)}" if len(alone) > 2 else ""
+            copies = f"; copies ({_names(copied)}) cannot be slots: write them as flows of their own" if copied else ""
+            count = f"{len(tcp)} TCP flow{'' if len(tcp) == 1 else 's'}"
+            message = f"{scenario.path}: has {count}; needed are two slots{more}{copies}"
             raise InputError(message)
         names = tcp
     if len(names) != 2 or names[0] == names[1]:
-        message = f"slots are {','.join(names)}; allowed: two different TCP flows of {', '.join(tcp)}"
+        message = f"slots are {','.join(names)}; allowed: two different TCP flows of {_names(alone)}"
         raise InputError(message)
     for name in names:
         if name not in tcp:
-            message = f"slot {name!r}: {scenario.path} has no TCP flow of this name; allowed: {', '.join(tcp)}"
+            message = f"slot {name!r}: {scenario.path} has no TCP flow of this name; allowed: {_names(alone)}"
             raise InputError(message)
-    places = _places(scenario)
     taken: list[Slot] = []
     for name in names:
         index = next(i for i, flow in enumerate(flows) if flow["name"] == name)
         place = places[index]
         if place is None:
-            message = f"slot {name!r}: is one of several copies; allowed: a flow that stands alone in the file"
+            message = (
+                f"slot {name!r}: is one of several copies; allowed: flows that stand alone in the file: {_names(alone)}"
+            )
             raise InputError(message)
         taken.append(Slot(name, index, place, flows[index]["start_ns"], flows[index]["stop_ns"]))
     return taken[0], taken[1]
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names[:12]) + (", .." if len(names) > 12 else "") or "none here"
 
 
 def _places(scenario: Scenario) -> list[str | None]:
     """Path in the file of each flow of the run; ``None`` for copies."""
     places: list[str | None] = []
     for i, flow in enumerate(tomllib.loads(scenario.text)["flows"]):
-        copies = scenario.overrides.get(f"flows[{i}].copies", flow.get("copies"))
-        places += [f"flows[{i}]"] if copies is None else [None] * int(copies)
+        # Of overrides that mean the same field the last holds.
+        ways = {f"flows[{i}].copies", f"flows.{flow.get('name', f'flow{i + 1}')}.copies", "flows[*].copies"}
+        said = [value for path, value in scenario.overrides.items() if path in ways]
+        copies = int((said or [flow.get("copies", 1)])[-1])
+        places += [f"flows[{i}]"] if copies == 1 else [None] * copies
     return places
 
 

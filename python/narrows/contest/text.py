@@ -74,7 +74,7 @@ def lead(contest: Contest, standings: Sequence[Standing]) -> list[str]:
         mixed = [(a, b) for a in plan.labels for b in plan.labels if a != b]
         found = [contest.behaviour(a, b) for a, b in mixed]
         told.append(
-            f"Of {len(mixed)} pairs of different variants {found.count('shared')} share the link within "
+            f"Of {len(mixed)} pairs of different variants {found.count('shared') or 'none'} share the link within "
             f"{100 * plan.criteria.margin:g} points of one half; in {found.count('kept')} the first to start keeps it, "
             f"in {found.count('relegated')} the second relegates the first."
         )
@@ -223,7 +223,7 @@ _CAPTIONS: Final = {
     "harm_rtt": "Mean RTT gained against being paired with its own kind. Below 0 the path got faster.",
     "harm_solo": "Throughput lost against having the link alone; an even share of a full link is 50.",
     "harm_rtt_solo": "Mean RTT gained against being alone.",
-    "rtt_inflation": "Mean RTT over the smallest that the path allows; 1 is an empty queue.",
+    "rtt_inflation": "Mean RTT over the smallest that any run saw in this slot.",
     "loss_ratio": "Packets lost of those sent.",
 }
 
@@ -284,7 +284,8 @@ def limits() -> list[str]:
         "it with --set.",
         "Two flows are not many: what happens among tens of flows may differ from what happens between two.",
         "The base of the RTT inflation is the smallest round-trip time seen in the slot; where all contestants keep "
-        "the queue full, it lies above that of the empty path.",
+        "the queue full, it lies above that of the empty path. As a rule it is the handshake's, whose packets are "
+        "small: on a slow link a full segment takes longer even when nothing waits.",
         "Packets that arrived are counted by their bytes, which is exact while all segments are full, as those of bulk "
         "flows are.",
     ]

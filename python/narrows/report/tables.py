@@ -100,7 +100,7 @@ CHANNELS = (
     Column("given_up_packets", "Given up", "packets", is_count=True),
     Column("received_packets", "Received", "packets", is_count=True),
     Column("duplicates", "Duplicates", "MPDUs", is_count=True),
-    Column("collisions", "Collisions", "frames", is_count=True),
+    Column("collisions", "Collisions heard", "frames", is_count=True),
     Column("corrupted", "Corrupted", "frames", is_count=True),
 )
 
@@ -174,10 +174,11 @@ CHANNEL_DEFINITIONS: tuple[tuple[str, str, str], ...] = (
         "retry limit ended.",
     ),
     (
-        "Duplicates, collisions, corrupted",
+        "Duplicates, collisions heard, corrupted",
         "",
         "MPDUs that had come before (their ACK was lost); frames that a station could not read because others "
-        "overlapped, whomever they were for; frames and MPDUs for it that the frame error rate struck.",
+        "overlapped, whomever they were for (one collision counts at each "
+        "that hears it); frames and MPDUs for it that the frame error rate struck.",
     ),
 )
 

@@ -160,11 +160,11 @@ def beyond(compared: Sequence[Compared]) -> list[dict[str, Any]]:
                 "of": one.printed.first if one.printed.of == "first" else one.printed.second,
                 "published": f"{one.printed.tpp:.3f}",
                 "measured": f"{one.cell.measured:.3f}",
-                "interval": ""
+                "interval": "–"
                 if one.cell.low is None or one.cell.high is None
                 else f"{one.cell.low:.3f} to {one.cell.high:.3f}",
                 "ns2": _ns2(evidence.of_cell(others, one.printed)),
-                "percent": f"{one.percent:+.0f} %".replace("-", "−"),
+                "percent": f"{one.percent:+.1f} %".replace("-", "−"),
             }
             for one in cells
         ]

@@ -144,7 +144,10 @@ SLIPS: tuple[tuple[str, str], ...] = (
         "Illinois and the variants for fast networks are said to dominate",
         "The tables do not show it: they have 0.322 like the others. The claim is tested on both sets",
     ),
-    ("Mb/s stands above values that ns-2 gives in units of 2^20 bits per second", "Mb is 2^20 bits on this page, too"),
+    (
+        "Mb/s stands above values that ns-2 gives in units of 2^20 bits per second",
+        "TPP is in Mibit/s (2^20 bit/s) on this page, and throughput over time in Mb/s (10^6 bit/s)",
+    ),
     ("Veno is called Venet in the text, and two figures are number 2", "Nothing hangs on it"),
 )
 """Slips of the paper, and what is done about them."""
