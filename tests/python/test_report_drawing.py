@@ -185,6 +185,14 @@ def test_thinning_keeps_the_peaks() -> None:
     assert thinned.y.min() == -3.0
 
 
+@pytest.mark.parametrize("step_ns", [10_000_000, 50_000_000, 100_000_000, 700_000_000])
+def test_samples_at_the_ends_of_bins_leave_no_bin_empty(step_ns: int) -> None:
+    edges = series.bins(100 * step_ns / 1e9, step_ns / 1e9)
+    at = np.arange(100) * step_ns / 1e9
+    means = series.bin_means(at, np.arange(100, dtype=np.float64), edges)
+    assert means.tolist() == list(range(100))
+
+
 def test_bins_of_a_counter_add_up_to_it() -> None:
     rng = np.random.default_rng(1)
     time = np.sort(rng.uniform(0, 10, 400))

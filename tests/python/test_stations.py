@@ -181,7 +181,7 @@ def test_the_terminal_shows_stations_and_what_interface_queues_mean(cell: Run, c
         assert "802.11" in shown
         assert "wlan " in shown
         assert "of PHY rate" in shown
-        assert "collisions" in shown
+        assert "collided" in shown
         assert "A-MPDU" not in shown  # every frame holds one MPDU
     assert "802.11" not in printed(one)
     assert "PHY" not in printed(one)

@@ -73,7 +73,7 @@ STATION_COLUMNS = (
     Column("failure_ratio", "failed", "%", 100),
     Column("retry_ratio", "repeated", "%", 100),
     Column("given_up_packets", "given up", "pkts"),
-    Column("collisions", "collisions", "heard"),
+    Column("collisions", "collided", "heard"),
     Column("corrupted", "corrupted", "frames"),
 )
 

@@ -83,7 +83,9 @@ def bins(duration_s: float, width_s: float) -> Array:
     >>> bins(3.0, 1.0).tolist()
     [0.0, 1.0, 2.0, 3.0]
     """
-    return np.asarray(np.arange(0, int(duration_s / width_s + 1e-9) + 1) * width_s, dtype=np.float64)
+    ends = np.arange(0, int(duration_s / width_s + 1e-9) + 1) * width_s
+    # Samples are at whole nanoseconds: 3 * 0.1 is more than 0.3, and a sample at 0.3 s would be in the bin before.
+    return np.asarray(np.round(ends, 9), dtype=np.float64)
 
 
 def bin_width(duration_s: float) -> float:
