@@ -318,3 +318,8 @@ def test_intervals_of_a_wide_spread_make_a_behaviour_unsure(
     assert not synthetic.is_sure("reno", "cubic")
     monkeypatch.setattr(Contest, "estimate", spread(0.20, 0.21, 0.22))
     assert synthetic.is_sure("reno", "cubic")
+
+
+def test_a_legend_says_nothing_twice(synthetic: Contest) -> None:
+    assert [text for _, text in heat.make(synthetic, "loss_ratio", "Loss", "").legend] == ["0.0"]
+    assert [text for _, text in heat.make(synthetic, "share", "Share", "").legend] == ["0", "25", "50", "75", "100"]

@@ -263,7 +263,10 @@ class Map:
         list of tuple
         """
         steps = [self.scale.low + (self.scale.high - self.scale.low) * i / 4 for i in range(5)]
-        return [(_style(self.scale.colour(value)), cell_text(self.measure, value)) for value in steps]
+        told: dict[str, str] = {}
+        for value in steps:  # where nothing was lost, say, all would read 0.0
+            told.setdefault(cell_text(self.measure, value), _style(self.scale.colour(value)))
+        return [(style, text) for text, style in told.items()]
 
 
 def make(

@@ -284,6 +284,6 @@ def legend(kind: str) -> list[tuple[str, str]]:
     words_of = {
         "kept": "1: the first keeps the link",
         "relegated": "2: the second relegates the first",
-        "shared": "3: they share; seconds until they do",
+        "shared": "they share: seconds until they do",
     }
     return [(BEHAVIOUR_COLOURS[key], text) for key, text in words_of.items()]
