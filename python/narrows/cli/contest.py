@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from narrows.contest import Contest, Progress
 
 EXAMPLE = (
-    "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/contest\n\n"
+    "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/pairs\n\n"
     "Variants of one algorithm, two flows of many, a time of one's own: "
     "narrows contest --cc cubic,cubic:stack=linux,cubic:cc_params.beta=0.8 --on mine.toml --slots a,b --window 20:60"
 )

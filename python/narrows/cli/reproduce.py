@@ -9,7 +9,10 @@ import typer
 from narrows.cli.guard import guarded, hint
 from narrows.cli.options import Jobs, Json, NoProgress, Output  # noqa: TC001 - Typer reads the annotations
 
-EXAMPLE = "Example: narrows reproduce acns --quick -o results/acns"
+EXAMPLE = (
+    "Example: narrows reproduce acns --quick -o results/acns\n\n"
+    "One pair of the contest over time: narrows reproduce contest --pair westwood hybla"
+)
 
 
 @guarded
@@ -21,7 +24,12 @@ def reproduce(
     output: Output = None,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", "-n", metavar="N", help="Runs per arm; by default as many as the paper's page says."),
+        typer.Option(
+            "--runs",
+            "-n",
+            metavar="N",
+            help="Runs per arm (of a contest: seeds); by default as many as the paper's page says.",
+        ),
     ] = None,
     pair: Annotated[
         tuple[str, str] | None,
