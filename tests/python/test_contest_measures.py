@@ -250,6 +250,40 @@ def test_standings_weigh_every_other_alike_in_both_slots(synthetic: Contest) -> 
     assert shy.rtt_inflation.mean == pytest.approx(2.0)
 
 
+def test_one_extreme_pair_does_not_decide_the_harm_of_standings() -> None:
+    """Vegas starves beside its own kind in the first slot, and so gains ten times as much beside anybody."""
+    plan = contest.make("dumbbell-cubic", ["reno", "cubic", "vegas"], runs=2, solo=False)
+    labels = ("reno", "cubic", "vegas")
+
+    def record(first: str, second: str, run: int) -> Record:
+        one, two = (0.5, 9.5) if first == second == "vegas" else (5.0, 5.0)
+        return Record(
+            key=f"{first}{second}{run}",
+            first=first,
+            second=second,
+            order="as_is",
+            seed=1,
+            run=run,
+            digest="",
+            flows=(flow(one, 40.0), flow(two, 40.0)),
+            jain=0.5,
+            total_mbps=10.0,
+            utilisation=None,
+            behaviour="shared",
+            equilibrium_s=None,
+            series=Series(bin_s=1.0, first=(one,), second=(two,)),
+        )
+
+    made = Contest(plan, tuple(record(a, b, run) for a in labels for b in labels for run in range(2)))
+    assert made.estimate("harm", "vegas", "reno", "first").mean == pytest.approx(-9.0)
+    for one in made.standings():
+        # Four pairs each. The mean harm that Reno and CUBIC do would be -2.1; vegas suffers -9 twice and 0.47 twice.
+        wanted = 0.0 if one.label == "vegas" else pytest.approx(0.0)
+        assert one.harm_done.mean == wanted
+    vegas = next(one for one in made.standings() if one.label == "vegas")
+    assert vegas.harm_suffered.mean == pytest.approx((-9.0 + (9.5 - 5.0) / 9.5) / 2)
+
+
 def test_pairs_measures_ignore_the_slot_and_missing_values(synthetic: Contest) -> None:
     told = synthetic.estimate("equilibrium_s", "reno", "cubic")
     assert (told.mean, told.n) == (3.0, 1)

@@ -267,13 +267,13 @@ def _standing(one: Standing) -> dict[str, Any]:
 
 
 _PAIR: Final[tuple[tuple[str, Place], ...]] = (
-    ("throughput_mbps", "first"),
-    ("throughput_mbps", "second"),
+    ("tpp_mbps", "first"),
+    ("tpp_mbps", "second"),
     ("share", "first"),
     ("harm", "first"),
     ("harm", "second"),
-    ("rtt_mean_ms", "first"),
-    ("rtt_mean_ms", "second"),
+    ("rtt_inflation", "first"),
+    ("rtt_inflation", "second"),
     ("loss_ratio", "first"),
     ("loss_ratio", "second"),
     ("jain", "first"),

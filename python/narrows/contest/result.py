@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -351,15 +352,15 @@ class Contest:
         others = [other for other in self.plan.labels if other != label]
         orders = self.plan.orders
 
-        def mine(measure: str) -> Estimate:
+        def mine(measure: str, *, middle: bool = False) -> Estimate:
             rows = [self.values(measure, label, other, "first", o) for other in others for o in orders]
             rows += [self.values(measure, other, label, "second", o) for other in others for o in orders]
-            return _over_runs(rows)
+            return _over_runs(rows, middle=middle)
 
-        def theirs(measure: str) -> Estimate:
+        def theirs(measure: str, *, middle: bool = False) -> Estimate:
             rows = [self.values(measure, label, other, "second", o) for other in others for o in orders]
             rows += [self.values(measure, other, label, "first", o) for other in others for o in orders]
-            return _over_runs(rows)
+            return _over_runs(rows, middle=middle)
 
         def own(measure: str, places: tuple[Place, ...] = ("first",)) -> Estimate:
             return _over_runs([self.values(measure, label, label, place, o) for place in places for o in orders])
@@ -367,8 +368,8 @@ class Contest:
         return Standing(
             label=label,
             share=mine("share"),
-            harm_done=theirs("harm"),
-            harm_suffered=mine("harm"),
+            harm_done=theirs("harm", middle=True),
+            harm_suffered=mine("harm", middle=True),
             jain=own("jain"),
             total_mbps=own("total_mbps"),
             utilisation=own("utilisation"),
@@ -393,10 +394,16 @@ def _over(value: float | None, base: float | None) -> float | None:
     return None if value is None or not base else value / base
 
 
-def _over_runs(rows: Sequence[Values]) -> Estimate:
-    """Mean over matches within each run, then over runs: runs are independent, matches of a run are not."""
-    means = []
+def _over_runs(rows: Sequence[Values], *, middle: bool = False) -> Estimate:
+    """Mean (or median) over matches within each run, then the mean over runs.
+
+    Runs are independent, matches of a run are not.
+    """
+    found: list[float | None] = []
     for column in zip(*rows, strict=True):
         present = [value for value in column if value is not None]
-        means.append(math.fsum(present) / len(present) if present else None)
-    return mean_ci(means)
+        if not present:
+            found.append(None)
+        else:
+            found.append(statistics.median(present) if middle else math.fsum(present) / len(present))
+    return mean_ci(found)

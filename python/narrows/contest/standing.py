@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a contestant did over the whole contest. Means over the others weigh each of them alike.
+    """How a contestant did over the whole contest.
+
+    Against the others each of them weighs alike. Harm is the median over them in each run: it has no lower bound (who
+    gets next to nothing beside its own kind gains many times that beside others), so one pair could decide a mean.
 
     Attributes
     ----------

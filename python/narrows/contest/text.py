@@ -67,8 +67,9 @@ def lead(contest: Contest, standings: Sequence[Standing]) -> list[str]:
         gentle, rough = ranked[0], ranked[-1]
         told.append(
             f"{rough.label} takes the most from the others: beside it they get {_less(rough.harm_done.mean)} than "
-            f"beside their own kind, and it has {_percent(rough.share.mean)} of the throughput. {gentle.label} takes "
-            f"the least: they get {_less(gentle.harm_done.mean)}, and it has {_percent(gentle.share.mean)}."
+            f"beside their own kind (in the median), and it has {_percent(rough.share.mean)} of the throughput. "
+            f"{gentle.label} takes the least: they get {_less(gentle.harm_done.mean)}, and it has "
+            f"{_percent(gentle.share.mean)}."
         )
     if count > 1:
         mixed = [(a, b) for a in plan.labels for b in plan.labels if a != b]
@@ -98,7 +99,7 @@ def cards(standings: Sequence[Standing]) -> list[dict[str, str]]:
     ranked = [one for one in standings if not math.isnan(one.harm_done.mean)]
     if len(ranked) > 1:
         for what, one in (("Harms the others most", ranked[-1]), ("Harms the others least", ranked[0])):
-            note = f"mean harm {_percent(one.harm_done.mean)}{_spread(one.harm_done.half_width)}"
+            note = f"median harm {_percent(one.harm_done.mean)}{_spread(one.harm_done.half_width)}"
             made.append({"what": what, "value": one.label, "note": note})
     # Who leaves the link empty has a short queue and shares it evenly; that is no merit.
     most = max((one.total_mbps.mean for one in standings), default=0.0)
