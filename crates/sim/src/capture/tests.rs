@@ -1,4 +1,5 @@
-//! Captures of 802.11 channels, made of frames by hand: read back by the readers of `wire`, and by tshark where it is installed.
+//! Captures of 802.11 channels, made of frames by hand: read back by the readers of `wire`, and by tshark in tests that are
+//! ignored unless asked for.
 
 use super::channel::Modulation;
 use super::{Capture, ChannelCapture};
@@ -117,8 +118,8 @@ fn read(path: &Path) -> Vec<(u128, RadiotapRepr, Dot11Repr)> {
     frames
 }
 
-/// What tshark makes of these fields in each frame; `None` where it is not installed.
-fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+/// What tshark makes of these fields in each frame.
+fn tshark(path: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     let checks = ["wlan.check_checksum", "ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"];
     let mut command = Command::new("tshark");
     command.arg("-r").arg(path).args(["-T", "fields", "-o", "wlan_radio.tsf_at_end:FALSE"]);
@@ -133,10 +134,7 @@ fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     for field in fields {
         command.args(["-e", field]);
     }
-    let Ok(output) = command.output() else {
-        println!("not checked with Wireshark: tshark (Debian package tshark) is not installed");
-        return None;
-    };
+    let output = command.output().expect("tshark (Debian package tshark) is not installed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let rows = text.lines().map(|line| {
@@ -149,7 +147,7 @@ fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
         assert_eq!(problems[4], "1", "the FCS is good: {line}");
         cells.to_vec()
     });
-    Some(rows.collect())
+    rows.collect()
 }
 
 /// The rows, each as one line of fields.
@@ -219,6 +217,7 @@ const MAC_FIELDS: [&str; 8] =
     ["wlan.fc.type_subtype", "wlan.ra", "wlan.ta", "wlan.sa", "wlan.da", "wlan.fc.retry", "wlan.seq", "wlan.duration"];
 
 #[test]
+#[ignore = "needs tshark (Debian package tshark); run with --ignored"]
 fn wireshark_reads_the_mac_fields_and_the_packets() {
     let dir = Scratch::new("mac");
     let path = written(&dir, channel(Modulation::Rate(Rate::mbps(11)), Rate::mbps(1)), &exchange());
@@ -230,10 +229,9 @@ fn wireshark_reads_the_mac_fields_and_the_packets() {
         format!("0x001d {first}    0  0"),
         format!("0x0020 {first} {base} {server} {first} 1 0 314"),
     ];
-    let Some(rows) = tshark(&path, &MAC_FIELDS) else { return };
+    let rows = tshark(&path, &MAC_FIELDS);
     assert_eq!(lines(&rows), wanted);
-    let rows =
-        tshark(&path, &["frame.time_relative", "llc.type", "ip.src", "ip.dst", "tcp.seq_raw", "tcp.len"]).unwrap();
+    let rows = tshark(&path, &["frame.time_relative", "llc.type", "ip.src", "ip.dst", "tcp.seq_raw", "tcp.len"]);
     assert_eq!(
         lines(&rows),
         [
@@ -248,12 +246,13 @@ fn wireshark_reads_the_mac_fields_and_the_packets() {
 
 /// Wireshark computes how long a frame was on the air from radiotap's fields, and from TSFT when it started.
 #[test]
+#[ignore = "needs tshark (Debian package tshark); run with --ignored"]
 fn wireshark_finds_start_and_airtime_of_each_frame_by_itself() {
     let dir = Scratch::new("airtime");
     let path = written(&dir, channel(Modulation::Rate(Rate::mbps(11)), Rate::mbps(1)), &exchange());
     let fields = ["radiotap.datarate", "radiotap.channel.freq", "wlan_radio.phy", "radiotap.dbm_antsignal"];
     let times = ["wlan_radio.start_tsf", "wlan_radio.duration"];
-    let Some(rows) = tshark(&path, &[&fields[..], &times[..]].concat()) else { return };
+    let rows = tshark(&path, &[&fields[..], &times[..]].concat());
     assert_eq!(
         lines(&rows),
         [
@@ -273,7 +272,7 @@ fn wireshark_finds_start_and_airtime_of_each_frame_by_itself() {
     let preambles = [96, 192].map(Duration::from_micros);
     let facts = channel(Modulation::Rate(Rate::kbps(5500)), Rate::mbps(1));
     let path = written(&dir, ChannelCapture { short_preamble: true, preambles, ..facts }, &short);
-    let rows = tshark(&path, &[&["radiotap.datarate"], &times[..]].concat()).unwrap();
+    let rows = tshark(&path, &[&["radiotap.datarate"], &times[..]].concat());
     assert_eq!(lines(&rows), ["5.5 500 2331", "1 2841 304"]);
     // 802.11g: 1536 bytes at 54 Mb/s, (16 + 12288 + 6) / 216 = 57 symbols of 4 us after 20 us; the ACK at 24 Mb/s 2 symbols.
     // Wireshark leaves out the signal extension of 6 us.
@@ -283,11 +282,12 @@ fn wireshark_finds_start_and_airtime_of_each_frame_by_itself() {
     ];
     let facts = channel(Modulation::Rate(Rate::mbps(54)), Rate::mbps(24));
     let path = written(&dir, ChannelCapture { preambles: [Duration::from_micros(20); 2], ..facts }, &ofdm);
-    let rows = tshark(&path, &[&["radiotap.datarate", "wlan_radio.phy"], &times[..]].concat()).unwrap();
+    let rows = tshark(&path, &[&["radiotap.datarate", "wlan_radio.phy"], &times[..]].concat());
     assert_eq!(lines(&rows), ["54 6 500 248", "24 6 764 28"]);
 }
 
 #[test]
+#[ignore = "needs tshark (Debian package tshark); run with --ignored"]
 fn wireshark_reads_aggregates_of_802_11n_and_ac() {
     let dir = Scratch::new("aggregate");
     let [server, base, second] = [0, 1, 3].map(|node| MacAddr::of_node(node).to_string());
@@ -297,7 +297,7 @@ fn wireshark_reads_aggregates_of_802_11n_and_ac() {
     let vht = Modulation::Vht(RadiotapVht::new(9, 2, 80, true));
     for (modulation, phy, rate) in [(ht, 7, "300"), (vht, 8, "866.667")] {
         let path = written(&dir, aggregating(modulation), &aggregate());
-        let Some(rows) = tshark(&path, &MAC_FIELDS) else { return };
+        let rows = tshark(&path, &MAC_FIELDS);
         assert_eq!(lines(&rows), mac);
         let fields = [
             "wlan_radio.phy",
@@ -318,9 +318,9 @@ fn wireshark_reads_aggregates_of_802_11n_and_ac() {
             format!("{common} 1 0  fd00::1 1000"),
             "5 6 5180       ".into(),
         ];
-        assert_eq!(lines(&tshark(&path, &fields).unwrap()), wanted);
+        assert_eq!(lines(&tshark(&path, &fields)), wanted);
         let fields = ["wlan.ba.control.ba_type", "wlan.fixed.ssc.sequence", "wlan.ba.bm", "wlan_radio.start_tsf"];
-        let rows = tshark(&path, &fields).unwrap();
+        let rows = tshark(&path, &fields);
         assert_eq!(rows[3].join(" "), "0x0002 4095 0500000000000000 1172");
         assert_eq!(rows[0][3], "1000");
     }
@@ -338,6 +338,7 @@ fn each_aggregate_has_a_reference_number_of_its_own() {
 }
 
 #[test]
+#[ignore = "needs tshark (Debian package tshark); run with --ignored"]
 fn wireshark_would_see_a_wrong_fcs() {
     let dir = Scratch::new("fcs");
     let path = written(&dir, channel(Modulation::Rate(Rate::mbps(11)), Rate::mbps(1)), &exchange()[2..3]);
@@ -347,7 +348,7 @@ fn wireshark_would_see_a_wrong_fcs() {
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let command = ["-o", "wlan.check_checksum:TRUE", "-T", "fields", "-e", "wlan.fcs.status"];
-    let Ok(output) = Command::new("tshark").arg("-r").arg(&path).args(command).output() else { return };
+    let output = Command::new("tshark").arg("-r").arg(&path).args(command).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0");
 }
 
