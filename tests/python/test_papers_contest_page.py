@@ -171,8 +171,8 @@ def test_equilibrium_is_the_median_and_needs_most_runs() -> None:
 def test_every_cell_beyond_has_a_reason_and_no_other() -> None:
     far = {pair: meeting(*pair, (1.0, 2.0)) for pair in as_published()}
     compared = evaluation.compare(far)
-    assert all(text.reason(one) in text.REASONS.values() for one in compared)
-    assert {text.reason(one) for one in compared} == set(text.REASONS.values())
+    assert all(text.reason(one) in text.reasons().values() for one in compared)
+    assert {text.reason(one) for one in compared} == set(text.reasons().values())
     assert all(text.reason(one) is None for one in evaluation.compare(as_published()) if one.within(6))
 
 

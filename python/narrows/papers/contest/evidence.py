@@ -1,4 +1,4 @@
-"""What ns-2.35, the paper's simulator, gives for the same pairs: measured once over five seeds, beside the scenario."""
+"""What ns-2.35, the paper's simulator, gives for the same pairs: measured once and kept beside the scenario."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """TPP of one of a pair on ns-2: mean, smallest and largest over the seeds, Mibit/s."""
+    """TPP of one of a pair on ns-2: mean, smallest, largest and median over so many seeds, Mibit/s."""
 
     mean: float
     low: float
     high: float
+    median: float
+    seeds: int
 
 
-FILES = {"limited": "ns2.csv", "unlimited": "ns2-unlimited.csv"}
-"""Tables of ns-2's runs by set: over five seeds and over three."""
+FILES = {"limited": "ns2.csv", "unlimited": "ns2-unlimited.csv", "seeds": "ns2-seeds.csv"}
+"""Tables of ns-2's runs: each set, over five seeds and over three; and a few pairs with the limit over many seeds."""
 
 
 def ns2(of: str = "limited", path: Path | None = None) -> dict[tuple[str, str, str], Other]:
@@ -40,7 +42,10 @@ def ns2(of: str = "limited", path: Path | None = None) -> dict[tuple[str, str, s
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
             for whose in STARTERS:
                 values.setdefault((row["first"], row["second"], whose), []).append(float(row[f"tpp_{whose}"]))
-    return {key: Other(math.fsum(some) / len(some), min(some), max(some)) for key, some in values.items()}
+    return {
+        key: Other(math.fsum(some) / len(some), min(some), max(some), median(some), len(some))
+        for key, some in values.items()
+    }
 
 
 def of_cell(others: Mapping[tuple[str, str, str], Other], printed: Printed) -> Other | None:

@@ -199,7 +199,7 @@ def render(shown: Shown) -> str:
         nearness=nearness(shown.compared),
         beyond=beyond(shown.compared),
         near=f"{NEAR_PERCENT:g}",
-        distances={of: _distance(of, shown.made.meetings(of)) for of in evidence.FILES},
+        distances={of: _distance(of, shown.made.meetings(of)) for of in shown.made.records},
         runs=shown.made.runs,
         quick=len(shown.names) < len(VARIANTS),
         pairs=_pairs(shown.duels, shown.drawn),
