@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import signal
 import subprocess
@@ -175,6 +176,12 @@ def test_lists_name_what_there_is(what: str) -> None:
     assert shown.returncode == 0
     assert all(name in shown.stdout for name in names)
     assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_phys_are_listed_with_the_keys_that_docs_json_names() -> None:
+    contract = (Path(__file__).parents[2] / "docs" / "json.md").read_text().split("PHYs of 802.11 have")[1]
+    for entry in json.loads(narrows("list", "phys", "--json").stdout)["phys"]:
+        assert set(entry) <= set(re.findall(r"`(\w+)`", contract))
 
 
 def test_switches_are_listed_as_a_scenario_writes_them() -> None:
