@@ -126,7 +126,8 @@ def calibration(scenario: Scenario) -> dict[str, str]:
         )
         threshold = channel["rts_threshold_bytes"]
         made["RTS/CTS"] = "never" if threshold is None else f"data frames above {threshold} bytes, which are all"
-        made["Base station's queue"] = "50 packets, drop-tail"
+        queue = channel["base"]["queue"]
+        made["Base station's queue"] = f"{queue['limit']}, {queue['kind']}"
     return made
 
 
