@@ -19,7 +19,7 @@ fn catalogue() -> Catalogue {
     Catalogue {
         cc: vec![row("reno", Vec::new()), row("cubic", cubic)],
         queues: Vec::new(),
-        schemes: vec![row("acns", Vec::new())],
+        schemes: vec![row("acns", Vec::new()), row("ngwa", Vec::new())],
         phys: phys(),
     }
 }

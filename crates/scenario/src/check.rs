@@ -216,6 +216,11 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
             let n = if let Branch::Float(n) = tree.value { n } else { integer(tree) as f64 };
             if n >= *min && n <= *max { Ok(Value::Number(n)) } else { Err("is out of range".into()) }
         }
+        (Kind::Share { one }, Branch::Integer(_) | Branch::Float(_)) => {
+            let n = if let Branch::Float(n) = tree.value { n } else { integer(tree) as f64 };
+            let fits = n > 0.0 && (n < 1.0 || (*one && n <= 1.0));
+            if fits { Ok(Value::Number(n)) } else { Err("is out of range".into()) }
+        }
         (Kind::Probability, Branch::Integer(_) | Branch::Float(_)) => {
             let n = if let Branch::Float(n) = tree.value { n } else { integer(tree) as f64 };
             probability(n)

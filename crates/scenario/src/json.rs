@@ -2,14 +2,15 @@
 
 use crate::quantity::show_limit;
 use crate::types::{
-    Acns, Change, Direction, Flow, InitialWindow, Limit, Loss, ParamValue, Queue, Sampling, Scenario, Tcp, Traffic,
-    Wifi, WifiMode, WifiStation,
+    Acns, Change, Direction, Flow, InitialWindow, Limit, Loss, Ngwa, ParamValue, Queue, Sampling, Scenario, Tcp,
+    Traffic, Wifi, WifiMode, WifiStation,
 };
 use crate::words::{Word, ip_number};
 use serde_json::{Map, Value, json};
 
 impl Scenario {
-    /// The scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`, `wifi`, `flows`, `acns`.
+    /// The scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`, `wifi`, `flows`,
+    /// `acns`, `ngwa`.
     /// Numbers are in the base units that their keys end in (`_ns`, `_bps`, `_bytes`); `null` is none or unlimited.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -59,6 +60,7 @@ impl Scenario {
             "wifi": self.wifi.iter().map(|channel| self.wifi_json(channel)).collect::<Vec<_>>(),
             "flows": flows.collect::<Vec<_>>(),
             "acns": self.acns.as_ref().map(|acns| self.acns_json(acns)),
+            "ngwa": self.ngwa.as_ref().map(|ngwa| self.ngwa_json(ngwa)),
         })
     }
 
@@ -119,11 +121,28 @@ impl Scenario {
         })
     }
 
-    fn acns_json(&self, acns: &Acns) -> Value {
-        let routers: Vec<&str> =
-            acns.routers.iter().filter_map(|index| self.nodes.get(*index)).map(|node| node.name.as_str()).collect();
+    fn names(&self, indices: &[usize]) -> Vec<&str> {
+        indices.iter().filter_map(|index| self.nodes.get(*index)).map(|node| node.name.as_str()).collect()
+    }
+
+    fn ngwa_json(&self, ngwa: &Ngwa) -> Value {
         json!({
-            "routers": routers,
+            "routers": self.names(&ngwa.routers),
+            "mode": ngwa.mode,
+            "alpha": ngwa.alpha,
+            "flow_factor": ngwa.flow_factor,
+            "idle_timeout_ns": ngwa.idle_timeout.as_nanos(),
+            "max_flows": ngwa.max_flows,
+            "shrink": ngwa.shrink,
+            "fast_retransmit": ngwa.fast_retransmit,
+            "stamp": ngwa.stamp.word(),
+            "max_window_bytes": ngwa.max_window.map(narrows_units::Bytes::as_u64),
+        })
+    }
+
+    fn acns_json(&self, acns: &Acns) -> Value {
+        json!({
+            "routers": self.names(&acns.routers),
             "formula": acns.formula.word(),
             "priority_weight": acns.priority_weight,
             "age_weight": acns.age_weight,

@@ -99,6 +99,8 @@ impl Writer<'_> {
             Kind::Integer(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
             Kind::OneOf(list) => json!({ "enum": list }),
             Kind::Number(min, max) => json!({ "type": "number", "minimum": min, "maximum": max }),
+            Kind::Share { one: false } => json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }),
+            Kind::Share { one: true } => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
             Kind::Probability => any(&[json!({ "type": "number", "minimum": 0, "maximum": 1 }), quantity(&[], true)]),
             Kind::Rate(..) => quantity(&[RATE], false),
             Kind::Time(..) => quantity(&[TIME], false),

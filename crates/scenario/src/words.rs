@@ -2,8 +2,8 @@
 
 use crate::record::{FromValue, Value};
 use crate::types::{
-    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NodeKind, Queue, Recovery,
-    Reduction, RtoStyle, Stack, Traffic, WifiQueues,
+    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind, Queue,
+    Recovery, Reduction, RtoStyle, Stack, Traffic, WifiQueues,
 };
 
 /// A type whose values are words in scenario files.
@@ -77,6 +77,7 @@ plain_words! {
     WifiQueues { Shared => "shared", PerStation => "per_station" }
     AcnsFormula { Dcnet2013 => "dcnet2013", Thesis2013 => "thesis2013" }
     AcnsScope { Window => "window", Ack => "ack" }
+    NgwaStamp { Departure => "departure", Arrival => "arrival" }
     AcnsIpv6 { Extension => "extension", FlowLabel => "flow_label" }
 }
 

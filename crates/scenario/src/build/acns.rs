@@ -3,35 +3,26 @@
 use super::Build;
 use super::nodes::Nodes;
 use crate::check::Path;
-use crate::record::{OrWord, Record, Value};
-use crate::types::{Acns, NodeKind};
+use crate::record::{OrWord, Record};
+use crate::types::Acns;
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "acns");
 
 /// How far from 1 the sum of the weights may be: decimal fractions are not exact.
 const NEAR: f64 = 1e-9;
 
-/// What `[acns]` says.
-#[derive(Debug)]
-pub(crate) struct Found {
-    /// `None` where there is no such table; else whether it is switched on.
-    pub(crate) enabled: Option<bool>,
-    /// The parameters, where it is on and right.
-    pub(crate) scheme: Option<Acns>,
-}
-
 impl Build<'_> {
-    /// Reads `[acns]`. It is checked even if switched off, so that switching it on brings no surprise.
-    pub(crate) fn acns(&mut self, nodes: &Nodes) -> Found {
-        let Some(record) = self.root.table("acns") else { return Found { enabled: None, scheme: None } };
-        let enabled = record.get::<bool>("enabled");
-        let scheme = self.scheme(record, nodes).filter(|_| enabled == Some(true));
-        Found { enabled, scheme }
+    /// Reads `[acns]`: its parameters, where it is on and right. It is checked even if switched off, so that switching it on
+    /// brings no surprise.
+    pub(crate) fn acns(&mut self, nodes: &Nodes) -> Option<Acns> {
+        let record = self.root.table("acns")?;
+        let scheme = self.acns_scheme(record, nodes);
+        scheme.filter(|_| self.schemes.acns == Some(true))
     }
 
-    fn scheme(&mut self, record: &Record, nodes: &Nodes) -> Option<Acns> {
+    fn acns_scheme(&mut self, record: &Record, nodes: &Nodes) -> Option<Acns> {
         let (priority_weight, age_weight) = self.weights(record)?;
-        let routers = self.acns_routers(record, nodes);
+        let routers = self.scheme_routers(record, nodes, &TOP);
         let thresholds = [
             record.get::<f64>("freeze_threshold")?,
             record.get("fallback_threshold")?,
@@ -96,28 +87,5 @@ impl Build<'_> {
             (format!("is less than {low}"), format!("at least {lower}"))
         };
         self.report.add(place, Path::Key(&TOP, key), shown, reason, allowed);
-    }
-
-    fn acns_routers(&mut self, record: &Record, nodes: &Nodes) -> Option<Vec<usize>> {
-        let is_router = |index: usize| nodes.list.get(index).is_some_and(|node| node.kind == NodeKind::Router);
-        let Some(item) = record.given("routers") else {
-            return Some((0..nodes.list.len()).filter(|index| is_router(*index)).collect());
-        };
-        let Value::Names(names) = &item.value else { return None };
-        let at = Path::Key(&TOP, "routers");
-        let mut routers = Vec::with_capacity(names.len());
-        for (index, item) in names.iter().enumerate() {
-            let Value::Text(name) = &item.value else { continue };
-            let path = Path::Index(&at, index);
-            let Some(node) = nodes.expect(name, (item.place, &path), self.report) else { continue };
-            if !is_router(node) {
-                self.report.add(item.place, path, &item.shown, "is a host", "names of routers");
-            } else if routers.contains(&node) {
-                self.report.add(item.place, path, &item.shown, "is listed twice", "each router once");
-            } else {
-                routers.push(node);
-            }
-        }
-        Some(routers)
     }
 }

@@ -35,8 +35,8 @@ impl Row<'_> {
 }
 
 impl Build<'_> {
-    /// All flows over links and channels. `acns` is whether ACNS is on, `None` where the file does not name it.
-    pub(crate) fn flows(&mut self, nodes: &Nodes, net: (&[Link], &[Wifi]), acns: Option<bool>) -> Vec<Flow> {
+    /// All flows over links and channels.
+    pub(crate) fn flows(&mut self, nodes: &Nodes, net: (&[Link], &[Wifi])) -> Vec<Flow> {
         let list = self.root.tables("flows");
         if let (Some(item), true) = (self.root.given("flows"), list.is_empty() && self.report.is_empty()) {
             self.report.add(item.place, TOP, "", "has no flows", "at least one [[flows]] table");
@@ -65,9 +65,9 @@ impl Build<'_> {
             } else {
                 // Made for the first flow of TCP: without one, nothing depends on it.
                 if base.is_none() {
-                    base = Some(self.base(acns));
+                    base = Some(self.base());
                 }
-                base.as_mut().and_then(|base: &mut Base<'_>| self.flow_tcp(record, base, &path, acns))
+                base.as_mut().and_then(|base: &mut Base<'_>| self.flow_tcp(record, base, &path))
             };
             let times = self.times(&row);
             let ends = self.ends_of_copies(&row, nodes, &reach);

@@ -4,9 +4,11 @@ mod acns;
 mod cc;
 mod flows;
 mod links;
+mod ngwa;
 mod nodes;
 mod reach;
 mod rules;
+mod schemes;
 mod shorthand;
 mod tcp;
 mod wifi;
@@ -18,6 +20,7 @@ use crate::record::{OrWord, Record};
 use crate::schema::{MOST, NAME_LENGTH};
 use crate::types::{IpVersion, Sampling, Scenario};
 use narrows_units::Duration;
+use schemes::Schemes;
 
 /// What all parts of the building share.
 pub(crate) struct Build<'a> {
@@ -26,6 +29,7 @@ pub(crate) struct Build<'a> {
     root: &'a Record,
     duration: Duration,
     ip: IpVersion,
+    schemes: Schemes,
 }
 
 /// Builds the scenario; `None`, with the reasons in `report`, where it cannot be.
@@ -34,11 +38,13 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
     let ip = if root.get::<u64>("ip") == Some(6) { IpVersion::V6 } else { IpVersion::V4 };
     // A wrong duration is reported already; then no start is called late.
     let duration = root.get("duration").unwrap_or(Duration::MAX);
-    let mut build = Build { catalogue, report, root, duration, ip };
+    let mut build = Build { catalogue, report, root, duration, ip, schemes: Schemes::new(root) };
     let (nodes, mut links) = build.topology();
     let wifi = build.wifi(&nodes, &mut links);
     let acns = build.acns(&nodes);
-    let flows = build.flows(&nodes, (&links.list, &wifi), acns.enabled);
+    let ngwa = build.ngwa(&nodes);
+    build.one_scheme();
+    let flows = build.flows(&nodes, (&links.list, &wifi));
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
     let sampling = match root.get::<OrWord<Duration>>("sampling")? {
@@ -59,7 +65,8 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
         links: links.list,
         wifi,
         flows,
-        acns: acns.scheme,
+        acns,
+        ngwa,
         ip,
     })
 }

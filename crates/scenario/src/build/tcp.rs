@@ -79,34 +79,23 @@ impl<'a> Said<'a> {
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "tcp");
 
-/// The scheme that has a table of its own.
-const ACNS: &str = "acns";
-
 impl<'a> Build<'a> {
     /// The settings of `[tcp]`.
-    pub(crate) fn base(&mut self, acns: Option<bool>) -> Base<'a> {
+    pub(crate) fn base(&mut self) -> Base<'a> {
         let own = self.root.table("tcp");
         let before = self.report.count();
         let given = |key| own.and_then(|own| own.given(key)).map(|item| Given { item, table: &TOP, key });
         let said = Said { own, path: &TOP, shared: None, cc: given("cc"), stack: given("stack"), agreed: false };
         let name = Layers::new(&TCP, [own]).get::<String>("cc");
         let chosen = name.and_then(|name| self.chosen(&name, said.cc.as_ref(), own, &TOP, None));
-        let tcp = self.tcp(&said, chosen.as_ref(), acns);
+        let tcp = self.tcp(&said, chosen.as_ref());
         Base { agreed: tcp.is_some() && self.report.count() == before, tcp, chosen, refused: false }
     }
 
     /// The settings of a flow, which may give `cc` and `stack` beside its table.
-    pub(crate) fn flow_tcp(
-        &mut self,
-        flow: &Record,
-        base: &mut Base<'a>,
-        path: &Path<'_>,
-        acns: Option<bool>,
-    ) -> Option<Tcp> {
+    pub(crate) fn flow_tcp(&mut self, flow: &Record, base: &mut Base<'a>, path: &Path<'_>) -> Option<Tcp> {
         let own = flow.table("tcp");
-        if acns.is_none() {
-            self.refuse_assist(own, base, path);
-        }
+        self.refuse_assist(own, base, path);
         let inner = Path::Key(path, "tcp");
         let cc = self.either("cc", (flow, path), (own, &inner));
         let stack = self.either("stack", (flow, path), (own, &inner));
@@ -121,7 +110,7 @@ impl<'a> Build<'a> {
         let chosen = name.and_then(|name| self.chosen(&name, cc.as_ref(), own, &inner, base.chosen.as_ref()));
         let shared = self.root.table("tcp");
         let said = Said { own, path: &inner, shared, cc, stack, agreed: base.agreed };
-        self.tcp(&said, chosen.as_ref(), acns)
+        self.tcp(&said, chosen.as_ref())
     }
 
     /// A field that stands in the flow's table or, in short, beside it; not in both.
@@ -141,8 +130,8 @@ impl<'a> Build<'a> {
     }
 
     /// All settings, from what is said and the habits of the stack.
-    fn tcp(&mut self, said: &Said<'_>, chosen: Option<&Chosen<'_>>, acns: Option<bool>) -> Option<Tcp> {
-        let assist = self.assist(said, acns);
+    fn tcp(&mut self, said: &Said<'_>, chosen: Option<&Chosen<'_>>) -> Option<Tcp> {
+        let assist = self.assist(said);
         let stack = said.stack()?;
         let habits = habits(stack, chosen.and_then(|chosen| chosen.row.ns2));
         let layers = Layers::new(&TCP, said.tables().into_iter().chain([Some(habits)]));
@@ -260,7 +249,7 @@ impl<'a> Build<'a> {
         Some(Answer { sack, recovery, reduction, ecn, ecn_echo })
     }
 
-    /// Refuses ACNS at the end points of a flow where no `[acns]` gives its parameters and its routers.
+    /// Refuses a scheme at the end points of a flow where no table of its name gives its parameters and its routers.
     fn refuse_assist(&mut self, own: Option<&Record>, base: &mut Base<'_>, path: &Path<'_>) {
         let tcp = Path::Key(path, "tcp");
         let shared = self.root.table("tcp");
@@ -270,18 +259,20 @@ impl<'a> Build<'a> {
                 (None, Some(item)) if !base.refused => (item, &TOP, true),
                 _ => return,
             };
-        let known = self.catalogue.schemes.iter().any(|row| row.name == ACNS);
-        if known && matches!(&item.value, Value::Text(name) if name == ACNS) {
+        let Value::Text(name) = &item.value else { return };
+        let known = self.catalogue.schemes.iter().any(|row| row.name == *name);
+        if known && self.schemes.of(name).is_none() {
             base.refused |= shared;
-            let allowed = "none, or an [acns] table beside it";
-            self.report.add(item.place, Path::Key(path, "assist"), &item.shown, "needs an [acns] table", allowed);
+            let (reason, allowed) =
+                (format!("needs an [{name}] table"), format!("none, or an [{name}] table beside it"));
+            self.report.add(item.place, Path::Key(path, "assist"), &item.shown, reason, allowed);
         }
     }
 
-    /// The scheme at the end points; ACNS by default where routers run it, none at all where it is switched off.
-    fn assist(&mut self, said: &Said<'_>, acns: Option<bool>) -> Option<Option<String>> {
+    /// The scheme at the end points: by default the one that is on, and none at all where the one that is named is off.
+    fn assist(&mut self, said: &Said<'_>) -> Option<Option<String>> {
         let Some(item) = Layers::new(&TCP, said.tables()).given("assist") else {
-            return Some((acns == Some(true)).then(|| ACNS.to_owned()));
+            return Some(self.schemes.enabled().map(str::to_owned));
         };
         let Value::Text(name) = &item.value else { return None };
         let names: Vec<&str> = self.catalogue.schemes.iter().map(|row| row.name.as_str()).collect();
@@ -296,7 +287,7 @@ impl<'a> Build<'a> {
             }
             return None;
         }
-        Some((acns != Some(false)).then(|| name.clone()))
+        Some((self.schemes.of(name) != Some(false)).then(|| name.clone()))
     }
 
     /// The timer. The stack's times go with the stack's arithmetic; another arithmetic brings its own.

@@ -1,11 +1,13 @@
 //! The format as data: tables, fields, kinds, defaults, ranges and docs. Parser, JSON Schema and reference read it.
 
+mod ngwa;
 mod root;
 mod stack;
 mod tcp;
 mod topology;
 mod wifi;
 
+pub(crate) use ngwa::NGWA;
 pub(crate) use root::ROOT;
 pub(crate) use stack::{HABITS, Habits, STACKS, habits};
 pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
@@ -83,6 +85,11 @@ pub(crate) enum Kind {
     OneOf(&'static [u64]),
     /// A number in this range.
     Number(f64, f64),
+    /// A number above 0 and below 1, or 1 itself where it may be `one`.
+    Share {
+        /// Whether 1 is allowed.
+        one: bool,
+    },
     /// A number from 0 to 1, or in percent.
     Probability,
     /// A rate, in bits per second, in this range.
@@ -188,7 +195,7 @@ impl Kind {
             Self::Name => "a name".into(),
             Self::Switch => "a switch".into(),
             Self::Integer(..) | Self::OneOf(_) => "a whole number".into(),
-            Self::Number(..) => "a number".into(),
+            Self::Number(..) | Self::Share { .. } => "a number".into(),
             Self::Probability => "a probability".into(),
             Self::Rate(..) => "a rate".into(),
             Self::Time(..) => "a time".into(),
@@ -220,6 +227,8 @@ impl Kind {
             Self::Integer(min, max) => format!("a whole number from {min} to {max}"),
             Self::OneOf(list) => list.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
             Self::Number(min, max) => format!("a number from {min} to {max}"),
+            Self::Share { one: false } => "a number above 0 and below 1".into(),
+            Self::Share { one: true } => "a number above 0 and at most 1".into(),
             Self::Probability => "a number from 0 to 1, or a percentage such as \"1 %\"".into(),
             Self::Rate(min, _) => units("a number", quantity::RATE) + if *min > 0 { ", more than zero" } else { "" },
             Self::Time(min, max) => {

@@ -1,8 +1,8 @@
 //! The file as a whole, its flows, and ACNS.
 
 use super::{
-    ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME, STACKS,
-    TCP, Table, WIFI, Word,
+    ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NGWA, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME,
+    STACKS, TCP, Table, WIFI, Word,
 };
 
 /// The file.
@@ -66,6 +66,12 @@ pub(crate) static ROOT: Table = Table {
             Kind::Table(&ACNS),
             Need::Described("no ACNS"),
             "ACNS in the routers and at the end points.",
+        ),
+        Field::new(
+            "ngwa",
+            Kind::Table(&NGWA),
+            Need::Described("no NGWA"),
+            "NGWA in the routers and at the end points; not beside ACNS.",
         ),
         Field::new("flows", Kind::Tables(&FLOW), Need::Required, "Who sends what to whom."),
     ]],

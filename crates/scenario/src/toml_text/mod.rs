@@ -4,7 +4,7 @@ mod wifi;
 
 use crate::quantity::{show_limit, show_rate, show_size, show_time};
 use crate::types::{
-    Acns, Change, Direction, Flow, InitialWindow, Limit, Link, Loss, ParamValue, Queue, Sampling, Scenario, Tcp,
+    Acns, Change, Direction, Flow, InitialWindow, Limit, Link, Loss, Ngwa, ParamValue, Queue, Sampling, Scenario, Tcp,
     Traffic,
 };
 use crate::words::{Word, ip_number};
@@ -48,6 +48,10 @@ impl Scenario {
             out.push_str("\n[acns]\n");
             lines(&mut out, &self.acns_pairs(acns));
         }
+        if let Some(ngwa) = &self.ngwa {
+            out.push_str("\n[ngwa]\n");
+            lines(&mut out, &self.ngwa_pairs(ngwa));
+        }
         for node in &self.nodes {
             out.push_str("\n[[nodes]]\n");
             let address = quoted(&node.address.to_string());
@@ -73,11 +77,15 @@ impl Scenario {
         quoted(self.nodes.get(index).map_or("", |node| &node.name))
     }
 
+    fn node_names(&self, indices: &[usize]) -> String {
+        let names: Vec<String> = indices.iter().map(|index| self.node_name(*index)).collect();
+        format!("[{}]", names.join(", "))
+    }
+
     fn acns_pairs(&self, acns: &Acns) -> Pairs {
-        let routers: Vec<String> = acns.routers.iter().map(|index| self.node_name(*index)).collect();
         vec![
             ("enabled", "true".to_owned()),
-            ("routers", format!("[{}]", routers.join(", "))),
+            ("routers", self.node_names(&acns.routers)),
             ("formula", quoted(acns.formula.word())),
             ("priority_weight", number(acns.priority_weight)),
             ("age_weight", number(acns.age_weight)),
@@ -93,6 +101,22 @@ impl Scenario {
             ("command_scope", quoted(acns.command_scope.word())),
             ("ipv6", quoted(acns.ipv6.word())),
             ("obey", acns.obey.to_string()),
+        ]
+    }
+
+    fn ngwa_pairs(&self, ngwa: &Ngwa) -> Pairs {
+        vec![
+            ("enabled", "true".to_owned()),
+            ("routers", self.node_names(&ngwa.routers)),
+            ("mode", ngwa.mode.to_string()),
+            ("alpha", number(ngwa.alpha)),
+            ("flow_factor", number(ngwa.flow_factor)),
+            ("idle_timeout", time(ngwa.idle_timeout)),
+            ("max_flows", ngwa.max_flows.to_string()),
+            ("shrink", ngwa.shrink.to_string()),
+            ("fast_retransmit", ngwa.fast_retransmit.to_string()),
+            ("stamp", quoted(ngwa.stamp.word())),
+            ("max_window", ngwa.max_window.map_or_else(|| quoted("none"), size)),
         ]
     }
 

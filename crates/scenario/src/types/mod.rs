@@ -1,8 +1,10 @@
 //! The validated scenario: what a simulation (or the live world) is built from. Plain values, nothing to check again.
 
+mod ngwa;
 mod tcp;
 mod wifi;
 
+pub use ngwa::*;
 pub use tcp::*;
 pub use wifi::*;
 
@@ -34,8 +36,10 @@ pub struct Scenario {
     pub wifi: Vec<Wifi>,
     /// Flows. Names are unique.
     pub flows: Vec<Flow>,
-    /// Network-assisted scheme in the routers, if any.
+    /// ACNS in the routers, if any.
     pub acns: Option<Acns>,
+    /// NGWA in the routers, if any; never beside ACNS.
+    pub ngwa: Option<Ngwa>,
     /// IP version of all packets.
     pub ip: IpVersion,
 }

@@ -11,7 +11,7 @@ pub struct Tcp {
     pub cc: String,
     /// Its parameters.
     pub cc_params: Vec<(String, ParamValue)>,
-    /// Scheme at the end points: `None` or `Some("acns")`.
+    /// Scheme at the end points: `None`, `Some("acns")` or `Some("ngwa")`.
     pub assist: Option<String>,
     /// Maximum segment size: payload and TCP options.
     pub mss: Bytes,
