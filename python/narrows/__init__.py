@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from narrows import contest
+    from narrows import contest, stats
     from narrows.catalogue import list_algorithms
     from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError
     from narrows.own import congestion_control, register
@@ -45,7 +45,7 @@ _HOME = {
     "run_all": "narrows.runs",
 }
 
-_MODULES = ("contest",)
+_MODULES = ("contest", "stats")
 
 __all__ = [
     "Batch",
@@ -67,6 +67,7 @@ __all__ = [
     "reproduce",
     "run",
     "run_all",
+    "stats",
 ]
 
 

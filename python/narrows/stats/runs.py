@@ -1,4 +1,4 @@
-"""Means with confidence intervals over runs, and paired differences of two arms."""
+"""Means with confidence intervals over independent runs, and paired differences of two arms."""
 
 from __future__ import annotations
 
