@@ -5,14 +5,34 @@
 //! scheme is one folder and one row in [`registry`].
 
 pub mod acns;
+pub mod flow_table;
+pub mod ngwa;
 mod registry;
 
 pub use registry::{SchemeRow, find, registry};
 
 use core::fmt;
 use narrows_queue::{QueueView, Verdict};
-use narrows_units::Instant;
+use narrows_units::{Bytes, Instant};
 use narrows_wire::Packet;
+
+/// An output queue of a router: a number from 0 on that is the same whenever it is that queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Port(u32);
+
+impl Port {
+    /// The output queue of this number. Numbers of one router are small: agents may keep a list by them.
+    #[must_use]
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// What a router knows of its flows, for samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -25,18 +45,69 @@ pub struct Census {
     pub freeze: u64,
     /// Flows taking part in the scheme that would be told to fall back.
     pub fallback: u64,
+    /// The window that flows would be told, in bytes, where the scheme tells one.
+    pub window: Option<Bytes>,
+}
+
+/// What a router has done to packets. What a scheme does not do stays zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Segments that asked for a command.
+    pub asked: u64,
+    /// Segments into which "freeze" was written.
+    pub wrote_freeze: u64,
+    /// Segments into which "fallback" was written.
+    pub wrote_fallback: u64,
+    /// Segments that got an option.
+    pub inserted: u64,
+    /// Segments whose option had a larger value and got a smaller one.
+    pub lowered: u64,
+    /// Segments whose option stayed, its value as small or smaller.
+    pub kept: u64,
+    /// Segments left alone because their option area had no room.
+    pub full: u64,
+    /// Segments left alone because their options were malformed.
+    pub malformed: u64,
+    /// Segments left alone because the scheme has no place in them, or no value for their queue.
+    pub unsupported: u64,
+}
+
+impl Tally {
+    /// Nothing done.
+    pub const ZERO: Self = Self {
+        asked: 0,
+        wrote_freeze: 0,
+        wrote_fallback: 0,
+        inserted: 0,
+        lowered: 0,
+        kept: 0,
+        full: 0,
+        malformed: 0,
+        unsupported: 0,
+    };
 }
 
 /// The part of a scheme that runs in a router. One agent serves all the output queues of one router.
 pub trait RouterAgent: fmt::Debug + Send {
-    /// Sees a packet that is about to enter the queue described by `queue` (the queue before the packet), and may
+    /// Sees a packet that is about to enter the queue at `port`, described by `queue` (the queue before the packet), and may
     /// rewrite its headers. Calls come in order of time.
-    fn on_packet(&mut self, packet: &mut Packet, queue: &QueueView, now: Instant) -> Verdict;
+    fn on_packet(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, now: Instant) -> Verdict;
 
-    /// Counts the flows in the table, and what each would now be told if it went through the queue described by
+    /// Whether [`on_departure`](Self::on_departure) is to be called. It never changes.
+    fn sees_departures(&self) -> bool {
+        false
+    }
+
+    /// Sees a packet that leaves the queue at `port`, described by `queue` (the queue without the packet), and may rewrite
+    /// its headers. For each port the calls of this and of [`on_packet`](Self::on_packet) come in order of time, but
+    /// departures from one port may be told after later events of another: a simulator looks at a queue only when
+    /// something happens to it. So what is done here may depend on the state of its own port alone.
+    fn on_departure(&mut self, _packet: &mut Packet, _port: Port, _queue: &QueueView, _now: Instant) {}
+
+    /// Counts the flows in the table, and what each would now be told if it went through the queue at `port`, described by
     /// `queue`. Costs time in proportion to the flows: for samples, not for packets.
-    fn census(&self, queue: &QueueView, now: Instant) -> Census;
+    fn census(&self, port: Port, queue: &QueueView, now: Instant) -> Census;
 
-    /// Shows internal state by name, for samples and debugging.
-    fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+    /// What has been done to packets so far.
+    fn tally(&self) -> Tally;
 }

@@ -68,7 +68,7 @@ impl Router {
                     limit: Limit::Packets(Packets::new(100)),
                     rate: Rate::mbps(10),
                 };
-                self.agent.on_packet(packet, &queue, now) == Verdict::Pass
+                self.agent.on_packet(packet, narrows_scheme::Port::default(), &queue, now) == Verdict::Pass
             }
             Hop::EcnQueue(one_in) => {
                 if self.seen.is_multiple_of(one_in) && packet.ip.ecn().is_capable() {

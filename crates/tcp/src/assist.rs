@@ -47,12 +47,38 @@ pub struct Outgoing {
     pub more: bool,
 }
 
+/// An upper bound of the window that this end advertises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowCap {
+    /// The bound in bytes; a window below one segment is advertised as none.
+    pub bytes: Bytes,
+    /// Whether the right edge may move left to meet it. RFC 9293, section 3.8.6, says that it should not; where it does,
+    /// what was offered before is still accepted.
+    pub shrink: bool,
+}
+
+/// What a scheme's end point has read from headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Heard {
+    /// Segments whose message was taken.
+    pub taken: u64,
+    /// Segments whose message was malformed and ignored.
+    pub ignored: u64,
+}
+
 /// The end-point part of a network-assisted scheme: it reads and writes header bits, nothing else.
 ///
-/// It may not touch sequence numbers, lengths or windows. Window changes go through [`Advice`], which the connection
-/// hands to the congestion control.
+/// It may not touch sequence numbers, lengths or windows. Changes of the congestion window go through [`Advice`], which the
+/// connection hands to the congestion control; the window that is advertised is bounded by a [`WindowCap`].
 pub trait Assist: fmt::Debug + Send {
-    /// Flags that our SYN carries beside SYN to offer the scheme.
+    /// Whether the handshake must agree on the scheme. If not, the scheme acts at this end whatever the peer can, SYNs are
+    /// those of a connection without it, and ECN can be agreed on beside it.
+    fn negotiates(&self) -> bool {
+        true
+    }
+
+    /// Flags that our SYN carries beside SYN to offer the scheme. This and the next two are only asked where the scheme
+    /// [negotiates](Self::negotiates).
     fn offer(&self) -> TcpFlags;
 
     /// A SYN with these flags arrived: what is agreed, and the flags that our SYN-ACK carries beside SYN and ACK.
@@ -74,6 +100,17 @@ pub trait Assist: fmt::Debug + Send {
     /// option): the connection takes them off its SMSS so that the packet still fits. Asked once, when it was agreed on.
     fn header_overhead(&self, _ipv6: bool) -> u16 {
         0
+    }
+
+    /// The bound of the window that this end advertises from now on; `None` where the scheme sets none. Asked after each
+    /// segment that arrived.
+    fn window_cap(&self) -> Option<WindowCap> {
+        None
+    }
+
+    /// How many messages this end has taken and ignored.
+    fn heard(&self) -> Heard {
+        Heard::default()
     }
 
     /// How many commands of each kind this end has received as a sender: normal, freeze, fallback.

@@ -69,7 +69,7 @@ const ECN_SETUP: TcpFlags = TcpFlags::ECE.with(TcpFlags::CWR);
 
 /// Flags beside SYN with which we offer a scheme or ECN (RFC 3168, section 6.1.1).
 pub(crate) fn offer(config: &Config, assist: Option<&dyn Assist>) -> TcpFlags {
-    match assist {
+    match assist.filter(|assist| assist.negotiates()) {
         Some(assist) => assist.offer(),
         None if config.ecn => ECN_SETUP,
         None => TcpFlags::NONE,
@@ -82,7 +82,7 @@ pub(crate) fn accept(
     assist: Option<&mut (dyn Assist + 'static)>,
     syn: TcpFlags,
 ) -> (Agreement, TcpFlags) {
-    match assist {
+    match assist.filter(|assist| assist.negotiates()) {
         Some(assist) => assist.accept(syn, config.ecn),
         None if config.ecn && syn.has(ECN_SETUP) => (Agreement::Ecn, TcpFlags::ECE),
         None => (Agreement::Nothing, TcpFlags::NONE),
@@ -91,7 +91,7 @@ pub(crate) fn accept(
 
 /// The SYN, ACK with `syn_ack` answers our offer: what is agreed.
 pub(crate) fn agreed(config: &Config, assist: Option<&mut (dyn Assist + 'static)>, syn_ack: TcpFlags) -> Agreement {
-    match assist {
+    match assist.filter(|assist| assist.negotiates()) {
         Some(assist) => assist.agreed(syn_ack),
         // Both bits set is a peer that mirrors reserved bits, not one that knows ECN.
         None if config.ecn && syn_ack.has(TcpFlags::ECE) && !syn_ack.has(TcpFlags::CWR) => Agreement::Ecn,

@@ -26,7 +26,7 @@ mod stats;
 mod undo;
 mod usage;
 
-pub use assist::{Agreement, Assist, Outgoing, SegmentKind};
+pub use assist::{Agreement, Assist, Heard, Outgoing, SegmentKind, WindowCap};
 pub use config::{
     Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle,
 };

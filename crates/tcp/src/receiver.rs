@@ -2,6 +2,7 @@
 //!
 //! Offsets count the peer's stream from 0 and never wrap; its FIN takes the octet after the last byte.
 
+use crate::assist::WindowCap;
 use crate::config::{Config, DelayedAck};
 use crate::reassembly::Reassembly;
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
@@ -32,8 +33,12 @@ pub(crate) struct Receiver {
     /// Bytes that the application has read.
     read: u64,
     auto_read: bool,
-    /// Right edge of the window as advertised; it never moves back.
+    /// Farthest right edge of the window ever advertised: what lies before it is accepted.
     edge: u64,
+    /// Right edge of the window as advertised last; it lies before `edge` only where a scheme may shrink the window.
+    offered: u64,
+    /// A scheme's bound of the window.
+    cap: Option<WindowCap>,
     shift: u8,
     /// RCV.NXT of the last ACK sent (RFC 7323's Last.ACK.sent).
     acked: u64,
@@ -65,6 +70,8 @@ impl Receiver {
             read: 0,
             auto_read: true,
             edge: buffer.min(65_535),
+            offered: buffer.min(65_535),
+            cap: None,
             shift: 0,
             acked: 0,
             rmss: 0,
@@ -79,6 +86,12 @@ impl Receiver {
     /// The peer's SYN arrived.
     pub(crate) fn start(&mut self, irs: SeqNum, shift: u8) {
         (self.first, self.shift) = (irs + Bytes::new(1), shift);
+    }
+
+    /// Sets a scheme's bound of the window.
+    #[inline]
+    pub(crate) fn set_cap(&mut self, cap: Option<WindowCap>) {
+        self.cap = cap;
     }
 
     /// Offset of a sequence number near RCV.NXT; negative before the stream.
@@ -135,7 +148,7 @@ impl Receiver {
     pub(crate) fn read(&mut self, max: u64) -> u64 {
         let n = self.readable().min(max);
         self.read += n;
-        self.ack_now |= n > 0 && self.offered_edge() > self.edge;
+        self.ack_now |= n > 0 && self.offered_edge() > self.offered;
         n
     }
 
@@ -244,13 +257,27 @@ impl Receiver {
         self.ack_now |= now >= self.ack_at;
     }
 
-    /// The right edge that could be offered: it moves only by a worthwhile step (RFC 9293, section 3.8.6.2.2).
+    /// Whether the right edge may move left.
+    #[inline]
+    fn shrinks(&self) -> bool {
+        self.cap.is_some_and(|cap| cap.shrink)
+    }
+
+    /// The right edge that could be offered: it moves only by a worthwhile step (RFC 9293, section 3.8.6.2.2), and back only
+    /// where a scheme may shrink the window.
     #[inline]
     fn offered_edge(&self) -> u64 {
         let unread = self.delivered() - self.read;
-        let edge = self.nxt + self.buffer.saturating_sub(unread);
+        let mut room = self.buffer.saturating_sub(unread);
+        if let Some(cap) = self.cap {
+            let cap = cap.bytes.as_u64();
+            // A window of less than a segment would be a silly one: better none.
+            room = room.min(if cap < self.rmss { 0 } else { cap });
+        }
+        let edge = self.nxt + room;
         let step = (self.buffer / 2).min(self.rmss.max(1));
-        if edge >= self.edge + step { edge } else { self.edge }
+        let moves = edge >= self.offered + step || (edge < self.offered && self.shrinks());
+        if moves { edge } else { self.offered.max(self.nxt) }
     }
 
     /// The window field of a segment that leaves now; `scaled` is false for SYN. The segment carries the ACK too.
@@ -263,11 +290,12 @@ impl Receiver {
         let window = self.offered_edge() - self.nxt;
         let mut field = window >> shift;
         // The field counts in units of 2^shift: round so that the edge never moves back (RFC 7323, section 2.4).
-        if self.nxt + (field << shift) < self.edge {
-            field = (self.edge - self.nxt).div_ceil(1 << shift);
+        if !self.shrinks() && self.nxt + (field << shift) < self.offered {
+            field = (self.offered - self.nxt).div_ceil(1 << shift);
         }
         let field = u16::try_from(field).unwrap_or(u16::MAX);
-        self.edge = self.edge.max(self.nxt + (u64::from(field) << shift));
+        self.offered = self.nxt + (u64::from(field) << shift);
+        self.edge = self.edge.max(self.offered);
         field
     }
 

@@ -53,6 +53,8 @@ pub(crate) struct Sender {
     max_window: u64,
     /// One octet beyond SND.NXT is on its way as a window probe.
     pub(crate) probed: bool,
+    /// ACKs in a row that acknowledged nothing new, for the count of triple ones alone.
+    pub(crate) repeated_acks: u32,
     /// A probe is due.
     pub(crate) probe_due: bool,
     /// Segments smaller than the rules against silly windows allow may leave now, since the override timer expired.
@@ -83,6 +85,7 @@ impl Sender {
             wl2: 0,
             max_window: 0,
             probed: false,
+            repeated_acks: 0,
             probe_due: false,
             overridden: false,
             limited: 0,

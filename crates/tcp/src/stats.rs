@@ -73,6 +73,10 @@ pub struct Stats {
     pub timeouts: u64,
     /// Episodes of fast recovery.
     pub fast_retransmits: u64,
+    /// Third duplicate ACKs in a row: ACKs without data, SYN or FIN that acknowledge nothing new while data is outstanding.
+    /// Those that move the window count too, as in ns-3; RFC 5681, section 2, leaves them out, and so does the loss
+    /// recovery here.
+    pub triple_duplicate_acks: u64,
     /// Reductions after an ECN echo.
     pub ecn_reductions: u64,
     /// Reductions found to be spurious and taken back.

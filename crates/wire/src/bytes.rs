@@ -17,8 +17,8 @@ enum Checksums {
 }
 
 impl Packet {
-    /// Reads an IP packet. What follows the packet's own length (link padding) is ignored; so are IPv4 options, TCP
-    /// options and hop-by-hop options that Narrows does not know, and the payload's contents.
+    /// Reads an IP packet. What follows the packet's own length (link padding) is ignored; so are TCP options and
+    /// hop-by-hop options that Narrows does not know, and the payload's contents. IPv4 options are kept as they are.
     ///
     /// # Errors
     /// [`ParseError`] with the first thing that is wrong, checksums included.

@@ -1,6 +1,6 @@
 //! What IPv4 and IPv6 have in common.
 
-use crate::{Ipv4Repr, Ipv6Repr};
+use crate::{Ipv4Options, Ipv4Repr, Ipv6Repr};
 use core::net::IpAddr;
 
 /// The two ECN bits of the IP header (RFC 3168, section 5), under their names.
@@ -69,6 +69,7 @@ impl Ip {
                 dont_fragment: true,
                 ident: 0,
                 ttl: 64,
+                options: Ipv4Options::EMPTY,
             }),
             (src, dst) => Self::V6(Ipv6Repr {
                 src: mapped(src),
@@ -140,12 +141,12 @@ impl Ip {
         }
     }
 
-    /// Length of the emitted header in bytes: 20 for IPv4, 40 or 48 for IPv6.
+    /// Length of the emitted header in bytes: 20 to 60 for IPv4, 40 or 48 for IPv6.
     #[inline]
     #[must_use]
     pub fn header_len(&self) -> usize {
         match self {
-            Self::V4(_) => 20,
+            Self::V4(h) => 20 + h.options.len(),
             Self::V6(h) => 40 + if h.hop_by_hop.is_some() { 8 } else { 0 },
         }
     }

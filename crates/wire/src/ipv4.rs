@@ -2,7 +2,7 @@
 
 use crate::checksum::{Sum, updated};
 use crate::field::{array_at, put, range, range_mut, u8_at, u16_at};
-use crate::{Ecn, ParseError, Protocol};
+use crate::{Ecn, Ipv4Options, ParseError, Protocol};
 use core::net::Ipv4Addr;
 
 const FIXED_LEN: usize = 20;
@@ -11,7 +11,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
 
-/// An IPv4 header without options (RFC 791): what varies from packet to packet.
+/// An IPv4 header (RFC 791): what varies from packet to packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv4Repr {
     /// Source address.
@@ -30,10 +30,12 @@ pub struct Ipv4Repr {
     pub ident: u16,
     /// Time to live, in hops.
     pub ttl: u8,
+    /// The option area.
+    pub options: Ipv4Options,
 }
 
 impl Ipv4Repr {
-    /// The header's values; its options are left out.
+    /// The header's values; its options are kept as they are.
     ///
     /// # Errors
     /// [`ParseError::Fragment`] where the packet is not whole.
@@ -50,6 +52,7 @@ impl Ipv4Repr {
             dont_fragment: view.dont_fragment(),
             ident: view.ident(),
             ttl: view.ttl(),
+            options: view.options(),
         })
     }
 
@@ -57,19 +60,22 @@ impl Ipv4Repr {
     ///
     /// Of `dscp` the lower six bits count; a packet of more than 65,535 bytes says 65,535.
     pub fn emit_into(&self, protocol: u8, payload_len: usize, out: &mut Vec<u8>) {
-        let total = u16::try_from(payload_len.saturating_add(FIXED_LEN)).unwrap_or(u16::MAX);
+        let options = self.options.as_bytes();
+        let len = FIXED_LEN + options.len();
+        let total = u16::try_from(payload_len.saturating_add(len)).unwrap_or(u16::MAX);
         let flags = if self.reserved_flag { RESERVED } else { 0 } | if self.dont_fragment { DONT_FRAGMENT } else { 0 };
         let mut header = [0; FIXED_LEN];
-        put(&mut header, 0, [0x45, self.dscp << 2 | self.ecn as u8]);
+        put(&mut header, 0, [0x40 | (len / 4) as u8, self.dscp << 2 | self.ecn as u8]);
         put(&mut header, 2, total.to_be_bytes());
         put(&mut header, 4, self.ident.to_be_bytes());
         put(&mut header, 6, flags.to_be_bytes());
         put(&mut header, 8, [self.ttl, protocol]);
         put(&mut header, 12, self.src.octets());
         put(&mut header, 16, self.dst.octets());
-        let checksum = Sum::default().bytes(&header).checksum();
+        let checksum = Sum::default().bytes(&header).bytes(options).checksum();
         put(&mut header, 10, checksum.to_be_bytes());
         out.extend_from_slice(&header);
+        out.extend_from_slice(options);
     }
 }
 
@@ -203,6 +209,13 @@ impl<B: AsRef<[u8]>> Ipv4View<B> {
     #[must_use]
     pub fn dst(&self) -> Ipv4Addr {
         array_at::<4>(self.b(), 16).into()
+    }
+
+    /// The option area.
+    #[must_use]
+    pub fn options(&self) -> Ipv4Options {
+        // The header length is whole words of at most 60 bytes, so the area is one.
+        Ipv4Options::new(range(self.b(), FIXED_LEN, self.header_len())).unwrap_or_default()
     }
 
     /// The bytes above the header.

@@ -10,11 +10,16 @@ fn ecn() -> impl Strategy<Value = Ecn> {
     (0u8..4).prop_map(Ecn::from_bits)
 }
 
+fn ipv4_options() -> impl Strategy<Value = Ipv4Options> {
+    let words = |words: Vec<u32>| words.into_iter().flat_map(u32::to_be_bytes).collect::<Vec<u8>>();
+    prop::collection::vec(any::<u32>(), 0..=10).prop_map(move |w| Ipv4Options::new(&words(w)).unwrap())
+}
+
 fn ipv4() -> impl Strategy<Value = Ip> {
-    (any::<(u32, u32)>(), 0u8..64, ecn(), any::<(bool, bool, u16, u8)>()).prop_map(
-        |((src, dst), dscp, ecn, (reserved_flag, dont_fragment, ident, ttl))| {
+    (any::<(u32, u32)>(), 0u8..64, ecn(), any::<(bool, bool, u16, u8)>(), ipv4_options()).prop_map(
+        |((src, dst), dscp, ecn, (reserved_flag, dont_fragment, ident, ttl), options)| {
             let (src, dst) = (Ipv4Addr::from(src), Ipv4Addr::from(dst));
-            Ip::V4(Ipv4Repr { src, dst, dscp, ecn, reserved_flag, dont_fragment, ident, ttl })
+            Ip::V4(Ipv4Repr { src, dst, dscp, ecn, reserved_flag, dont_fragment, ident, ttl, options })
         },
     )
 }

@@ -17,7 +17,7 @@
 //! |---|---|---|
 //! | [`config`](AcnsConfig) | every parameter, with the papers' values | all |
 //! | [`codec`] | messages I1 to I7 and T1 to T6, and the handshake, as header bits | all |
-//! | [`flow_table`] | which flows there are, since when, and how important they are | router |
+//! | [`flow_table`](crate::flow_table) | which flows there are, since when, and how important they are | router |
 //! | [`weight`](weight()) | the weight of a flow and the command that it means | router |
 //! | [`AcnsRouter`] | writes commands into passing segments that ask for one | router |
 //! | [`AcnsAssist`] | marks segments, echoes commands, reads echoes | both ends |
@@ -31,7 +31,6 @@ mod ask;
 mod assist;
 pub mod codec;
 mod config;
-pub mod flow_table;
 mod history;
 mod receiver;
 mod router;

@@ -131,7 +131,7 @@ impl Path {
                     limit: Limit::Packets(Packets::new(100)),
                     rate: Rate::mbps(1),
                 };
-                self.router.on_packet(p, &queue, self.now) == Verdict::Pass
+                self.router.on_packet(p, crate::Port::default(), &queue, self.now) == Verdict::Pass
             }
             // RFC 3168, section 5: mark what is capable; the others pass here, since early drops are no matter of headers.
             Hop::EcnQueue { marks } => {

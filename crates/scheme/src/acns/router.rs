@@ -1,9 +1,9 @@
 //! The router part: weighs the flow of each passing segment that asks, and writes the command into it.
 
 use super::codec::IpMessage;
-use super::flow_table::{Flow, FlowTable};
+use crate::flow_table::{Flow, FlowTable};
 use super::{AcnsConfig, LARGEST_DSCP, PriorityMaximum, command, weight};
-use crate::{Census, RouterAgent};
+use crate::{Census, Port, RouterAgent, Tally};
 use narrows_cc::Advice;
 use narrows_queue::{QueueView, Verdict};
 use narrows_units::{Duration, Instant};
@@ -52,7 +52,7 @@ impl AcnsRouter {
 }
 
 impl RouterAgent for AcnsRouter {
-    fn on_packet(&mut self, packet: &mut Packet, queue: &QueueView, now: Instant) -> Verdict {
+    fn on_packet(&mut self, packet: &mut Packet, _port: Port, queue: &QueueView, now: Instant) -> Verdict {
         let message = IpMessage::decode(&packet.ip, self.config.ipv6);
         let asks = matches!(message, IpMessage::Ask { .. } | IpMessage::Freeze);
         let Some(flow) = self.table.observe(packet, asks, now) else { return Verdict::Pass };
@@ -72,7 +72,7 @@ impl RouterAgent for AcnsRouter {
         Verdict::Pass
     }
 
-    fn census(&self, queue: &QueueView, now: Instant) -> Census {
+    fn census(&self, _port: Port, queue: &QueueView, now: Instant) -> Census {
         let occupancy = queue.occupancy();
         let p_max = match self.config.p_max {
             PriorityMaximum::Dscp => LARGEST_DSCP,
@@ -93,14 +93,9 @@ impl RouterAgent for AcnsRouter {
         census
     }
 
-    /// `flows`: open flows; `largest_priority`; `asked`: segments that asked; `wrote_freeze`, `wrote_fallback`: commands
-    /// written into headers.
-    fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("flows", self.table.len() as f64);
-        visit("largest_priority", f64::from(self.table.largest_priority()));
-        visit("asked", self.asked as f64);
-        visit("wrote_freeze", self.written[0] as f64);
-        visit("wrote_fallback", self.written[1] as f64);
+    fn tally(&self) -> Tally {
+        let [wrote_freeze, wrote_fallback] = self.written;
+        Tally { asked: self.asked, wrote_freeze, wrote_fallback, ..Tally::ZERO }
     }
 }
 
@@ -141,7 +136,7 @@ mod tests {
     /// What a segment of `host` carries when it leaves `router`.
     fn pass(router: &mut AcnsRouter, host: u8, dscp: u8, message: IpMessage, queued: u64, ms: u64) -> IpMessage {
         let mut packet = segment(host, dscp, message);
-        assert_eq!(router.on_packet(&mut packet, &queue(queued), at(ms)), Verdict::Pass);
+        assert_eq!(router.on_packet(&mut packet, Port::default(), &queue(queued), at(ms)), Verdict::Pass);
         IpMessage::decode(&packet.ip, Ipv6Encoding::Extension)
     }
 
@@ -190,7 +185,7 @@ mod tests {
         ] {
             assert_eq!(pass(&mut r, 1, 0, message, 100, 1000), message);
         }
-        assert_eq!(r.census(&queue(100), at(1000)), Census { flows: 1, ..Census::default() }, "it never asked");
+        assert_eq!(r.census(Port::default(), &queue(100), at(1000)), Census { flows: 1, ..Census::default() }, "it never asked");
     }
 
     #[test]
@@ -199,7 +194,7 @@ mod tests {
         let mut p = segment(1, 0, ASK);
         p.transport = Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 });
         let before = p;
-        r.on_packet(&mut p, &queue(100), at(5));
+        r.on_packet(&mut p, Port::default(), &queue(100), at(5));
         assert_eq!(p, before);
         assert!(r.table().is_empty());
     }
@@ -234,7 +229,7 @@ mod tests {
         pass(&mut r, 2, 40, IpMessage::NotSupported, 0, 1000);
         // F = 0.8 * 10 / 40 = 0.2, T = 0.2: W = 2.5 A.
         assert_eq!(pass(&mut r, 1, 10, ASK, 38, 1000), IpMessage::Freeze);
-        assert_eq!(r.census(&queue(38), at(1000)).freeze, 1);
+        assert_eq!(r.census(Port::default(), &queue(38), at(1000)).freeze, 1);
     }
 
     #[test]
@@ -251,14 +246,14 @@ mod tests {
         pass(&mut r, 3, 0, ASK, 0, 995);
         pass(&mut r, 4, 0, IpMessage::NotSupported, 0, 0);
         let told = |n| {
-            let c = r.census(&queue(n), at(1000));
+            let c = r.census(Port::default(), &queue(n), at(1000));
             (c.flows, c.normal, c.freeze, c.fallback)
         };
         assert_eq!(told(0), (4, 3, 0, 0));
         assert_eq!(told(19), (4, 2, 1, 0));
         assert_eq!(told(50), (4, 2, 0, 1));
         assert_eq!(told(95), (4, 1, 1, 1));
-        assert_eq!(r.census(&queue(50), at(60_000)).flows, 1, "idle flows are not counted");
+        assert_eq!(r.census(Port::default(), &queue(50), at(60_000)).flows, 1, "idle flows are not counted");
     }
 
     #[test]
@@ -267,7 +262,7 @@ mod tests {
         pass(&mut r, 1, 0, IpMessage::NotSupported, 0, 0);
         let mut p = segment(1, 0, ASK);
         let bytes = QueueView { limit: Limit::Bytes(Bytes::new(10_000)), ..queue(2) };
-        r.on_packet(&mut p, &bytes, at(1000));
+        r.on_packet(&mut p, Port::default(), &bytes, at(1000));
         assert_eq!(IpMessage::decode(&p.ip, Ipv6Encoding::Extension), IpMessage::Fallback);
     }
 
@@ -283,7 +278,7 @@ mod tests {
                 );
                 ASK.encode(&mut p.ip, ipv6);
                 let length = p.len();
-                r.on_packet(&mut p, &queue(packets), at(ms));
+                r.on_packet(&mut p, Port::default(), &queue(packets), at(ms));
                 assert_eq!(IpMessage::decode(&p.ip, ipv6), expected);
                 assert_eq!(p.len(), length, "a router changes no length");
             }

@@ -1,7 +1,6 @@
 //! Segments of a synchronized connection (RFC 9293, section 3.10.7.4).
 
 use super::Connection;
-use crate::assist::Agreement;
 use crate::receiver::Arrival;
 use crate::stats::State;
 use narrows_units::{Instant, Packets};
@@ -27,10 +26,12 @@ impl Connection {
 
     fn on_synchronized(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         let offset = self.rx.offset(tcp.seq);
-        let advice = match &mut self.assist {
-            Some(assist) if self.agreement == Agreement::Assisted => assist.on_receive(segment, now),
-            _ => None,
-        };
+        let mut advice = None;
+        if let Some(assist) = self.active_assist() {
+            advice = assist.on_receive(segment, now);
+            let cap = assist.window_cap();
+            self.rx.set_cap(cap);
+        }
         if !self.check_sequence(segment, tcp, offset, now) {
             return;
         }

@@ -317,6 +317,13 @@ impl Connection {
         self.assist.as_deref()
     }
 
+    /// The scheme's part at this end, where it is in force.
+    #[inline]
+    fn active_assist(&mut self) -> Option<&mut Box<dyn Assist>> {
+        let agreed = self.agreement == Agreement::Assisted;
+        self.assist.as_mut().filter(|assist| agreed || !assist.negotiates())
+    }
+
     /// Whether the network header is IPv6.
     fn is_ipv6(&self) -> bool {
         matches!(self.header.ip, Ip::V6(_))

@@ -115,11 +115,11 @@ impl Connection {
         self.syn.due = false;
         self.timers.rto = Instant::NEVER;
         self.timers.retries = 0;
-        if self.agreement == Agreement::Assisted
-            && let Some(assist) = &self.assist
-        {
-            let overhead = u64::from(assist.header_overhead(self.is_ipv6()));
+        let ipv6 = self.is_ipv6();
+        if let Some(assist) = self.active_assist() {
+            let (overhead, cap) = (u64::from(assist.header_overhead(ipv6)), assist.window_cap());
             self.smss = self.smss.saturating_sub(overhead).max(1);
+            self.rx.set_cap(cap);
         }
         self.ecn.on = self.agreement == Agreement::Ecn;
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);

@@ -1,7 +1,7 @@
 //! Which segment leaves next, and its header.
 
 use super::Connection;
-use crate::assist::{Agreement, Outgoing, SegmentKind};
+use crate::assist::{Outgoing, SegmentKind};
 use crate::config::IdleRestart;
 use crate::handshake::syn_options;
 use crate::options::tick;
@@ -308,10 +308,10 @@ impl Connection {
     /// Lets the scheme write its bits.
     #[inline]
     fn finish(&mut self, mut packet: Packet, kind: SegmentKind, flightsize: u64, now: Instant) -> Packet {
-        if self.agreement == Agreement::Assisted {
+        if self.active_assist().is_some() {
             let more = kind == SegmentKind::Data && self.more_follows();
             let cwnd = self.cwnd();
-            if let Some(assist) = &mut self.assist {
+            if let Some(assist) = self.active_assist() {
                 let out = Outgoing { now, kind, cwnd, flightsize: Bytes::new(flightsize), more };
                 assist.on_transmit(&mut packet, &out);
             }

@@ -1,0 +1,172 @@
+//! Parameters of NGWA, with the paper's values as defaults.
+
+use narrows_units::{Bytes, Duration};
+use thiserror::Error;
+
+/// Most flows that a table may be asked to hold; it holds two fewer at most.
+const MOST_FLOWS: u64 = 1 << 32;
+
+/// One of the paper's eight modes (table 1): which of three parts are switched on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NgwaMode {
+    /// CW: whether a congestion window bounds the sender too (equation 1). Without one it is the TCP of RFC 793.
+    pub congestion_window: bool,
+    /// SE: whether the receiver smooths the values (equation 4).
+    pub smoothing: bool,
+    /// FD: whether routers divide their queue by the number of flows (equation 3), or tell their free bytes.
+    pub flow_division: bool,
+}
+
+impl NgwaMode {
+    /// The mode of this number, 1 to 8, as table 1 of the paper counts them.
+    #[must_use]
+    pub const fn new(number: u8) -> Option<Self> {
+        if number == 0 || number > 8 {
+            return None;
+        }
+        let bits = number - 1;
+        Some(Self { congestion_window: bits & 2 == 0, smoothing: bits & 1 != 0, flow_division: bits & 4 != 0 })
+    }
+
+    /// The number of the mode, 1 to 8.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        1 + self.smoothing as u8 + 2 * !self.congestion_window as u8 + 4 * self.flow_division as u8
+    }
+}
+
+/// When a router writes its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Stamp {
+    /// When the packet leaves the queue, as the paper's Linux module does (section 4.1: "called by the function dequeue"). The
+    /// value is as fresh as it can be, and the queue itself holds packets as their senders made them.
+    #[default]
+    Departure,
+    /// When the packet comes, before it enters the queue: the value is older by the queueing delay.
+    Arrival,
+}
+
+/// All parameters of NGWA. Routers, senders and receivers of one network share one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NgwaConfig {
+    /// Which parts are on.
+    pub mode: NgwaMode,
+    /// alpha, the weight of the newest value in smoothing (equation 4): between 0 and 1, both excluded.
+    pub alpha: f64,
+    /// The part of the queue that flow division hands out (equation 3: 0.98, which leaves room for ACKs): above 0, at most 1.
+    pub flow_factor: f64,
+    /// A flow without a segment for this long is not counted any more.
+    pub idle_timeout: Duration,
+    /// Bound of a queue's table of flows; a new flow beyond it pushes the longest idle one out.
+    pub max_flows: u64,
+    /// Whether the receiver moves the right edge of its window left where the value falls. The paper's equation 2 says so by
+    /// the letter; RFC 9293, section 3.8.6, says that one should not.
+    pub shrink: bool,
+    /// When routers write.
+    pub stamp: Stamp,
+    /// `W_max` of equation 2 beside the receive buffer; `None` is without bound.
+    pub max_window: Option<Bytes>,
+}
+
+impl Default for NgwaConfig {
+    /// Mode 6, all that the paper recommends with a congestion window; its 0.3 and 0.98; for what it leaves open, the choices
+    /// named at each field.
+    fn default() -> Self {
+        Self {
+            mode: NgwaMode { congestion_window: true, smoothing: true, flow_division: true },
+            alpha: 0.3,
+            flow_factor: 0.98,
+            idle_timeout: Duration::from_secs(60),
+            max_flows: 65_536,
+            shrink: false,
+            stamp: Stamp::Departure,
+            max_window: None,
+        }
+    }
+}
+
+/// Why parameters make no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum NgwaConfigError {
+    /// alpha is not strictly between 0 and 1.
+    #[error("NGWA alpha is {0}; it must lie between 0 and 1, both excluded")]
+    Alpha(f64),
+    /// The factor of flow division is out of range.
+    #[error("NGWA flow factor is {0}; it must be above 0 and at most 1")]
+    FlowFactor(f64),
+    /// Flows would leave the table at once.
+    #[error("NGWA idle timeout is {0}; it must be longer than zero")]
+    IdleTimeout(Duration),
+    /// The table holds nothing, or too much.
+    #[error("NGWA table bound is {0} flows; it must be 1 to {MOST_FLOWS}")]
+    MaxFlows(u64),
+}
+
+impl NgwaConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// The first rule that is broken: alpha in (0, 1), a flow factor in (0, 1], an idle timeout above zero, a table of 1 to
+    /// 2^32 flows.
+    pub fn check(&self) -> Result<(), NgwaConfigError> {
+        if !(self.alpha > 0.0 && self.alpha < 1.0) {
+            return Err(NgwaConfigError::Alpha(self.alpha));
+        }
+        if !(self.flow_factor > 0.0 && self.flow_factor <= 1.0) {
+            return Err(NgwaConfigError::FlowFactor(self.flow_factor));
+        }
+        if self.idle_timeout.is_zero() {
+            return Err(NgwaConfigError::IdleTimeout(self.idle_timeout));
+        }
+        if !(1..=MOST_FLOWS).contains(&self.max_flows) {
+            return Err(NgwaConfigError::MaxFlows(self.max_flows));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_eight_modes_are_those_of_table_1() {
+        // CW, SE, FD.
+        let table = [
+            (1, true, false, false),
+            (2, true, true, false),
+            (3, false, false, false),
+            (4, false, true, false),
+            (5, true, false, true),
+            (6, true, true, true),
+            (7, false, false, true),
+            (8, false, true, true),
+        ];
+        for (number, congestion_window, smoothing, flow_division) in table {
+            let mode = NgwaMode::new(number).unwrap();
+            assert_eq!(mode, NgwaMode { congestion_window, smoothing, flow_division }, "mode {number}");
+            assert_eq!(mode.number(), number);
+        }
+        assert!(NgwaMode::new(0).is_none() && NgwaMode::new(9).is_none() && NgwaMode::new(255).is_none());
+    }
+
+    #[test]
+    fn every_rule_is_checked() {
+        let d = NgwaConfig::default();
+        assert_eq!((d.check(), d.mode.number()), (Ok(()), 6));
+        for alpha in [0.0, 1.0, -0.3, 1.5, f64::NAN] {
+            assert!(NgwaConfig { alpha, ..d }.check().is_err(), "{alpha}");
+        }
+        for flow_factor in [0.0, 1.01, -1.0, f64::NAN] {
+            assert!(NgwaConfig { flow_factor, ..d }.check().is_err(), "{flow_factor}");
+        }
+        assert_eq!(NgwaConfig { flow_factor: 1.0, ..d }.check(), Ok(()));
+        assert!(NgwaConfig { idle_timeout: Duration::ZERO, ..d }.check().is_err());
+        for max_flows in [0, MOST_FLOWS + 1] {
+            assert!(NgwaConfig { max_flows, ..d }.check().is_err(), "{max_flows}");
+        }
+        let text = NgwaConfig { alpha: 1.0, ..d }.check().unwrap_err().to_string();
+        assert_eq!(text, "NGWA alpha is 1; it must lie between 0 and 1, both excluded");
+    }
+}

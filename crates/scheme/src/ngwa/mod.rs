@@ -1,0 +1,35 @@
+//! NGWA, New General Window Advertising.
+//!
+//! # Idea
+//! Each router on the way writes into the data segments of TCP how many bytes its queue can take, or how many of them are
+//! one flow's share, if that is less than what a router before it wrote. The receiver puts no more than that into the
+//! window that it advertises, so that the sender, whatever its congestion control, never has more on the way than the
+//! tightest queue holds.
+//!
+//! # Sources
+//! M. Talau and E. C. G. Wille: "Available Network Bandwidth Schema to Improve Performance in TCP Protocols",
+//! International Journal of Computer Networks & Communications 5(5), 2013 (here "the paper"; its equations by their numbers).
+//!
+//! # Parts
+//! | file | its job | runs in |
+//! |---|---|---|
+//! | [`config`](NgwaConfig) | every parameter and the eight modes | all |
+//! | [`codec`] | the IPv4 option of type 33 in an option area | all |
+//! | [`NgwaRouter`] | counts flows, and writes the node's value into passing data segments | router |
+//! | [`smoothing`](Smoothing) | equation 4 | receiver |
+//! | [`NgwaAssist`] | keeps the value and caps the window | both ends |
+//!
+//! # Differences
+//! Section 2 of the paper prints the assignment of the minimum the other way round; its section 4.1 has it right. What the
+//! paper leaves open is a parameter of [`NgwaConfig`] or is written down where it is decided.
+
+mod assist;
+pub mod codec;
+mod config;
+mod router;
+mod smoothing;
+
+pub use assist::NgwaAssist;
+pub use config::{NgwaConfig, NgwaConfigError, NgwaMode, Stamp};
+pub use router::NgwaRouter;
+pub use smoothing::Smoothing;
