@@ -123,13 +123,15 @@ impl PyResult {
 
     /// Return the tables: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value".
     fn tables<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
-        let Samples { flows, queues, routers, flow_totals, queue_totals, station_totals, .. } = &self.0.samples;
+        let Samples { flows, queues, routers, flow_totals, queue_totals, router_totals, station_totals, .. } =
+            &self.0.samples;
         let tables = PyDict::new(py);
         add_table(&tables, flows)?;
         add_table(&tables, queues)?;
         add_table(&tables, routers)?;
         add_table(&tables, flow_totals)?;
         add_table(&tables, queue_totals)?;
+        add_table(&tables, router_totals)?;
         add_table(&tables, station_totals)?;
         Ok(tables)
     }

@@ -14,7 +14,7 @@ pub use probe::{NoProbe, Probe};
 pub use table::{Column, Data, NONE, Table};
 pub use tables::{
     FlowRow, FlowSamples, FlowTotal, FlowTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, RouterRow,
-    RouterSamples, StationTotal, StationTotals,
+    RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals,
 };
 
 /// What a run yields.
@@ -30,6 +30,8 @@ pub struct Samples {
     pub flow_totals: FlowTotals,
     /// One row per queue: links in order, forward direction first, then the interface queues of 802.11 channels.
     pub queue_totals: QueueTotals,
+    /// One row per router agent, in the order of the `router` column.
+    pub router_totals: RouterTotals,
     /// Names of flows, in the order of `flow_totals`.
     pub flow_names: Vec<String>,
     /// Names of queues, in the order of `queue_totals`: `"A->B"`; of 802.11 channels `"base->channel"` (with one

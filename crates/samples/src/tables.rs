@@ -60,6 +60,24 @@ table! {
         flows_normal: "flows", "Flows whose command would now be normal.";
         flows_freeze: "flows", "Flows whose command would now be freeze.";
         flows_fallback: "flows", "Flows whose command would now be fallback.";
+        window_bytes: "bytes", "Window that a flow would now be told (NGWA); none where the scheme tells none.";
+    }
+}
+
+table! {
+    /// A router agent over the whole run.
+    RouterTotal,
+    /// One row per router agent.
+    RouterTotals = "router_totals" {
+        asked: "packets", "Segments that asked for a command (ACNS).";
+        wrote_freeze: "packets", "Segments into which freeze was written (ACNS).";
+        wrote_fallback: "packets", "Segments into which fallback was written (ACNS).";
+        inserted: "packets", "Segments that got an option (NGWA).";
+        lowered: "packets", "Segments whose option had a larger value, and got a smaller one (NGWA).";
+        kept: "packets", "Segments whose option stayed, its value as small or smaller (NGWA).";
+        full: "packets", "Data segments left alone because their option area had no room (NGWA).";
+        malformed: "packets", "Data segments left alone because their options were malformed (NGWA).";
+        unsupported: "packets", "Data segments left alone because they are IPv6, or their queue is not limited in bytes (NGWA).";
     }
 }
 
@@ -80,6 +98,7 @@ table! {
         retransmitted_bytes: "bytes", "Payload bytes sent again.";
         timeouts: "", "Expiries of the retransmission timer.";
         fast_retransmits: "", "Entries into fast recovery.";
+        triple_duplicate_acks: "", "Third duplicate ACKs in a row at the sender, those that move the window included.";
         ecn_reductions: "", "Reductions on an ECN echo.";
         spurious: "", "Reductions undone as spurious.";
         rtt_samples: "", "Number of round-trip time samples.";
@@ -93,6 +112,8 @@ table! {
         commands_normal: "", "Commands \"normal\" received by the sender.";
         commands_freeze: "", "Commands \"freeze\" received by the sender.";
         commands_fallback: "", "Commands \"fallback\" received by the sender.";
+        window_options: "packets", "Data segments from whose option the receiver took a window (NGWA).";
+        window_options_ignored: "packets", "Data segments whose malformed options the receiver ignored (NGWA).";
         transactions: "", "Requests answered in full (request and response).";
         finished_ns: "ns", "When the last byte of a bounded transfer was delivered; none otherwise.";
         aborted_ns: "ns", "When an end gave up after max_retries timeouts in a row, or the connection was reset; none otherwise.";

@@ -4,7 +4,8 @@ use crate::capture::Capture;
 use crate::flow::{End, FlowState};
 use crate::flow_id::flow_of;
 use crate::link::LinkWatch;
-use narrows_queue::Dropped;
+use crate::node::Nodes;
+use narrows_queue::{Dropped, QueueView};
 use narrows_units::Instant;
 use narrows_wire::Packet;
 
@@ -24,6 +25,7 @@ pub(crate) fn book_loss(flows: &mut [FlowState], packet: &Packet) {
 pub(crate) struct Books<'a> {
     pub(crate) flows: &'a mut [FlowState],
     pub(crate) capture: Option<&'a mut Capture>,
+    pub(crate) nodes: &'a mut Nodes,
     pub(crate) edge: usize,
 }
 
@@ -34,6 +36,10 @@ impl LinkWatch for Books<'_> {
 
     fn corrupted(&mut self, packet: &Packet, _at: Instant) {
         book_loss(self.flows, packet);
+    }
+
+    fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant) {
+        self.nodes.on_departure(self.edge, packet, queue, at);
     }
 
     #[inline]

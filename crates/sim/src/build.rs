@@ -8,22 +8,26 @@ use crate::foreign::Algorithms;
 use crate::link::LinkDirection;
 use crate::loss::LossModel;
 use crate::meter::FlowMeter;
-use crate::radio::radio;
+use crate::node::{Exit, Node, Nodes};
+use crate::radio::{Radio, radio};
 use crate::run::{Options, RunError};
 use crate::tcp_config::tcp_config;
-use crate::topology::Topology;
-use crate::world::{Node, Slots, World};
+use crate::topology::{Edge, Topology};
+use crate::world::{Slots, World};
 use narrows_cc::{CongestionControl, Params};
 use narrows_queue::{Limit, Queue, RedConfig};
 use narrows_rng::Stream;
 use narrows_scenario as scenario;
 use narrows_scenario::{Direction, Flow, Loss, Scenario};
+use narrows_scheme::Port;
 use narrows_scheme::acns::{
     Acns, AcnsAssist, AcnsConfig, AcnsRouter, CommandScope, Formula, Ipv6Encoding, PriorityMaximum,
 };
-use narrows_tcp::{Assist, Connection};
+use narrows_scheme::ngwa::{NgwaAssist, NgwaConfig, NgwaMode, NgwaRouter, Stamp};
+use narrows_tcp::{Assist, Connection, RecoveryKind};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::Ip;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -53,15 +57,23 @@ pub(crate) fn build(scenario: &Scenario, options: &Options<'_>) -> Result<World,
         topology.prepare(flow.to);
     }
     let factory = Factory::new(scenario, seeds, options.algorithms)?;
+    let (mut links, mut radio) = (links(scenario, seeds), radio(scenario, seeds)?);
+    let nodes = Nodes::new(nodes(scenario, &factory), exits(&topology, links.len(), &radio));
+    for edge in (0..topology.edges.len()).filter(|&edge| nodes.sees_departures(edge)) {
+        match links.get_mut(edge) {
+            Some(link) => link.tell_departures(),
+            None => radio.tell_departures(edge - links.len(), edge),
+        }
+    }
     let mut world = World {
         now: Instant::ZERO,
         end: Instant::ZERO + scenario.duration,
         agenda,
         slots,
         topology,
-        nodes: nodes(scenario, &factory),
-        links: links(scenario, seeds),
-        radio: radio(scenario, seeds)?,
+        nodes,
+        links,
+        radio,
         flows: scenario.flows.iter().map(|f| flow_state(f, scenario, seeds)).collect(),
         ends: scenario.flows.iter().map(|f| [f.from as u32, f.to as u32]).collect(),
         factory,
@@ -96,7 +108,32 @@ fn nodes(scenario: &Scenario, factory: &Factory) -> Vec<Node> {
             nodes[router].agent = Some(Box::new(AcnsRouter::new(config)));
         }
     }
+    if let (Some(ngwa), Some(config)) = (&scenario.ngwa, &factory.ngwa) {
+        for &router in &ngwa.routers {
+            nodes[router].agent = Some(Box::new(NgwaRouter::new(config)));
+        }
+    }
     nodes
+}
+
+/// Where each edge starts. Ports of a node are numbered in the order of its edges; those of one 802.11 queue share one.
+fn exits(topology: &Topology, links: usize, radio: &Radio) -> Vec<Exit> {
+    let nodes = topology.edges.iter().map(|edge| edge.from + 1).max().unwrap_or(0);
+    let mut ports = vec![0; nodes];
+    let mut of_queue = BTreeMap::new();
+    let mut exit = |(edge, ends): (usize, &Edge)| {
+        let node = ends.from;
+        let mut fresh = || {
+            ports[node] += 1;
+            Port::new(ports[node] - 1)
+        };
+        let port = match edge.checked_sub(links) {
+            None => fresh(),
+            Some(hop) => *of_queue.entry((node, radio.queue_of(hop))).or_insert_with(fresh),
+        };
+        Exit { node, port }
+    };
+    topology.edges.iter().enumerate().map(&mut exit).collect()
 }
 
 fn links(scenario: &Scenario, seeds: Seeds) -> Vec<LinkDirection> {
@@ -219,6 +256,9 @@ pub(crate) struct Factory {
     /// Per flow.
     algorithms: Vec<Algorithm>,
     acns: Option<AcnsConfig>,
+    ngwa: Option<NgwaConfig>,
+    /// Whether flows whose scheme takes their congestion window away keep their own loss recovery.
+    fast_retransmit: bool,
     seeds: Seeds,
 }
 
@@ -228,11 +268,14 @@ impl Factory {
         let algorithms =
             scenario.flows.iter().map(|f| Algorithm::find(&f.tcp.cc, foreign)).collect::<Result<_, _>>()?;
         let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
+        let ngwa = scenario.ngwa.as_ref().map(ngwa_config).transpose()?;
         Ok(Self {
             names: scenario.nodes.iter().map(|n| n.name.clone()).collect(),
             addresses: scenario.nodes.iter().map(|n| n.address).collect(),
             algorithms,
             acns,
+            ngwa,
+            fast_retransmit: scenario.ngwa.as_ref().is_some_and(|ngwa| ngwa.fast_retransmit),
             seeds,
         })
     }
@@ -249,7 +292,10 @@ impl Factory {
         let server = SocketAddr::new(self.addresses[flow.to], server_port);
         let mut iss = self.seeds.stream(&format!("flow/{}", flow.name), "iss");
         let mut iss = || SeqNum::new((iss.next_u64() >> 32) as u32);
-        let config = tcp_config(&flow.tcp);
+        let mut config = tcp_config(&flow.tcp);
+        if self.takes_window(flow) && !self.fast_retransmit {
+            config.recovery = RecoveryKind::RtoOnly;
+        }
         let (cc, assist) = self.control(flow, index, "cc client");
         let mut opener = Connection::connect(config, cc, assist, client, server, iss());
         let (cc, assist) = self.control(flow, index, "cc server");
@@ -275,8 +321,24 @@ impl Factory {
             (Some(config), Some("acns")) => {
                 (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config))))
             }
-            _ => (base, None),
+            _ => match self.ngwa_of(flow) {
+                Some(config) => {
+                    let cc = if config.mode.congestion_window { base } else { Box::new(narrows_cc::none::Unlimited) };
+                    (cc, Some(Box::new(NgwaAssist::new(config))))
+                }
+                None => (base, None),
+            },
         }
+    }
+
+    /// The parameters of NGWA, if the ends of this flow know it.
+    fn ngwa_of(&self, flow: &Flow) -> Option<&NgwaConfig> {
+        self.ngwa.as_ref().filter(|_| flow.tcp.assist.as_deref() == Some("ngwa"))
+    }
+
+    /// Whether this flow's scheme is one without a congestion window, which leaves the TCP of RFC 793.
+    fn takes_window(&self, flow: &Flow) -> bool {
+        self.ngwa_of(flow).is_some_and(|config| !config.mode.congestion_window)
     }
 }
 
@@ -314,6 +376,26 @@ fn acns_config(a: &scenario::Acns) -> Result<AcnsConfig, RunError> {
             scenario::AcnsIpv6::FlowLabel => Ipv6Encoding::FlowLabel,
         },
         obey: a.obey,
+    };
+    config.check().map_err(|e| RunError::Scheme(e.to_string()))?;
+    Ok(config)
+}
+
+fn ngwa_config(n: &scenario::Ngwa) -> Result<NgwaConfig, RunError> {
+    let mode =
+        NgwaMode::new(n.mode).ok_or_else(|| RunError::Scheme(format!("NGWA mode is {}; it must be 1 to 8", n.mode)))?;
+    let config = NgwaConfig {
+        mode,
+        alpha: n.alpha,
+        flow_factor: n.flow_factor,
+        idle_timeout: n.idle_timeout,
+        max_flows: n.max_flows,
+        shrink: n.shrink,
+        stamp: match n.stamp {
+            scenario::NgwaStamp::Departure => Stamp::Departure,
+            scenario::NgwaStamp::Arrival => Stamp::Arrival,
+        },
+        max_window: n.max_window,
     };
     config.check().map_err(|e| RunError::Scheme(e.to_string()))?;
     Ok(config)

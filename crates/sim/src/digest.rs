@@ -14,6 +14,7 @@ pub(crate) fn digest(samples: &Samples) -> String {
     feed(&mut hash, &samples.routers);
     feed(&mut hash, &samples.flow_totals);
     feed(&mut hash, &samples.queue_totals);
+    feed(&mut hash, &samples.router_totals);
     feed_names(&mut hash, &[&samples.flow_names, &samples.queue_names, &samples.router_names]);
     if !samples.channel_names.is_empty() {
         feed(&mut hash, &samples.station_totals);

@@ -17,6 +17,7 @@ mod hosts;
 mod link;
 mod loss;
 mod meter;
+mod node;
 mod observe;
 mod radio;
 mod run;

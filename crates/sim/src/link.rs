@@ -58,6 +58,8 @@ pub(crate) trait LinkWatch {
     fn dropped(&mut self, dropped: &Dropped, at: Instant);
     /// The link corrupted the packet.
     fn corrupted(&mut self, packet: &Packet, at: Instant);
+    /// The packet leaves the queue, described without it, where the link was made to tell.
+    fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant);
     /// The packet starts onto the wire.
     fn departed(&mut self, packet: &Packet, at: Instant);
 }
@@ -75,6 +77,8 @@ pub(crate) struct LinkDirection {
     last_arrival: Instant,
     loss: LossModel,
     lossy: bool,
+    /// Whether a router agent sees packets leave the queue.
+    watched: bool,
     changes: VecDeque<Change>,
     dropped: Vec<Dropped>,
     meter: LinkMeter,
@@ -102,10 +106,16 @@ impl LinkDirection {
             last_arrival: Instant::ZERO,
             loss,
             lossy,
+            watched: false,
             changes: changes.into(),
             dropped: Vec::new(),
             meter: LinkMeter::default(),
         }
+    }
+
+    /// From now on packets that leave the queue are told to the watch.
+    pub(crate) fn tell_departures(&mut self) {
+        self.watched = true;
     }
 
     /// Takes a packet in at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
@@ -122,6 +132,9 @@ impl LinkDirection {
             let size = packet.len();
             if !self.waiting && self.queue.lets_pass(size) {
                 self.meter.delay.record(0);
+                if self.watched {
+                    return self.let_leave(*packet, now, watch);
+                }
                 return self.put_on_wire(packet, size, now, watch);
             }
         }
@@ -166,7 +179,16 @@ impl LinkDirection {
         };
         self.meter.marked += u64::from(next.marked);
         self.meter.delay.record(start.since(next.enqueued).as_nanos());
+        if self.watched {
+            return self.let_leave(next.packet, start, watch);
+        }
         self.put_on_wire(&next.packet, next.packet.len(), start, watch);
+    }
+
+    /// Sends a packet that a router agent may still change.
+    fn let_leave(&mut self, mut packet: Packet, start: Instant, watch: &mut impl LinkWatch) {
+        watch.departing(&mut packet, &self.queue.view(), start);
+        self.put_on_wire(&packet, packet.len(), start, watch);
     }
 
     /// Sends a packet from `start`, when the transmitter is free.
@@ -304,6 +326,7 @@ mod tests {
             self.drops += 1;
         }
         fn corrupted(&mut self, _packet: &Packet, _at: Instant) {}
+        fn departing(&mut self, _packet: &mut Packet, _queue: &QueueView, _at: Instant) {}
         fn departed(&mut self, _packet: &Packet, at: Instant) {
             self.departures.push(at.as_nanos());
         }

@@ -3,7 +3,8 @@
 use crate::link::LinkMeter;
 use crate::world::World;
 use narrows_queue::QueueView;
-use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
+use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, RouterTotal, Samples};
+use narrows_scheme::{Port, Tally};
 use narrows_units::{Bytes, Duration, Instant};
 
 fn bytes(value: Option<Bytes>) -> u64 {
@@ -12,6 +13,11 @@ fn bytes(value: Option<Bytes>) -> u64 {
 
 fn nanos(value: Option<Duration>) -> u64 {
     value.map_or(NONE, Duration::as_nanos)
+}
+
+fn router_total(tally: &Tally) -> RouterTotal {
+    let &Tally { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported } = tally;
+    RouterTotal { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported }
 }
 
 impl World {
@@ -87,9 +93,9 @@ impl World {
     }
 
     /// A router's agent as it is now, given the queue that its commands would be about.
-    pub(crate) fn router_row(&self, node: usize, queue: &QueueView) -> RouterRow {
-        let census = self.nodes[node].agent.as_ref().map(|a| a.census(queue, self.now)).unwrap_or_default();
-        let router = self.nodes[..node].iter().filter(|n| n.agent.is_some()).count();
+    pub(crate) fn router_row(&self, node: usize, port: Port, queue: &QueueView) -> RouterRow {
+        let census = self.nodes[node].agent.as_ref().map(|a| a.census(port, queue, self.now)).unwrap_or_default();
+        let router = self.nodes.iter().take(node).filter(|n| n.agent.is_some()).count();
         RouterRow {
             time_ns: self.now.as_nanos(),
             router: router as u64,
@@ -97,6 +103,7 @@ impl World {
             flows_normal: census.normal,
             flows_freeze: census.freeze,
             flows_fallback: census.fallback,
+            window_bytes: bytes(census.window),
         }
     }
 
@@ -107,6 +114,9 @@ impl World {
         }
         for queue in 0..self.links.len() + self.radio.queue_count() {
             samples.queue_totals.push(&self.queue_total(queue));
+        }
+        for agent in self.nodes.iter().filter_map(|node| node.agent.as_ref()) {
+            samples.router_totals.push(&router_total(&agent.tally()));
         }
         samples.flow_names = self.flows.iter().map(|f| f.spec.name.clone()).collect();
         let name = |node: usize| self.factory.node_name(node);
@@ -123,6 +133,8 @@ impl World {
         let row = self.flow_row(flow);
         let meter = &state.meter;
         let stats = state.sender_connection().map(|c| *c.stats()).unwrap_or_default();
+        let receiver = state.ends[state.sender().other().index()].as_ref();
+        let heard = receiver.and_then(|c| c.assist()).map(|assist| assist.heard()).unwrap_or_default();
         let aborted = state.aborted();
         FlowTotal {
             start_ns: state.start.min(state.spec.stop).min(self.end).as_nanos(),
@@ -141,6 +153,7 @@ impl World {
             retransmitted_bytes: stats.retransmitted_bytes.as_u64(),
             timeouts: stats.timeouts,
             fast_retransmits: stats.fast_retransmits,
+            triple_duplicate_acks: stats.triple_duplicate_acks,
             ecn_reductions: stats.ecn_reductions,
             spurious: stats.spurious,
             rtt_samples: meter.rtt.count(),
@@ -154,6 +167,8 @@ impl World {
             commands_normal: row.commands_normal,
             commands_freeze: row.commands_freeze,
             commands_fallback: row.commands_fallback,
+            window_options: heard.taken,
+            window_options_ignored: heard.ignored,
             transactions: state.app.transactions(),
             finished_ns: meter.finished.map_or(NONE, |t| t.as_nanos()),
             aborted_ns: aborted.map_or(NONE, |t| t.as_nanos()),

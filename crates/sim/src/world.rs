@@ -6,13 +6,14 @@ use crate::event::{Agenda, Slot};
 use crate::flow::{End, FlowState};
 use crate::flow_id::flow_of;
 use crate::link::LinkDirection;
+use crate::node::Nodes;
 use crate::radio::Radio;
 use crate::run::{Progress, RunError};
 use crate::topology::Topology;
 use narrows_queue::{DropReason, QueueView, Verdict};
 use narrows_samples::Probe;
 use narrows_scenario::Sampling;
-use narrows_scheme::RouterAgent;
+use narrows_scheme::Port;
 use narrows_units::Instant;
 use narrows_wire::{Ecn, Packet};
 
@@ -68,13 +69,6 @@ impl Slots {
     }
 }
 
-/// A node at run time.
-#[derive(Debug)]
-pub(crate) struct Node {
-    /// The scheme's router part, if this router runs one.
-    pub(crate) agent: Option<Box<dyn RouterAgent>>,
-}
-
 /// The simulated world: everything that changes during a run.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -83,7 +77,7 @@ pub(crate) struct World {
     pub(crate) agenda: Agenda,
     pub(crate) slots: Slots,
     pub(crate) topology: Topology,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Nodes,
     pub(crate) links: Vec<LinkDirection>,
     pub(crate) radio: Radio,
     pub(crate) flows: Vec<FlowState>,
@@ -102,7 +96,8 @@ macro_rules! on_link {
     ($world:ident, $edge:expr, $link:ident, $books:ident => $body:expr) => {{
         let edge = $edge;
         let $link = &mut $world.links[edge];
-        let mut $books = Books { flows: &mut $world.flows, capture: $world.capture.as_mut(), edge };
+        let mut $books =
+            Books { flows: &mut $world.flows, capture: $world.capture.as_mut(), nodes: &mut $world.nodes, edge };
         $body
     }};
 }
@@ -228,20 +223,20 @@ impl World {
     fn forward<P: Probe>(&mut self, node: usize, target: usize, mut packet: Packet, probe: &mut P) {
         let Some(edge) = self.topology.next(node, target) else { return };
         let now = self.now;
-        if let Some(agent) = &mut self.nodes[node].agent {
+        if self.nodes.has_agent(node) {
             // The agent must see the queue as it is now, with all departures up to now carried out.
             let view = if edge < self.links.len() {
                 on_link!(self, edge, link, books => { link.drain(now, &mut books); link.view() })
             } else {
                 self.radio.view(edge - self.links.len())
             };
-            match agent.on_packet(&mut packet, &view, now) {
+            match self.nodes.on_packet(edge, &mut packet, &view, now) {
                 Verdict::Pass => {}
                 Verdict::Mark => packet.ip.set_ecn(Ecn::Ce),
                 Verdict::Drop(reason) => return self.refuse(edge, packet, reason),
             }
             if P::ENABLED && self.sampling == Sampling::Events {
-                probe.router(&self.router_row(node, &view));
+                probe.router(&self.router_row(node, self.nodes.port(edge), &view));
             }
         }
         self.send(edge, &packet, probe);
@@ -312,22 +307,19 @@ impl World {
 
     fn sample_routers<P: Probe>(&mut self, probe: &mut P) {
         for node in 0..self.nodes.len() {
-            if self.nodes[node].agent.is_none() {
-                continue;
-            }
-            if let Some(view) = self.fullest_queue(node) {
-                probe.router(&self.router_row(node, &view));
+            if let (true, Some((port, view))) = (self.nodes.has_agent(node), self.fullest_queue(node)) {
+                probe.router(&self.router_row(node, port, &view));
             }
         }
     }
 
     /// The fullest of the queues that a router drains into, which is the one that its commands would come from.
-    fn fullest_queue(&self, node: usize) -> Option<QueueView> {
-        let mut fullest: Option<QueueView> = None;
+    fn fullest_queue(&self, node: usize) -> Option<(Port, QueueView)> {
+        let mut fullest: Option<(Port, QueueView)> = None;
         for edge in self.topology.leaving(node) {
             let view = self.links.get(edge).map_or_else(|| self.radio_view(edge), LinkDirection::view);
-            if fullest.as_ref().is_none_or(|f| view.occupancy() > f.occupancy()) {
-                fullest = Some(view);
+            if fullest.as_ref().is_none_or(|(_, f)| view.occupancy() > f.occupancy()) {
+                fullest = Some((self.nodes.port(edge), view));
             }
         }
         fullest

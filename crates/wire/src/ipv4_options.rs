@@ -1,6 +1,6 @@
 //! The option area of an IPv4 header (RFC 791, section 3.1): kept byte for byte.
 
-use crate::field::{u8_at, range};
+use crate::field::{range, u8_at};
 use crate::{ParseError, Protocol};
 use core::fmt;
 use core::ops::Range;

@@ -1,8 +1,8 @@
 //! The router part: weighs the flow of each passing segment that asks, and writes the command into it.
 
 use super::codec::IpMessage;
-use crate::flow_table::{Flow, FlowTable};
 use super::{AcnsConfig, LARGEST_DSCP, PriorityMaximum, command, weight};
+use crate::flow_table::{Flow, FlowTable};
 use crate::{Census, Port, RouterAgent, Tally};
 use narrows_cc::Advice;
 use narrows_queue::{QueueView, Verdict};
@@ -185,7 +185,11 @@ mod tests {
         ] {
             assert_eq!(pass(&mut r, 1, 0, message, 100, 1000), message);
         }
-        assert_eq!(r.census(Port::default(), &queue(100), at(1000)), Census { flows: 1, ..Census::default() }, "it never asked");
+        assert_eq!(
+            r.census(Port::default(), &queue(100), at(1000)),
+            Census { flows: 1, ..Census::default() },
+            "it never asked"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::capture::Capture;
 use crate::flow::FlowState;
 use crate::flow_id::flow_of;
+use crate::node::Nodes;
 use crate::radio::interface::InterfaceQueue;
 use narrows_samples::StationTotal;
 use narrows_units::{Instant, Rate};
@@ -150,6 +151,7 @@ impl Channel {
 pub(crate) struct Air<'a> {
     pub(crate) interfaces: &'a mut Interfaces,
     pub(crate) flows: &'a mut [FlowState],
+    pub(crate) nodes: &'a mut Nodes,
     pub(crate) ends: &'a [[u32; 2]],
     pub(crate) capture: Option<&'a mut Capture>,
     pub(crate) channel: usize,
@@ -161,7 +163,7 @@ impl Air<'_> {
         let Interfaces { queues, base, turn, .. } = &mut *self.interfaces;
         for step in 0..*base {
             let index = (*turn + step) % *base;
-            if let Some(packet) = queues[index].take(now, self.flows) {
+            if let Some(packet) = queues[index].take(now, self.flows, self.nodes) {
                 *turn = index + 1;
                 return Some(Outgoing { to: index + 1, packet });
             }
@@ -176,7 +178,7 @@ impl Host for Air<'_> {
             return self.next_in_turn(now);
         }
         let queue = self.interfaces.queue_of(station, 0);
-        let packet = self.interfaces.queues[queue].take(now, self.flows)?;
+        let packet = self.interfaces.queues[queue].take(now, self.flows, self.nodes)?;
         let to = if station == 0 { self.interfaces.target(&packet, self.ends) } else { 0 };
         Some(Outgoing { to, packet })
     }
@@ -187,11 +189,11 @@ impl Host for Air<'_> {
         }
         let queue = self.interfaces.queue_of(station, to);
         if station > 0 || self.interfaces.base > 1 {
-            return self.interfaces.queues[queue].take(now, self.flows);
+            return self.interfaces.queues[queue].take(now, self.flows, self.nodes);
         }
         let Interfaces { queues, station_of, .. } = &mut *self.interfaces;
         let ends = self.ends;
-        queues[queue].take_if(now, self.flows, |packet| {
+        queues[queue].take_if(now, self.flows, self.nodes, |packet| {
             let (flow, along) = flow_of(packet);
             let node = ends.get(flow).map_or(0, |end| end[usize::from(along)]);
             station_of.get(node as usize).is_some_and(|&station| station as usize == to)

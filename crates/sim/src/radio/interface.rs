@@ -7,6 +7,7 @@
 use crate::books::book_loss;
 use crate::flow::FlowState;
 use crate::link::LinkMeter;
+use crate::node::Nodes;
 use narrows_queue::{Dequeued, DropReason, Dropped, Queue, QueueView};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::Packet;
@@ -29,6 +30,8 @@ pub(crate) struct InterfaceQueue {
     meter: LinkMeter,
     sending: Sending,
     changed: bool,
+    /// An edge that leads here, where a router agent sees packets leave the queue.
+    watched: Option<usize>,
 }
 
 impl InterfaceQueue {
@@ -42,7 +45,13 @@ impl InterfaceQueue {
             meter: LinkMeter::default(),
             sending: Sending::default(),
             changed: false,
+            watched: None,
         }
+    }
+
+    /// From now on packets that leave the queue are shown to the agent at the start of `edge`.
+    pub(crate) fn tell_departures(&mut self, edge: usize) {
+        self.watched = Some(edge);
     }
 
     /// Takes a packet in at `now`.
@@ -63,10 +72,10 @@ impl InterfaceQueue {
     }
 
     /// Hands the next packet to the station.
-    pub(crate) fn take(&mut self, now: Instant, flows: &mut [FlowState]) -> Option<Packet> {
+    pub(crate) fn take(&mut self, now: Instant, flows: &mut [FlowState], nodes: &mut Nodes) -> Option<Packet> {
         let next = match self.held.take() {
             Some(held) => held,
-            None => self.dequeue(now, flows)?,
+            None => self.dequeue(now, flows, nodes)?,
         };
         Some(self.hand_out(&next, now))
     }
@@ -76,11 +85,12 @@ impl InterfaceQueue {
         &mut self,
         now: Instant,
         flows: &mut [FlowState],
+        nodes: &mut Nodes,
         wanted: impl FnOnce(&Packet) -> bool,
     ) -> Option<Packet> {
         let next = match self.held.take() {
             Some(held) => held,
-            None => self.dequeue(now, flows)?,
+            None => self.dequeue(now, flows, nodes)?,
         };
         if wanted(&next.packet) {
             return Some(self.hand_out(&next, now));
@@ -89,10 +99,13 @@ impl InterfaceQueue {
         None
     }
 
-    fn dequeue(&mut self, now: Instant, flows: &mut [FlowState]) -> Option<Dequeued> {
+    fn dequeue(&mut self, now: Instant, flows: &mut [FlowState], nodes: &mut Nodes) -> Option<Dequeued> {
         let next = self.queue.dequeue(now, &mut self.dropped);
         self.book_drops(flows);
-        let next = next?;
+        let mut next = next?;
+        if let Some(edge) = self.watched {
+            nodes.on_departure(edge, &mut next.packet, &self.queue.view(), now);
+        }
         self.meter.marked += u64::from(next.marked);
         Some(next)
     }

@@ -79,6 +79,19 @@ impl Radio {
         self.channels[channel].queue(queue).view()
     }
 
+    /// Channel, and index in it, of the queue that an edge leads to; edges are counted without those of links.
+    pub(crate) fn queue_of(&self, edge: usize) -> (usize, usize) {
+        let Hop { channel, queue, .. } = self.hops[edge];
+        (channel, queue)
+    }
+
+    /// From now on the queue that an edge leads to shows packets that leave it to a router agent. `edge` is counted without
+    /// those of links, `number` with them.
+    pub(crate) fn tell_departures(&mut self, edge: usize, number: usize) {
+        let Hop { channel, queue, .. } = self.hops[edge];
+        self.channels[channel].queue_mut(queue).tell_departures(number);
+    }
+
     /// Names of all interface queues, in the order of samples.
     pub(crate) fn queue_names(&self) -> impl Iterator<Item = &String> {
         self.channels.iter().flat_map(|channel| &channel.queue_names)
@@ -101,8 +114,14 @@ macro_rules! on_air {
     ($world:ident, $channel:expr, $medium:ident, $air:ident => $body:expr) => {{
         let channel = $channel;
         let Channel { medium: $medium, interfaces, .. } = &mut $world.radio.channels[channel];
-        let mut $air =
-            Air { interfaces, flows: &mut $world.flows, ends: &$world.ends, capture: $world.capture.as_mut(), channel };
+        let mut $air = Air {
+            interfaces,
+            flows: &mut $world.flows,
+            nodes: &mut $world.nodes,
+            ends: &$world.ends,
+            capture: $world.capture.as_mut(),
+            channel,
+        };
         $body
     }};
 }
