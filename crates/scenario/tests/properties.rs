@@ -42,7 +42,7 @@ const TOP: &[&[&str]] = &[
 const TCP: &[&[&str]] = &[
     &["cc = \"reno\"", "cc = \"cubic\"", "cc = \"westwood\"", "cc = \"htcp\"", "cc = \"vegas\"", "cc = \"tahoe\""],
     &["stack = \"rfc\"", "stack = \"linux\"", "stack = \"ns2\""],
-    &["assist = \"acns\"", "assist = \"none\""],
+    &["assist = \"acns\"", "assist = \"ngwa\"", "assist = \"none\""],
     &["mss = \"536 B\"", "mss = \"8960 B\"", "mss = \"1 kB\""],
     &["initial_window = 3", "initial_window = \"rfc5681\"", "initial_window = \"rfc6928\""],
     &["initial_ssthresh = \"64 KiB\"", "initial_ssthresh = \"unlimited\""],
@@ -126,6 +126,30 @@ const ACNS: &[&[&str]] = &[
     &["obey = false"],
 ];
 
+const NGWA: &[&[&str]] = &[
+    &["enabled = false", "enabled = true"],
+    &["routers = []", "routers = [\"r2\"]"],
+    &["mode = 1", "mode = 2", "mode = 5"],
+    &["alpha = 1e-9", "alpha = 0.1234567890123", "alpha = 0.9999999999999999"],
+    &["flow_factor = 1", "flow_factor = 5e-324"],
+    &["idle_timeout = \"1 ns\""],
+    &["max_flows = 1", "max_flows = 4294967296"],
+    &["shrink = true"],
+    &["mode = 7\nfast_retransmit = true", "fast_retransmit = false"],
+    &["stamp = \"arrival\"", "stamp = \"departure\""],
+    &["max_window = \"64 KiB\"", "max_window = \"none\"", "max_window = \"8960 B\""],
+];
+
+/// The table of a scheme, or none; NGWA needs queues in bytes.
+fn scheme() -> impl Strategy<Value = String> {
+    let table = |name: &str, lines: Vec<&str>| format!("[{name}]\n{}\n", lines.join("\n"));
+    prop_oneof![
+        2 => Just(String::new()),
+        2 => some(ACNS).prop_map(move |lines| table("acns", lines)),
+        2 => some(NGWA).prop_map(move |lines| table("ngwa", lines) + "[queue]\nlimit = \"97 kB\"\n"),
+    ]
+}
+
 const FLOW: &[&[&str]] = &[
     &["start = \"1.25 s\""],
     &["stop = \"5 s\"", "stop = \"1000 s\"", "stop = \"end\""],
@@ -208,17 +232,16 @@ fn scenario_text() -> impl Strategy<Value = String> {
     let tcp = || (some(TCP), some(SPARSE)).prop_map(|(a, b)| [a, b].concat());
     let flows = proptest::collection::vec((some(FLOW), proptest::option::of(tcp()), any::<bool>()), 1..4);
     let wifi = proptest::option::weighted(0.3, wifi_text());
-    (some(TOP), some(LINK), proptest::option::of(tcp()), proptest::option::of(some(ACNS)), (flows, wifi)).prop_map(
-        |(top, link, tcp, acns, (flows, wifi))| {
+    (some(TOP), some(LINK), proptest::option::of(tcp()), scheme(), (flows, wifi)).prop_map(
+        |(top, link, tcp, scheme, (flows, wifi))| {
             let mut text = format!(
                 "{}\n[topology]\nkind = \"dumbbell\"\npairs = 3\naccess = {{ rate = \"1 Gb/s\", delay = \"1 ms\" }}\n\
                  [topology.bottleneck]\nrate = \"10 Mb/s\"\ndelay = \"20 ms\"\n{}\n",
                 top.join("\n"),
                 link.join("\n")
             );
-            for (name, lines) in [("tcp", tcp), ("acns", acns)] {
-                text += &lines.map_or_else(String::new, |lines| format!("[{name}]\n{}\n", lines.join("\n")));
-            }
+            text += &tcp.map_or_else(String::new, |lines| format!("[tcp]\n{}\n", lines.join("\n")));
+            text += &scheme;
             for (lines, own, udp) in flows {
                 text += "[[flows]]\nfrom = \"s*\"\nto = \"d*\"\n";
                 if udp && own.is_none() {
@@ -260,6 +283,7 @@ const BITS: &[&str] = &[
     "\"1 packets\"",
     "[[flows]]\n",
     "[acns]\n",
+    "[ngwa]\n",
     "kind = \"red\"\n",
     "[[wifi]]\n",
     "802.11",
@@ -318,17 +342,20 @@ proptest! {
 #[test]
 fn most_generated_scenarios_are_accepted() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let (mut accepted, mut channels, mut refused) = (0, 0, Vec::new());
+    let (mut accepted, mut channels, mut schemes, mut refused) = (0, 0, [0, 0], Vec::new());
     for _ in 0..300 {
         let text = proptest::strategy::ValueTree::current(&scenario_text().new_tree(&mut runner).unwrap());
         match parse(&text, "test.toml", &[], &catalogue()) {
             Ok(scenario) => {
                 accepted += 1;
                 channels += scenario.wifi.len();
+                schemes[0] += usize::from(scenario.acns.is_some());
+                schemes[1] += usize::from(scenario.ngwa.is_some());
             }
             Err(problems) => refused.push(problems.to_string()),
         }
     }
     assert!(accepted >= 100, "only {accepted} of 300; refused for\n{}", refused.join("\n"));
+    assert!(schemes.iter().all(|&n| n >= 10), "{schemes:?} with ACNS and NGWA; refused for\n{}", refused.join("\n"));
     assert!(channels >= 10, "only {channels} with a channel; refused for\n{}", refused.join("\n"));
 }

@@ -1,7 +1,9 @@
 //! Links: two directions from one table, with what `forward` and `reverse` differ in; queues, losses, changes.
 
 use super::Build;
+use super::counted::Counted;
 use super::nodes::Nodes;
+use super::schemes::NGWA;
 use crate::check::{Path, fits_kind, missing};
 use crate::problem::Place;
 use crate::quantity::{Amount, show_time};
@@ -11,10 +13,23 @@ use crate::types::{Change, Direction, Flow, IpVersion, Limit, Link, Loss, Queue,
 use narrows_units::{Bytes, Duration, Instant, Probability};
 use std::collections::BTreeSet;
 
+/// Bytes of NGWA's option with its padding; end points that know it send segments that leave room for it.
+const NGWA_OPTION: u64 = 8;
+
+/// Largest IPv4 packet, which no router makes any larger.
+const LARGEST_PACKET: u64 = 65_535;
+
+/// A direction, and the number of its queue's limit among those in packets, where that matters.
+pub(crate) type Side = (Direction, Option<usize>);
+
 /// Links while they are being collected.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     pub(crate) list: Vec<Link>,
+    /// For each of them, forward and reverse, the number in `limits`.
+    pub(super) counted: Vec<[Option<usize>; 2]>,
+    /// Limits in packets, where a scheme needs bytes.
+    pub(super) limits: Vec<Counted>,
     ends: BTreeSet<(usize, usize)>,
     /// Limits in bytes, and where they stand, to be held against the flows' packets.
     byte_limits: Vec<(Bytes, Place, String, String)>,
@@ -24,10 +39,11 @@ pub(crate) struct Links {
 
 impl Links {
     /// Adds a link; `false` where the two ends have one already.
-    pub(crate) fn add(&mut self, a: usize, b: usize, sides: (Direction, Direction)) -> bool {
+    pub(crate) fn add(&mut self, a: usize, b: usize, (forward, reverse): (Side, Side)) -> bool {
         let new = self.ends.insert((a.min(b), a.max(b)));
         if new {
-            self.list.push(Link { a, b, forward: sides.0, reverse: sides.1 });
+            self.list.push(Link { a, b, forward: forward.0, reverse: reverse.0 });
+            self.counted.push([forward.1, reverse.1]);
         }
         new
     }
@@ -93,12 +109,7 @@ impl Build<'_> {
     }
 
     /// Both directions of a link.
-    pub(crate) fn sides(
-        &mut self,
-        link: &Record,
-        path: &Path<'_>,
-        links: &mut Links,
-    ) -> Option<(Direction, Direction)> {
+    pub(crate) fn sides(&mut self, link: &Record, path: &Path<'_>, links: &mut Links) -> Option<(Side, Side)> {
         for key in ["rate", "delay"] {
             let side = |side: &str| link.table(side).is_some_and(|record| record.given(key).is_some());
             if link.given(key).is_none()
@@ -117,13 +128,7 @@ impl Build<'_> {
         Some((forward?, reverse?))
     }
 
-    fn direction(
-        &mut self,
-        link: &Record,
-        side: &'static str,
-        path: &Path<'_>,
-        links: &mut Links,
-    ) -> Option<Direction> {
+    fn direction(&mut self, link: &Record, side: &'static str, path: &Path<'_>, links: &mut Links) -> Option<Side> {
         let own = link.table(side);
         let own_path = Path::Key(path, side);
         let layers = Layers::new(&DIRECTION, [own, Some(link)]);
@@ -132,18 +137,23 @@ impl Build<'_> {
         queues.extend(link.table("queue").map(|queue| (queue, Path::Key(path, "queue"))));
         queues.extend(self.root.table("queue").map(|queue| (queue, Path::Key(&Path::Root, "queue"))));
         let queue = self.queue(&queues, links);
+        let counted = queue.and_then(|queue| self.counted(&queue, &queues, (link.place, path))).map(|limit| {
+            links.limits.push(limit);
+            links.limits.len() - 1
+        });
         let loss = self.loss(own, &own_path).or_else(|| self.loss(Some(link), path)).unwrap_or(Some(Loss::None));
         let changes = match own.filter(|own| own.given("changes").is_some()) {
             Some(own) => self.changes(own, &own_path),
             None => self.changes(link, path),
         };
-        Some(Direction {
+        let direction = Direction {
             rate: layers.get("rate")?,
             delay: layers.get("delay")?,
             queue: queue?,
             loss: loss?,
             changes: changes?,
-        })
+        };
+        Some((direction, counted))
     }
 
     /// A queue from tables over each other, the uppermost first.
@@ -282,7 +292,8 @@ impl Build<'_> {
         whole.then_some(changes)
     }
 
-    /// Bytes of a flow's largest packet.
+    /// Bytes of a flow's largest packet, anywhere in the network. A router of NGWA adds its option to packets of end points that
+    /// do not leave room for it; where on the path that is depends on routes, so every queue must hold the larger packet.
     pub(crate) fn packet(&self, flow: &Flow) -> u64 {
         let (tcp, udp) = match self.ip {
             IpVersion::V4 => (40, 28),
@@ -290,6 +301,9 @@ impl Build<'_> {
         };
         match flow.traffic {
             Traffic::Udp { payload, .. } => payload.as_u64() + udp,
+            _ if self.options_inserted && flow.tcp.assist.as_deref() != Some(NGWA) => {
+                (flow.tcp.mss.as_u64() + tcp + NGWA_OPTION).min(LARGEST_PACKET)
+            }
             _ => flow.tcp.mss.as_u64() + tcp,
         }
     }

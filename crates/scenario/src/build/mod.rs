@@ -2,6 +2,7 @@
 
 mod acns;
 mod cc;
+mod counted;
 mod flows;
 mod links;
 mod ngwa;
@@ -30,6 +31,8 @@ pub(crate) struct Build<'a> {
     duration: Duration,
     ip: IpVersion,
     schemes: Schemes,
+    /// Whether routers insert options into packets: those of NGWA.
+    options_inserted: bool,
 }
 
 /// Builds the scenario; `None`, with the reasons in `report`, where it cannot be.
@@ -38,13 +41,15 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
     let ip = if root.get::<u64>("ip") == Some(6) { IpVersion::V6 } else { IpVersion::V4 };
     // A wrong duration is reported already; then no start is called late.
     let duration = root.get("duration").unwrap_or(Duration::MAX);
-    let mut build = Build { catalogue, report, root, duration, ip, schemes: Schemes::new(root) };
+    let mut build =
+        Build { catalogue, report, root, duration, ip, schemes: Schemes::new(root), options_inserted: false };
     let (nodes, mut links) = build.topology();
     let wifi = build.wifi(&nodes, &mut links);
     let acns = build.acns(&nodes);
     let ngwa = build.ngwa(&nodes);
     build.one_scheme();
     let flows = build.flows(&nodes, (&links.list, &wifi));
+    build.around_ngwa(&ngwa, &nodes, (&links, &wifi), &flows);
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
     let sampling = match root.get::<OrWord<Duration>>("sampling")? {
@@ -66,7 +71,7 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
         wifi,
         flows,
         acns,
-        ngwa,
+        ngwa: ngwa.scheme,
         ip,
     })
 }

@@ -1,10 +1,13 @@
 //! NGWA: its routers and parameters, and what it needs of the scenario around it.
 
 use super::Build;
+use super::links::Links;
 use super::nodes::Nodes;
+use super::schemes::NGWA;
 use crate::check::Path;
+use crate::quantity::show_size;
 use crate::record::{OrWord, Record};
-use crate::types::{IpVersion, Ngwa};
+use crate::types::{Flow, IpVersion, Ngwa, Wifi};
 use narrows_units::Bytes;
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "ngwa");
@@ -12,27 +15,37 @@ const TOP: Path<'static> = Path::Key(&Path::Root, "ngwa");
 /// Modes without a congestion window (paper, table 1).
 const WITHOUT_CWND: [u8; 4] = [3, 4, 7, 8];
 
+/// What `[ngwa]` says, where it is on.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The routers that run it; none where it is off, or where what it says of them is wrong.
+    routers: Vec<usize>,
+    /// All of it, where it is right.
+    pub(crate) scheme: Option<Ngwa>,
+}
+
 impl Build<'_> {
-    /// Reads `[ngwa]`: its parameters, where it is on and right. It is checked even if switched off, so that switching it on
-    /// brings no surprise within it.
-    pub(crate) fn ngwa(&mut self, nodes: &Nodes) -> Option<Ngwa> {
-        let record = self.root.table("ngwa")?;
-        let scheme = self.ngwa_scheme(record, nodes);
+    /// Reads `[ngwa]`. It is checked even if switched off, so that switching it on brings no surprise within it.
+    pub(crate) fn ngwa(&mut self, nodes: &Nodes) -> Found {
+        let Some(record) = self.root.table(NGWA) else { return Found::default() };
+        let routers = self.scheme_routers(record, nodes, &TOP);
+        let scheme = self.ngwa_scheme(record, routers.clone());
         if self.schemes.ngwa != Some(true) {
-            return None;
+            return Found::default();
         }
         self.ngwa_over_ipv4();
-        scheme
+        let routers = routers.unwrap_or_default();
+        self.options_inserted = !routers.is_empty();
+        Found { routers, scheme }
     }
 
-    fn ngwa_scheme(&mut self, record: &Record, nodes: &Nodes) -> Option<Ngwa> {
-        let routers = self.scheme_routers(record, nodes, &TOP);
+    fn ngwa_scheme(&mut self, record: &Record, routers: Option<Vec<usize>>) -> Option<Ngwa> {
         let mode = record.get::<u64>("mode").and_then(|mode| u8::try_from(mode).ok());
         let fast_retransmit = record.get::<bool>("fast_retransmit");
         if let (Some(mode), Some(true), Some(item)) = (mode, fast_retransmit, record.given("fast_retransmit"))
             && !WITHOUT_CWND.contains(&mode)
         {
-            let reason = format!("means nothing in mode {mode}, which has a congestion window and its loss recovery");
+            let reason = format!("means nothing in mode {mode}, whose flows have a congestion window and its recovery");
             let allowed = "false, or mode = 3, 4, 7 or 8";
             self.report.add(item.place, Path::Key(&TOP, "fast_retransmit"), &item.shown, reason, allowed);
         }
@@ -48,6 +61,26 @@ impl Build<'_> {
             stamp: record.get("stamp")?,
             max_window: record.get::<OrWord<Bytes>>("max_window")?.value(),
         })
+    }
+
+    /// What NGWA needs of queues and flows.
+    pub(crate) fn around_ngwa(&mut self, found: &Found, nodes: &Nodes, net: (&Links, &[Wifi]), flows: &[Flow]) {
+        self.limits_in_bytes(&found.routers, nodes, net, flows);
+        if let Some(most) = found.scheme.as_ref().and_then(|scheme| scheme.max_window) {
+            self.window_for_segment(most, flows);
+        }
+    }
+
+    /// Refuses a window of less than a segment: receivers would advertise none at all.
+    fn window_for_segment(&mut self, most: Bytes, flows: &[Flow]) {
+        let own = flows.iter().filter(|flow| flow.tcp.assist.as_deref() == Some(NGWA));
+        let Some(largest) = own.max_by_key(|flow| flow.tcp.mss) else { return };
+        let Some(item) = self.root.table(NGWA).and_then(|record| record.given("max_window")) else { return };
+        if most < largest.tcp.mss {
+            let reason = format!("is less than one segment of flow {:?}", largest.name);
+            let allowed = format!("at least its mss ({}), or \"none\"", show_size(largest.tcp.mss));
+            self.report.add(item.place, Path::Key(&TOP, "max_window"), &item.shown, reason, allowed);
+        }
     }
 
     /// Refuses IPv6: the value travels in an option of the IPv4 header, and the paper has no other place for it.

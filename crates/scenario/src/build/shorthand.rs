@@ -1,11 +1,11 @@
 //! Shorthands: dumbbell, parking lot, chain and star become nodes and links.
 
 use super::Build;
-use super::links::Links;
+use super::links::{Links, Side};
 use super::nodes::Nodes;
 use crate::check::{Path, fits_kind};
 use crate::record::{Record, Value};
-use crate::types::{Direction, NodeKind};
+use crate::types::NodeKind;
 
 /// A link to be made: names of its ends, key of its table, and its number among those of this key.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Made {
 }
 
 /// The directions of a key's links; `None` where they are wrong.
-type Kit = Vec<Option<(Direction, Direction)>>;
+type Kit = Vec<Option<(Side, Side)>>;
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "topology");
 

@@ -18,9 +18,9 @@ const TOP: Path<'static> = Path::Key(&Path::Root, "wifi");
 
 /// A channel's table and its path.
 #[derive(Clone, Copy)]
-struct Row<'a> {
-    record: &'a Record,
-    path: Path<'a>,
+pub(super) struct Row<'a> {
+    pub(super) record: &'a Record,
+    pub(super) path: Path<'a>,
 }
 
 impl<'a> Row<'a> {
@@ -34,6 +34,13 @@ impl<'a> Row<'a> {
 
     fn at<'b>(&'b self, key: &'b str) -> Path<'b> {
         Path::Key(&self.path, key)
+    }
+
+    /// The tables of the base station's queue.
+    pub(super) fn base_queue<'b>(&'b self, root: &'b Record) -> Vec<QueueLayer<'b>> {
+        let own = self.record.table("queue").map(|queue| (queue, self.at("queue")));
+        let shared = root.table("queue").map(|queue| (queue, Path::Key(&Path::Root, "queue")));
+        own.into_iter().chain(shared).collect()
     }
 
     /// What was given for `key`, or else `default`; `None` where what was given is wrong.
@@ -51,7 +58,7 @@ struct Taken {
 }
 
 /// The channel tables of a file.
-fn rows<'a>(root: &'a Record) -> Vec<Row<'a>> {
+pub(super) fn rows<'a>(root: &'a Record) -> Vec<Row<'a>> {
     match root.given("wifi").map(|item| &item.value) {
         Some(Value::Table(record)) => vec![Row { record, path: TOP }],
         Some(Value::Tables(list)) => {
@@ -205,11 +212,8 @@ impl Build<'_> {
 
     /// Queues of the base station and of the stations.
     fn station_queues(&mut self, row: &Row<'_>, links: &mut Links) -> Option<(Queue, Queue)> {
-        let top = Path::Key(&Path::Root, "queue");
-        let (base_path, station_path) = (row.at("queue"), row.at("station_queue"));
-        let mut stack: Vec<QueueLayer<'_>> = Vec::with_capacity(3);
-        stack.extend(row.record.table("queue").map(|queue| (queue, base_path)));
-        stack.extend(self.root.table("queue").map(|queue| (queue, top)));
+        let station_path = row.at("station_queue");
+        let mut stack = row.base_queue(self.root);
         let base = self.queue(&stack, links);
         // What is said of the base station's holds for the others; its problems are not reported twice.
         let stations = match row.record.table("station_queue") {

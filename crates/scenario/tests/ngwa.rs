@@ -1,0 +1,121 @@
+//! `[ngwa]`: what it becomes, what it does to flows, and which queues it leaves alone.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod common;
+
+use common::{SMALL, bad_with, good, good_with};
+use narrows_scenario::{NgwaStamp, schema};
+use narrows_units::Duration;
+use serde_json::json;
+
+/// [`SMALL`] with lines before it.
+fn after(lines: &str) -> String {
+    format!("{lines}\n{SMALL}")
+}
+
+const BYTES: &str = "[queue]\nlimit = \"97 kB\"\n[ngwa]";
+
+#[test]
+fn an_empty_table_has_the_values_of_the_paper() {
+    let scenario = good(&after(BYTES));
+    let ngwa = scenario.ngwa.as_ref().unwrap();
+    let routers: Vec<&str> = ngwa.routers.iter().map(|index| scenario.nodes[*index].name.as_str()).collect();
+    assert_eq!((routers, ngwa.mode, ngwa.stamp), (vec!["r1", "r2"], 6, NgwaStamp::Departure));
+    assert_eq!((ngwa.alpha, ngwa.flow_factor), (0.3, 0.98));
+    assert_eq!((ngwa.idle_timeout, ngwa.max_flows), (Duration::from_secs(60), 65_536));
+    assert_eq!((ngwa.shrink, ngwa.fast_retransmit, ngwa.max_window), (false, false, None));
+    assert_eq!(scenario.flows[0].tcp.assist.as_deref(), Some("ngwa"));
+    assert_eq!(
+        scenario.to_json()["ngwa"],
+        json!({
+            "routers": ["r1", "r2"],
+            "mode": 6,
+            "alpha": 0.3,
+            "flow_factor": 0.98,
+            "idle_timeout_ns": 60_000_000_000_u64,
+            "max_flows": 65_536,
+            "shrink": false,
+            "fast_retransmit": false,
+            "stamp": "departure",
+            "max_window_bytes": null,
+        })
+    );
+    assert_eq!(good(SMALL).to_json()["ngwa"], json!(null));
+}
+
+#[test]
+fn every_key_is_taken_and_shown() {
+    let text = after(&format!(
+        "{BYTES}\nrouters = [\"r2\"]\nmode = 3\nalpha = 0.5\nflow_factor = 1\nidle_timeout = \"7 s\"\nmax_flows = 9\n\
+         shrink = true\nfast_retransmit = true\nstamp = \"arrival\"\nmax_window = \"64 KiB\""
+    ));
+    let scenario = good(&text);
+    let ngwa = scenario.ngwa.as_ref().unwrap();
+    assert_eq!((ngwa.routers.as_slice(), ngwa.mode, ngwa.stamp), (&[2][..], 3, NgwaStamp::Arrival));
+    assert_eq!((ngwa.alpha, ngwa.flow_factor), (0.5, 1.0));
+    assert_eq!((ngwa.idle_timeout, ngwa.max_flows), (Duration::from_secs(7), 9));
+    assert_eq!((ngwa.shrink, ngwa.fast_retransmit, ngwa.max_window.map(|w| w.as_u64())), (true, true, Some(65_536)));
+    assert_eq!(good(&scenario.to_toml()), good_with(&text, &[("name", "test")]));
+}
+
+#[test]
+fn flows_take_the_scheme_that_is_on() {
+    let assist = |lines: &str, flow: &str| good(&(after(lines) + flow)).flows[0].tcp.assist.clone();
+    let off = format!("{BYTES}\nenabled = false");
+    assert_eq!(assist(BYTES, "tcp = { assist = \"none\" }\n"), None);
+    assert_eq!(assist(BYTES, "tcp = { assist = \"ngwa\" }\n").as_deref(), Some("ngwa"));
+    assert_eq!(assist(&off, ""), None);
+    assert_eq!(assist(&off, "tcp = { assist = \"ngwa\" }\n"), None, "the run without it, by a switch alone");
+    assert_eq!(assist(&format!("{off}\n[acns]"), "").as_deref(), Some("acns"));
+    let both = format!("{BYTES}\n[acns]\nenabled = false");
+    assert_eq!(assist(&both, "").as_deref(), Some("ngwa"));
+    assert_eq!(assist(&both, "tcp = { assist = \"acns\" }\n"), None);
+}
+
+#[test]
+fn only_queues_that_its_routers_send_from_need_bytes() {
+    let one_way = "[ngwa]\nrouters = [\"r1\"]";
+    // Out of r1: forward to r2, and in reverse to s1. Not hosts, and not r2.
+    let text = after(one_way)
+        .replace("delay = \"20 ms\"", "delay = \"20 ms\", forward = { queue = { limit = \"97 kB\" } }")
+        .replace("delay = \"1 ms\"", "delay = \"1 ms\", reverse = { queue = { limit = \"97 kB\" } }");
+    assert!(good(&text).ngwa.is_some());
+    for (path, side) in
+        [("topology.bottleneck.forward", "r1-r2, forward"), ("topology.access.reverse", "s1-r1, reverse")]
+    {
+        let problem = bad_with(&text, &[(&format!("{path}.queue.limit"), "9 packets")]);
+        assert!(problem.contains(side) && problem.lines().count() == 1, "{problem}");
+    }
+    assert!(good_with(&text, &[("topology.access.forward.queue.limit", "9 packets")]).ngwa.is_some());
+    assert!(good(&after("[ngwa]\nrouters = []")).ngwa.is_some(), "end points alone");
+    assert!(good(&after("[ngwa]\nenabled = false")).ngwa.is_none(), "the run without it");
+}
+
+#[test]
+fn packets_grow_only_for_end_points_that_leave_no_room() {
+    let text = after("[queue]\nlimit = \"1500 B\"\n[ngwa]");
+    assert!(good(&text).ngwa.is_some(), "its own end points send smaller segments");
+    let none = "tcp = { assist = \"none\" }\n";
+    assert!(good_with(&(text.clone() + none), &[("queue.limit", "1508 B")]).ngwa.is_some());
+    assert!(good_with(&(text.clone() + none), &[("ngwa.routers", "[]")]).ngwa.is_some(), "nobody inserts anything");
+    assert!(good_with(&(text.clone() + none), &[("ngwa.enabled", "false")]).ngwa.is_none());
+    let udp = text.clone() + "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"1472 B\"\n";
+    assert!(good(&udp).ngwa.is_some(), "UDP passes untouched");
+    // No router makes a packet that IPv4 cannot have.
+    let most = [("tcp.mss", "65495 B"), ("queue.limit", "65535 B")];
+    assert!(good_with(&(text + none), &most).ngwa.is_some());
+}
+
+#[test]
+fn the_json_schema_has_the_open_ranges() {
+    let schema = schema();
+    let range = |key: &str| {
+        let field = &schema["$defs"]["ngwa"]["properties"][key];
+        ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"].map(|bound| field[bound].clone())
+    };
+    let null = || json!(null);
+    assert_eq!(range("mode"), [json!(1), null(), json!(8), null()]);
+    assert_eq!(range("alpha"), [null(), json!(0), null(), json!(1)]);
+    assert_eq!(range("flow_factor"), [null(), json!(0), json!(1), null()]);
+}
