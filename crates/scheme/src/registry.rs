@@ -107,10 +107,74 @@ const ACNS: SchemeRow = SchemeRow {
     ],
 };
 
+const NGWA: SchemeRow = SchemeRow {
+    name: "ngwa",
+    title: "New General Window Advertising",
+    sources: &[
+        "M. Talau and E. C. G. Wille: Available Network Bandwidth Schema to Improve Performance in TCP Protocols, UTFPR (Brazil)",
+    ],
+    params: &[
+        number(
+            "mode",
+            "Mode (table 1): with congestion window 1, 2, 5, 6; with smoothing 2, 4, 6, 8; with flow division 5 to 8.",
+            "",
+            6.0,
+            1.0,
+            8.0,
+        ),
+        // The ends of the range of alpha, and zero of flow_factor, are not in it.
+        number(
+            "alpha",
+            "alpha, above 0 and below 1: weight of the newest value in the receiver's smoothing (equation 4).",
+            "",
+            0.3,
+            1e-9,
+            1.0 - 1e-9,
+        ),
+        number(
+            "flow_factor",
+            "Above 0: share of the queue's limit that its flows divide; the rest is for ACKs (equation 3).",
+            "",
+            0.98,
+            1e-9,
+            1.0,
+        ),
+        number("idle_timeout", "A flow without a segment for this long leaves the table.", "s", 60.0, 1e-9, 1e9),
+        number(
+            "max_flows",
+            "Bound of the flow table; at the bound the longest idle flow leaves.",
+            "flows",
+            65_536.0,
+            1.0,
+            4_294_967_296.0,
+        ),
+        Param {
+            name: "shrink",
+            doc: "Whether the right edge of an advertised window may move left, as the paper reads; RFC 9293 advises against it.",
+            kind: ParamKind::Switch { default: false },
+        },
+        Param {
+            name: "fast_retransmit",
+            doc: "Whether flows of modes 3, 4, 7 and 8 recover losses as `recovery` says, instead of by the timer alone.",
+            kind: ParamKind::Switch { default: false },
+        },
+        Param {
+            name: "stamp",
+            doc: "When routers write their value: as a packet leaves the queue, or before it enters.",
+            kind: ParamKind::Choice { default: "departure", allowed: &["departure", "arrival"] },
+        },
+        Param {
+            name: "max_window",
+            doc: "W_max, the largest window that a receiver advertises (equation 2): none, or an amount of data such as \"64 KiB\".",
+            kind: ParamKind::Choice { default: "none", allowed: &["none", "an amount of data"] },
+        },
+    ],
+};
+
 /// All schemes, in the order they are shown.
 #[must_use]
 pub fn registry() -> &'static [SchemeRow] {
-    &[ACNS]
+    &[ACNS, NGWA]
 }
 
 /// The row of this name.
@@ -134,7 +198,7 @@ mod tests {
             names.dedup();
             assert_eq!(names.len(), row.params.len(), "{}", row.name);
         }
-        assert!(find("ngwa").is_none() && find("").is_none());
+        assert!(find("acn").is_none() && find("").is_none());
     }
 
     #[test]

@@ -121,11 +121,76 @@ mod tests {
     fn the_catalogue_has_a_row_for_every_registry_row() {
         let c = catalogue();
         assert!(c.find_cc("cubic").is_some() && c.find_cc("reno").is_some() && c.find_cc("none").is_some());
-        assert!(c.queues.iter().any(|q| q.name == "red") && c.schemes.iter().any(|s| s.name == "acns"));
+        assert!(
+            c.queues.iter().any(|q| q.name == "red")
+                && ["acns", "ngwa"].iter().all(|&name| c.schemes.iter().any(|s| s.name == name))
+        );
         let names: Vec<_> = c.phys.iter().map(|phy| phy.name.as_str()).collect();
         assert_eq!(names, ["802.11", "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac"]);
         assert_eq!(c.phys[4].mcs_rate(7, 40, 4, true), Some(Rate::mbps(600)));
         assert_eq!(c.phys[5].left_out()[0], (9, 20, 1));
         assert_eq!(c.to_json()["phys"][1]["rates_bps"][2], 5_500_000);
+    }
+
+    /// A run with the table of a scheme, empty but for one key.
+    fn with_scheme(scheme: &str, key: Option<(&str, String)>) -> Result<narrows_scenario::Scenario, String> {
+        let text = format!(
+            "[queue]\nlimit = \"97 kB\"\n[topology]\nkind = \"dumbbell\"\n\
+             bottleneck = {{ rate = \"1 Mb/s\", delay = \"9 ms\" }}\naccess = {{ rate = \"9 Mb/s\", delay = \"1 ms\" }}\n\
+             [{scheme}]\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n"
+        );
+        let overrides: Vec<_> = key.map(|(key, value)| (format!("{scheme}.{key}"), value)).into_iter().collect();
+        narrows_scenario::parse(&text, "x", &overrides, &catalogue()).map_err(|problems| problems.to_string())
+    }
+
+    #[test]
+    fn defaults_of_schemes_are_those_of_scenario_files() {
+        for row in &catalogue().schemes {
+            let resolved = with_scheme(&row.name, None).unwrap().to_json();
+            let table = &resolved[&row.name];
+            for param in &row.params {
+                let name = format!("{}.{}", row.name, param.name);
+                let value = |unit: &str| &table[format!("{}{unit}", param.name)];
+                match &param.kind {
+                    CatalogueKind::Number { unit, default, .. } if unit == "s" => {
+                        assert_eq!(value("_ns").as_f64(), Some(default * 1e9), "{name}");
+                    }
+                    CatalogueKind::Number { default, .. } => assert_eq!(value("").as_f64(), Some(*default), "{name}"),
+                    CatalogueKind::Switch { default } => assert_eq!(value("").as_bool(), Some(*default), "{name}"),
+                    CatalogueKind::Choice { default, .. } if default == "none" => {
+                        assert!(table.as_object().unwrap()[&format!("{}_bytes", param.name)].is_null(), "{name}");
+                    }
+                    CatalogueKind::Choice { default, .. } => {
+                        let word = value("");
+                        assert_eq!(word.as_str().map_or_else(|| word.to_string(), str::to_owned), *default, "{name}");
+                    }
+                    CatalogueKind::Limit => unreachable!("{name}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_of_ngwa_are_those_of_scenario_files() {
+        let schemes = catalogue().schemes;
+        let row = schemes.iter().find(|row| row.name == "ngwa").unwrap();
+        let mut bounds = 0;
+        for param in &row.params {
+            let CatalogueKind::Number { unit, min, max, .. } = &param.kind else { continue };
+            let shown = |n: f64| if unit == "s" { format!("{n} s") } else { n.to_string() };
+            for inside in [*min, *max] {
+                with_scheme("ngwa", Some((&param.name, shown(inside)))).unwrap();
+                bounds += 1;
+            }
+            // A step beyond them: alpha and flow_factor are open at 0, and alpha at 1.
+            let step = if min.fract() > 0.0 { *min } else { 1.0 };
+            for (outside, no_bound) in [(min - step, false), (max + step, unit == "s")] {
+                if !no_bound {
+                    let refused = with_scheme("ngwa", Some((&param.name, shown(outside)))).unwrap_err();
+                    assert!(refused.contains(&format!("ngwa.{}", param.name)), "{refused}");
+                }
+            }
+        }
+        assert_eq!(bounds, 10);
     }
 }
