@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{SMALL, bad_with, good, good_with};
+use common::{SMALL, bad, bad_with, good, good_with};
 use narrows_scenario::{NgwaStamp, schema};
 use narrows_units::Duration;
 use serde_json::json;
@@ -14,7 +14,27 @@ fn after(lines: &str) -> String {
     format!("{lines}\n{SMALL}")
 }
 
+/// [`SMALL`] with NGWA over queues in bytes, and lines of its table.
+fn on(lines: &str) -> String {
+    after(&format!("{BYTES}\n{lines}"))
+}
+
 const BYTES: &str = "[queue]\nlimit = \"97 kB\"\n[ngwa]";
+
+const A_R: &str = "[[links]]\nbetween = [\"A\", \"R\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
+const R_B: &str = "[[links]]\nbetween = [\"R\", \"B\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
+const A_TO_B: &str = "[[flows]]\nfrom = \"A\"\nto = \"B\"\n";
+
+/// Two hosts and a router, and what follows.
+fn graph(rest: &str) -> String {
+    format!("[[nodes]]\nname = \"A\"\n[[nodes]]\nname = \"R\"\nkind = \"router\"\n[[nodes]]\nname = \"B\"\n{rest}")
+}
+
+/// A server, a router that runs NGWA, and a station of its channel.
+fn ngwa_cell(wifi: &str) -> String {
+    let link = A_R.replace("[[links]]\n", "[[links]]\nqueue = { limit = \"97 kB\" }\n");
+    graph(&format!("{link}[wifi]\nbase = \"R\"\nstations = [\"B\"]\nphy = \"802.11b\"\n{wifi}\n[ngwa]\n{A_TO_B}"))
+}
 
 #[test]
 fn an_empty_table_has_the_values_of_the_paper() {
@@ -118,4 +138,62 @@ fn the_json_schema_has_the_open_ranges() {
     assert_eq!(range("mode"), [json!(1), null(), json!(8), null()]);
     assert_eq!(range("alpha"), [null(), json!(0), null(), json!(1)]);
     assert_eq!(range("flow_factor"), [null(), json!(0), json!(1), null()]);
+}
+
+/// A golden list: run with `UPDATE_GOLDEN=1` to write it anew, and read what changed.
+#[test]
+fn every_rule_has_its_message() {
+    let cases: Vec<(&str, String)> = vec![
+        ("no such NGWA mode", on("mode = 9")),
+        ("NGWA mode as a text", on("mode = \"6\"")),
+        ("smoothing that never forgets", on("alpha = 1")),
+        ("smoothing that never learns", on("alpha = 0.0")),
+        ("smoothing as NaN", on("alpha = nan")),
+        ("more than the whole queue for flows", on("flow_factor = 1.01")),
+        ("nothing of the queue for flows", on("flow_factor = 0")),
+        ("no idle time", on("idle_timeout = \"0 s\"")),
+        ("a table of no flows", on("max_flows = 0")),
+        ("an unknown stamp", on("stamp = \"arival\"")),
+        ("an unknown key of NGWA", on("aplha = 0.3")),
+        ("fast retransmit beside a congestion window", after("[ngwa]\nenabled = false\nfast_retransmit = true")),
+        ("a window that holds no segment", on("max_window = \"1459 B\"")),
+        ("a window of nothing", on("max_window = \"0 B\"")),
+        ("a host as NGWA router", after("[ngwa]\nenabled = false\nrouters = [\"d1\", \"r1\", \"r1\", \"r9\"]")),
+        ("NGWA over IPv6", after("ip = 6\n[queue]\nlimit = \"97 kB\"\n[ngwa]")),
+        ("two schemes", after("[queue]\nlimit = \"97 kB\"\n[acns]\n[ngwa]")),
+        ("two schemes, both switched on", after("[queue]\nlimit = \"97 kB\"\n[acns]\n[ngwa]\nenabled = true")),
+        ("NGWA of a flow without its table", after("[acns]") + "tcp = { assist = \"ngwa\" }\n"),
+        ("ACNS of all flows beside NGWA", after("[tcp]\nassist = \"acns\"\n[queue]\nlimit = \"97 kB\"\n[ngwa]")),
+        ("NGWA over default queues", after("[ngwa]")),
+        ("NGWA over queues in packets", after("[queue]\nlimit = \"50 packets\"\n[ngwa]")),
+        ("NGWA over a queue without a limit", after("[queue]\nkind = \"red\"\n[ngwa]\nrouters = [\"r2\"]")),
+        (
+            "NGWA over one bottleneck in packets",
+            on("").replace("delay = \"20 ms\"", "delay = \"20 ms\", reverse = { queue = { limit = \"9 packets\" } }"),
+        ),
+        (
+            "NGWA over links of a list",
+            graph(&format!("{A_R}{R_B}queue = {{ limit = \"20 packets\" }}\n{A_TO_B}[ngwa]\n")),
+        ),
+        ("NGWA at a base station", ngwa_cell("queue = { limit = \"50 packets\" }")),
+        ("NGWA at a base station with the default", ngwa_cell("")),
+        (
+            "no room for a packet and NGWA's option",
+            after("[queue]\nlimit = \"1507 B\"\n[ngwa]") + "tcp = { assist = \"none\" }\n",
+        ),
+    ];
+    let mut text =
+        String::from("# Messages of NGWA's problems: written and checked by crates/scenario/tests/ngwa.rs.\n");
+    for (title, scenario) in &cases {
+        text.push_str(&format!("\n## {title}\n{}\n", bad(scenario)));
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ngwa.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap();
+    for (found, expected) in text.lines().zip(golden.lines()) {
+        assert_eq!(found, expected, "UPDATE_GOLDEN=1 writes tests/ngwa.txt anew");
+    }
+    assert_eq!(text, golden);
 }

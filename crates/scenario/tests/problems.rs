@@ -34,12 +34,6 @@ const A_R: &str = "[[links]]\nbetween = [\"A\", \"R\"]\nrate = \"1 Mb/s\"\ndelay
 const R_B: &str = "[[links]]\nbetween = [\"R\", \"B\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
 const A_TO_B: &str = "[[flows]]\nfrom = \"A\"\nto = \"B\"\n";
 
-/// A server, a router that runs NGWA, and a station of its channel.
-fn ngwa_cell(wifi: &str) -> String {
-    let link = A_R.replace("[[links]]\n", "[[links]]\nqueue = { limit = \"97 kB\" }\n");
-    graph(&format!("{link}[wifi]\nbase = \"R\"\nstations = [\"B\"]\nphy = \"802.11b\"\n{wifi}\n[ngwa]\n{A_TO_B}"))
-}
-
 /// A golden list: run with `UPDATE_GOLDEN=1` to write it anew, and read what changed.
 #[test]
 fn every_rule_has_its_message() {
@@ -231,44 +225,6 @@ fn every_rule_has_its_message() {
         ("thresholds out of order", after("[acns]\nth_A1 = 1.5")),
         ("loss thresholds out of order", after("[acns]\nth_L1 = 2.0\nth_L2 = 1.9")),
         ("a host as ACNS router", after("[acns]\nrouters = [\"s1\", \"r1\", \"r1\", \"r9\"]")),
-        ("no such NGWA mode", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nmode = 9")),
-        ("NGWA mode as a text", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nmode = \"6\"")),
-        ("smoothing that never forgets", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nalpha = 1")),
-        ("smoothing that never learns", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nalpha = 0.0")),
-        ("smoothing as NaN", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nalpha = nan")),
-        ("more than the whole queue for flows", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nflow_factor = 1.01")),
-        ("nothing of the queue for flows", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nflow_factor = 0")),
-        ("no idle time", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nidle_timeout = \"0 s\"")),
-        ("a table of no flows", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nmax_flows = 0")),
-        ("an unknown stamp", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nstamp = \"arival\"")),
-        ("an unknown key of NGWA", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\naplha = 0.3")),
-        ("fast retransmit beside a congestion window", after("[ngwa]\nenabled = false\nfast_retransmit = true")),
-        ("a window that holds no segment", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nmax_window = \"1459 B\"")),
-        ("a window of nothing", after("[queue]\nlimit = \"97 kB\"\n[ngwa]\nmax_window = \"0 B\"")),
-        ("a host as NGWA router", after("[ngwa]\nenabled = false\nrouters = [\"d1\", \"r1\", \"r1\", \"r9\"]")),
-        ("NGWA over IPv6", after("ip = 6\n[queue]\nlimit = \"97 kB\"\n[ngwa]")),
-        ("two schemes", after("[queue]\nlimit = \"97 kB\"\n[acns]\n[ngwa]")),
-        ("two schemes, both switched on", after("[queue]\nlimit = \"97 kB\"\n[acns]\n[ngwa]\nenabled = true")),
-        ("NGWA of a flow without its table", after("[acns]") + "tcp = { assist = \"ngwa\" }\n"),
-        ("ACNS of all flows beside NGWA", after("[tcp]\nassist = \"acns\"\n[queue]\nlimit = \"97 kB\"\n[ngwa]")),
-        ("NGWA over default queues", after("[ngwa]")),
-        ("NGWA over queues in packets", after("[queue]\nlimit = \"50 packets\"\n[ngwa]")),
-        ("NGWA over a queue without a limit", after("[queue]\nkind = \"red\"\n[ngwa]\nrouters = [\"r2\"]")),
-        (
-            "NGWA over one bottleneck in packets",
-            after("[queue]\nlimit = \"97 kB\"\n[ngwa]")
-                .replace("delay = \"20 ms\"", "delay = \"20 ms\", reverse = { queue = { limit = \"9 packets\" } }"),
-        ),
-        (
-            "NGWA over links of a list",
-            graph(&format!("{A_R}{R_B}queue = {{ limit = \"20 packets\" }}\n{A_TO_B}[ngwa]\n")),
-        ),
-        ("NGWA at a base station", ngwa_cell("queue = { limit = \"50 packets\" }")),
-        ("NGWA at a base station with the default", ngwa_cell("")),
-        (
-            "no room for a packet and NGWA's option",
-            after("[queue]\nlimit = \"1507 B\"\n[ngwa]") + "tcp = { assist = \"none\" }\n",
-        ),
         ("a list where a table is needed", after("tcp = []")),
         ("a number in a list of tables", after("links = [1]")),
         ("a date", after("duration = 2020-01-01")),
