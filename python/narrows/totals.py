@@ -50,6 +50,9 @@ class FlowMetrics:
     timeouts, fast_retransmits, ecn_reductions, spurious : int
         Expiries of the retransmission timer (RFC 6298); entries into fast recovery (RFC 5681, 6582, 6675); reductions
         on an ECN echo (RFC 3168); reductions undone.
+    triple_duplicate_acks : int or None
+        Third duplicate ACKs in a row that the sender received, those that move the window among them; they tell of loss
+        or reordering even where no fast recovery follows. ``None`` in results of versions that did not count them.
     rtt_samples : int
         Round-trip times measured at the sender.
     rtt_mean_ms, rtt_min_ms, rtt_max_ms : float or None
@@ -58,6 +61,9 @@ class FlowMetrics:
         Their percentiles by nearest rank, from a histogram (error below 0.8 %), ms.
     commands_normal, commands_freeze, commands_fallback : int
         Commands of a network-assisted scheme that the sender received.
+    window_options, window_options_ignored : int or None
+        Data segments from whose NGWA option the receiving end took a window; those whose malformed options it ignored.
+        ``None`` in results of versions that did not count them.
     transactions : int
         Requests answered in full.
     finished_s : float or None
@@ -84,6 +90,7 @@ class FlowMetrics:
     retransmitted_bytes: float
     timeouts: float
     fast_retransmits: float
+    triple_duplicate_acks: float | None = None
     ecn_reductions: float
     spurious: float
     rtt_samples: float
@@ -96,6 +103,8 @@ class FlowMetrics:
     commands_normal: float
     commands_freeze: float
     commands_fallback: float
+    window_options: float | None = None
+    window_options_ignored: float | None = None
     transactions: float
     finished_s: float | None
     aborted_s: float | None
@@ -201,6 +210,7 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
         retransmitted_bytes=n["retransmitted_bytes"],
         timeouts=n["timeouts"],
         fast_retransmits=n["fast_retransmits"],
+        triple_duplicate_acks=n["triple_duplicate_acks"],
         ecn_reductions=n["ecn_reductions"],
         spurious=n["spurious"],
         rtt_samples=n["rtt_samples"],
@@ -213,6 +223,8 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
         commands_normal=n["commands_normal"],
         commands_freeze=n["commands_freeze"],
         commands_fallback=n["commands_fallback"],
+        window_options=n["window_options"],
+        window_options_ignored=n["window_options_ignored"],
         transactions=n["transactions"],
         finished_s=_seconds(totals.get("finished_ns")),
         aborted_s=_seconds(totals.get("aborted_ns")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from narrows import bundled
 from narrows.errors import InputError
 from narrows.outcome import Batch
 from narrows.report import network, render, style, tables, write_report
+from narrows.report.write import metric_tables
 from narrows.scenario import Scenario
 from narrows.stats import Estimate
 
@@ -211,6 +213,22 @@ def test_acns_is_drawn_where_it_runs() -> None:
     scenario = Scenario.from_file("acns")
     assert network.from_resolved(scenario.resolved).agents
     assert not network.from_resolved(scenario.with_overrides({"acns.enabled": False}).resolved).agents
+
+
+def test_options_have_a_table_where_there_were_any(run: Run) -> None:
+    title = "NGWA options received"
+    assert title not in [table.title for table in metric_tables(run, {})]
+    flows = (replace(run.flows[0], window_options=12, window_options_ignored=3), *run.flows[1:])
+    made = {table.title: table for table in metric_tables(replace(run, flows=flows), {})}[title]
+    assert [cell.value for cell in made.rows[0].cells] == ["12", "3"]
+
+
+def test_triple_duplicate_acks_stand_beside_the_fast_retransmits(run: Run) -> None:
+    flows = (replace(run.flows[0], triple_duplicate_acks=17), *run.flows[1:])
+    made = {table.title: table for table in metric_tables(replace(run, flows=flows), {})}
+    table = made["Round-trip times and recovery of the TCP flows"]
+    column = [c.metric for c in table.columns].index("triple_duplicate_acks")
+    assert table.rows[0].cells[column].value == "17"
 
 
 def test_an_interrupted_page_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

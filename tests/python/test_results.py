@@ -182,6 +182,21 @@ def test_damaged_results_are_told_from_good_ones(summary: str, why: str, one: Ru
         results.load(tmp_path / "r")
 
 
+def test_results_of_before_some_counters_have_no_value_for_them(three: Batch, tmp_path: Path) -> None:
+    three.save(tmp_path / "r")
+    path = tmp_path / "r" / "summary.json"
+    summary = json.loads(path.read_text())
+    later = ("triple_duplicate_acks", "window_options", "window_options_ignored")
+    for detail in summary["runs_detail"]:
+        for flow in detail["flows"]:
+            for counter in later:
+                assert flow.pop(counter) is not None
+    path.write_text(json.dumps(summary))
+    back = results.load(tmp_path / "r")
+    assert [getattr(back.flows[0], counter) for counter in later] == [None] * 3
+    assert back.flows[0].fast_retransmits == three.flows[0].fast_retransmits
+
+
 def test_results_without_their_samples_are_damaged(one: Run, tmp_path: Path) -> None:
     one.save(tmp_path / "r")
     (tmp_path / "r" / "samples.parquet").unlink()

@@ -35,6 +35,30 @@ def test_dctcp_keeps_the_queue_at_the_marking_threshold_and_the_link_full() -> N
     assert dctcp.marked_packets > 1000 * dctcp.dropped_packets
 
 
+def test_triple_duplicate_acks_come_with_losses_and_not_without() -> None:
+    small, large = (
+        nw.run("dumbbell-cubic", overrides={"duration": "12 s", "topology.bottleneck.queue.limit": limit}).flows[0]
+        for limit in ("20 packets", "100000 packets")
+    )
+    assert small.lost_packets > 0
+    assert small.fast_retransmits > 0
+    assert (small.triple_duplicate_acks or 0) >= small.fast_retransmits
+    assert (large.lost_packets, large.triple_duplicate_acks) == (0, 0)
+
+
+def test_window_options_are_counted_where_ngwa_runs() -> None:
+    on, off = (
+        nw.run(
+            "dumbbell-cubic",
+            overrides={"duration": "12 s", "topology.bottleneck.queue.limit": "75000 B", "ngwa.enabled": enabled},
+        ).flows[0]
+        for enabled in (True, False)
+    )
+    assert 1000 < (on.window_options or 0) <= on.arrived_packets
+    assert on.window_options_ignored == 0
+    assert (off.window_options, off.window_options_ignored) == (0, 0)
+
+
 def test_another_seed_gives_another_digest(short: Scenario, one: Run) -> None:
     assert nw.run(short, seed=4).digest != one.digest
 

@@ -70,11 +70,16 @@ DELAY = (
     Column("rtt_max_ms", "max.", "ms"),
     Column("timeouts", "Timeouts", "", is_count=True),
     Column("fast_retransmits", "Fast retransmits", "", is_count=True),
+    Column("triple_duplicate_acks", "Triple duplicate ACKs", "", is_count=True),
 )
 COMMANDS = (
     Column("commands_normal", "Normal", "commands", is_count=True),
     Column("commands_freeze", "Freeze", "commands", is_count=True),
     Column("commands_fallback", "Fallback", "commands", is_count=True),
+)
+OPTIONS = (
+    Column("window_options", "Taken", "packets", is_count=True),
+    Column("window_options_ignored", "Ignored", "packets", is_count=True),
 )
 QUEUES = (
     Column("utilisation", "Utilisation", "%", 100.0),
@@ -130,6 +135,12 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
         "Samples that the sender itself took (RFC 6298; none from retransmitted segments without timestamps). "
         "Percentiles come from a histogram with an error below 0.8 %.",
     ),
+    (
+        "Triple duplicate ACKs",
+        "",
+        "Third duplicate ACKs in a row that the sender received, those that move the window among them: signs of loss "
+        "or reordering even where no fast recovery follows.",
+    ),
     ("Queueing delay", "ms", "From arrival at the queue to the start of sending, per packet that was sent."),
     (
         "Utilisation",
@@ -137,6 +148,11 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
         "Bits that left for the link over what the link could have sent in the run, changes of its rate counted.",
     ),
     ("Commands", "", "ACNS commands that the sender received: 1 normal, 2 freeze, 3 fallback."),
+    (
+        "Options",
+        "",
+        "Data segments with an NGWA option: the receiving end took a window from it, or ignored malformed options.",
+    ),
     (
         "Jain's index",
         "",

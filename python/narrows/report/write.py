@@ -92,7 +92,7 @@ def _loaded(source: str | PathLike[str] | Run | Batch) -> Run | Batch:
 
 
 def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Table]:
-    """Tables of metrics: flows (transfer, delay, commands), queues and channels, means with intervals over the runs."""
+    """Tables of metrics of flows (transfer, delay, commands, options), queues and channels: means with intervals."""
     runs = result.runs
     flows = [
         (first.name, style.colour(order.get(first.name, 0)), [run.flows[i] for run in runs])
@@ -102,11 +102,14 @@ def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Tab
     commanded = [
         row for row in windowed if any(m.commands_normal or m.commands_freeze or m.commands_fallback for m in row[2])
     ]
+    advised = [row for row in windowed if any(m.window_options or m.window_options_ignored for m in row[2])]
     made = [tables.table("What the flows sent, lost and delivered", "Flow", tables.TRANSFER, flows)]
     if windowed:
         made.append(tables.table("Round-trip times and recovery of the TCP flows", "Flow", tables.DELAY, windowed))
     if commanded:
         made.append(tables.table("ACNS commands received by the senders", "Flow", tables.COMMANDS, commanded))
+    if advised:
+        made.append(tables.table("NGWA options received", "Flow", tables.OPTIONS, advised))
     return made + _queue_tables(runs) + _channel_tables(runs)
 
 
