@@ -1,0 +1,155 @@
+"""What tools/wireshark/narrows.lua shows of captured runs, beside what the engine counted in them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import narrows
+from narrows.outcome import Run
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("tshark") is None, reason="tshark (Debian package tshark) is not installed: nothing to read captures"
+)
+
+LUA = Path(__file__).parents[2] / "tools" / "wireshark" / "narrows.lua"
+DURATION_NS = 12_000_000_000
+DELAY_NS, NS_PER_BYTE = 2_000_000, 80  # of the first link
+TWO_FLOWS = """
+name = "two-flows"
+duration = "12 s"
+nodes = [{ name = "s" }, { name = "r1", kind = "router" }, { name = "r2", kind = "router" }, { name = "d" }]
+
+[tcp]
+cc = "reno"
+mss = "1000 B"
+
+[[links]]
+between = ["s", "r1"]
+rate = "100 Mb/s"
+delay = "2 ms"
+
+[[links]]
+between = ["r1", "r2"]
+rate = "2 Mb/s"
+delay = "20 ms"
+queue = { limit = "40 packets" }
+
+[[links]]
+between = ["r2", "d"]
+rate = "100 Mb/s"
+delay = "2 ms"
+
+[[flows]]
+name = "first"
+from = "s"
+to = "d"
+
+[[flows]]
+name = "second"
+from = "s"
+to = "d"
+start = "2 s"
+dscp = 46
+"""
+# Freeze is wider than published, so that a short run has some.
+ACNS: dict[str, str | int | float | bool] = {"acns.enabled": True, "acns.th_A1": 0.5, "acns.command_scope": "ack"}
+CASES = [(4, "extension"), (6, "extension"), (6, "flow_label")]
+COMPLAINTS = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || _ws.expert.severity >= 8388608"
+
+
+def tshark(capture: Path, *arguments: str) -> list[tuple[str, ...]]:
+    """Fields of a capture's packets, with the script loaded."""
+    command = ["tshark", "-r", str(capture), "-X", f"lua_script:{LUA}", "-T", "fields", *arguments]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert shown.returncode == 0, shown.stderr
+    assert "Lua" not in shown.stderr, shown.stderr
+    return [tuple(line.split("\t")) for line in shown.stdout.splitlines()]
+
+
+def run(source: str, folder: Path, overrides: Mapping[str, str | int | float | bool]) -> Run:
+    """One run, captured."""
+    made = narrows.run(Scenario.from_text(source, overrides=overrides), seed=1, pcap=folder)
+    assert isinstance(made, Run)
+    return made
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _runs_lua(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skip where tshark would run no script at all, which says nothing about ours."""
+    script = tmp_path_factory.mktemp("lua") / "probe.lua"
+    script.write_text("print('runs')\n", encoding="utf-8")
+    command = ["tshark", "-X", f"lua_script:{script}", "-G", "fieldcount"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if "runs" not in shown.stdout:
+        pytest.skip("this tshark runs no Lua scripts: it was built without Lua, or refuses them to root")
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"ipv{case[0]}-{case[1]}")
+def acns(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Run, Path]:
+    """How IPv6 carries CMI, a run of ACNS's scenario in which every ACK is obeyed, and its captures."""
+    version, encoding = request.param
+    folder = tmp_path_factory.mktemp("pcap")
+    made = run(TWO_FLOWS, folder, ACNS | {"ip": version, "acns.ipv6": encoding})
+    return f"-oacns.ipv6:{encoding}", made, folder
+
+
+@pytest.mark.parametrize("passes", [[], ["-2"]], ids=["one-pass", "two-pass"])
+def test_echoed_commands_are_those_that_the_senders_counted(acns: tuple[str, Run, Path], passes: list[str]) -> None:
+    encoding, made, folder = acns
+    wanted = ("-e", "tcp.dstport", "-e", "acns.command", "-e", "frame.len", "-e", "frame.time_epoch")
+    shown = tshark(folder / "s-r1.pcapng", *passes, encoding, "-Y", "acns.command && tcp.srcport == 1000", *wanted)
+    arrived = Counter(
+        (port, word)
+        for port, word, size, at in shown
+        if int(at.replace(".", "")) + int(size) * NS_PER_BYTE + DELAY_NS <= DURATION_NS
+    )
+    for flow, port in zip(made.flows, ("10000", "10001"), strict=True):
+        counted = (flow.commands_normal, flow.commands_freeze, flow.commands_fallback)
+        assert tuple(arrived[port, word] for word in ("normal", "freeze", "fallback")) == counted
+    assert all(sum(arrived[port, word] for port in ("10000", "10001")) > 3 for word in ("freeze", "fallback"))
+
+
+def test_routers_write_commands_into_questions_and_receivers_echo_each_once(acns: tuple[str, Run, Path]) -> None:
+    encoding, _, folder = acns
+    data = (encoding, "-Y", "acns.ip && tcp.dstport == 1000 && tcp.len > 0", "-e", "acns.ip")
+    sent, left = (Counter(tshark(folder / name, *data)) for name in ("s-r1.pcapng", "r1-r2.pcapng"))
+    assert set(sent) <= {("I1",), ("I2",), ("I3",), ("I4",), ("I5",)}
+    assert sent["I4",] + sent["I5",] > left["I4",] + left["I5",] > 0
+    assert min(left["I6",], left["I7",]) > 3
+    # At the receiver each command that arrives is echoed in an ACK, but for one on the way when the run ends.
+    commands = tshark(folder / "r2-d.pcapng", encoding, "-Y", "acns.command", "-e", "tcp.len", "-e", "acns.command")
+    words = Counter((size == "0", word) for size, word in commands)
+    for word in ("freeze", "fallback"):
+        assert 0 <= words[False, word] - words[True, word] <= 1
+
+
+def test_setup_is_shown_and_nothing_that_did_not_agree(acns: tuple[str, Run, Path], tmp_path: Path) -> None:
+    encoding, _, folder = acns
+    setup = tshark(folder / "r1-r2.pcapng", encoding, "-Y", "acns.setup", "-e", "acns.setup")
+    assert Counter(setup) == {("offered",): 2, ("agreed",): 2}
+    # Without the handshake nothing is said, unless the reader asks for it.
+    cut = tmp_path / "cut.pcapng"
+    command = ["tshark", "-r", str(folder / "s-r1.pcapng"), "-Y", "!tcp.flags.syn == 1", "-w", str(cut)]
+    subprocess.run(command, capture_output=True, check=True, timeout=120)
+    shown = ("-Y", "acns", "-e", "acns.ip", "-e", "acns.tcp", "-e", "acns.command")
+    assert tshark(cut, encoding, *shown) == []
+    whole = tshark(folder / "s-r1.pcapng", encoding, "-Y", "acns && !acns.setup", *shown[2:])
+    assert tshark(cut, encoding, "-oacns.assume:TRUE", *shown) == whole
+
+
+def test_plain_ecn_is_not_taken_for_acns(tmp_path: Path) -> None:
+    red = '{ kind = "red", limit = "40 packets", ecn = true }'
+    run(TWO_FLOWS, tmp_path, {"tcp.ecn": True, "links[1].queue": red})
+    for options in ([], ["-oacns.assume:TRUE"]):
+        assert tshark(tmp_path / "r1-r2.pcapng", *options, "-Y", "acns || ngwa", "-e", "frame.number") == []
+    assert tshark(tmp_path / "r1-r2.pcapng", "-Y", "ip.dsfield.ecn == 3", "-e", "frame.number")
