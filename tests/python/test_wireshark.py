@@ -88,7 +88,7 @@ def _runs_lua(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Skip where tshark would run no script at all, which says nothing about ours."""
     script = tmp_path_factory.mktemp("lua") / "probe.lua"
     script.write_text("print('runs')\n", encoding="utf-8")
-    command = ["tshark", "-X", f"lua_script:{script}", "-G", "fieldcount"]
+    command = ["tshark", "-G", "fieldcount", "-X", f"lua_script:{script}"]
     shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     if "runs" not in shown.stdout:
         pytest.skip("this tshark runs no Lua scripts: it was built without Lua, or refuses them to root")

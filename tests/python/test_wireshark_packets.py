@@ -85,7 +85,7 @@ def _runs_lua(tmp_path_factory: pytest.TempPathFactory) -> None:
     script = tmp_path_factory.mktemp("lua") / "probe.lua"
     script.write_text("print('runs')\n", encoding="utf-8")
     shown = subprocess.run(
-        ["tshark", "-X", f"lua_script:{script}", "-G", "fieldcount"], capture_output=True, text=True, check=False
+        ["tshark", "-G", "fieldcount", "-X", f"lua_script:{script}"], capture_output=True, text=True, check=False
     )
     if "runs" not in shown.stdout:
         pytest.skip("this tshark runs no Lua scripts: it was built without Lua, or refuses them to root")
