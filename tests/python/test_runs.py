@@ -47,11 +47,9 @@ def test_triple_duplicate_acks_come_with_losses_and_not_without() -> None:
 
 
 def test_window_options_are_counted_where_ngwa_runs() -> None:
+    limits = {"topology.bottleneck.queue.limit": "75000 B", "topology.access.queue.limit": "1500 kB"}
     on, off = (
-        nw.run(
-            "dumbbell-cubic",
-            overrides={"duration": "12 s", "topology.bottleneck.queue.limit": "75000 B", "ngwa.enabled": enabled},
-        ).flows[0]
+        nw.run("dumbbell-cubic", overrides={"duration": "12 s", **limits, "ngwa.enabled": enabled}).flows[0]
         for enabled in (True, False)
     )
     assert 1000 < (on.window_options or 0) <= on.arrived_packets
