@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from narrows.format import interval, number
 from narrows.metrics import rate_over_time
+from narrows.routers import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,17 @@ _QUEUE = (
     ("max_packets", "longest, packets", 1.0),
 )
 _INTERFACE = (("utilisation", "of the PHY's rate, %", 100.0), *_QUEUE[1:])
+_ROUTER = (
+    ("asked", "asked, packets", 1.0),
+    ("wrote_freeze", "freeze written, packets", 1.0),
+    ("wrote_fallback", "fallback written, packets", 1.0),
+    ("inserted", "options inserted", 1.0),
+    ("lowered", "options lowered", 1.0),
+    ("kept", "options kept", 1.0),
+    ("full", "left alone: no room", 1.0),
+    ("malformed", "left alone: malformed", 1.0),
+    ("unsupported", "left alone: not possible", 1.0),
+)
 _STATION = (
     ("airtime_ratio", "airtime, %", 100.0),
     ("data_frames", "data frames", 1.0),
@@ -89,7 +101,7 @@ def _channels(value: Scenario) -> str:
 
 
 def run(value: Outcome) -> str:
-    """Represent a run or a batch: metrics of flows, of queues that were used and of stations; throughput over time.
+    """Represent a run or a batch: metrics of flows, used queues, routers and stations; throughput over time.
 
     Parameters
     ----------
@@ -110,10 +122,17 @@ def run(value: Outcome) -> str:
         + _table("flow", "flow", value, range(len(value.flows)), _FLOW)
         + (_table("queue", "queue", value, wired, _QUEUE) if wired or not radio else "")
         + (_table("queue", "interface queue", value, radio, _INTERFACE) if radio else "")
+        + _routers(value)
         + "".join(_channel(value, channel.name) for channel in value.channels)
         + (_curves(value.runs[0]) if value.runs else "")
         + f"<small>digest <code>{value.digest}</code></small>"
     )
+
+
+def _routers(value: Outcome) -> str:
+    wanted = told(value.routers)
+    columns = [column for column in _ROUTER if column[0] in wanted]
+    return _table("router", "router", value, range(len(value.routers)), columns) if columns else ""
 
 
 def _channel(value: Outcome, name: str) -> str:

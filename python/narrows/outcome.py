@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from narrows.routers import RouterMetrics
     from narrows.scenario import Scenario
 
 
-Kind = Literal["flow", "queue", "station", "channel"]
+Kind = Literal["flow", "queue", "router", "station", "channel"]
 """What has metrics: the names of the methods that give them."""
 
 
@@ -42,6 +43,10 @@ class Outcome:
         @property
         def queues(self) -> tuple[QueueMetrics, ...]:
             """Metrics of queues: of the run, or means over the runs."""
+
+        @property
+        def routers(self) -> tuple[RouterMetrics, ...]:
+            """What routers with a scheme's agent did: in the run, or means over the runs."""
 
         @property
         def stations(self) -> tuple[StationMetrics, ...]:
@@ -126,6 +131,25 @@ class Outcome:
             If there is no such queue.
         """
         return named(self.queues, name, "queue")
+
+    def router(self, name: str) -> RouterMetrics:
+        """What a router with a scheme's agent did.
+
+        Parameters
+        ----------
+        name : str
+            The node.
+
+        Returns
+        -------
+        RouterMetrics
+
+        Raises
+        ------
+        InputError
+            If there is no such router, or it has no agent.
+        """
+        return named(self.routers, name, "router")
 
     def station(self, name: str) -> StationMetrics:
         """Metrics of a station of an 802.11 channel.
@@ -222,6 +246,8 @@ class Run(Outcome):
         Metrics, in the scenario's order.
     samples : Samples
         What was sampled over time.
+    routers : tuple
+        What the routers did that run ACNS or NGWA. Empty without such a scheme.
     stations : tuple
         Metrics of the stations of 802.11 channels: channel by channel, the base station first. Empty without channels.
     """
@@ -236,6 +262,7 @@ class Run(Outcome):
     flows: tuple[FlowMetrics, ...]
     queues: tuple[QueueMetrics, ...]
     samples: Samples
+    routers: tuple[RouterMetrics, ...] = ()
     stations: tuple[StationMetrics, ...] = ()
 
     @property
@@ -309,6 +336,11 @@ class Batch(Outcome):
         return tuple(mean_row(rows) for rows in zip(*(run.queues for run in self.runs), strict=True))
 
     @cached_property
+    def routers(self) -> tuple[RouterMetrics, ...]:
+        """Means over the runs, router by router."""
+        return tuple(mean_row(rows) for rows in zip(*(run.routers for run in self.runs), strict=True))
+
+    @cached_property
     def stations(self) -> tuple[StationMetrics, ...]:
         """Means over the runs, station by station."""
         return tuple(mean_row(rows) for rows in zip(*(run.stations for run in self.runs), strict=True))
@@ -334,7 +366,7 @@ class Batch(Outcome):
 
         Parameters
         ----------
-        kind : {"flow", "queue", "station", "channel"}
+        kind : {"flow", "queue", "router", "station", "channel"}
         name : str
             As for the method of that name.
         metric : str
@@ -363,7 +395,7 @@ class Batch(Outcome):
 
         Parameters
         ----------
-        kind : {"flow", "queue", "station", "channel"}
+        kind : {"flow", "queue", "router", "station", "channel"}
         name, metric : str
             As for `values`.
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from narrows import summary as summaries
 from narrows.errors import InputError, NarrowsError, RunError
 from narrows.outcome import Batch, Run
+from narrows.routers import RouterMetrics
 from narrows.samples import Samples
 from narrows.scenario import Scenario
 from narrows.stations import StationMetrics
@@ -229,6 +230,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             packets=int(row["packets"]),
             flows=tuple(FlowMetrics(**_own(FlowMetrics, flow)) for flow in row["flows"]),
             queues=tuple(QueueMetrics(**_own(QueueMetrics, queue)) for queue in row["queues"]),
+            routers=tuple(RouterMetrics(**_own(RouterMetrics, router)) for router in row.get("routers", ())),
             stations=tuple(StationMetrics(**_own(StationMetrics, station)) for station in row.get("stations", ())),
             samples=everything if alone else everything.of_run(index),
         )
@@ -238,7 +240,9 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
     return Batch(scenario=scenario, seed=int(data["seed"]), runs=tuple(revive(row, alone=False) for row in details))
 
 
-def _own(row_type: type[FlowMetrics | QueueMetrics | StationMetrics], row: dict[str, Any]) -> dict[str, Any]:
+def _own(
+    row_type: type[FlowMetrics | QueueMetrics | RouterMetrics | StationMetrics], row: dict[str, Any]
+) -> dict[str, Any]:
     """The fields of a row; those with a default may be missing, for older versions did not write them."""
     return {field.name: row[field.name] for field in fields(row_type) if field.name in row or field.default is MISSING}
 

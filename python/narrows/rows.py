@@ -1,4 +1,4 @@
-"""What the metrics of flows, queues, stations and channels have in common: rows of numbers under a name."""
+"""What the metrics of flows, queues, routers, stations and channels have in common: rows of numbers under a name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from narrows.errors import InputError
+from narrows.routers import RouterMetrics
 from narrows.stations import ChannelMetrics, StationMetrics
 from narrows.stats import mean_ci
 from narrows.totals import FlowMetrics, QueueMetrics
@@ -13,10 +14,10 @@ from narrows.totals import FlowMetrics, QueueMetrics
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AnyRow = FlowMetrics | QueueMetrics | ChannelMetrics
+AnyRow = FlowMetrics | QueueMetrics | RouterMetrics | ChannelMetrics
 """A row of metrics; a station's is a channel's with two words more."""
 
-Row = TypeVar("Row", FlowMetrics, QueueMetrics, ChannelMetrics, StationMetrics)
+Row = TypeVar("Row", FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics, StationMetrics)
 
 WORDS: Final = ("name", "cc", "channel", "role")
 """Fields of metrics that are not numbers."""
@@ -27,7 +28,7 @@ def numeric(row: AnyRow) -> list[str]:
 
     Parameters
     ----------
-    row : FlowMetrics, QueueMetrics, ChannelMetrics or StationMetrics
+    row : FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics or StationMetrics
 
     Returns
     -------
@@ -43,11 +44,11 @@ def mean_row(rows: Sequence[Row]) -> Row:
     Parameters
     ----------
     rows : sequence
-        Of the same flow, queue, station or channel, a run each; at least one.
+        Of the same flow, queue, router, station or channel, a run each; at least one.
 
     Returns
     -------
-    FlowMetrics, QueueMetrics, ChannelMetrics or StationMetrics
+    FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics or StationMetrics
         As `rows`.
     """
     first = rows[0]
@@ -70,7 +71,7 @@ def named(rows: Sequence[Row], name: str, what: str) -> Row:
 
     Returns
     -------
-    FlowMetrics, QueueMetrics, ChannelMetrics or StationMetrics
+    FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics or StationMetrics
         As `rows`.
 
     Raises

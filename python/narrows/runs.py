@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from narrows import _core, own
 from narrows.errors import InputError, Interrupted, RunError
 from narrows.outcome import Batch, Run
+from narrows.routers import router_metrics
 from narrows.samples import CoreTable, Samples
 from narrows.scenario import Override, Scenario
 from narrows.stations import all_stations
@@ -292,6 +293,10 @@ def make(task: Task, gauge: _core.Progress) -> Run:
             tables,
             {"flow": result.flow_names, "queue": result.queue_names, "router": result.router_names},
             task.index,
+        ),
+        routers=tuple(
+            router_metrics(name, totals)
+            for name, totals in zip(result.router_names, _rows(tables["router_totals"]), strict=True)
         ),
         stations=_stations(task.scenario, result, tables),
     )

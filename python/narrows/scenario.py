@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows import _core, bundled, own
 from narrows.errors import InputError, Problem, ScenarioError
+from narrows.schemes import control_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -185,13 +186,13 @@ class Scenario:
         return self._core.to_toml()
 
     def congestion_controls(self) -> dict[str, str | None]:
-        """Congestion control by name of flow; ``None`` for UDP.
+        """Congestion control by name of flow; ``none`` where NGWA takes the congestion window away, ``None`` for UDP.
 
         Returns
         -------
         dict
         """
-        return {flow["name"]: _congestion_control(flow) for flow in self.resolved.get("flows", [])}
+        return {flow["name"]: control_of(flow, self.resolved) for flow in self.resolved.get("flows", [])}
 
     @property
     def channels(self) -> list[dict[str, Any]]:
@@ -226,11 +227,6 @@ class Scenario:
         from narrows import html
 
         return html.scenario(self)
-
-
-def _congestion_control(flow: Mapping[str, Any]) -> str | None:
-    tcp = flow.get("tcp")
-    return str(tcp["cc"]) if tcp else None
 
 
 def _written(value: Override) -> str:

@@ -123,6 +123,62 @@ def cells(wireless: Scenario) -> Batch:
     return made
 
 
+ADVISED = """
+name = "advised"
+title = "Two flows, routers that tell windows"
+duration = "8 s"
+
+[topology]
+kind = "dumbbell"
+pairs = 2
+bottleneck = { rate = "2 Mb/s", delay = "10 ms", queue = { limit = "60 kB" } }
+access = { rate = "20 Mb/s", delay = "1 ms", queue = { limit = "300 kB" } }
+
+[tcp]
+cc = "reno"
+mss = "1000 B"
+recv_buffer = "64 kB"
+
+[ngwa]
+mode = 5
+
+[[flows]]
+name = "first"
+from = "s1"
+to = "d1"
+
+[[flows]]
+name = "second"
+from = "s2"
+to = "d2"
+start = "2 s"
+"""
+
+
+@pytest.fixture(scope="session")
+def advised() -> Run:
+    """Return one run of two flows through routers that run NGWA in mode 5."""
+    from narrows.outcome import Run
+    from narrows.runs import run
+    from narrows.scenario import Scenario
+
+    made = run(Scenario.from_text(ADVISED), seed=3)
+    assert isinstance(made, Run)
+    return made
+
+
+@pytest.fixture(scope="session")
+def advised_often() -> Batch:
+    """Return three runs of the same, with starts that differ."""
+    from narrows.outcome import Batch
+    from narrows.runs import run
+    from narrows.scenario import Scenario
+
+    made = run(Scenario.from_text(ADVISED, overrides={"start_jitter": "300 ms"}), seed=3, runs=3)
+    assert isinstance(made, Batch)
+    return made
+
+
 @pytest.fixture(scope="session")
 def core_table() -> Callable[[dict[str, Sequence[int | None]]], CoreTable]:
     """Return a function that packs columns as the engine does; ``None`` becomes its "no value"."""

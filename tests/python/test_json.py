@@ -13,6 +13,7 @@ import pytest
 
 from narrows import summary
 from narrows.papers.reproduction import Cell, Claim, Reproduction
+from narrows.routers import RouterMetrics
 from narrows.rows import WORDS
 from narrows.stations import ChannelMetrics, StationMetrics
 from narrows.totals import FlowMetrics, QueueMetrics
@@ -27,7 +28,7 @@ INTERVAL = {"oneOf": [{"type": "null"}, {"type": "array", "items": {"type": "num
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
-Kind = type[FlowMetrics] | type[QueueMetrics] | type[StationMetrics] | type[ChannelMetrics]
+Kind = type[FlowMetrics] | type[QueueMetrics] | type[RouterMetrics] | type[StationMetrics] | type[ChannelMetrics]
 
 
 def row(kind: Kind, with_intervals: bool) -> dict[str, Any]:
@@ -56,6 +57,7 @@ def shape(several: bool) -> dict[str, Any]:
     measured = {
         "flows": rows(FlowMetrics, several),
         "queues": rows(QueueMetrics, several),
+        "routers": rows(RouterMetrics, several, 0),
         "stations": rows(StationMetrics, several, 0),
         "channels": rows(ChannelMetrics, several, 0),
         "jain": NUMBER,
@@ -78,6 +80,7 @@ def shape(several: bool) -> dict[str, Any]:
             **work,
             "flows": rows(FlowMetrics, False),
             "queues": rows(QueueMetrics, False),
+            "routers": rows(RouterMetrics, False, 0),
             "stations": rows(StationMetrics, False, 0),
             "channels": rows(ChannelMetrics, False, 0),
             "jain": NUMBER,
@@ -125,6 +128,22 @@ def test_without_channels_there_are_no_stations(one: Run, three: Batch) -> None:
     for made in (one.summary, three.summary, three.summary["runs_detail"][0]):
         assert made["stations"] == made["channels"] == []
         assert all(queue["channel"] is None for queue in made["queues"])
+
+
+def test_a_run_and_a_batch_with_a_scheme_have_the_promised_shape(advised: Run, advised_often: Batch) -> None:
+    alone = json.loads(summary.dumps(advised.summary))
+    jsonschema.validate(alone, shape(several=False))
+    assert [router["name"] for router in alone["routers"]] == ["r1", "r2"]
+    assert all(isinstance(value, int) for key, value in alone["routers"][0].items() if key != "name")
+    many = json.loads(summary.dumps(advised_often.summary))
+    jsonschema.validate(many, shape(several=True))
+    low, high = many["routers"][0]["ci95"]["inserted"]
+    assert low < many["routers"][0]["inserted"] < high
+    assert many["runs_detail"][0]["routers"][1]["kept"] > 0
+
+
+def test_without_a_scheme_there_are_no_routers(one: Run, three: Batch) -> None:
+    assert all(made["routers"] == [] for made in (one.summary, three.summary, three.summary["runs_detail"][0]))
 
 
 def test_the_numbers_are_those_of_the_metrics(one: Run) -> None:
@@ -179,7 +198,7 @@ def test_a_reproduction_has_the_promised_shape() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [FlowMetrics, QueueMetrics, StationMetrics, ChannelMetrics])
+@pytest.mark.parametrize("kind", [FlowMetrics, QueueMetrics, RouterMetrics, StationMetrics, ChannelMetrics])
 def test_every_metric_is_documented(kind: Kind) -> None:
     text = DOC.read_text(encoding="utf-8")
     missing = [field.name for field in fields(kind) if f"`{field.name}`" not in text]

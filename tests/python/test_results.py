@@ -197,6 +197,24 @@ def test_results_of_before_some_counters_have_no_value_for_them(three: Batch, tm
     assert back.flows[0].fast_retransmits == three.flows[0].fast_retransmits
 
 
+def test_routers_come_back(advised: Run, advised_often: Batch, tmp_path: Path) -> None:
+    advised.save(tmp_path / "one")
+    advised_often.save(tmp_path / "many")
+    assert results.load(tmp_path / "one").routers == advised.routers != ()
+    assert results.load(tmp_path / "many").routers == advised_often.routers != ()
+
+
+def test_results_of_before_routers_were_kept_have_none(advised: Run, tmp_path: Path) -> None:
+    advised.save(tmp_path / "r")
+    path = tmp_path / "r" / "summary.json"
+    summary = json.loads(path.read_text())
+    assert summary.pop("routers")
+    path.write_text(json.dumps(summary))
+    back = results.load(tmp_path / "r")
+    assert back.routers == ()
+    assert back.flows == advised.flows
+
+
 def test_results_without_their_samples_are_damaged(one: Run, tmp_path: Path) -> None:
     one.save(tmp_path / "r")
     (tmp_path / "r" / "samples.parquet").unlink()

@@ -26,6 +26,11 @@ def show(file: File, set_: Set = None) -> None:
         Console().print(Syntax(text, "toml", theme="ansi_dark", background_color="default", word_wrap=True))
     else:
         typer.echo(text, nl=not text.endswith("\n"))
+    ngwa = scenario.resolved.get("ngwa")
+    if ngwa:
+        from narrows.schemes import NgwaMode
+
+        hint(f"ngwa: {NgwaMode.of(ngwa['mode'])}")
     if scenario.channels:
         from narrows.stations import NOT_MODELLED
 

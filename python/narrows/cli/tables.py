@@ -1,4 +1,4 @@
-"""Tables for the terminal: flows, queues, 802.11 stations, what can be named, and a paper's cells."""
+"""Tables for the terminal: flows, queues, routers, 802.11 stations, what can be named, and a paper's cells."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from rich.text import Text
 from narrows.format import interval, number
 from narrows.outcome import Batch
 from narrows.phys import settings
+from narrows.routers import told
+from narrows.schemes import running
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ BUSY = 0.1
 
 QUEUES_SHOWN = 8
 FLOWS_SHOWN = 40
+ROUTERS_SHOWN = 10
 STATIONS_SHOWN = 10
 
 NAME_WIDTH = 12
@@ -66,6 +69,17 @@ QUEUE_COLUMNS = (
     Column("max_packets", "longest", "pkts"),
 )
 INTERFACE_COLUMNS = (Column("utilisation", "of PHY rate", "%", 100), *QUEUE_COLUMNS[1:])
+ROUTER_COLUMNS = (
+    Column("asked", "asked", "pkts"),
+    Column("wrote_freeze", "froze", "pkts"),
+    Column("wrote_fallback", "fell back", "pkts"),
+    Column("inserted", "inserted", "options"),
+    Column("lowered", "lowered", "options"),
+    Column("kept", "kept", "options"),
+    Column("full", "no room", "left alone"),
+    Column("malformed", "malformed", "left alone"),
+    Column("unsupported", "not possible", "left alone"),
+)
 STATION_COLUMNS = (
     Column("airtime_ratio", "airtime", "%", 100),
     Column("data_frames", "data", "frames"),
@@ -79,7 +93,7 @@ STATION_COLUMNS = (
 
 
 def print_result(result: Outcome, seconds: float, console: Console | None = None) -> None:
-    """Print flows, queues and 802.11 stations of a run, or their means over a batch.
+    """Print flows, queues, routers with an agent and 802.11 stations of a run, or their means over a batch.
 
     Parameters
     ----------
@@ -101,6 +115,7 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
     _more(out, len(result.flows) - FLOWS_SHOWN, "flows")
     out.print()
     _print_queues(out, result)
+    _print_routers(out, result)
     for channel in range(len(result.channels)):
         _print_channel(out, result, channel)
     jain = f"Jain's index {number(result.jain)}, " if result.jain is not None and len(result.flows) > 1 else ""
@@ -119,6 +134,23 @@ def _print_queues(out: Console, result: Outcome) -> None:
             out.print()
         out.print(_metrics_table("queue", result, INTERFACE_COLUMNS, radio, "interface\nqueue"))
     _more(out, len(result.queues) - len(shown), "quieter queues")
+    out.print()
+
+
+def _print_routers(out: Console, result: Outcome) -> None:
+    """Print what routers with a scheme's agent did, as far as they did anything."""
+    if not result.routers:
+        return
+    wanted = told(result.routers)
+    if not wanted:
+        names = ", ".join(router.name for router in result.routers[:ROUTERS_SHOWN])
+        out.print(Text(f"(routers with an agent wrote nothing and were asked nothing: {names})", style="dim"))
+    else:
+        scheme = running(result.scenario.resolved)
+        heading = f"{scheme[0].upper()}\nrouter" if scheme else ""
+        columns = [column for column in ROUTER_COLUMNS if column.metric in wanted]
+        out.print(_metrics_table("router", result, columns, range(len(result.routers))[:ROUTERS_SHOWN], heading))
+    _more(out, len(result.routers) - ROUTERS_SHOWN, "routers")
     out.print()
 
 

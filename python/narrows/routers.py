@@ -1,0 +1,90 @@
+"""What router agents of a network-assisted scheme did to packets, from the rows of totals that every run keeps."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouterMetrics:
+    """What the agent of a router did over the whole run, in packets. In a mean over runs, every number is a mean.
+
+    What the router's scheme does not do stays zero.
+
+    Attributes
+    ----------
+    name : str
+        The router.
+    asked : int
+        ACNS: segments that asked for a command.
+    wrote_freeze, wrote_fallback : int
+        ACNS: segments into which the router wrote "freeze", "fallback".
+    inserted : int
+        NGWA: data segments that came without an option and got one.
+    lowered, kept : int
+        NGWA: data segments whose option had a larger value, and got this router's; whose value was as small or smaller,
+        and stayed.
+    full : int
+        NGWA: data segments left alone because their IPv4 option area had no room.
+    malformed : int
+        NGWA: data segments left alone because their options were malformed.
+    unsupported : int
+        NGWA: data segments left alone because the router has no value for their queue (it is not limited in bytes), or
+        because they can carry none (IPv6, or longer than IPv4 allows).
+    """
+
+    name: str
+    asked: float
+    wrote_freeze: float
+    wrote_fallback: float
+    inserted: float
+    lowered: float
+    kept: float
+    full: float
+    malformed: float
+    unsupported: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metrics by name, in declared order."""
+        return asdict(self)
+
+
+COUNTERS = tuple(field.name for field in fields(RouterMetrics) if field.name != "name")
+"""Everything that is counted at a router, in declared order."""
+
+
+def router_metrics(name: str, totals: Mapping[str, int | None]) -> RouterMetrics:
+    """Metrics of a router from its row of totals.
+
+    Parameters
+    ----------
+    name : str
+        The router's name.
+    totals : mapping
+        Value by column of the engine's ``router_totals``.
+
+    Returns
+    -------
+    RouterMetrics
+    """
+    return RouterMetrics(name=name, **{counter: totals[counter] or 0 for counter in COUNTERS})
+
+
+def told(routers: Iterable[RouterMetrics]) -> list[str]:
+    """Name the counters that are not zero at all of these routers: the columns that a table needs.
+
+    Parameters
+    ----------
+    routers : iterable of RouterMetrics
+
+    Returns
+    -------
+    list of str
+        In declared order.
+    """
+    listed = list(routers)
+    return [counter for counter in COUNTERS if any(getattr(router, counter) for router in listed)]

@@ -1,0 +1,114 @@
+"""Network-assisted schemes as a scenario sets them, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMES = ("acns", "ngwa")
+"""Keys of a resolved scenario that hold a scheme's settings, or nothing where it does not run."""
+
+
+def running(resolved: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Find the scheme that runs in a scenario.
+
+    Parameters
+    ----------
+    resolved : mapping
+        What `Scenario.resolved` gives.
+
+    Returns
+    -------
+    (str, dict) or None
+        Its name and settings; there is never more than one.
+    """
+    return next(((name, resolved[name]) for name in SCHEMES if resolved.get(name)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class NgwaMode:
+    """What one of NGWA's eight modes switches on (table 1 of the paper).
+
+    Attributes
+    ----------
+    number : int
+        1 to 8.
+    congestion_window : bool
+        CW: the sender keeps its congestion window; without it, it may send what the receiver advertises (RFC 793).
+    smoothing : bool
+        SE: the receiver smooths the values that come.
+    flow_division : bool
+        FD: routers divide their queue by the number of flows; without it they tell its free bytes.
+    """
+
+    number: int
+    congestion_window: bool
+    smoothing: bool
+    flow_division: bool
+
+    @classmethod
+    def of(cls, number: int) -> NgwaMode:
+        """Return a mode by its number.
+
+        Parameters
+        ----------
+        number : int
+            1 to 8.
+
+        Returns
+        -------
+        NgwaMode
+        """
+        return cls(number, number in {1, 2, 5, 6}, number % 2 == 0, number >= 5)
+
+    def __str__(self) -> str:
+        """Name what is on and what is off.
+
+        Examples
+        --------
+        >>> print(NgwaMode.of(5))
+        mode 5: with congestion window and flow division, without smoothing
+        >>> print(NgwaMode.of(3))
+        mode 3: without congestion window, smoothing and flow division
+        """
+        parts = {
+            "congestion window": self.congestion_window,
+            "smoothing": self.smoothing,
+            "flow division": self.flow_division,
+        }
+        sides = (
+            f"{word} {_listed([name for name, there in parts.items() if there is wanted])}"
+            for word, wanted in (("with", True), ("without", False))
+            if wanted in parts.values()
+        )
+        return f"mode {self.number}: {', '.join(sides)}"
+
+
+def _listed(words: list[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def control_of(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> str | None:
+    """Return the congestion control that a flow really runs.
+
+    Parameters
+    ----------
+    flow, resolved : mapping
+        A flow of a resolved scenario, and the scenario.
+
+    Returns
+    -------
+    str or None
+        ``none`` where NGWA's mode takes the flow's congestion window away, whatever its ``cc`` says; ``None`` for UDP.
+    """
+    tcp = flow.get("tcp")
+    if not tcp:
+        return None
+    ngwa = resolved.get("ngwa")
+    if ngwa and tcp.get("assist") == "ngwa" and not NgwaMode.of(ngwa["mode"]).congestion_window:
+        return "none"
+    return str(tcp["cc"])
