@@ -281,3 +281,29 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Ipv4View<B> {
         range_mut(self.bytes.as_mut(), from, to)
     }
 }
+
+impl Ipv4View<&mut Vec<u8>> {
+    /// Replaces the option area; header length, total length and the place of all that follows go with it. Returns `false`,
+    /// and changes nothing, where the packet would be longer than 65,535 bytes.
+    pub fn set_options(&mut self, options: &Ipv4Options) -> bool {
+        let header = self.header_len();
+        let total = self.total_len() - header + FIXED_LEN + options.len();
+        let Ok(total) = u16::try_from(total) else { return false };
+        let old_area = range(self.b(), FIXED_LEN, header);
+        let first = u16_at(self.b(), 0);
+        let new_first = first & 0xf0ff | ((FIXED_LEN + options.len()) as u16 / 4) << 8;
+        // RFC 1624, equation 3, over all words that go and come.
+        let mut sum = Sum::default().word(!self.checksum()).bytes(options.as_bytes()).word(new_first).word(total);
+        for word in [first, u16_at(self.b(), 2)]
+            .into_iter()
+            .chain((0..old_area.len()).step_by(2).map(|at| u16_at(old_area, at)))
+        {
+            sum = sum.word(!word);
+        }
+        put(self.bytes, 0, new_first.to_be_bytes());
+        put(self.bytes, 2, total.to_be_bytes());
+        put(self.bytes, 10, sum.checksum().to_be_bytes());
+        self.bytes.splice(FIXED_LEN..header, options.as_bytes().iter().copied());
+        true
+    }
+}

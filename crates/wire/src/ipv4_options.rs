@@ -77,7 +77,8 @@ impl Ipv4Options {
     }
 
     /// Appends an option behind those that there are and pads the area to whole words with zeros; what stood behind the
-    /// end of the list, which no reader looks at, is lost. Returns `false`, and changes nothing, where there is no room.
+    /// end of the list, which no reader looks at, is lost. The area never gets shorter. Returns `false`, and changes
+    /// nothing, where there is no room.
     ///
     /// # Errors
     /// [`ParseError`] where the options that there are cannot be walked through.
@@ -91,7 +92,8 @@ impl Ipv4Options {
         if let Some(slot) = room.get_mut(..option.len()) {
             slot.copy_from_slice(option);
         }
-        self.len = (end + option.len()).next_multiple_of(4) as u8;
+        let len = (end + option.len()).next_multiple_of(4) as u8;
+        self.len = self.len.max(len);
         Ok(true)
     }
 
@@ -169,6 +171,13 @@ mod tests {
         assert_eq!(options.push(&OPTION), Ok(true));
         assert_eq!(options.as_bytes(), [0x94, 4, 0, 0, 1, 0x21, 6, 0, 0, 0xb9, 0xaa, 0]);
         assert_eq!((options.find(0x94), options.find(0x21)), (Ok(Some(0..4)), Ok(Some(5..11))));
+    }
+
+    #[test]
+    fn padding_that_is_longer_than_it_need_be_stays_as_long() {
+        let mut options = Ipv4Options::new(&[0, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9]).unwrap();
+        assert_eq!(options.push(&OPTION), Ok(true));
+        assert_eq!(options.as_bytes(), [0x21, 6, 0, 0, 0xb9, 0xaa, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! In the engine a [`Packet`] is the headers as values and a payload length; no bytes exist. Bytes exist only at
 //! the border (pcap files, the live bottleneck), and `Packet::parse(&packet.emit()) == packet` guards it.
-
+//! Whoever changes headers of real packets through values uses [`rewrite`], which leaves all else in the bytes as it was.
 //!
 //! A view (`Ipv4View` ..) is a protocol's header over borrowed bytes, for whoever must read or change a few fields of a
 //! packet that passes by: lengths are checked once, accessors never panic, and setters keep checksums right.
@@ -21,6 +21,7 @@ mod llc;
 mod mac;
 mod packet;
 mod radiotap;
+mod rewrite;
 mod tcp;
 mod tcp_options;
 mod tcp_view;
@@ -35,6 +36,7 @@ pub use ipv6::{HopByHop, Ipv6Repr, Ipv6View};
 pub use mac::MacAddr;
 pub use packet::{FlowKey, Packet, Transport};
 pub use radiotap::{RadiotapAmpdu, RadiotapChannel, RadiotapFlags, RadiotapMcs, RadiotapRepr, RadiotapVht};
+pub use rewrite::{RewriteError, rewrite};
 pub use tcp::{TcpFlags, TcpRepr};
 pub use tcp_options::{SackBlocks, TcpOptions, Timestamps};
 pub use tcp_view::TcpView;

@@ -101,17 +101,25 @@ fn ipv6_hop_by_hop_header_by_hand() {
 }
 
 #[test]
-fn ipv4_options_are_skipped() {
+fn ipv4_options_are_kept_as_they_stand() {
     let mut bytes = ipv4_udp(3).emit();
     // Router alert (RFC 2113) behind the fixed header, and the length and checksum to match.
-    bytes.splice(20..20, [0x94, 0x04, 0x00, 0x00]);
+    let alert = [0x94, 0x04, 0x00, 0x00];
+    bytes.splice(20..20, alert);
     bytes[0] = 0x46;
     bytes[3] += 4;
-    assert!(matches!(Packet::parse(&bytes), Err(ParseError::BadChecksum { protocol: Protocol::Ipv4, .. })));
-    assert_eq!(Packet::parse_unchecked(&bytes), Ok(ipv4_udp(3)));
-    let Err(ParseError::BadChecksum { expected, .. }) = Packet::parse(&bytes) else { unreachable!() };
-    bytes[10..12].copy_from_slice(&expected.to_be_bytes());
-    assert_eq!(Packet::parse(&bytes), Ok(ipv4_udp(3)));
+    let mut expected = ipv4_udp(3);
+    if let Ip::V4(h) = &mut expected.ip {
+        h.options = Ipv4Options::new(&alert).unwrap();
+    }
+    assert_eq!(Packet::parse_unchecked(&bytes), Ok(expected));
+    let error = Packet::parse(&bytes).unwrap_err();
+    let ParseError::BadChecksum { protocol: Protocol::Ipv4, expected: checksum, .. } = error else {
+        panic!("{error:?}");
+    };
+    bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
+    assert_eq!(Packet::parse(&bytes), Ok(expected));
+    assert_eq!(expected.emit(), bytes);
 }
 
 #[test]
