@@ -64,14 +64,21 @@ impl NgwaRouter {
         if packet.payload_len == 0 || packet.tcp().is_none() {
             return;
         }
-        let room = packet.len().as_u64() + u64::from(codec::OVERHEAD) <= LONGEST;
-        let flows = self.table(port).len();
-        let (Limit::Bytes(limit), Ip::V4(ip), true) = (queue.limit, &mut packet.ip, room) else {
+        let (len, flows) = (packet.len().as_u64(), self.table(port).len());
+        let (Limit::Bytes(limit), Ip::V4(ip)) = (queue.limit, &mut packet.ip) else {
             self.tally.unsupported += 1;
             return;
         };
         let value = self.value(limit, limit.saturating_sub(waiting), flows);
-        match codec::write(&mut ip.options, value) {
+        let mut options = ip.options;
+        let written = codec::write(&mut options, value);
+        // A value that is there already can be lowered in the longest packet.
+        if len - ip.options.len() as u64 + options.len() as u64 > LONGEST {
+            self.tally.unsupported += 1;
+            return;
+        }
+        ip.options = options;
+        match written {
             Written::Inserted => self.tally.inserted += 1,
             Written::Lowered => self.tally.lowered += 1,
             Written::Kept => self.tally.kept += 1,
