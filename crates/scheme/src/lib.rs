@@ -3,12 +3,17 @@
 //! A scheme is a folder: a router part (a [`RouterAgent`]), an end-point part (a `tcp::Assist`), a decorator over any
 //! congestion control, and a codec. The parts meet only in headers; none of them knows another's state. Adding a
 //! scheme is one folder and one row in [`registry`].
+//!
+//! A router part works on packets as values, in the engine, and as bytes, on a wire: [`on_bytes`] and
+//! [`on_departing_bytes`] show the same agent real packets and carry back what it changed.
 
 pub mod acns;
+mod bytes;
 pub mod flow_table;
 pub mod ngwa;
 mod registry;
 
+pub use bytes::{BytesError, on_bytes, on_departing_bytes};
 pub use registry::{SchemeRow, find, registry};
 
 use core::fmt;
