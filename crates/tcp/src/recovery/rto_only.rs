@@ -1,4 +1,9 @@
 //! Only the retransmission timer (RFC 793): duplicate ACKs mean nothing.
+//!
+//! An expiry sends "the segment at the front of the retransmission queue again" (RFC 793, section 3.9) and nothing else, even
+//! where no congestion window would keep the others back. Everything outstanding counts as lost then, and follows once
+//! an ACK shows that the front has arrived (go-back-N, as ns-3's `TcpRfc793` of 2011 did); what the receiver has is passed
+//! over as its ACKs jump. RFC 793 alone would wait for another expiry for each further segment that is lost.
 
 use super::{AckEvent, Loss, LossRecovery, Next, Room, Verdict, next_by_pipe};
 use crate::scoreboard::Scoreboard;
@@ -8,24 +13,31 @@ use narrows_cc::Phase;
 #[derive(Debug, Default)]
 pub(crate) struct RtoOnly {
     loss: Loss,
+    /// Since the latest expiry no ACK has advanced: only the front leaves.
+    front_only: bool,
 }
 
 impl LossRecovery for RtoOnly {
     fn on_ack(&mut self, ack: &AckEvent, _board: &mut Scoreboard) -> Verdict {
+        self.front_only &= ack.acked == 0;
         Verdict { exit: self.loss.ends(ack.una), ..Verdict::default() }
     }
 
     fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
         self.loss.start(nxt);
+        self.front_only = true;
         board.mark_all_lost()
     }
 
     fn on_undo(&mut self, board: &mut Scoreboard) {
-        self.loss.active = false;
+        (self.loss.active, self.front_only) = (false, false);
         board.clear_lost();
     }
 
     fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
+        if self.front_only && board.pipe() > 0 {
+            return Next::Hold;
+        }
         next_by_pipe(board, room)
     }
 
