@@ -50,13 +50,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes. `stacked` fills the lines on top of each other (counts that add up)."""
+    """One pair of axes.
+
+    `stacked` fills the lines on top of each other (counts that add up). What lies above `y_top` is cut off.
+    """
 
     y_label: str
     lines: tuple[Line, ...]
     title: str = ""
     stacked: bool = False
     y_from_zero: bool = True
+    y_top: float | None = None
     rule: float | None = None
     rule_text: str = ""
 
@@ -144,7 +148,8 @@ def _y_limits(figure: Figure) -> list[tuple[float, float] | None]:
             lows = line.y if line.low is None else line.low
             lows = lows[np.isfinite(lows)]
             bottom = min(bottom, float(lows.min())) if lows.size else bottom
-        tops.append(top if panel.rule is None else max(top, panel.rule))
+        top = top if panel.rule is None else max(top, panel.rule)
+        tops.append(top if panel.y_top is None else min(top, panel.y_top))
         bottoms.append(0.0 if panel.y_from_zero or not np.isfinite(bottom) else bottom)
     if figure.share_y and tops:
         tops = [max(tops)] * len(tops)

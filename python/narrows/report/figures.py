@@ -1,4 +1,4 @@
-"""The figures of a report: throughput, RTT, cwnd, queues and commands over time."""
+"""The figures of a report: throughput, RTT, windows, queues and commands over time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from narrows.report import series, style
+from narrows.report import series, style, windows
 from narrows.report.charts import Figure, Line, Panel
 
 if TYPE_CHECKING:
@@ -66,10 +66,11 @@ def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -
     made: list[Figure | None] = [
         throughput(flows, order, edges, span),
         round_trip_time(flows, order, edges, span),
-        window(flows, order, span),
+        windows.windows(flows, routers, order, span),
         queue_length(queues, edges, span),
         commands(flows, order, edges, span),
         router_commands(routers, edges, span),
+        windows.router_windows(routers, span),
     ]
     return [figure for figure in made if figure is not None]
 
@@ -123,23 +124,6 @@ def round_trip_time(
     )
 
 
-def window(frame: pd.DataFrame, order: Mapping[str, int], span: tuple[float, float]) -> Figure | None:
-    """Congestion window of each TCP flow in the first run: a mean of windows over runs would show no sawtooth."""
-    parts = [entry for entry in _flow_parts(frame, order) if entry[2][0]["cwnd_bytes"].notna().any()]
-    if not parts:
-        return None
-    lines = tuple(line(name, series.raw_series(runs[0], "cwnd_bytes", 1e-3), i, step=True) for name, i, runs in parts)
-    return Figure(
-        "cwnd",
-        "Congestion window over time",
-        "cwnd of the first run, as sampled." if len(parts[0][2]) > 1 else "cwnd as sampled.",
-        "Time (s)",
-        (Panel("cwnd (kB)", lines),),
-        panel_in=1.9,
-        x_range=span,
-    )
-
-
 def queue_length(frame: pd.DataFrame, edges: series.Array, span: tuple[float, float]) -> Figure | None:
     """Packets waiting in the fullest queues, and what each dropped up to then."""
     parts = series.by_name(frame)
@@ -156,7 +140,8 @@ def queue_length(frame: pd.DataFrame, edges: series.Array, span: tuple[float, fl
         line(name.replace("->", " → "), _drops(parts[name], edges), i, in_legend=False) for i, name in enumerate(shown)
     )
     several = len(parts[shown[0]]) > 1
-    left_out = f" Of {len(parts)} queues the {len(shown)} fullest are shown." if len(parts) > len(shown) else ""
+    drawn = "fullest is" if len(shown) == 1 else f"{len(shown)} fullest are"
+    left_out = f" Of {len(parts)} queues the {drawn} shown." if len(parts) > len(shown) else ""
     panels = [Panel("Waiting (packets)", waiting)]
     if any(np.nanmax(one.y) > 0 for one in dropped):
         panels.append(Panel("Dropped (packets)", dropped))
@@ -216,7 +201,8 @@ def commands(
 def router_commands(frame: pd.DataFrame, edges: series.Array, span: tuple[float, float]) -> Figure | None:
     """Flows by the command that each router would give them now, stacked; means over runs."""
     parts = series.by_name(frame)
-    busy = {name: runs for name, runs in parts.items() if any(run["flows"].max() > 0 for run in runs)}
+    kinds = ["flows_normal", "flows_freeze", "flows_fallback"]
+    busy = {name: runs for name, runs in parts.items() if any(run[kinds].to_numpy().max() > 0 for run in runs)}
     if not busy:
         return None
     panels = tuple(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows.report import channels, style
 from narrows.report.layout import Channel, Direction, Edge, FlowPath, Network, shortest_path
+from narrows.schemes import control_of, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,7 +18,7 @@ def from_resolved(resolved: Mapping[str, Any]) -> Network:
     Parameters
     ----------
     resolved : mapping
-        What `Scenario.resolved` gives: `nodes`, `links`, `flows`, perhaps `acns` and `wifi`.
+        What `Scenario.resolved` gives: `nodes`, `links`, `flows`, perhaps `acns` or `ngwa`, and `wifi`.
 
     Returns
     -------
@@ -41,8 +42,8 @@ def from_resolved(resolved: Mapping[str, Any]) -> Network:
         )
         for channel in radio
     )
-    acns = resolved.get("acns")
-    agents = frozenset(index[name] for name in acns["routers"]) if acns else frozenset()
+    scheme = running(resolved)
+    agents = frozenset(index[name] for name in scheme[1]["routers"]) if scheme else frozenset()
     bare = Network(tuple(names), routers, edges, (), agents, shared)
     neighbours = bare.neighbours()
     flows = tuple(
@@ -85,7 +86,7 @@ def flow_rows(resolved: Mapping[str, Any]) -> list[dict[str, str]]:
             "name": str(flow["name"]),
             "colour": style.colour(i),
             "traffic": _traffic(flow["traffic"]),
-            "cc": _control(flow),
+            "cc": _control(flow, resolved),
             "source": str(flow["from"]),
             "sink": str(flow["to"]),
             "start": f"{flow['start_ns'] / 1e9:g}",
@@ -100,13 +101,15 @@ _STACKS = {"linux": " as in Linux", "ns2": " as in ns-2"}
 """Whose habits a flow has, where these are not the RFCs'."""
 
 
-def _control(flow: Mapping[str, Any]) -> str:
+def _control(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:
     tcp = flow.get("tcp")
     if not tcp:
         return "none (UDP)"
+    control = str(control_of(flow, resolved))
+    control = "none (RFC 793)" if control == "none" else control
     stack = _STACKS.get(tcp.get("stack"), "")
     assist = tcp.get("assist")
-    return f"{tcp['cc']}{stack} with {str(assist).upper()}" if assist else f"{tcp['cc']}{stack}"
+    return f"{control}{stack} with {str(assist).upper()}" if assist else f"{control}{stack}"
 
 
 def _traffic(traffic: Mapping[str, Any]) -> str:

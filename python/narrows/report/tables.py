@@ -81,6 +81,17 @@ OPTIONS = (
     Column("window_options", "Taken", "packets", is_count=True),
     Column("window_options_ignored", "Ignored", "packets", is_count=True),
 )
+ROUTERS = (
+    Column("asked", "Asked", "packets", is_count=True),
+    Column("wrote_freeze", "Freeze written", "packets", is_count=True),
+    Column("wrote_fallback", "Fallback written", "packets", is_count=True),
+    Column("inserted", "Inserted", "options", is_count=True),
+    Column("lowered", "Lowered", "options", is_count=True),
+    Column("kept", "Kept", "options", is_count=True),
+    Column("full", "No room", "packets", is_count=True),
+    Column("malformed", "Malformed", "packets", is_count=True),
+    Column("unsupported", "Not possible", "packets", is_count=True),
+)
 QUEUES = (
     Column("utilisation", "Utilisation", "%", 100.0),
     Column("forwarded_packets", "Forwarded", "packets", is_count=True),
@@ -152,6 +163,14 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
         "Options",
         "",
         "Data segments with an NGWA option: the receiving end took a window from it, or ignored malformed options.",
+    ),
+    (
+        "Routers",
+        "packets",
+        "ACNS: segments that asked for a command, and into which freeze or fallback was written. NGWA: data segments "
+        "that got an option, whose value was lowered, or kept because it was as small or smaller; and those left "
+        "alone: no room among their IPv4 options, malformed options, or not possible (a queue without a limit in "
+        "bytes, IPv6).",
     ),
     (
         "Jain's index",

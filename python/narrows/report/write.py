@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from narrows.report import channels, charts, figures, layout, network, render, style, tables, topology
+from narrows.report import channels, charts, figures, layout, network, render, schemes, style, tables, topology
+from narrows.routers import told
 from narrows.stations import BASE, NOT_MODELLED
 from narrows.stats import mean_ci
 
@@ -54,6 +55,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
     resolved = result.scenario.resolved
     drawn = network.from_resolved(resolved)
     order = {flow["name"]: index for index, flow in enumerate(resolved["flows"])}
+    scheme, scheme_settings = schemes.setting_rows(resolved)
     topology.write_figures(drawn, folder, result.scenario.title)
     made = charts.draw(figures.all_figures(result.samples, order, result.scenario.duration_s), folder)
     text = render.page(
@@ -63,6 +65,8 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         scenario_title=result.scenario.title,
         description=resolved.get("description") or "",
         topology_svg=Markup(topology.to_svg(drawn, f"Topology of {result.scenario.title}")),  # noqa: S704 - escaped there
+        scheme=scheme,
+        scheme_settings=scheme_settings,
         has_agents=bool(drawn.agents),
         has_crowd=any(layout.crowded(channel) for channel in drawn.channels),
         channel_names=[channel.name for channel in drawn.channels],
@@ -92,7 +96,7 @@ def _loaded(source: str | PathLike[str] | Run | Batch) -> Run | Batch:
 
 
 def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Table]:
-    """Tables of metrics of flows (transfer, delay, commands, options), queues and channels: means with intervals."""
+    """Tables of metrics of flows (transfer, delay, commands, options), routers, queues and channels, with intervals."""
     runs = result.runs
     flows = [
         (first.name, style.colour(order.get(first.name, 0)), [run.flows[i] for run in runs])
@@ -110,7 +114,15 @@ def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Tab
         made.append(tables.table("ACNS commands received by the senders", "Flow", tables.COMMANDS, commanded))
     if advised:
         made.append(tables.table("NGWA options received", "Flow", tables.OPTIONS, advised))
-    return made + _queue_tables(runs) + _channel_tables(runs)
+    return made + _router_tables(runs) + _queue_tables(runs) + _channel_tables(runs)
+
+
+def _router_tables(runs: Sequence[Run]) -> list[tables.Table]:
+    """What routers with a scheme's agent did, in the columns in which anything happened."""
+    wanted = told(router for run in runs for router in run.routers)
+    columns = [column for column in tables.ROUTERS if column.metric in wanted]
+    rows = [(first.name, "", [run.routers[i] for run in runs]) for i, first in enumerate(runs[0].routers)]
+    return [tables.table("What the routers did to packets", "Router", columns, rows)] if columns else []
 
 
 def _queue_tables(runs: Sequence[Run]) -> list[tables.Table]:
