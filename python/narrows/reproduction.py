@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ def reproduce(
     runs: int | None = None,
     jobs: int | None = None,
     pair: tuple[str, str] | None = None,
+    beyond: bool = False,
     progress: ProgressHook | None = None,
 ) -> Reproduction:
     """Repeat a paper's experiments and set what was published beside what is measured.
@@ -60,6 +62,9 @@ def reproduce(
     pair : two names, optional
         Of a paper that sets variants against each other: this pair alone, the first starting first; into
         ``results/<paper>-<first>-<second>`` by default.
+    beyond : bool
+        Of a paper that has one: the report on what it leaves for further study, instead of its own experiments; into
+        ``results/<paper>-beyond`` by default.
     progress : callable, optional
         Called with the share of the work that is done, in [0, 1].
 
@@ -71,7 +76,7 @@ def reproduce(
     Raises
     ------
     InputError
-        If there is no such paper, a number is out of range, or the paper has no such pair.
+        If there is no such paper, a number is out of range, or the paper has no such pair, or nothing beyond.
     RunError
         If a run, or writing, failed.
     """
@@ -86,11 +91,28 @@ def reproduce(
     from narrows.papers import module
 
     package = module(paper)
+    if beyond:
+        if pair is not None:
+            message = "pair and beyond are given; allowed: one of the two"
+            raise InputError(message)
+        target = Path("results") / f"{paper}-beyond" if out is None else Path(out)
+        extended: Reproduction = _beyond(paper).reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
+        return extended
     if pair is not None:
         return _pair(paper, package, out, pair, quick=quick, runs=runs, jobs=jobs, progress=progress)
     target = Path("results") / paper if out is None else Path(out)
     made: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
     return made
+
+
+def _beyond(paper: str) -> ModuleType:
+    """The package of what goes beyond a paper."""
+    from narrows.papers import BEYOND
+
+    if paper not in BEYOND:
+        message = f"paper {paper!r} has nothing beyond it; allowed with beyond: {', '.join(sorted(BEYOND))}"
+        raise InputError(message)
+    return import_module(BEYOND[paper])
 
 
 def _pair(

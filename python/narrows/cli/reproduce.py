@@ -11,13 +11,14 @@ from narrows.cli.options import Jobs, Json, NoProgress, Output  # noqa: TC001 - 
 
 EXAMPLE = (
     "Example: narrows reproduce acns --quick -o results/acns\n\n"
-    "One pair of the contest over time: narrows reproduce contest --pair westwood hybla"
+    "One pair of the contest over time: narrows reproduce contest --pair westwood hybla\n\n"
+    "Beyond the paper: narrows reproduce ngwa --beyond"
 )
 
 
 @guarded
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: acns or contest.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: acns, contest or ngwa.")],
     quick: Annotated[
         bool, typer.Option("--quick", metavar="", help="A first look in under half a minute: fewer runs.")
     ] = False,
@@ -28,13 +29,19 @@ def reproduce(
             "--runs",
             "-n",
             metavar="N",
-            help="Runs per arm (of a contest: seeds); by default as many as the paper's page says.",
+            help="Runs per arm (of a contest: seeds; of ngwa: rounds); by default as many as the paper's page says.",
         ),
     ] = None,
     pair: Annotated[
         tuple[str, str] | None,
         typer.Option("--pair", metavar="A B", help="Of contest: this pair alone over time, A starting first."),
     ] = None,
+    beyond: Annotated[
+        bool,
+        typer.Option(
+            "--beyond", metavar="", help="Of ngwa: what its own section asks for next, as a report of its own."
+        ),
+    ] = False,
     jobs: Jobs = None,
     json: Json = False,
     no_progress: NoProgress = False,
@@ -48,7 +55,7 @@ def reproduce(
     from narrows.reproduction import reproduce as repeat
 
     with Bar(f"reproducing {paper}", wanted=not no_progress) as bar:
-        made = repeat(paper, output, quick=quick, runs=runs, jobs=jobs, pair=pair, progress=bar)
+        made = repeat(paper, output, quick=quick, runs=runs, jobs=jobs, pair=pair, beyond=beyond, progress=bar)
     if json:
         import json as codec
 

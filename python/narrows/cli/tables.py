@@ -356,8 +356,10 @@ def print_reproduction(made: Reproduction) -> None:
     if made.brief:
         out.print(Text(made.text), soft_wrap=False)
         out.print()
-    else:
-        _print_cells(content["cells"], out)
+    names = {cell.name for cell in made.shown}
+    cells = [cell for cell in content["cells"] if not made.brief or cell["name"] in names]
+    if cells:
+        _print_cells(cells, out)
     for claim in content["claims"]:
         mark = Text("holds  ", style="green") if claim["holds"] else Text("differs", style="red")
         measured = claim.get("measured")

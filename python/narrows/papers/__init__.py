@@ -9,7 +9,14 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 #: Package of each paper by its name on the command line.
-PAPERS: dict[str, str] = {"acns": "narrows.papers.acns", "contest": "narrows.papers.contest"}
+PAPERS: dict[str, str] = {
+    "acns": "narrows.papers.acns",
+    "contest": "narrows.papers.contest",
+    "ngwa": "narrows.papers.ngwa",
+}
+
+#: Package of the report that goes beyond a paper, by the paper; it offers `reproduce` with the same arguments.
+BEYOND: dict[str, str] = {"ngwa": "narrows.papers.ngwa.beyond"}
 
 
 def module(paper: str) -> ModuleType:

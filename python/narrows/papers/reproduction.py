@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import numpy as np
@@ -110,6 +113,8 @@ class Reproduction:
         What a terminal shows beside the cells.
     brief : bool
         Whether a terminal shows the text instead of the cells, since they are too many.
+    shown : tuple of Cell
+        With `brief`: the cells that a terminal shows all the same.
     """
 
     paper: str
@@ -121,6 +126,7 @@ class Reproduction:
     figures: tuple[Path, ...] = field(default=())
     curves: tuple[Curve, ...] = field(default=())
     brief: bool = False
+    shown: tuple[Cell, ...] = field(default=())
 
     def cell(self, name: str) -> Cell:
         """The cell of this name.
@@ -165,6 +171,28 @@ class Reproduction:
             ],
             "claims": [{"text": one.text, "holds": one.holds, "measured": one.measured} for one in self.claims],
         }
+
+
+def cells_csv(cells: Iterable[Cell]) -> str:
+    """All cells as a table for other programs; an empty field is "no value".
+
+    Examples
+    --------
+    >>> print(cells_csv([Cell("without/lost/1", 110.0, 121.5, None, None, "packets")]), end="")
+    name,published,measured,low,high,difference,difference_percent,unit
+    without/lost/1,110,121.5,,,11.5,10.4545,packets
+    """
+
+    def plain(value: float | None) -> str:
+        return "" if value is None else f"{value:.6g}"
+
+    buffer = io.StringIO()
+    rows = csv.writer(buffer, lineterminator="\n")
+    rows.writerow(["name", "published", "measured", "low", "high", "difference", "difference_percent", "unit"])
+    for cell in cells:
+        numbers = (cell.published, cell.measured, cell.low, cell.high, cell.difference, cell.percent)
+        rows.writerow([cell.name, *map(plain, numbers), cell.unit])
+    return buffer.getvalue()
 
 
 def _finite(value: float | None) -> float | None:

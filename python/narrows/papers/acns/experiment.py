@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from narrows.papers.acns import evaluation, evidence, figures, page, text, verification
-from narrows.papers.reproduction import Cell, Reproduction
+from narrows.papers.reproduction import Reproduction, cells_csv
 from narrows.report import charts, network, render, topology
 from narrows.results import staged
 from narrows.runs import run_all
@@ -121,28 +119,6 @@ def summary_json(result: Reproduction, evaluated: evaluation.Evaluation) -> str:
         "digests": {arm: evaluated.arm(arm).digest for arm in evaluation.ARMS},
     }
     return json.dumps(result.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def cells_csv(cells: tuple[Cell, ...]) -> str:
-    """All cells as a table for other programs; an empty field is "no value".
-
-    Examples
-    --------
-    >>> print(cells_csv((Cell("without/lost/1", 110.0, 121.5, None, None, "packets"),)), end="")
-    name,published,measured,low,high,difference,difference_percent,unit
-    without/lost/1,110,121.5,,,11.5,10.4545,packets
-    """
-
-    def plain(value: float | None) -> str:
-        return "" if value is None else f"{value:.6g}"
-
-    buffer = io.StringIO()
-    rows = csv.writer(buffer, lineterminator="\n")
-    rows.writerow(["name", "published", "measured", "low", "high", "difference", "difference_percent", "unit"])
-    for cell in cells:
-        numbers = (cell.published, cell.measured, cell.low, cell.high, cell.difference, cell.percent)
-        rows.writerow([cell.name, *map(plain, numbers), cell.unit])
-    return buffer.getvalue()
 
 
 def _command(quick: bool, runs: int | None) -> str:

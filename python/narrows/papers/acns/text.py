@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from narrows.papers.calibration import jitter_in_words, link_in_words, tcp_in_words
 from narrows.report import style
-from narrows.report.network import direction
-from narrows.report.topology import describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,49 +220,12 @@ def _signed(text: str) -> str:
 def calibration(scenario: Scenario) -> dict[str, str]:
     """What the papers leave open and the scenario sets, as it is run: links, TCP, jitter."""
     resolved: dict[str, Any] = scenario.resolved
-    found = {f"Link {link['a']} – {link['b']}": _link(link) for link in resolved["links"]}
-    tcp = next(flow["tcp"] for flow in resolved["flows"] if flow["tcp"])
-    found |= {
-        _name(f"TCP: {key}"): plain(key, value) for key, value in sorted(tcp.items()) if key not in ("assist", "cc")
-    }
-    found["Start jitter"] = (
-        f"uniform from 0 to {plain('start_jitter_ns', resolved['start_jitter_ns'])}, per flow and run"
-    )
+    found = {f"Link {link['a']} – {link['b']}": link_in_words(link) for link in resolved["links"]}
+    found |= tcp_in_words(next(flow["tcp"] for flow in resolved["flows"] if flow["tcp"]), leave_out=("assist", "cc"))
+    found["Start jitter"] = jitter_in_words(resolved)
     payloads = {flow["traffic"]["payload_bytes"] for flow in resolved["flows"] if not flow["tcp"]}
     found["UDP: payload"] = ", ".join(f"{payload} bytes" for payload in sorted(payloads))
     return found
-
-
-def _link(link: dict[str, Any]) -> str:
-    forward, reverse = (", ".join(filter(None, describe(direction(link[way])))) for way in ("forward", "reverse"))
-    return forward if forward == reverse else f"{forward}; back {reverse}"
-
-
-def _name(key: str) -> str:
-    for ending in ("_ns", "_bps", "_bytes"):
-        key = key.removesuffix(ending)
-    return key.replace("_", " ")
-
-
-def plain(key: str, value: Any) -> str:
-    """A value of a resolved scenario for people; its unit is in the end of its key.
-
-    Examples
-    --------
-    >>> plain("min_ns", 200_000_000), plain("max_cwnd_bytes", None), plain("sack", True)
-    ('200 ms', 'unlimited', 'on')
-    """
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, dict):
-        return ", ".join(f"{_name(inner)} {plain(inner, one)}" for inner, one in value.items()) or "defaults"
-    if value is None:
-        return "off" if key == "delayed_ack" else "unlimited"
-    if key.endswith("_ns"):
-        return style.duration(value / 1e9)
-    if key.endswith("_bps"):
-        return style.rate(value)
-    return f"{value:,} bytes" if key.endswith("_bytes") else str(value)
 
 
 PARAMETERS: tuple[tuple[str, str], ...] = (

@@ -1,0 +1,62 @@
+"""What a scenario sets, in words: the values that a page states as its calibration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from narrows.report import style
+from narrows.report.network import direction
+from narrows.report.topology import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+
+def link_in_words(link: Mapping[str, Any]) -> str:
+    """A link of a resolved scenario: rate, delay and queue, and what differs on the way back."""
+    forward, reverse = (", ".join(filter(None, describe(direction(link[way])))) for way in ("forward", "reverse"))
+    return forward if forward == reverse else f"{forward}; back {reverse}"
+
+
+def tcp_in_words(tcp: Mapping[str, Any], leave_out: Collection[str] = ()) -> dict[str, str]:
+    """All settings of TCP of a flow of a resolved scenario, by name."""
+    return {in_words(f"TCP: {key}"): value(key, one) for key, one in sorted(tcp.items()) if key not in leave_out}
+
+
+def jitter_in_words(resolved: Mapping[str, Any]) -> str:
+    """How flows start at random."""
+    return f"uniform from 0 to {value('start_jitter_ns', resolved['start_jitter_ns'])}, per flow and run"
+
+
+def in_words(key: str) -> str:
+    """Name of a key without its unit.
+
+    Examples
+    --------
+    >>> in_words("recv_buffer_bytes")
+    'recv buffer'
+    """
+    for ending in ("_ns", "_bps", "_bytes"):
+        key = key.removesuffix(ending)
+    return key.replace("_", " ")
+
+
+def value(key: str, given: Any) -> str:
+    """A value of a resolved scenario for people; its unit is in the end of its key.
+
+    Examples
+    --------
+    >>> value("min_ns", 200_000_000), value("max_cwnd_bytes", None), value("sack", True)
+    ('200 ms', 'unlimited', 'on')
+    """
+    if isinstance(given, bool):
+        return "on" if given else "off"
+    if isinstance(given, dict):
+        return ", ".join(f"{in_words(inner)} {value(inner, one)}" for inner, one in given.items()) or "defaults"
+    if given is None:
+        return "off" if key in ("delayed_ack", "pacing") else "unlimited"
+    if key.endswith("_ns"):
+        return style.duration(given / 1e9)
+    if key.endswith("_bps"):
+        return style.rate(given)
+    return f"{given:,} bytes" if key.endswith("_bytes") else str(given)

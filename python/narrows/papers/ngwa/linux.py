@@ -1,0 +1,211 @@
+"""The Linux section (the paper's section 4.3) in simulation: iperf between PCs over 10 and 100 Mb/s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from narrows.metrics import jains_index, rate_over_time
+from narrows.papers.ngwa.arms import WITHOUT, folder
+from narrows.papers.ngwa.rounds import BATCHES, BYTES_PER_S
+from narrows.report import style
+from narrows.runs import Task
+from narrows.scenario import Scenario
+from narrows.stats import batch_means
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from narrows.outcome import Run
+    from narrows.scenario import Override
+    from narrows.stats import BatchMeans
+
+PACKET_BYTES = 1700
+"""What the paper counts for a packet when it gives RED's limits in bytes; NGWA's queue in bytes goes by it too."""
+
+BIN_S = 0.1
+"""Width of the bins whose rates are the observations, s."""
+
+WARMUP_S = 10.0
+"""Left out at the beginning: the paper measures in steady state, s."""
+
+QUICK: dict[str, Override] = {"duration": "25 s"}
+"""What a first look shortens."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """What runs in routers and end points: one group of bars of the paper's figures 8 and 9."""
+
+    name: str
+    title: str
+    colour: str
+    mode: int | None = None
+    red: bool = False
+
+
+METHODS: tuple[Method, ...] = (
+    *(Method(f"mode{n}", f"NGWA mode {n}", style.colour(i + 1), mode=n) for i, n in enumerate((1, 2, 5, 6))),
+    Method("newreno", "NewReno, FIFO", style.OKABE_ITO[0]),
+    Method("red", "NewReno, RED", style.OKABE_ITO[5], red=True),
+)
+
+NGWA: tuple[str, ...] = tuple(method.name for method in METHODS if method.mode is not None)
+OTHERS: tuple[str, ...] = tuple(method.name for method in METHODS if method.mode is None)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One network of the section: rate of the middle link in Mb/s, queue in packets, number of flows."""
+
+    rate_mbps: int
+    packets: int
+    flows: int
+
+    @property
+    def name(self) -> str:
+        """Key in cells.
+
+        >>> Setting(10, 100, 1).name
+        '1-flow-10Mbps-100p'
+        """
+        return f"{self.flows}-flow-{self.rate_mbps}Mbps-{self.packets}p"
+
+    @property
+    def title(self) -> str:
+        """Name for people."""
+        return f"{self.rate_mbps} Mb/s, {self.packets} packets"
+
+
+ONE: tuple[Setting, ...] = tuple(Setting(rate, packets, 1) for rate in (10, 100) for packets in (100, 1000))
+TWO: tuple[Setting, ...] = tuple(Setting(100, packets, 2) for packets in (100, 1000))
+SETTINGS: tuple[Setting, ...] = (*ONE, *TWO)
+
+WINDOWS: dict[str, dict[str, Override]] = {"64kB": {}, "96kB": {"tcp.recv_buffer": "96 KiB"}}
+"""Windows: 64 KB at its word, and what Linux makes of `iperf -w 64K`: twice that is allocated, 3/4 of it advertised."""
+
+WINDOW_TITLES: dict[str, str] = {"64kB": "64 KB", "96kB": "96 KB"}
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One run: rates of its flows, and what it cost.
+
+    Attributes
+    ----------
+    rates : tuple of BatchMeans
+        Payload delivered, bytes/s, flow by flow, as iperf tells it.
+    lost, timeouts : float
+        Packets that the queues dropped; expiries of the timer; over all flows.
+    filled : float
+        Most bytes that ever waited in the queue before the middle link.
+    digest : str
+        Of the run.
+    """
+
+    rates: tuple[BatchMeans, ...]
+    lost: float
+    timeouts: float
+    filled: float
+    digest: str = ""
+
+    @property
+    def total(self) -> float:
+        """Rate of all flows, bytes/s."""
+        return sum(one.estimate.mean for one in self.rates)
+
+    @property
+    def half(self) -> float:
+        """Half of the interval of `total`, if the flows' errors are independent, bytes/s."""
+        return float(sum(one.estimate.half_width**2 for one in self.rates) ** 0.5)
+
+    @property
+    def jain(self) -> float:
+        """Jain's index over the flows, from 1/n to 1."""
+        return jains_index(one.estimate.mean for one in self.rates) or 0.0
+
+
+Transfers = dict[tuple[str, str, str], Transfer]
+"""Runs by window, setting and method."""
+
+
+@cache
+def scenario() -> Scenario:
+    """The scenario of the section."""
+    return Scenario.from_file(folder() / "linux.toml")
+
+
+def red(packets: int) -> str:
+    """RED as the paper sets it: for 100 packets limit 170 kB, min_th 20 kB, max_th 84 kB, and ten times for 1000.
+
+    The weight is what Linux's tc derives from the recommended burst of (2 min + max) / (3 packets): 1/32 and 1/256.
+    Not gentle, as Linux's was.
+    """
+    times = packets // 100
+    weight = {1: 1 / 32, 10: 1 / 256}[times]
+    return (
+        f'{{ kind = "red", limit = "{170 * times} kB", min_threshold = "{20 * times} kB",'
+        f' max_threshold = "{84 * times} kB", max_p = 0.02, weight = {weight}, gentle = false, bytes_mode = true,'
+        f' mean_packet = "{PACKET_BYTES} B" }}'
+    )
+
+
+def overrides(setting: Setting, method: Method) -> dict[str, Override]:
+    """What makes `linux.toml` one of the runs."""
+    made: dict[str, Override] = {
+        "topology.bottleneck.rate": f"{setting.rate_mbps} Mb/s",
+        "flows[0].copies": setting.flows,
+    }
+    if method.mode is not None:
+        limit = f"{setting.packets * PACKET_BYTES // 1000} kB"
+        return made | {"topology.bottleneck.queue.limit": limit, "ngwa.mode": method.mode}
+    if method.red:
+        return made | WITHOUT | {"topology.bottleneck.queue": red(setting.packets)}
+    return made | WITHOUT | {"topology.bottleneck.queue.limit": f"{setting.packets} packets"}
+
+
+def keys() -> list[tuple[str, Setting, Method]]:
+    """All runs in the order of `tasks`, the longest first: those of 100 Mb/s."""
+    ordered = sorted(SETTINGS, key=lambda setting: -setting.rate_mbps)
+    return [(window, setting, method) for setting in ordered for window in WINDOWS for method in METHODS]
+
+
+def tasks(quick: bool = False) -> list[Task]:
+    """The runs, one each."""
+    plain = scenario()
+    extra = QUICK if quick else {}
+    return [
+        Task(plain.with_overrides(overrides(setting, method) | WINDOWS[window] | extra), plain.seed)
+        for window, setting, method in keys()
+    ]
+
+
+def collect(made: Sequence[Run]) -> Transfers:
+    """Put the runs of `tasks` into their places."""
+    return {
+        (window, setting.name, method.name): _transfer(run)
+        for (window, setting, method), run in zip(keys(), made, strict=True)
+    }
+
+
+def of(transfers: Transfers, window: str, setting: Setting) -> Mapping[str, Transfer]:
+    """The methods of one setting."""
+    return {method.name: transfers[window, setting.name, method.name] for method in METHODS}
+
+
+def _transfer(run: Run) -> Transfer:
+    frame = run.samples.frame("flow")
+    names = frame["name"].astype(str)
+    rates = []
+    for flow in run.flows:
+        rows = frame[names == flow.name]
+        series = rate_over_time(rows["time_s"], rows["delivered_bytes"], BIN_S)[1] * BYTES_PER_S
+        rates.append(batch_means(series, batches=BATCHES, warmup=round(WARMUP_S / BIN_S)))
+    return Transfer(
+        tuple(rates),
+        lost=sum(flow.lost_packets for flow in run.flows),
+        timeouts=sum(flow.timeouts for flow in run.flows),
+        filled=run.queue("r1->r2").max_bytes,
+        digest=run.digest,
+    )

@@ -1,0 +1,184 @@
+"""The whole reproduction: run all experiments, set published beside measured, write the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from narrows.papers.ngwa import cells, claims, figures, linux, linux_claims, page, rounds, text, window, window_claims
+from narrows.papers.ngwa.arms import ARMS, scenario
+from narrows.papers.ngwa.published import Published
+from narrows.papers.reproduction import Reproduction, cells_csv
+from narrows.report import charts, network, render, topology
+from narrows.results import staged
+from narrows.runs import run_all
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from narrows.papers.ngwa.linux import Transfers
+    from narrows.papers.ngwa.rounds import Rounds
+    from narrows.papers.ngwa.window import Window
+    from narrows.runs import ProgressHook
+
+PAGE = "report.html"
+SUMMARY = "summary.json"
+CELLS = "cells.csv"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What all runs yielded: windows over time, rounds of the arms, transfers of the Linux section."""
+
+    windows: Mapping[str, Window]
+    arms: Mapping[str, Rounds]
+    transfers: Transfers
+    version: str
+
+
+def reproduce(
+    out: Path,
+    *,
+    quick: bool = False,
+    runs: int | None = None,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+) -> Reproduction:
+    """Repeat the paper's experiments and write a page about them.
+
+    Parameters
+    ----------
+    out : Path
+        Directory to write, whole or not at all: page, `summary.json`, `cells.csv`, `figures/`, scenarios as run.
+    quick : bool
+        A first look: 2 rounds instead of 30, and 15 s in steady state instead of 120 for the Linux section.
+    runs : int, optional
+        Rounds.
+    jobs : int, optional
+        How many runs at the same time; as many as there are processors by default.
+    progress : callable, optional
+        Called with the share of the work that is done, in [0, 1].
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    narrows.errors.InputError
+        If `out` cannot be made or holds something else than results.
+    narrows.errors.RunError
+        If a run, or writing, failed.
+    """
+    number = runs if runs is not None else (rounds.QUICK_ROUNDS if quick else rounds.ROUNDS)
+    with staged(out) as folder:
+        made = run(number, quick=quick, jobs=jobs, progress=progress)
+        result = write(folder, made, _command(quick, runs), quick=quick)
+    moved = tuple(out / path.relative_to(folder) for path in result.paths)
+    return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
+
+
+def run(number: int, *, quick: bool = False, jobs: int | None = None, progress: ProgressHook | None = None) -> Made:
+    """Run everything, with so many rounds; the longest runs first, so that all processors end together."""
+    parts = (linux.tasks(quick), rounds.tasks(number), window.tasks())
+    made = run_all([task for part in parts for task in part], jobs=jobs, progress=progress)
+    first, second = len(parts[0]), len(parts[0]) + len(parts[1])
+    return Made(
+        windows=window.collect(made[second:]),
+        arms=rounds.collect(made[first:second]),
+        transfers=linux.collect(made[:first]),
+        version=made[0].version,
+    )
+
+
+def write(folder: Path, made: Made, command: str, *, quick: bool = False) -> Reproduction:
+    """Compare, draw and write everything into an existing directory."""
+    published = Published.read()
+    compared = (
+        *cells.of_windows(made.windows, published),
+        *cells.of_rounds(made.arms, published),
+        *cells.of_linux(made.transfers),
+    )
+    simulated = (*window_claims.claims(made.windows), *claims.claims(made.arms, published))
+    of_linux, variation = (tuple(linux_claims.claims(made.transfers, name)) for name in linux.WINDOWS)
+    drawn = charts.draw(
+        [
+            figures.of_windows(made.windows),
+            *figures.of_rates(made.arms),
+            figures.of_counts(compared),
+            *(figure for name in linux.WINDOWS for figure in figures.of_linux(made.transfers, name)),
+        ],
+        folder / "figures",
+    )
+    plain = scenario()
+    plan = network.from_resolved(plain.resolved)
+    drawings = topology.write_figures(plan, folder / "figures", "NGWA: four pairs")
+    result = Reproduction(
+        paper="ngwa",
+        cells=compared,
+        claims=(*simulated, *of_linux, *variation),
+        calibration=text.calibration(plain),
+        text=text.headline(made.windows, made.arms, (*simulated, *of_linux), variation),
+        figures=(*drawings, *(path for one in drawn for path in one.files)),
+        curves=figures.for_terminal(made.windows),
+        brief=True,
+        shown=tuple(cell for cell in compared if cell.published is not None),
+    )
+    shown = page.Shown(
+        result=result,
+        windows=made.windows,
+        arms=made.arms,
+        transfers=made.transfers,
+        simulated=simulated,
+        of_linux=of_linux,
+        variation=variation,
+        drawn=drawn,
+        plan=plan,
+        scenario=plain,
+        version=made.version,
+        command=command,
+        quick=quick,
+    )
+    written = [
+        render.write_text(folder / PAGE, page.render(shown)),
+        render.write_text(folder / SUMMARY, summary_json(result, made, plain.seed)),
+        render.write_text(folder / CELLS, cells_csv(compared)),
+        render.write_text(folder / "scenario.toml", plain.to_toml()),
+        render.write_text(folder / "linux.toml", linux.scenario().to_toml()),
+    ]
+    return replace(result, paths=(*written, *result.figures))
+
+
+def summary_json(result: Reproduction, made: Made, seed: int) -> str:
+    """The contract's object, and what identifies the runs."""
+    extra = {
+        "text": result.text,
+        "calibration": result.calibration,
+        "seed": seed,
+        "rounds": len(made.arms["newreno"].rounds),
+        "version": made.version,
+        "digests": {
+            "window": {arm: one.digest for arm, one in made.windows.items()},
+            "rounds": {arm.name: list(made.arms[arm.name].digests) for arm in ARMS},
+            "linux": {"/".join(key): one.digest for key, one in made.transfers.items()},
+        },
+        "batch_means": {
+            f"{arm}/{flow}": {
+                "batch_size": one.batch_size,
+                "warmup": one.warmup,
+                "autocorrelation": one.autocorrelation,
+                "p_value": one.p_value,
+                "independent": one.independent,
+                "warnings": list(one.warnings),
+            }
+            for arm, rates in made.arms.items()
+            for flow, one in rates.rates.items()
+        },
+    }
+    return json.dumps(result.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _command(quick: bool, runs: int | None) -> str:
+    return "narrows reproduce ngwa" + (" --quick" if quick else "") + (f" --runs {runs}" if runs is not None else "")

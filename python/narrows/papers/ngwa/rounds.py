@@ -1,0 +1,144 @@
+"""Rates, triple duplicate ACKs and losses (the paper's sections 3.2 and 3.3): ten minutes of four flows, in 30 rounds.
+
+The rounds differ in the random starts of the flows. Rates with their intervals by batch means are those of the first
+round, as the paper's are of one run; counts are of all rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from narrows.metrics import jains_index, rate_over_time
+from narrows.papers.ngwa.arms import ARMS, FLOWS, scenario
+from narrows.runs import Task
+from narrows.stats import Estimate, batch_means, mean_ci
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from narrows.outcome import Run
+    from narrows.stats import BatchMeans
+
+ROUNDS = 30
+"""Rounds of the full experiment, as in the paper."""
+
+QUICK_ROUNDS = 2
+"""Rounds of a first look."""
+
+BATCHES = 30
+"""Batches, as in the paper."""
+
+BIN_S = 1.0
+"""Width of the bins whose rates are the observations, s."""
+
+BYTES_PER_S = 125_000.0
+"""Bytes per second in a Mb/s."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What the four flows got in one round, flow by flow.
+
+    Attributes
+    ----------
+    arrived, delivered : tuple of float
+        IP bytes per second that reached the receiver; payload bytes per second delivered in order, over the whole run.
+    triples, lost, timeouts : tuple of float
+        Triple duplicate ACKs received; packets with payload that a queue dropped; expiries of the timer.
+    """
+
+    arrived: tuple[float, ...]
+    delivered: tuple[float, ...]
+    triples: tuple[float, ...]
+    lost: tuple[float, ...]
+    timeouts: tuple[float, ...]
+
+    @property
+    def jain(self) -> float:
+        """Jain's index over the rates of the flows, from 1/4 to 1."""
+        return jains_index(self.arrived) or 0.0
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """One arm over all its rounds.
+
+    Attributes
+    ----------
+    rounds : tuple of Round
+        In the order of their index.
+    rates : mapping of str to BatchMeans
+        Of the first round, bytes/s (IP bytes that arrived): by number of the flow, and of all as `total`.
+    digests : tuple of str
+        Of the runs.
+    """
+
+    rounds: tuple[Round, ...]
+    rates: Mapping[str, BatchMeans]
+    digests: tuple[str, ...] = ()
+
+    def estimate(self, quantity: str) -> Estimate:
+        """Mean over the rounds of a sum over the flows (`arrived`, `triples` ..) or of `jain`, with its interval."""
+        return mean_ci(self.values(quantity))
+
+    def values(self, quantity: str) -> list[float]:
+        """The same, round by round."""
+        if quantity == "jain":
+            return [one.jain for one in self.rounds]
+        return [float(sum(getattr(one, quantity))) for one in self.rounds]
+
+    @property
+    def jain(self) -> float:
+        """Jain's index over the rates of the first round."""
+        return jains_index([self.rates[flow].estimate.mean for flow in FLOWS]) or 0.0
+
+    def share(self, flows: Sequence[str]) -> float:
+        """Share of these flows in the rate of all in the first round, of 1."""
+        total = sum(self.rates[flow].estimate.mean for flow in FLOWS)
+        return sum(self.rates[flow].estimate.mean for flow in flows) / total
+
+
+def tasks(rounds: int) -> list[Task]:
+    """The runs: arm by arm, round by round. Only the first round of an arm is sampled."""
+    plain = scenario()
+    made = []
+    for arm in ARMS:
+        sampled = plain.with_overrides(dict(arm.overrides))
+        silent = sampled.with_overrides({"sampling": "off"})
+        made += [Task(sampled if index == 0 else silent, plain.seed, index) for index in range(rounds)]
+    return made
+
+
+def collect(made: Sequence[Run]) -> dict[str, Rounds]:
+    """Put the runs of `tasks` into their arms."""
+    each = len(made) // len(ARMS)
+    return {arm.name: _rounds(made[a * each : (a + 1) * each]) for a, arm in enumerate(ARMS)}
+
+
+def _rounds(runs: Sequence[Run]) -> Rounds:
+    return Rounds(tuple(map(_round, runs)), rates_of(runs[0]), tuple(run.digest for run in runs))
+
+
+def _round(run: Run) -> Round:
+    duration = run.scenario.duration_s
+    return Round(
+        arrived=tuple(flow.arrived_bytes / duration for flow in run.flows),
+        delivered=tuple(flow.delivered_bytes / duration for flow in run.flows),
+        triples=tuple(flow.triple_duplicate_acks or 0.0 for flow in run.flows),
+        lost=tuple(flow.lost_packets for flow in run.flows),
+        timeouts=tuple(flow.timeouts for flow in run.flows),
+    )
+
+
+def rates_of(run: Run) -> dict[str, BatchMeans]:
+    """Rates of each flow, and of all together, with intervals by batch means; the warm-up goes by MSER-5."""
+    frame = run.samples.frame("flow")
+    series = {}
+    for flow in FLOWS:
+        rows = frame[frame["name"].astype(str) == f"flow{flow}"]
+        series[flow] = rate_over_time(rows["time_s"], rows["arrived_bytes"], BIN_S)[1] * BYTES_PER_S
+    series["total"] = np.sum([series[flow] for flow in FLOWS], axis=0)
+    return {name: batch_means(values, batches=BATCHES) for name, values in series.items()}

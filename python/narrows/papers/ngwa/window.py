@@ -1,0 +1,137 @@
+"""The transmission window over time (the paper's section 3.1): flows join every 15 s, two leave at 120 s.
+
+The transmission window is min(cwnd, rwnd) of the flow that is there from beginning to end, as its sender has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrows.papers.ngwa.arms import BY_NAME, DIVIDED, scenario
+from narrows.runs import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from narrows.outcome import Run
+    from narrows.scenario import Override
+
+Array = NDArray[np.float64]
+
+ARMS: tuple[str, ...] = ("newreno", *DIVIDED)
+"""Arms of the paper's figure 3."""
+
+OVERRIDES: dict[str, Override] = {
+    "duration": "180 s",
+    "sampling": "100 ms",
+    "start_jitter": "0 s",
+    "flows[1].start": "15 s",
+    "flows[2].start": "30 s",
+    "flows[3].start": "45 s",
+    "flows[2].stop": "120 s",
+    "flows[3].stop": "120 s",
+}
+"""What makes the scenario this experiment: starts and ends of flows, 3 minutes, finer samples."""
+
+MARKS = (15.0, 30.0, 45.0, 120.0)
+"""When flows join, and when two leave, s."""
+
+STAGES: dict[str, tuple[int, float, float]] = {
+    "one": (1, 5.0, 15.0),
+    "two": (2, 20.0, 30.0),
+    "three": (3, 35.0, 45.0),
+    "four": (4, 60.0, 120.0),
+    "two-again": (2, 140.0, 180.0),
+}
+"""Flows that are active, and the time in which the level is taken: after the settling, before the next change, s."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The transmission window of one arm over time.
+
+    Attributes
+    ----------
+    time_s, value : array
+        Times of the samples, s; min(cwnd, rwnd), bytes.
+    digest : str
+        Of the run.
+    """
+
+    time_s: Array
+    value: Array
+    digest: str = ""
+
+    def between(self, begin: float, end: float) -> Array:
+        """Samples after `begin` up to `end`, s."""
+        return self.value[(self.time_s > begin) & (self.time_s <= end)]
+
+    def level(self, stage: str) -> float:
+        """Median in a stage, bytes.
+
+        Examples
+        --------
+        >>> made = Window(np.array([21.0, 22.0, 23.0]), np.array([10.0, 12.0, 90.0]))
+        >>> made.level("two")
+        12.0
+        """
+        return float(np.median(self.between(*STAGES[stage][1:])))
+
+    def variation(self, stage: str) -> float:
+        """Coefficient of variation in a stage: standard deviation over mean, %."""
+        part = self.between(*STAGES[stage][1:])
+        return float(100 * part.std() / part.mean())
+
+    def settled(self, begin: float, level: float, tolerance: float = 0.05) -> float | None:
+        """Time after `begin` from which the window stays within `tolerance` of `level`, s; `None` if it never does.
+
+        Examples
+        --------
+        >>> made = Window(np.array([1.0, 2.0, 3.0, 4.0]), np.array([10.0, 50.0, 100.0, 101.0]))
+        >>> made.settled(1.0, 100.0)
+        2.0
+        """
+        after = self.time_s > begin
+        outside = np.flatnonzero(np.abs(self.value[after] - level) > tolerance * level)
+        times = self.time_s[after]
+        first = 0 if not outside.size else int(outside[-1]) + 1
+        return float(times[first] - begin) if first < times.size else None
+
+
+def formula(flows: int) -> float:
+    """The window by the paper's equation 3, bytes: 0.98 of the queue divided by the flows, at most W_max.
+
+    Examples
+    --------
+    >>> formula(2), formula(1)
+    (47530.0, 64000.0)
+    """
+    made = scenario().resolved
+    queue = next(link["forward"]["queue"] for link in made["links"] if (link["a"], link["b"]) == ("r1", "r2"))
+    most = min(flow["tcp"]["recv_buffer_bytes"] for flow in made["flows"])
+    return float(min(made["ngwa"]["flow_factor"] * queue["limit_bytes"] / flows, most))
+
+
+def tasks() -> list[Task]:
+    """The runs, one per arm of `ARMS`."""
+    plain = scenario()
+    return [Task(plain.with_overrides({**BY_NAME[arm].overrides, **OVERRIDES}), plain.seed) for arm in ARMS]
+
+
+def collect(made: Sequence[Run]) -> dict[str, Window]:
+    """Windows by arm, from the runs of `tasks`."""
+    return {arm: _window(run) for arm, run in zip(ARMS, made, strict=True)}
+
+
+def _window(run: Run) -> Window:
+    frame = run.samples.frame("flow")
+    rows = frame[frame["name"].astype(str) == "flow1"]
+    cwnd, rwnd = (rows[name].to_numpy(dtype=np.float64, na_value=np.inf) for name in ("cwnd_bytes", "rwnd_bytes"))
+    window = np.minimum(cwnd, rwnd)
+    time = rows["time_s"].to_numpy(dtype=np.float64)
+    known = np.isfinite(window)
+    return Window(time[known], window[known], run.digest)
