@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 LUA = Path(__file__).parents[2] / "tools" / "wireshark" / "narrows.lua"
 DURATION_NS = 12_000_000_000
-DELAY_NS, NS_PER_BYTE = 2_000_000, 80  # of the first link
+DELAY_NS, NS_PER_BYTE = 2_000_000, 80  # of the first and the last link
 TWO_FLOWS = """
 name = "two-flows"
 duration = "12 s"
@@ -83,6 +83,11 @@ def run(source: str, folder: Path, overrides: Mapping[str, str | int | float | b
     return made
 
 
+def arrives(size: str, at: str) -> bool:
+    """Whether a packet that was captured on the first or last link then arrives before the run ends."""
+    return int(at.replace(".", "")) + int(size) * NS_PER_BYTE + DELAY_NS <= DURATION_NS
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _runs_lua(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Skip where tshark would run no script at all, which says nothing about ours."""
@@ -108,11 +113,7 @@ def test_echoed_commands_are_those_that_the_senders_counted(acns: tuple[str, Run
     encoding, made, folder = acns
     wanted = ("-e", "tcp.dstport", "-e", "acns.command", "-e", "frame.len", "-e", "frame.time_epoch")
     shown = tshark(folder / "s-r1.pcapng", *passes, encoding, "-Y", "acns.command && tcp.srcport == 1000", *wanted)
-    arrived = Counter(
-        (port, word)
-        for port, word, size, at in shown
-        if int(at.replace(".", "")) + int(size) * NS_PER_BYTE + DELAY_NS <= DURATION_NS
-    )
+    arrived = Counter((port, word) for port, word, size, at in shown if arrives(size, at))
     for flow, port in zip(made.flows, ("10000", "10001"), strict=True):
         counted = (flow.commands_normal, flow.commands_freeze, flow.commands_fallback)
         assert tuple(arrived[port, word] for word in ("normal", "freeze", "fallback")) == counted
@@ -153,3 +154,106 @@ def test_plain_ecn_is_not_taken_for_acns(tmp_path: Path) -> None:
     for options in ([], ["-oacns.assume:TRUE"]):
         assert tshark(tmp_path / "r1-r2.pcapng", *options, "-Y", "acns || ngwa", "-e", "frame.number") == []
     assert tshark(tmp_path / "r1-r2.pcapng", "-Y", "ip.dsfield.ecn == 3", "-e", "frame.number")
+
+
+@pytest.fixture(scope="module")
+def ngwa(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
+    """Run two flows whose windows are a share of the queue of 97 kB each, and capture them."""
+    folder = tmp_path_factory.mktemp("pcap")
+    queues = {f"links[{number}].queue": '{ limit = "97 kB" }' for number in range(3)}
+    return run(TWO_FLOWS, folder, queues | {"ngwa.mode": 7}), folder
+
+
+def test_ngwa_is_on_all_data_behind_the_router_and_on_nothing_else(ngwa: tuple[Run, Path]) -> None:
+    made, folder = ngwa
+    for name in ("r1-r2.pcapng", "r2-d.pcapng"):
+        shape = tshark(
+            folder / name,
+            "-e",
+            "tcp.len",
+            "-e",
+            "ngwa.option_len",
+            "-e",
+            "ip.hdr_len",
+            "-e",
+            "ip.len",
+            "-e",
+            "tcp.hdr_len",
+        )
+        for size, length, ip_head, total, tcp_head in shape:
+            assert (length, ip_head) == (("6", "28") if int(size) > 0 else ("", "20"))
+            assert int(total) == int(ip_head) + int(tcp_head) + int(size)
+    assert tshark(folder / "s-r1.pcapng", "-Y", "ngwa", "-e", "frame.number") == []
+    for file in folder.glob("*.pcapng"):
+        checked = ("-oip.check_checksum:TRUE", "-otcp.check_checksum:TRUE")
+        assert tshark(file, *checked, "-Y", f"{COMPLAINTS} || ngwa.malformed", "-e", "frame.number") == []
+        assert tshark(file, *checked, "-Y", "ip.checksum.status == 1 && tcp.checksum.status == 1", "-e", "frame.number")
+    wanted = ("-e", "frame.len", "-e", "frame.time_epoch")
+    options = tshark(folder / "r2-d.pcapng", "-Y", "ngwa.window", *wanted)
+    assert sum(arrives(size, at) for size, at in options) == sum(flow.window_options or 0 for flow in made.flows) > 1000
+
+
+def test_ngwa_values_are_the_queue_divided_by_its_flows(ngwa: tuple[Run, Path]) -> None:
+    _, folder = ngwa
+    shown = tshark(folder / "r1-r2.pcapng", "-Y", "tcp.dstport == 1000", "-e", "tcp.srcport", "-e", "ngwa.window")
+    begins = shown.index(("10001", ""))  # the SYN of the second flow
+    one, two = round(0.98 * 97_000), round(0.98 * 97_000 / 2)
+    assert (one, two) == (95_060, 47_530)
+    assert {window for _, window in shown[begins:]} == {"", str(two)}
+    # The second flow counts from when its SYN enters the queue: what leaves before the SYN has the value of one or of two.
+    before = [int(window) for _, window in shown[:begins] if window]
+    assert before == sorted(before, reverse=True)
+    assert set(before) <= {one, two}
+    assert before[0] == one
+
+
+@pytest.mark.parametrize("passes", [[], ["-2"]], ids=["one-pass", "two-pass"])
+def test_ngwa_caps_the_windows_that_receivers_advertise(ngwa: tuple[Run, Path], passes: list[str]) -> None:
+    _, folder = ngwa
+    wanted = ("-e", "ngwa.last_window", "-e", "ngwa.capped", "-e", "tcp.window_size")
+    shown = tshark(folder / "r2-d.pcapng", *passes, "-Y", "ngwa.last_window && tcp.srcport == 1000", *wanted)
+    assert all((capped in ("1", "True")) == (int(window) <= int(last)) for last, capped, window in shown)
+    # While the right edge may not move left, the first windows of two flows are still those of one.
+    late = shown[len(shown) // 2 :]
+    assert {last for last, _, _ in late} == {"47530"}
+    assert all(47_530 - 1000 < int(window) <= 47_530 for _, _, window in late)
+
+
+WIRELESS = """
+name = "wireless"
+duration = "2 s"
+nodes = [{ name = "server" }, { name = "ap", kind = "router" }, { name = "w1" }]
+
+[queue]
+limit = "50 kB"
+
+[[links]]
+between = ["server", "ap"]
+rate = "100 Mb/s"
+delay = "2 ms"
+
+[wifi]
+name = "wlan"
+base = "ap"
+stations = ["w1"]
+phy = "802.11b"
+
+[[flows]]
+from = "server"
+to = "w1"
+"""
+
+
+@pytest.mark.parametrize("passes", [[], ["-2"]], ids=["one-pass", "two-pass"])
+def test_frames_of_a_channel_are_read_too(tmp_path: Path, passes: list[str]) -> None:
+    run(WIRELESS, tmp_path, {"ngwa.mode": 7})
+    data = tshark(tmp_path / "wlan.pcapng", *passes, "-Y", "tcp.len > 0", "-e", "ngwa.window")
+    assert len(data) > 100
+    assert set(data) == {("49000",)}
+    run(WIRELESS, tmp_path, {"acns.enabled": True})
+    shown = Counter(
+        tshark(tmp_path / "wlan.pcapng", *passes, "-Y", "acns", "-e", "acns.setup", "-e", "acns.ip", "-e", "acns.tcp")
+    )
+    assert (shown["offered", "", ""], shown["agreed", "", ""]) == (1, 1)
+    assert shown["", "I7", "T1"] + shown["", "I7", "T3"] > 0
+    assert shown["", "I1", "T6"] > 0

@@ -178,7 +178,7 @@ def test_acks_show_the_last_window_of_the_data_beside_their_own(tmp_path: Path, 
         packet(back=True, window=2970),  # 47,520 bytes
         packet(back=True, window=2971),  # 47,536 bytes
         packet(size=10, options=NGWA, port=7),
-        packet(size=10, options=bytes.fromhex("2106000003e8")),
+        packet(size=10, options=bytes.fromhex("2106000003e8") + NGWA),  # the first one counts
         packet(back=True, window=0, port=7),
         packet(back=True, window=63),
         packet(back=True, window=62),

@@ -230,7 +230,9 @@ function ngwa.dissector(_, pinfo, tree)
         local head = octets(field)
         for _, option in ipairs(head[1] and ngwa_options(head, head[1] % 16 * 4) or {}) do
             info = info .. show_option(tree, field, option)
-            said[field.offset] = option.window or said[field.offset]
+            if said[field.offset] == nil then
+                said[field.offset] = option.window or false -- Routers and receivers read the first one.
+            end
         end
         if get.icmp() then
             break -- The headers that follow are quoted.
