@@ -79,9 +79,20 @@ def scenario(value: Scenario) -> str:
         f"<b>{escape(value.title)}</b> ({escape(value.name)}): {len(nodes)} nodes, {len(flows)} flows, "
         f"{value.duration_s:g} s, seed {value.seed}"
         f"<table><thead><tr><th>flow</th><th>congestion control</th></tr></thead><tbody>{rows}</tbody></table>"
-        f"{_channels(value)}"
+        f"{_scheme(value)}{_channels(value)}"
         f"<details><summary>as TOML, every default shown</summary><pre>{escape(value.to_toml())}</pre></details>"
     )
+
+
+def _scheme(value: Scenario) -> str:
+    """What the network-assisted scheme is set to, if one runs."""
+    from narrows.report.schemes import setting_rows
+
+    name, rows = setting_rows(value.resolved)
+    if not rows:
+        return ""
+    body = "".join(f"<tr><td>{label}</td><td>{escape(text)}</td></tr>" for label, text in rows)
+    return f"<table><thead><tr><th>{name}</th><th></th></tr></thead><tbody>{body}</tbody></table>"
 
 
 def _channels(value: Scenario) -> str:
