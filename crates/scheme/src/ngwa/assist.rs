@@ -108,3 +108,126 @@ impl Assist for NgwaAssist {
         self.heard
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::ngwa::NgwaMode;
+    use core::net::IpAddr;
+    use narrows_tcp::SegmentKind;
+    use narrows_wire::{Ipv4Options, TcpRepr, Transport};
+
+    fn assist(mode: u8, change: impl FnOnce(&mut NgwaConfig)) -> NgwaAssist {
+        let mut config = NgwaConfig { mode: NgwaMode::new(mode).unwrap(), ..NgwaConfig::default() };
+        change(&mut config);
+        config.check().unwrap();
+        NgwaAssist::new(&config)
+    }
+
+    fn segment(payload_len: u32, area: &[u8]) -> Packet {
+        let mut ip = Ip::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+        if let Ip::V4(header) = &mut ip {
+            header.options = Ipv4Options::new(area).unwrap();
+        }
+        Packet { ip, transport: Transport::Tcp(TcpRepr::default()), payload_len }
+    }
+
+    fn told(value: u32) -> Packet {
+        let mut options = Ipv4Options::EMPTY;
+        codec::write(&mut options, value);
+        segment(1000, options.as_bytes())
+    }
+
+    /// Takes the segment and returns the window's bound in bytes.
+    fn take(a: &mut NgwaAssist, packet: &Packet) -> Option<u64> {
+        assert_eq!(a.on_receive(packet, Instant::ZERO), None, "no advice to the congestion control");
+        a.window_cap().map(|cap| cap.bytes.as_u64())
+    }
+
+    #[test]
+    fn without_smoothing_the_latest_value_is_the_bound() {
+        for mode in [1, 3, 5, 7] {
+            let mut a = assist(mode, |_| {});
+            assert_eq!((a.window_cap(), a.window()), (None, None), "nothing was heard yet");
+            for value in [60_000, 20_000, 0, u32::MAX] {
+                assert_eq!(take(&mut a, &told(value)), Some(u64::from(value)), "mode {mode}");
+            }
+            assert_eq!(a.heard(), Heard { taken: 4, ignored: 0 });
+        }
+    }
+
+    #[test]
+    fn with_smoothing_the_bound_follows_equation_4() {
+        for mode in [2, 4, 6, 8] {
+            let mut a = assist(mode, |_| {});
+            for (value, s) in [(60_000, 60_000), (20_000, 48_000), (20_000, 39_600), (20_000, 33_720), (20_000, 29_604)]
+            {
+                assert_eq!(take(&mut a, &told(value)), Some(s), "mode {mode}");
+                assert_eq!(a.window(), Some(Bytes::new(s)));
+            }
+        }
+        let mut a = assist(2, |c| c.alpha = 0.5);
+        take(&mut a, &told(10));
+        assert_eq!(take(&mut a, &told(21)), Some(15), "whole bytes");
+    }
+
+    #[test]
+    fn a_segment_without_the_option_keeps_the_bound() {
+        let mut a = assist(6, |_| {});
+        assert_eq!(take(&mut a, &segment(1000, &[])), None);
+        take(&mut a, &told(30_000));
+        for packet in [segment(1000, &[]), segment(1000, &[1, 1, 1, 0]), segment(0, &[])] {
+            assert_eq!(take(&mut a, &packet), Some(30_000));
+        }
+        assert_eq!(a.heard(), Heard { taken: 1, ignored: 0 });
+    }
+
+    #[test]
+    fn a_malformed_option_is_ignored_and_counted() {
+        let mut a = assist(1, |_| {});
+        take(&mut a, &told(30_000));
+        for area in [[codec::KIND, 8, 0, 0, 0, 1, 0, 0], [codec::KIND, 1, 0, 0, 0, 1, 0, 0], [7, 9, 0, 0, 0, 0, 0, 0]] {
+            assert_eq!(take(&mut a, &segment(1000, &area)), Some(30_000));
+        }
+        assert_eq!(a.heard(), Heard { taken: 1, ignored: 3 });
+    }
+
+    #[test]
+    fn an_option_on_a_segment_without_data_says_nothing() {
+        let mut a = assist(1, |_| {});
+        assert_eq!(take(&mut a, &Packet { payload_len: 0, ..told(1) }), None);
+        assert_eq!(a.heard(), Heard::default());
+    }
+
+    #[test]
+    fn the_largest_window_bounds_from_the_start() {
+        let most = Bytes::new(65_536);
+        let mut a = assist(5, |c| (c.max_window, c.shrink) = (Some(most), true));
+        assert_eq!(a.window_cap(), Some(WindowCap { bytes: most, shrink: true }));
+        assert_eq!(take(&mut a, &told(95_060)), Some(65_536));
+        assert_eq!(take(&mut a, &told(47_530)), Some(47_530));
+        assert_eq!(a.window(), Some(Bytes::new(47_530)));
+        let mut a = assist(5, |_| {});
+        take(&mut a, &told(7));
+        assert_eq!(a.window_cap(), Some(WindowCap { bytes: Bytes::new(7), shrink: false }));
+    }
+
+    #[test]
+    fn nothing_is_negotiated_and_segments_leave_as_they_are_but_for_room() {
+        let mut a = assist(6, |_| {});
+        assert!(!a.negotiates());
+        assert_eq!(
+            (a.offer(), a.accept(TcpFlags::from_bits(0xfff), true)),
+            (TcpFlags::NONE, (Agreement::Nothing, TcpFlags::NONE))
+        );
+        assert_eq!(a.agreed(TcpFlags::from_bits(0xfff)), Agreement::Nothing);
+        assert_eq!((a.header_overhead(false), a.header_overhead(true)), (8, 0));
+        let before = segment(1000, &[]);
+        let mut packet = before;
+        let kind = SegmentKind::Data;
+        let bytes = Bytes::new(10_000);
+        a.on_transmit(&mut packet, &Outgoing { now: Instant::ZERO, kind, cwnd: bytes, flightsize: bytes, more: true });
+        assert_eq!(packet, before);
+    }
+}

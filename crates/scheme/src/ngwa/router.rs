@@ -122,3 +122,277 @@ impl RouterAgent for NgwaRouter {
         self.tally
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::ngwa::NgwaMode;
+    use crate::ngwa::codec::Message;
+    use core::net::IpAddr;
+    use narrows_units::{Duration, Packets, Rate};
+    use narrows_wire::{Ipv4Options, TcpFlags, TcpRepr, Transport, UdpRepr};
+
+    const PORT: Port = Port::new(0);
+    /// The queue of the paper's simulation.
+    const LIMIT: u64 = 97_000;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn router(mode: u8) -> NgwaRouter {
+        with(|c| c.mode = NgwaMode::new(mode).unwrap())
+    }
+
+    fn with(change: impl FnOnce(&mut NgwaConfig)) -> NgwaRouter {
+        let mut config = NgwaConfig::default();
+        change(&mut config);
+        config.check().unwrap();
+        NgwaRouter::new(&config)
+    }
+
+    fn queue(waiting: u64) -> QueueView {
+        let packets = Packets::new(waiting.div_ceil(1500));
+        QueueView { bytes: Bytes::new(waiting), packets, limit: Limit::Bytes(Bytes::new(LIMIT)), rate: Rate::mbps(2) }
+    }
+
+    fn segment(host: u8, flags: TcpFlags, payload_len: u32) -> Packet {
+        let ip = Ip::between(IpAddr::from([10, 0, 0, host]), IpAddr::from([10, 0, 1, 1]));
+        let tcp = TcpRepr { src_port: 1000, dst_port: 80, flags, ..TcpRepr::default() };
+        Packet { ip, transport: Transport::Tcp(tcp), payload_len }
+    }
+
+    fn data(host: u8) -> Packet {
+        segment(host, TcpFlags::ACK, 1000)
+    }
+
+    fn with_options(mut packet: Packet, area: &[u8]) -> Packet {
+        if let Ip::V4(ip) = &mut packet.ip {
+            ip.options = Ipv4Options::new(area).unwrap();
+        }
+        packet
+    }
+
+    fn message(packet: &Packet) -> Message {
+        match &packet.ip {
+            Ip::V4(ip) => codec::read(&ip.options),
+            Ip::V6(_) => Message::Absent,
+        }
+    }
+
+    /// Sends a packet into the queue at `port`, in which so much waits, and out of it.
+    fn pass_at(router: &mut NgwaRouter, port: u32, mut packet: Packet, waiting: u64, ms: u64) -> Packet {
+        let port = Port::new(port);
+        assert_eq!(router.on_packet(&mut packet, port, &queue(waiting), at(ms)), Verdict::Pass);
+        if router.sees_departures() {
+            router.on_departure(&mut packet, port, &queue(waiting), at(ms));
+        }
+        packet
+    }
+
+    fn pass(router: &mut NgwaRouter, packet: Packet, waiting: u64, ms: u64) -> Message {
+        message(&pass_at(router, 0, packet, waiting, ms))
+    }
+
+    #[test]
+    fn without_flow_division_the_value_is_what_is_free() {
+        for mode in 1..=4 {
+            let mut r = router(mode);
+            for waiting in [0, 1, 49_470, 96_999, LIMIT, LIMIT + 1500] {
+                let free = LIMIT.saturating_sub(waiting) as u32;
+                assert_eq!(pass(&mut r, data(1), waiting, 0), Message::Window(free), "mode {mode}");
+                assert_eq!(pass(&mut r, data(2), waiting, 0), Message::Window(free), "however many flows there are");
+            }
+        }
+    }
+
+    #[test]
+    fn with_flow_division_the_value_is_the_share_of_a_flow() {
+        for mode in 5..=8 {
+            let mut r = router(mode);
+            // 0.98 * 97,000 by the number of flows; the first two of the vectors are 47,530 and 23,765.
+            for (host, share) in [(1, 95_060), (2, 47_530), (3, 31_686), (4, 23_765)] {
+                assert_eq!(pass(&mut r, data(host), 60_000, 0), Message::Window(share), "mode {mode}, whatever waits");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_beyond_32_bits_is_the_largest_of_them() {
+        let endless = QueueView { limit: Limit::Bytes(Bytes::new(u64::MAX)), ..queue(0) };
+        for mode in [1, 5] {
+            let (mut r, mut packet) = (router(mode), data(1));
+            r.on_departure(&mut packet, PORT, &endless, at(0));
+            assert_eq!(message(&packet), Message::Window(u32::MAX));
+        }
+    }
+
+    #[test]
+    fn flows_enter_by_syn_or_data_and_leave_by_fin_rst_or_idleness() {
+        let mut r = router(6);
+        let flows = |r: &NgwaRouter, ms| r.census(PORT, &queue(0), at(ms)).flows;
+        pass(&mut r, segment(1, TcpFlags::SYN, 0), 0, 0);
+        assert_eq!(flows(&r, 0), 1, "a SYN inserts");
+        pass(&mut r, data(2), 0, 10);
+        assert_eq!(flows(&r, 10), 2, "so does data of a flow that is not known");
+        pass(&mut r, segment(1, TcpFlags::FIN.with(TcpFlags::ACK), 0), 0, 20);
+        assert_eq!(flows(&r, 20), 1);
+        pass(&mut r, data(1), 0, 30);
+        assert_eq!(flows(&r, 30), 1, "a late segment does not bring it back");
+        pass(&mut r, segment(1, TcpFlags::SYN, 0), 0, 40);
+        assert_eq!(flows(&r, 40), 2, "a SYN does");
+        pass(&mut r, segment(2, TcpFlags::RST, 0), 0, 50);
+        assert_eq!(flows(&r, 50), 1);
+        assert_eq!((flows(&r, 60_039), flows(&r, 60_040)), (1, 0), "60 s after its latest segment");
+        assert_eq!(pass(&mut r, data(3), 0, 60_041), Message::Window(95_060), "alone");
+    }
+
+    #[test]
+    fn the_table_is_bounded() {
+        let mut r = with(|c| c.max_flows = 3);
+        for host in 0..200 {
+            pass(&mut r, data(host), 0, u64::from(host));
+        }
+        assert_eq!(r.census(PORT, &queue(0), at(200)).flows, 3);
+        assert_eq!(pass(&mut r, data(199), 0, 201), Message::Window(31_686));
+    }
+
+    #[test]
+    fn each_port_counts_its_own_flows() {
+        let mut r = router(5);
+        for host in 1..=3 {
+            pass_at(&mut r, 2, data(host), 0, 0);
+        }
+        assert_eq!(message(&pass_at(&mut r, 0, data(9), 0, 1)), Message::Window(95_060));
+        assert_eq!(message(&pass_at(&mut r, 2, data(4), 0, 2)), Message::Window(23_765));
+        let flows = |port| r.census(Port::new(port), &queue(0), at(2)).flows;
+        assert_eq!([flows(0), flows(1), flows(2), flows(3)], [1, 0, 4, 0]);
+    }
+
+    #[test]
+    fn the_least_value_of_the_path_arrives_in_either_order() {
+        for order in [[60_000, 30_000, 45_000], [30_000, 60_000, 45_000], [45_000, 60_000, 30_000]] {
+            let mut packet = data(1);
+            for waiting in order {
+                packet = pass_at(&mut router(1), 0, packet, waiting, 0);
+            }
+            assert_eq!(message(&packet), Message::Window(37_000), "{order:?}");
+            assert_eq!(packet.len(), data(1).len() + Bytes::new(8), "the option is there once");
+        }
+    }
+
+    #[test]
+    fn what_was_done_is_counted() {
+        let mut r = router(1);
+        let mut packet = pass_at(&mut r, 0, data(1), 10_000, 0);
+        packet = pass_at(&mut r, 0, packet, 9_000, 0);
+        packet = pass_at(&mut r, 0, packet, 10_000, 0);
+        pass_at(&mut r, 0, packet, 11_000, 0);
+        assert_eq!(r.tally(), Tally { inserted: 1, kept: 2, lowered: 1, ..Tally::ZERO });
+    }
+
+    #[test]
+    fn what_carries_no_data_of_tcp_over_ipv4_passes_untouched() {
+        let mut r = router(6);
+        let control = [TcpFlags::ACK, TcpFlags::SYN, TcpFlags::FIN.with(TcpFlags::ACK), TcpFlags::RST];
+        let mut untouched: Vec<Packet> = control.map(|flags| segment(1, flags, 0)).to_vec();
+        untouched.push(Packet { transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 }), ..data(1) });
+        for packet in untouched {
+            assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
+        }
+        assert_eq!(r.tally(), Tally::ZERO);
+        let six = |n| IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, n]);
+        let packet = Packet { ip: Ip::between(six(1), six(2)), ..data(1) };
+        assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
+        assert_eq!(r.tally(), Tally { unsupported: 1, ..Tally::ZERO }, "a data segment without a place for a value");
+        assert_eq!(r.census(PORT, &queue(0), at(0)).flows, 1, "a flow over IPv6 takes its share of the queue too");
+    }
+
+    #[test]
+    fn data_on_a_fin_and_a_window_probe_are_data() {
+        for (flags, len) in [(TcpFlags::FIN.with(TcpFlags::ACK), 1000), (TcpFlags::ACK, 1)] {
+            let mut r = router(5);
+            pass(&mut r, data(1), 0, 0);
+            assert_eq!(pass(&mut r, segment(1, flags, len), 0, 1), Message::Window(95_060), "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn a_queue_in_packets_has_no_value() {
+        let mut r = router(6);
+        let packets = QueueView { limit: Limit::Packets(Packets::new(97)), ..queue(1000) };
+        let mut packet = data(1);
+        r.on_packet(&mut packet, PORT, &packets, at(0));
+        r.on_departure(&mut packet, PORT, &packets, at(0));
+        assert_eq!(packet, data(1));
+        assert_eq!(r.tally(), Tally { unsupported: 1, ..Tally::ZERO });
+        assert_eq!(r.census(PORT, &packets, at(0)), Census { flows: 1, ..Census::default() });
+    }
+
+    #[test]
+    fn full_and_malformed_areas_are_left_and_counted() {
+        let mut r = router(6);
+        for area in [&[1; 40][..], &[codec::KIND, 5, 0, 0, 0, 0, 0, 0], &[7, 0, 0, 0]] {
+            let packet = with_options(data(1), area);
+            assert_eq!(pass_at(&mut r, 0, packet, 0, 0), packet);
+        }
+        assert_eq!(r.tally(), Tally { full: 1, malformed: 2, ..Tally::ZERO });
+    }
+
+    #[test]
+    fn only_room_that_is_needed_is_asked_for() {
+        let mut r = router(1);
+        let longest = segment(1, TcpFlags::ACK, 65_535 - 40);
+        assert_eq!(pass_at(&mut r, 0, longest, 0, 0), longest);
+        assert_eq!(r.tally(), Tally { unsupported: 1, ..Tally::ZERO });
+        let eight_less = segment(1, TcpFlags::ACK, 65_535 - 48);
+        let packet = pass_at(&mut r, 0, eight_less, 0, 0);
+        assert_eq!((packet.len(), message(&packet)), (Bytes::new(65_535), Message::Window(97_000)));
+        let packet = pass_at(&mut r, 0, packet, 1_000, 0);
+        assert_eq!(message(&packet), Message::Window(96_000), "the option is there: it needs no more room");
+        // The longest again, with padding in its area that the option fits into.
+        let padded = with_options(segment(1, TcpFlags::ACK, 65_535 - 48), &[0; 8]);
+        assert_eq!(message(&pass_at(&mut r, 0, padded, 0, 0)), Message::Window(97_000));
+        assert_eq!(r.tally(), Tally { inserted: 2, lowered: 1, unsupported: 1, ..Tally::ZERO });
+    }
+
+    #[test]
+    fn at_departure_the_value_is_that_of_the_queue_left_behind_and_at_arrival_that_with_the_packet() {
+        let (mut arrival, mut departure) =
+            (with(|c| (c.mode, c.stamp) = (NgwaMode::new(1).unwrap(), Stamp::Arrival)), router(1));
+        assert_eq!((arrival.sees_departures(), departure.sees_departures()), (false, true));
+        let mut packet = data(1);
+        arrival.on_packet(&mut packet, PORT, &queue(20_000), at(0));
+        assert_eq!(message(&packet), Message::Window(97_000 - 20_000 - 1040));
+        let mut packet = data(1);
+        departure.on_packet(&mut packet, PORT, &queue(20_000), at(0));
+        assert_eq!(message(&packet), Message::Absent, "in the queue it is as its sender made it");
+        departure.on_departure(&mut packet, PORT, &queue(5_000), at(80));
+        assert_eq!(message(&packet), Message::Window(92_000));
+        // Flow division counts at the time of writing too.
+        let mut r = router(5);
+        let mut packet = data(1);
+        r.on_packet(&mut packet, PORT, &queue(0), at(0));
+        r.on_packet(&mut data(2), PORT, &queue(1000), at(1));
+        r.on_departure(&mut packet, PORT, &queue(1000), at(2));
+        assert_eq!(message(&packet), Message::Window(47_530));
+    }
+
+    #[test]
+    fn the_census_says_what_the_next_segment_would_be_told() {
+        let mut r = router(6);
+        let empty = Census { window: Some(Bytes::new(95_060)), ..Census::default() };
+        assert_eq!(r.census(PORT, &queue(0), at(0)), empty, "of a port that has seen nothing too");
+        pass(&mut r, data(1), 0, 0);
+        pass(&mut r, data(2), 0, 30_000);
+        let told = |r: &NgwaRouter, ms| {
+            (r.census(PORT, &queue(9_000), at(ms)).flows, r.census(PORT, &queue(9_000), at(ms)).window)
+        };
+        assert_eq!(told(&r, 30_000), (2, Some(Bytes::new(47_530))));
+        assert_eq!(told(&r, 60_000), (1, Some(Bytes::new(95_060))), "without those that have gone idle");
+        let mut r = router(2);
+        pass(&mut r, data(1), 0, 0);
+        assert_eq!(told(&r, 0), (1, Some(Bytes::new(88_000))));
+    }
+}
