@@ -1,4 +1,4 @@
-"""Writes the seed corpora of the wire targets.
+"""Writes the seed corpora of the targets that read bytes.
 
 The formats are put together here by hand, apart from the code under test, so that a file named ``ok-`` that is
 refused shows an error in one of the two. Run ``python3 fuzz/seeds.py`` after a change; the files are committed.
@@ -286,6 +286,77 @@ RADIOTAP = {
     "bad-word-beyond-the-length": radiotap(0x8000_0000, bytes(2)),
 }
 
+
+def window(value: int, length: int = 6) -> bytes:
+    """NGWA's option."""
+    return struct.pack("!BBI", 33, length, value)
+
+
+ROUTE = bytes([7, 11, 4, 10, 0, 0, 1, 0, 0, 0, 0])
+SECURITY = bytes([0x86, 4, 1, 2])
+NODE = struct.pack("!I", 47_530)
+
+# A node's value, then an option area; ``bad-`` ones cannot be read, or are no area.
+NGWA = {
+    "ok-empty": NODE,
+    "ok-lowered": NODE + window(60_000) + bytes(2),
+    "ok-kept": NODE + window(20_000) + bytes(2),
+    "ok-equal": NODE + window(47_530) + bytes(2),
+    "ok-behind-nops": NODE + bytes([1, 1]) + window(60_000),
+    "ok-behind-others": NODE + ROUTE + SECURITY + window(60_000) + bytes(3),
+    "ok-room-in-the-padding": NODE + ALERT4 + bytes(8),
+    "ok-junk-behind-the-end": NODE + bytes([0]) + window(1) + bytes([9]),
+    "ok-malformed-behind-ours": NODE + window(60_000) + bytes([7, 1]),
+    "ok-two-of-ours": NODE + window(60_000) + window(50_000),
+    "ok-full": NODE + bytes([1] * 40),
+    "ok-room-of-five": NODE + bytes([1] * 35 + [0] * 5),
+    "ok-room-of-six": NODE + bytes([1] * 34 + [0] * 6),
+    "ok-full-with-ours": NODE + bytes([1] * 34) + window(60_000),
+    "ok-zero": bytes(4) + window(60_000) + bytes(2),
+    "ok-all-ones": bytes([0xFF] * 4) + ALERT4,
+    "bad-length-0": NODE + window(60_000, 0) + bytes(2),
+    "bad-length-1": NODE + window(60_000, 1) + bytes(2),
+    "bad-length-5": NODE + window(60_000, 5) + bytes(2),
+    "bad-length-8": NODE + window(60_000, 8) + bytes(2),
+    "bad-overrun": NODE + window(60_000, 9) + bytes(2),
+    "bad-another-overruns": NODE + bytes([7, 9, 4, 0]) + window(60_000)[:4],
+    "bad-kind-at-the-end": NODE + bytes([1, 1, 1, 33]),
+    "bad-not-whole-words": NODE + window(60_000),
+    "bad-too-long": NODE + bytes([1] * 44),
+    "bad-truncated": NODE[:3],
+}
+
+DATA = tcp(V4, 0x018, b"", b"data")
+DATA_V6 = tcp(V6, 0x018, b"", b"data")
+ASK = 2
+
+# Occupancy of the queue in per cent, then a packet; ``bad-`` ones are not shown to a router.
+ON_BYTES = {
+    "ok-data": b"\x32" + ipv4(TCP, DATA),
+    "ok-data-full-queue": b"\xff" + ipv4(TCP, DATA),
+    "ok-data-lowered": b"\x32" + ipv4(TCP, DATA, options=window(60_000) + bytes(2)),
+    "ok-data-kept": b"\x32" + ipv4(TCP, DATA, options=window(60) + bytes(2)),
+    "ok-data-full-options": b"\x32" + ipv4(TCP, DATA, options=bytes([1] * 40)),
+    "ok-data-malformed-option": b"\x32" + ipv4(TCP, DATA, options=window(60, 5) + bytes(2)),
+    "ok-data-link-padding": b"\x32" + ipv4(TCP, DATA) + bytes(6),
+    "ok-data-unknown-tcp-option": b"\x32" + ipv4(TCP, tcp(V4, 0x018, bytes([254, 4, 1, 2]), b"data")),
+    "ok-data-wrong-header-checksum": b"\x32" + cut(ipv4(TCP, DATA), 10, b"\x12\x34"),
+    "ok-data-wrong-tcp-checksum": b"\x32" + ipv4(TCP, DATA[:-1]),
+    "ok-ask": b"\x60" + ipv4(TCP, DATA, tos=ASK, flags=0xC000),
+    "ok-ask-to-freeze": b"\x13" + ipv4(TCP, DATA, tos=ASK, flags=0xC000),
+    "ok-ask-wrong-header-checksum": b"\x60" + cut(ipv4(TCP, DATA, tos=ASK, flags=0xC000), 10, b"\x12\x34"),
+    "ok-ask-ipv6-extension": b"\x60" + ipv6(TCP, DATA_V6, tclass=ASK, extension=HOP, first=0),
+    "ok-ask-ipv6-flow-label": b"\x60" + ipv6(TCP, DATA_V6, tclass=ASK, label=0x80001),
+    "ok-syn": b"\x32" + ipv4(TCP, tcp(V4, 0x002, SYN_OPTIONS)),
+    "ok-udp": b"\x32" + ipv4(UDP, udp(V4, b"abc", b"surplus")),
+    "bad-empty": b"",
+    "bad-no-packet": b"\x32",
+    "bad-fragment": b"\x32" + ipv4(TCP, DATA, flags=0x2000),
+    "bad-icmp": b"\x32" + IPV4_REFUSED["icmp"],
+    "bad-tcp-option": b"\x32" + ipv4(TCP, tcp(V4, 0x010, bytes([77, 1, 0, 0]))),
+    "bad-truncated": b"\x32" + ipv4(TCP, DATA)[:-1],
+}
+
 TARGETS = {
     "packet": PACKET,
     "ipv4": IPV4 | {f"ok-{name}": data for name, data in IPV4_REFUSED.items()},
@@ -296,6 +367,8 @@ TARGETS = {
     "udp": DATAGRAMS,
     "dot11": DOT11,
     "radiotap": RADIOTAP,
+    "ngwa": NGWA,
+    "on_bytes": ON_BYTES,
 }
 
 

@@ -4,4 +4,5 @@
 //! modules here (`crates/*/tests/corpus.rs`), so they depend on nothing but the crate under test.
 
 pub mod scenario;
+pub mod scheme;
 pub mod wire;
