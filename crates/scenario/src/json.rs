@@ -315,6 +315,7 @@ fn tcp(tcp: &Tcp) -> Value {
         "nagle": tcp.nagle,
         "idle_restart": tcp.idle_restart.word(),
         "cwnd_validation": tcp.cwnd_validation,
+        "unused_growth": tcp.unused_growth,
         "slow_start_at_equality": tcp.slow_start_at_equality,
         "pacing": tcp.pacing.map(|p| json!({ "slow_start_percent": p.slow_start, "avoidance_percent": p.avoidance })),
         "rto": {

@@ -81,7 +81,7 @@ fn defaults_are_those_of_the_rfcs() {
             && tcp.undo
             && tcp.full_ack_cap
     );
-    assert!(!tcp.ecn && !tcp.nagle && !tcp.cwnd_validation && !tcp.slow_start_at_equality);
+    assert!(!tcp.ecn && !tcp.nagle && !tcp.cwnd_validation && !tcp.unused_growth && !tcp.slow_start_at_equality);
     assert_eq!((tcp.reduction, tcp.idle_restart), (Reduction::Immediate, IdleRestart::Rfc5681));
     assert_eq!((tcp.ecn_echo, tcp.pacing), (EcnEcho::UntilCwr, None));
     assert_eq!(tcp.delayed_ack.map(|ack| (ack.every, ack.timeout.as_millis())), Some((2, 200)));

@@ -65,6 +65,7 @@ pub(crate) fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
             scenario::IdleRestart::Linux => tcp::IdleRestart::Linux,
         },
         cwnd_validation: t.cwnd_validation,
+        unused_growth: t.unused_growth,
         slow_start_at_equality: t.slow_start_at_equality,
         pacing: t
             .pacing
@@ -115,6 +116,7 @@ mod tests {
             ("idle_restart = true", base),
             ("idle_restart = \"linux\"", tcp::Config { idle_restart: tcp::IdleRestart::Linux, ..base }),
             ("cwnd_validation = true", tcp::Config { cwnd_validation: true, ..base }),
+            ("unused_growth = true", tcp::Config { unused_growth: true, ..base }),
             ("slow_start_at_equality = true", tcp::Config { slow_start_at_equality: true, ..base }),
             (
                 "pacing = { avoidance = 110 }",

@@ -170,6 +170,10 @@ pub struct Config {
     /// Let a window decay that the application has not used for an RTO: `cwnd = (cwnd + used) / 2` and `ssthresh` at least
     /// 3/4 of it (RFC 2861; Linux's `tcp_cwnd_application_limited`). Off by default: RFC 7661 made RFC 2861 historic.
     pub cwnd_validation: bool,
+    /// Whether cwnd grows while something else than cwnd limits the sender: the application, or the window that the peer
+    /// advertises. RFC 5681 says nothing; RFC 7661, RFC 9438, section 5.8, and Linux say no, and so does the default. ns-2, and
+    /// ns-3 until 2014, let it grow. Algorithms are then told that cwnd is always the limit.
+    pub unused_growth: bool,
     /// Whether `cwnd == ssthresh` is slow start (RFC 5681 leaves it free): ns-2's TCP/Linux agent says yes, all others no.
     pub slow_start_at_equality: bool,
     /// Pacing where the congestion control sets no rate.
@@ -223,6 +227,7 @@ impl Default for Config {
             nagle: false,
             idle_restart: IdleRestart::Rfc5681,
             cwnd_validation: false,
+            unused_growth: false,
             slow_start_at_equality: false,
             pacing: Pacing::Off,
             undo: true,

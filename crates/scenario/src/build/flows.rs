@@ -295,6 +295,7 @@ fn udp_tcp() -> Tcp {
         nagle: false,
         idle_restart: IdleRestart::Off,
         cwnd_validation: false,
+        unused_growth: false,
         slow_start_at_equality: false,
         pacing: None,
         rto_style: RtoStyle::Rfc6298,

@@ -186,6 +186,7 @@ impl<'a> Build<'a> {
             nagle: layers.get("nagle")?,
             idle_restart: idle_restart(&layers)?,
             cwnd_validation: layers.get("cwnd_validation")?,
+            unused_growth: layers.get("unused_growth")?,
             slow_start_at_equality: layers.get("slow_start_at_equality")?,
             pacing: pacing(tables)?,
             rto_style: rto.0,

@@ -255,6 +255,13 @@ pub(crate) static TCP: Table = Table {
             "A window that the application has not filled for an RTO decays (RFC 2861, as Linux; RFC 7661 made it historic).",
         ),
         Field::new(
+            "unused_growth",
+            Kind::Switch,
+            Need::Default("false"),
+            "Whether cwnd grows while the application or the peer's window, not cwnd, limits the sender, as in ns-2 and in ns-3 until 2014 \
+             (Linux, RFC 9438 and RFC 7661: no; RFC 5681 says nothing).",
+        ),
+        Field::new(
             "slow_start_at_equality",
             Kind::Switch,
             Need::Default("false"),

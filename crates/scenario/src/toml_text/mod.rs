@@ -336,6 +336,7 @@ fn tcp_pairs(tcp: &Tcp) -> Pairs {
         ("nagle", tcp.nagle.to_string()),
         ("idle_restart", quoted(tcp.idle_restart.word())),
         ("cwnd_validation", tcp.cwnd_validation.to_string()),
+        ("unused_growth", tcp.unused_growth.to_string()),
         ("slow_start_at_equality", tcp.slow_start_at_equality.to_string()),
         ("pacing", pacing),
     ]

@@ -61,6 +61,8 @@ pub struct Tcp {
     pub idle_restart: IdleRestart,
     /// A window that the application does not use decays (RFC 2861).
     pub cwnd_validation: bool,
+    /// Whether cwnd grows while something else than cwnd limits the sender.
+    pub unused_growth: bool,
     /// `cwnd == ssthresh` is slow start.
     pub slow_start_at_equality: bool,
     /// Pacing where the congestion control sets no rate; `None` is without.

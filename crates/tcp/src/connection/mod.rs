@@ -361,7 +361,7 @@ impl Connection {
             snd_nxt: tx.nxt,
             delivered: Bytes::new(self.rate.delivered()),
             lost: Bytes::new(self.rate.lost()),
-            cwnd_limited: tx.usage.is_limited(win),
+            cwnd_limited: self.config.unused_growth || tx.usage.is_limited(win),
             pacing_rate: self.pacer.rate(win),
             phase: self.phase(),
         }

@@ -114,6 +114,19 @@ fn a_window_that_is_not_used_decays_where_it_is_validated() {
 }
 
 #[test]
+fn a_window_that_is_not_used_grows_only_where_it_may() {
+    for unused_growth in [false, true] {
+        let config = Config { mss: 1000, timestamps: false, unused_growth, ..Config::default() };
+        let mut net = Net::new([config; 2], [reno(), reno()], [1, 1]);
+        net.establish();
+        let before = net.ends[C].info().cwnd;
+        trickle(&mut net, 1_000, 20);
+        let grown = net.ends[C].info().cwnd > before;
+        assert_eq!(grown, unused_growth);
+    }
+}
+
+#[test]
 fn a_window_that_is_used_does_not_decay() {
     let config = Config { cwnd_validation: true, max_cwnd: Some(Bytes::new(100_000)), ..Config::default() };
     let (mut net, diary) = grown(config, false);

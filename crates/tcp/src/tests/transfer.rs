@@ -52,6 +52,7 @@ fn configs() -> impl Strategy<Value = Config> {
         pacing: if f[9] { Pacing::Ratio { slow_start: 200, avoidance: 120 } } else { Pacing::Off },
         idle_restart: if f[10] { IdleRestart::Linux } else { IdleRestart::Rfc5681 },
         cwnd_validation: f[11],
+        unused_growth: f[11] != f[12],
         ecn_echo: if f[12] { EcnEcho::EachMark } else { EcnEcho::UntilCwr },
         recv_buffer: Bytes::new(buffer),
         mss,
