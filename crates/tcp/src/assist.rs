@@ -103,7 +103,7 @@ pub trait Assist: fmt::Debug + Send {
     }
 
     /// The bound of the window that this end advertises from now on; `None` where the scheme sets none. Asked after each
-    /// segment that arrived.
+    /// segment that arrived; where the scheme does not [negotiate](Self::negotiates), before the SYN too.
     fn window_cap(&self) -> Option<WindowCap> {
         None
     }

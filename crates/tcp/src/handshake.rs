@@ -1,6 +1,6 @@
 //! What the two SYNs agree on.
 
-use crate::assist::{Agreement, Assist};
+use crate::assist::{Agreement, Assist, WindowCap};
 use crate::config::Config;
 use narrows_units::Instant;
 use narrows_wire::{TcpFlags, TcpOptions, Timestamps};
@@ -74,6 +74,11 @@ pub(crate) fn offer(config: &Config, assist: Option<&dyn Assist>) -> TcpFlags {
         None if config.ecn => ECN_SETUP,
         None => TcpFlags::NONE,
     }
+}
+
+/// The bound of the window in our SYN: that of a scheme on which nothing need be agreed.
+pub(crate) fn first_cap(assist: Option<&dyn Assist>) -> Option<WindowCap> {
+    assist.filter(|assist| !assist.negotiates()).and_then(Assist::window_cap)
 }
 
 /// A SYN with `syn` arrived: what is agreed, and the flags of the answer beside SYN and ACK.

@@ -35,8 +35,11 @@ pub(crate) struct Receiver {
     auto_read: bool,
     /// Farthest right edge of the window ever advertised: what lies before it is accepted.
     edge: u64,
-    /// Right edge of the window as advertised last; it lies before `edge` only where a scheme may shrink the window.
+    /// Right edge of the window as advertised last. It lies before `edge` where a scheme may shrink the window, and by less
+    /// than a unit of the window field where that counts in coarse units.
     offered: u64,
+    /// The right edge that the last ACK was to offer, before the field's units rounded it.
+    promised: u64,
     /// A scheme's bound of the window.
     cap: Option<WindowCap>,
     shift: u8,
@@ -54,13 +57,14 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that has not seen the peer's SYN; the window in our own SYN is not scaled.
-    pub(crate) fn new(config: &Config) -> Self {
+    /// A receiver that has not seen the peer's SYN; the window in our own SYN is not scaled. `cap` is a scheme's bound of it.
+    pub(crate) fn new(config: &Config, cap: Option<WindowCap>) -> Self {
         let (every, delay) = match config.delayed_ack {
             DelayedAck::Off => (1, Duration::ZERO),
             DelayedAck::On { every, timeout } => (u64::from(every.max(1)), timeout),
         };
         let buffer = config.recv_buffer.as_u64().min(65_535 << 14);
+        let first = cap.map_or(buffer, |cap| buffer.min(cap.bytes.as_u64())).min(65_535);
         Self {
             first: SeqNum::default(),
             nxt: 0,
@@ -69,9 +73,10 @@ impl Receiver {
             buffer,
             read: 0,
             auto_read: true,
-            edge: buffer.min(65_535),
-            offered: buffer.min(65_535),
-            cap: None,
+            edge: first,
+            offered: first,
+            promised: first,
+            cap,
             shift: 0,
             acked: 0,
             rmss: 0,
@@ -148,7 +153,7 @@ impl Receiver {
     pub(crate) fn read(&mut self, max: u64) -> u64 {
         let n = self.readable().min(max);
         self.read += n;
-        self.ack_now |= n > 0 && self.offered_edge() > self.offered;
+        self.ack_now |= n > 0 && self.better_edge().is_some_and(|edge| edge > self.offered);
         n
     }
 
@@ -263,10 +268,10 @@ impl Receiver {
         self.cap.is_some_and(|cap| cap.shrink)
     }
 
-    /// The right edge that could be offered: it moves only by a worthwhile step (RFC 9293, section 3.8.6.2.2), and back only
-    /// where a scheme may shrink the window.
+    /// Where the right edge should move to, if it should: only by a worthwhile step (RFC 9293, section 3.8.6.2.2), and back
+    /// only where a scheme may shrink the window.
     #[inline]
-    fn offered_edge(&self) -> u64 {
+    fn better_edge(&self) -> Option<u64> {
         let unread = self.delivered() - self.read;
         let mut room = self.buffer.saturating_sub(unread);
         if let Some(cap) = self.cap {
@@ -276,8 +281,7 @@ impl Receiver {
         }
         let edge = self.nxt + room;
         let step = (self.buffer / 2).min(self.rmss.max(1));
-        let moves = edge >= self.offered + step || (edge < self.offered && self.shrinks());
-        if moves { edge } else { self.offered.max(self.nxt) }
+        (edge >= self.offered + step || (edge < self.offered && self.shrinks())).then_some(edge)
     }
 
     /// The window field of a segment that leaves now; `scaled` is false for SYN. The segment carries the ACK too.
@@ -287,16 +291,26 @@ impl Receiver {
         self.ack_now = false;
         self.ack_at = Instant::NEVER;
         let shift = if scaled { self.shift } else { 0 };
-        let window = self.offered_edge() - self.nxt;
-        let mut field = window >> shift;
-        // The field counts in units of 2^shift: round so that the edge never moves back (RFC 7323, section 2.4).
+        let better = self.better_edge();
+        let widest = self.nxt + (u64::from(u16::MAX) << shift);
+        self.promised = better.unwrap_or(self.promised).clamp(self.nxt, widest);
+        let mut field = (better.unwrap_or(self.offered).max(self.nxt) - self.nxt) >> shift;
         if !self.shrinks() && self.nxt + (field << shift) < self.offered {
-            field = (self.offered - self.nxt).div_ceil(1 << shift);
+            field = self.round_up(shift);
         }
         let field = u16::try_from(field).unwrap_or(u16::MAX);
         self.offered = self.nxt + (u64::from(field) << shift);
         self.edge = self.edge.max(self.offered);
         field
+    }
+
+    /// The window in units of `1 << shift` bytes, rounded up so that the edge does not move back. Where less than a unit
+    /// arrives per ACK that would push the edge on with each of them, and the window would never close: what was promised
+    /// is kept, and what rounding gave beyond it is taken back (RFC 7323, section 2.4, allows both).
+    fn round_up(&self, shift: u8) -> u64 {
+        let unit = 1 << shift;
+        let field = (self.offered - self.nxt).div_ceil(unit);
+        if self.nxt + field * unit < self.promised + unit { field } else { (self.promised - self.nxt).div_ceil(unit) }
     }
 
     /// The SACK blocks of the next ACK, at most `max` of them; a duplicate is reported once.
@@ -313,9 +327,9 @@ impl Receiver {
         blocks
     }
 
-    /// Right edge of the window as advertised, for tests.
+    /// Farthest right edge of the window ever advertised, and that of the last ACK, for tests.
     #[cfg(test)]
-    pub(crate) fn edge(&self) -> u64 {
-        self.edge
+    pub(crate) fn edges(&self) -> (u64, u64) {
+        (self.edge, self.offered)
     }
 }

@@ -25,7 +25,9 @@ impl Connection {
         tx.board.check();
         assert!(tx.una <= tx.nxt, "SND.UNA is not beyond SND.NXT");
         assert_eq!(tx.board.flight(), tx.nxt - tx.una, "flightsize is SND.NXT - SND.UNA");
-        assert!(self.rx.edge() >= self.rx.nxt() || self.rx.is_finished(), "the window is not negative");
+        let (farthest, edge) = self.rx.edges();
+        assert!(farthest >= self.rx.nxt() || self.rx.is_finished(), "the window is not negative");
+        assert!(farthest >= edge, "what was ever offered is accepted");
         let cwnd = self.congestion.win.cwnd.as_u64();
         assert!(cwnd >= self.smss.min(cwnd), "cwnd is at least one segment");
         let forward = self.sack && self.config.recovery == Fack;

@@ -22,7 +22,7 @@ use crate::assist::{Agreement, Assist};
 use crate::config::Config;
 use crate::congestion::{Controller, initial_window};
 use crate::ecn::EcnState;
-use crate::handshake::{Syn, offer};
+use crate::handshake::{Syn, first_cap, offer};
 use crate::options::TimestampState;
 use crate::pacer::Pacer;
 use crate::prr::Prr;
@@ -151,7 +151,7 @@ impl Connection {
             ts: TimestampState::default(),
             recovery: recovery::build(&config, smss, false, &mut tx.board),
             tx,
-            rx: Receiver::new(&config),
+            rx: Receiver::new(&config, first_cap(assist.as_deref())),
             congestion: Controller::new(&config, cc),
             prr: None,
             rtt: Rtt::default(),

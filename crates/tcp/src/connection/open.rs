@@ -2,7 +2,7 @@
 
 use super::{Connection, Reset};
 use crate::assist::Agreement;
-use crate::handshake::{Syn, Terms, accept, agreed};
+use crate::handshake::{Syn, Terms, accept, agreed, first_cap};
 use crate::receiver::Receiver;
 use crate::recovery;
 use crate::stats::State;
@@ -147,7 +147,7 @@ impl Connection {
         self.state = State::Listen;
         self.timers = super::Timers::default();
         self.syn = Syn::default();
-        self.rx = Receiver::new(&self.config);
+        self.rx = Receiver::new(&self.config, first_cap(self.assist.as_deref()));
         self.ts = crate::options::TimestampState::default();
         self.agreement = Agreement::Nothing;
         self.reset = None;

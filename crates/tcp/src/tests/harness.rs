@@ -163,8 +163,10 @@ pub(super) struct Net {
     pub(super) rule: Rule,
     /// Everything that was sent: time, sender, packet, fate.
     pub(super) log: Vec<(Instant, usize, Packet, Fate)>,
-    /// Largest right edge (sequence number) that each end offered.
-    edges: [Option<SeqNum>; 2],
+    /// Right edge (sequence number) that each end offered last, and the largest of them.
+    edges: [Option<(SeqNum, SeqNum)>; 2],
+    /// Whether an end may move its right edge left.
+    pub(super) shrinks: [bool; 2],
     shifts: [Option<u8>; 2],
 }
 
@@ -189,6 +191,7 @@ impl Net {
             rule: Box::new(|_, _, _| Fate::Pass),
             log: Vec::new(),
             edges: [None; 2],
+            shrinks: [false; 2],
             shifts: [None; 2],
         }
     }
@@ -253,11 +256,14 @@ impl Net {
         let shift = if syn { 0 } else { both.map_or(0, |s| s[from]) };
         if tcp.flags.has(TcpFlags::ACK) && !tcp.flags.has(TcpFlags::RST) {
             let edge = tcp.ack + Bytes::new(u64::from(tcp.window) << shift);
-            let old = self.edges[from];
-            assert!(old.is_none_or(|o| !edge.before(o)), "the right edge moved back from {old:?} to {edge}");
-            self.edges[from] = Some(edge);
+            let (old, farthest) = self.edges[from].unwrap_or((edge, edge));
+            // Less than a unit of the field may be rounding's (RFC 7323, section 2.4).
+            let unit = Bytes::new(if syn { 1 } else { 1 << shift });
+            let kept = (edge + unit).after(old) || self.shrinks[from];
+            assert!(kept, "the right edge moved back from {old} to {edge}");
+            self.edges[from] = Some((edge, if edge.after(farthest) { edge } else { farthest }));
         }
-        if let Some(edge) = self.edges[1 - from]
+        if let Some((_, edge)) = self.edges[1 - from]
             && packet.payload_len > 1
         {
             let end = tcp.seq + Bytes::new(u64::from(packet.payload_len));

@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 //! Exchanges of segments between two end points and a deterministic network, in virtual time.
 
+mod capped;
+mod capped_ends;
 mod closing;
 mod delayed_ack;
 mod ecn;
@@ -17,3 +19,4 @@ mod scheme;
 mod spurious;
 mod transfer;
 mod vectors;
+mod window_cap;

@@ -159,9 +159,9 @@ fn delivery_rate_is_application_limited_until_what_was_in_flight_is_delivered() 
 
 #[test]
 fn wscale_largest_window() {
-    let mut rx = Receiver::new(&Config { recv_buffer: Bytes::MAX, ..Config::default() });
+    let mut rx = Receiver::new(&Config { recv_buffer: Bytes::MAX, ..Config::default() }, None);
     rx.start(SeqNum::new(0), 14);
-    assert_eq!((rx.on_ack_sent(true), rx.edge()), (65_535, 1_073_725_440));
+    assert_eq!((rx.on_ack_sent(true), rx.edges().0), (65_535, 1_073_725_440));
 }
 
 #[test]
