@@ -51,7 +51,7 @@ impl NgwaRouter {
     /// The node's value for a queue that is limited in bytes and has this many of them free.
     fn value(&self, limit: Bytes, free: Bytes, flows: usize) -> u32 {
         let bytes = if self.config.mode.flow_division {
-            // The smallest part of a byte keeps 0.98 * 97,000 from being 95,059.
+            // The smallest part of a byte keeps 0.57 * 97,000, which is 55,290, from being 55,289.
             (self.config.flow_factor * limit.as_f64() / flows.max(1) as f64 + 1e-6) as u64
         } else {
             free.as_u64()
@@ -215,6 +215,14 @@ mod tests {
             for (host, share) in [(1, 95_060), (2, 47_530), (3, 31_686), (4, 23_765)] {
                 assert_eq!(pass(&mut r, data(host), 60_000, 0), Message::Window(share), "mode {mode}, whatever waits");
             }
+        }
+    }
+
+    #[test]
+    fn a_share_that_is_whole_bytes_loses_none_to_binary_fractions() {
+        let mut r = with(|c| c.flow_factor = 0.57);
+        for (host, share) in [(1, 55_290), (2, 27_645), (3, 18_430)] {
+            assert_eq!(pass(&mut r, data(host), 0, 0), Message::Window(share));
         }
     }
 
