@@ -7,6 +7,7 @@ mod strategies;
 
 use core::net::IpAddr;
 use narrows_queue::{DropReason, Limit, QueueView, Verdict};
+use narrows_scheme::acns::codec::IpMessage;
 use narrows_scheme::acns::{AcnsConfig, AcnsRouter, Ipv6Encoding};
 use narrows_scheme::ngwa::{NgwaConfig, NgwaMode, NgwaRouter, Stamp};
 use narrows_scheme::{BytesError, Census, Port, RouterAgent, Tally, on_bytes, on_departing_bytes};
@@ -59,7 +60,8 @@ proptest! {
     ) {
         let queue = queue(waiting, limit);
         for (mut on_values, mut on_wire) in agents().into_iter().zip(agents()) {
-            for (n, &p) in packets.iter().enumerate() {
+            // Twice, since a flow without an age is told nothing by ACNS.
+            for (n, &p) in packets.iter().chain(&packets).enumerate() {
                 let (mut value, mut bytes) = (p, p.emit());
                 let now = at(n as u64);
                 let verdict = on_values.on_packet(&mut value, PORT, &queue, now);
@@ -115,6 +117,30 @@ fn the_option_of_the_vector_stands_in_the_bytes() {
     assert_eq!(bytes[20..28], [0x21, 0x06, 0x00, 0x00, 0xb9, 0xaa, 0x00, 0x00]);
     assert_eq!((bytes[0], bytes[3], bytes.len()), (0x47, 53, 53));
     assert!(Packet::parse(&bytes).is_ok());
+}
+
+#[test]
+fn commands_of_acns_stand_in_the_bytes_of_both_ip_versions() {
+    let six = |n| IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, n]);
+    for ipv6 in [Ipv6Encoding::Extension, Ipv6Encoding::FlowLabel] {
+        for ip in [segment(0).ip, Ip::between(six(1), six(2))] {
+            let mut p = Packet { ip, ..segment(5) };
+            IpMessage::Ask { ns: false }.encode(&mut p.ip, ipv6);
+            let mut router = AcnsRouter::new(&AcnsConfig { ipv6, ..AcnsConfig::default() });
+            for (ms, waiting, expected) in [
+                (0, 97_000, IpMessage::Ask { ns: false }),
+                (1, 18_500, IpMessage::Freeze),
+                (2, 90_000, IpMessage::Fallback),
+            ] {
+                let mut bytes = p.emit();
+                on_bytes(&mut router, &mut bytes, PORT, &in_bytes(waiting), at(ms)).unwrap();
+                let left = Packet::parse(&bytes).unwrap();
+                assert_eq!(IpMessage::decode(&left.ip, ipv6), expected, "{ipv6:?}");
+                assert_eq!(bytes.len(), p.emit().len(), "a router of ACNS changes no length");
+            }
+            assert_eq!(router.tally(), Tally { asked: 3, wrote_freeze: 1, wrote_fallback: 1, ..Tally::ZERO });
+        }
+    }
 }
 
 #[test]
