@@ -6,7 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from narrows.papers.ngwa.arms import BY_NAME, DIVIDED, MODES
+from narrows.papers.ngwa.arms import BY_NAME, DIVIDED, FLOWS, MODES
 from narrows.papers.reproduction import Claim
 from narrows.report import style
 
@@ -87,7 +87,7 @@ def _most_unfair(arms: Arms) -> Claim:
 
 def _two_take_all(arms: Arms) -> Claim:
     made = arms["rfc793"]
-    flows = sorted((flow for flow in made.rates if flow != "total"), key=lambda flow: -made.rates[flow].estimate.mean)
+    flows = sorted(FLOWS, key=lambda flow: -made.share((flow,)))
     best = made.share(flows[:2])
     return Claim(
         f"With standard TCP flows 2 and 4 take nearly all ({100 * NEARLY_ALL:.0f} % or more)",

@@ -130,6 +130,7 @@ def write(folder: Path, made: Made, command: str, *, quick: bool = False) -> Rep
         result=result,
         windows=made.windows,
         arms=made.arms,
+        published=published,
         transfers=made.transfers,
         simulated=simulated,
         of_linux=of_linux,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from narrows.papers.ngwa.linux import Transfers
+    from narrows.papers.ngwa.published import Published
     from narrows.papers.ngwa.rounds import Rounds
     from narrows.papers.ngwa.window import Window
     from narrows.papers.reproduction import Cell, Claim, Reproduction
@@ -41,6 +42,7 @@ class Shown:
     result: Reproduction
     windows: Mapping[str, Window]
     arms: Mapping[str, Rounds]
+    published: Published
     transfers: Transfers
     simulated: Sequence[Claim]
     of_linux: Sequence[Claim]
@@ -82,7 +84,7 @@ def render(shown: Shown) -> str:
         linux_warnings=_linux_warnings(shown.transfers),
         topology_svg=Markup(topology.to_svg(shown.plan, "NGWA: four pairs")),  # noqa: S704 - escaped there
         calibration=shown.result.calibration,
-        slips=text.SLIPS,
+        slips=text.slips(shown.published),
         decisions=text.DECISIONS,
         limits=text.LIMITS,
         sources=text.SOURCES,
@@ -140,16 +142,18 @@ def _levels(windows: Mapping[str, Window], cells: Mapping[str, Cell]) -> list[di
 
 def _rate_row(name: str, made: Rounds) -> dict[str, Any]:
     flagged = [flow for flow in (*FLOWS, "total") if not made.rates[flow].independent]
+    unsettled = [flow for flow in (*FLOWS, "total") if not made.rates[flow].settled]
     jain = made.estimate("jain")
     return {
         "name": BY_NAME[name].title,
         "flows": [spread(made.rates[flow].estimate) for flow in FLOWS],
         "total": spread(made.rates["total"].estimate),
         "payload": style.count(round(made.estimate("delivered").mean)),
-        "jain": f"{made.jain:.4f}",
+        "jain": f"{made.rounds[0].jain:.4f}",
         "jain_rounds": f"{jain.mean:.4f}",
         "jain_worst": f"{min(made.values('jain')):.4f}",
         "flagged": ", ".join(flagged),
+        "unsettled": ", ".join(unsettled),
     }
 
 

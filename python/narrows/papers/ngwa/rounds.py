@@ -90,15 +90,10 @@ class Rounds:
             return [one.jain for one in self.rounds]
         return [float(sum(getattr(one, quantity))) for one in self.rounds]
 
-    @property
-    def jain(self) -> float:
-        """Jain's index over the rates of the first round."""
-        return jains_index([self.rates[flow].estimate.mean for flow in FLOWS]) or 0.0
-
     def share(self, flows: Sequence[str]) -> float:
-        """Share of these flows in the rate of all in the first round, of 1."""
-        total = sum(self.rates[flow].estimate.mean for flow in FLOWS)
-        return sum(self.rates[flow].estimate.mean for flow in flows) / total
+        """Share of these flows in what all got in the first round, of 1."""
+        first = dict(zip(FLOWS, self.rounds[0].arrived, strict=True))
+        return sum(first[flow] for flow in flows) / sum(first.values())
 
 
 def tasks(rounds: int) -> list[Task]:
