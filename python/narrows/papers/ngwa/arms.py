@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from narrows import bundled
@@ -89,6 +90,7 @@ def folder() -> Path:
     return bundled.directory("experiments/ngwa")
 
 
+@cache
 def scenario() -> Scenario:
     """The scenario of the simulations."""
     return Scenario.from_file(folder() / "scenario.toml")

@@ -53,8 +53,8 @@ def slips(published: Published) -> list[tuple[str, str]]:
         *SLIPS,
         (
             f"Triple duplicate ACKs per lost packet, by the paper's own numbers: {said}.",
-            "Ours are third duplicate ACKs in a row, of which a lost packet seldom brings more than one. The paper does "
-            "not say how it counts: every duplicate ACK from the third on would give such numbers more easily.",
+            "Ours are third duplicate ACKs in a row, of which a lost packet seldom brings more than one. The paper "
+            "does not say how it counts: every duplicate ACK from the third on would give such numbers more easily.",
         ),
     ]
 
