@@ -296,7 +296,12 @@ def _plotly_traces(line: Line, panel: Panel, suffix: str, shown: set[str]) -> li
         "showlegend": line.in_legend and line.name not in shown,
     }
     if line.markers:
-        trace |= {"mode": "markers", "marker": {"color": line.colour, "size": 9, "symbol": line.symbol}}
+        # A point at zero stands on the axis: whole, not cut in half by it.
+        trace |= {
+            "mode": "markers",
+            "cliponaxis": False,
+            "marker": {"color": line.colour, "size": 9, "symbol": line.symbol},
+        }
         if line.low is not None and line.high is not None:
             trace["error_y"] = {
                 "type": "data",
@@ -399,6 +404,7 @@ def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:
                 markersize=3.6,
                 elinewidth=0.8,
                 capsize=1.8,
+                clip_on=False,
             )
         else:
             pattern = style.DASHES[line.dash % len(style.DASHES)][1]

@@ -1,0 +1,206 @@
+"""The whole report: run every question, draw, conclude, and write the page."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from narrows import _core
+from narrows.papers.ngwa.beyond import page
+from narrows.papers.ngwa.beyond.questions import QUESTIONS, WORK
+from narrows.papers.reproduction import Cell, Claim, Reproduction
+from narrows.report import charts, render
+from narrows.results import staged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from narrows.papers.ngwa.beyond.question import Question, Results, Section
+    from narrows.runs import ProgressHook
+
+PAPER = "ngwa"
+PAGE = "report.html"
+SUMMARY = "summary.json"
+CELLS = "cells.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A question, its runs, and what came of them."""
+
+    question: Question
+    results: Results
+    section: Section
+
+
+def reproduce(
+    out: Path,
+    *,
+    quick: bool = False,
+    runs: int | None = None,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+) -> Reproduction:
+    """Run what the paper leaves to others and write a page about it.
+
+    Parameters
+    ----------
+    out : Path
+        Directory to write, whole or not at all: page, `summary.json`, `cells.csv`, `figures/`, the scenario files.
+    quick : bool
+        Fewer arms and one seed, for a first look.
+    runs : int, optional
+        Seeds of each arm; 3 to 5 by default.
+    jobs : int, optional
+        How many runs at the same time; as many as there are processors by default.
+    progress : callable, optional
+        Called with the share of the work that is done, in [0, 1].
+
+    Returns
+    -------
+    Reproduction
+        Cells have no published value: the paper has none.
+
+    Raises
+    ------
+    narrows.errors.InputError
+        If `out` cannot be made or holds something else than results.
+    narrows.errors.RunError
+        If a run, or writing, failed.
+    """
+    with staged(out) as folder:
+        answers = [
+            Answer(question, results, question.section(results))
+            for question, results in _results(quick=quick, runs=runs, jobs=jobs, progress=progress)
+        ]
+        result = write(folder, answers, command=_command(quick, runs))
+    moved = tuple(out / path.relative_to(folder) for path in result.paths)
+    return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
+
+
+def _results(
+    *, quick: bool, runs: int | None, jobs: int | None, progress: ProgressHook | None
+) -> list[tuple[Question, Results]]:
+    whole = sum(WORK[one.key] for one in QUESTIONS)
+    done, made = 0.0, []
+    for question in QUESTIONS:
+        part = WORK[question.key]
+
+        def tell(share: float, done: float = done, part: float = part) -> None:
+            if progress is not None:
+                progress((done + share * part) / whole)
+
+        made.append((question, question.run(quick=quick, runs=runs, jobs=jobs, progress=tell)))
+        done += part
+    return made
+
+
+def write(folder: Path, answers: Sequence[Answer], command: str) -> Reproduction:
+    """Draw and write everything into an existing directory."""
+    drawn = charts.draw([figure for one in answers for figure in one.section.figures], folder / "figures")
+    result = Reproduction(
+        paper=PAPER,
+        cells=tuple(cell for one in answers for cell in cells(one.question, one.results)),
+        claims=tuple(claim for one in answers for claim in one.section.claims),
+        calibration={one.question.title: one.question.setting for one in answers},
+        text=headline(answers),
+        figures=tuple(path for one in drawn for path in one.files),
+        brief=True,
+    )
+    version = str(_core.version())
+    written = [
+        render.write_text(folder / PAGE, page.render(result, answers, drawn, command, version)),
+        render.write_text(folder / SUMMARY, summary_json(result, answers, version)),
+        render.write_text(folder / CELLS, cells_csv(result.cells)),
+        *(
+            render.write_text(folder / one.question.file.name, one.question.file.read_text(encoding="utf-8"))
+            for one in answers
+        ),
+    ]
+    return replace(result, paths=(*written, *result.figures))
+
+
+def cells(question: Question, results: Results) -> list[Cell]:
+    """A cell for every number of every arm."""
+    made = []
+    for key in results.arms:
+        for name, unit in question.units.items():
+            found = results.of(key, name)
+            if found.n:
+                low, high = (found.low, found.high) if found.n > 1 else (None, None)
+                made.append(Cell("/".join((question.key, *key, name)), None, found.mean, low, high, unit))
+    return made
+
+
+def headline(answers: Sequence[Answer]) -> str:
+    """One paragraph: how much of what was expected came true, and what did not."""
+    claims = [claim for one in answers for claim in one.section.claims]
+    failing = [_short(claim) for claim in claims if not claim.holds]
+    seeds = sorted({one.results.seeds for one in answers})
+    over = (
+        "one seed"
+        if seeds == [1]
+        else f"{' to '.join(map(str, (seeds[0], seeds[-1]))) if len(seeds) > 1 else seeds[0]} seeds"
+    )
+    runs = sum(len(one.results.digests) for one in answers)
+    text = (
+        f"{len(answers)} questions that the paper leaves open, {runs:,} runs, {over} for each arm. Of {len(claims)} "
+        f"things that were to be expected of the mechanism {len(claims) - len(failing)} are so"
+    )
+    return f"{text}." if not failing else f"{text}; not so: {'; '.join(failing)}."
+
+
+def _short(claim: Claim) -> str:
+    return f"“{claim.text.split(' (')[0].split(': ')[0]}”"
+
+
+def summary_json(result: Reproduction, answers: Sequence[Answer], version: str) -> str:
+    """The contract's object, and what identifies the runs."""
+    extra = {
+        "text": result.text,
+        "conclusions": {one.question.key: list(one.section.conclusion) for one in answers},
+        "seeds": {one.question.key: one.results.seeds for one in answers},
+        "version": version,
+        "digests": {one.question.key: digest(one.results) for one in answers},
+    }
+    return json.dumps(result.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def digest(results: Results) -> str:
+    """SHA-256 over the digests of runs, each followed by a newline, as for a batch."""
+    return hashlib.sha256("".join(f"{one}\n" for one in results.digests).encode()).hexdigest()
+
+
+def cells_csv(found: Sequence[Cell]) -> str:
+    """All cells as a table for other programs; an empty field is "no value".
+
+    Examples
+    --------
+    >>> print(cells_csv((Cell("udp/6/5/tcp", None, 4.5, 4.4, 4.6, "Mb/s"),)), end="")
+    name,measured,low,high,unit
+    udp/6/5/tcp,4.5,4.4,4.6,Mb/s
+    """
+
+    def plain(value: float | None) -> str:
+        return "" if value is None else f"{value:.6g}"
+
+    buffer = io.StringIO()
+    rows = csv.writer(buffer, lineterminator="\n")
+    rows.writerow(["name", "measured", "low", "high", "unit"])
+    for cell in found:
+        rows.writerow([cell.name, plain(cell.measured), plain(cell.low), plain(cell.high), cell.unit])
+    return buffer.getvalue()
+
+
+def _command(quick: bool, runs: int | None) -> str:
+    words = ["narrows reproduce ngwa --beyond"]
+    if quick:
+        words.append("--quick")
+    if runs is not None:
+        words.append(f"--runs {runs}")
+    return " ".join(words)

@@ -1,0 +1,234 @@
+"""A question that the paper leaves open: a scenario file, what is changed in it, what is measured, what came of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from narrows import bundled
+from narrows.runs import Task, run_all
+from narrows.scenario import Scenario
+from narrows.stats import Estimate, mean_ci
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from narrows.outcome import Run
+    from narrows.papers.reproduction import Claim
+    from narrows.report.charts import Figure
+    from narrows.runs import ProgressHook
+    from narrows.scenario import Override
+
+Key = tuple[str, ...]
+"""Place of an arm within its question, such as ``("cubic", "6")``."""
+
+Numbers = dict[str, float]
+"""What one run yields, by name; NaN for "no value"."""
+
+OFF: dict[str, Override] = {"ngwa.enabled": False}
+"""What takes NGWA out of a scenario."""
+
+MODES: dict[str, str] = {
+    "1": "mode 1: free bytes",
+    "2": "mode 2: free bytes, smoothed",
+    "5": "mode 5: flow division",
+    "6": "mode 6: flow division, smoothed",
+    "7": "mode 7: as 5, without cwnd",
+    "8": "mode 8: as 6, without cwnd",
+}
+"""Modes that are looked at, and what they are called: 3 and 4 lose much even in the paper's own network."""
+
+
+def changes(column: str) -> dict[str, Override]:
+    """What makes an arm of a mode, or of "off".
+
+    >>> changes("5"), changes("off")
+    ({'ngwa.mode': 5}, {'ngwa.enabled': False})
+    """
+    return dict(OFF) if column == "off" else {"ngwa.mode": int(column)}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to run a scenario.
+
+    Attributes
+    ----------
+    key : Key
+        Its place.
+    overrides : dict
+        What is changed in the file, by path of the field.
+    """
+
+    key: Key
+    overrides: dict[str, Override]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Words and numbers in rows; the first column says what a row is about."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """What came of a question.
+
+    Attributes
+    ----------
+    conclusion : tuple of str
+        Paragraphs, made from the runs.
+    claims : tuple of Claim
+        What was to be expected, and whether it is so.
+    tables : tuple of Table
+    figures : tuple of Figure
+    """
+
+    conclusion: tuple[str, ...]
+    claims: tuple[Claim, ...]
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The runs of a question.
+
+    Attributes
+    ----------
+    arms : mapping
+        By key what each run yielded, seed by seed.
+    shown : mapping
+        The first run of those arms whose course is drawn.
+    digests : tuple of str
+        Of all runs, in order.
+    """
+
+    arms: Mapping[Key, Sequence[Numbers]]
+    shown: Mapping[Key, Run] = field(default_factory=dict)
+    digests: tuple[str, ...] = ()
+
+    @property
+    def seeds(self) -> int:
+        """Runs of each arm."""
+        return max((len(rows) for rows in self.arms.values()), default=0)
+
+    def of(self, key: Key, name: str) -> Estimate:
+        """Mean of a number over the seeds, with its 95 % interval; NaN for an arm that was not run."""
+        return mean_ci(row.get(name, math.nan) for row in self.arms.get(key, ()))
+
+    def mean(self, key: Key, name: str) -> float:
+        """Mean of a number over the seeds."""
+        return self.of(key, name).mean
+
+    def has(self, key: Key) -> bool:
+        """Whether the arm was run."""
+        return key in self.arms
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    Attributes
+    ----------
+    key, title : str
+        Name in the cells; heading.
+    asks : str
+        What the paper says, with its letter.
+    setting : str
+        The network and what is measured, in words.
+    arms : callable
+        Gives the arms, all of them or (for a first look) some.
+    measure : callable
+        Gives a run's numbers.
+    units : mapping
+        Unit of each number that becomes a cell.
+    section : callable
+        Gives what came of it.
+    seeds : int
+        Runs of each arm.
+    shown : tuple of Key
+        Arms of which the first run is kept.
+    """
+
+    key: str
+    title: str
+    asks: str
+    setting: str
+    arms: Callable[[bool], list[Arm]]
+    measure: Callable[[Run], Numbers]
+    units: Mapping[str, str]
+    section: Callable[[Results], Section]
+    seeds: int = 5
+    shown: tuple[Key, ...] = ()
+
+    @property
+    def file(self) -> Path:
+        """The scenario file."""
+        return folder() / f"{self.key}.toml"
+
+    def run(
+        self, *, quick: bool, runs: int | None = None, jobs: int | None = None, progress: ProgressHook | None = None
+    ) -> Results:
+        """Run all arms.
+
+        Parameters
+        ----------
+        quick : bool
+            Fewer arms, and one seed.
+        runs : int, optional
+            Seeds.
+        jobs, progress
+            As for `narrows.runs.run_all`.
+        """
+        base = Scenario.from_file(self.file)
+        arms = self.arms(quick)
+        seeds = runs if runs is not None else (1 if quick else self.seeds)
+        tasks = [
+            Task(scenario, base.seed, index)
+            for scenario in (base.with_overrides(arm.overrides) for arm in arms)
+            for index in range(seeds)
+        ]
+        made = run_all(tasks, jobs=jobs, progress=progress)
+        grouped = {arm.key: made[i * seeds : (i + 1) * seeds] for i, arm in enumerate(arms)}
+        return Results(
+            {key: tuple(self.measure(run) for run in some) for key, some in grouped.items()},
+            {key: grouped[key][0] for key in self.shown if key in grouped},
+            tuple(run.digest for run in made),
+        )
+
+
+def folder() -> Path:
+    """Where the scenario files lie."""
+    return bundled.directory("experiments/ngwa") / "beyond"
+
+
+def written(overrides: Mapping[str, Override]) -> str:
+    """Changes as on the command line.
+
+    >>> written({"ngwa.mode": 5, "tcp.window_scaling": False, "queue.limit": "97 kB"})
+    "--set ngwa.mode=5 --set tcp.window_scaling=false --set queue.limit='97 kB'"
+    """
+    import shlex
+
+    def one(value: Override) -> str:
+        return str(value).lower() if isinstance(value, bool) else shlex.quote(str(value))
+
+    return " ".join(f"--set {shlex.quote(path).strip(chr(39))}={one(value)}" for path, value in overrides.items())
+
+
+def average(values: Sequence[float]) -> float:
+    """Mean of those values that there are; NaN without any.
+
+    >>> average([1.0, 3.0, math.nan])
+    2.0
+    """
+    present = [value for value in values if not math.isnan(value)]
+    return fmean(present) if present else math.nan

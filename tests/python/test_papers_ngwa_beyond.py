@@ -1,0 +1,304 @@
+"""What NGWA's paper leaves to others: scenario files, conclusions from fabricated runs, and the report end to end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from narrows.papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, reproduce, rtts, syn, udp
+from narrows.papers.ngwa.beyond.question import Results, folder, written
+from narrows.papers.ngwa.beyond.questions import QUESTIONS, WORK
+from narrows.papers.ngwa.beyond.window import Course
+from narrows.runs import run
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from narrows.papers.ngwa.beyond.question import Key, Numbers, Question
+    from narrows.papers.reproduction import Claim, Reproduction
+
+EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)
+
+
+def fabricated(question: Question, value: Callable[[Key, str], float], seeds: int = 2) -> Results:
+    """Results in which every number of every arm is what `value` says; a seed apart they differ by nothing."""
+    rows: dict[Key, list[Numbers]] = {
+        arm.key: [{name: value(arm.key, name) for name in question.units}] * seeds for arm in question.arms(False)
+    }
+    return Results(rows)
+
+
+def holding(question: Question, value: Callable[[Key, str], float]) -> list[bool]:
+    claims: tuple[Claim, ...] = question.section(fabricated(question, value)).claims
+    return [claim.holds for claim in claims]
+
+
+@EACH
+def test_every_scenario_file_runs_by_hand(question: Question) -> None:
+    scenario = Scenario.from_file(question.file)
+    assert scenario.resolved["flows"]
+    for quick in (True, False):
+        arms = question.arms(quick)
+        assert len({arm.key for arm in arms}) == len(arms)
+        for arm in arms:
+            scenario.with_overrides(arm.overrides)
+    quick_keys = {arm.key for arm in question.arms(True)}
+    assert quick_keys <= {arm.key for arm in question.arms(False)}
+
+
+def test_every_file_has_its_question() -> None:
+    assert {path.stem for path in folder().glob("*.toml")} == {one.key for one in QUESTIONS} == set(WORK)
+
+
+@EACH
+def test_what_is_written_on_the_command_line_means_the_arm(question: Question) -> None:
+    scenario = Scenario.from_file(question.file)
+    for arm in question.arms(False)[-3:]:
+        words = shlex.split(written(arm.overrides))
+        given = dict(word.split("=", 1) for word in words[1::2])
+        assert scenario.with_overrides(given).resolved == scenario.with_overrides(arm.overrides).resolved
+
+
+@EACH
+def test_measures_give_every_number(question: Question) -> None:
+    arm = question.arms(True)[-1]
+    made = question.measure(run(Scenario.from_file(question.file).with_overrides(arm.overrides)))
+    assert set(made) == set(question.units)
+    assert all(math.isnan(value) or value >= 0 for value in made.values())
+
+
+@EACH
+@pytest.mark.parametrize("value", [0.0, 1.0, 50.0, math.nan])
+def test_a_section_is_made_of_anything(question: Question, value: float) -> None:
+    """Nothing that runs could yield keeps the page from being written."""
+    section = question.section(fabricated(question, lambda _key, _name: value))
+    assert section.claims
+    assert section.figures
+    assert all(len(row) == len(table.head) for table in section.tables for row in table.rows)
+    assert all(text and "{" not in text for text in section.conclusion)
+
+
+def test_shares_decide_whether_ngwa_yields() -> None:
+    def value(key: Key, name: str) -> float:
+        column = key[1]
+        shares = {"off": 45.0, "1": 10.0, "2": 12.0}
+        if name == "share":
+            return shares.get(column, 30.0)
+        return {"lost_ours": 0.0, "waiting": 60.0}.get(name, 1.0)
+
+    assert holding(against.QUESTION, value) == [True, True, True, True]
+    louder = holding(
+        against.QUESTION, lambda key, name: 55.0 if (*key, name) == ("bbr", "6", "share") else value(key, name)
+    )
+    assert louder == [False, True, True, True]
+    lossy = holding(
+        against.QUESTION, lambda key, name: 0.1 if (*key, name) == ("cubic", "5", "lost_ours") else value(key, name)
+    )
+    assert lossy == [True, True, False, True]
+    drained = holding(
+        against.QUESTION, lambda key, name: 20.0 if (*key, name) == ("reno", "6", "waiting") else value(key, name)
+    )
+    assert drained == [True, True, True, False]
+
+
+def test_the_conclusion_about_shares_follows_the_runs() -> None:
+    def value(key: Key, name: str) -> float:
+        if name == "share":
+            return {"off": 45.0, "1": 10.0}.get(key[1], 31.0)
+        return 5.0 if (key[1], name) == ("8", "lost_ours") else 1.0
+
+    told = against.conclusion(fabricated(against.QUESTION, value))
+    assert "Reno 31 % (45 %)" in told[0]
+    assert "it has less: Reno 10 %" in told[0]
+    assert "nothing but the timer answers" in told[1]
+    calm = against.conclusion(fabricated(against.QUESTION, lambda _key, name: 40.0 if name == "share" else 0.0))
+    assert "not always less" in calm[0]
+    assert "no more than Reno" in calm[1]
+
+
+def test_base_variants_are_compared_with_themselves() -> None:
+    def value(key: Key, name: str) -> float:
+        on = key[1] != "off"
+        return {"used": 99.0, "loss": 0.0 if on else 0.3, "rtt": 70.0 if on else 100.0, "jain": 1.0}.get(name, 1.0)
+
+    assert holding(over.QUESTION, value) == [True, True, True, True]
+    worse = holding(over.QUESTION, lambda key, name: 90.0 if (*key, name) == ("bbr", "6", "used") else value(key, name))
+    assert worse == [True, False, True, True]
+    text = over.conclusion(fabricated(over.QUESTION, lambda key, name: 1.0 if key[0] == "bbr" else value(key, name)))[0]
+    assert text.startswith("Even where all flows know NGWA, flow division leaves losses to BBR.")
+
+
+def test_udp_overflows_flow_division_where_arithmetic_says_so() -> None:
+    """Two windows of 33 segments of 1500 bytes against 97,000 bytes of queue and 55,000 on the way."""
+    assert udp.overflow_at() == pytest.approx(10 * (1 - 2 * 33 * 1500 / (97_000 + 55_000)))
+
+    def value(key: Key, name: str) -> float:
+        column, rate = key[0], int(key[1])
+        if name in ("lost_tcp", "lost_udp"):
+            return {"1": 0.01, "6": 0.2 if rate >= 4 else 0.0, "reno": 0.3}.get(column, 1.0)
+        return 2.0 if (name, column) == ("tcp", "8") else 4.0
+
+    assert holding(udp.QUESTION, value) == [True, True, True, True]
+    results = fabricated(udp.QUESTION, value)
+    assert udp.first_loss(results, "6", list(udp.RATES)) == 4
+    assert "from 4 Mb/s of UDP on packets are lost" in udp.conclusion(results, list(udp.RATES))[0]
+    never = fabricated(udp.QUESTION, lambda key, name: 0.0 if name.startswith("lost") else value(key, name))
+    assert udp.first_loss(never, "6", list(udp.RATES)) is None
+    assert "nothing is lost" in udp.conclusion(never, list(udp.RATES))[0]
+
+
+def test_one_window_a_round_trip() -> None:
+    for limit in rtts.LIMITS_KB:
+        rates = rtts.theory(limit)
+        assert sum(rates) == pytest.approx(10 * 1440 / 1500)
+        # The same queue in all: windows over rates differ by propagation alone.
+        segments = int(0.98 * limit * 1000 / 4 / 1440)
+        waits = [segments * 1440 * 8e-3 / rate - rtt for rate, rtt in zip(rates, rtts.RTTS_MS, strict=True)]
+        assert waits == pytest.approx([waits[0]] * 4)
+    assert sum(rtts.theory(20)) < 10 * 1440 / 1500, "windows that do not fill the link leave no queue"
+
+
+def test_round_trips_are_held_to_the_theory() -> None:
+    def value(key: Key, name: str) -> float:
+        limit = int(key[1])
+        if name in rtts.FLOWS:
+            return rtts.theory(limit)[rtts.FLOWS.index(name)]
+        if name == "jain":
+            return (0.5 if key[0] in ("reno", "cubic") else 0.7) + limit / 10_000
+        return 0.0 if name == "loss" else 9.6
+
+    assert holding(rtts.QUESTION, value) == [True] * 5
+    off = holding(
+        rtts.QUESTION, lambda key, name: value(key, name) * (1.2 if name == "rtt240" and key[0] == "7" else 1)
+    )
+    assert off == [False, True, True, True, True]
+    late = holding(
+        rtts.QUESTION, lambda key, name: 5.0 if (key[2:], name) == (("4, 500 ms",), "total") else value(key, name)
+    )
+    assert late == [True, True, True, True, False]
+
+
+def test_the_tightest_queue_is_looked_for() -> None:
+    def value(key: Key, name: str) -> float:
+        if name == "rwnd":
+            return 23_765.0
+        if name == "long":
+            return 0.3 if key[0] == "reno" else 1.2
+        return 0.0 if name == "loss" or name.startswith("dropped") else 99.0
+
+    assert holding(parking_lot.QUESTION, value) == [True] * 4
+    wide = holding(parking_lot.QUESTION, lambda key, name: 47_530.0 if name == "rwnd" else value(key, name))
+    assert wide == [False, True, True, True]
+    results = fabricated(parking_lot.QUESTION, lambda key, name: 84.0 if name == "used r2->r3" else value(key, name))
+    assert "used to 84 % only" in parking_lot.conclusion(results, list(parking_lot.COLUMNS))[1]
+
+
+def test_joins_and_idle_ones_are_judged() -> None:
+    def joining(key: Key, name: str) -> float:
+        column, total = key[0], int(key[1])
+        if name == "join_lost":
+            return float(total) * (2 if column == "reno" else 1)
+        if name == "stay_jain":
+            return 0.8 if column == "reno" else 0.99
+        if name == "stay_used":
+            return 20.0 if column == "6" and joins.window_bytes(total) < 2 * 1440 else 99.0
+        return 99.0 if name == "after_used" else 0.1
+
+    assert joins.window_bytes(2) == pytest.approx(47_530), "the paper's own window"
+    assert holding(joins.QUESTION, joining) == [True] * 4
+    assert holding(joins.QUESTION, lambda key, name: 50.0 if name == "after_used" else joining(key, name))[3] is False
+    told = joins.conclusion(fabricated(joins.QUESTION, joining), list(joins.TOTALS))
+    assert any("Mode 6 then uses 20 % of the link and Reno 99 %" in text for text in told)
+    busy = joins.conclusion(
+        fabricated(joins.QUESTION, lambda key, name: 99.0 if name == "stay_used" else joining(key, name)),
+        list(joins.TOTALS),
+    )
+    assert not any("The price of many flows" in text for text in busy)
+
+    def idling(key: Key, name: str) -> float:
+        if name == "used" and key[0] == "6":
+            return 100.0 - float(key[2])
+        return 100.0 if name == "used" else 0.0
+
+    assert holding(idle.QUESTION, idling) == [True, True, True, True]
+    rising = holding(
+        idle.QUESTION, lambda key, name: 99.5 if (*key, name) == ("6", "16", "5", "used") else idling(key, name)
+    )
+    assert rising == [True, False, True, True]
+
+
+def test_syns_and_a_gigabit_are_judged() -> None:
+    def failing(key: Key, name: str) -> float:
+        return {"60": 0.1, "10": 30.0, "1": 80.0, "free": 99.0}[key[0]] if name == "used" else 1.0
+
+    assert holding(syn.QUESTION, failing) == [True, True, True]
+    assert holding(syn.QUESTION, lambda _key, name: 60.0 if name == "used" else 1.0) == [False, True, False]
+    text = syn.conclusion(fabricated(syn.QUESTION, lambda _key, _name: 60.0), list(syn.COUNTS))[0]
+    assert text.startswith("Connections that fail leave more than half of the link used.")
+
+    def gigabit_value(key: Key, name: str) -> float:
+        ours = key[0].startswith("6")
+        if name == "more":
+            return 26.0 if key[0] == "6-unscaled" else 480.0
+        return {"lost": 0.0 if ours else 1000.0, "used": 98.0, "jain": 1.0 if ours else 0.7}.get(name, 1.0)
+
+    assert holding(gigabit.QUESTION, gigabit_value) == [True] * 4
+    assert holding(gigabit.QUESTION, lambda key, name: 1.0 if name == "jain" else gigabit_value(key, name))[2] is False
+
+
+def test_a_window_counts_what_is_in_it() -> None:
+    one = run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
+    name, queue = one.flows[0].name, max(one.queues, key=lambda queue: queue.forwarded_bytes)
+    course = Course(one)
+    whole, early, late = (course.window(*at) for at in ((0.0, 12.0), (0.0, 5.0), (5.0, 12.0)))
+    assert whole.grown("flow", name, "delivered_bytes") == one.flows[0].delivered_bytes
+    assert early.lost(name) + late.lost(name) == pytest.approx(one.flows[0].lost_packets)
+    assert whole.goodput(name) == pytest.approx(one.flows[0].delivered_bytes * 8e-6 / 12)
+    assert whole.grown("queue", queue.name, "forwarded_bytes") == pytest.approx(queue.forwarded_bytes)
+    assert whole.loss("no-such-flow") != whole.loss("no-such-flow"), "NaN"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
+    target = tmp_path_factory.mktemp("beyond") / "out"
+    told: list[float] = []
+    result = reproduce(target, quick=True, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(1.0)
+    return target, result
+
+
+def test_the_report_is_whole(made: tuple[Path, Reproduction]) -> None:
+    target, result = made
+    page = (target / "report.html").read_text(encoding="utf-8")
+    assert result.paths[0] == target / "report.html"
+    for question in QUESTIONS:
+        assert f'id="{question.key}"' in page
+        assert (target / question.file.name).read_text(encoding="utf-8") == question.file.read_text(encoding="utf-8")
+    assert all(path.is_file() for path in result.paths)
+    assert len(result.figures) == len(set(result.figures)) >= 2 * len(QUESTIONS)
+    assert "undefined" not in page.split("<script>")[0]
+    assert result.text in json.loads((target / "summary.json").read_text(encoding="utf-8"))["text"]
+
+
+def test_the_numbers_are_kept(made: tuple[Path, Reproduction]) -> None:
+    target, result = made
+    summary = json.loads((target / "summary.json").read_text(encoding="utf-8"))
+    assert summary["paper"] == "ngwa"
+    assert set(summary["digests"]) == {one.key for one in QUESTIONS}
+    assert {claim["holds"] for claim in summary["claims"]} <= {True, False}
+    with (target / "cells.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["name"] for row in rows] == [cell.name for cell in result.cells]
+    assert len({cell.name for cell in result.cells}) == len(result.cells)
+    assert {row["low"] for row in rows} == {""}, "one seed has no interval"
+    # Physics that no seed changes: without loss two windows of half the queue share the link evenly.
+    assert result.cell("over/cubic/6/loss").measured == 0
+    assert result.cell("over/cubic/6/jain").measured == pytest.approx(1.0, abs=1e-3)
