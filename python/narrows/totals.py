@@ -53,6 +53,8 @@ class FlowMetrics:
     triple_duplicate_acks : int or None
         Third duplicate ACKs in a row that the sender received, those that move the window among them; they tell of loss
         or reordering even where no fast recovery follows. ``None`` in results of versions that did not count them.
+    later_duplicate_acks : int or None
+        Duplicate ACKs in a row from the third on, where the above counts the third ones alone; ``None`` likewise.
     rtt_samples : int
         Round-trip times measured at the sender.
     rtt_mean_ms, rtt_min_ms, rtt_max_ms : float or None
@@ -91,6 +93,7 @@ class FlowMetrics:
     timeouts: float
     fast_retransmits: float
     triple_duplicate_acks: float | None = None
+    later_duplicate_acks: float | None = None
     ecn_reductions: float
     spurious: float
     rtt_samples: float
@@ -211,6 +214,7 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
         timeouts=n["timeouts"],
         fast_retransmits=n["fast_retransmits"],
         triple_duplicate_acks=n["triple_duplicate_acks"],
+        later_duplicate_acks=n["later_duplicate_acks"],
         ecn_reductions=n["ecn_reductions"],
         spurious=n["spurious"],
         rtt_samples=n["rtt_samples"],

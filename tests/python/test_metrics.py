@@ -28,6 +28,7 @@ FLOW: dict[str, int | None] = {
     "timeouts": 1,
     "fast_retransmits": 3,
     "triple_duplicate_acks": 5,
+    "later_duplicate_acks": 60,
     "ecn_reductions": 0,
     "spurious": 0,
     "rtt_samples": 4,
@@ -81,7 +82,7 @@ def test_flow_metrics_are_those_worked_out_by_hand() -> None:
     assert (flow.rtt_min_ms, flow.rtt_p50_ms, flow.rtt_p95_ms, flow.rtt_p99_ms, flow.rtt_max_ms) == (10, 20, 39, 40, 40)
     assert (flow.start_s, flow.active_s, flow.finished_s) == (1, 10, None)
     assert (flow.commands_normal, flow.commands_freeze, flow.commands_fallback) == (7, 2, 1)
-    assert (flow.fast_retransmits, flow.triple_duplicate_acks) == (3, 5)
+    assert (flow.fast_retransmits, flow.triple_duplicate_acks, flow.later_duplicate_acks) == (3, 5, 60)
     assert (flow.window_options, flow.window_options_ignored) == (11, 6)
 
 

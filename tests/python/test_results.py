@@ -186,14 +186,14 @@ def test_results_of_before_some_counters_have_no_value_for_them(three: Batch, tm
     three.save(tmp_path / "r")
     path = tmp_path / "r" / "summary.json"
     summary = json.loads(path.read_text())
-    later = ("triple_duplicate_acks", "window_options", "window_options_ignored")
+    later = ("triple_duplicate_acks", "later_duplicate_acks", "window_options", "window_options_ignored")
     for detail in summary["runs_detail"]:
         for flow in detail["flows"]:
             for counter in later:
                 assert flow.pop(counter) is not None
     path.write_text(json.dumps(summary))
     back = results.load(tmp_path / "r")
-    assert [getattr(back.flows[0], counter) for counter in later] == [None] * 3
+    assert [getattr(back.flows[0], counter) for counter in later] == [None] * 4
     assert back.flows[0].fast_retransmits == three.flows[0].fast_retransmits
 
 

@@ -99,6 +99,7 @@ table! {
         timeouts: "", "Expiries of the retransmission timer.";
         fast_retransmits: "", "Entries into fast recovery.";
         triple_duplicate_acks: "", "Third duplicate ACKs in a row at the sender, those that move the window included.";
+        later_duplicate_acks: "", "Duplicate ACKs in a row from the third on at the sender, those that move the window included.";
         ecn_reductions: "", "Reductions on an ECN echo.";
         spurious: "", "Reductions undone as spurious.";
         rtt_samples: "", "Number of round-trip time samples.";

@@ -154,6 +154,7 @@ impl World {
             timeouts: stats.timeouts,
             fast_retransmits: stats.fast_retransmits,
             triple_duplicate_acks: stats.triple_duplicate_acks,
+            later_duplicate_acks: stats.later_duplicate_acks,
             ecn_reductions: stats.ecn_reductions,
             spurious: stats.spurious,
             rtt_samples: meter.rtt.count(),

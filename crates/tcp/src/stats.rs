@@ -77,6 +77,9 @@ pub struct Stats {
     /// Those that move the window count too, as in ns-3; RFC 5681, section 2, leaves them out, and so does the loss
     /// recovery here.
     pub triple_duplicate_acks: u64,
+    /// Duplicate ACKs in a row from the third on: what [`triple_duplicate_acks`](Self::triple_duplicate_acks) is if each counts
+    /// that finds two before it, not each series.
+    pub later_duplicate_acks: u64,
     /// Reductions after an ECN echo.
     pub ecn_reductions: u64,
     /// Reductions found to be spurious and taken back.

@@ -73,6 +73,7 @@ impl Connection {
         let repeated = acked == 0 && payload == 0 && !control;
         self.tx.repeated_acks = if repeated { self.tx.repeated_acks.saturating_add(1) } else { 0 };
         self.stats.triple_duplicate_acks += u64::from(self.tx.repeated_acks == 3);
+        self.stats.later_duplicate_acks += u64::from(self.tx.repeated_acks >= 3);
         let duplicate = repeated && !window_moved;
         self.digest(tcp, ack, acked, duplicate, advice, now);
         true
