@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from narrows.papers.ngwa import arms, cells, claims, linux, linux_claims, rounds, text, window, window_claims
+from narrows.papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
 from narrows.papers.ngwa.published import Published
 from narrows.papers.reproduction import Claim
 from narrows.runs import Task, run_all
@@ -24,6 +24,7 @@ def made_rounds(
         arrived=tuple(rates),
         delivered=tuple(0.95 * rate for rate in rates),
         triples=(triples, 0, 0, 0),
+        series=(triples / 4, 0, 0, 0),
         lost=(lost, 0, 0, 0),
         timeouts=(0, 0, 0, 0),
     )
@@ -116,10 +117,12 @@ def test_results_as_published_meet_every_claim() -> None:
         ("mode7", {"total": 187_000.0}, "at least as much as NewReno"),
         ("mode3", {"shares": (1, 4, 1, 4), "lost": 1063, "triples": 8500}, "Standard TCP and NewReno get the most"),
         ("mode4", {"shares": (2, 3, 2, 3), "lost": 869, "triples": 6000}, "mode 3 has most"),
-        ("mode8", {"triples": 1}, "no triple duplicate ACK"),
+        ("mode8", {"triples": 1}, "Modes 5 to 8 get no triple duplicate ACK"),
         ("mode2", {"shares": (2, 3, 2, 3), "triples": 31}, "Smoothing spares"),
         ("newreno", {"lost": 2000, "triples": 8000}, "Losses, from most to least"),
-        ("mode5", {"lost": 1}, "lose nothing"),
+        ("mode5", {"lost": 1}, "Modes 5 to 8 lose nothing"),
+        ("mode2", {"shares": (2, 3, 2, 3), "lost": 1}, "Mode 2 loses nothing"),
+        ("mode2", {"shares": (2, 3, 2, 3), "triples": 2}, "Mode 2 gets no triple duplicate ACK"),
         ("mode3", {"shares": (1, 4, 1, 4), "lost": 4000, "triples": 5279}, "order of magnitude"),
     ],
 )
@@ -242,6 +245,15 @@ def test_queues_and_red_are_as_the_paper_sets_them() -> None:
         assert made["newreno"]["queue"]["limit_packets"] == packets
         assert made["mode5"]["queue"]["limit_bytes"] == 170_000 * times
         assert made["mode5"]["rate_bps"] == 10_000_000
+
+
+def test_the_search_has_every_point_once_and_the_scenario_among_them() -> None:
+    found = evidence.search()
+    names = [point.name for point in found.points]
+    assert len(set(names)) == len(names)
+    assert "scenario.toml" in names
+    assert found.runs >= 1
+    assert [point.distance for point in found.points] == sorted(point.distance for point in found.points)
 
 
 def test_the_headline_counts_claims_and_names_few() -> None:

@@ -53,7 +53,7 @@ def of_rounds(arms: Mapping[str, Rounds], published: Published) -> list[Cell]:
         for flow in (*FLOWS, "total")
     ]
     made += [_cell(f"jain/{arm}", None, rounds.estimate("jain"), "") for arm, rounds in arms.items()]
-    for quantity, unit in (("triples", ""), ("lost", "packets")):
+    for quantity, unit in (("triples", ""), ("series", ""), ("lost", "packets")):
         made += [
             _counted(_cell(f"{quantity}/{arm}", published.of(quantity, arm), rounds.estimate(quantity), unit))
             for arm, rounds in arms.items()

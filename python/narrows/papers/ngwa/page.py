@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from narrows.papers.ngwa import linux, text
+from narrows.papers.ngwa import evidence, linux, text
 from narrows.papers.ngwa.arms import ARMS, BY_NAME, FLOWS
 from narrows.papers.ngwa.window import STAGES, formula
 from narrows.report import render as pages
@@ -84,6 +84,8 @@ def render(shown: Shown) -> str:
         linux_warnings=_linux_warnings(shown.transfers),
         topology_svg=Markup(topology.to_svg(shown.plan, "NGWA: four pairs")),  # noqa: S704 - escaped there
         calibration=shown.result.calibration,
+        search=_search(),
+        arm_names=[arm.title.replace("NGWA ", "") for arm in ARMS],
         slips=text.slips(shown.published),
         decisions=text.DECISIONS,
         limits=text.LIMITS,
@@ -162,7 +164,7 @@ def _counts(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     return [
         {
             "name": arm.title,
-            **{quantity: _cell(by_name[f"{quantity}/{arm.name}"]) for quantity in ("triples", "lost")},
+            **{quantity: _cell(by_name[f"{quantity}/{arm.name}"]) for quantity in ("triples", "series", "lost")},
         }
         for arm in ARMS
     ]
@@ -170,7 +172,7 @@ def _counts(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 def _cell(cell: Cell) -> dict[str, str]:
     """A cell in words: published, measured with its interval, difference."""
-    is_count = cell.name.startswith(("triples/", "lost/"))
+    is_count = cell.name.startswith(("triples/", "series/", "lost/"))
     interval = ""
     if cell.low is not None and cell.high is not None:
         low, high = (style.count(round(end, 1)) if is_count else style.number(end, 5) for end in (cell.low, cell.high))
@@ -226,6 +228,20 @@ def _linux(transfers: Transfers, settings: Sequence[linux.Setting]) -> list[dict
             ]
             made.append({"window": title, "setting": setting.title, "cells": cells})
     return made
+
+
+def _search() -> dict[str, Any]:
+    """The variations of the calibration, as measured once."""
+    made = evidence.search()
+    rows = [
+        {
+            "name": point.name,
+            "lost": [style.count(round(point.lost[arm.name], 1)) for arm in ARMS],
+            "distance": f"{point.distance:.1f}",
+        }
+        for point in made.points
+    ]
+    return {"runs": made.runs, "rows": rows}
 
 
 def _linux_warnings(transfers: Transfers) -> str:

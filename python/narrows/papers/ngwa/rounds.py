@@ -46,13 +46,18 @@ class Round:
     ----------
     arrived, delivered : tuple of float
         IP bytes per second that reached the receiver; payload bytes per second delivered in order, over the whole run.
-    triples, lost, timeouts : tuple of float
-        Triple duplicate ACKs received; packets with payload that a queue dropped; expiries of the timer.
+    triples : tuple of float
+        Duplicate ACKs received, each from the third in a row on: what the paper's counts of triple duplicate ACKs are.
+    series : tuple of float
+        Third duplicate ACKs in a row alone: one for each series of three or more.
+    lost, timeouts : tuple of float
+        Packets with payload that a queue dropped; expiries of the timer.
     """
 
     arrived: tuple[float, ...]
     delivered: tuple[float, ...]
     triples: tuple[float, ...]
+    series: tuple[float, ...]
     lost: tuple[float, ...]
     timeouts: tuple[float, ...]
 
@@ -122,7 +127,8 @@ def _round(run: Run) -> Round:
     return Round(
         arrived=tuple(flow.arrived_bytes / duration for flow in run.flows),
         delivered=tuple(flow.delivered_bytes / duration for flow in run.flows),
-        triples=tuple(flow.triple_duplicate_acks or 0.0 for flow in run.flows),
+        triples=tuple(flow.later_duplicate_acks or 0.0 for flow in run.flows),
+        series=tuple(flow.triple_duplicate_acks or 0.0 for flow in run.flows),
         lost=tuple(flow.lost_packets for flow in run.flows),
         timeouts=tuple(flow.timeouts for flow in run.flows),
     )

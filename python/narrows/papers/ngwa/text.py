@@ -53,8 +53,9 @@ def slips(published: Published) -> list[tuple[str, str]]:
         *SLIPS,
         (
             f"Triple duplicate ACKs per lost packet, by the paper's own numbers: {said}.",
-            "Ours are third duplicate ACKs in a row, of which a lost packet seldom brings more than one. The paper "
-            "does not say how it counts: every duplicate ACK from the third on would give such numbers more easily.",
+            "A lost packet seldom brings more than one series of three duplicate ACKs, so the paper must have counted "
+            "each duplicate ACK from the third on. Its figures stand beside ours counted so; the number of series is "
+            "shown, too.",
         ),
     ]
 
@@ -76,7 +77,8 @@ DECISIONS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Triple duplicate ACKs",
-        "third duplicate ACKs in a row that senders received, in every arm, whether or not its TCP answers to them",
+        "duplicate ACKs that senders received, each from the third in a row on, in every arm, whether or not its TCP "
+        "answers to them; a series counts once in the column of series",
     ),
     ("Lost packets", "packets with payload that a queue dropped; no link loses any"),
     ("Small windows", "below one segment a window of 0 is advertised, and the sender probes"),
