@@ -155,9 +155,8 @@ def of_counts(cells: Sequence[Cell]) -> Figure:
     return Figure(
         "counts",
         "Triple duplicate ACKs and lost packets (published as figure 6 and table 2)",
-        "Sums over the four flows in ten minutes, means over the rounds; duplicate ACKs each from the third on. For those "
-        "of standard TCP and "
-        "NewReno the paper prints no number.",
+        "Sums over the four flows in ten minutes, means over the rounds; duplicate ACKs each from the third on. For "
+        "those of standard TCP and NewReno the paper prints no number.",
         "",
         tuple(panels),
         ticks=tuple(_tick(arm.name) for arm in ARMS),
