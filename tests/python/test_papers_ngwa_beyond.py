@@ -108,6 +108,15 @@ def test_shares_decide_whether_ngwa_yields() -> None:
     assert drained == [True, True, True, False]
 
 
+def test_a_share_that_is_less_by_chance_yields_to_nobody() -> None:
+    even = {arm.key: [dict.fromkeys(against.UNITS, 40.0)] * 3 for arm in against.arms(False)}
+    noisy = [dict.fromkeys(against.UNITS, share) for share in (30.0, 45.0, 44.0)]
+    lower = [dict.fromkeys(against.UNITS, share) for share in (30.0, 31.0, 30.0)]
+    results = Results(even | {("bbr", "6"): noisy, ("cubic", "6"): lower})
+    assert results.mean(("bbr", "6"), "share") < 40
+    assert against.yielding(results, "6") == ["cubic"]
+
+
 def test_the_conclusion_about_shares_follows_the_runs() -> None:
     def value(key: Key, name: str) -> float:
         if name == "share":

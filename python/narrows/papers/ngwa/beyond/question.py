@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from narrows import bundled
 from narrows.runs import Task, run_all
 from narrows.scenario import Scenario
-from narrows.stats import Estimate, mean_ci
+from narrows.stats import Estimate, mean_ci, paired_difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -126,6 +126,11 @@ class Results:
     def mean(self, key: Key, name: str) -> float:
         """Mean of a number over the seeds."""
         return self.of(key, name).mean
+
+    def change(self, base: Key, key: Key, name: str) -> Estimate:
+        """How much a number grows from one arm to another under the same seeds, with its 95 % interval."""
+        before, after = ([row.get(name, math.nan) for row in self.arms.get(one, ())] for one in (base, key))
+        return paired_difference(before, after).difference
 
     def has(self, key: Key) -> bool:
         """Whether the arm was run."""
