@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{BULK, PLAIN, path, run_seeded, run_text};
+use common::{BULK, PLAIN, assert_conserved, path, run_seeded, run_text};
 use narrows_cc::{ParamKind, registry};
 use narrows_sim::Outcome;
 use proptest::prelude::*;
@@ -22,20 +22,6 @@ payload = "1000 B"
 start = "1 s"
 stop = "15 s"
 "#;
-
-fn assert_conserved(outcome: &Outcome) {
-    let q = &outcome.samples.queue_totals;
-    for i in 0..q.arrived_packets.len() {
-        let row = q.row(i).unwrap();
-        let dropped = row.dropped_overflow + row.dropped_early + row.dropped_forced;
-        assert_eq!(
-            row.arrived_packets,
-            row.forwarded_packets + dropped + row.waiting_packets,
-            "queue {}",
-            outcome.samples.queue_names[i]
-        );
-    }
-}
 
 #[test]
 fn queues_conserve_packets() {

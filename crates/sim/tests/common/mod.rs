@@ -80,3 +80,18 @@ from = "A"
 to = "B"
 kind = "bulk"
 "#;
+
+/// Every queue has passed on, dropped or kept what came to it.
+pub fn assert_conserved(outcome: &Outcome) {
+    let q = &outcome.samples.queue_totals;
+    for i in 0..q.arrived_packets.len() {
+        let row = q.row(i).unwrap();
+        let dropped = row.dropped_overflow + row.dropped_early + row.dropped_forced;
+        assert_eq!(
+            row.arrived_packets,
+            row.forwarded_packets + dropped + row.waiting_packets,
+            "queue {}",
+            outcome.samples.queue_names[i]
+        );
+    }
+}
