@@ -57,6 +57,9 @@ impl Node {
                 (tcp.src_port, tcp.flags) = (tcp.src_port ^ (u16::from(n) + 1), TcpFlags::ACK);
             }
             router.on_packet(&mut other, port, &queue, Instant::ZERO);
+            if router.sees_departures() {
+                router.on_departure(&mut other, port, &queue, Instant::ZERO);
+            }
         }
         let now = Instant::ZERO + Duration::from_secs(1);
         let length = packet.len();

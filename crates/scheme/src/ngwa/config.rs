@@ -35,7 +35,7 @@ impl NgwaMode {
     }
 }
 
-/// When a router writes its value.
+/// When a router counts a packet's flow and writes its value into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Stamp {
     /// When the packet leaves the queue, as the paper's Linux module does (section 4.1: "called by the function dequeue"). The

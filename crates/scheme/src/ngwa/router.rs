@@ -18,6 +18,9 @@ const LONGEST: u64 = 65_535;
 /// IPv6 pass untouched. Nothing is ever dropped here.
 ///
 /// # Choices
+/// - All is done where the paper's module does it, when the packet leaves the queue ([`Stamp::Departure`]): flows are counted
+///   there too. A flow that ends counts until its FIN has left, behind all its data, so that the others' windows open into
+///   room that there is.
 /// - Each output queue has its own count of flows, as the paper's module, a queueing discipline, is one per interface. A
 ///   flow is one direction of a connection; that of pure ACKs counts where they pass, since its SYN-ACK is a SYN.
 /// - A flow also enters with its first segment of another kind, so that a route that changes, or an idle time that runs out,
@@ -90,8 +93,8 @@ impl NgwaRouter {
 
 impl RouterAgent for NgwaRouter {
     fn on_packet(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, now: Instant) -> Verdict {
-        self.table(port).observe(packet, false, now);
         if self.config.stamp == Stamp::Arrival {
+            self.table(port).observe(packet, false, now);
             let waiting = queue.bytes + packet.len();
             self.stamp(packet, port, queue, waiting);
         }
@@ -102,7 +105,8 @@ impl RouterAgent for NgwaRouter {
         self.config.stamp == Stamp::Departure
     }
 
-    fn on_departure(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, _now: Instant) {
+    fn on_departure(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, now: Instant) {
+        self.table(port).observe(packet, false, now);
         self.stamp(packet, port, queue, queue.bytes);
     }
 
@@ -378,13 +382,18 @@ mod tests {
         assert_eq!(message(&packet), Message::Absent, "in the queue it is as its sender made it");
         departure.on_departure(&mut packet, PORT, &queue(5_000), at(80));
         assert_eq!(message(&packet), Message::Window(92_000));
-        // Flow division counts at the time of writing too.
+    }
+
+    #[test]
+    fn at_departure_a_flow_counts_until_its_fin_has_left() {
         let mut r = router(5);
-        let mut packet = data(1);
-        r.on_packet(&mut packet, PORT, &queue(0), at(0));
-        r.on_packet(&mut data(2), PORT, &queue(1000), at(1));
-        r.on_departure(&mut packet, PORT, &queue(1000), at(2));
-        assert_eq!(message(&packet), Message::Window(47_530));
+        pass(&mut r, data(1), 0, 0);
+        pass(&mut r, data(2), 0, 0);
+        let mut fin = segment(2, TcpFlags::FIN.with(TcpFlags::ACK), 0);
+        r.on_packet(&mut fin, PORT, &queue(2_000), at(1));
+        assert_eq!(pass(&mut r, data(1), 2, 2_000), Message::Window(47_530), "it waits behind its data");
+        r.on_departure(&mut fin, PORT, &queue(0), at(9));
+        assert_eq!(pass(&mut r, data(1), 10, 0), Message::Window(95_060));
     }
 
     #[test]
