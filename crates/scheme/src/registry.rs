@@ -160,7 +160,7 @@ const NGWA: SchemeRow = SchemeRow {
         },
         Param {
             name: "stamp",
-            doc: "When routers write their value: as a packet leaves the queue, or before it enters.",
+            doc: "When routers count a packet's flow and write their value: as it leaves the queue, or before it enters.",
             kind: ParamKind::Choice { default: "departure", allowed: &["departure", "arrival"] },
         },
         Param {

@@ -63,7 +63,7 @@ pub(crate) static NGWA: Table = Table {
                 Word("arrival", "before the packet enters the queue"),
             ]),
             Need::Default("departure"),
-            "When routers write their value.",
+            "When routers count a packet's flow and write their value into it.",
         ),
         Field::new(
             "max_window",
