@@ -7,10 +7,12 @@ use narrows_cc::Phase;
 use narrows_units::{Bytes, Instant};
 
 impl Connection {
-    /// What the window is held against: pipe or FACK's awnd; `None` where a window may be inflated.
+    /// What the window is held against: pipe or FACK's awnd, or FlightSize before an episode where there is no limited
+    /// transmit; `None` where a window may be inflated.
     pub(crate) fn window_used(&self) -> Option<Bytes> {
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
         let used = match self.config.recovery {
+            Sack | Fack if self.sack && open && !self.config.limited_transmit => self.tx.board.flight(),
             Fack if self.sack && open => self.tx.board.awnd(),
             Sack | Fack if self.sack => self.tx.board.pipe(),
             _ if self.recovery.phase() == Phase::Open => self.tx.board.pipe(),
