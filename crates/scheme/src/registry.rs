@@ -188,6 +188,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::acns::AcnsConfig;
+    use crate::ngwa::{NgwaConfig, NgwaMode, Stamp};
 
     #[test]
     fn names_are_found_and_unique() {
@@ -243,6 +244,50 @@ mod tests {
                 priority_weight: bound("priority_weight", upper),
                 age_weight: 1.0 - bound("priority_weight", upper),
                 ..AcnsConfig::default()
+            };
+            assert_eq!(config.check(), Ok(()));
+        }
+    }
+
+    fn range_of_ngwa(name: &str) -> (f64, f64, f64) {
+        let param = NGWA.params.iter().find(|p| p.name == name).unwrap();
+        let ParamKind::Number { default, min, max, .. } = param.kind else { unreachable!() };
+        (default, min, max)
+    }
+
+    #[test]
+    fn ngwa_defaults_are_those_of_its_configuration() {
+        let d = NgwaConfig::default();
+        for (name, value) in [
+            ("mode", f64::from(d.mode.number())),
+            ("alpha", d.alpha),
+            ("flow_factor", d.flow_factor),
+            ("idle_timeout", d.idle_timeout.as_secs_f64()),
+            ("max_flows", d.max_flows as f64),
+        ] {
+            let (default, min, max) = range_of_ngwa(name);
+            assert!((default - value).abs() < 1e-12 && min <= default && default <= max, "{name}");
+        }
+        let switch = |name| NGWA.params.iter().find(|p| p.name == name).map(|p| p.kind);
+        assert!(matches!(switch("shrink"), Some(ParamKind::Switch { default }) if default == d.shrink));
+        let departure = d.stamp == Stamp::Departure;
+        assert!(matches!(switch("stamp"), Some(ParamKind::Choice { default: "departure", .. }) if departure));
+    }
+
+    #[test]
+    fn every_bound_of_ngwa_is_accepted_by_its_check() {
+        for upper in [false, true] {
+            let bound = |name: &str| {
+                let (_, min, max) = range_of_ngwa(name);
+                if upper { max } else { min }
+            };
+            let config = NgwaConfig {
+                mode: NgwaMode::new(bound("mode") as u8).unwrap(),
+                alpha: bound("alpha"),
+                flow_factor: bound("flow_factor"),
+                idle_timeout: narrows_units::Duration::from_secs_f64(bound("idle_timeout")),
+                max_flows: bound("max_flows") as u64,
+                ..NgwaConfig::default()
             };
             assert_eq!(config.check(), Ok(()));
         }
