@@ -109,23 +109,31 @@ fn flow_division_gives_each_flow_its_part_of_the_queue() {
     }
 }
 
+/// The paper's first experiment in small: four flows join one after the other, and two of them leave.
 #[test]
-fn flows_that_stagger_see_the_window_fall_and_rise() {
-    for mode in 5..=8 {
-        let mut text = flow("first", "s1", "d1", "");
-        text += &flow("bounded", "s2", "d2", "start = \"10 s\"\nsize = \"1500 kB\"");
-        text += &flow("stopped", "s3", "d3", "start = \"50 s\"");
-        let outcome = run_text(&dumbbell(&format!("mode = {mode}"), &text));
-        let finished = outcome.samples.flow_totals.finished_ns[1] / 1_000_000_000;
-        assert!((20..40).contains(&finished), "mode {mode}: {finished} s");
-        let what = format!("mode {mode}");
-        assert_window(&outcome, 0, [5, 10], 64_000, &what);
-        assert_window(&outcome, 0, [14, finished], 47_530, &what);
-        assert_window(&outcome, 0, [finished + 3, 50], 64_000, &format!("{what}: its FIN gives the share back"));
-        assert_window(&outcome, 0, [54, 60], 47_530, &what);
-        let lost = &outcome.samples.flow_totals.lost_packets;
-        // Who joins without a congestion window sends the window of its SYN at once, which no router has seen yet.
-        assert_eq!(lost.iter().all(|n| *n == 0), mode < 7, "mode {mode}: {lost:?}");
+fn the_window_falls_with_each_flow_that_joins_and_rises_with_each_that_leaves() {
+    let joins = |i: u8, start: u8, stop: u8| {
+        let more = format!("rate = \"500 kb/s\"\nstart = \"{start} s\"\nstop = \"{stop} s\"");
+        flow(&format!("f{i}"), &format!("s{i}"), &format!("d{i}"), &more).replace("\"bulk\"", "\"rate\"")
+    };
+    let four = joins(1, 0, 60) + &joins(2, 8, 60) + &joins(3, 16, 40) + &joins(4, 24, 32);
+    for (mode, shrink) in (5..=8).flat_map(|mode| [(mode, false), (mode, true)]) {
+        let outcome = run_text(&dumbbell(&format!("mode = {mode}\nshrink = {shrink}"), &four));
+        // What the fourth has still to send when it stops takes a while to leave.
+        for (span, window) in [
+            ([2, 8], 64_000),
+            ([11, 16], 47_530),
+            ([19, 24], 31_686),
+            ([27, 32], 23_765),
+            ([37, 40], 31_686),
+            ([45, 60], 47_530),
+        ] {
+            assert_window(&outcome, 0, span, window, &format!("mode {mode}, {span:?}"));
+        }
+        // Without a congestion window, who joins sends at its full rate until the first option has come back.
+        if mode < 7 {
+            assert_eq!(outcome.samples.flow_totals.lost_packets, [0; 4], "mode {mode}");
+        }
     }
 }
 
