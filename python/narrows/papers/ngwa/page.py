@@ -74,7 +74,7 @@ def render(shown: Shown) -> str:
         stages=[(STAGE_TITLES[stage], style.count(round(formula(STAGES[stage][0])))) for stage in STAGES],
         rates=[_rate_row(arm.name, shown.arms[arm.name]) for arm in ARMS],
         flows=FLOWS,
-        counts=_counts(shown.result.cells),
+        counts=_counts(shown.result.cells, shown.arms),
         batches=_batches(shown.arms),
         linux_one=_linux(shown.transfers, linux.ONE),
         linux_two=_linux(shown.transfers, linux.TWO),
@@ -159,15 +159,26 @@ def _rate_row(name: str, made: Rounds) -> dict[str, Any]:
     }
 
 
-def _counts(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def _counts(cells: Sequence[Cell], arms: Mapping[str, Rounds]) -> list[dict[str, Any]]:
     by_name = {cell.name: cell for cell in cells}
     return [
         {
             "name": arm.title,
+            "range": {quantity: _range(arms[arm.name].values(quantity)) for quantity in ("triples", "lost")},
             **{quantity: _cell(by_name[f"{quantity}/{arm.name}"]) for quantity in ("triples", "series", "lost")},
         }
         for arm in ARMS
     ]
+
+
+def _range(values: Sequence[float]) -> str:
+    """Least and most of the rounds.
+
+    >>> _range([3.0, 1200.0]), _range([0.0, 0.0])
+    ('3 to 1,200', '0')
+    """
+    low, high = style.count(min(values)), style.count(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def _cell(cell: Cell) -> dict[str, str]:
