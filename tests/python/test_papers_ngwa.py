@@ -8,6 +8,7 @@ import pytest
 from narrows.papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
 from narrows.papers.ngwa.published import Published
 from narrows.papers.reproduction import Claim
+from narrows.report import style
 from narrows.runs import Task, run_all
 from narrows.stats import batch_means
 
@@ -267,6 +268,21 @@ def test_the_headline_counts_claims_and_names_few() -> None:
     many = text.headline(made_windows(), as_published(), [one] * 9, [])
     assert "the sky is green" not in many
     assert "9 claims of the simulations that do not hold" in many
+
+
+@pytest.mark.slow
+def test_the_table_of_the_readme_is_what_comes_out() -> None:
+    found = rounds.collect(run_all(rounds.tasks(rounds.ROUNDS)))
+    readme = (arms.folder() / "README.md").read_text()
+    for arm in arms.ARMS:
+        made = found[arm.name]
+        triples, lost = (style.count(round(made.estimate(name).mean, 1)) for name in ("triples", "lost"))
+        (row,) = (line for line in readme.splitlines() if line.startswith(f"| {arm.title} |"))
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert (cells[2], cells[4], cells[5]) == (triples, lost, f"{made.estimate('jain').mean:.3f}")
+    for mode in ("mode3", "mode4"):
+        least, most = (style.count(end(found[mode].values("lost"))) for end in (min, max))
+        assert f"from {least} to {most}" in readme
 
 
 def test_the_window_is_the_smaller_of_cwnd_and_rwnd() -> None:

@@ -138,7 +138,7 @@ def _levels(windows: Mapping[str, Window], cells: Mapping[str, Cell]) -> list[di
                     "variation": f"{window.variation(stage):.1f} %",
                 }
             )
-        made.append({"name": BY_NAME[arm].title, "stages": row})
+        made.append({"name": BY_NAME[arm].title, "stages": row, "lost": style.count(window.lost)})
     return made
 
 

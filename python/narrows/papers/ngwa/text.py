@@ -162,10 +162,10 @@ def _level_text(windows: Mapping[str, Window]) -> str:
     near = [arm for arm in DIVIDED if any(abs(windows[arm].level(stage) - wanted) <= 0.05 * wanted for stage in stages)]
     levels = sorted({round(windows[arm].level("two-again")) for arm in DIVIDED})
     said = style.count(levels[0]) if len(levels) == 1 else f"{style.count(levels[0])} to {style.count(levels[-1])}"
+    how_many = "all" if len(near) == len(DIVIDED) else f"{len(near)} of the"
     return (
-        f"With two flows {'all' if len(near) == len(DIVIDED) else f'{len(near)} of the'} four dividing modes come to "
-        f"within 5 % of the {style.count(wanted)} bytes of the formula (published: about 50,000); at the end they are at "
-        f"{said}."
+        f"With two flows {how_many} four dividing modes come to within 5 % of the {style.count(wanted)} bytes of the "
+        f"formula (published: about 50,000); at the end they are at {said}."
     )
 
 

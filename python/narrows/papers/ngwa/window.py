@@ -58,12 +58,15 @@ class Window:
     ----------
     time_s, value : array
         Times of the samples, s; min(cwnd, rwnd), bytes.
+    lost : float
+        Packets that all flows of the run lost, joins and leaves included.
     digest : str
         Of the run.
     """
 
     time_s: Array
     value: Array
+    lost: float = 0.0
     digest: str = ""
 
     def between(self, begin: float, end: float) -> Array:
@@ -134,4 +137,5 @@ def _window(run: Run) -> Window:
     window = np.minimum(cwnd, rwnd)
     time = rows["time_s"].to_numpy(dtype=np.float64)
     known = np.isfinite(window)
-    return Window(time[known], window[known], run.digest)
+    lost = sum(flow.lost_packets for flow in run.flows)
+    return Window(time[known], window[known], lost, run.digest)
