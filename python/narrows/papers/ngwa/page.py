@@ -272,12 +272,14 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
         {
             "what": "Window with two flows, mode 5",
             "value": f"{style.count(round(level))} B",
-            "note": f"published about 50,000; formula {style.count(formula(2))}",
+            "note": f"published about {style.count(shown.published.of('window_two', 'mode5'))}; "
+            f"formula {style.count(formula(2))}",
         },
         {
             "what": "Packets lost, modes 5 to 8",
             "value": style.number(max(value for name, value in lost.items() if name != "newreno")),
-            "note": f"most of the four; NewReno {style.number(lost['newreno'])} (published 0 and 328)",
+            "note": f"most of the four (published {style.count(shown.published.of('lost', 'mode5'))}); "
+            f"NewReno {style.number(lost['newreno'])} ({style.count(shown.published.of('lost', 'newreno'))})",
         },
         {"what": "Jain's index, modes 5 to 8", "value": f"{jain:.4f}", "note": "the least of the four means"},
         {
