@@ -212,8 +212,8 @@ def linux_text(transfers: Transfers) -> str:
     payload = tcp["mss_bytes"] - (TIMESTAMP_BYTES if tcp["timestamps"] else 0)
     parts.append(
         f"In each setting all methods, with all flows together, carry the same payload to within {spread:.2f} %; of "
-        f"it NGWA's option costs {100 * OPTION_BYTES / payload:.2f} % ({OPTION_BYTES} bytes of {payload:,}). The link is "
-        "busy all the time, whether a queue overflows or not; a published advantage of NGWA in total rate must come "
+        f"it NGWA's option costs {100 * OPTION_BYTES / payload:.2f} % ({OPTION_BYTES} bytes of {payload:,}). The link "
+        "is busy all the time, whether a queue overflows or not; a published advantage of NGWA in total rate must come "
         "from what the real machines have and this model has not."
         if spread < ADVANTAGE_PERCENT
         else f"Between methods the payload of all flows together differs by up to {spread:.1f} % in a setting."
