@@ -321,9 +321,8 @@ impl Receiver {
         if let Some((left, right)) = self.dsack.take() {
             blocks.push(seq(left), seq(right));
         }
-        self.waiting.report(|left, right| {
-            blocks.as_slice().len() < max && blocks.push(seq(left), seq(right)) && blocks.as_slice().len() < max
-        });
+        self.waiting
+            .report(|left, right| blocks.len() < max && blocks.push(seq(left), seq(right)) && blocks.len() < max);
         blocks
     }
 

@@ -14,30 +14,52 @@ pub struct Timestamps {
     pub ecr: u32,
 }
 
+/// A SACK block without alignment, so that four of them and their number leave no gap in a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Block([u8; 8]);
+
+impl Block {
+    const fn new(left: SeqNum, right: SeqNum) -> Self {
+        let ([a, b, c, d], [e, f, g, h]) = (left.as_u32().to_ne_bytes(), right.as_u32().to_ne_bytes());
+        Self([a, b, c, d, e, f, g, h])
+    }
+
+    const fn edges(self) -> (SeqNum, SeqNum) {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        (SeqNum::new(u32::from_ne_bytes([a, b, c, d])), SeqNum::new(u32::from_ne_bytes([e, f, g, h])))
+    }
+}
+
 /// Up to four SACK blocks (RFC 2018), each `(left edge, right edge)`: the first byte held and the one after the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     len: u8,
-    blocks: [(SeqNum, SeqNum); 4],
+    blocks: [Block; 4],
 }
 
 impl SackBlocks {
     /// No block.
-    pub const EMPTY: Self = Self { len: 0, blocks: [(SeqNum::new(0), SeqNum::new(0)); 4] };
+    pub const EMPTY: Self = Self { len: 0, blocks: [Block::new(SeqNum::new(0), SeqNum::new(0)); 4] };
 
     /// Adds a block at the end; returns whether there was room.
     pub fn push(&mut self, left: SeqNum, right: SeqNum) -> bool {
         let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
-        *slot = (left, right);
+        *slot = Block::new(left, right);
         self.len += 1;
         true
     }
 
     /// The blocks in the order of the option.
     #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (SeqNum, SeqNum)> + '_ {
+        self.blocks[..self.len()].iter().map(|block| block.edges())
+    }
+
+    /// How many blocks there are, 0 to 4.
+    #[inline]
     #[must_use]
-    pub fn as_slice(&self) -> &[(SeqNum, SeqNum)] {
-        &self.blocks[..usize::from(self.len)]
+    pub const fn len(&self) -> usize {
+        self.len as usize
     }
 
     /// Whether there is no block.
@@ -148,7 +170,7 @@ impl TcpOptions {
         if blocks > 0 {
             // At most four blocks, so the length is at most 34.
             out.extend_from_slice(&[NOP, NOP, SACK, (2 + 8 * blocks) as u8]);
-            for (left, right) in self.sack.as_slice().iter().take(blocks) {
+            for (left, right) in self.sack.iter().take(blocks) {
                 out.extend_from_slice(&left.as_u32().to_be_bytes());
                 out.extend_from_slice(&right.as_u32().to_be_bytes());
             }

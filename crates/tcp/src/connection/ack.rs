@@ -354,15 +354,14 @@ impl Connection {
     fn parse_blocks(&self, sack: &SackBlocks, ack: u64) -> Blocks {
         let mut blocks = Blocks::default();
         let offsets = |(left, right)| (self.tx.offset(left), self.tx.offset(right));
-        let raw = sack.as_slice();
         let nxt = self.tx.nxt as i64;
-        for (i, &block) in raw.iter().enumerate() {
+        for (i, block) in sack.iter().enumerate() {
             let (left, right) = offsets(block);
             if left >= right || right > nxt {
                 continue;
             }
             if i == 0 {
-                let inside = raw.get(1).map(|&b| offsets(b)).is_some_and(|(l, r)| l <= left && right <= r);
+                let inside = sack.iter().nth(1).map(offsets).is_some_and(|(l, r)| l <= left && right <= r);
                 if right <= ack as i64 || inside {
                     blocks.dsack = Some(left.max(0) as u64);
                     continue;

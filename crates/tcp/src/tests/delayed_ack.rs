@@ -32,7 +32,7 @@ fn ack(packets: &[Packet]) -> Vec<u32> {
 
 fn blocks(packet: &Packet) -> Vec<(u32, u32)> {
     let unit = |s: SeqNum| (s.as_u32() - 1_001) / 1_000;
-    packet.tcp().unwrap().options.sack.as_slice().iter().map(|&(l, r)| (unit(l), unit(r))).collect()
+    packet.tcp().unwrap().options.sack.iter().map(|(l, r)| (unit(l), unit(r))).collect()
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn three_blocks_beside_timestamps_and_four_without() {
             if from == C && n % 2 == 1 && n < 10 { Fate::Drop } else { Fate::Pass }
         });
         net.run(at(299));
-        let most = net.log.iter().filter(|e| e.1 == S).map(|e| e.2.tcp().unwrap().options.sack.as_slice().len()).max();
+        let most = net.log.iter().filter(|e| e.1 == S).map(|e| e.2.tcp().unwrap().options.sack.len()).max();
         assert_eq!(most, Some(expected));
         assert!(net.log.iter().all(|e| e.2.tcp().unwrap().header_len() <= 60));
     }
