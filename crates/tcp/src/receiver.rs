@@ -276,8 +276,8 @@ impl Receiver {
         let mut room = self.buffer.saturating_sub(unread);
         if let Some(cap) = self.cap {
             let cap = cap.bytes.as_u64();
-            // A window of less than a segment would be a silly one: better none.
-            room = room.min(if cap < self.rmss { 0 } else { cap });
+            // A window of less than a segment, as the field's units will say it, would be a silly one: better none.
+            room = room.min(if cap >> self.shift << self.shift < self.rmss { 0 } else { cap });
         }
         let edge = self.nxt + room;
         let step = (self.buffer / 2).min(self.rmss.max(1));

@@ -137,6 +137,21 @@ fn a_window_that_may_shrink_is_no_silly_one() {
 }
 
 #[test]
+fn a_cap_that_units_round_to_less_than_a_segment_closes_the_window() {
+    // Units of 16 bytes: 1007 is said as 992, and that is no segment of 1000.
+    for shrink in [false, true] {
+        let config = Config { recv_buffer: Bytes::new(1_000_000), ..config() };
+        for (cap, field) in [(1_000, 0), (1_007, 0), (1_008, 63), (2_000, 125)] {
+            let (mut net, dial) = settled(config, shrink, 10_000, 70_000);
+            turn(&dial, cap);
+            net.ends[C].write(Bytes::new(12_000));
+            go_on(&mut net, 900);
+            assert_eq!(offered(&net).last(), Some(&field), "cap {cap}, shrink {shrink}");
+        }
+    }
+}
+
+#[test]
 fn a_cap_that_rises_by_less_than_a_segment_is_not_advertised() {
     let (mut net, dial) = settled(config(), false, 10_000, 64_000);
     net.ends[C].write(Bytes::new(500));
