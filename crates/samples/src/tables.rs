@@ -77,7 +77,7 @@ table! {
         kept: "packets", "Segments whose option stayed, its value as small or smaller (NGWA).";
         full: "packets", "Data segments left alone because their option area had no room (NGWA).";
         malformed: "packets", "Data segments left alone because their options were malformed (NGWA).";
-        unsupported: "packets", "Data segments left alone because they are IPv6, or their queue is not limited in bytes (NGWA).";
+        unsupported: "packets", "Data segments left alone because they are IPv6 or too long for an option, or their queue is not limited in bytes (NGWA).";
     }
 }
 

@@ -111,7 +111,7 @@ const NGWA: SchemeRow = SchemeRow {
     name: "ngwa",
     title: "New General Window Advertising",
     sources: &[
-        "M. Talau and E. C. G. Wille: Available Network Bandwidth Schema to Improve Performance in TCP Protocols, UTFPR (Brazil)",
+        "M. Talau and E. C. G. Wille: Available Network Bandwidth Schema to Improve Performance in TCP Protocols, International Journal of Computer Networks & Communications 5(5), 2013",
     ],
     params: &[
         number(
