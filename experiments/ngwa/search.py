@@ -50,9 +50,7 @@ VARIATIONS: dict[str, dict[str, Override]] = {
     "access delay 5 ms": {ACCESS: "5 ms"},
     **{
         f"{rate}, {delay}": {RATE: rate, DELAY: delay}
-        for rate, delay in itertools.product(
-            ("1 Mb/s", "1.2 Mb/s", "1.5 Mb/s", "1.8 Mb/s"), ("10 ms", "20 ms", "30 ms")
-        )
+        for rate, delay in itertools.product(RATES, DELAYS)
         if (rate, delay) != ("1.5 Mb/s", "20 ms")
     },
 }

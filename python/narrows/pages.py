@@ -74,7 +74,7 @@ def entry_of(name: str) -> dict[str, Any]:
     entries = {entry["name"]: entry for rows in reversed(list(catalogue().values())) for entry in rows}
     if name in entries:
         return dict(entries[name])
-    close = difflib.get_close_matches(name, entries, n=3)
+    close = difflib.get_close_matches(name.lower(), entries, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list cc`, `queues`, `schemes` or `phys`"
     message = f"{name}: no congestion control, queue, scheme or 802.11 PHY of this name; {hint}"
     raise InputError(message)
@@ -213,9 +213,14 @@ def _bottleneck(result: Run) -> str:
 def _use(entry: dict[str, Any]) -> str:
     if "slot_ns" in entry:
         return f'In a scenario: `phy = "{entry["name"]}"` in `[wifi]`.'
+    name = entry["name"]
+    if any(scheme["name"] == name for scheme in engine_catalogue()["schemes"]):
+        return (
+            f"In a scenario: a table `[{name}]`, whose `routers` run it, all by default. TCP flows take part, except "
+            'those with `tcp = { assist = "none" }`.'
+        )
     if "response" not in entry:
         return ""
-    name = entry["name"]
     words = [
         f'In a scenario: `cc = "{name}"`, and `cc_params = {{ .. }}` for parameters.',
         _RESPONSES[entry["response"]],
@@ -253,7 +258,7 @@ def _default(parameter: dict[str, Any]) -> str:
 def _allowed(parameter: dict[str, Any]) -> str:
     match parameter["kind"]:
         case "number" if "min" in parameter:
-            return f"{parameter['min']:g} to {parameter['max']:g}"
+            return f"{_bound(parameter['min'])} to {_bound(parameter['max'])}"
         case "number":
             return "a number"
         case "switch":
@@ -261,3 +266,13 @@ def _allowed(parameter: dict[str, Any]) -> str:
         case "choice":
             return ", ".join(f"`{word}`" for word in parameter["allowed"])
     return str(parameter.get("unit", ""))
+
+
+def _bound(value: float) -> str:
+    """A bound in few digits, unless that would be another number: 0.999999999 is not 1.
+
+    >>> _bound(0.999999999), _bound(1e-9), _bound(4294967296.0), _bound(1000.0)
+    ('0.999999999', '1e-09', '4294967296', '1000')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else f"{value:.12g}"

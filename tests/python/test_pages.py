@@ -72,10 +72,19 @@ def test_queues_schemes_and_phys_are_explained_too(kind: Any) -> None:
         assert "\n\n\n" not in shown.stdout
 
 
+def test_the_page_of_a_scheme_says_how_to_have_it_and_its_bounds_as_they_are() -> None:
+    shown = CliRunner().invoke(app, ["explain", "ngwa"]).stdout
+    assert "`[ngwa]`" in shown
+    assert 'assist = "none"' in shown
+    (alpha,) = (line for line in shown.splitlines() if line.startswith("| `alpha` |"))
+    assert "1e-09 to 0.999999999" in alpha
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         (["cubik"], "did you mean cubic"),
+        (["NGWA"], "did you mean ngwa"),
         (["zzzz"], "see `narrows list cc`"),
         ([], "explain what?"),
         (["red", "-o", "pages"], "are for the engine's congestion controls"),

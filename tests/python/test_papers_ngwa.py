@@ -153,6 +153,8 @@ def test_windows_as_published_meet_every_claim() -> None:
     ("arm", "change", "words"),
     [
         ("newreno", lambda t, v: np.where(t > 0, 64_000.0, v), "NewReno starts low"),
+        ("newreno", lambda t, v: np.where(t > 5, 20_000.0, v), "NewReno starts low"),
+        ("newreno", lambda t, v: np.where((t > 2) & (t < 60), 64_000.0, v), "NewReno starts low"),
         ("mode7", lambda t, v: np.where(t < 10, 1000.0, v), "Modes 5 and 6 begin"),
         ("mode5", lambda t, v: np.where((t > 15) & (t <= 30), 14_000.0, v), "with two flows, modes 5 to 8 come down"),
         ("mode6", lambda t, v: np.where((t > 30) & (t <= 45), 60_000.0, v), "For each new flow"),
@@ -265,6 +267,9 @@ def test_the_headline_counts_claims_and_names_few() -> None:
     assert "0 of 1 of its Linux" in said
     assert "“the sky is green”" in said
     assert "47,530" in said
+    assert "none in modes 5 to 8" in said
+    losing = text.headline(made_windows(), {**as_published(), "mode6": as_published()["mode1"]}, [one], [])
+    assert "mode 5: 0; mode 6: 7.00; mode 7: 0" in losing
     many = text.headline(made_windows(), as_published(), [one] * 9, [])
     assert "the sky is green" not in many
     assert "9 claims of the simulations that do not hold" in many

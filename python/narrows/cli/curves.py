@@ -47,8 +47,11 @@ def print_curve(curve: Curve, out: Console) -> None:
     heading = Text.assemble((curve.title, "bold"), (f" ({curve.unit})", "dim"))
     for i, (name, _, _) in enumerate(curve.lines):
         heading.append(f"   {MARKS[i % len(MARKS)]} ", COLOURS[i % len(COLOURS)]).append(name)
+    drawn = grid(rows, top)
+    if any(mark == BOTH for cells in drawn for mark, _ in cells):
+        heading.append(f"   {BOTH} ").append("several", "dim")
     out.print(heading)
-    for level, cells in enumerate(grid(rows, top)):
+    for level, cells in enumerate(drawn):
         label = number(top) if level == 0 else "0" if level == HEIGHT - 1 else ""
         line = Text(f"{label:>{LABEL}} ").append("│", "dim")
         for mark, style in cells:

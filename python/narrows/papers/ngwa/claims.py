@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Arms = Mapping[str, Rounds]
 
 FAIR = 0.99
-"""Jain's index from which the divided modes count as fair; the issue asks for it."""
+"""Jain's index from which the divided modes count as fair."""
 
 QUITE_FAIR = 0.95
 """Jain's index from which flows share "with a good justice", as NewReno's are said to."""
@@ -44,7 +44,7 @@ def claims(arms: Arms, published: Published) -> list[Claim]:
         _most_triples(arms),
         _order(arms, "triples", ("mode3", "mode4", "mode1"), "Among the modes mode 3 has most, then 4, then 1"),
         _none(arms, "triples", "Modes 5 to 8 get no triple duplicate ACK (in any round)"),
-        _none_in_most(arms, "Mode 2 gets no triple duplicate ACK (in most rounds; the paper counts one)"),
+        _none_in_most(arms, "Mode 2 gets no triple duplicate ACK (in most rounds; the paper ran it once)"),
         _smoothing_spares(arms),
         _order(
             arms,
@@ -140,8 +140,18 @@ def _divided_fast(arms: Arms) -> Claim:
         all(rate >= base for rate in rates.values()),
         f"bytes per second on the wire: NewReno {base:,.0f}, "
         + ", ".join(f"{_short(name)} {rate:,.0f}" for name, rate in rates.items())
-        + f"; of payload, which the option's 8 bytes a packet lessen, {min(payload):+.1f} to {max(payload):+.1f} %",
+        + f"; of payload, which the option's 8 bytes a packet lessen, {_range(payload)} %",
     )
+
+
+def _range(values: Sequence[float]) -> str:
+    """The least and the most, once where they are alike.
+
+    >>> _range([-0.756, -0.752]), _range([-0.2, 0.31])
+    ('-0.8', '-0.2 to +0.3')
+    """
+    low, high = f"{min(values):+.1f}", f"{max(values):+.1f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _most_triples(arms: Arms) -> Claim:
@@ -150,7 +160,7 @@ def _most_triples(arms: Arms) -> Claim:
         "Standard TCP and NewReno get the most triple duplicate ACKs",
         _two_highest(counts),
         _counts(arms, "triples", sorted(counts, key=lambda name: -counts[name]))
-        + f"; so in {_rounds_in(arms, 'triples', _two_highest)}",
+        + f"; the claim is true of {_rounds_in(arms, 'triples', _two_highest)}",
     )
 
 
@@ -159,7 +169,7 @@ def _order(arms: Arms, quantity: str, names: Sequence[str], text: str) -> Claim:
         return all(counts[more] > counts[less] for more, less in itertools.pairwise(names))
 
     holds = falling({name: arms[name].estimate(quantity).mean for name in names})
-    said = f"{_counts(arms, quantity, names)}; so in {_rounds_in(arms, quantity, falling)}"
+    said = f"{_counts(arms, quantity, names)}; the claim is true of {_rounds_in(arms, quantity, falling)}"
     return Claim(text, holds, said)
 
 

@@ -265,7 +265,7 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
     def holding(claims: Sequence[Claim]) -> str:
         return f"{sum(claim.holds for claim in claims)} of {len(claims)}"
 
-    level = shown.windows["mode5"].level("two-again")
+    level = shown.windows["mode5"].level("two")
     lost = {name: shown.arms[name].estimate("lost").mean for name in ("mode5", "mode6", "mode7", "mode8", "newreno")}
     jain = min(shown.arms[name].estimate("jain").mean for name in ("mode5", "mode6", "mode7", "mode8"))
     return [

@@ -171,8 +171,10 @@ def _level_text(windows: Mapping[str, Window]) -> str:
 
 def _loss_text(arms: Mapping[str, Rounds], rounds: int) -> str:
     lost = {name: made.estimate("lost").mean for name, made in arms.items()}
-    listed = ", ".join(f"{BY_NAME[name].title.removeprefix('NGWA ')} {style.number(lost[name])}" for name in lost)
-    listed = listed.replace(", mode 5 0, mode 6 0, mode 7 0, mode 8 0", ", none in modes 5 to 8")
+    none = all(lost[name] == 0 for name in DIVIDED)
+    named = [name for name in lost if not (none and name in DIVIDED)]
+    listed = "; ".join(f"{BY_NAME[name].title.removeprefix('NGWA ')}: {style.number(lost[name])}" for name in named)
+    listed += "; none in modes 5 to 8" if none else ""
     return f"Lost packets in ten minutes, mean of {rounds} round{'s' if rounds > 1 else ''}: {listed}."
 
 

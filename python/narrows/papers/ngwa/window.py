@@ -89,6 +89,19 @@ class Window:
         part = self.between(*STAGES[stage][1:])
         return float(100 * part.std() / part.mean())
 
+    def first(self, level: float, *, above: bool, since: float = 0.0) -> float | None:
+        """Time of the first sample after `since` that is above `level`, or else below it, s; `None` without one.
+
+        Examples
+        --------
+        >>> made = Window(np.array([1.0, 2.0, 3.0]), np.array([10.0, 90.0, 20.0]))
+        >>> made.first(50.0, above=True), made.first(50.0, above=False, since=2.0), made.first(99.0, above=True)
+        (2.0, 3.0, None)
+        """
+        beyond = self.value > level if above else self.value < level
+        found = np.flatnonzero(beyond & (self.time_s > since))
+        return float(self.time_s[found[0]]) if found.size else None
+
     def settled(self, begin: float, level: float, tolerance: float = 0.05) -> float | None:
         """Time after `begin` from which the window stays within `tolerance` of `level`, s; `None` if it never does.
 

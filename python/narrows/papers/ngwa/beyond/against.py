@@ -86,8 +86,8 @@ def claims(results: Results) -> tuple[Claim, ...]:
     yields = {mode: yielding(results, mode) for mode in modes}
     division = [one for one in DIVIDING if one in modes]
     free = [one for one in ("1", "2") if one in modes]
-    kept = draw.least([results.mean((cc, one), "share") for cc in OTHERS for one in division])
-    least_free = draw.most([results.mean((cc, one), "share") for cc in OTHERS for one in free])
+    kept = {cc: draw.least([results.mean((cc, one), "share") for one in division]) for cc in OTHERS}
+    offered = {cc: draw.most([results.mean((cc, one), "share") for one in free]) for cc in OTHERS}
     quiet = [cc for cc in OTHERS if all(results.mean((cc, one), "lost_ours") == 0 for one in division)]
     queues = {cc: (results.mean((cc, "off"), "waiting"), results.mean((cc, division[-1]), "waiting")) for cc in OTHERS}
     filled = [cc for cc, (off, on) in queues.items() if on >= 0.9 * off]
@@ -106,12 +106,12 @@ def claims(results: Results) -> tuple[Claim, ...]:
                 for a in division
                 for b in free
             ),
-            f"at least {draw.share(kept)} by flow division, at most {draw.share(least_free)} by free bytes",
+            "; ".join(f"{OTHERS[cc]} {draw.share(kept[cc])} (free bytes {draw.share(offered[cc])})" for cc in OTHERS),
         ),
         Claim(
             "With flow division our flow loses nothing against flows that probe by loss (Reno, CUBIC)",
             {"reno", "cubic"} <= set(quiet),
-            f"no loss in modes {' and '.join(division)} against {_listed(quiet)}",
+            f"no loss in mode{'s' if len(division) > 1 else ''} {' and '.join(division)} against {_listed(quiet)}",
         ),
         Claim(
             "With flow division the other flow fills the queue all the same (at least nine tenths of what waits "

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 NARROW = 0.005
 """Half of an interval that is less than this part of the mean is not printed: the mean's digits hide it."""
 
+SMALL = 0.001
+"""Less than this of anything is told as such: four bytes in a minute are no rate."""
+
 GREY = style.PUBLISHED_COLOUR
 
 LOOKS: dict[str, tuple[str, int, str]] = {
@@ -107,10 +110,10 @@ def told(estimate: Estimate, digits: int = 3) -> str:
 def plain(value: float, digits: int = 3) -> str:
     """A number for a text or a table; a dash where there is none.
 
-    >>> plain(0.0), plain(3.14159), plain(math.nan), plain(47530.0)
-    ('0', '3.14', '–', '47,500')
+    >>> plain(0.0), plain(3.14159), plain(math.nan), plain(47530.0), plain(5.82e-07)
+    ('0', '3.14', '–', '47,500', '<0.001')
     """
-    return style.number(value, digits)
+    return f"<{SMALL:g}" if 0 < value < SMALL else style.number(value, digits)
 
 
 def share(value: float) -> str:
