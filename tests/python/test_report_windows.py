@@ -85,6 +85,17 @@ def test_where_it_ever_rules_the_smaller_of_the_two_is_drawn() -> None:
     assert "rwnd was the smaller one in 50 % of the flow's samples" in made.caption
 
 
+def test_a_window_that_never_bounds_its_flow_does_not_press_the_others_onto_the_axis() -> None:
+    bounded = flows(cwnd=[10, 40, 60, 50], rwnd=[30, 30, 30, 30])
+    free = flows(cwnd=[10, 20, 30, 40], rwnd=[16_000] * 4).assign(name="b")
+    made = windows.windows(pd.concat([bounded, free]), NO_ROUTERS, {"a": 0, "b": 1}, SPAN)
+    assert made is not None
+    assert named(panel(made, "rwnd (kB)")) == ["a"]
+    assert named(panel(made, "cwnd (kB)")) == ["a", "b"]
+    assert "rwnd is drawn of the flows that it ever bounds" in made.caption
+    assert "it ever bounds" not in drawn(bounded).caption
+
+
 def test_nothing_is_a_window_of_zero_before_the_handshake_and_a_zero_window_after_it() -> None:
     made = drawn(flows(cwnd=[10, 10, 10], rwnd=[0, 64, 0], sent=[0, 1, 2]))
     assert np.isnan(panel(made, "rwnd (kB)").lines[0].y[0])

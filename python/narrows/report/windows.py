@@ -131,7 +131,9 @@ def _what_rules(flows: Sequence[_Windows]) -> str:
 
 def _rwnd_panel(flows: Sequence[_Windows], routers: pd.DataFrame, *, alone: bool) -> tuple[Panel, str]:
     """The receivers' windows, and the routers' beside them as far as they are about as small; what the caption adds."""
-    lines = tuple(flow.line(flow.rwnd, in_legend=alone) for flow in flows)
+    # A receiver's buffer of megabytes that never bounds its flow would press all others onto the axis.
+    bounding = [flow for flow in flows if flow.bounded]
+    lines = tuple(flow.line(flow.rwnd, in_legend=alone) for flow in bounding)
     top = max((float(np.nanmax(one.y)) for one in lines if not np.isnan(one.y).all()), default=0.0)
     tellers = _tellers(routers)
     least = {name: float(np.nanmin(told)) for name, (_, told) in tellers.items()}
@@ -140,9 +142,9 @@ def _rwnd_panel(flows: Sequence[_Windows], routers: pd.DataFrame, *, alone: bool
         Line(f"{name} tells", *tellers[name], GREY, dash=2 - place % 2, step=True, width=0.8)
         for place, name in enumerate(sorted(near))
     )
-    beside = ""
+    beside = "" if len(bounding) == len(flows) else " rwnd is drawn of the flows that it ever bounds."
     if told:
-        beside = (
+        beside += (
             " Grey: what a router would tell a flow that goes through its fullest queue; it rules once the data has "
             "reached the receiver, and the ACK the sender."
         )

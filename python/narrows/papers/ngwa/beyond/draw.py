@@ -117,14 +117,16 @@ def plain(value: float, digits: int = 3) -> str:
 
 
 def share(value: float) -> str:
-    """A share in per cent, without decimals from 10 on.
+    """A share in per cent, without decimals from 10 on, unless it would round up to the whole.
 
-    >>> share(35.7), share(4.26), share(0.0)
-    ('36 %', '4.3 %', '0 %')
+    >>> share(35.7), share(4.26), share(0.0), share(99.6), share(99.98)
+    ('36 %', '4.3 %', '0 %', '99.6 %', '100 %')
     """
     if math.isnan(value):
         return "–"
     size = abs(value)
+    if 99.5 <= size < 99.95:
+        return f"{value:.1f} %"
     return f"{value:.0f} %" if size >= 10 or value == 0 else f"{value:.2g} %"
 
 

@@ -179,8 +179,8 @@ def conclusion(results: Results, totals: Sequence[int]) -> tuple[str, ...]:
         f"The old flows are down to their new share after {span(settle)} in mode 6, after {span(reno)} without NGWA. "
         "The right edge of a window never moves left, so that what was granted before is still sent; and newcomers "
         "begin with what no router has granted: ten segments, or without a congestion window all that the SYN-ACK "
-        f"offers (65,535 bytes). With {top} flows mode 6 loses {lost('6')} packets at the join, mode 8 {lost('8')}, "
-        f"Reno {lost('reno')}."
+        f"offers (65,535 bytes). With {top} flows mode 6 loses {lost('6')} packets at the join, mode 8 loses "
+        f"{lost('8')} and Reno {lost('reno')}."
     ]
     used, without = results.mean(("6", top), "stay_used"), results.mean(("reno", top), "stay_used")
     if used < 0.95 * without:
