@@ -16,6 +16,7 @@ from narrows.stats import Estimate, mean_ci
 from narrows.totals import FlowMetrics, QueueMetrics, fairness
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from os import PathLike
     from pathlib import Path
 
@@ -25,6 +26,27 @@ if TYPE_CHECKING:
 
 Kind = Literal["flow", "queue", "router", "station", "channel"]
 """What has metrics: the names of the methods that give them."""
+
+
+def joint_digest(digests: Iterable[str]) -> str:
+    """SHA-256 over the digests of runs, each in hexadecimal and followed by a newline.
+
+    Parameters
+    ----------
+    digests : iterable of str
+        In the order of the runs.
+
+    Returns
+    -------
+    str
+        In hexadecimal.
+
+    Examples
+    --------
+    >>> joint_digest(["ab", "cd"])[:8]
+    '5141648c'
+    """
+    return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
 
 
 class Outcome:
@@ -308,7 +330,7 @@ class Batch(Outcome):
     @property
     def digest(self) -> str:
         """SHA-256 over the runs' digests (in hexadecimal, a line each)."""
-        return hashlib.sha256("".join(f"{run.digest}\n" for run in self.runs).encode()).hexdigest()
+        return joint_digest(run.digest for run in self.runs)
 
     @property
     def version(self) -> str:

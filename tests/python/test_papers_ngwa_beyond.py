@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import shlex
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from narrows.papers.ngwa.beyond import against, gigabit, idle, joins, over, park
 from narrows.papers.ngwa.beyond.question import Results, folder, written
 from narrows.papers.ngwa.beyond.questions import QUESTIONS, WORK
 from narrows.papers.ngwa.beyond.window import Course
+from narrows.report import style
 from narrows.runs import run
 from narrows.scenario import Scenario
 
@@ -51,6 +53,45 @@ def test_every_scenario_file_runs_by_hand(question: Question) -> None:
             scenario.with_overrides(arm.overrides)
     quick_keys = {arm.key for arm in question.arms(True)}
     assert quick_keys <= {arm.key for arm in question.arms(False)}
+
+
+@EACH
+def test_what_a_question_reckons_with_is_in_its_file(question: Question) -> None:
+    """Rates, limits, round trips and segments stand in the code too: for formulas, and in the words of the setting."""
+    code = import_module(question.measure.__module__)
+    resolved = Scenario.from_file(question.file).resolved
+    routers = {node["name"] for node in resolved["nodes"] if node["kind"] == "router"}
+    middle = [link["forward"] for link in resolved["links"] if {link["a"], link["b"]} <= routers]
+    tcp = [flow["tcp"] for flow in resolved["flows"] if flow["tcp"]]
+    (payload,) = {one["mss_bytes"] - (12 if one["timestamps"] else 0) - 8 for one in tcp}
+    limits = [one["queue"]["limit_bytes"] for one in middle]
+    trips = sorted(
+        2e-6 * (middle[0]["delay_ns"] + 2 * link["forward"]["delay_ns"])
+        for link in resolved["links"]
+        if link["b"] == "r1"
+    )
+    wanted = {
+        "RATE_MBPS": middle[0]["rate_bps"] / 1e6,
+        "LIMIT_BYTES": limits[0],
+        "LIMIT_KB": limits[0] / 1e3,
+        "RTT_S": trips[0] / 1e3,
+        "RTTS_MS": tuple(trips),
+        "QUEUES": {f"r{i}->r{i + 1}": limit / 1e3 for i, limit in enumerate(limits, start=1)},
+        "PAYLOAD_BYTES": payload,
+        "SEGMENT_BYTES": payload,
+        "FLOW_FACTOR": resolved["ngwa"]["flow_factor"],
+    }
+    for name in wanted.keys() & vars(code).keys():
+        assert vars(code)[name] == pytest.approx(wanted[name]), name
+    assert {one["rate_bps"] for one in middle} == {1e6 * code.RATE_MBPS}
+    assert resolved["ngwa"]["flow_factor"] == 0.98
+    if question is over.QUESTION:
+        assert middle == [link["forward"] for link in Scenario.from_file(against.QUESTION.file).resolved["links"]][:1]
+        return
+    words = [style.rate(middle[0]["rate_bps"])]
+    if len(middle) == 1:
+        words += [f"{limits[0] / 1e3:,g} kB", *(f"{trip:g}" for trip in trips[:1])]
+    assert all(word in question.setting for word in words), (words, question.setting)
 
 
 def test_every_file_has_its_question() -> None:

@@ -195,5 +195,27 @@ def cells_csv(cells: Iterable[Cell]) -> str:
     return buffer.getvalue()
 
 
+def command(paper: str, *, quick: bool, runs: int | None) -> str:
+    """What was called, for the page: `narrows reproduce` with what makes the result another.
+
+    Parameters
+    ----------
+    paper : str
+        Name of the paper, with options that go with it.
+    quick : bool
+        Whether it was a first look.
+    runs : int or None
+        Runs as asked for, if they were.
+
+    Examples
+    --------
+    >>> command("ngwa --beyond", quick=True, runs=3)
+    'narrows reproduce ngwa --beyond --quick --runs 3'
+    """
+    return (
+        f"narrows reproduce {paper}" + (" --quick" if quick else "") + (f" --runs {runs}" if runs is not None else "")
+    )
+
+
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None

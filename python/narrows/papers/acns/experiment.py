@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from narrows.papers.acns import evaluation, evidence, figures, page, text, verification
-from narrows.papers.reproduction import Reproduction, cells_csv
+from narrows.papers.reproduction import Reproduction, cells_csv, command
 from narrows.report import charts, network, render, topology
 from narrows.results import staged
 from narrows.runs import run_all
@@ -67,7 +67,7 @@ def reproduce(
         made = run_all([*first, *second], jobs=jobs, progress=progress)
         evaluated = evaluation.collect(made[: len(first)])
         verified = verification.collect(made[len(first) :], seeds)
-        result = write(folder, evaluated, verified, command=_command(quick, runs))
+        result = write(folder, evaluated, verified, command=command("acns", quick=quick, runs=runs))
     moved = tuple(out / path.relative_to(folder) for path in result.paths)
     return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
 
@@ -119,7 +119,3 @@ def summary_json(result: Reproduction, evaluated: evaluation.Evaluation) -> str:
         "digests": {arm: evaluated.arm(arm).digest for arm in evaluation.ARMS},
     }
     return json.dumps(result.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _command(quick: bool, runs: int | None) -> str:
-    return "narrows reproduce acns" + (" --quick" if quick else "") + (f" --runs {runs}" if runs is not None else "")

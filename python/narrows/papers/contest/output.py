@@ -8,10 +8,11 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from narrows.outcome import joint_digest
 from narrows.papers.contest import evaluation, experiment, heat, page, pair, published, text
 from narrows.papers.contest.claims import claims, examples
 from narrows.papers.contest.variants import NAMES, PAIRS, variant
-from narrows.papers.reproduction import Reproduction
+from narrows.papers.reproduction import Reproduction, command
 from narrows.report import charts, network, render, topology
 from narrows.results import staged
 
@@ -78,7 +79,7 @@ def reproduce(
     made = experiment.run(out, quick=quick, runs=seeds, jobs=jobs, progress=tell(0.0, _CONTEST_SHARE))
     wanted = [(of, *names) for of in experiment.SETS for names in PAIRS]
     duels = pair.duels(wanted, 1, jobs=jobs, progress=tell(_CONTEST_SHARE, 1.0))
-    return write(out, made, duels, command=_command(quick, runs))
+    return write(out, made, duels, command=command("contest", quick=quick, runs=runs))
 
 
 def write(folder: Path, made: Made, duels: list[Duel], command: str) -> Reproduction:
@@ -227,16 +228,12 @@ def _identity(result: Reproduction, made: Made, compared: list[evaluation.Compar
         "within_6_percent": {
             key: {"near": one.near, "total": one.total} for key, one in evaluation.shares(compared).items()
         },
-        "digests": {of: page.digest(made.records[of]) for of in experiment.SETS},
+        "digests": {of: joint_digest(one.digest for one in made.records[of]) for of in experiment.SETS},
     }
 
 
 def _dump(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _command(quick: bool, runs: int | None) -> str:
-    return "narrows reproduce contest" + (" --quick" if quick else "") + (f" --runs {runs}" if runs is not None else "")
 
 
 def _pair_command(first: str, second: str, runs: int | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from narrows import _core
+from narrows.outcome import joint_digest
 from narrows.papers.contest import evaluation, evidence, heat, text
 from narrows.papers.contest.evaluation import GROUPS, NEAR_PERCENT, VEGAS_PERCENT
 from narrows.papers.contest.experiment import SET_TITLES
@@ -18,9 +18,8 @@ from narrows.report import render as pages
 from narrows.report import topology
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from narrows.contest import Record
     from narrows.papers.contest.evaluation import Compared
     from narrows.papers.contest.experiment import Made
     from narrows.papers.contest.heat import Heat
@@ -219,7 +218,10 @@ def render(shown: Shown) -> str:
                 f"{shown.made.total} of {scenario.duration_s:g} s, {shown.made.runs} for each pair, order and set",
             ),
             ("Version", version()),
-            *((f"Digest, {SET_TITLES[of].lower()}", digest(records)) for of, records in shown.made.records.items()),
+            *(
+                (f"Digest, {SET_TITLES[of].lower()}", joint_digest(one.digest for one in records))
+                for of, records in shown.made.records.items()
+            ),
         ],
     )
 
@@ -245,11 +247,6 @@ def render_pair(result: Reproduction, duels: Sequence[Duel], drawn: Sequence[Dra
 def version() -> str:
     """Version of the engine."""
     return str(_core.version())
-
-
-def digest(records: Iterable[Record]) -> str:
-    """SHA-256 over the digests of runs, each followed by a newline, as for a batch."""
-    return hashlib.sha256("".join(f"{one.digest}\n" for one in records).encode()).hexdigest()
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from narrows.papers.ngwa import cells, claims, figures, linux, linux_claims, page, rounds, text, window, window_claims
 from narrows.papers.ngwa.arms import ARMS, scenario
 from narrows.papers.ngwa.published import Published
-from narrows.papers.reproduction import Reproduction, cells_csv
+from narrows.papers.reproduction import Reproduction, cells_csv, command
 from narrows.report import charts, network, render, topology
 from narrows.results import staged
 from narrows.runs import run_all
@@ -75,7 +75,7 @@ def reproduce(
     number = runs if runs is not None else (rounds.QUICK_ROUNDS if quick else rounds.ROUNDS)
     with staged(out) as folder:
         made = run(number, quick=quick, jobs=jobs, progress=progress)
-        result = write(folder, made, _command(quick, runs), quick=quick)
+        result = write(folder, made, command("ngwa", quick=quick, runs=runs), quick=quick)
     moved = tuple(out / path.relative_to(folder) for path in result.paths)
     return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
 
@@ -179,7 +179,3 @@ def summary_json(result: Reproduction, made: Made, seed: int) -> str:
         },
     }
     return json.dumps(result.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _command(quick: bool, runs: int | None) -> str:
-    return "narrows reproduce ngwa" + (" --quick" if quick else "") + (f" --runs {runs}" if runs is not None else "")

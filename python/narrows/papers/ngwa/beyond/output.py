@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from narrows import _core
+from narrows.outcome import joint_digest
 from narrows.papers.ngwa.beyond import page
 from narrows.papers.ngwa.beyond.questions import QUESTIONS, WORK
-from narrows.papers.reproduction import Cell, Claim, Reproduction
+from narrows.papers.reproduction import Cell, Claim, Reproduction, cells_csv, command
 from narrows.report import charts, render
 from narrows.results import staged
 
@@ -55,7 +53,7 @@ def reproduce(
     quick : bool
         Fewer arms and one seed, for a first look.
     runs : int, optional
-        Seeds of each arm; 3 to 5 by default.
+        Seeds of each arm; by default as many as each question asks for.
     jobs : int, optional
         How many runs at the same time; as many as there are processors by default.
     progress : callable, optional
@@ -78,7 +76,7 @@ def reproduce(
             Answer(question, results, question.section(results))
             for question, results in _results(quick=quick, runs=runs, jobs=jobs, progress=progress)
         ]
-        result = write(folder, answers, command=_command(quick, runs))
+        result = write(folder, answers, command=command("ngwa --beyond", quick=quick, runs=runs))
     moved = tuple(out / path.relative_to(folder) for path in result.paths)
     return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
 
@@ -166,41 +164,6 @@ def summary_json(result: Reproduction, answers: Sequence[Answer], version: str) 
         "conclusions": {one.question.key: list(one.section.conclusion) for one in answers},
         "seeds": {one.question.key: one.results.seeds for one in answers},
         "version": version,
-        "digests": {one.question.key: digest(one.results) for one in answers},
+        "digests": {one.question.key: joint_digest(one.results.digests) for one in answers},
     }
     return json.dumps(result.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def digest(results: Results) -> str:
-    """SHA-256 over the digests of runs, each followed by a newline, as for a batch."""
-    return hashlib.sha256("".join(f"{one}\n" for one in results.digests).encode()).hexdigest()
-
-
-def cells_csv(found: Sequence[Cell]) -> str:
-    """All cells as a table for other programs; an empty field is "no value".
-
-    Examples
-    --------
-    >>> print(cells_csv((Cell("udp/6/5/tcp", None, 4.5, 4.4, 4.6, "Mb/s"),)), end="")
-    name,measured,low,high,unit
-    udp/6/5/tcp,4.5,4.4,4.6,Mb/s
-    """
-
-    def plain(value: float | None) -> str:
-        return "" if value is None else f"{value:.6g}"
-
-    buffer = io.StringIO()
-    rows = csv.writer(buffer, lineterminator="\n")
-    rows.writerow(["name", "measured", "low", "high", "unit"])
-    for cell in found:
-        rows.writerow([cell.name, plain(cell.measured), plain(cell.low), plain(cell.high), cell.unit])
-    return buffer.getvalue()
-
-
-def _command(quick: bool, runs: int | None) -> str:
-    words = ["narrows reproduce ngwa --beyond"]
-    if quick:
-        words.append("--quick")
-    if runs is not None:
-        words.append(f"--runs {runs}")
-    return " ".join(words)
