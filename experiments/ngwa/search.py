@@ -80,7 +80,7 @@ def main() -> int:
         for arm in ARMS:
             made = [next(runs) for _ in range(options.runs)]
             lost = mean_ci(sum(flow.lost_packets for flow in run.flows) for run in made)
-            triples = mean_ci(sum(flow.triple_duplicate_acks or 0 for flow in run.flows) for run in made)
+            triples = mean_ci(sum(flow.later_duplicate_acks or 0 for flow in run.flows) for run in made)
             row[f"lost_{arm.name}"], row[f"lost_{arm.name}_half"] = round(lost.mean, 1), round(lost.half_width, 1)
             row[f"triples_{arm.name}"] = round(triples.mean, 1)
             told = published.of("lost", arm.name)

@@ -170,7 +170,7 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
         "ACNS: segments that asked for a command, and into which freeze or fallback was written. NGWA: data segments "
         "that got an option, whose value was lowered, or kept because it was as small or smaller; and those left "
         "alone: no room among their IPv4 options, malformed options, or not possible (a queue without a limit in "
-        "bytes, IPv6).",
+        "bytes, IPv6, or longer than IPv4 allows).",
     ),
     (
         "Jain's index",
