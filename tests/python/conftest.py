@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import struct
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from narrows.scenario import Scenario
 
 NONE = 2**64 - 1
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach what tests start: background jobs of a shell are deaf to it, and so are their children."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
