@@ -172,7 +172,7 @@ pub struct Config {
     pub cwnd_validation: bool,
     /// Whether cwnd grows while something else than cwnd limits the sender: the application, or the window that the peer
     /// advertises. RFC 5681 says nothing; RFC 7661, RFC 9438, section 5.8, and Linux say no, and so does the default. ns-2, and
-    /// ns-3 until 2014, let it grow. Algorithms are then told that cwnd is always the limit.
+    /// ns-3 of 2011, let it grow. Algorithms are then told that cwnd is always the limit.
     pub unused_growth: bool,
     /// Whether `cwnd == ssthresh` is slow start (RFC 5681 leaves it free): ns-2's TCP/Linux agent says yes, all others no.
     pub slow_start_at_equality: bool,

@@ -258,7 +258,7 @@ pub(crate) static TCP: Table = Table {
             "unused_growth",
             Kind::Switch,
             Need::Default("false"),
-            "Whether cwnd grows while the application or the peer's window, not cwnd, limits the sender, as in ns-2 and in ns-3 until 2014 \
+            "Whether cwnd grows while the application or the peer's window, not cwnd, limits the sender, as in ns-2 and in ns-3 of 2011 \
              (Linux, RFC 9438 and RFC 7661: no; RFC 5681 says nothing).",
         ),
         Field::new(
