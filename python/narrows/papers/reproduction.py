@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -140,6 +140,13 @@ class Reproduction:
             if one.name == name:
                 return one
         raise KeyError(name)
+
+    def moved(self, staging: Path, out: Path) -> Reproduction:
+        """The same with its files where they end up, once the staging directory has become `out`."""
+        paths, figures = (
+            tuple(out / path.relative_to(staging) for path in some) for some in (self.paths, self.figures)
+        )
+        return replace(self, paths=paths, figures=figures)
 
     def to_json(self) -> dict[str, Any]:
         """The contract of `narrows reproduce PAPER --json`: no NaN, no infinity.

@@ -68,8 +68,7 @@ def reproduce(
         evaluated = evaluation.collect(made[: len(first)])
         verified = verification.collect(made[len(first) :], seeds)
         result = write(folder, evaluated, verified, command=command("acns", quick=quick, runs=runs))
-    moved = tuple(out / path.relative_to(folder) for path in result.paths)
-    return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
+    return result.moved(folder, out)
 
 
 def write(

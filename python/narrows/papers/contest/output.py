@@ -152,8 +152,7 @@ def reproduce_pair(
     with staged(out) as folder:
         duels = pair.duels([(of, first, second) for of in experiment.SETS], seeds, jobs=jobs, progress=progress)
         result = write_pair(folder, duels, command=_pair_command(first, second, runs))
-    moved = tuple(out / path.relative_to(folder) for path in result.paths)
-    return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
+    return result.moved(folder, out)
 
 
 def write_pair(folder: Path, duels: list[Duel], command: str) -> Reproduction:

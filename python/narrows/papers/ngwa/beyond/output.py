@@ -77,8 +77,7 @@ def reproduce(
             for question, results in _results(quick=quick, runs=runs, jobs=jobs, progress=progress)
         ]
         result = write(folder, answers, command=command("ngwa --beyond", quick=quick, runs=runs))
-    moved = tuple(out / path.relative_to(folder) for path in result.paths)
-    return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
+    return result.moved(folder, out)
 
 
 def _results(
