@@ -4,7 +4,8 @@
 //! A flow is one direction of a connection (source and destination address and port). It enters with its first segment
 //! and leaves with FIN, RST, or after an idle time; at the bound the longest idle flow makes room. The record is that
 //! of the papers (DCNET 2013, table 3): hash, addresses, ports, time of add, time of last update, age, priority,
-//! ACNS compatibility; age is computed when asked for.
+//! ACNS compatibility; age is computed when asked for. ACNS has one table for a router; NGWA one for each output queue,
+//! of which it needs the number of open flows alone.
 //!
 //! # Cost
 //! Each packet costs one hash lookup and a few list links, whatever the number of flows: open flows stand in two

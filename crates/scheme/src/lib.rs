@@ -1,7 +1,7 @@
 //! Network-assisted congestion control: routers that speak through packet headers, and the end points that listen.
 //!
-//! A scheme is a folder: a router part (a [`RouterAgent`]), an end-point part (a `tcp::Assist`), a decorator over any
-//! congestion control, and a codec. The parts meet only in headers; none of them knows another's state. Adding a
+//! A scheme is a folder: a router part (a [`RouterAgent`]), an end-point part (a `tcp::Assist`), where it changes cwnd a
+//! decorator over any congestion control, and a codec. The parts meet only in headers; none of them knows another's state. Adding a
 //! scheme is one folder and one row in [`registry`].
 //!
 //! A router part works on packets as values, in the engine, and as bytes, on a wire: [`on_bytes`] and
