@@ -155,6 +155,7 @@ def test_windows_as_published_meet_every_claim() -> None:
         ("newreno", lambda t, v: np.where(t > 0, 64_000.0, v), "NewReno starts low"),
         ("newreno", lambda t, v: np.where(t > 5, 20_000.0, v), "NewReno starts low"),
         ("newreno", lambda t, v: np.where((t > 2) & (t < 60), 64_000.0, v), "NewReno starts low"),
+        ("newreno", lambda t, v: np.where((t > 2) & (t < 42), 64_000.0, v), "NewReno starts low"),
         ("mode7", lambda t, v: np.where(t < 10, 1000.0, v), "Modes 5 and 6 begin"),
         ("mode5", lambda t, v: np.where((t > 15) & (t <= 30), 14_000.0, v), "with two flows, modes 5 to 8 come down"),
         ("mode6", lambda t, v: np.where((t > 30) & (t <= 45), 60_000.0, v), "For each new flow"),
@@ -206,7 +207,7 @@ def made_transfers(rates: dict[str, tuple[float, float]] | None = None) -> linux
                 total, share = given[method.name]
                 parts = (total,) if setting.flows == 1 else (share * total, (1 - share) * total)
                 means = tuple(batch_means(np.full(300, part), warmup=0) for part in parts)
-                made[name, setting.name, method.name] = linux.Transfer(means, 0, 0, 66_000)
+                made[name, setting.name, method.name] = linux.Transfer(means, 0, 0, 66_000, 0.999)
     return made
 
 
@@ -262,15 +263,17 @@ def test_the_search_has_every_point_once_and_the_scenario_among_them() -> None:
 def test_the_headline_counts_claims_and_names_few() -> None:
     one, other = Claim("the sky is green", False, ""), Claim("water is wet", True, "")
     on_linux = Claim("it is fast (window of 64 KB)", False, "")
-    said = text.headline(made_windows(), as_published(), [one, other, on_linux], [])
+    said = text.headline(made_windows(), as_published(), [one, other, on_linux], [], Published.read())
     assert "1 of 2 claims" in said
     assert "0 of 1 of its Linux" in said
     assert "“the sky is green”" in said
     assert "47,530" in said
     assert "none in modes 5 to 8" in said
-    losing = text.headline(made_windows(), {**as_published(), "mode6": as_published()["mode1"]}, [one], [])
+    losing = text.headline(
+        made_windows(), {**as_published(), "mode6": as_published()["mode1"]}, [one], [], Published.read()
+    )
     assert "mode 5: 0; mode 6: 7.00; mode 7: 0" in losing
-    many = text.headline(made_windows(), as_published(), [one] * 9, [])
+    many = text.headline(made_windows(), as_published(), [one] * 9, [], Published.read())
     assert "the sky is green" not in many
     assert "9 claims of the simulations that do not hold" in many
 

@@ -100,6 +100,8 @@ class Transfer:
         Packets that the queues dropped; expiries of the timer; over all flows.
     filled : float
         Most bytes that ever waited in the queue before the middle link.
+    used : float
+        Utilisation of the middle link over the whole run, of 1.
     digest : str
         Of the run.
     """
@@ -108,6 +110,7 @@ class Transfer:
     lost: float
     timeouts: float
     filled: float
+    used: float
     digest: str = ""
 
     @property
@@ -207,5 +210,6 @@ def _transfer(run: Run) -> Transfer:
         lost=sum(flow.lost_packets for flow in run.flows),
         timeouts=sum(flow.timeouts for flow in run.flows),
         filled=run.queue("r1->r2").max_bytes,
+        used=run.queue("r1->r2").utilisation or 0.0,
         digest=run.digest,
     )

@@ -76,8 +76,7 @@ def reproduce(
     with staged(out) as folder:
         made = run(number, quick=quick, jobs=jobs, progress=progress)
         result = write(folder, made, command("ngwa", quick=quick, runs=runs), quick=quick)
-    moved = tuple(out / path.relative_to(folder) for path in result.paths)
-    return replace(result, paths=moved, figures=tuple(out / path.relative_to(folder) for path in result.figures))
+    return result.moved(folder, out)
 
 
 def run(number: int, *, quick: bool = False, jobs: int | None = None, progress: ProgressHook | None = None) -> Made:
@@ -120,7 +119,7 @@ def write(folder: Path, made: Made, command: str, *, quick: bool = False) -> Rep
         cells=compared,
         claims=(*simulated, *of_linux, *variation),
         calibration=text.calibration(plain),
-        text=text.headline(made.windows, made.arms, (*simulated, *of_linux), variation),
+        text=text.headline(made.windows, made.arms, (*simulated, *of_linux), variation, published),
         figures=(*drawings, *(path for one in drawn for path in one.files)),
         curves=figures.for_terminal(made.windows),
         brief=True,

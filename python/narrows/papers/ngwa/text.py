@@ -8,6 +8,7 @@ from narrows.papers.calibration import jitter_in_words, link_in_words, tcp_in_wo
 from narrows.papers.ngwa import linux
 from narrows.papers.ngwa.arms import BY_NAME, DIVIDED
 from narrows.papers.ngwa.window import formula
+from narrows.papers.ngwa.window_claims import NEAR_PERCENT
 from narrows.report import style
 
 if TYPE_CHECKING:
@@ -129,16 +130,20 @@ NAMED = 5
 
 
 def headline(
-    windows: Mapping[str, Window], arms: Mapping[str, Rounds], claims: Sequence[Claim], variation: Sequence[Claim]
+    windows: Mapping[str, Window],
+    arms: Mapping[str, Rounds],
+    claims: Sequence[Claim],
+    variation: Sequence[Claim],
+    published: Published,
 ) -> str:
-    """One paragraph from the results alone: what agrees and what does not."""
+    """One paragraph from the results and the published figures alone: what agrees and what does not."""
     simulated = [claim for claim in claims if "(window of" not in claim.text]
     of_linux = [claim for claim in claims if "(window of" in claim.text]
     rounds = len(arms["newreno"].rounds)
     parts = [
         f"{_holding(simulated)} claims of the paper's simulations hold here, and {_holding(of_linux)} of its Linux "
         f"section in simulation ({_holding(variation)} with a window of {linux.WINDOW_TITLES['96kB']}).",
-        _level_text(windows),
+        _level_text(windows, published),
         _loss_text(arms, rounds),
         _fair_text(arms),
     ]
@@ -156,16 +161,19 @@ def _holding(claims: Sequence[Claim]) -> str:
     return f"{sum(claim.holds for claim in claims)} of {len(claims)}"
 
 
-def _level_text(windows: Mapping[str, Window]) -> str:
+def _level_text(windows: Mapping[str, Window], published: Published) -> str:
     stages = ("two", "two-again")
     wanted = formula(2)
-    near = [arm for arm in DIVIDED if any(abs(windows[arm].level(stage) - wanted) <= 0.05 * wanted for stage in stages)]
+    off = NEAR_PERCENT / 100 * wanted
+    near = [arm for arm in DIVIDED if any(abs(windows[arm].level(stage) - wanted) <= off for stage in stages)]
+    printed = sorted({value for arm in DIVIDED if (value := published.of("window_two", arm)) is not None})
+    told = " and ".join(style.count(value) for value in printed)
     levels = sorted({round(windows[arm].level("two-again")) for arm in DIVIDED})
     said = style.count(levels[0]) if len(levels) == 1 else f"{style.count(levels[0])} to {style.count(levels[-1])}"
     how_many = "all" if len(near) == len(DIVIDED) else f"{len(near)} of the"
     return (
-        f"With two flows {how_many} four dividing modes come to within 5 % of the {style.count(wanted)} bytes of the "
-        f"formula (published: about 50,000); at the end they are at {said}."
+        f"With two flows {how_many} four dividing modes come to within {NEAR_PERCENT:g} % of the "
+        f"{style.count(wanted)} bytes of the formula (published: about {told}); at the end they are at {said}."
     )
 
 
@@ -203,20 +211,21 @@ def linux_text(transfers: Transfers) -> str:
         else:
             parts.append(
                 f"With a window of {title} one flow of NewReno over a FIFO loses nothing in any setting: it fills at "
-                f"most {fullest / 1000:,.0f} kB of a queue, and always enough to keep the link busy."
+                f"most {fullest / 1000:,.0f} kB of a queue."
             )
         if any(setting.flows == 2 for setting in losing):
             parts.append(f"Two flows would fill {shared / 1000:,.0f} kB and overflow the queue of 100 packets.")
         else:
             parts.append(f"Two flows do not overflow a queue either ({shared / 1000:,.0f} kB waited at most).")
     spread = max(_spread(transfers, window, setting) for window in linux.WINDOWS for setting in linux.SETTINGS)
+    used = min(transfers[key].used for key in transfers)
     tcp = linux.scenario().resolved["flows"][0]["tcp"]
     payload = tcp["mss_bytes"] - (TIMESTAMP_BYTES if tcp["timestamps"] else 0)
     parts.append(
         f"In each setting all methods, with all flows together, carry the same payload to within {spread:.2f} %; of "
         f"it NGWA's option costs {100 * OPTION_BYTES / payload:.2f} % ({OPTION_BYTES} bytes of {payload:,}). The link "
-        "is busy all the time, whether a queue overflows or not; a published advantage of NGWA in total rate must come "
-        "from what the real machines have and this model has not."
+        f"is used to {100 * used:.1f} % at least, whether a queue overflows or not; a published advantage of NGWA in "
+        "total rate must come from what the real machines have and this model has not."
         if spread < ADVANTAGE_PERCENT
         else f"Between methods the payload of all flows together differs by up to {spread:.1f} % in a setting."
     )

@@ -26,8 +26,8 @@ NEAR_PERCENT = 5.0
 RAPID_S = 10.0
 """The window adjusts rapidly if it stays near its new level from so long after the change on, s."""
 
-FALL_S = (15.0, 45.0)
-"""When NewReno's window may leave its peak "about 30 s" after the beginning: within one more or less flow, s."""
+FALL_S = (20.0, 40.0)
+"""When NewReno's window leaves its peak, if it is "about 30 s" after the beginning: within 10 s of it."""
 
 BEGIN_S = 10.0
 """What counts as the beginning, s."""
