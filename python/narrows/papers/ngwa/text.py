@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from narrows.scenario import Scenario
 
 SOURCES: tuple[str, ...] = (
-    "M. Talau, E. C. G. Wille: Available Network Bandwidth Schema to Improve Performance in TCP Protocols.",
+    "M. Talau, E. C. G. Wille: Available Network Bandwidth Schema to Improve Performance in TCP Protocols. "
+    "International Journal of Computer Networks & Communications 5(5), 2013.",
     "C. Chien: Batch size selection for the batch means method. WSC 1994 (the paper's source for its intervals).",
 )
 
