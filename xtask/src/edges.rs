@@ -11,7 +11,7 @@ const TABLE: &[Row] = &[
     Row { name: "cc", rank: 1, ours: &["units", "rng"], outside: &[] },
     Row { name: "samples", rank: 1, ours: &["units"], outside: &[] },
     Row { name: "scenario", rank: 1, ours: &["units"], outside: &["serde", "serde_json", "toml"] },
-    Row { name: "tcp", rank: 2, ours: &["cc", "wire", "units"], outside: &[] },
+    Row { name: "tcp", rank: 2, ours: &["cc", "wire", "units"], outside: &["prefetch-index"] },
     Row { name: "queue", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
     Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "wire", "units", "rng"], outside: &[] },
@@ -19,7 +19,7 @@ const TABLE: &[Row] = &[
         name: "sim",
         rank: 4,
         ours: &["units", "rng", "wire", "cc", "samples", "scenario", "tcp", "queue", "wifi", "scheme"],
-        outside: &["pcap-file", "sha2"],
+        outside: &["pcap-file", "prefetch-index", "sha2"],
     },
     Row { name: "py", rank: 5, ours: &["sim", "cc", "samples", "scenario", "units"], outside: &["pyo3"] },
 ];

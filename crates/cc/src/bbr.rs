@@ -246,6 +246,10 @@ impl CongestionControl for Bbr {
         }
     }
 
+    fn watches_rates(&self) -> bool {
+        true
+    }
+
     fn rules_recovery(&self) -> bool {
         true
     }

@@ -340,6 +340,10 @@ impl CongestionControl for Bbr3 {
         }
     }
 
+    fn watches_rates(&self) -> bool {
+        true
+    }
+
     fn rules_recovery(&self) -> bool {
         true
     }

@@ -199,7 +199,7 @@ pub struct Cubic {
     start: SlowStart,
     epoch: Epoch,
     /// State before the last congestion event.
-    saved: Option<Epoch>,
+    saved: Option<Box<Epoch>>,
     /// Time of the last ACK or of the end of the last idle time.
     seen: Instant,
     fraction: Fraction,
@@ -305,7 +305,7 @@ impl CongestionControl for Cubic {
                 return;
             }
         }
-        self.saved = Some(self.epoch);
+        **self.saved.get_or_insert_default() = self.epoch;
         let cwnd = win.cwnd.as_f64();
         let timeout = matches!(event, Congestion::Timeout { .. });
         if !timeout {
@@ -335,7 +335,7 @@ impl CongestionControl for Cubic {
 
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {
         if let Some(saved) = self.saved.take() {
-            self.epoch = saved;
+            self.epoch = *saved;
         }
     }
 

@@ -159,7 +159,7 @@ pub struct Ack {
     pub delivered: Bytes,
     /// Round-trip time sample of this ACK, if it has a valid one (Karn's rule).
     pub rtt: Option<Duration>,
-    /// Delivery-rate sample, if valid.
+    /// Delivery-rate sample, if valid. Taken only for algorithms that [ask for it](CongestionControl::watches_rates).
     pub rate: Option<RateSample>,
     /// Whether the ACK is a duplicate by RFC 5681, section 2.
     pub duplicate: bool,
@@ -254,6 +254,11 @@ pub trait CongestionControl: fmt::Debug + Send {
         false
     }
 
+    /// Whether [`Ack::rate`] is wanted; constant over the life of the algorithm. A sample costs a stamp on every segment.
+    fn watches_rates(&self) -> bool {
+        false
+    }
+
     /// A segment was found lost. Called only where [`watches_losses`](Self::watches_losses) asks for it.
     fn on_lost(&mut self, _lost: &LostSegment, _path: &Path, _win: &mut Window) {}
 
@@ -269,8 +274,15 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// what it shall be at once, one SMSS by RFC 5681). Recovery inflates or phases in the rest.
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window);
 
-    /// Notes a transmission.
+    /// Notes a transmission: where [`watches_sending`](Self::watches_sending) asks for it every one, else only one that ends
+    /// an idle time.
     fn on_sent(&mut self, _sent: &Sent, _path: &Path, _win: &mut Window) {}
+
+    /// Whether [`on_sent`](Self::on_sent) is wanted for transmissions with other data in flight too; constant over the life of
+    /// the algorithm.
+    fn watches_sending(&self) -> bool {
+        false
+    }
 
     /// The last congestion event was spurious; `win` is already restored to the larger of now and before.
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {}

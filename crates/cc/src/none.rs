@@ -70,6 +70,10 @@ impl CongestionControl for Unlimited {
         open(win);
     }
 
+    fn watches_sending(&self) -> bool {
+        true
+    }
+
     fn on_recovered(&mut self, _path: &Path, win: &mut Window) {
         open(win);
     }

@@ -238,6 +238,10 @@ fn text(py: Python<'_>, value: &Py<PyAny>) -> String {
 }
 
 impl CongestionControl for Foreign {
+    fn watches_rates(&self) -> bool {
+        true
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         self.call("on_start", |o| o.on_start.as_ref(), |_| Ok(None), path, win);
     }

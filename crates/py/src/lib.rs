@@ -5,7 +5,7 @@
 mod foreign;
 
 use foreign::{Classes, Ledger, PyAck, PyCongestion, PyPath, PyWindow};
-use narrows_samples::{Data, Samples, Table};
+use narrows_samples::{Samples, Table};
 use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Options, Outcome, Progress, RunError};
 use pyo3::create_exception;
@@ -81,9 +81,10 @@ struct PyResult(Outcome);
 
 #[pymethods]
 impl PyResult {
+    /// Compute SHA-256 of the samples.
     #[getter]
-    fn digest(&self) -> &str {
-        &self.0.digest
+    fn digest(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.digest())
     }
 
     #[getter]
@@ -144,11 +145,14 @@ fn add_table<T: Table>(tables: &Bound<'_, PyDict>, table: &T) -> PyResultOf<()> 
     let py = tables.py();
     let columns = PyList::empty(py);
     for (column, data) in table.columns() {
-        let Data::U64(values) = data;
-        let bytes = PyBytes::new_with(py, values.len() * 8, |buffer| {
-            for (cell, value) in buffer.chunks_exact_mut(8).zip(values) {
-                cell.copy_from_slice(&value.to_le_bytes());
-            }
+        let bytes = PyBytes::new_with(py, table.len() * 8, |buffer| {
+            let mut cells = buffer.chunks_exact_mut(8);
+            data.for_each_part(|values| {
+                // Values first: what comes second in a zip is not asked for once the first has ended.
+                for (value, cell) in values.iter().zip(cells.by_ref()) {
+                    cell.copy_from_slice(&value.to_le_bytes());
+                }
+            });
             Ok(())
         })?;
         columns.append((column.name, column.unit, column.doc, bytes))?;

@@ -48,13 +48,25 @@ impl Histogram {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
+        self.add(value, 1);
+    }
+
+    /// Counts a value that came so many times.
+    pub fn record_many(&mut self, value: u64, times: u64) {
+        if times > 0 {
+            self.add(value, times);
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, value: u64, times: u64) {
         let bucket = bucket_of(value);
         if let Some(row) = self.rows.get_mut(bucket / SUB) {
             let cell = &mut row.get_or_insert_with(|| Box::new([0; SUB]))[bucket % SUB];
-            *cell = cell.saturating_add(1);
+            *cell = cell.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
         }
-        self.count += 1;
-        self.sum = self.sum.saturating_add(value);
+        self.count += times;
+        self.sum = self.sum.saturating_add(value.saturating_mul(times));
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
@@ -114,6 +126,16 @@ mod tests {
         (1..=60).for_each(|v| h.record(v));
         assert_eq!((h.percentile(0.5), h.min(), h.max(), h.count(), h.sum()), (30, 1, 60, 60, 1830));
         assert_eq!(Histogram::default().percentile(0.5), NONE);
+    }
+
+    #[test]
+    fn a_value_that_came_often_counts_as_often() {
+        let (mut one, mut many) = (Histogram::default(), Histogram::default());
+        (0..5).for_each(|_| one.record(700));
+        many.record_many(700, 5);
+        many.record_many(3, 0);
+        assert_eq!((one.count(), one.sum(), one.min()), (many.count(), many.sum(), many.min()));
+        assert_eq!(one.percentile(0.5), many.percentile(0.5));
     }
 
     proptest! {

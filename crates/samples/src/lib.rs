@@ -5,13 +5,15 @@
 //! columns of its own.
 
 mod histogram;
+mod packed;
 mod probe;
 mod table;
 mod tables;
 
 pub use histogram::Histogram;
+pub use packed::{Packed, PackedColumn};
 pub use probe::{NoProbe, Probe};
-pub use table::{Column, Data, NONE, Table};
+pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{
     FlowRow, FlowSamples, FlowTotal, FlowTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, RouterRow,
     RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals,
@@ -21,11 +23,11 @@ pub use tables::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// Per flow over time; the `flow` column indexes `flow_totals`.
-    pub flows: FlowSamples,
+    pub flows: Packed<FlowSamples>,
     /// Per queue over time; the `queue` column indexes `queue_totals`.
-    pub queues: QueueSamples,
+    pub queues: Packed<QueueSamples>,
     /// Per router agent over time.
-    pub routers: RouterSamples,
+    pub routers: Packed<RouterSamples>,
     /// One row per flow, in scenario order.
     pub flow_totals: FlowTotals,
     /// One row per queue: links in order, forward direction first, then the interface queues of 802.11 channels.

@@ -1,5 +1,7 @@
 //! Tables of columns, declared once with unit and meaning.
 
+use crate::packed::PackedColumn;
+
 /// Stands in an integer column for "no value" (no threshold yet, no sample yet).
 pub const NONE: u64 = u64::MAX;
 
@@ -14,25 +16,59 @@ pub struct Column {
     pub doc: &'static str,
 }
 
-/// A column's values.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A column's values: integers, of which [`NONE`] is "no value".
+#[derive(Clone, Debug, PartialEq)]
 pub enum Data<'a> {
-    /// Integers; [`NONE`] is "no value".
-    U64(&'a [u64]),
+    /// As they are.
+    Plain(&'a [u64]),
+    /// Packed.
+    Packed(PackedColumn<'a>),
+}
+
+impl Data<'_> {
+    /// Hands over the values, part by part in order.
+    pub fn for_each_part(&self, mut part: impl FnMut(&[u64])) {
+        match self {
+            Self::Plain(values) => part(values),
+            Self::Packed(column) => column.for_each_part(part),
+        }
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u64> {
+        let mut all = Vec::new();
+        self.for_each_part(|values| all.extend_from_slice(values));
+        all
+    }
 }
 
 /// A table of columns of equal length.
 pub trait Table {
     /// Name of the table.
     const NAME: &'static str;
+    /// Its columns in declared order.
+    const COLUMNS: &'static [Column];
     /// Number of rows.
     fn len(&self) -> usize;
     /// Whether there is no row.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// The columns in declared order.
+    /// The columns in declared order, with their values.
     fn columns(&self) -> Vec<(Column, Data<'_>)>;
+}
+
+/// A table whose values lie in memory as they are.
+pub trait Plain: Table + Default {
+    /// Its rows.
+    type Row;
+    /// The values of a row: an array.
+    type Cells: AsRef<[u64]> + AsMut<[u64]> + Copy + Default;
+    /// The values of a row in the order of the columns.
+    fn cells(row: &Self::Row) -> Self::Cells;
+    /// The columns' values.
+    fn columns_mut(&mut self) -> Vec<&mut Vec<u64>>;
 }
 
 /// Declares a row type and its column-wise table from one list.
@@ -58,6 +94,11 @@ macro_rules! table {
                 $( self.$field.push(row.$field); )+
             }
 
+            /// Makes room for exactly `rows` rows more.
+            pub fn reserve(&mut self, rows: usize) {
+                $( self.$field.reserve_exact(rows); )+
+            }
+
             /// The row at `index`, if there is one.
             #[must_use]
             pub fn row(&self, index: usize) -> Option<$row> {
@@ -67,14 +108,26 @@ macro_rules! table {
 
         impl $crate::table::Table for $table {
             const NAME: &'static str = $name;
+            const COLUMNS: &'static [$crate::table::Column] =
+                &[$( $crate::table::Column { name: stringify!($field), unit: $unit, doc: $doc } ),+];
             fn len(&self) -> usize {
                 [$( self.$field.len() ),+].first().copied().unwrap_or(0)
             }
             fn columns(&self) -> Vec<($crate::table::Column, $crate::table::Data<'_>)> {
-                vec![$( (
-                    $crate::table::Column { name: stringify!($field), unit: $unit, doc: $doc },
-                    $crate::table::Data::U64(&self.$field),
-                ) ),+]
+                let values = [$( $crate::table::Data::Plain(&self.$field) ),+];
+                Self::COLUMNS.iter().copied().zip(values).collect()
+            }
+        }
+
+        impl $crate::table::Plain for $table {
+            type Row = $row;
+            type Cells = [u64; [$( stringify!($field) ),+].len()];
+            #[inline]
+            fn cells(row: &$row) -> Self::Cells {
+                [$( row.$field ),+]
+            }
+            fn columns_mut(&mut self) -> Vec<&mut Vec<u64>> {
+                vec![$( &mut self.$field ),+]
             }
         }
     };

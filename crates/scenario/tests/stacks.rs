@@ -7,7 +7,7 @@ use narrows_scenario::{EcnEcho, ParamValue, Recovery, Reduction, Stack, Tcp};
 
 /// The settings of the only flow, with these lines in `[tcp]` and in the flow.
 fn tcp(all: &str, flow: &str) -> Tcp {
-    good(&format!("[tcp]\n{all}\n{SMALL}{flow}\n")).flows[0].tcp.clone()
+    good(&format!("[tcp]\n{all}\n{SMALL}{flow}\n")).flows[0].tcp.as_ref().clone()
 }
 
 /// What `to_toml` shows of them.

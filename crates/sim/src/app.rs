@@ -2,7 +2,7 @@
 
 use narrows_rng::Stream;
 use narrows_scenario::{Distribution, Traffic};
-use narrows_units::{Bytes, Duration, Instant, Serialiser};
+use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
 
 /// What an application does when it is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +23,8 @@ pub(crate) enum Act {
 #[derive(Debug)]
 pub(crate) struct Source {
     traffic: Traffic,
-    pace: Serialiser,
-    stream: Stream,
-    /// On/off: whether it is on, and until when.
-    on: bool,
-    until: Instant,
-    /// On/off with a rate: when the next write is due, and what of that time an off-time has cut short.
-    due: Instant,
-    owed: Option<Duration>,
+    /// Of an application with a rate, or with times of its own; others need none.
+    timing: Option<Box<Timing>>,
     /// Request and response: requests written, requests served, responses received in full.
     requested: u64,
     served: u64,
@@ -39,80 +33,54 @@ pub(crate) struct Source {
     overhead: Bytes,
 }
 
+/// When an application with a rate, or with on-times and off-times, acts.
+#[derive(Debug)]
+struct Timing {
+    pace: Serialiser,
+    stream: Stream,
+    /// On/off: whether it is on, and until when.
+    on: bool,
+    until: Instant,
+    /// On/off with a rate: when the next write is due, and what of that time an off-time has cut short.
+    due: Instant,
+    owed: Option<Duration>,
+}
+
 impl Source {
     /// An application that draws its times from `stream`. `overhead` is the IP and UDP header length.
     pub(crate) fn new(traffic: Traffic, stream: Stream, overhead: Bytes) -> Self {
-        Self {
-            traffic,
-            pace: Serialiser::default(),
-            stream,
-            on: false,
-            until: Instant::ZERO,
-            due: Instant::ZERO,
-            owed: None,
-            requested: 0,
-            served: 0,
-            answered: 0,
-            overhead,
-        }
+        let timed = match traffic {
+            Traffic::Bulk { .. } | Traffic::RequestResponse { .. } => false,
+            Traffic::RateLimited { .. } | Traffic::Udp { .. } | Traffic::OnOff { .. } => true,
+        };
+        let timing = timed.then(|| Box::new(Timing::new(stream)));
+        Self { traffic, timing, requested: 0, served: 0, answered: 0, overhead }
     }
 
     /// Wakes the application; returns what it does and when it wants to be woken again.
     pub(crate) fn wake(&mut self, now: Instant) -> (Act, Instant) {
-        match self.traffic {
-            Traffic::Bulk { size: Some(size) } => (Act::WriteAndClose(size), Instant::NEVER),
-            Traffic::Bulk { size: None } => (Act::Write(Bytes::MAX), Instant::NEVER),
-            Traffic::RateLimited { rate, write } => (Act::Write(write), now + self.pace.time_for(write, rate)),
-            Traffic::Udp { rate, payload } => {
-                (Act::Datagram(payload), now + self.pace.time_for(payload + self.overhead, rate))
-            }
-            Traffic::OnOff { .. } => self.on_off(now),
-            Traffic::RequestResponse { request, count, .. } => {
+        match (self.traffic, &mut self.timing) {
+            (Traffic::Bulk { size: Some(size) }, _) => (Act::WriteAndClose(size), Instant::NEVER),
+            (Traffic::Bulk { size: None }, _) => (Act::Write(Bytes::MAX), Instant::NEVER),
+            (Traffic::RequestResponse { request, count, .. }, _) => {
                 if count.is_some_and(|n| self.requested >= n) {
                     return (Act::Nothing, Instant::NEVER);
                 }
                 self.requested += 1;
                 (Act::Write(request), Instant::NEVER)
             }
-        }
-    }
-
-    fn on_off(&mut self, now: Instant) -> (Act, Instant) {
-        let Traffic::OnOff { rate, on, off, distribution } = self.traffic else {
-            return (Act::Nothing, Instant::NEVER);
-        };
-        if now >= self.until {
-            self.on = !self.on;
-            self.until = now + self.draw(if self.on { on } else { off }, distribution);
-            match (self.on, rate) {
-                (true, None) => return (Act::Write(Bytes::MAX), self.until),
-                (false, None) => return (Act::Withdraw, self.until),
-                (true, Some(rate)) => {
-                    let owed = self.owed.take().unwrap_or_else(|| self.pace.time_for(WRITE, rate));
-                    self.due = now + owed;
-                }
-                (false, Some(_)) => {
-                    self.owed = Some(self.due.since(now));
-                    return (Act::Nothing, self.until);
-                }
+            (Traffic::RateLimited { rate, write }, Some(timing)) => {
+                (Act::Write(write), now + timing.pace.time_for(write, rate))
             }
+            (Traffic::Udp { rate, payload }, Some(timing)) => {
+                (Act::Datagram(payload), now + timing.pace.time_for(payload + self.overhead, rate))
+            }
+            (Traffic::OnOff { rate, on, off, distribution }, Some(timing)) => {
+                timing.on_off(now, rate, (on, off), distribution)
+            }
+            // Made with timing where it is needed.
+            (_, None) => (Act::Nothing, Instant::NEVER),
         }
-        let Some(rate) = rate else { return (Act::Nothing, self.until) };
-        // A write comes when its last byte is due, so that on-times shorter than one write add up to the rate too.
-        let act = if now >= self.due { Act::Write(WRITE) } else { Act::Nothing };
-        if now >= self.due {
-            self.due = now + self.pace.time_for(WRITE, rate);
-        }
-        (act, self.due.min(self.until))
-    }
-
-    fn draw(&mut self, mean: Duration, distribution: Distribution) -> Duration {
-        let secs = match distribution {
-            Distribution::Constant => return mean,
-            Distribution::Exponential => self.stream.exponential(mean.as_secs_f64()),
-            Distribution::Pareto => self.stream.pareto(PARETO_SHAPE, mean.as_secs_f64()),
-        };
-        Duration::from_secs_f64(secs)
     }
 
     /// The server of a request-and-response flow has received `delivered` bytes: how many bytes it answers with.
@@ -147,6 +115,54 @@ impl Source {
     }
 }
 
+impl Timing {
+    fn new(stream: Stream) -> Self {
+        Self { pace: Serialiser::default(), stream, on: false, until: Instant::ZERO, due: Instant::ZERO, owed: None }
+    }
+
+    /// Wakes an on/off application of a mean on-time and off-time.
+    fn on_off(
+        &mut self,
+        now: Instant,
+        rate: Option<Rate>,
+        (on, off): (Duration, Duration),
+        distribution: Distribution,
+    ) -> (Act, Instant) {
+        if now >= self.until {
+            self.on = !self.on;
+            self.until = now + self.draw(if self.on { on } else { off }, distribution);
+            match (self.on, rate) {
+                (true, None) => return (Act::Write(Bytes::MAX), self.until),
+                (false, None) => return (Act::Withdraw, self.until),
+                (true, Some(rate)) => {
+                    let owed = self.owed.take().unwrap_or_else(|| self.pace.time_for(WRITE, rate));
+                    self.due = now + owed;
+                }
+                (false, Some(_)) => {
+                    self.owed = Some(self.due.since(now));
+                    return (Act::Nothing, self.until);
+                }
+            }
+        }
+        let Some(rate) = rate else { return (Act::Nothing, self.until) };
+        // A write comes when its last byte is due, so that on-times shorter than one write add up to the rate too.
+        let act = if now >= self.due { Act::Write(WRITE) } else { Act::Nothing };
+        if now >= self.due {
+            self.due = now + self.pace.time_for(WRITE, rate);
+        }
+        (act, self.due.min(self.until))
+    }
+
+    fn draw(&mut self, mean: Duration, distribution: Distribution) -> Duration {
+        let secs = match distribution {
+            Distribution::Constant => return mean,
+            Distribution::Exponential => self.stream.exponential(mean.as_secs_f64()),
+            Distribution::Pareto => self.stream.pareto(PARETO_SHAPE, mean.as_secs_f64()),
+        };
+        Duration::from_secs_f64(secs)
+    }
+}
+
 /// Bytes per write of an on/off application with a rate.
 const WRITE: Bytes = Bytes::new(1000);
 
@@ -156,7 +172,6 @@ const PARETO_SHAPE: f64 = 1.5;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use narrows_units::Rate;
 
     fn source(traffic: Traffic) -> Source {
         Source::new(traffic, Stream::new(1, 0, "flow", "app"), Bytes::new(28))

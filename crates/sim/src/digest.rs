@@ -1,6 +1,6 @@
 //! The fingerprint of a run: SHA-256 over its samples.
 
-use narrows_samples::{Data, Samples, Table};
+use narrows_samples::{Samples, Table};
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of every table in declared order, each as its name, and per column its name and its values as little-endian
@@ -32,11 +32,13 @@ fn feed_names(hash: &mut Sha256, lists: &[&Vec<String>]) {
 
 fn feed<T: Table>(hash: &mut Sha256, table: &T) {
     hash.update(T::NAME.as_bytes());
+    let mut bytes = Vec::new();
     for (column, data) in table.columns() {
         hash.update(column.name.as_bytes());
-        let Data::U64(values) = data;
-        for value in values {
-            hash.update(value.to_le_bytes());
-        }
+        data.for_each_part(|values| {
+            bytes.clear();
+            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            hash.update(&bytes);
+        });
     }
 }

@@ -1,11 +1,9 @@
-//! A flow at run time: its two connections, its application and its accounts.
+//! A flow at run time: its application and its accounts.
 
 use crate::app::Source;
 use crate::meter::FlowMeter;
 use narrows_scenario::{Flow, Traffic};
-use narrows_tcp::Connection;
 use narrows_units::{Bytes, Duration, Instant, Rate};
-use narrows_wire::Ip;
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,53 +50,64 @@ impl SlowReader {
     }
 }
 
-/// A flow at run time.
+/// A flow at run time: first what every packet asks for, then the rest.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct FlowState {
-    /// As in the scenario.
-    pub(crate) spec: Flow,
-    /// When it starts in this run, jitter included.
-    pub(crate) start: Instant,
-    /// The two ends, by [`End::index`]; none for UDP and before the start.
-    pub(crate) ends: [Option<Box<Connection>>; 2],
-    /// Network header of UDP datagrams.
-    pub(crate) datagram: Ip,
-    /// The sending application.
-    pub(crate) app: Source,
-    /// The receiving application, if it is slow.
-    pub(crate) reader: Option<SlowReader>,
+    /// What the timer slots of the two ends are armed for.
+    pub(crate) alarms: [Instant; 2],
+    /// Bytes of a bounded transfer; [`Bytes::MAX`] without bound.
+    pub(crate) size: Bytes,
+    /// Whether the server's side carries the data (request and response).
+    server_sends: bool,
+    /// Whether it is TCP.
+    tcp: bool,
     /// Whether the application has stopped.
     pub(crate) stopped: bool,
     /// Accounts.
     pub(crate) meter: FlowMeter,
+    /// The sending application.
+    pub(crate) app: Box<Source>,
+    /// When it starts in this run, jitter included.
+    pub(crate) start: Instant,
+    /// When the application stops.
+    pub(crate) stop: Instant,
+    /// The receiving application, if it is slow.
+    pub(crate) reader: Option<Box<SlowReader>>,
 }
 
 impl FlowState {
+    /// A flow that starts at `start`.
+    pub(crate) fn new(spec: &Flow, start: Instant, app: Source) -> Self {
+        let size = if let Traffic::Bulk { size: Some(size) } = spec.traffic { size } else { Bytes::MAX };
+        Self {
+            alarms: [Instant::NEVER; 2],
+            server_sends: app.server_sends(),
+            tcp: !matches!(spec.traffic, Traffic::Udp { .. }),
+            meter: FlowMeter::default(),
+            size,
+            app: Box::new(app),
+            start,
+            stop: spec.stop,
+            stopped: false,
+            reader: spec.tcp.read_rate.map(|rate| Box::new(SlowReader::at(rate))),
+        }
+    }
+
     /// Whether the flow is TCP.
     pub(crate) const fn is_tcp(&self) -> bool {
-        !matches!(self.spec.traffic, Traffic::Udp { .. })
+        self.tcp
+    }
+
+    /// Whether the server's side carries the data (request and response), rather than the client's.
+    #[inline]
+    pub(crate) const fn server_sends(&self) -> bool {
+        self.server_sends
     }
 
     /// The end whose data the flow's figures are about.
-    pub(crate) fn sender(&self) -> End {
-        if self.app.server_sends() { End::Server } else { End::Client }
-    }
-
-    /// The connection at the sending end.
-    pub(crate) fn sender_connection(&self) -> Option<&Connection> {
-        self.ends[self.sender().index()].as_deref()
-    }
-
-    /// When the first of the two ends gave the connection up, or was reset.
-    pub(crate) fn aborted(&self) -> Option<Instant> {
-        self.ends.iter().flatten().filter_map(|end| end.aborted_at()).min()
-    }
-
-    /// Payload bytes that the receiving application has got in order.
-    pub(crate) fn delivered(&self) -> Bytes {
-        match &self.ends[self.sender().other().index()] {
-            Some(receiver) => receiver.delivered_to_app() - receiver.readable(),
-            None => Bytes::new(self.meter.datagram_bytes),
-        }
+    #[inline]
+    pub(crate) const fn sender(&self) -> End {
+        if self.server_sends { End::Server } else { End::Client }
     }
 }

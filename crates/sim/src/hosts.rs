@@ -1,29 +1,35 @@
 //! What happens at hosts: segments reach connections, connections send, applications wake up.
 
 use crate::app::Act;
+use crate::connections::delivered;
 use crate::flow::End;
 use crate::flow_id::ports;
+use crate::parcels::Parcel;
 use crate::world::World;
 use narrows_samples::Probe;
-use narrows_scenario::Traffic;
 use narrows_units::{Bytes, Instant};
 use narrows_wire::{Packet, Transport, UdpRepr};
 
-impl World {
+impl World<'_> {
     /// A host gets a packet for one of its flows.
     #[inline]
-    pub(crate) fn deliver<P: Probe>(&mut self, flow: usize, end: End, packet: &Packet, probe: &mut P) {
+    pub(crate) fn deliver<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
         let now = self.now;
+        let flow = parcel.flow();
+        let end = if parcel.along() { End::Server } else { End::Client };
         let state = &mut self.flows[flow];
+        let packet = self.parcels.packet(parcel);
         let sender = state.sender();
         if end != sender {
-            state.meter.arrived(packet.len(), packet.payload_len, now);
+            state.meter.arrived(parcel.size(), packet.payload_len, now);
         }
-        let Some(connection) = &mut state.ends[end.index()] else {
+        let Some(connection) = self.connections.get_mut(flow, end) else {
             state.meter.datagram_bytes += u64::from(packet.payload_len);
+            self.parcels.release(parcel);
             return self.observe_flow(flow, probe);
         };
         connection.handle_segment(packet, now);
+        self.parcels.release(parcel);
         if end == sender {
             if let Some(rtt) = connection.take_rtt_sample() {
                 state.meter.round_trip(rtt);
@@ -39,8 +45,8 @@ impl World {
     fn progress(&mut self, flow: usize, end: End) {
         let now = self.now;
         let state = &mut self.flows[flow];
-        if state.app.server_sends() {
-            let Some(connection) = &mut state.ends[end.index()] else { return };
+        if state.server_sends() {
+            let Some(connection) = self.connections.get_mut(flow, end) else { return };
             let delivered = connection.delivered_to_app();
             match end {
                 End::Server => {
@@ -51,10 +57,10 @@ impl World {
                 End::Client => match state.app.receive(delivered, now) {
                     Some(Instant::NEVER) => {
                         connection.close();
-                        state.meter.finished = Some(now);
+                        state.meter.finish(now);
                     }
                     Some(next) if !state.stopped => {
-                        self.agenda.arm(self.slots.app(flow), next.min(state.spec.stop));
+                        self.agenda.arm(self.slots.app(flow), next.min(state.stop));
                     }
                     _ => {}
                 },
@@ -70,18 +76,18 @@ impl World {
     fn note_finish(&mut self, flow: usize) {
         let now = self.now;
         let state = &mut self.flows[flow];
-        if let Traffic::Bulk { size: Some(size) } = state.spec.traffic
-            && state.meter.finished.is_none()
-            && state.delivered() >= size
+        if state.size < Bytes::MAX
+            && state.meter.finished().is_none()
+            && delivered(&self.connections, flow, state) >= state.size
         {
-            state.meter.finished = Some(now);
+            state.meter.finish(now);
         }
     }
 
     /// An end whose peer has closed closes too, after what it still has to send: no application here talks on after that.
     #[inline]
     fn answer_close(&mut self, flow: usize, end: End) {
-        if let Some(connection) = &mut self.flows[flow].ends[end.index()]
+        if let Some(connection) = self.connections.get_mut(flow, end)
             && connection.state() == narrows_tcp::State::CloseWait
         {
             connection.close();
@@ -92,29 +98,34 @@ impl World {
     #[inline]
     fn pump<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
         let now = self.now;
-        let [from, to] = self.ends[flow].map(|node| node as usize);
-        let (at, target) = match end {
-            End::Client => (from, to),
-            End::Server => (to, from),
-        };
-        let Some(edge) = self.topology.next(at, target) else { return };
-        while let Some(packet) = self.flows[flow].ends[end.index()].as_mut().and_then(|c| c.poll_transmit(now)) {
-            self.send(edge, &packet, probe);
+        let along = end == End::Client;
+        let way = self.routes.start(flow, along);
+        loop {
+            let Some(connection) = self.connections.get_mut(flow, end) else { return };
+            let sent = self.parcels.write(flow, along, way, |out| connection.poll_transmit_into(now, out));
+            let Some(parcel) = sent else { break };
+            self.send(parcel, probe);
         }
-        if let Some(connection) = &self.flows[flow].ends[end.index()] {
-            self.agenda.arm_no_later(self.slots.timer(flow, end), connection.poll_timeout());
+        let Some(connection) = self.connections.get(flow, end) else { return };
+        let due = connection.poll_timeout();
+        let state = &mut self.flows[flow];
+        // An alarm that is too early does no harm: it looks again.
+        if due < state.alarms[end.index()] {
+            state.alarms[end.index()] = due;
+            self.agenda.arm(self.slots.timer(flow, end), due);
         }
     }
 
     /// A connection's timer slot comes up: the timer may have moved on since it was armed.
     pub(crate) fn timer<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
-        let slot = self.slots.timer(flow, end);
-        self.agenda.arm(slot, Instant::NEVER);
         let now = self.now;
-        let Some(connection) = &mut self.flows[flow].ends[end.index()] else { return };
+        let state = &mut self.flows[flow];
+        let Some(connection) = self.connections.get_mut(flow, end) else { return };
         let due = connection.poll_timeout();
+        let alarm = if due > now { due } else { Instant::NEVER };
+        state.alarms[end.index()] = alarm;
+        self.agenda.arm(self.slots.timer(flow, end), alarm);
         if due > now {
-            self.agenda.arm(slot, due);
             return;
         }
         connection.handle_timeout(now);
@@ -132,28 +143,30 @@ impl World {
         if state.stopped {
             return;
         }
-        if now >= state.spec.stop {
+        if now >= state.stop {
             state.stopped = true;
-            for connection in state.ends.iter_mut().flatten() {
-                connection.withdraw();
-                connection.close();
+            for end in [End::Client, End::Server] {
+                if let Some(connection) = self.connections.get_mut(flow, end) {
+                    connection.withdraw();
+                    connection.close();
+                }
             }
             self.pump(flow, End::Client, probe);
             return self.pump(flow, End::Server, probe);
         }
-        if state.is_tcp() && state.ends[0].is_none() {
+        if state.is_tcp() && self.connections.get(flow, End::Client).is_none() {
             self.open(flow, probe);
         }
         let state = &mut self.flows[flow];
         let (act, next) = state.app.wake(now);
-        self.agenda.arm_no_later(self.slots.app(flow), next.min(state.spec.stop));
+        self.agenda.arm_no_later(self.slots.app(flow), next.min(state.stop));
         match act {
             Act::Nothing => {}
             Act::Datagram(payload) => self.send_datagram(flow, payload, probe),
             Act::Write(bytes) => self.write(flow, bytes, false, probe),
             Act::WriteAndClose(bytes) => self.write(flow, bytes, true, probe),
             Act::Withdraw => {
-                if let Some(client) = &mut self.flows[flow].ends[0] {
+                if let Some(client) = self.connections.get_mut(flow, End::Client) {
                     client.withdraw();
                 }
             }
@@ -161,7 +174,7 @@ impl World {
     }
 
     fn write<P: Probe>(&mut self, flow: usize, bytes: Bytes, close: bool, probe: &mut P) {
-        if let Some(client) = &mut self.flows[flow].ends[0] {
+        if let Some(client) = self.connections.get_mut(flow, End::Client) {
             client.write(bytes);
             if close {
                 client.close();
@@ -172,10 +185,10 @@ impl World {
 
     /// Makes the two ends of a TCP flow; the client's SYN leaves at once.
     fn open<P: Probe>(&mut self, flow: usize, probe: &mut P) {
-        let [client, server] = self.factory.connections(&self.flows[flow].spec, flow);
-        let state = &mut self.flows[flow];
-        state.ends = [Some(Box::new(client)), Some(Box::new(server))];
-        if let (Some(reader), Some(receiver)) = (&state.reader, &mut state.ends[state.sender().other().index()]) {
+        self.connections.open(flow, self.factory.connections(&self.scenario.flows[flow], flow));
+        let state = &self.flows[flow];
+        let receiver = self.connections.get_mut(flow, state.sender().other());
+        if let (Some(reader), Some(receiver)) = (&state.reader, receiver) {
             receiver.set_auto_read(false);
             self.agenda.arm(self.slots.reader(flow), self.now + reader.every);
         }
@@ -188,7 +201,7 @@ impl World {
         let end = state.sender().other();
         let Some(reader) = &state.reader else { return };
         self.agenda.arm(self.slots.reader(flow), self.now + reader.every);
-        if let Some(receiver) = &mut state.ends[end.index()] {
+        if let Some(receiver) = self.connections.get_mut(flow, end) {
             receiver.read(reader.chunk);
         }
         self.note_finish(flow);
@@ -197,16 +210,17 @@ impl World {
 
     fn send_datagram<P: Probe>(&mut self, flow: usize, payload: Bytes, probe: &mut P) {
         let (src_port, dst_port) = ports(flow);
-        let state = &mut self.flows[flow];
         let packet = Packet {
-            ip: state.datagram,
+            ip: self.factory.datagram(&self.scenario.flows[flow]),
             transport: Transport::Udp(UdpRepr { src_port, dst_port }),
             payload_len: u32::try_from(payload.as_u64()).unwrap_or(u32::MAX),
         };
+        let state = &mut self.flows[flow];
         state.meter.sent_packets += 1;
         state.meter.sent_bytes += payload.as_u64();
-        if let Some(edge) = self.topology.next(state.spec.from, state.spec.to) {
-            self.send(edge, &packet, probe);
+        let way = self.routes.start(flow, true);
+        if let Some(parcel) = self.parcels.keep(&packet, flow, true, way) {
+            self.send(parcel, probe);
         }
         self.observe_flow(flow, probe);
     }

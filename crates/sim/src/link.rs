@@ -64,7 +64,7 @@ pub(crate) trait LinkWatch {
     fn departed(&mut self, packet: &Packet, at: Instant);
 }
 
-/// One direction of a link.
+/// One direction of a link, of any discipline, packet by packet.
 #[derive(Debug)]
 pub(crate) struct LinkDirection {
     queue: Box<dyn Queue>,

@@ -6,29 +6,59 @@ use narrows_units::{Bytes, Duration, Instant};
 /// Width of the bins of which the fullest is reported as maximum throughput.
 const BIN: Duration = Duration::from_secs(1);
 
-/// What is counted per flow outside its connections.
-#[derive(Clone, Debug, Default)]
+/// Round-trip time samples that are kept before they go into the histogram.
+const RECENT: usize = 7;
+
+/// What is counted per flow outside its connections: first what each packet of the receiver changes, then what each of the
+/// sender does, then the rest.
+#[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct FlowMeter {
-    /// Payload packets of the data direction, dropped by queues or corrupted on links.
-    pub(crate) lost_packets: u64,
+    bin_end: Instant,
+    bin_bytes: u64,
     /// IP bytes of the data direction that reached the receiving host.
     pub(crate) arrived_bytes: u64,
     /// Packets with payload of the data direction that reached the receiving host.
     pub(crate) arrived_packets: u64,
+    /// Latest round-trip time sample; [`Duration::MAX`] before the first.
+    latest_rtt: Duration,
+    /// The latest few samples in nanoseconds: a histogram is spread over several cache lines, which many flows would fetch for
+    /// each sample, and a flow that has no more needs none.
+    recent_len: u32,
+    recent: [u32; RECENT],
+    /// All samples but those.
+    earlier: Option<Box<Histogram>>,
+    max_bin_bytes: u64,
+    /// Payload packets of the data direction, dropped by queues or corrupted on links.
+    pub(crate) lost_packets: u64,
     /// Payload bytes of datagrams that reached the receiving host (UDP only).
     pub(crate) datagram_bytes: u64,
     /// Datagrams sent and their payload (UDP only).
     pub(crate) sent_packets: u64,
     pub(crate) sent_bytes: u64,
-    /// Latest round-trip time sample.
-    pub(crate) latest_rtt: Option<Duration>,
-    /// All round-trip time samples.
-    pub(crate) rtt: Histogram,
-    /// When a bounded transfer was delivered in full.
-    pub(crate) finished: Option<Instant>,
-    bin_end: Instant,
-    bin_bytes: u64,
-    max_bin_bytes: u64,
+    /// When a bounded transfer was delivered in full; [`Instant::NEVER`] before that.
+    finished_at: Instant,
+}
+
+impl Default for FlowMeter {
+    fn default() -> Self {
+        Self {
+            bin_end: Instant::ZERO,
+            bin_bytes: 0,
+            arrived_bytes: 0,
+            arrived_packets: 0,
+            latest_rtt: Duration::MAX,
+            recent_len: 0,
+            recent: [0; RECENT],
+            earlier: None,
+            max_bin_bytes: 0,
+            lost_packets: 0,
+            datagram_bytes: 0,
+            sent_packets: 0,
+            sent_bytes: 0,
+            finished_at: Instant::NEVER,
+        }
+    }
 }
 
 impl FlowMeter {
@@ -48,8 +78,45 @@ impl FlowMeter {
     /// Counts a round-trip time sample.
     #[inline]
     pub(crate) fn round_trip(&mut self, rtt: Duration) {
-        self.latest_rtt = Some(rtt);
-        self.rtt.record(rtt.as_nanos());
+        self.latest_rtt = rtt;
+        let Ok(nanos) = u32::try_from(rtt.as_nanos()) else {
+            // More than four seconds: rare.
+            return self.earlier.get_or_insert_default().record(rtt.as_nanos());
+        };
+        self.recent[self.recent_len as usize] = nanos;
+        self.recent_len += 1;
+        if self.recent_len as usize == RECENT {
+            self.put_away();
+        }
+    }
+
+    /// Latest round-trip time sample.
+    pub(crate) fn latest_rtt(&self) -> Option<Duration> {
+        (self.latest_rtt < Duration::MAX).then_some(self.latest_rtt)
+    }
+
+    /// Notes that a bounded transfer has been delivered in full.
+    pub(crate) fn finish(&mut self, now: Instant) {
+        self.finished_at = now;
+    }
+
+    /// When a bounded transfer was delivered in full.
+    pub(crate) fn finished(&self) -> Option<Instant> {
+        (self.finished_at < Instant::NEVER).then_some(self.finished_at)
+    }
+
+    #[cold]
+    fn put_away(&mut self) {
+        let earlier = self.earlier.get_or_insert_default();
+        self.recent.iter().for_each(|&sample| earlier.record(sample.into()));
+        self.recent_len = 0;
+    }
+
+    /// All round-trip time samples.
+    pub(crate) fn round_trips(&self) -> Histogram {
+        let mut all = self.earlier.as_deref().cloned().unwrap_or_default();
+        self.recent[..self.recent_len as usize].iter().for_each(|&sample| all.record(sample.into()));
+        all
     }
 
     /// IP bytes in the fullest bin so far.

@@ -47,6 +47,12 @@ impl Nodes {
         self.nodes[node].agent.is_some()
     }
 
+    /// Whether the node at the start of an edge runs one.
+    #[inline]
+    pub(crate) fn has_agent_at(&self, edge: usize) -> bool {
+        self.has_agent(self.exits[edge].node)
+    }
+
     /// Whether the agent at the start of an edge sees packets leave the queue there.
     pub(crate) fn sees_departures(&self, edge: usize) -> bool {
         self.nodes[self.exits[edge].node].agent.as_ref().is_some_and(|agent| agent.sees_departures())

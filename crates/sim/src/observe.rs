@@ -1,10 +1,13 @@
 //! The world as rows of samples and totals.
 
+use crate::connections::delivered;
+use crate::flow::End;
 use crate::link::LinkMeter;
 use crate::world::World;
 use narrows_queue::QueueView;
 use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, RouterTotal, Samples};
 use narrows_scheme::{Port, Tally};
+use narrows_tcp::Connection;
 use narrows_units::{Bytes, Duration, Instant};
 
 fn bytes(value: Option<Bytes>) -> u64 {
@@ -20,7 +23,7 @@ fn router_total(tally: &Tally) -> RouterTotal {
     RouterTotal { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported }
 }
 
-impl World {
+impl World<'_> {
     /// A flow as it is now.
     pub(crate) fn flow_row(&self, flow: usize) -> FlowRow {
         let state = &self.flows[flow];
@@ -31,19 +34,19 @@ impl World {
             cwnd_bytes: NONE,
             ssthresh_bytes: NONE,
             srtt_ns: NONE,
-            rtt_ns: nanos(meter.latest_rtt),
+            rtt_ns: nanos(meter.latest_rtt()),
             rto_ns: NONE,
             rwnd_bytes: NONE,
             flightsize_bytes: NONE,
             inflight_bytes: NONE,
             sent_bytes: meter.sent_bytes,
             sent_packets: meter.sent_packets,
-            delivered_bytes: state.delivered().as_u64(),
+            delivered_bytes: delivered(&self.connections, flow, state).as_u64(),
             lost_packets: meter.lost_packets,
             arrived_bytes: meter.arrived_bytes,
             ..FlowRow::default()
         };
-        if let Some(sender) = state.sender_connection() {
+        if let Some(sender) = self.connections.get(flow, state.sender()) {
             let info = sender.info();
             let stats = sender.stats();
             row.cwnd_bytes = info.cwnd.as_u64();
@@ -109,6 +112,7 @@ impl World {
 
     /// Adds the totals and the names to the samples of a finished run.
     pub(crate) fn totals(&self, samples: &mut Samples) {
+        samples.flow_totals.reserve(self.flows.len());
         for flow in 0..self.flows.len() {
             samples.flow_totals.push(&self.flow_total(flow));
         }
@@ -118,7 +122,7 @@ impl World {
         for agent in self.nodes.iter().filter_map(|node| node.agent.as_ref()) {
             samples.router_totals.push(&router_total(&agent.tally()));
         }
-        samples.flow_names = self.flows.iter().map(|f| f.spec.name.clone()).collect();
+        samples.flow_names = self.scenario.flows.iter().map(|f| f.name.clone()).collect();
         let name = |node: usize| self.factory.node_name(node);
         let wired = self.topology.edges.iter().take(self.links.len());
         let wired = wired.map(|e| format!("{}->{}", name(e.from), name(e.to)));
@@ -132,15 +136,17 @@ impl World {
         let state = &self.flows[flow];
         let row = self.flow_row(flow);
         let meter = &state.meter;
-        let stats = state.sender_connection().map(|c| *c.stats()).unwrap_or_default();
-        let receiver = state.ends[state.sender().other().index()].as_ref();
+        let rtt = meter.round_trips();
+        let stats = self.connections.get(flow, state.sender()).map(Connection::stats).unwrap_or_default();
+        let receiver = self.connections.get(flow, state.sender().other());
         let heard = receiver.and_then(|c| c.assist()).map(|assist| assist.heard()).unwrap_or_default();
-        let aborted = state.aborted();
+        let aborts = [End::Client, End::Server].map(|end| self.connections.get(flow, end)?.aborted_at());
+        let aborted = aborts.into_iter().flatten().min();
         FlowTotal {
-            start_ns: state.start.min(state.spec.stop).min(self.end).as_nanos(),
+            start_ns: state.start.min(state.stop).min(self.end).as_nanos(),
             stop_ns: meter
-                .finished
-                .unwrap_or(state.spec.stop.min(aborted.unwrap_or(Instant::NEVER)))
+                .finished()
+                .unwrap_or(state.stop.min(aborted.unwrap_or(Instant::NEVER)))
                 .min(self.end)
                 .as_nanos(),
             sent_bytes: row.sent_bytes,
@@ -157,13 +163,13 @@ impl World {
             later_duplicate_acks: stats.later_duplicate_acks,
             ecn_reductions: stats.ecn_reductions,
             spurious: stats.spurious,
-            rtt_samples: meter.rtt.count(),
-            rtt_sum_ns: meter.rtt.sum(),
-            rtt_min_ns: meter.rtt.min(),
-            rtt_max_ns: meter.rtt.max(),
-            rtt_p50_ns: meter.rtt.percentile(0.50),
-            rtt_p95_ns: meter.rtt.percentile(0.95),
-            rtt_p99_ns: meter.rtt.percentile(0.99),
+            rtt_samples: rtt.count(),
+            rtt_sum_ns: rtt.sum(),
+            rtt_min_ns: rtt.min(),
+            rtt_max_ns: rtt.max(),
+            rtt_p50_ns: rtt.percentile(0.50),
+            rtt_p95_ns: rtt.percentile(0.95),
+            rtt_p99_ns: rtt.percentile(0.99),
             max_bin_bytes: meter.max_bin_bytes(),
             commands_normal: row.commands_normal,
             commands_freeze: row.commands_freeze,
@@ -171,7 +177,7 @@ impl World {
             window_options: heard.taken,
             window_options_ignored: heard.ignored,
             transactions: state.app.transactions(),
-            finished_ns: meter.finished.map_or(NONE, |t| t.as_nanos()),
+            finished_ns: meter.finished().map_or(NONE, |t| t.as_nanos()),
             aborted_ns: aborted.map_or(NONE, |t| t.as_nanos()),
         }
     }

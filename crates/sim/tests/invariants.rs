@@ -61,18 +61,19 @@ fn samples_are_monotone_in_time_and_in_their_counters() {
         let text =
             path(PLAIN, &format!("{BULK}{UDP}")).replace("duration", &format!("sampling = {sampling}\nduration"));
         let s = run_text(&text).samples;
-        assert!(s.flows.time_ns.is_sorted() && !s.flows.time_ns.is_empty());
+        let (flows, queues) = (s.flows.unpack(), s.queues.unpack());
+        assert!(flows.time_ns.is_sorted() && !flows.time_ns.is_empty());
         for flow in 0..2 {
             let of = |column: &[u64]| -> Vec<u64> {
-                column.iter().zip(&s.flows.flow).filter(|(_, f)| **f == flow).map(|(v, _)| *v).collect()
+                column.iter().zip(&flows.flow).filter(|(_, f)| **f == flow).map(|(v, _)| *v).collect()
             };
-            for column in [&s.flows.sent_bytes, &s.flows.delivered_bytes, &s.flows.lost_packets] {
+            for column in [&flows.sent_bytes, &flows.delivered_bytes, &flows.lost_packets] {
                 assert!(of(column).is_sorted());
             }
         }
         for queue in 0..6 {
             let packets: Vec<u64> =
-                s.queues.packets.iter().zip(&s.queues.queue).filter(|(_, q)| **q == queue).map(|(v, _)| *v).collect();
+                queues.packets.iter().zip(&queues.queue).filter(|(_, q)| **q == queue).map(|(v, _)| *v).collect();
             let limit = if queue == 2 || queue == 3 { 50 } else { 1000 };
             assert!(packets.iter().all(|&p| p <= limit));
         }

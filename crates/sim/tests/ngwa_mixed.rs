@@ -43,7 +43,7 @@ fn udp(rate: &str, more: &str) -> String {
 
 /// The windows of the first flow in the samples from one second to another.
 fn windows(outcome: &Outcome, from: u64, to: u64) -> Vec<u64> {
-    let s = &outcome.samples.flows;
+    let s = outcome.samples.flows.unpack();
     let between = |i: &usize| (from..to).contains(&(s.time_ns[*i] / 1_000_000_000)) && s.flow[*i] == 0;
     (0..s.time_ns.len()).filter(between).map(|i| s.rwnd_bytes[i]).collect()
 }
@@ -185,7 +185,7 @@ fn the_base_station_of_an_802_11_channel_is_a_router_too() {
                 let totals = &outcome.samples.flow_totals;
                 assert!(totals.window_options.iter().all(|n| *n >= 400), "{what}");
                 let scenario = scenario(&cell(queues, aggregation, mode, ""));
-                let with = |plain_loop| run(&scenario, &Options { plain_loop, ..Options::default() }).unwrap().digest;
+                let with = |plain_loop| run(&scenario, &Options { plain_loop, ..Options::default() }).unwrap().digest();
                 if mode == 1 {
                     assert_eq!(with(false), with(true), "{what}: the plain loop");
                 }
@@ -221,7 +221,7 @@ copies = 3
 "#
     );
     let outcome = run_text(&text);
-    let s = &outcome.samples.flows;
+    let s = outcome.samples.flows.unpack();
     let late = (0..s.time_ns.len()).filter(|i| s.time_ns[*i] > 20_000_000_000);
     // Two flows a hop, and the queues that ACKs go through are wider than windows.
     late.for_each(|i| assert!(s.rwnd_bytes[i].abs_diff(29_400) <= 1_000, "flow {}: {}", s.flow[i], s.rwnd_bytes[i]));
@@ -262,6 +262,6 @@ proptest! {
             prop_assert_eq!(flow.window_options_ignored, 0);
         }
         let plain = run(&scenario(&text), &Options { seed, plain_loop: true, ..Options::default() }).unwrap();
-        prop_assert_eq!(plain.digest, outcome.digest);
+        prop_assert_eq!(plain.digest(), outcome.digest());
     }
 }

@@ -342,7 +342,8 @@ fn a_router_agent_speaks_for_an_interface_queue() {
     let total = outcome.samples.flow_totals.row(0).unwrap();
     assert!(total.commands_freeze + total.commands_fallback > 0, "{total:?}");
     // The samples of the router are about its fullest queue, which is the one onto the air.
-    assert!(outcome.samples.routers.flows_freeze.iter().chain(&outcome.samples.routers.flows_fallback).any(|&n| n > 0));
+    let routers = outcome.samples.routers.unpack();
+    assert!(routers.flows_freeze.iter().chain(&routers.flows_fallback).any(|&n| n > 0));
     assert_eq!(outcome.samples.router_names, ["ap"]);
 }
 
@@ -353,12 +354,13 @@ fn samples_over_time_agree_with_the_totals() {
         let mut s = with(&text(1, &flows), 1, vec![wlan(1, [2])]);
         s.sampling = sampling;
         let samples = go(&s, 1).samples;
-        assert!(samples.queues.time_ns.is_sorted());
+        let queues = samples.queues.unpack();
+        assert!(queues.time_ns.is_sorted());
         for (index, limit) in [(2, 100), (3, 100)] {
             let of = |column: &[u64]| -> Vec<u64> {
-                column.iter().zip(&samples.queues.queue).filter(|(_, q)| **q == index).map(|(v, _)| *v).collect()
+                column.iter().zip(&queues.queue).filter(|(_, q)| **q == index).map(|(v, _)| *v).collect()
             };
-            let (packets, forwarded) = (of(&samples.queues.packets), of(&samples.queues.forwarded_packets));
+            let (packets, forwarded) = (of(&queues.packets), of(&queues.forwarded_packets));
             assert!(!packets.is_empty() && packets.iter().all(|&p| p <= limit));
             assert!(forwarded.is_sorted());
             let total = samples.queue_totals.row(index as usize).unwrap();
@@ -500,7 +502,7 @@ proptest! {
         };
         assert_conserved(&outcome, 1, held);
         let repeated = go(&s, seed);
-        prop_assert_eq!(&outcome.digest, &repeated.digest);
+        prop_assert_eq!(&outcome.digest(), &repeated.digest());
         let plain = run(&s, &Options { seed, plain_loop: true, ..Options::default() }).unwrap();
         prop_assert_eq!(&outcome.samples, &plain.samples);
     }

@@ -1,27 +1,17 @@
-//! How long a data segment takes in the two end points: `cargo run --release -p narrows-tcp --example segments`.
+//! How long a data segment and its ACK take in the two end points: `cargo run --release -p narrows-tcp --example segments`.
 //!
-//! Two connections, a pipe of packets each way and nothing else. Prints nanoseconds of CPU per data segment, sender and
-//! receiver together, and for the pipe alone, without and with loss.
+//! Connections with CUBIC, SACK, timestamps and an ACK per segment, pipes of packets each way and nothing else. Prints
+//! nanoseconds per data segment, sender and receiver together, for the pipes alone, without loss and with it, in one flow
+//! and in many, whose states do not fit into the caches together. `segments FLOWS WINDOW SEGMENTS` runs one of these without
+//! loss, for an instruction counter.
 #![allow(clippy::print_stdout)]
 
-use narrows_cc::{Ack, Congestion, CongestionControl, Path, Window};
-use narrows_tcp::{Config, Connection};
+use narrows_cc::Params;
+use narrows_tcp::{Config, Connection, DelayedAck};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::Packet;
 use std::collections::VecDeque;
 use std::error::Error;
-
-/// A window that never changes.
-#[derive(Debug)]
-struct Fixed(u64);
-
-impl CongestionControl for Fixed {
-    fn on_ack(&mut self, _ack: &Ack, path: &Path, win: &mut Window) {
-        win.cwnd = path.smss * self.0;
-    }
-
-    fn on_congestion(&mut self, _event: &Congestion, _path: &Path, _win: &mut Window) {}
-}
 
 /// One direction: packets and when they arrive.
 #[derive(Default)]
@@ -33,80 +23,107 @@ impl Pipe {
     }
 }
 
-/// Delivers `segments` data segments, dropping one of `loss`; returns nanoseconds per segment.
-fn transfer(segments: u64, window: u64, loss: Option<u64>) -> Result<f64, Box<dyn Error>> {
-    let (a, b) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
-    let config = Config { recv_buffer: Bytes::new(64 << 20), ..Config::default() };
-    let mut client = Connection::connect(config, Box::new(Fixed(window)), None, a, b, SeqNum::new(1));
-    let mut server = Connection::listen(config, Box::new(Fixed(window)), None, b, a, SeqNum::new(1));
-    client.write(Bytes::MAX);
-    let (mut there, mut back) = (Pipe::default(), Pipe::default());
-    let tick = Duration::from_micros(12);
-    let delay = tick * (window / 2);
-    let mut now = Instant::ZERO;
-    let mut sent = 0u64;
-    let start = std::time::Instant::now();
-    while server.stats().data_segments_received.as_u64() < segments {
-        now += tick;
-        while let Some(packet) = there.due(now) {
-            server.handle_segment(&packet, now);
-            while let Some(packet) = server.poll_transmit(now) {
-                back.0.push_back((now + delay, packet));
+/// Two ends and what is between them.
+struct Flow {
+    client: Connection,
+    server: Connection,
+    there: Pipe,
+    back: Pipe,
+    sent: u64,
+}
+
+impl Flow {
+    fn new(window: u64) -> Result<Self, Box<dyn Error>> {
+        let (a, b) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
+        let config = Config {
+            recv_buffer: Bytes::new(64 << 20),
+            delayed_ack: DelayedAck::Off,
+            max_cwnd: Some(Bytes::new(window * 1448)),
+            ..Config::default()
+        };
+        let cc = || narrows_cc::build("cubic", &Params::default()).ok_or("no such algorithm");
+        let mut client = Connection::connect(config, cc()?, None, a, b, SeqNum::new(1));
+        let server = Connection::listen(config, cc()?, None, b, a, SeqNum::new(1));
+        client.write(Bytes::MAX);
+        Ok(Self { client, server, there: Pipe::default(), back: Pipe::default(), sent: 0 })
+    }
+
+    /// What happens at `now`, with `delay` each way and one of `loss` dropped.
+    fn step(&mut self, now: Instant, delay: Duration, loss: Option<u64>, packet: &mut Packet) {
+        while let Some(data) = self.there.due(now) {
+            self.server.handle_segment(&data, now);
+            while self.server.poll_transmit_into(now, packet) {
+                self.back.0.push_back((now + delay, *packet));
             }
         }
-        while let Some(packet) = back.due(now) {
-            client.handle_segment(&packet, now);
+        while let Some(ack) = self.back.due(now) {
+            self.client.handle_segment(&ack, now);
         }
-        for end in [&mut client, &mut server] {
+        for end in [&mut self.client, &mut self.server] {
             if end.poll_timeout() <= now {
                 end.handle_timeout(now);
             }
         }
-        while let Some(packet) = client.poll_transmit(now) {
-            sent += 1;
-            if loss.is_none_or(|l| sent % l != l - 1) {
-                there.0.push_back((now + delay, packet));
+        while self.client.poll_transmit_into(now, packet) {
+            self.sent += 1;
+            if loss.is_none_or(|l| self.sent % l != l - 1) {
+                self.there.0.push_back((now + delay, *packet));
             }
+        }
+    }
+}
+
+/// Delivers `segments` data segments, dropping one of `loss`; returns nanoseconds per segment.
+fn transfer(segments: u64, flows: u64, window: u64, loss: Option<u64>) -> Result<f64, Box<dyn Error>> {
+    let mut all = (0..flows).map(|_| Flow::new(window)).collect::<Result<Vec<_>, _>>()?;
+    let tick = Duration::from_micros(12);
+    let delay = tick * (window / 2);
+    let mut packet = all[0].client.poll_transmit(Instant::ZERO).ok_or("no SYN")?;
+    all[0].there.0.push_back((Instant::ZERO, packet));
+    let mut now = Instant::ZERO;
+    let start = std::time::Instant::now();
+    while all[0].server.stats().data_segments_received.as_u64() * flows < segments {
+        now += tick;
+        for flow in &mut all {
+            flow.step(now, delay, loss, &mut packet);
         }
     }
     let elapsed = start.elapsed();
-    Ok(elapsed.as_nanos() as f64 / segments as f64)
+    let delivered: u64 = all.iter().map(|f| f.server.stats().data_segments_received.as_u64()).sum();
+    Ok(elapsed.as_nanos() as f64 / delivered as f64)
 }
 
-/// The pipes alone, one packet there for each data segment and half a one back.
+/// The pipes alone, one packet there and one back for each data segment.
 fn pipe_alone(segments: u64, window: u64) -> Result<f64, Box<dyn Error>> {
-    let (a, b) = ("10.0.0.1:1".parse()?, "10.0.0.2:2".parse()?);
-    let mut client = Connection::connect(Config::default(), Box::new(Fixed(1)), None, a, b, SeqNum::new(1));
-    let packet = client.poll_transmit(Instant::ZERO).ok_or("no SYN")?;
-    let (mut there, mut back) = (Pipe::default(), Pipe::default());
+    let mut flow = Flow::new(window)?;
+    let packet = flow.client.poll_transmit(Instant::ZERO).ok_or("no SYN")?;
     for _ in 0..window {
-        there.0.push_back((Instant::ZERO, packet));
+        flow.there.0.push_back((Instant::ZERO, packet));
     }
     let start = std::time::Instant::now();
     let mut bytes = 0;
-    for n in 0..segments {
-        if let Some(packet) = there.due(Instant::ZERO) {
-            bytes += packet.len().as_u64();
-            if n % 2 == 0 {
-                back.0.push_back((Instant::ZERO, std::hint::black_box(packet)));
-            }
+    for _ in 0..segments {
+        for pipe in [&mut flow.there, &mut flow.back] {
+            bytes += pipe.due(Instant::ZERO).map_or(0, |p| p.len().as_u64());
+            pipe.0.push_back((Instant::ZERO, std::hint::black_box(packet)));
         }
-        if n % 2 == 0 {
-            bytes += back.due(Instant::ZERO).map_or(0, |p| p.len().as_u64());
-        }
-        there.0.push_back((Instant::ZERO, std::hint::black_box(packet)));
     }
     std::hint::black_box(bytes);
     Ok(start.elapsed().as_nanos() as f64 / segments as f64)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = std::env::args().skip(1).map(|a| a.parse()).collect::<Result<Vec<u64>, _>>()?;
+    if let [flows, window, segments] = arguments[..] {
+        println!("{:6.1} ns", transfer(segments, flows, window, None)?);
+        return Ok(());
+    }
     let segments = 2_000_000;
-    for window in [50, 1000] {
-        println!("window of {window} segments:");
+    for (flows, window) in [(1, 50), (1, 1000), (100, 100), (10_000, 10)] {
+        println!("{flows} flows with a window of {window} segments:");
         println!("  pipe alone       {:6.1} ns", pipe_alone(segments, window)?);
-        println!("  no loss          {:6.1} ns", transfer(segments, window, None)?);
-        println!("  loss of 1 in 100 {:6.1} ns", transfer(segments, window, Some(100))?);
+        println!("  no loss          {:6.1} ns", transfer(segments, flows, window, None)?);
+        println!("  loss of 1 in 100 {:6.1} ns", transfer(segments, flows, window, Some(100))?);
     }
     Ok(())
 }

@@ -26,6 +26,12 @@ pub(crate) struct Controller {
     reduced: bool,
     /// See [`CongestionControl::watches_acks`].
     pub(crate) watches_acks: bool,
+    /// See [`CongestionControl::watches_rates`].
+    pub(crate) watches_rates: bool,
+    /// See [`CongestionControl::watches_sending`].
+    pub(crate) watches_sending: bool,
+    /// See [`CongestionControl::watches_losses`].
+    pub(crate) watches_losses: bool,
     rules_recovery: bool,
 }
 
@@ -35,8 +41,12 @@ impl Controller {
         let smss = u64::from(config.mss);
         let cwnd = Bytes::new(initial_window(config.initial_window, smss));
         let max = config.max_cwnd.unwrap_or(Bytes::MAX);
-        let (watches_acks, rules_recovery) = (cc.watches_acks(), cc.rules_recovery());
         Self {
+            watches_acks: cc.watches_acks(),
+            watches_rates: cc.watches_rates(),
+            watches_sending: cc.watches_sending(),
+            watches_losses: cc.watches_losses(),
+            rules_recovery: cc.rules_recovery(),
             cc,
             win: Window {
                 cwnd,
@@ -47,8 +57,6 @@ impl Controller {
             min: Bytes::new(smss),
             max,
             reduced: false,
-            watches_acks,
-            rules_recovery,
         }
     }
 
@@ -97,11 +105,6 @@ impl Controller {
     /// See [`CongestionControl::echo_covers_loss`].
     pub(crate) fn echo_covers_loss(&self) -> bool {
         self.cc.echo_covers_loss()
-    }
-
-    /// See [`CongestionControl::watches_losses`].
-    pub(crate) fn watches_losses(&self) -> bool {
-        self.cc.watches_losses()
     }
 
     #[inline]

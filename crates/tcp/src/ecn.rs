@@ -13,10 +13,14 @@
 //! once too. CWR has no meaning to such a receiver.
 
 use crate::config::EcnEcho;
+use crate::offset::MaybeOffset;
 
 /// State of both roles.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct EcnState {
+    /// As a sender: SND.NXT at the last reduction for whatever reason, while that window is not acknowledged.
+    pub(crate) reduced_until: MaybeOffset,
     /// Whether classic ECN is in use.
     pub(crate) on: bool,
     /// As a receiver: ECE goes on every ACK; until the sender's CWR arrives, or while segments arrive marked.
@@ -27,8 +31,6 @@ pub(crate) struct EcnState {
     each_mark: bool,
     /// As a sender: CWR goes on the next new data.
     pub(crate) cwr_pending: bool,
-    /// As a sender: SND.NXT at the last reduction for whatever reason, while that window is not acknowledged.
-    pub(crate) reduced_until: Option<u64>,
     /// As a sender: that reduction answered an echo, and its window still rules.
     pub(crate) in_cwr: bool,
 }
@@ -61,29 +63,29 @@ impl EcnState {
     /// be acknowledged, because only that tells that CWR has reached the receiver.
     #[inline]
     pub(crate) fn holds(&mut self, una: u64) -> bool {
-        if self.reduced_until.is_some_and(|end| una > end) {
-            self.reduced_until = None;
+        if self.reduced_until.get().is_some_and(|end| una > end) {
+            self.reduced_until = MaybeOffset::NONE;
             self.in_cwr = false;
         }
-        self.reduced_until.is_some()
+        self.reduced_until.get().is_some()
     }
 
     /// Whether a loss from SND.UNA `una` on is of the window that was reduced after an echo. The first segment sent after
     /// the reduction is not: it carries CWR, and if it is lost the window goes down again (RFC 3168, section 6.1.2).
     #[inline]
     pub(crate) fn covers(&self, una: u64) -> bool {
-        self.in_cwr && self.reduced_until.is_some_and(|end| una < end)
+        self.in_cwr && self.reduced_until.get().is_some_and(|end| una < end)
     }
 
     /// The window was reduced after an echo; `nxt` is SND.NXT.
     pub(crate) fn on_reduction(&mut self, nxt: u64) {
-        (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, Some(nxt), true);
+        (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, MaybeOffset::at(nxt), true);
     }
 
     /// The window was reduced after a loss, which CWR tells too (RFC 3168, section 6.1.2).
     pub(crate) fn on_loss(&mut self, nxt: u64) {
         if self.on {
-            (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, Some(nxt), false);
+            (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, MaybeOffset::at(nxt), false);
         }
     }
 }
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_reduction_rules_until_data_beyond_its_window_is_acknowledged() {
-        let mut e = EcnState { reduced_until: Some(100), ..EcnState::default() };
+        let mut e = EcnState { reduced_until: MaybeOffset::at(100), ..EcnState::default() };
         assert!(e.holds(99) && e.holds(100));
         assert!(!e.holds(101));
     }

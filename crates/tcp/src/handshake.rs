@@ -109,6 +109,8 @@ pub(crate) fn agreed(config: &Config, assist: Option<&mut (dyn Assist + 'static)
 pub(crate) struct Syn {
     /// It is to be sent (again).
     pub(crate) due: bool,
+    /// It answers one that came before we had sent any: a passive open.
+    pub(crate) passive: bool,
     /// Transmissions after the first.
     pub(crate) retransmissions: u32,
     /// Last transmission.

@@ -9,6 +9,7 @@ mod congestion;
 mod connection;
 mod ecn;
 mod handshake;
+mod offset;
 mod options;
 mod pacer;
 mod prr;

@@ -50,6 +50,12 @@ impl TimestampState {
         tick_before(val, self.recent) && now.since(self.recent_at) < RECENT_EXPIRES
     }
 
+    /// Whether a segment with this TSval is not from before TS.Recent.
+    #[inline]
+    pub(crate) fn is_newer(&self, val: u32) -> bool {
+        !tick_before(val, self.recent)
+    }
+
     /// Takes TSval of an acceptable segment that begins at or before the last ACK sent (section 4.3).
     #[inline]
     pub(crate) fn on_segment(&mut self, val: u32, now: Instant) {

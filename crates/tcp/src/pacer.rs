@@ -15,37 +15,34 @@ use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
 const UNPACED: Packets = Packets::new(10);
 
 /// Releases segments no faster than a rate. Without a rate it holds back nothing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Pacer {
-    setting: Pacing,
-    /// What the setting gives since the last ACK; none before there is a round-trip time.
-    own: Option<Rate>,
-    next: Instant,
-    clock: Serialiser,
     /// Whether a segment that could leave otherwise waits for the pacer.
     waiting: bool,
+    next: Instant,
+    /// What the connection's own setting gives since the last ACK; zero before there is a round-trip time, and without one.
+    own: Rate,
+    /// None before anything was paced.
+    clock: Option<Box<Serialiser>>,
 }
 
 impl Pacer {
-    /// A pacer with the connection's own setting.
-    pub(crate) fn new(setting: Pacing) -> Self {
-        Self { setting, own: None, next: Instant::ZERO, clock: Serialiser::default(), waiting: false }
-    }
-
     /// The rate in force: the congestion control's own, or what the connection's setting gives.
     #[inline]
     pub(crate) fn rate(&self, win: &Window) -> Option<Rate> {
-        win.pacing_rate.or(self.own)
+        win.pacing_rate.or((self.own > Rate::ZERO).then_some(self.own))
     }
 
-    /// An ACK was handled: computes the connection's own rate anew, where there is one.
+    /// An ACK was handled: computes the connection's own rate anew, where its setting gives one.
     #[inline]
-    pub(crate) fn on_ack(&mut self, win: &Window, flight: u64, smss: u64, srtt: Option<Duration>) {
-        if let Pacing::Ratio { slow_start, avoidance } = self.setting {
+    pub(crate) fn on_ack(&mut self, setting: Pacing, win: &Window, flight: u64, smss: u64, srtt: Option<Duration>) {
+        if let Pacing::Ratio { slow_start, avoidance } = setting {
             // Linux compares whole segments: cwnd < ssthresh / 2.
             let far = win.ssthresh.is_none_or(|s| win.cwnd.as_u64() < s.as_u64() / smss.max(1) / 2 * smss);
             let percent = if far { slow_start } else { avoidance };
-            self.own = srtt.and_then(|srtt| by_ratio(percent, win.cwnd.as_u64().max(flight), srtt));
+            let rate = srtt.and_then(|srtt| by_ratio(percent, win.cwnd.as_u64().max(flight), srtt));
+            self.own = rate.unwrap_or(Rate::ZERO);
         }
     }
 
@@ -59,13 +56,13 @@ impl Pacer {
     /// A data segment of `bytes` left, the `sent`-th of the connection.
     #[inline]
     pub(crate) fn on_sent(&mut self, bytes: u64, sent: Packets, win: &Window, now: Instant) {
-        let own = self.own.filter(|_| sent >= UNPACED);
-        let Some(rate) = win.pacing_rate.or(own) else { return };
+        let Some(rate) = self.rate(win).filter(|_| win.pacing_rate.is_some() || sent >= UNPACED) else { return };
+        let clock = self.clock.get_or_insert_default();
         if now > self.next {
-            self.clock.restart();
+            clock.restart();
             self.next = now;
         }
-        self.next += self.clock.time_for(Bytes::new(bytes), rate);
+        self.next += clock.time_for(Bytes::new(bytes), rate);
     }
 
     /// Lets nothing leave before `until`.
@@ -117,7 +114,7 @@ mod tests {
 
     #[test]
     fn segments_leave_at_the_rate() {
-        let mut pacer = Pacer::new(Pacing::Off);
+        let mut pacer = Pacer::default();
         let win = window(10_000, None, Some(Rate::mbps(8)));
         let mut now = Instant::ZERO;
         for _ in 0..10 {
@@ -131,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_timer_that_went_off_does_not_stay_in_the_past() {
-        let mut pacer = Pacer::new(Pacing::Off);
+        let mut pacer = Pacer::default();
         pacer.hold(Instant::from_nanos(100));
         assert!(!pacer.admits(Instant::ZERO));
         pacer.on_timeout(Instant::from_nanos(99));
@@ -142,8 +139,8 @@ mod tests {
 
     #[test]
     fn without_a_rate_nothing_waits() {
-        let mut pacer = Pacer::new(LINUX);
-        pacer.on_ack(&window(10_000, None, None), 0, 1000, None);
+        let mut pacer = Pacer::default();
+        pacer.on_ack(LINUX, &window(10_000, None, None), 0, 1000, None);
         pacer.on_sent(1000, Packets::new(100), &window(10_000, None, None), Instant::ZERO);
         assert!(pacer.admits(Instant::ZERO), "no round-trip time yet");
         assert_eq!(pacer.deadline(), Instant::NEVER);
@@ -153,9 +150,9 @@ mod tests {
     fn d9_rate_by_ratio() {
         let cwnd = 100 * 1448;
         let rate = |ssthresh: Option<u64>, flight| {
-            let mut pacer = Pacer::new(LINUX);
+            let mut pacer = Pacer::default();
             let win = window(cwnd, ssthresh.map(|s| s * 1448), None);
-            pacer.on_ack(&win, flight, 1448, Some(Duration::from_millis(50)));
+            pacer.on_ack(LINUX, &win, flight, 1448, Some(Duration::from_millis(50)));
             pacer.rate(&win).map(|r| r.as_bps() / 8)
         };
         assert_eq!(rate(None, cwnd), Some(5_792_000));
@@ -167,9 +164,9 @@ mod tests {
 
     #[test]
     fn the_algorithm_s_rate_wins_over_the_setting() {
-        let mut pacer = Pacer::new(LINUX);
+        let mut pacer = Pacer::default();
         let win = window(144_800, None, Some(Rate::mbps(1)));
-        pacer.on_ack(&win, 0, 1448, Some(Duration::from_millis(50)));
+        pacer.on_ack(LINUX, &win, 0, 1448, Some(Duration::from_millis(50)));
         assert_eq!(pacer.rate(&win), Some(Rate::mbps(1)));
     }
 

@@ -19,15 +19,22 @@ pub(crate) struct Stamp {
     pub(crate) tx_inflight: u32,
 }
 
-/// The sampler of a connection; the draft's `C.*`.
+/// The sampler of a connection; the draft's `C.*`. The counters are always kept, samples are only taken where they are asked
+/// for.
 #[derive(Debug, Default)]
 pub(crate) struct RateSampler {
     delivered: u64,
-    delivered_at: Instant,
-    first_sent_at: Instant,
     lost: u64,
     /// `delivered` up to which samples are limited by the application; 0 if they are not.
     app_limited_until: u64,
+    samples: Option<Box<Samples>>,
+}
+
+/// What only samples need.
+#[derive(Debug, Default)]
+struct Samples {
+    delivered_at: Instant,
+    first_sent_at: Instant,
     /// The most recently sent segment that the present ACK delivered.
     newest: Option<Newest>,
 }
@@ -41,10 +48,15 @@ struct Newest {
 }
 
 impl RateSampler {
+    /// A sampler that takes samples, and stamps segments for them.
+    pub(crate) fn sampling() -> Self {
+        Self { samples: Some(Box::default()), ..Self::default() }
+    }
+
     /// A sampler in the midst of a connection, for tests.
     #[cfg(test)]
     pub(crate) fn at(delivered: u64) -> Self {
-        Self { delivered, ..Self::default() }
+        Self { delivered, ..Self::sampling() }
     }
 
     /// Bytes delivered so far.
@@ -65,31 +77,30 @@ impl RateSampler {
         self.app_limited_until > 0
     }
 
-    /// The stamp of a segment of `len` octets sent now, with `pipe` octets in flight before it.
+    /// The stamp of a segment of `len` octets sent now, with `pipe` octets in flight before it; none where no samples are
+    /// taken.
     #[inline]
-    pub(crate) fn on_sent(&mut self, pipe: u64, len: u32, now: Instant) -> Stamp {
+    pub(crate) fn on_sent(&mut self, pipe: u64, len: u32, now: Instant) -> Option<Stamp> {
+        let samples = self.samples.as_deref_mut()?;
         if pipe == 0 {
-            self.first_sent_at = now;
-            self.delivered_at = now;
+            samples.first_sent_at = now;
+            samples.delivered_at = now;
         }
-        Stamp {
+        Some(Stamp {
             delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            first_sent_at: self.first_sent_at,
+            delivered_at: samples.delivered_at,
+            first_sent_at: samples.first_sent_at,
             lost: self.lost,
             tx_inflight: u32::try_from(pipe).unwrap_or(u32::MAX).saturating_add(len),
-        }
+        })
     }
 
-    /// A segment was delivered.
+    /// A segment was delivered, which had this stamp.
     #[inline]
-    pub(crate) fn on_delivered(&mut self, segment: &Segment, now: Instant) {
+    pub(crate) fn on_delivered(&mut self, segment: &Segment, stamp: Option<&Stamp>, now: Instant) {
         self.delivered += u64::from(segment.len);
-        self.delivered_at = now;
-        let end = segment.end();
-        if self.newest.is_none_or(|n| (n.sent_at, n.end) < (segment.sent_at, end)) {
-            let app_limited = segment.has(flag::APP_LIMITED);
-            self.newest = Some(Newest { sent_at: segment.sent_at, end, stamp: segment.stamp, app_limited });
+        if let (Some(samples), Some(stamp)) = (self.samples.as_deref_mut(), stamp) {
+            samples.on_delivered(segment, stamp, now);
         }
     }
 
@@ -111,9 +122,10 @@ impl RateSampler {
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        let newest = self.newest.take()?;
+        let samples = self.samples.as_deref_mut()?;
+        let newest = samples.newest.take()?;
         let stamp = newest.stamp;
-        self.first_sent_at = newest.sent_at;
+        samples.first_sent_at = newest.sent_at;
         let interval = newest.sent_at.since(stamp.first_sent_at).max(now.since(stamp.delivered_at));
         if interval.is_zero() || min_rtt.is_some_and(|m| interval < m) {
             return None;
@@ -126,5 +138,16 @@ impl RateSampler {
             lost: Bytes::new(self.lost - stamp.lost),
             app_limited: newest.app_limited,
         })
+    }
+}
+
+impl Samples {
+    fn on_delivered(&mut self, segment: &Segment, stamp: &Stamp, now: Instant) {
+        self.delivered_at = now;
+        let end = segment.end();
+        if self.newest.is_none_or(|n| (n.sent_at, n.end) < (segment.sent_at, end)) {
+            let app_limited = segment.has(flag::APP_LIMITED);
+            self.newest = Some(Newest { sent_at: segment.sent_at, end, stamp: *stamp, app_limited });
+        }
     }
 }

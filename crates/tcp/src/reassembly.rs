@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 /// How many recent arrivals are remembered for the order of SACK blocks; more than an option holds, since some merge.
 const RECENT: usize = 6;
 
+/// Ranges for which room is kept while nothing waits.
+const KEPT: usize = 8;
+
 /// What an insertion found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inserted {
@@ -95,6 +98,9 @@ impl Reassembly {
         }
         if self.ranges.is_empty() {
             self.recent_len = 0;
+            if self.ranges.capacity() > KEPT {
+                self.ranges.shrink_to(KEPT);
+            }
         }
         next
     }

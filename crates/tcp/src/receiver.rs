@@ -4,6 +4,7 @@
 
 use crate::assist::WindowCap;
 use crate::config::{Config, DelayedAck};
+use crate::offset::MaybeOffset;
 use crate::reassembly::Reassembly;
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::SackBlocks;
@@ -21,18 +22,28 @@ pub(crate) enum Arrival {
 
 /// See the module.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    /// Sequence number of offset 0.
-    first: SeqNum,
     /// RCV.NXT as an offset.
     nxt: u64,
-    /// Offset of the peer's FIN once known.
-    fin: Option<u64>,
-    waiting: Reassembly,
-    buffer: u64,
-    /// Bytes that the application has read.
-    read: u64,
+    /// RCV.NXT of the last ACK sent (RFC 7323's Last.ACK.sent).
+    acked: u64,
+    ack_at: Instant,
+    /// Sequence number of offset 0.
+    first: SeqNum,
+    /// The window field of the last ACK, as long as another would say the same.
+    field: Option<u16>,
+    /// What waits beyond a gap; none before the first.
+    waiting: Option<Box<Reassembly>>,
+    /// Whether anything waits there.
+    gap: bool,
+    shift: u8,
     auto_read: bool,
+    ack_now: bool,
+    /// Delayed ACKs: full segments per ACK.
+    every: u32,
+    /// Duplicate stretch to report in the next ACK (RFC 2883).
+    dsack: Option<(u64, u64)>,
     /// Farthest right edge of the window ever advertised: what lies before it is accepted.
     edge: u64,
     /// Right edge of the window as advertised last. It lies before `edge` where a scheme may shrink the window, and by less
@@ -40,20 +51,17 @@ pub(crate) struct Receiver {
     offered: u64,
     /// The right edge that the last ACK was to offer, before the field's units rounded it.
     promised: u64,
-    /// A scheme's bound of the window.
-    cap: Option<WindowCap>,
-    shift: u8,
-    /// RCV.NXT of the last ACK sent (RFC 7323's Last.ACK.sent).
-    acked: u64,
+    buffer: u64,
     /// RMSS: the largest payload seen.
     rmss: u64,
-    /// Duplicate stretch to report in the next ACK (RFC 2883).
-    dsack: Option<(u64, u64)>,
-    /// Delayed ACKs: full segments per ACK and longest delay.
-    every: u64,
+    /// Offset of the peer's FIN once known.
+    fin: MaybeOffset,
+    /// A scheme's bound of the window.
+    cap: Option<WindowCap>,
+    /// Delayed ACKs: the longest delay.
     delay: Duration,
-    ack_now: bool,
-    ack_at: Instant,
+    /// Bytes that the application had read when it began to read by hand, and since.
+    read: u64,
 }
 
 impl Receiver {
@@ -61,15 +69,16 @@ impl Receiver {
     pub(crate) fn new(config: &Config, cap: Option<WindowCap>) -> Self {
         let (every, delay) = match config.delayed_ack {
             DelayedAck::Off => (1, Duration::ZERO),
-            DelayedAck::On { every, timeout } => (u64::from(every.max(1)), timeout),
+            DelayedAck::On { every, timeout } => (every.max(1), timeout),
         };
         let buffer = config.recv_buffer.as_u64().min(65_535 << 14);
         let first = cap.map_or(buffer, |cap| buffer.min(cap.bytes.as_u64())).min(65_535);
         Self {
             first: SeqNum::default(),
             nxt: 0,
-            fin: None,
-            waiting: Reassembly::default(),
+            fin: MaybeOffset::NONE,
+            waiting: None,
+            gap: false,
             buffer,
             read: 0,
             auto_read: true,
@@ -79,6 +88,7 @@ impl Receiver {
             cap,
             shift: 0,
             acked: 0,
+            field: None,
             rmss: 0,
             dsack: None,
             every,
@@ -90,13 +100,13 @@ impl Receiver {
 
     /// The peer's SYN arrived.
     pub(crate) fn start(&mut self, irs: SeqNum, shift: u8) {
-        (self.first, self.shift) = (irs + Bytes::new(1), shift);
+        (self.first, self.shift, self.field) = (irs + Bytes::new(1), shift, None);
     }
 
     /// Sets a scheme's bound of the window.
     #[inline]
     pub(crate) fn set_cap(&mut self, cap: Option<WindowCap>) {
-        self.cap = cap;
+        (self.cap, self.field) = (cap, None);
     }
 
     /// Offset of a sequence number near RCV.NXT; negative before the stream.
@@ -133,10 +143,11 @@ impl Receiver {
     /// Whether the peer's FIN and all before it has arrived.
     #[inline]
     pub(crate) fn is_finished(&self) -> bool {
-        self.fin.is_some_and(|f| self.nxt > f)
+        self.fin.get().is_some_and(|f| self.nxt > f)
     }
 
     /// Bytes in order that the application has not read.
+    #[inline]
     pub(crate) fn readable(&self) -> u64 {
         if self.auto_read { 0 } else { self.delivered() - self.read }
     }
@@ -145,7 +156,7 @@ impl Receiver {
     pub(crate) fn set_auto_read(&mut self, on: bool) {
         if on != self.auto_read {
             self.read = self.delivered();
-            self.auto_read = on;
+            (self.auto_read, self.field) = (on, None);
         }
     }
 
@@ -153,6 +164,7 @@ impl Receiver {
     pub(crate) fn read(&mut self, max: u64) -> u64 {
         let n = self.readable().min(max);
         self.read += n;
+        self.field = None;
         self.ack_now |= n > 0 && self.better_edge().is_some_and(|edge| edge > self.offered);
         n
     }
@@ -167,25 +179,39 @@ impl Receiver {
         offset < edge && offset + len as i64 > nxt
     }
 
-    /// Takes a segment's payload of `len` bytes and its FIN.
+    /// Whether `len` bytes of payload at RCV.NXT can be taken by [`on_expected`](Self::on_expected): nothing waits behind a
+    /// gap, no FIN is known, and they are within the window.
     #[inline]
-    pub(crate) fn on_data(&mut self, offset: i64, len: u64, fin: bool, sack: bool, now: Instant) -> Arrival {
+    pub(crate) fn expects(&self, len: u64) -> bool {
+        !self.gap && self.fin.get().is_none() && self.nxt + len <= self.edge
+    }
+
+    /// Takes `len` bytes of payload at RCV.NXT that it [`expects`](Self::expects), without a FIN.
+    #[inline]
+    pub(crate) fn on_expected(&mut self, len: u64, now: Instant) {
         self.rmss = self.rmss.max(len);
-        let at = self.nxt as i64;
-        if offset == at && self.waiting.is_empty() && !fin && self.nxt + len <= self.edge && self.fin.is_none() {
-            self.nxt += len;
-            self.on_in_order(false, now);
+        self.field = None;
+        self.nxt += len;
+        self.on_in_order(false, now);
+    }
+
+    /// Takes a segment's payload of `len` bytes and its FIN.
+    pub(crate) fn on_data(&mut self, offset: i64, len: u64, fin: bool, sack: bool, now: Instant) -> Arrival {
+        if offset == self.nxt as i64 && !fin && self.expects(len) {
+            self.on_expected(len, now);
             return Arrival::InOrder;
         }
+        self.rmss = self.rmss.max(len);
+        self.field = None;
         self.on_data_slow(offset, len, fin, sack, now)
     }
 
     fn on_data_slow(&mut self, offset: i64, len: u64, fin: bool, sack: bool, now: Instant) -> Arrival {
         let stop = (offset + len as i64).max(0) as u64;
-        if fin && stop < self.edge && self.fin.is_none() {
-            self.fin = Some(stop);
+        if fin && stop < self.edge && self.fin.get().is_none() {
+            self.fin = MaybeOffset::at(stop);
         }
-        let last = self.fin.map_or(self.edge, |f| self.edge.min(f + 1));
+        let last = self.fin.get().map_or(self.edge, |f| self.edge.min(f + 1));
         let end = (stop + u64::from(fin)).min(last);
         let start = offset.max(0) as u64;
         if sack && start < self.nxt && start < end {
@@ -197,19 +223,21 @@ impl Receiver {
             return Arrival::Duplicate;
         }
         if from > self.nxt {
-            let inserted = self.waiting.insert(from, end);
+            let inserted = self.waiting.get_or_insert_default().insert(from, end);
+            self.gap = true;
             self.dsack = if sack { inserted.duplicate } else { None };
             self.ack_now = true;
             return if inserted.new == 0 { Arrival::Duplicate } else { Arrival::OutOfOrder };
         }
-        let filled = !self.waiting.is_empty();
-        if sack
-            && filled
-            && let Some(held) = self.waiting.containing(end - 1)
-        {
-            self.dsack = Some((held.0.max(from), end));
+        let filled = self.gap;
+        self.nxt = end;
+        if let Some(waiting) = self.waiting.as_mut().filter(|_| filled) {
+            if sack && let Some(held) = waiting.containing(end - 1) {
+                self.dsack = Some((held.0.max(from), end));
+            }
+            self.nxt = waiting.advance(end);
+            self.gap = !waiting.is_empty();
         }
-        self.nxt = self.waiting.advance(end);
         let finished = self.is_finished();
         self.on_in_order(filled || finished || self.dsack.is_some(), now);
         Arrival::InOrder
@@ -217,10 +245,7 @@ impl Receiver {
 
     #[inline]
     fn on_in_order(&mut self, at_once: bool, now: Instant) {
-        if self.auto_read {
-            self.read = self.delivered();
-        }
-        if at_once || self.every == 1 || self.nxt - self.acked >= self.every * self.rmss {
+        if at_once || self.every == 1 || self.nxt - self.acked >= u64::from(self.every) * self.rmss {
             self.ack_now = true;
         } else if self.ack_at == Instant::NEVER {
             self.ack_at = now + self.delay;
@@ -248,7 +273,7 @@ impl Receiver {
     /// Whether the next ACK brings SACK blocks, so that it must not ride on data.
     #[inline]
     pub(crate) fn has_blocks(&self) -> bool {
-        !self.waiting.is_empty() || self.dsack.is_some()
+        self.gap || self.dsack.is_some()
     }
 
     /// When a delayed ACK is due.
@@ -268,11 +293,17 @@ impl Receiver {
         self.cap.is_some_and(|cap| cap.shrink)
     }
 
+    /// By how much the right edge moves at least.
+    #[inline]
+    fn step(&self) -> u64 {
+        (self.buffer / 2).min(self.rmss.max(1))
+    }
+
     /// Where the right edge should move to, if it should: only by a worthwhile step (RFC 9293, section 3.8.6.2.2), and back
     /// only where a scheme may shrink the window.
     #[inline]
     fn better_edge(&self) -> Option<u64> {
-        let unread = self.delivered() - self.read;
+        let unread = self.readable();
         let mut room = self.buffer.saturating_sub(unread);
         if let Some(cap) = self.cap {
             let cap = cap.bytes.as_u64();
@@ -280,8 +311,7 @@ impl Receiver {
             room = room.min(if cap >> self.shift << self.shift < self.rmss { 0 } else { cap });
         }
         let edge = self.nxt + room;
-        let step = (self.buffer / 2).min(self.rmss.max(1));
-        (edge >= self.offered + step || (edge < self.offered && self.shrinks())).then_some(edge)
+        (edge >= self.offered + self.step() || (edge < self.offered && self.shrinks())).then_some(edge)
     }
 
     /// The window field of a segment that leaves now; `scaled` is false for SYN. The segment carries the ACK too.
@@ -290,15 +320,41 @@ impl Receiver {
         self.acked = self.nxt;
         self.ack_now = false;
         self.ack_at = Instant::NEVER;
+        if let (true, Some(field)) = (scaled, self.field) {
+            return field;
+        }
+        if scaled && self.cap.is_none() && self.auto_read {
+            // What `advertise` does where all the buffer is free and the edge moves on.
+            let field = (self.buffer >> self.shift).min(u64::from(u16::MAX));
+            let offered = self.nxt + (field << self.shift);
+            let edge = self.nxt + self.buffer;
+            if edge >= self.offered + self.step() && offered >= self.offered {
+                self.promised = edge.min(self.nxt + (u64::from(u16::MAX) << self.shift));
+                self.offered = offered;
+                self.edge = self.edge.max(offered);
+                self.field = Some(field as u16);
+                return field as u16;
+            }
+        }
+        self.advertise(scaled)
+    }
+
+    /// Moves the window to where it should be, and returns the field.
+    #[inline(never)]
+    fn advertise(&mut self, scaled: bool) -> u16 {
         let shift = if scaled { self.shift } else { 0 };
         let better = self.better_edge();
         let widest = self.nxt + (u64::from(u16::MAX) << shift);
         self.promised = better.unwrap_or(self.promised).clamp(self.nxt, widest);
         let mut field = (better.unwrap_or(self.offered).max(self.nxt) - self.nxt) >> shift;
+        // What was rounded up may be taken back next time, and a scheme may change its mind; all else stays.
+        let mut settled = scaled && self.cap.is_none();
         if !self.shrinks() && self.nxt + (field << shift) < self.offered {
             field = self.round_up(shift);
+            settled = false;
         }
         let field = u16::try_from(field).unwrap_or(u16::MAX);
+        self.field = settled.then_some(field);
         self.offered = self.nxt + (u64::from(field) << shift);
         self.edge = self.edge.max(self.offered);
         field
@@ -321,8 +377,10 @@ impl Receiver {
         if let Some((left, right)) = self.dsack.take() {
             blocks.push(seq(left), seq(right));
         }
-        self.waiting
-            .report(|left, right| blocks.len() < max && blocks.push(seq(left), seq(right)) && blocks.len() < max);
+        if let Some(waiting) = &self.waiting {
+            waiting
+                .report(|left, right| blocks.len() < max && blocks.push(seq(left), seq(right)) && blocks.len() < max);
+        }
         blocks
     }
 

@@ -7,8 +7,9 @@
 //! | falling RTT | as rising | moves the deviation by an eighth of the usual step | as rising |
 //! | samples | every ACK, gains divided by their expected number (RFC 7323, appendix G) | every ACK | once per window without timestamps |
 
-use crate::config::{RtoConfig, RtoStyle};
+use crate::config::{Config, RtoStyle};
 use narrows_units::Duration;
+use std::sync::Arc;
 
 /// What an estimator is told with a sample.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,7 +40,7 @@ const MAX_BACKOFF: u32 = 32;
 /// The retransmission timeout of a connection.
 #[derive(Debug)]
 pub(crate) struct Rto {
-    config: RtoConfig,
+    config: Arc<Config>,
     estimate: Estimate,
     /// Timeout without backoff.
     base: Duration,
@@ -48,8 +49,14 @@ pub(crate) struct Rto {
 
 impl Rto {
     /// Before any sample.
-    pub(crate) fn new(config: RtoConfig) -> Self {
-        Self { config, estimate: Estimate::None, base: config.initial, backoff: 0 }
+    pub(crate) fn new(config: Arc<Config>) -> Self {
+        Self { estimate: Estimate::None, base: config.rto.initial, backoff: 0, config }
+    }
+
+    /// With these settings, for tests.
+    #[cfg(test)]
+    pub(crate) fn of(rto: crate::config::RtoConfig) -> Self {
+        Self::new(Arc::new(Config { rto, ..Config::default() }))
     }
 
     /// The timeout in force, backoff included.
@@ -58,7 +65,7 @@ impl Rto {
         if self.backoff == 0 {
             return self.base;
         }
-        (self.base * (1 << self.backoff)).min(self.config.max).max(self.base.min(self.config.max))
+        (self.base * (1 << self.backoff)).min(self.config.rto.max).max(self.base.min(self.config.rto.max))
     }
 
     /// Whether there was a sample.
@@ -73,7 +80,7 @@ impl Rto {
             Estimate::None => None,
             Estimate::Rfc { srtt, .. } => Some(Duration::from_nanos(srtt)),
             Estimate::Linux { srtt8, .. } => Some(Duration::from_micros(srtt8 >> 3)),
-            Estimate::Ns2 { srtt8, .. } => Some(self.config.granularity * srtt8 / 8),
+            Estimate::Ns2 { srtt8, .. } => Some(self.config.rto.granularity * srtt8 / 8),
         }
     }
 
@@ -83,7 +90,7 @@ impl Rto {
             Estimate::None => None,
             Estimate::Rfc { rttvar, .. } => Some(Duration::from_nanos(rttvar)),
             Estimate::Linux { rttvar, .. } => Some(Duration::from_micros(rttvar) / 4),
-            Estimate::Ns2 { rttvar4, .. } => Some(self.config.granularity * rttvar4 / 4),
+            Estimate::Ns2 { rttvar4, .. } => Some(self.config.rto.granularity * rttvar4 / 4),
         }
     }
 
@@ -95,7 +102,7 @@ impl Rto {
     /// The SYN had to be retransmitted and there is no sample: at least 3 s (RFC 6298, rule 5.7).
     pub(crate) fn restart_after_lost_syn(&mut self) {
         self.backoff = 0;
-        if !self.has_sample() && self.config.style == RtoStyle::Rfc6298 {
+        if !self.has_sample() && self.config.rto.style == RtoStyle::Rfc6298 {
             self.base = self.base.max(Duration::from_secs(3));
         }
     }
@@ -104,7 +111,7 @@ impl Rto {
     #[inline]
     pub(crate) fn on_sample(&mut self, rtt: Duration, context: &SampleContext) {
         self.backoff = 0;
-        match self.config.style {
+        match self.config.rto.style {
             RtoStyle::Rfc6298 => self.sample_rfc(rtt.as_nanos(), context),
             RtoStyle::Linux => self.sample_linux(rtt.as_micros().max(1), context),
             RtoStyle::Ns2 => self.sample_ns2(rtt),
@@ -123,17 +130,17 @@ impl Rto {
             _ => (r, r / 2),
         };
         self.estimate = Estimate::Rfc { srtt, rttvar };
-        let term = (4 * rttvar).max(self.config.granularity.as_nanos());
-        self.base = Duration::from_nanos(srtt.saturating_add(term)).max(self.config.min).min(self.config.max);
+        let term = (4 * rttvar).max(self.config.rto.granularity.as_nanos());
+        self.base = Duration::from_nanos(srtt.saturating_add(term)).max(self.config.rto.min).min(self.config.rto.max);
     }
 
     fn sample_linux(&mut self, m: u64, context: &SampleContext) {
-        let floor = self.config.min.as_micros();
+        let floor = self.config.rto.min.as_micros();
         let Estimate::Linux { mut srtt8, mut mdev4, mut mdev_max, mut rttvar, mut window_end } = self.estimate else {
             let rttvar = (2 * m).max(floor);
             self.estimate =
                 Estimate::Linux { srtt8: 8 * m, mdev4: 2 * m, mdev_max: rttvar, rttvar, window_end: context.snd_nxt };
-            self.base = Duration::from_micros(m + rttvar).min(self.config.max);
+            self.base = Duration::from_micros(m + rttvar).min(self.config.rto.max);
             return;
         };
         let (srtt, step) = (srtt8 >> 3, mdev4 >> 2);
@@ -156,11 +163,11 @@ impl Rto {
             mdev_max = floor;
         }
         self.estimate = Estimate::Linux { srtt8, mdev4, mdev_max, rttvar, window_end };
-        self.base = Duration::from_micros((srtt8 >> 3) + rttvar).min(self.config.max);
+        self.base = Duration::from_micros((srtt8 >> 3) + rttvar).min(self.config.rto.max);
     }
 
     fn sample_ns2(&mut self, rtt: Duration) {
-        let tick = self.config.granularity.as_nanos().max(1);
+        let tick = self.config.rto.granularity.as_nanos().max(1);
         let m = ((rtt.as_nanos() + tick / 2) / tick).max(1);
         let (srtt8, rttvar4) = match self.estimate {
             Estimate::Ns2 { srtt8, rttvar4 } => {
@@ -172,7 +179,7 @@ impl Rto {
         };
         self.estimate = Estimate::Ns2 { srtt8, rttvar4 };
         let ticks = ((rttvar4 << 3) + srtt8) >> 3;
-        self.base = (self.config.granularity * ticks).max(self.config.min).min(self.config.max);
+        self.base = (self.config.rto.granularity * ticks).max(self.config.rto.min).min(self.config.rto.max);
     }
 }
 

@@ -69,36 +69,49 @@ impl AckTiming {
 }
 
 /// The samples so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Rtt {
-    latest: Option<Duration>,
-    min: Option<Duration>,
+    /// [`Duration::MAX`] before any.
+    latest: Duration,
+    min: Duration,
     fresh: bool,
+}
+
+impl Default for Rtt {
+    fn default() -> Self {
+        Self { latest: Duration::MAX, min: Duration::MAX, fresh: false }
+    }
+}
+
+/// A sample, if there was one.
+#[inline]
+fn known(sample: Duration) -> Option<Duration> {
+    (sample != Duration::MAX).then_some(sample)
 }
 
 impl Rtt {
     /// Notes a sample.
     #[inline]
     pub(crate) fn on_sample(&mut self, rtt: Duration) {
-        self.latest = Some(rtt);
-        self.min = Some(self.min.map_or(rtt, |m| m.min(rtt)));
+        self.latest = rtt;
+        self.min = self.min.min(rtt);
         self.fresh = true;
     }
 
     /// The latest sample.
     pub(crate) fn latest(&self) -> Option<Duration> {
-        self.latest
+        known(self.latest)
     }
 
     /// The smallest sample.
     #[inline]
     pub(crate) fn min(&self) -> Option<Duration> {
-        self.min
+        known(self.min)
     }
 
     /// The latest sample unless it was taken before.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Duration> {
-        if core::mem::take(&mut self.fresh) { self.latest } else { None }
+        if core::mem::take(&mut self.fresh) { known(self.latest) } else { None }
     }
 }

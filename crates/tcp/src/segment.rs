@@ -1,6 +1,5 @@
 //! A segment on the scoreboard.
 
-use crate::rate::Stamp;
 use narrows_units::Instant;
 
 /// Flags of a segment.
@@ -19,7 +18,8 @@ pub(crate) mod flag {
     pub(crate) const APP_LIMITED: u8 = 32;
 }
 
-/// A sent segment.
+/// A sent segment. There are as many as the window has, and each is written and read once: so they are small. What only
+/// delivery-rate samples need of them is [`Stamp`](crate::rate::Stamp).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     /// Offset of the first octet.
@@ -30,8 +30,6 @@ pub(crate) struct Segment {
     pub(crate) flags: u8,
     /// Last transmission.
     pub(crate) sent_at: Instant,
-    /// State of the delivery-rate sampler at the last transmission.
-    pub(crate) stamp: Stamp,
 }
 
 impl Segment {

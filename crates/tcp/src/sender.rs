@@ -31,19 +31,26 @@ impl Fresh {
 
 /// See the module.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    /// Sequence number of offset 0.
-    first: SeqNum,
-    /// What was sent and is not acknowledged.
-    pub(crate) board: Scoreboard,
     /// SND.UNA as an offset.
     pub(crate) una: u64,
     /// SND.NXT as an offset.
     pub(crate) nxt: u64,
     /// Bytes that the application has offered; `u64::MAX` is without end.
     end: u64,
+    /// Sequence number of offset 0.
+    first: SeqNum,
+    /// ACKs in a row that acknowledged nothing new, for the count of triple ones alone.
+    pub(crate) repeated_acks: u32,
     fin_wanted: bool,
     fin_sent: bool,
+    /// One octet beyond SND.NXT is on its way as a window probe.
+    pub(crate) probed: bool,
+    /// A probe is due.
+    pub(crate) probe_due: bool,
+    /// Segments smaller than the rules against silly windows allow may leave now, since the override timer expired.
+    pub(crate) overridden: bool,
     /// SND.UNA + SND.WND.
     pub(crate) edge: u64,
     /// SND.WL1 and SND.WL2 as offsets.
@@ -51,20 +58,14 @@ pub(crate) struct Sender {
     wl2: u64,
     /// Largest window that the peer ever offered.
     max_window: u64,
-    /// One octet beyond SND.NXT is on its way as a window probe.
-    pub(crate) probed: bool,
-    /// ACKs in a row that acknowledged nothing new, for the count of triple ones alone.
-    pub(crate) repeated_acks: u32,
-    /// A probe is due.
-    pub(crate) probe_due: bool,
-    /// Segments smaller than the rules against silly windows allow may leave now, since the override timer expired.
-    pub(crate) overridden: bool,
+    /// What was sent and is not acknowledged.
+    pub(crate) board: Scoreboard,
     /// Octets that limited transmit added beyond cwnd since the last new ACK.
     pub(crate) limited: u64,
     /// How much of cwnd is used.
     pub(crate) usage: Usage,
-    /// Last transmission of data.
-    pub(crate) last_sent: Option<Instant>,
+    /// Last transmission of data; [`Instant::NEVER`] before the first.
+    pub(crate) last_sent: Instant,
     /// SND.NXT when the segment was sent that is timed, where only one is at a time.
     pub(crate) timed_until: u64,
 }
@@ -90,7 +91,7 @@ impl Sender {
             overridden: false,
             limited: 0,
             usage: Usage::default(),
-            last_sent: None,
+            last_sent: Instant::NEVER,
             timed_until: 0,
         }
     }
@@ -155,7 +156,7 @@ impl Sender {
 
     /// Takes the window of a segment at `offset` in the peer's stream that acknowledges `ack` (RFC 9293, section
     /// 3.10.7.4). Returns whether the window itself, not just its place, changed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_window(&mut self, offset: i64, ack: u64, window: u64) -> bool {
         if self.wl1 < offset || (self.wl1 == offset && self.wl2 <= ack) {
             let changed = self.edge.saturating_sub(self.wl2) != window;

@@ -58,11 +58,18 @@ impl State {
 
 /// Counters over the life of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct Stats {
     /// Payload bytes sent, retransmissions and the octets of window probes included.
     pub sent_bytes: Bytes,
     /// Segments with payload sent, retransmissions and window probes included.
     pub sent_packets: Packets,
+    /// Segments sent without data, SYN, FIN and RST.
+    pub acks_sent: Packets,
+    /// Segments received.
+    pub segments_received: Packets,
+    /// Segments received with payload.
+    pub data_segments_received: Packets,
     /// Payload bytes sent again.
     pub retransmitted_bytes: Bytes,
     /// Segments with payload sent again.
@@ -84,18 +91,12 @@ pub struct Stats {
     pub ecn_reductions: u64,
     /// Reductions found to be spurious and taken back.
     pub spurious: u64,
-    /// Segments sent without data, SYN, FIN and RST.
-    pub acks_sent: Packets,
     /// Zero-window probes sent. One that carries an octet also counts in [`sent_bytes`](Self::sent_bytes) and
     /// [`sent_packets`](Self::sent_packets); where the peer does not take it, it is sent again as new data, not as a
     /// retransmission.
     pub probes_sent: Packets,
     /// RST segments sent.
     pub resets_sent: Packets,
-    /// Segments received.
-    pub segments_received: Packets,
-    /// Segments received with payload.
-    pub data_segments_received: Packets,
     /// Received data segments of which every byte had been received before.
     pub duplicate_segments: Packets,
     /// Received data segments beyond a gap.
@@ -106,6 +107,38 @@ pub struct Stats {
     pub ce_received: Packets,
     /// Duplicate ACKs received (RFC 5681's definition).
     pub duplicate_acks: Packets,
+}
+
+/// Counters as a connection keeps them: those that each segment changes, and, once anything else was counted, the others.
+/// Most ends of most connections never count anything else, and there may be many thousands.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct Counters {
+    pub(crate) sent_bytes: Bytes,
+    pub(crate) sent_packets: Packets,
+    pub(crate) acks_sent: Packets,
+    pub(crate) segments_received: Packets,
+    pub(crate) data_segments_received: Packets,
+    rare: Option<Box<Stats>>,
+}
+
+impl Counters {
+    /// The others; those above are not kept there.
+    pub(crate) fn rare(&mut self) -> &mut Stats {
+        self.rare.get_or_insert_default()
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Stats {
+        Stats {
+            sent_bytes: self.sent_bytes,
+            sent_packets: self.sent_packets,
+            acks_sent: self.acks_sent,
+            segments_received: self.segments_received,
+            data_segments_received: self.data_segments_received,
+            ..self.rare.as_deref().copied().unwrap_or_default()
+        }
+    }
 }
 
 /// A snapshot of a connection.

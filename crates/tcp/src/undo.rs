@@ -6,11 +6,18 @@ use narrows_cc::Window;
 /// What is remembered of the latest reduction.
 #[derive(Debug, Default)]
 pub(crate) struct Undo {
-    /// The window before the reduction; none if there is nothing to take back.
-    before: Option<Window>,
+    /// None if there is nothing to take back.
+    episode: Option<Box<Episode>>,
     /// TSval of the episode's first retransmission, until the first ACK that advances SND.UNA.
     first: Option<u32>,
-    /// Retransmissions of the episode that no D-SACK has reported as duplicates.
+}
+
+/// What began with the reduction.
+#[derive(Debug)]
+struct Episode {
+    /// The window before the reduction.
+    before: Window,
+    /// Retransmissions that no D-SACK has reported as duplicates.
     unproven: u32,
     /// Whether any was sent.
     any: bool,
@@ -21,7 +28,13 @@ pub(crate) struct Undo {
 impl Undo {
     /// A reduction from `before` begins an episode at SND.UNA `una`.
     pub(crate) fn arm(&mut self, before: Window, una: u64) {
-        *self = Self { before: Some(before), since: una, ..Self::default() };
+        let episode = Episode { before, unproven: 0, any: false, since: una };
+        self.first = None;
+        match &mut self.episode {
+            // Losses are frequent, allocations need not be.
+            Some(last) => **last = episode,
+            None => self.episode = Some(Box::new(episode)),
+        }
     }
 
     /// Nothing can be taken back (any longer).
@@ -32,34 +45,47 @@ impl Undo {
     /// Whether there is something to take back.
     #[inline]
     pub(crate) fn is_armed(&self) -> bool {
-        self.before.is_some()
+        self.episode.is_some()
+    }
+
+    /// Whether the next ACK that advances SND.UNA can tell that the reduction was spurious.
+    #[inline]
+    pub(crate) fn awaits_advance(&self) -> bool {
+        self.first.is_some()
     }
 
     /// A segment was retransmitted with this TSval. Eifel looks at the first of the episode only, and only if it is
     /// `decisive`: the earliest outstanding segment, so that the next ACK to advance SND.UNA is about it, and not in the
     /// network as a retransmission of an episode before, whose ACK would look like one of the original.
     pub(crate) fn on_retransmit(&mut self, tsval: u32, decisive: bool) {
-        if !self.any && decisive {
+        let Some(episode) = &mut self.episode else { return };
+        if !episode.any && decisive {
             self.first = Some(tsval);
         }
-        self.any = true;
-        self.unproven += 1;
+        episode.any = true;
+        episode.unproven += 1;
     }
 
     /// An ACK that advances SND.UNA echoes `echo`. Returns the window to go back to if it answers the original
     /// transmission (RFC 3522, section 3.2). Only the first such ACK can tell.
     pub(crate) fn on_advance(&mut self, echo: Option<u32>) -> Option<Window> {
         let first = self.first.take()?;
-        if echo.is_some_and(|e| tick_before(e, first)) { self.before.take() } else { None }
+        if echo.is_some_and(|e| tick_before(e, first)) { self.take() } else { None }
     }
 
     /// A D-SACK block begins at `left`. Returns the window to go back to once every retransmission proved needless.
     pub(crate) fn on_dsack(&mut self, left: u64) -> Option<Window> {
-        if !self.any || left < self.since || self.unproven == 0 {
+        let episode = self.episode.as_mut()?;
+        if !episode.any || left < episode.since || episode.unproven == 0 {
             return None;
         }
-        self.unproven -= 1;
-        if self.unproven == 0 { self.before.take() } else { None }
+        episode.unproven -= 1;
+        if episode.unproven == 0 { self.take() } else { None }
+    }
+
+    fn take(&mut self) -> Option<Window> {
+        self.first = None;
+        self.episode.take().map(|episode| episode.before)
     }
 }
 

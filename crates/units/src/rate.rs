@@ -109,19 +109,37 @@ impl fmt::Display for Rate {
 /// The time for one packet is `bits * 10^9 / rate` ns, which is rarely whole; the remainder (in units of
 /// 1/rate ns) is carried to the next packet, so the error never exceeds 1 ns however long the busy period.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Serialiser {
     remainder: u64,
     rate: Rate,
     /// The last two sizes: packets come in few sizes, and a division costs more than all the rest.
-    recent: [Division; 2],
+    last: Division,
+    other: Division,
 }
 
 /// `amount * 8 * 10^9` divided by the rate.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Division {
     amount: Bytes,
     quotient: u64,
     remainder: u64,
+    /// What the remainder leaves to a whole nanosecond: the rate less it.
+    left: u64,
+}
+
+impl Division {
+    /// What takes for ever.
+    const fn endless(amount: Bytes) -> Self {
+        // Nothing is carried into a time that is without end already.
+        Self { amount, quotient: u64::MAX, remainder: 0, left: u64::MAX }
+    }
+}
+
+impl Default for Division {
+    fn default() -> Self {
+        Self::endless(Bytes::MAX)
+    }
 }
 
 impl Serialiser {
@@ -130,33 +148,24 @@ impl Serialiser {
     /// A zero rate gives [`Duration::MAX`]. A change of rate forgets the remainder.
     #[inline]
     pub fn time_for(&mut self, amount: Bytes, rate: Rate) -> Duration {
-        if rate != self.rate {
-            *self = Self { rate, ..Self::default() };
+        if amount != self.last.amount || rate != self.rate {
+            self.divide(amount, rate);
         }
-        if rate.0 == 0 {
-            return Duration::MAX;
-        }
-        let part = self.divide(amount);
         // Both remainders are below the rate, so at most one whole nanosecond comes of them.
-        let (sum, overflowed) = self.remainder.overflowing_add(part.remainder);
-        if overflowed || sum >= rate.0 {
-            self.remainder = sum.wrapping_sub(rate.0);
-            Duration::from_nanos(part.quotient.saturating_add(1))
-        } else {
-            self.remainder = sum;
-            Duration::from_nanos(part.quotient)
-        }
+        let carry = self.remainder >= self.last.left;
+        self.remainder = if carry { self.remainder - self.last.left } else { self.remainder + self.last.remainder };
+        Duration::from_nanos(self.last.quotient.wrapping_add(u64::from(carry)))
     }
 
-    #[inline]
-    fn divide(&mut self, amount: Bytes) -> Division {
-        let [last, other] = self.recent;
-        if last.amount == amount {
-            return last;
+    /// Puts what `amount` takes at `rate` first among the recent ones.
+    #[cold]
+    fn divide(&mut self, amount: Bytes, rate: Rate) {
+        if rate != self.rate || rate.0 == 0 {
+            *self = Self { rate, ..Self::default() };
         }
-        let part = if other.amount == amount { other } else { self.rate.divide(amount) };
-        self.recent = [part, last];
-        part
+        let part = if self.other.amount == amount { self.other } else { rate.divide(amount) };
+        self.other = self.last;
+        self.last = part;
     }
 
     /// Forgets the remainder, as after an idle time.
@@ -167,17 +176,17 @@ impl Serialiser {
 }
 
 impl Rate {
-    /// `amount * 8 * 10^9` over this rate, which is not zero.
+    /// `amount * 8 * 10^9` over this rate; without end where it is zero.
     fn divide(self, amount: Bytes) -> Division {
-        if let Some(bits) = amount.as_u64().checked_mul(8_000_000_000) {
-            return Division { amount, quotient: bits / self.0, remainder: bits % self.0 };
+        if self.0 == 0 {
+            return Division::endless(amount);
         }
         let (bits, rate) = (u128::from(amount.as_u64()) * 8_000_000_000, u128::from(self.0));
-        Division {
-            amount,
-            quotient: u64::try_from(bits / rate).unwrap_or(u64::MAX),
-            // A remainder is below the rate, which is a u64.
-            remainder: (bits % rate) as u64,
+        // A remainder is below the rate, which is a u64.
+        let remainder = (bits % rate) as u64;
+        match u64::try_from(bits / rate) {
+            Ok(quotient) if quotient < u64::MAX => Division { amount, quotient, remainder, left: self.0 - remainder },
+            _ => Division::endless(amount),
         }
     }
 }
@@ -192,6 +201,18 @@ mod tests {
         let mut s = Serialiser::default();
         let total: u64 = (0..3_000).map(|_| s.time_for(Bytes::new(1), Rate::mbps(3)).as_nanos()).sum();
         assert_eq!(total, 8_000_000, "3000 bytes at 3 Mb/s are 8 ms exactly");
+    }
+
+    #[test]
+    fn without_a_rate_nothing_gets_through() {
+        for amount in [0, 1, 1500, u64::MAX] {
+            assert_eq!(Rate::ZERO.time_for(Bytes::new(amount)), Duration::MAX);
+        }
+        let mut s = Serialiser::default();
+        assert_eq!(s.time_for(Bytes::new(0), Rate::mbps(1)), Duration::ZERO);
+        assert_eq!(s.time_for(Bytes::new(10), Rate::ZERO), Duration::MAX);
+        assert_eq!(s.time_for(Bytes::new(10), Rate::mbps(8)), Duration::from_micros(10));
+        assert_eq!(Rate::bps(1).time_for(Bytes::MAX), Duration::MAX);
     }
 
     proptest! {

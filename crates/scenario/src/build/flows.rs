@@ -14,6 +14,7 @@ use crate::types::{
 };
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "flows");
 
@@ -61,7 +62,7 @@ impl Build<'_> {
             let Some(kind) = record.get::<&str>("kind") else { continue };
             fits_kind(record, kind, &path, self.report);
             let tcp = if kind == "udp" {
-                Some(udp_tcp())
+                Some(Arc::new(udp_tcp()))
             } else {
                 // Made for the first flow of TCP: without one, nothing depends on it.
                 if base.is_none() {
@@ -90,10 +91,11 @@ impl Build<'_> {
                     dscp: u8::try_from(dscp).unwrap_or(0),
                     jitter,
                     traffic,
-                    tcp: tcp.clone(),
+                    tcp: Arc::clone(&tcp),
                 });
             }
         }
+        flows.shrink_to_fit();
         flows
     }
 

@@ -12,12 +12,13 @@ use crate::types::{
     DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, Recovery, Reduction, RtoStyle, Stack, Tcp,
 };
 use narrows_units::{Bytes, Duration};
+use std::sync::Arc;
 
 /// Settings that hold where a flow gives none.
 #[derive(Debug)]
 pub(crate) struct Base<'a> {
     /// The settings of `[tcp]`; `None` where they are wrong.
-    pub(crate) tcp: Option<Tcp>,
+    pub(crate) tcp: Option<Arc<Tcp>>,
     chosen: Option<Chosen<'a>>,
     /// Whether the settings of `[tcp]` fit each other.
     agreed: bool,
@@ -88,12 +89,12 @@ impl<'a> Build<'a> {
         let said = Said { own, path: &TOP, shared: None, cc: given("cc"), stack: given("stack"), agreed: false };
         let name = Layers::new(&TCP, [own]).get::<String>("cc");
         let chosen = name.and_then(|name| self.chosen(&name, said.cc.as_ref(), own, &TOP, None));
-        let tcp = self.tcp(&said, chosen.as_ref());
+        let tcp = self.tcp(&said, chosen.as_ref()).map(Arc::new);
         Base { agreed: tcp.is_some() && self.report.count() == before, tcp, chosen, refused: false }
     }
 
     /// The settings of a flow, which may give `cc` and `stack` beside its table.
-    pub(crate) fn flow_tcp(&mut self, flow: &Record, base: &mut Base<'a>, path: &Path<'_>) -> Option<Tcp> {
+    pub(crate) fn flow_tcp(&mut self, flow: &Record, base: &mut Base<'a>, path: &Path<'_>) -> Option<Arc<Tcp>> {
         let own = flow.table("tcp");
         self.refuse_assist(own, base, path);
         let inner = Path::Key(path, "tcp");
@@ -110,7 +111,7 @@ impl<'a> Build<'a> {
         let chosen = name.and_then(|name| self.chosen(&name, cc.as_ref(), own, &inner, base.chosen.as_ref()));
         let shared = self.root.table("tcp");
         let said = Said { own, path: &inner, shared, cc, stack, agreed: base.agreed };
-        self.tcp(&said, chosen.as_ref())
+        self.tcp(&said, chosen.as_ref()).map(Arc::new)
     }
 
     /// A field that stands in the flow's table or, in short, beside it; not in both.

@@ -39,7 +39,7 @@ impl Scenario {
             ],
         );
         // What the first TCP flow has stands in [tcp]; the others say what they have different.
-        let base = self.flows.iter().find(|flow| !is_udp(flow)).map(|flow| &flow.tcp);
+        let base = self.flows.iter().find(|flow| !is_udp(flow)).map(|flow| &*flow.tcp);
         if let Some(base) = base {
             out.push_str("\n[tcp]\n");
             lines(&mut out, &tcp(base, None));

@@ -10,6 +10,7 @@ pub use wifi::*;
 
 use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// A validated scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -261,8 +262,8 @@ pub struct Flow {
     pub jitter: bool,
     /// What the application does.
     pub traffic: Traffic,
-    /// TCP settings; unused for UDP.
-    pub tcp: Tcp,
+    /// TCP settings, which flows share that have the same; unused for UDP.
+    pub tcp: Arc<Tcp>,
 }
 
 /// ACNS in the routers, and its parameters at the end points (spec: Hruby et al., DCNET 2013; Olsovsky 2013).

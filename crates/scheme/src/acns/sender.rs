@@ -145,6 +145,10 @@ impl CongestionControl for Acns {
         self.base.watches_acks()
     }
 
+    fn watches_rates(&self) -> bool {
+        self.base.watches_rates()
+    }
+
     fn on_lost(&mut self, lost: &LostSegment, path: &Path, win: &mut Window) {
         self.base.on_lost(lost, path, win);
     }
@@ -190,6 +194,10 @@ impl CongestionControl for Acns {
 
     fn on_sent(&mut self, sent: &Sent, path: &Path, win: &mut Window) {
         self.base.on_sent(sent, path, win);
+    }
+
+    fn watches_sending(&self) -> bool {
+        self.base.watches_sending()
     }
 
     fn on_undo(&mut self, path: &Path, win: &mut Window) {

@@ -126,7 +126,7 @@ macro_rules! on_air {
     }};
 }
 
-impl World {
+impl World<'_> {
     /// The queue that an edge of a channel leads to.
     pub(crate) fn radio_view(&self, edge: usize) -> QueueView {
         self.radio.view(edge - self.links.len())
@@ -157,7 +157,9 @@ impl World {
         self.after_air(channel, probe);
         while let Some(arrival) = self.radio.channels[channel].next_arrival() {
             self.packets += 1;
-            self.receive(arrival.node, arrival.packet, probe);
+            if let Some(parcel) = self.keep_at(arrival.node, &arrival.packet) {
+                self.receive(parcel, probe);
+            }
         }
         self.arm_air(channel);
     }

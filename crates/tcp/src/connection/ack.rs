@@ -71,11 +71,17 @@ impl Connection {
         }
         let control = tcp.flags.has(TcpFlags::FIN);
         let repeated = acked == 0 && payload == 0 && !control;
-        self.tx.repeated_acks = if repeated { self.tx.repeated_acks.saturating_add(1) } else { 0 };
-        self.stats.triple_duplicate_acks += u64::from(self.tx.repeated_acks == 3);
-        self.stats.later_duplicate_acks += u64::from(self.tx.repeated_acks >= 3);
-        let duplicate = repeated && !window_moved;
-        self.digest(tcp, ack, acked, duplicate, advice, now);
+        if repeated {
+            self.tx.repeated_acks = self.tx.repeated_acks.saturating_add(1);
+            if self.tx.repeated_acks >= 3 {
+                let stats = self.stats.rare();
+                stats.triple_duplicate_acks += u64::from(self.tx.repeated_acks == 3);
+                stats.later_duplicate_acks += 1;
+            }
+        } else {
+            self.tx.repeated_acks = 0;
+        }
+        self.digest(tcp, ack, acked, repeated && !window_moved, advice, now);
         true
     }
 
@@ -89,7 +95,54 @@ impl Connection {
         true
     }
 
+    /// Whether an ACK that advances SND.UNA, without a flag but ACK, means nothing else: no news of losses, of marks or of a needless reduction, and
+    /// none of the past for recovery to remember.
     #[inline]
+    pub(super) fn is_plain(&self, tcp: &TcpRepr) -> bool {
+        self.tx.board.is_clean()
+            && self.recovery.phase() == Phase::Open
+            && tcp.options.sack.is_empty()
+            && self.ecn.reduced_until.get().is_none()
+            && self.prr.is_none()
+            && !self.undo.awaits_advance()
+    }
+
+    /// What is left of [`digest`](Self::digest) for a [plain](Self::is_plain) ACK, which almost all are.
+    #[inline]
+    pub(super) fn digest_plain(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, now: Instant) {
+        let mut timing = AckTiming::new();
+        let rate = &mut self.rate;
+        self.tx.una = ack;
+        self.tx.limited = 0;
+        self.tx.board.ack_clean(ack, |segment, stamp| {
+            timing.on_delivered(segment, true);
+            rate.on_delivered(segment, stamp, now);
+        });
+        self.timers.retries = 0;
+        let ts = tcp.options.timestamps.filter(|_| self.ts.on);
+        let rtt = self.take_sample(&timing, acked, ts.map(|t| t.ecr), now);
+        self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
+        let ack = Ack {
+            acked: Bytes::new(acked),
+            delivered: Bytes::new(acked),
+            rtt,
+            rate: self.rate.sample(self.rtt.min(), now),
+            duplicate: false,
+            one_way_delay: ts.map(clock_difference),
+            marked: Bytes::ZERO,
+            newly_lost: Bytes::ZERO,
+        };
+        let path = self.path_in(Phase::Open, self.tx.board.flight(), now);
+        if self.congestion.watches_acks {
+            self.congestion.observe(&ack, &path);
+        }
+        self.congestion.on_ack(&ack, &path);
+        if self.congestion.holds_back() {
+            self.rate.on_app_limited(self.tx.board.pipe());
+        }
+        self.pacer.on_ack(self.config.pacing, &self.congestion.win, self.tx.board.flight(), self.smss, self.rto.srtt());
+    }
+
     fn digest(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, duplicate: bool, advice: Option<Advice>, now: Instant) {
         let mut timing = AckTiming::new();
         if self.tx.board.awaits_retransmissions() {
@@ -100,10 +153,10 @@ impl Connection {
             let rate = &mut self.rate;
             self.tx.una = ack;
             self.tx.limited = 0;
-            self.tx.board.ack(ack, |segment| {
+            self.tx.board.ack(ack, |segment, stamp| {
                 if !segment.has(crate::segment::flag::SACKED) {
                     timing.on_delivered(segment, true);
-                    rate.on_delivered(segment, now);
+                    rate.on_delivered(segment, stamp, now);
                 }
             });
             self.timers.retries = 0;
@@ -113,9 +166,9 @@ impl Connection {
         if self.sack && !tcp.options.sack.is_empty() {
             blocks = self.parse_blocks(&tcp.options.sack, ack);
             let rate = &mut self.rate;
-            sacked = self.tx.board.sack(&blocks.list[..blocks.len], |segment| {
+            sacked = self.tx.board.sack(&blocks.list[..blocks.len], |segment, stamp| {
                 timing.on_delivered(segment, false);
-                rate.on_delivered(segment, now);
+                rate.on_delivered(segment, stamp, now);
             });
         }
         let echo = tcp.options.timestamps.filter(|_| self.ts.on).map(|t| t.ecr);
@@ -133,11 +186,11 @@ impl Connection {
         let event = AckEvent { acked, sacked, duplicate, una: self.tx.una, nxt: self.tx.nxt };
         let verdict = self.recovery.on_ack(&event, &mut self.tx.board);
         if duplicate {
-            self.stats.duplicate_acks += narrows_units::Packets::new(1);
+            self.stats.rare().duplicate_acks += narrows_units::Packets::new(1);
         }
         if verdict.newly_lost > 0 {
             self.rate.on_lost(verdict.newly_lost);
-            self.stats.lost_bytes += Bytes::new(verdict.newly_lost);
+            self.stats.rare().lost_bytes += Bytes::new(verdict.newly_lost);
         }
         if acked > 0 {
             if self.tx.board.is_empty() {
@@ -162,7 +215,7 @@ impl Connection {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.observe(&ack, &path);
         }
-        if verdict.newly_lost > 0 && self.congestion.watches_losses() {
+        if verdict.newly_lost > 0 && self.congestion.watches_losses {
             self.report_losses(now);
         }
         if let Some(advice) = advice {
@@ -177,23 +230,23 @@ impl Connection {
         let left_recovery = verdict.exit && phase_before == Phase::Recovery;
         self.grow(&ack, reduced | left_recovery, now);
         let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
-        self.pacer.on_ack(&win, self.tx.board.flight(), self.smss, self.rto.srtt());
+        self.pacer.on_ack(self.config.pacing, &win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
 
     /// Tells congestion control of each segment that this ACK, or the retransmission timer, showed to be lost.
     #[cold]
     pub(super) fn report_losses(&mut self, now: Instant) {
         let found = self.tx.board.take_found_lost();
-        let later = found.iter().map(|s| u64::from(s.len)).sum::<u64>();
+        let later = found.iter().map(|(s, _)| u64::from(s.len)).sum::<u64>();
         // Lost when the first of them was found, itself not yet counted.
         let mut lost = self.rate.lost().saturating_sub(later);
-        for segment in found {
+        for (segment, stamp) in found {
             lost += u64::from(segment.len);
             let told = LostSegment {
                 start: segment.start,
                 bytes: Bytes::new(u64::from(segment.len)),
-                tx_inflight: Bytes::new(u64::from(segment.stamp.tx_inflight)),
-                lost: Bytes::new(lost.saturating_sub(segment.stamp.lost)),
+                tx_inflight: Bytes::new(u64::from(stamp.tx_inflight)),
+                lost: Bytes::new(lost.saturating_sub(stamp.lost)),
                 app_limited: segment.has(crate::segment::flag::APP_LIMITED),
             };
             let path = self.path(self.tx.board.flight(), now);
@@ -208,14 +261,14 @@ impl Connection {
         let holds = self.ecn.on && self.ecn.holds(self.tx.una);
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
         // Where a hole keeps SND.UNA back, SACK tells that a window has passed since the last reduction.
-        let passed = !open && self.ecn.reduced_until.is_some_and(|end| self.tx.board.high_sacked() > end);
+        let passed = !open && self.ecn.reduced_until.get().is_some_and(|end| self.tx.board.high_sacked() > end);
         if verdict.exit || (was_cwr && !self.ecn.in_cwr && open) {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_recovered(verdict.cwnd_cap, &path);
             self.tx.usage.restart(now);
         }
         if verdict.enter {
-            self.stats.fast_retransmits += 1;
+            self.stats.rare().fast_retransmits += 1;
             if self.ecn.covers(self.tx.una) && self.congestion.echo_covers_loss() {
                 // The same window was reduced after an echo: once is enough (RFC 3168, section 6.1.2).
                 self.undo.disarm();
@@ -243,7 +296,7 @@ impl Connection {
         if news.echoed && (passed || (open && !holds)) {
             let at_minimum = self.congestion.win.cwnd.as_u64() <= self.smss;
             self.ecn.on_reduction(self.tx.nxt);
-            self.stats.ecn_reductions += 1;
+            self.stats.rare().ecn_reductions += 1;
             self.congest(&Congestion::Ecn { marked: Bytes::new(news.marked) }, news, now);
             if at_minimum {
                 // The window cannot shrink further: the next segment waits for a timer (RFC 3168, section 6.1.2).
@@ -275,7 +328,7 @@ impl Connection {
                 Reduction::Prr => board.flight() - board.sacked() + news.delivered,
                 Reduction::PrrLinux => prior,
             };
-            self.prr = Some(Prr::new(recover_fs, self.smss));
+            self.prr = Some(Box::new(Prr::new(recover_fs, self.smss)));
         }
     }
 
@@ -340,7 +393,7 @@ impl Connection {
     }
 
     /// Feeds the retransmission timer's estimator.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sample_rto(&mut self, rtt: Duration) {
         let context = SampleContext {
             flight_segments: self.tx.board.flight() / self.smss.max(1),
@@ -385,7 +438,7 @@ impl Connection {
         }
         let Some(before) = before else { return };
         self.undo.disarm();
-        self.stats.spurious += 1;
+        self.stats.rare().spurious += 1;
         self.recovery.on_undo(&mut self.tx.board);
         let path = self.path(self.tx.board.flight(), now);
         self.congestion.on_undo(&before, &path);

@@ -11,6 +11,14 @@ impl Connection {
     pub fn handle_segment(&mut self, segment: &Packet, now: Instant) {
         let Some(tcp) = segment.tcp() else { return };
         self.stats.segments_received += Packets::new(1);
+        if !self.on_predicted(segment, tcp, now) {
+            self.on_any(segment, tcp, now);
+        }
+    }
+
+    /// A segment in any state, by all the rules.
+    #[inline(never)]
+    fn on_any(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         match self.state {
             State::Closed => self.on_closed(segment, tcp),
             State::Listen => self.on_listen(segment, tcp, now),
@@ -70,7 +78,7 @@ impl Connection {
             // Without the option it is not of this connection (RFC 7323, section 3.2).
             let Some(ts) = tcp.options.timestamps else { return false };
             if self.ts.is_old(ts.val, now) {
-                self.stats.paws_drops += Packets::new(1);
+                self.stats.rare().paws_drops += Packets::new(1);
                 self.rx.request_ack();
                 return false;
             }
@@ -94,7 +102,7 @@ impl Connection {
         let fin = tcp.flags.has(TcpFlags::FIN);
         if segment.payload_len > 0 || fin {
             self.count_data(segment);
-            self.stats.duplicate_segments += Packets::new(1);
+            self.stats.rare().duplicate_segments += Packets::new(1);
             // Old data is reported by D-SACK (RFC 2883).
             if offset < self.rx.nxt() as i64 {
                 let _duplicate = self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now);
@@ -110,7 +118,9 @@ impl Connection {
     fn count_data(&mut self, segment: &Packet) {
         if segment.payload_len > 0 {
             self.stats.data_segments_received += Packets::new(1);
-            self.stats.ce_received += Packets::new(u64::from(segment.ip.ecn() == Ecn::Ce));
+            if segment.ip.ecn() == Ecn::Ce {
+                self.stats.rare().ce_received += Packets::new(1);
+            }
         }
     }
 
@@ -139,7 +149,9 @@ impl Connection {
         if self.ecn.on {
             let ce = segment.ip.ecn() == Ecn::Ce;
             if self.ecn.parts(ce) && self.rx.ack_pending() {
-                self.parted_ack = Some(self.pure_ack(now));
+                let mut ack = self.blank();
+                self.pure_ack(now, &mut ack);
+                self.urgent.get_or_insert_default().parted_ack = Some(ack);
             }
             if self.ecn.on_data(ce, tcp.flags.has(TcpFlags::CWR)) {
                 self.rx.request_ack();
@@ -147,8 +159,8 @@ impl Connection {
         }
         match self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now) {
             Arrival::InOrder => {}
-            Arrival::OutOfOrder => self.stats.out_of_order_segments += Packets::new(1),
-            Arrival::Duplicate => self.stats.duplicate_segments += Packets::new(1),
+            Arrival::OutOfOrder => self.stats.rare().out_of_order_segments += Packets::new(1),
+            Arrival::Duplicate => self.stats.rare().duplicate_segments += Packets::new(1),
         }
         if self.rx.is_finished() {
             self.on_fin(now);

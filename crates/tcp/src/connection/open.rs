@@ -1,8 +1,9 @@
 //! Segments before the connection is synchronized (RFC 9293, sections 3.5 and 3.10.7).
 
-use super::{Connection, Reset};
+use super::Connection;
 use crate::assist::Agreement;
-use crate::handshake::{Syn, Terms, accept, agreed, first_cap};
+use crate::handshake::{Terms, accept, agreed, first_cap};
+use crate::offset::MaybeOffset;
 use crate::receiver::Receiver;
 use crate::recovery;
 use crate::stats::State;
@@ -20,6 +21,7 @@ impl Connection {
         } else if tcp.flags.has(TcpFlags::SYN) {
             self.on_peer_syn(tcp, now);
             self.accept_offer(tcp);
+            self.syn.get_or_insert_default().passive = true;
             self.state = State::SynReceived;
         }
     }
@@ -65,7 +67,7 @@ impl Connection {
             return false;
         }
         if tcp.flags.has(TcpFlags::RST) {
-            if self.passive {
+            if self.syn.as_ref().is_some_and(|syn| syn.passive) {
                 self.listen_again();
             } else {
                 self.enter_aborted(now);
@@ -74,7 +76,7 @@ impl Connection {
         }
         if !tcp.flags.has(TcpFlags::ACK) {
             // The peer's SYN again: our answer was lost.
-            self.syn.due |= is_syn;
+            self.syn.get_or_insert_default().due |= is_syn;
             return false;
         }
         if tcp.ack != self.tx.seq(0) {
@@ -99,20 +101,20 @@ impl Connection {
         if let Some(val) = terms.timestamps {
             self.ts.start(val, now);
         }
-        self.syn.peer = Some(tcp.options);
+        self.syn.get_or_insert_default().peer = Some(tcp.options);
     }
 
     fn accept_offer(&mut self, tcp: &TcpRepr) {
         let (agreement, flags) = accept(&self.config, self.assist.as_deref_mut(), tcp.flags);
         self.agreement = agreement;
-        self.syn.flags = flags;
-        self.syn.due = true;
+        let syn = self.syn.get_or_insert_default();
+        (syn.flags, syn.due) = (flags, true);
     }
 
     /// Both SYNs are acknowledged.
     fn establish(&mut self, now: Instant) {
         self.state = State::Established;
-        self.syn.due = false;
+        let syn = self.syn.take().unwrap_or_default();
         self.timers.rto = Instant::NEVER;
         self.timers.retries = 0;
         let ipv6 = self.is_ipv6();
@@ -123,44 +125,40 @@ impl Connection {
         }
         self.ecn.on = self.agreement == Agreement::Ecn;
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
-        if self.congestion.watches_losses() {
+        if self.congestion.watches_losses {
             self.tx.board.report_losses();
         }
         self.initial_window = crate::congestion::initial_window(self.config.initial_window, self.smss);
         // RFC 5681, section 3.1: after the loss of a SYN or SYN, ACK one segment.
-        let lost = self.syn.retransmissions > 0;
+        let lost = syn.retransmissions > 0;
         self.congestion.start(if lost { self.smss } else { self.initial_window }, self.smss);
         if lost {
             self.rto.restart_after_lost_syn();
         } else {
-            let rtt = now.since(self.syn.sent_at);
+            let rtt = now.since(syn.sent_at);
             self.rtt.on_sample(rtt);
             self.sample_rto(rtt);
         }
         let path = self.path(0, now);
         self.congestion.on_start(&path);
         self.tx.usage.restart(now);
-        self.pacer.on_ack(&self.congestion.win, 0, self.smss, self.rto.srtt());
+        self.pacer.on_ack(self.config.pacing, &self.congestion.win, 0, self.smss, self.rto.srtt());
     }
 
     fn listen_again(&mut self) {
         self.state = State::Listen;
         self.timers = super::Timers::default();
-        self.syn = Syn::default();
+        self.timeout_una = MaybeOffset::NONE;
+        self.syn = None;
         self.rx = Receiver::new(&self.config, first_cap(self.assist.as_deref()));
         self.ts = crate::options::TimestampState::default();
         self.agreement = Agreement::Nothing;
-        self.reset = None;
+        self.urgent = None;
     }
 
     /// A segment without a connection.
     pub(super) fn on_closed(&mut self, segment: &Packet, tcp: &TcpRepr) {
         self.reject(segment, tcp);
-    }
-
-    /// RST that answers nothing in particular.
-    pub(super) fn take_reset(&mut self) -> Option<Reset> {
-        self.reset.take()
     }
 
     /// Sequence number of our SYN.

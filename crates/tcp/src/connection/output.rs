@@ -20,58 +20,96 @@ const BLOCKS: [usize; 2] = [4, 3];
 impl Connection {
     /// The next segment that leaves now; call until there is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(reset) = self.take_reset() {
-            return Some(self.reset_packet(reset.seq, reset.ack, now));
+        let mut packet = self.blank();
+        self.poll_transmit_into(now, &mut packet).then_some(packet)
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), into a packet of the caller's: if it returns `true`, the segment is in
+    /// `out`, all of which was written; if not, nothing leaves now and `out` says nothing.
+    pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Packet) -> bool {
+        if self.urgent.is_some() && self.poll_urgent(now, out) {
+            return true;
         }
-        if let Some(ack) = self.parted_ack.take() {
-            return Some(ack);
+        if self.state != State::Established {
+            return self.poll_other(now, out);
         }
-        match self.state {
-            State::Closed | State::Listen => None,
-            State::SynSent | State::SynReceived => self.poll_opening(now),
+        if self.tx.board.is_empty() && !self.tx.has_unsent() {
+            self.note_no_data();
+            return self.rx.ack_due() && self.pure_ack(now, out);
+        }
+        if self.rx.ack_due() {
             // A duplicate ACK that reports blocks goes alone: on a full data segment they would not fit.
-            _ if self.rx.ack_due() && self.rx.has_blocks() => Some(self.pure_ack(now)),
-            State::TimeWait | State::FinWait2 if self.rx.ack_due() => Some(self.pure_ack(now)),
-            State::TimeWait | State::FinWait2 => None,
-            _ => match self.poll_data(now) {
-                None if self.rx.ack_due() => Some(self.pure_ack(now)),
-                packet => packet,
-            },
+            return (!self.rx.has_blocks() && self.poll_data(now, out)) || self.pure_ack(now, out);
+        }
+        self.poll_data(now, out)
+    }
+
+    /// The next segment in other states than ESTABLISHED.
+    #[inline(never)]
+    fn poll_other(&mut self, now: Instant, out: &mut Packet) -> bool {
+        match self.state {
+            State::Closed | State::Listen => false,
+            State::SynSent | State::SynReceived => self.poll_opening(now, out),
+            _ if self.rx.ack_due() && self.rx.has_blocks() => self.pure_ack(now, out),
+            State::TimeWait | State::FinWait2 => self.rx.ack_due() && self.pure_ack(now, out),
+            _ => self.poll_data(now, out) || (self.rx.ack_due() && self.pure_ack(now, out)),
         }
     }
 
-    fn poll_opening(&mut self, now: Instant) -> Option<Packet> {
-        if !core::mem::take(&mut self.syn.due) {
-            return self.rx.ack_due().then(|| self.pure_ack(now));
+    /// What leaves before anything else.
+    #[cold]
+    fn poll_urgent(&mut self, now: Instant, out: &mut Packet) -> bool {
+        let Some(urgent) = &mut self.urgent else { return false };
+        if let Some(reset) = urgent.reset.take() {
+            self.reset_packet(reset.seq, reset.ack, now, out);
+            return true;
+        }
+        let parted = urgent.parted_ack.take();
+        self.urgent = None;
+        parted.map(|ack| *out = ack).is_some()
+    }
+
+    fn poll_opening(&mut self, now: Instant, out: &mut Packet) -> bool {
+        let syn = self.syn.get_or_insert_default();
+        if !core::mem::take(&mut syn.due) {
+            return self.rx.ack_due() && self.pure_ack(now, out);
         }
         if self.timers.rto == Instant::NEVER {
             self.timers.rto = now + self.rto.current();
         } else {
-            self.syn.retransmissions += 1;
+            syn.retransmissions += 1;
         }
-        self.syn.sent_at = now;
+        syn.sent_at = now;
         let answers = self.state == State::SynReceived;
         let ours = Timestamps { val: tick(now), ecr: 0 };
         let ts = Some(self.ts.option(now).unwrap_or(ours));
-        let options = syn_options(&self.config, self.syn.peer.as_ref(), ts);
-        let flags = TcpFlags::SYN.with(self.syn.flags).with(if answers { TcpFlags::ACK } else { TcpFlags::NONE });
+        let options = syn_options(&self.config, syn.peer.as_ref(), ts);
+        let flags = TcpFlags::SYN.with(syn.flags).with(if answers { TcpFlags::ACK } else { TcpFlags::NONE });
         let mut tcp = TcpRepr { seq: self.syn_seq(), flags, options, ..TcpRepr::default() };
         if answers {
             tcp.ack = self.rx.ack();
         }
         tcp.window = self.rx.on_ack_sent(false);
-        Some(self.packet(tcp, 0))
+        *out = self.packet(tcp);
+        true
+    }
+
+    /// Nothing is in flight and nothing waits to be sent.
+    #[inline]
+    fn note_no_data(&mut self) {
+        self.rate.on_app_limited(0);
+        self.pacer.idle();
     }
 
     /// A segment with data or FIN, or a window probe.
-    fn poll_data(&mut self, now: Instant) -> Option<Packet> {
+    fn poll_data(&mut self, now: Instant, out: &mut Packet) -> bool {
         if self.tx.board.is_empty() && !self.tx.has_unsent() {
-            self.rate.on_app_limited(0);
-            self.pacer.idle();
-            return None;
+            self.note_no_data();
+            return false;
         }
         if self.tx.probe_due {
-            return Some(self.window_probe(now));
+            self.window_probe(now, out);
+            return true;
         }
         let fresh = self.tx.fresh(self.smss, self.config.nagle);
         let new = fresh.window_octets();
@@ -86,25 +124,31 @@ impl Connection {
             _ if !self.pacer.admits(now) => {
                 // There was room: the rate, not cwnd, is what stops the sender.
                 self.note_usage(false, now);
-                return None;
+                return false;
             }
-            Next::Retransmit(index) => return self.retransmit(index, next, now),
-            Next::Rescue(index) => return self.retransmit(index, next, now),
+            Next::Retransmit(index) => return self.retransmit(index, next, now, out),
+            Next::Rescue(index) => return self.retransmit(index, next, now, out),
             Next::New => {
                 if let Fresh::Segment { len, fin } = fresh {
-                    return Some(self.send_new(len, fin, now));
+                    self.send_new(len, fin, now, out);
+                    return true;
                 }
             }
         }
         self.pacer.idle();
-        None
+        false
     }
 
     /// Something is about to leave with nothing in flight: the window of long ago may say nothing of the path by now. An
     /// algorithm that sets its window in every phase has its own answer.
+    #[inline(never)]
     fn restart_if_idle(&mut self, now: Instant) {
         let rto = self.rto.current();
-        let Some(idle) = self.tx.last_sent.map(|t| now.since(t)).filter(|idle| *idle > rto) else { return };
+        // Before the first transmission this is no time at all.
+        let idle = now.since(self.tx.last_sent);
+        if idle <= rto {
+            return;
+        }
         let kind = self.config.idle_restart;
         if kind == IdleRestart::Off || self.congestion.rules_recovery() {
             return;
@@ -117,6 +161,7 @@ impl Connection {
         self.tx.usage.restart(now);
     }
 
+    #[inline(never)]
     fn on_nothing_to_send(&mut self, fresh: Fresh, cwnd: u64, now: Instant) {
         let pipe = self.tx.board.pipe();
         let sent = self.tx.usage.has_sent();
@@ -150,12 +195,12 @@ impl Connection {
         }
     }
 
-    fn send_new(&mut self, len: u32, fin: bool, now: Instant) -> Packet {
+    #[inline]
+    fn send_new(&mut self, len: u32, fin: bool, now: Instant, out: &mut Packet) {
         let start = self.tx.nxt;
         let flight = self.tx.board.flight();
         let octets = u64::from(len) + u64::from(fin);
-        let idle =
-            if flight == 0 { self.tx.last_sent.map_or(Duration::ZERO, |t| now.since(t)) } else { Duration::ZERO };
+        let idle = if flight == 0 { now.since(self.tx.last_sent) } else { Duration::ZERO };
         if flight + u64::from(len) > self.cwnd().as_u64() {
             self.tx.limited += octets;
         }
@@ -164,7 +209,7 @@ impl Connection {
         if self.rate.is_app_limited() {
             flags |= flag::APP_LIMITED;
         }
-        self.tx.board.push(Segment { start, len: len + u32::from(fin), flags, sent_at: now, stamp });
+        self.tx.board.push(Segment { start, len: len + u32::from(fin), flags, sent_at: now }, stamp);
         self.tx.on_sent(octets, fin);
         if let Some(prr) = &mut self.prr {
             prr.on_sent(octets);
@@ -186,13 +231,14 @@ impl Connection {
         }
         let seq = self.tx.seq(start);
         let kind = if fin { SegmentKind::Control } else { SegmentKind::Data };
-        let mut packet = self.segment(seq, bits, len, now);
+        self.segment(seq, bits, len, now, out);
         if ect {
-            packet.ip.set_ecn(Ecn::Ect0);
+            out.ip.set_ecn(Ecn::Ect0);
         }
-        self.finish(packet, kind, flight, now)
+        self.finish(kind, flight, now, out);
     }
 
+    #[inline(never)]
     fn on_fin_sent(&mut self) {
         match self.state {
             State::Established => self.state = State::FinWait1,
@@ -201,8 +247,9 @@ impl Connection {
         }
     }
 
-    fn retransmit(&mut self, index: u64, next: Next, now: Instant) -> Option<Packet> {
-        let segment = *self.tx.board.get(index)?;
+    #[inline(never)]
+    fn retransmit(&mut self, index: u64, next: Next, now: Instant, out: &mut Packet) -> bool {
+        let Some(&segment) = self.tx.board.get(index) else { return false };
         let flight = self.tx.board.flight();
         let stamp = self.rate.on_sent(self.tx.board.pipe(), segment.len, now);
         let rescue = matches!(next, Next::Rescue(_));
@@ -217,40 +264,50 @@ impl Connection {
             self.undo.on_retransmit(tick(now), first_time && index == self.tx.board.head_index());
         }
         let payload = segment.payload();
-        self.stats.retransmitted_bytes += Bytes::new(u64::from(payload));
-        self.stats.retransmitted_packets += Packets::new(u64::from(payload > 0));
+        let stats = self.stats.rare();
+        stats.retransmitted_bytes += Bytes::new(u64::from(payload));
+        stats.retransmitted_packets += Packets::new(u64::from(payload > 0));
         if let Some(prr) = &mut self.prr {
             prr.on_sent(u64::from(segment.len));
         }
         self.note_sent(payload, true, Duration::ZERO, now);
         let fin = if segment.has(flag::FIN) { TcpFlags::FIN } else { TcpFlags::NONE };
-        let packet = self.segment(self.tx.seq(segment.start), TcpFlags::ACK.with(fin), payload, now);
-        Some(self.finish(packet, SegmentKind::Retransmission, flight, now))
+        self.segment(self.tx.seq(segment.start), TcpFlags::ACK.with(fin), payload, now, out);
+        self.finish(SegmentKind::Retransmission, flight, now, out);
+        true
     }
 
     /// What every transmission of data means for counters, timer, pacer and congestion control.
-    #[inline]
+    #[inline(always)]
     fn note_sent(&mut self, payload: u32, retransmission: bool, idle: Duration, now: Instant) {
         let bytes = u64::from(payload);
         self.stats.sent_bytes += Bytes::new(bytes);
         self.stats.sent_packets += Packets::new(u64::from(payload > 0));
-        self.tx.last_sent = Some(now);
+        self.tx.last_sent = now;
         self.tx.usage.on_sent();
         if self.timers.rto == Instant::NEVER {
             self.timers.rto = now + self.rto.current();
         }
         self.timers.persist = Instant::NEVER;
-        let path = self.path(self.tx.board.flight(), now);
-        let app_limited = self.rate.is_app_limited();
-        self.congestion.on_sent(&Sent { bytes: Bytes::new(bytes), retransmission, idle, app_limited }, &path);
+        if self.congestion.watches_sending || !idle.is_zero() {
+            self.tell_sent(bytes, retransmission, idle, now);
+        }
         self.pacer.on_sent(bytes, self.stats.sent_packets, &self.congestion.win, now);
     }
 
+    #[inline(never)]
+    fn tell_sent(&mut self, bytes: u64, retransmission: bool, idle: Duration, now: Instant) {
+        let path = self.path(self.tx.board.flight(), now);
+        let app_limited = self.rate.is_app_limited();
+        self.congestion.on_sent(&Sent { bytes: Bytes::new(bytes), retransmission, idle, app_limited }, &path);
+    }
+
     /// One octet beyond the closed window (RFC 9293, section 3.8.6.1).
-    fn window_probe(&mut self, now: Instant) -> Packet {
+    #[inline(never)]
+    fn window_probe(&mut self, now: Instant, out: &mut Packet) {
         self.tx.probe_due = false;
         self.tx.probed = true;
-        self.stats.probes_sent += Packets::new(1);
+        self.stats.rare().probes_sent += Packets::new(1);
         let payload = u32::from(self.tx.unsent() > 0);
         // The peer may take the octet; what is delivered must have been sent.
         self.stats.sent_bytes += Bytes::new(u64::from(payload));
@@ -260,63 +317,81 @@ impl Connection {
             self.on_fin_sent();
         }
         let flight = self.tx.board.flight();
-        let packet = self.segment(self.tx.seq(self.tx.nxt), TcpFlags::ACK.with(fin), payload, now);
-        self.finish(packet, SegmentKind::Probe, flight, now)
+        self.segment(self.tx.seq(self.tx.nxt), TcpFlags::ACK.with(fin), payload, now, out);
+        self.finish(SegmentKind::Probe, flight, now, out);
     }
 
-    pub(super) fn pure_ack(&mut self, now: Instant) -> Packet {
+    /// An ACK without data; returns `true`.
+    pub(super) fn pure_ack(&mut self, now: Instant, out: &mut Packet) -> bool {
         self.stats.acks_sent += Packets::new(1);
-        let blocks = if self.sack && self.rx.has_blocks() {
-            Some(self.rx.take_blocks(BLOCKS[usize::from(self.ts.on)]))
-        } else {
-            None
-        };
         // A probe's octet may have been taken; until the peer says so it is not part of SND.NXT.
-        let mut packet = self.segment(self.tx.seq(self.tx.nxt), TcpFlags::ACK, 0, now);
-        if let (Some(blocks), Some(tcp)) = (blocks, packet.tcp_mut()) {
-            tcp.options.sack = blocks;
+        self.segment(self.tx.seq(self.tx.nxt), TcpFlags::ACK, 0, now, out);
+        if self.sack && self.rx.has_blocks() {
+            self.add_blocks(out);
         }
         let flight = self.tx.board.flight();
-        self.finish(packet, SegmentKind::PureAck, flight, now)
+        self.finish(SegmentKind::PureAck, flight, now, out);
+        true
     }
 
-    fn reset_packet(&mut self, seq: SeqNum, ack: Option<SeqNum>, now: Instant) -> Packet {
-        self.stats.resets_sent += Packets::new(1);
+    #[inline(never)]
+    fn add_blocks(&mut self, out: &mut Packet) {
+        let blocks = self.rx.take_blocks(BLOCKS[usize::from(self.ts.on)]);
+        if let Some(tcp) = out.tcp_mut() {
+            tcp.options.sack = blocks;
+        }
+    }
+
+    fn reset_packet(&mut self, seq: SeqNum, ack: Option<SeqNum>, now: Instant, out: &mut Packet) {
+        self.stats.rare().resets_sent += Packets::new(1);
         let flags = if ack.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
         let tcp = TcpRepr { seq, ack: ack.unwrap_or_default(), flags, ..TcpRepr::default() };
-        let packet = self.packet(tcp, 0);
+        *out = self.packet(tcp);
         let flight = self.tx.board.flight();
-        self.finish(packet, SegmentKind::Control, flight, now)
+        self.finish(SegmentKind::Control, flight, now, out);
     }
 
     /// A segment of a synchronized connection; it carries the present ACK and window.
     #[inline]
-    fn segment(&mut self, seq: SeqNum, flags: TcpFlags, payload: u32, now: Instant) -> Packet {
+    fn segment(&mut self, seq: SeqNum, flags: TcpFlags, payload: u32, now: Instant, out: &mut Packet) {
         let ack = self.rx.ack();
         let window = self.rx.on_ack_sent(true);
         let flags = if self.ecn.echo { flags.with(TcpFlags::ECE) } else { flags };
         let options = TcpOptions { timestamps: self.ts.option(now), ..TcpOptions::default() };
-        self.packet(TcpRepr { seq, ack, flags, window, options, ..TcpRepr::default() }, payload)
+        *out = self.packet(TcpRepr { seq, ack, flags, window, options, ..TcpRepr::default() });
+        out.payload_len = payload;
     }
 
+    /// A packet of this connection that says nothing yet.
+    pub(super) fn blank(&self) -> Packet {
+        self.packet(TcpRepr::default())
+    }
+
+    /// A segment with this header, but for the ports, and no data.
     #[inline]
-    fn packet(&self, tcp: TcpRepr, payload_len: u32) -> Packet {
-        let (src_port, dst_port) = self.header.tcp().map_or((0, 0), |h| (h.src_port, h.dst_port));
-        Packet { ip: self.header.ip, transport: Transport::Tcp(TcpRepr { src_port, dst_port, ..tcp }), payload_len }
+    fn packet(&self, tcp: TcpRepr) -> Packet {
+        let tcp = TcpRepr { src_port: self.src_port, dst_port: self.dst_port, ..tcp };
+        Packet { ip: self.ip, transport: Transport::Tcp(tcp), payload_len: 0 }
     }
 
     /// Lets the scheme write its bits.
     #[inline]
-    fn finish(&mut self, mut packet: Packet, kind: SegmentKind, flightsize: u64, now: Instant) -> Packet {
+    fn finish(&mut self, kind: SegmentKind, flightsize: u64, now: Instant, packet: &mut Packet) {
+        if self.assist.is_some() {
+            self.assist_with(kind, flightsize, now, packet);
+        }
+    }
+
+    #[inline(never)]
+    fn assist_with(&mut self, kind: SegmentKind, flightsize: u64, now: Instant, packet: &mut Packet) {
         if self.active_assist().is_some() {
             let more = kind == SegmentKind::Data && self.more_follows();
             let cwnd = self.cwnd();
             if let Some(assist) = self.active_assist() {
                 let out = Outgoing { now, kind, cwnd, flightsize: Bytes::new(flightsize), more };
-                assist.on_transmit(&mut packet, &out);
+                assist.on_transmit(packet, &out);
             }
         }
-        packet
     }
 
     /// Whether another segment of new data can leave at once.

@@ -1,6 +1,7 @@
 //! Timers: retransmission, persist, delayed ACK, TIME-WAIT and pacing.
 
 use super::Connection;
+use crate::offset::MaybeOffset;
 use crate::stats::State;
 use narrows_cc::{Congestion, Phase};
 use narrows_units::{Bytes, Duration, Instant};
@@ -10,6 +11,7 @@ const MAX_PERSIST: Duration = Duration::from_secs(60);
 
 /// Deadlines; [`Instant::NEVER`] is off.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Timers {
     /// Retransmission (RFC 6298), of data or of the SYN.
     pub(super) rto: Instant,
@@ -21,20 +23,11 @@ pub(super) struct Timers {
     pub(super) probes: u32,
     /// Expiries of the retransmission timer in a row.
     pub(super) retries: u32,
-    /// SND.UNA at the last timeout.
-    pub(super) timeout_una: Option<u64>,
 }
 
 impl Default for Timers {
     fn default() -> Self {
-        Self {
-            rto: Instant::NEVER,
-            persist: Instant::NEVER,
-            time_wait: Instant::NEVER,
-            probes: 0,
-            retries: 0,
-            timeout_una: None,
-        }
+        Self { rto: Instant::NEVER, persist: Instant::NEVER, time_wait: Instant::NEVER, probes: 0, retries: 0 }
     }
 }
 
@@ -79,9 +72,9 @@ impl Connection {
             self.enter_aborted(now);
             return;
         }
-        self.stats.timeouts += 1;
+        self.stats.rare().timeouts += 1;
         if opening {
-            self.syn.due = true;
+            self.syn.get_or_insert_default().due = true;
         } else {
             self.on_data_timeout(now);
         }
@@ -92,11 +85,11 @@ impl Connection {
     /// RFC 5681, section 3.1: everything outstanding counts as lost, and the window is the loss window.
     fn on_data_timeout(&mut self, now: Instant) {
         let repeated = match self.phase() {
-            Phase::Loss => self.timers.timeout_una == Some(self.tx.una),
+            Phase::Loss => self.timeout_una == MaybeOffset::at(self.tx.una),
             Phase::Recovery | Phase::Cwr => self.reduces_once(),
             Phase::Open | Phase::Disorder => false,
         };
-        self.timers.timeout_una = Some(self.tx.una);
+        self.timeout_una = MaybeOffset::at(self.tx.una);
         let flight = match self.recovery.phase() {
             Phase::Loss => self.tx.board.flight(),
             _ => self.flight_of_a_window(),
@@ -111,14 +104,14 @@ impl Connection {
         }
         let newly_lost = self.recovery.on_timeout(self.tx.nxt, &mut self.tx.board);
         self.rate.on_lost(newly_lost);
-        self.stats.lost_bytes += Bytes::new(newly_lost);
+        self.stats.rare().lost_bytes += Bytes::new(newly_lost);
         self.tx.limited = 0;
         self.prr = None;
         self.ecn.on_loss(self.tx.nxt);
         self.pacer.release();
         self.reduced_at = now;
         self.tx.usage.restart(now);
-        if self.congestion.watches_losses() {
+        if self.congestion.watches_losses {
             self.report_losses(now);
         }
         self.congestion.on_congestion(&Congestion::Timeout { repeated }, &path);

@@ -91,7 +91,7 @@ pub(crate) struct Room {
 }
 
 /// A way to find and repair losses.
-pub(crate) trait LossRecovery: fmt::Debug + Send {
+trait LossRecovery: fmt::Debug + Send {
     /// Digests an ACK of data that was sent.
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict;
 
@@ -131,8 +131,97 @@ pub(crate) struct Settings {
     pub(crate) lost_retransmission: bool,
 }
 
+/// The recoveries there are. The set is closed, so the calls of every ACK and segment need no table of functions.
+#[derive(Debug)]
+enum Kind {
+    RtoOnly(rto_only::RtoOnly),
+    Tahoe(tahoe::Tahoe),
+    Reno(reno::Reno),
+    NewReno(newreno::NewReno),
+    Sack(sack::Sack),
+    Fack(fack::Fack),
+}
+
+/// Calls a method of whichever recovery it is.
+macro_rules! each {
+    ($kind:expr, $recovery:ident => $call:expr) => {
+        match $kind {
+            Kind::RtoOnly($recovery) => $call,
+            Kind::Tahoe($recovery) => $call,
+            Kind::Reno($recovery) => $call,
+            Kind::NewReno($recovery) => $call,
+            Kind::Sack($recovery) => $call,
+            Kind::Fack($recovery) => $call,
+        }
+    };
+}
+
+/// The recovery of a connection, with its phase at hand.
+#[derive(Debug)]
+pub(crate) struct Recovery {
+    phase: Phase,
+    kind: Kind,
+}
+
+impl Recovery {
+    fn new(kind: Kind) -> Self {
+        Self { phase: each!(&kind, r => r.phase()), kind }
+    }
+
+    /// See [`LossRecovery::on_ack`]. In the phase Open it may be left out for an ACK that advances SND.UNA while nothing is
+    /// SACKed and no retransmission watched: none of the recoveries has anything to say or to note then.
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+        let verdict = each!(&mut self.kind, r => r.on_ack(ack, board));
+        self.phase = each!(&self.kind, r => r.phase());
+        verdict
+    }
+
+    /// See [`LossRecovery::on_timeout`].
+    pub(crate) fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
+        let lost = each!(&mut self.kind, r => r.on_timeout(nxt, board));
+        self.phase = each!(&self.kind, r => r.phase());
+        lost
+    }
+
+    /// See [`LossRecovery::on_undo`].
+    pub(crate) fn on_undo(&mut self, board: &mut Scoreboard) {
+        each!(&mut self.kind, r => r.on_undo(board));
+        self.phase = each!(&self.kind, r => r.phase());
+    }
+
+    /// See [`LossRecovery::next`].
+    #[inline]
+    pub(crate) fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
+        match &self.kind {
+            Kind::Sack(sack) if self.phase == Phase::Open => sack.next_when_open(board, room),
+            _ => self.next_of_any(board, room),
+        }
+    }
+
+    #[inline(never)]
+    fn next_of_any(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
+        each!(&mut self.kind, r => r.next(board, room))
+    }
+
+    /// See [`LossRecovery::on_sent`].
+    pub(crate) fn on_sent(&mut self, sent: Next) {
+        each!(&mut self.kind, r => r.on_sent(sent));
+    }
+
+    /// See [`LossRecovery::is_governed_by_pipe`].
+    pub(crate) fn is_governed_by_pipe(&self) -> bool {
+        each!(&self.kind, r => r.is_governed_by_pipe())
+    }
+
+    /// See [`LossRecovery::phase`].
+    #[inline]
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+}
+
 /// The recovery that the configuration asks for; SACK only if the handshake agreed on it.
-pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboard) -> Box<dyn LossRecovery> {
+pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboard) -> Recovery {
     let settings = Settings {
         smss,
         dupthresh: config.dupthresh.max(1),
@@ -140,14 +229,16 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
         full_ack_cap: config.full_ack_cap,
         lost_retransmission: config.lost_retransmission,
     };
-    match config.recovery {
-        RecoveryKind::RtoOnly => Box::new(rto_only::RtoOnly::default()),
-        RecoveryKind::Tahoe => Box::new(tahoe::Tahoe::new(settings)),
-        RecoveryKind::Reno => Box::new(reno::Reno::new(settings)),
-        RecoveryKind::Sack if sack => Box::new(sack::Sack::new(settings, board)),
-        RecoveryKind::Fack if sack => Box::new(fack::Fack::new(settings, board)),
-        RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Fack => Box::new(newreno::NewReno::new(settings)),
-    }
+    Recovery::new(match config.recovery {
+        RecoveryKind::RtoOnly => Kind::RtoOnly(rto_only::RtoOnly::default()),
+        RecoveryKind::Tahoe => Kind::Tahoe(tahoe::Tahoe::new(settings)),
+        RecoveryKind::Reno => Kind::Reno(reno::Reno::new(settings)),
+        RecoveryKind::Sack if sack => Kind::Sack(sack::Sack::new(settings, board)),
+        RecoveryKind::Fack if sack => Kind::Fack(fack::Fack::new(settings, board)),
+        RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Fack => {
+            Kind::NewReno(newreno::NewReno::new(settings))
+        }
+    })
 }
 
 /// The Loss phase, common to all: from a timeout until what was outstanding then is acknowledged.

@@ -125,6 +125,14 @@ impl Sack {
         verdict
     }
 
+    /// What to send next outside of fast recovery and Loss.
+    #[inline]
+    pub(super) fn next_when_open(&self, board: &Scoreboard, room: &Room) -> Next {
+        // Limited transmit with SACK is governed by pipe (RFC 6675, section 5, step 3).
+        let used = if self.settings.limited_transmit { board.pipe() } else { board.flight() };
+        next_new(used, room, room.cwnd)
+    }
+
     fn begin(&mut self, nxt: u64, board: &mut Scoreboard) {
         self.in_recovery = true;
         self.recovery_point = nxt;
@@ -194,9 +202,7 @@ impl LossRecovery for Sack {
         if self.loss.active {
             return next_by_pipe(board, room);
         }
-        // Limited transmit with SACK is governed by pipe (RFC 6675, section 5, step 3).
-        let used = if self.settings.limited_transmit { board.pipe() } else { board.flight() };
-        next_new(used, room, room.cwnd)
+        self.next_when_open(board, room)
     }
 
     fn on_sent(&mut self, sent: Next) {

@@ -35,6 +35,7 @@ pub(super) enum Told {
     WindowSet(u64),
     Seen { delivered: u64, marked: u64 },
     Sent(Sent2),
+    Whole(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,12 +60,22 @@ pub(super) struct Double {
     pub(super) uncovered: bool,
     /// See [`CongestionControl::watches_acks`].
     pub(super) watches: bool,
+    /// See [`CongestionControl::watches_rates`].
+    pub(super) rates: bool,
+    /// Notes whole ACKs and paths.
+    pub(super) whole: bool,
     pub(super) diary: Diary,
 }
 
 impl Double {
     fn note(&self, what: Told) {
         self.diary.lock().unwrap().push(what);
+    }
+
+    fn note_whole(&self, ack: &Ack, path: &Path) {
+        if self.whole {
+            self.note(Told::Whole(format!("{ack:?} {path:?}")));
+        }
     }
 }
 
@@ -73,6 +84,7 @@ impl CongestionControl for Double {
         let told =
             Told::Ack { acked: ack.acked.as_u64(), delivered: ack.delivered.as_u64(), limited: path.cwnd_limited };
         self.note(told);
+        self.note_whole(ack, path);
         if self.reno && path.cwnd_limited {
             if win.in_slow_start() {
                 win.cwnd += ack.acked.min(path.smss);
@@ -105,6 +117,10 @@ impl CongestionControl for Double {
         win.pacing_rate = self.pacing;
     }
 
+    fn watches_sending(&self) -> bool {
+        true
+    }
+
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {
         self.note(Told::Undo);
     }
@@ -117,7 +133,8 @@ impl CongestionControl for Double {
         self.note(Told::WindowSet(win.cwnd.as_u64()));
     }
 
-    fn observe(&mut self, ack: &Ack, _path: &Path) {
+    fn observe(&mut self, ack: &Ack, path: &Path) {
+        self.note_whole(ack, path);
         self.note(Told::Seen { delivered: ack.delivered.as_u64(), marked: ack.marked.as_u64() });
     }
 
@@ -127,6 +144,10 @@ impl CongestionControl for Double {
 
     fn watches_acks(&self) -> bool {
         self.watches
+    }
+
+    fn watches_rates(&self) -> bool {
+        self.rates
     }
 
     fn rules_recovery(&self) -> bool {

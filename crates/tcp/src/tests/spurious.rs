@@ -110,7 +110,7 @@ fn an_echo_in_the_episode_forbids_the_undo() {
             if n == 1 { Fate::Late(ms(70)) } else { Fate::Pass }
         });
         net.run(at(380));
-        let stats = *net.ends[C].stats();
+        let stats = net.ends[C].stats();
         let info = net.ends[C].info();
         assert_eq!((stats.fast_retransmits, stats.spurious), (1, u64::from(!half)), "marked {marked:?}");
         assert_eq!(info.ssthresh.is_some_and(|s| s == Bytes::new(10_000)), half, "marked {marked:?}: {info:?}");
@@ -125,7 +125,7 @@ fn a_delay_spike_taken_for_a_timeout_is_undone_and_little_is_sent_again() {
     // The path stalls until 1.7 s and keeps the order: the retransmission at 1.2 s comes after the originals.
     net.rule = Box::new(|from, _, now| if from == C { Fate::Late(at(1_700).since(now)) } else { Fate::Pass });
     net.run(at(2_000));
-    let stats = *net.ends[C].stats();
+    let stats = net.ends[C].stats();
     assert_eq!((stats.timeouts, stats.spurious), (1, 1));
     assert!(stats.retransmitted_packets.as_u64() <= 2, "{stats:?}");
     assert!(net.ends[C].info().cwnd >= before);

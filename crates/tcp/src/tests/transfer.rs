@@ -3,6 +3,7 @@
 use super::harness::*;
 use crate::{Config, EcnEcho, IdleRestart, Pacing, RecoveryKind, Reduction, State};
 use narrows_units::{Bytes, Duration, Instant};
+use narrows_wire::Packet;
 use proptest::prelude::*;
 
 fn finish(net: &mut Net) {
@@ -61,6 +62,28 @@ fn configs() -> impl Strategy<Value = Config> {
     })
 }
 
+/// What the network does with the first packets; later ones pass, so that every transfer ends.
+fn misfortunes(fates: Vec<u8>) -> impl FnMut(usize, &mut Packet, Instant) -> Fate {
+    let mut n = 0usize;
+    move |_, packet, _| {
+        n += 1;
+        if n > 3 * fates.len() {
+            return Fate::Pass;
+        }
+        match fates[n % fates.len()] {
+            0 | 1 => Fate::Drop,
+            2 => Fate::Late(ms(3)),
+            3 => Fate::Late(ms(400)),
+            4 => Fate::Twice,
+            5 if packet.ip.ecn().is_capable() => {
+                packet.ip.set_ecn(narrows_wire::Ecn::Ce);
+                Fate::Pass
+            }
+            _ => Fate::Pass,
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_byte_arrives_once_whatever_the_network_does(
@@ -72,25 +95,7 @@ proptest! {
         slow in any::<bool>(),
     ) {
         let mut net = Net::new([client, server], [reno(), reno()], iss);
-        let mut n = 0usize;
-        net.rule = Box::new(move |_, packet, _| {
-            n += 1;
-            // The pattern applies to the beginning only, so that every transfer ends.
-            if n > 3 * fates.len() {
-                return Fate::Pass;
-            }
-            match fates[n % fates.len()] {
-                0 | 1 => Fate::Drop,
-                2 => Fate::Late(ms(3)),
-                3 => Fate::Late(ms(400)),
-                4 => Fate::Twice,
-                5 if packet.ip.ecn().is_capable() => {
-                    packet.ip.set_ecn(narrows_wire::Ecn::Ce);
-                    Fate::Pass
-                }
-                _ => Fate::Pass,
-            }
-        });
+        net.rule = Box::new(misfortunes(fates));
         net.ends[C].write(Bytes::new(sizes[0]));
         net.ends[S].write(Bytes::new(sizes[1]));
         net.ends[C].close();
@@ -120,5 +125,53 @@ proptest! {
         prop_assert_eq!(net.ends[C].delivered_to_app(), Bytes::new(sizes[1]));
         prop_assert_eq!(net.ends[C].acked(), Bytes::new(sizes[0]));
         prop_assert_eq!(net.ends[S].acked(), Bytes::new(sizes[1]));
+    }
+    /// With header prediction and without it the same happens, whatever that is.
+    #[test]
+    fn predicted_segments_are_like_all_others(
+        client in configs(),
+        server in configs(),
+        sizes in [0u64..300_000, 0u64..20_000],
+        fates in prop::collection::vec(0u8..60, 1..200),
+        slow in any::<bool>(),
+        asks in any::<[bool; 2]>(),
+    ) {
+        let [watches, rates] = asks;
+        let diaries = [Diary::default(), Diary::default()];
+        let mut nets = [true, false].map(|predicts| {
+            let cc = || {
+                let diary = diaries[usize::from(predicts)].clone();
+                Box::new(Double { watches, rates, whole: true, diary, ..*reno() })
+            };
+            let mut net = Net::new([client, server], [cc(), cc()], [u32::MAX - 5_000, 7]);
+            net.rule = Box::new(misfortunes(fates.clone()));
+            for end in [C, S] {
+                net.ends[end].predicts = predicts;
+                net.ends[end].write(Bytes::new(sizes[end]));
+            }
+            net.ends[C].close();
+            net.ends[S].set_auto_read(!slow);
+            net
+        });
+        let limit = Instant::ZERO + Duration::from_secs(10_000_000);
+        for n in 0..20_000u64 {
+            let went = nets.each_mut().map(|net| {
+                if n.is_multiple_of(7) {
+                    net.ends[S].read(Bytes::new(1 + n % 5000));
+                }
+                net.step(limit)
+            });
+            prop_assert_eq!(went[0], went[1]);
+            prop_assert_eq!(nets[0].log.split_off(0), nets[1].log.split_off(0));
+            let told = diaries.each_ref().map(|diary| diary.lock().unwrap().split_off(0));
+            prop_assert_eq!(&told[0], &told[1]);
+            for end in [C, S] {
+                let of = |net: &Net| (net.ends[end].info(), net.ends[end].stats(), net.ends[end].poll_timeout());
+                prop_assert_eq!(of(&nets[0]), of(&nets[1]));
+            }
+            if !went[0] {
+                break;
+            }
+        }
     }
 }

@@ -35,8 +35,8 @@ fn rto_of_rfc_6298() {
         (120.5078, 57.4219, 350.1953),
         (117.9443, 48.1934, 310.7178),
     ];
-    let mut free = Rto::new(config(RtoStyle::Rfc6298, Duration::ZERO));
-    let mut floored = Rto::new(config(RtoStyle::Rfc6298, Duration::from_secs(1)));
+    let mut free = Rto::of(config(RtoStyle::Rfc6298, Duration::ZERO));
+    let mut floored = Rto::of(config(RtoStyle::Rfc6298, Duration::from_secs(1)));
     assert_eq!(free.current(), Duration::from_secs(1), "before any sample");
     for (sample, (srtt, rttvar, rto)) in SAMPLES.into_iter().zip(expected) {
         for r in [&mut free, &mut floored] {
@@ -58,7 +58,7 @@ fn rto_of_linux() {
         (120_507, 65_918, 384_179),
         (117_944, 61_938, 365_698),
     ];
-    let mut rto = Rto::new(config(RtoStyle::Linux, Duration::from_millis(200)));
+    let mut rto = Rto::of(config(RtoStyle::Linux, Duration::from_millis(200)));
     for (i, (sample, (srtt, rttvar, timeout))) in SAMPLES.into_iter().zip(expected).enumerate() {
         let at = i as u64 * 10;
         rto.on_sample(
@@ -69,7 +69,7 @@ fn rto_of_linux() {
         assert_eq!(rto.rttvar().unwrap().as_micros(), rttvar);
         assert_eq!(rto.current().as_micros(), timeout);
     }
-    let mut constant = Rto::new(config(RtoStyle::Linux, Duration::from_millis(200)));
+    let mut constant = Rto::of(config(RtoStyle::Linux, Duration::from_millis(200)));
     for i in 0..100 {
         constant.on_sample(
             Duration::from_millis(10),
@@ -81,7 +81,7 @@ fn rto_of_linux() {
 
 #[test]
 fn rto_of_ns2_counts_in_ticks() {
-    let mut rto = Rto::new(RtoConfig {
+    let mut rto = Rto::of(RtoConfig {
         granularity: Duration::from_millis(10),
         ..config(RtoStyle::Ns2, Duration::from_millis(200))
     });
@@ -91,7 +91,7 @@ fn rto_of_ns2_counts_in_ticks() {
     // 20 ticks: SRTT (80 + 10)/8, RTTVAR (20 + 10 - 5)/4; ((25 << 3) + 90) >> 3 is 36 ticks.
     rto.on_sample(Duration::from_millis(200), &SampleContext::default());
     assert_eq!(rto.current(), Duration::from_millis(360));
-    let mut short = Rto::new(RtoConfig {
+    let mut short = Rto::of(RtoConfig {
         granularity: Duration::from_millis(10),
         ..config(RtoStyle::Ns2, Duration::from_millis(200))
     });
@@ -101,7 +101,7 @@ fn rto_of_ns2_counts_in_ticks() {
 
 #[test]
 fn backoff_doubles_to_the_ceiling_and_ends_with_a_sample() {
-    let mut rto = Rto::new(config(RtoStyle::Rfc6298, Duration::from_secs(1)));
+    let mut rto = Rto::of(config(RtoStyle::Rfc6298, Duration::from_secs(1)));
     let mut seen = Vec::new();
     for _ in 0..8 {
         seen.push(rto.current().as_millis() / 1000);
@@ -115,7 +115,7 @@ fn backoff_doubles_to_the_ceiling_and_ends_with_a_sample() {
 #[test]
 fn many_samples_per_round_trip_share_the_gain() {
     // RFC 7323, appendix G: 40 segments in flight are 20 samples, so one moves SRTT by 1/160.
-    let mut rto = Rto::new(config(RtoStyle::Rfc6298, Duration::ZERO));
+    let mut rto = Rto::of(config(RtoStyle::Rfc6298, Duration::ZERO));
     rto.on_sample(Duration::from_millis(100), &SampleContext::default());
     rto.on_sample(Duration::from_millis(260), &SampleContext { flight_segments: 40, ..SampleContext::default() });
     assert_eq!(rto.srtt(), Some(Duration::from_millis(101)));
@@ -125,10 +125,10 @@ fn many_samples_per_round_trip_share_the_gain() {
 fn delivery_rate_of_the_reference() {
     let ms = |n: u64| Instant::from_nanos(n * 1_000_000);
     let stamp = Stamp { delivered: 100, delivered_at: ms(950), first_sent_at: ms(940), lost: 0, tx_inflight: 1 };
-    let segment = Segment { start: 0, len: 10, flags: 0, sent_at: ms(1000), stamp };
+    let segment = Segment { start: 0, len: 10, flags: 0, sent_at: ms(1000) };
     let sample = |min_rtt| {
         let mut sampler = RateSampler::at(100);
-        sampler.on_delivered(&segment, ms(1050));
+        sampler.on_delivered(&segment, Some(&stamp), ms(1050));
         sampler.sample(min_rtt, ms(1050))
     };
     let s = sample(None).unwrap();
@@ -142,8 +142,8 @@ fn delivery_rate_is_application_limited_until_what_was_in_flight_is_delivered() 
     let mut sampler = RateSampler::at(100);
     let deliver = |sampler: &mut RateSampler, start: u64, n: u64| {
         let at = Instant::from_nanos(n * 1_000_000);
-        let segment = Segment { start, len: 10, flags: 0, sent_at: at, stamp: Stamp::default() };
-        sampler.on_delivered(&segment, at);
+        let segment = Segment { start, len: 10, flags: 0, sent_at: at };
+        sampler.on_delivered(&segment, Some(&Stamp::default()), at);
         let _sample = sampler.sample(None, at);
     };
     sampler.on_app_limited(20);
@@ -152,7 +152,7 @@ fn delivery_rate_is_application_limited_until_what_was_in_flight_is_delivered() 
     assert!(sampler.is_app_limited(), "up to delivered + inflight");
     deliver(&mut sampler, 20, 3);
     assert!(!sampler.is_app_limited(), "beyond it");
-    let mut fresh = RateSampler::default();
+    let mut fresh = RateSampler::sampling();
     fresh.on_app_limited(0);
     assert!(fresh.is_app_limited(), "max(.., 1): nothing delivered yet");
 }

@@ -1,0 +1,83 @@
+//! Links that are carried out packet by packet: any discipline, changes of rate and delay, and the plain loop.
+
+use crate::edge::Link;
+use crate::parcels::Parcel;
+use crate::slots::Slots;
+use crate::world::{World, on_link};
+use narrows_samples::Probe;
+use narrows_units::Instant;
+
+impl World<'_> {
+    /// A look at such a link: a packet may arrive at its far end.
+    pub(crate) fn arrival_packet_by_packet<P: Probe>(&mut self, edge: usize, probe: &mut P) -> Option<Parcel> {
+        let now = self.now;
+        let (packet, next) = on_link!(self, edge,
+            _line => return None,
+            (link, books) => (link.arrive(now, &mut books), link.next_event()));
+        self.agenda.arm(Slots::link(edge), next);
+        self.watch_departure(edge);
+        self.observe_queue(edge, probe);
+        self.keep_at(self.topology.edges[edge].to, &packet?)
+    }
+
+    /// The plain loop's look at a link when a transmission ends.
+    pub(crate) fn departure<P: Probe>(&mut self, edge: usize, probe: &mut P) {
+        let now = self.now;
+        let (next, departure) = on_link!(self, edge,
+        _line => return,
+        (link, books) => {
+            link.drain(now, &mut books);
+            (link.next_event(), link.next_departure())
+        });
+        self.agenda.arm_no_later(Slots::link(edge), next);
+        self.agenda.arm(self.slots.departure(edge), departure);
+        self.observe_queue(edge, probe);
+    }
+
+    #[inline]
+    fn watch_departure(&mut self, edge: usize) {
+        if self.plain_loop
+            && let Link::Queue(link) = &self.links[edge]
+        {
+            self.agenda.arm(self.slots.departure(edge), link.next_departure());
+        }
+    }
+
+    /// Hands a packet to such a link.
+    pub(crate) fn send_packet_by_packet<P: Probe>(&mut self, edge: usize, parcel: Parcel, probe: &mut P) {
+        let now = self.now;
+        let packet = self.parcels.take(parcel);
+        let next = on_link!(self, edge,
+        _line => return,
+        (link, books) => {
+            link.offer(&packet, now, &mut books);
+            link.next_event()
+        });
+        self.agenda.arm_no_later(Slots::link(edge), next);
+        self.watch_departure(edge);
+        self.observe_queue(edge, probe);
+    }
+
+    /// Carries out changes of rate and delay that are due.
+    pub(crate) fn change_links(&mut self) {
+        let now = self.now;
+        for edge in 0..self.links.len() {
+            if self.links[edge].next_change() <= now {
+                let next = on_link!(self, edge,
+                _line => continue,
+                (link, books) => {
+                    link.change(now, &mut books);
+                    link.next_event()
+                });
+                self.agenda.arm_no_later(Slots::link(edge), next);
+                self.watch_departure(edge);
+            }
+        }
+        self.arm_changes();
+    }
+
+    pub(crate) fn arm_changes(&mut self) {
+        let next = self.links.iter().map(Link::next_change).min().unwrap_or(Instant::NEVER);
+        self.agenda.arm(Slots::CHANGES, next);
+    }
+}

@@ -1,0 +1,62 @@
+//! The two ends of every TCP flow, in one table.
+//!
+//! Where an end lies follows from its flow's number and a small table that stays in the caches, so that the processor can be asked for a
+//! connection long before it is needed without looking into the flow for it first.
+
+use crate::flow::{End, FlowState};
+use narrows_tcp::Connection;
+use narrows_units::Bytes;
+
+/// The place of what has none.
+const NOWHERE: u32 = u32::MAX;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    /// Per flow: where its client lies; its server follows.
+    places: Vec<u32>,
+    /// In the order of opening.
+    ends: Vec<Connection>,
+}
+
+impl Connections {
+    /// None yet, with room for those of `tcp` among `flows` flows.
+    pub(crate) fn new(flows: usize, tcp: usize) -> Self {
+        // Memory that is reserved is not taken before a connection is written there.
+        Self { places: vec![NOWHERE; flows], ends: Vec::with_capacity(2 * tcp) }
+    }
+
+    /// Keeps the client and the server of a flow.
+    pub(crate) fn open(&mut self, flow: usize, ends: [Connection; 2]) {
+        self.places[flow] = self.ends.len() as u32;
+        self.ends.extend(ends);
+    }
+
+    /// An end of a flow; `None` for UDP and before the start.
+    #[inline]
+    pub(crate) fn get(&self, flow: usize, end: End) -> Option<&Connection> {
+        self.ends.get(self.places[flow] as usize + end.index())
+    }
+
+    /// An end of a flow, to be changed.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, flow: usize, end: End) -> Option<&mut Connection> {
+        self.ends.get_mut(self.places[flow] as usize + end.index())
+    }
+
+    /// Asks the processor for an end that will soon be needed.
+    #[inline]
+    pub(crate) fn prefetch(&self, flow: usize, end: End) {
+        if let Some(connection) = self.get(flow, end) {
+            connection.prefetch();
+        }
+    }
+}
+
+/// Payload bytes that a flow's receiving application has got in order.
+pub(crate) fn delivered(connections: &Connections, flow: usize, state: &FlowState) -> Bytes {
+    match connections.get(flow, state.sender().other()) {
+        Some(receiver) => receiver.delivered_to_app() - receiver.readable(),
+        None => Bytes::new(state.meter.datagram_bytes),
+    }
+}

@@ -1,0 +1,68 @@
+//! A direction of a link as the loop sees it: done by arithmetic where that can be, packet by packet elsewhere.
+
+use crate::line::Line;
+use crate::link::{LinkDirection, LinkMeter};
+use narrows_queue::QueueView;
+use narrows_units::{Bytes, Duration, Instant};
+
+/// One direction of a link.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "lines are what most links are, and every packet asks for them")]
+pub(crate) enum Link {
+    /// Drop-tail, and nothing that needs more.
+    Line(Line),
+    /// Any discipline, links that change, agents at departures, captures, and everything in the plain loop.
+    Queue(Box<LinkDirection>),
+}
+
+impl Link {
+    /// The queue as it stands, once everything up to now is carried out.
+    pub(crate) fn view(&self) -> QueueView {
+        match self {
+            Self::Line(line) => line.view(),
+            Self::Queue(link) => link.view(),
+        }
+    }
+
+    /// The counters, once everything up to now is booked.
+    pub(crate) fn meter(&self) -> &LinkMeter {
+        match self {
+            Self::Line(line) => line.meter(),
+            Self::Queue(link) => link.meter(),
+        }
+    }
+
+    /// When rate or delay change next.
+    pub(crate) fn next_change(&self) -> Instant {
+        match self {
+            Self::Line(_) => Instant::NEVER,
+            Self::Queue(link) => link.next_change(),
+        }
+    }
+
+    /// Time and bytes of the transmission under way at `end` that lie after it.
+    pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
+        match self {
+            Self::Line(line) => line.unsent(end),
+            Self::Queue(link) => link.unsent(end),
+        }
+    }
+
+    /// Bits that could have been sent from the start of the run to `end`.
+    pub(crate) fn capacity_bits(&self, end: Instant) -> u64 {
+        match self {
+            Self::Line(line) => line.capacity_bits(end),
+            Self::Queue(link) => link.capacity_bits(end),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_kind_a_link_is_takes_no_room() {
+        assert_eq!(size_of::<Link>(), size_of::<Line>());
+    }
+}

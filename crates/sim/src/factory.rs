@@ -1,0 +1,227 @@
+//! What makes the connections of flows: their congestion control, their settings and their part of a scheme.
+
+use crate::build::Seeds;
+use crate::flow_id::ports;
+use crate::foreign::Algorithms;
+use crate::run::RunError;
+use crate::tcp_config::tcp_config;
+use narrows_cc::{CongestionControl, Params};
+use narrows_scenario as scenario;
+use narrows_scenario::{Flow, Scenario};
+use narrows_scheme::acns::{Acns, AcnsAssist, AcnsConfig, CommandScope, Formula, Ipv6Encoding, PriorityMaximum};
+use narrows_scheme::ngwa::{NgwaAssist, NgwaConfig, NgwaMode, Stamp};
+use narrows_tcp::{Assist, Config, Connection, RecoveryKind};
+use narrows_units::SeqNum;
+use narrows_wire::Ip;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+/// Where a flow's congestion control comes from.
+#[derive(Debug)]
+enum Algorithm {
+    Row(&'static narrows_cc::Row),
+    Foreign(Arc<dyn Algorithms>, String),
+}
+
+impl Algorithm {
+    fn find(name: &str, foreign: Option<&Arc<dyn Algorithms>>) -> Result<Self, RunError> {
+        if let Some(row) = narrows_cc::find(name) {
+            return Ok(Self::Row(row));
+        }
+        match foreign.filter(|f| f.has(name)) {
+            Some(found) => Ok(Self::Foreign(Arc::clone(found), name.to_owned())),
+            None => {
+                let allowed: Vec<_> = narrows_cc::registry().iter().map(|r| r.name).collect();
+                let allowed = allowed.join(", ");
+                Err(RunError::Unknown { kind: "congestion control", name: name.to_owned(), allowed })
+            }
+        }
+    }
+
+    fn build(&self, params: &Params) -> Box<dyn CongestionControl> {
+        match self {
+            Self::Row(row) => (row.build)(params),
+            Self::Foreign(algorithms, name) => algorithms.build(name, params),
+        }
+    }
+}
+
+/// Makes the connections of TCP flows when they start.
+#[derive(Debug)]
+pub(crate) struct Factory {
+    names: Vec<String>,
+    addresses: Vec<IpAddr>,
+    /// Per flow.
+    algorithms: Vec<Algorithm>,
+    /// Per flow; neighbours with the same settings share them.
+    configs: Vec<Arc<Config>>,
+    pub(crate) acns: Option<AcnsConfig>,
+    pub(crate) ngwa: Option<NgwaConfig>,
+    /// Whether flows whose scheme takes their congestion window away keep their own loss recovery.
+    fast_retransmit: bool,
+    seeds: Seeds,
+}
+
+impl Factory {
+    /// Checks that every flow's algorithm and scheme exist, so that [`connections`](Self::connections) cannot fail.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        seeds: Seeds,
+        foreign: Option<&Arc<dyn Algorithms>>,
+    ) -> Result<Self, RunError> {
+        let mut algorithms = Vec::with_capacity(scenario.flows.len());
+        for flow in &scenario.flows {
+            algorithms.push(Algorithm::find(&flow.tcp.cc, foreign)?);
+        }
+        let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
+        let ngwa = scenario.ngwa.as_ref().map(ngwa_config).transpose()?;
+        let mut factory = Self {
+            names: scenario.nodes.iter().map(|n| n.name.clone()).collect(),
+            addresses: scenario.nodes.iter().map(|n| n.address).collect(),
+            algorithms,
+            configs: Vec::with_capacity(scenario.flows.len()),
+            acns,
+            ngwa,
+            fast_retransmit: scenario.ngwa.as_ref().is_some_and(|ngwa| ngwa.fast_retransmit),
+            seeds,
+        };
+        for flow in &scenario.flows {
+            let config = factory.config(flow);
+            let shared = factory.configs.iter().rev().take(8).find(|near| ***near == config).map(Arc::clone);
+            factory.configs.push(shared.unwrap_or_else(|| Arc::new(config)));
+        }
+        Ok(factory)
+    }
+
+    fn config(&self, flow: &Flow) -> Config {
+        let mut config = tcp_config(&flow.tcp);
+        if self.takes_window(flow) && !self.fast_retransmit {
+            config.recovery = RecoveryKind::RtoOnly;
+        }
+        config
+    }
+
+    /// A node's name.
+    pub(crate) fn node_name(&self, node: usize) -> &str {
+        &self.names[node]
+    }
+
+    /// The network header of a flow's datagrams.
+    pub(crate) fn datagram(&self, flow: &Flow) -> Ip {
+        let mut header = Ip::between(self.addresses[flow.from], self.addresses[flow.to]);
+        header.set_dscp(flow.dscp);
+        header
+    }
+
+    /// The client and the server of flow number `index`.
+    pub(crate) fn connections(&self, flow: &Flow, index: usize) -> [Connection; 2] {
+        let (client_port, server_port) = ports(index);
+        let client = SocketAddr::new(self.addresses[flow.from], client_port);
+        let server = SocketAddr::new(self.addresses[flow.to], server_port);
+        let mut iss = self.seeds.stream(&format!("flow/{}", flow.name), "iss");
+        let mut iss = || SeqNum::new((iss.next_u64() >> 32) as u32);
+        let config = || Arc::clone(&self.configs[index]);
+        let (cc, assist) = self.control(flow, index, "cc client");
+        let mut opener = Connection::connect(config(), cc, assist, client, server, iss());
+        let (cc, assist) = self.control(flow, index, "cc server");
+        let mut listener = Connection::listen(config(), cc, assist, server, client, iss());
+        opener.set_dscp(flow.dscp);
+        listener.set_dscp(flow.dscp);
+        [opener, listener]
+    }
+
+    /// The congestion control and the scheme's part at one end of a flow.
+    ///
+    /// `purpose` names the end, for its random numbers.
+    fn control(
+        &self,
+        flow: &Flow,
+        index: usize,
+        purpose: &str,
+    ) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
+        let seed = self.seeds.stream(&format!("flow/{}", flow.name), purpose).next_u64();
+        let params = Params::new(flow.tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect()).seeded(seed);
+        let base = self.algorithms[index].build(&params);
+        match (&self.acns, flow.tcp.assist.as_deref()) {
+            (Some(config), Some("acns")) => {
+                (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config))))
+            }
+            _ => match self.ngwa_of(flow) {
+                Some(config) => {
+                    let cc = if config.mode.congestion_window { base } else { Box::new(narrows_cc::none::Unlimited) };
+                    (cc, Some(Box::new(NgwaAssist::new(config))))
+                }
+                None => (base, None),
+            },
+        }
+    }
+
+    /// The parameters of NGWA, if the ends of this flow know it.
+    fn ngwa_of(&self, flow: &Flow) -> Option<&NgwaConfig> {
+        self.ngwa.as_ref().filter(|_| flow.tcp.assist.as_deref() == Some("ngwa"))
+    }
+
+    /// Whether this flow's scheme is one without a congestion window, which leaves the TCP of RFC 793.
+    fn takes_window(&self, flow: &Flow) -> bool {
+        self.ngwa_of(flow).is_some_and(|config| !config.mode.congestion_window)
+    }
+}
+
+fn param(value: &scenario::ParamValue) -> narrows_cc::ParamValue {
+    match value {
+        scenario::ParamValue::Number(n) => narrows_cc::ParamValue::Number(*n),
+        scenario::ParamValue::Choice(w) => narrows_cc::ParamValue::Choice(w.clone()),
+        scenario::ParamValue::Switch(b) => narrows_cc::ParamValue::Switch(*b),
+    }
+}
+
+fn acns_config(a: &scenario::Acns) -> Result<AcnsConfig, RunError> {
+    let config = AcnsConfig {
+        formula: match a.formula {
+            scenario::AcnsFormula::Dcnet2013 => Formula::Dcnet2013,
+            scenario::AcnsFormula::Thesis2013 => Formula::Thesis2013,
+        },
+        priority_weight: a.priority_weight,
+        age_weight: a.age_weight,
+        freeze_threshold: a.freeze_threshold,
+        fallback_threshold: a.fallback_threshold,
+        loss_fallback_threshold: a.loss_fallback_threshold,
+        loss_decrease_threshold: a.loss_decrease_threshold,
+        trend_count: a.trend_count,
+        trend_sigma: a.trend_sigma,
+        p_max: if a.p_max_observed { PriorityMaximum::Observed } else { PriorityMaximum::Dscp },
+        idle_timeout: a.idle_timeout,
+        max_flows: a.max_flows,
+        command_scope: match a.command_scope {
+            scenario::AcnsScope::Window => CommandScope::Window,
+            scenario::AcnsScope::Ack => CommandScope::Ack,
+        },
+        ipv6: match a.ipv6 {
+            scenario::AcnsIpv6::Extension => Ipv6Encoding::Extension,
+            scenario::AcnsIpv6::FlowLabel => Ipv6Encoding::FlowLabel,
+        },
+        obey: a.obey,
+    };
+    config.check().map_err(|e| RunError::Scheme(e.to_string()))?;
+    Ok(config)
+}
+
+fn ngwa_config(n: &scenario::Ngwa) -> Result<NgwaConfig, RunError> {
+    let mode =
+        NgwaMode::new(n.mode).ok_or_else(|| RunError::Scheme(format!("NGWA mode is {}; it must be 1 to 8", n.mode)))?;
+    let config = NgwaConfig {
+        mode,
+        alpha: n.alpha,
+        flow_factor: n.flow_factor,
+        idle_timeout: n.idle_timeout,
+        max_flows: n.max_flows,
+        shrink: n.shrink,
+        stamp: match n.stamp {
+            scenario::NgwaStamp::Departure => Stamp::Departure,
+            scenario::NgwaStamp::Arrival => Stamp::Arrival,
+        },
+        max_window: n.max_window,
+    };
+    config.check().map_err(|e| RunError::Scheme(e.to_string()))?;
+    Ok(config)
+}

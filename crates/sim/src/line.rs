@@ -1,0 +1,432 @@
+//! A drop-tail direction of a link, done by arithmetic.
+//!
+//! When a packet comes to a first-in-first-out queue, the time at which it will leave is known at once: when the transmitter
+//! has sent what is ahead. So the packet never waits anywhere: its departure and its arrival at the far end are computed as it
+//! comes, and all that the queue keeps is a ring of departures still to come, whose length is the number of waiting packets
+//! that the limit is about. Entries whose time has passed are taken off when the next packet comes.
+//!
+//! Since that needs nothing but the times of arrival, in order, a line can be served ahead of the clock: where all that comes
+//! to it comes from one other line, packets are carried on over both in one step, without an event in between. Samples
+//! are then taken on the way, as the line's own time passes theirs.
+//!
+//! What this is not made for goes by [`LinkDirection`](crate::link::LinkDirection): other disciplines, links that change, packets that
+//! are changed as they leave, captures. The plain loop uses that for everything, and a test holds the two to each other.
+
+use crate::link::LinkMeter;
+use crate::loss::LossModel;
+use crate::parcels::Parcel;
+use narrows_queue::{DropReason, Limit, QueueView};
+use narrows_samples::QueueRow;
+use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
+use prefetch_index::prefetch_index;
+use std::collections::VecDeque;
+
+/// Why a packet that comes to a line does not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// There is no room.
+    Dropped,
+    /// It is corrupted; its transmission starts then.
+    Corrupted(Instant),
+}
+
+/// Packets between two looks at whether a ring is larger than it need be.
+const FIT_EVERY: u32 = 1024;
+
+/// A packet whose transmission has not started.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: Instant,
+    size: u32,
+    corrupted: bool,
+}
+
+/// A packet on its way to the far end, where its arrival is an event.
+#[derive(Clone, Copy, Debug)]
+struct OnWire {
+    arrival: Instant,
+    parcel: Parcel,
+}
+
+/// What is seldom touched.
+#[derive(Debug)]
+struct Cold {
+    loss: LossModel,
+    meter: LinkMeter,
+    /// Samples that were taken ahead of the clock.
+    looks: VecDeque<QueueRow>,
+}
+
+/// See the module. First what every packet needs, so that it lies on few cache lines; then what packets need that wait.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Line {
+    free_at: Instant,
+    /// When the line will next be sampled.
+    look_at: Instant,
+    /// The largest packet that an empty queue takes.
+    largest: Bytes,
+    delay: Duration,
+    rate: Rate,
+    busy: Duration,
+    /// Packets that did not wait.
+    passed: u64,
+    forwarded_bytes: u64,
+    serialiser: Serialiser,
+    /// The packet that arrives next, here and not in the ring: what is next in the ring may have to come from far.
+    head: Option<OnWire>,
+    lossy: bool,
+    wire: VecDeque<OnWire>,
+    /// The most packets in the ring since it was fitted, and after how many more it is fitted again.
+    most_on_wire: usize,
+    fit_in: u32,
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: u64,
+    /// Packets that had to wait, of these, those that have left, and packets that were not taken.
+    waited: u64,
+    left: u64,
+    refused: u64,
+    most_packets: u64,
+    most_bytes: u64,
+    limit: Limit,
+    /// How often the line is sampled.
+    look_every: Duration,
+    /// End of the run: what starts later is not counted.
+    end: Instant,
+    cold: Box<Cold>,
+}
+
+impl Line {
+    /// A line that starts idle, of a run to `end`.
+    pub(crate) fn new(rate: Rate, delay: Duration, limit: Limit, loss: LossModel, lossy: bool, end: Instant) -> Self {
+        Self {
+            free_at: Instant::ZERO,
+            delay,
+            serialiser: Serialiser::default(),
+            limit,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            head: None,
+            wire: VecDeque::new(),
+            most_on_wire: 0,
+            fit_in: FIT_EVERY,
+            largest: match limit {
+                Limit::Packets(n) if n.is_zero() => Bytes::ZERO,
+                Limit::Packets(_) => Bytes::MAX,
+                Limit::Bytes(n) => n,
+            },
+            passed: 0,
+            waited: 0,
+            left: 0,
+            refused: 0,
+            forwarded_bytes: 0,
+            busy: Duration::ZERO,
+            most_packets: 0,
+            most_bytes: 0,
+            look_at: Instant::NEVER,
+            look_every: Duration::ZERO,
+            end,
+            lossy,
+            rate,
+            cold: Box::new(Cold { loss, meter: LinkMeter::default(), looks: VecDeque::new() }),
+        }
+    }
+
+    /// From now on the line is sampled at `at`, and then every so often.
+    pub(crate) fn look_from(&mut self, at: Instant, every: Duration) {
+        self.look_at = at;
+        self.look_every = every;
+    }
+
+    /// Takes a packet of `size` in at `at`, not before any packet that came earlier; returns when it arrives at the far end.
+    #[inline]
+    pub(crate) fn offer(&mut self, size: Bytes, at: Instant) -> Result<Instant, Loss> {
+        if at > self.look_at {
+            self.look_ahead(at);
+        }
+        if self.free_at > at {
+            return self.queue_up(size, at);
+        }
+        // The transmitter is free, so nothing waits any longer.
+        if !self.waiting.is_empty() {
+            self.settle(at);
+        }
+        if !self.takes(size) {
+            return Err(self.refuse_for_room());
+        }
+        if self.free_at < at {
+            // Only an idle time forgets the remainder: packets that take less than a nanosecond must add up.
+            self.serialiser.restart();
+        }
+        let time = self.serialiser.time_for(size, self.rate);
+        self.free_at = at + time;
+        self.busy += time;
+        self.passed += 1;
+        self.forwarded_bytes += size.as_u64();
+        if self.lossy && self.cold.loss.strikes() {
+            self.cold.meter.corrupted += 1;
+            return Err(Loss::Corrupted(at));
+        }
+        Ok(self.free_at + self.delay)
+    }
+
+    #[inline]
+    fn queue_up(&mut self, size: Bytes, at: Instant) -> Result<Instant, Loss> {
+        self.settle(at);
+        let octets = size.as_u64();
+        if !self.has_room_for(octets) {
+            return Err(self.refuse_for_room());
+        }
+        let start = self.free_at;
+        self.free_at = start + self.serialiser.time_for(size, self.rate);
+        let corrupted = self.lossy && self.cold.loss.strikes();
+        self.waiting.push_back(Waiting { start, size: octets as u32, corrupted });
+        self.waiting_bytes += octets;
+        self.waited += 1;
+        self.most_packets = self.most_packets.max(self.waiting.len() as u64);
+        self.most_bytes = self.most_bytes.max(self.waiting_bytes);
+        if start <= self.end {
+            self.cold.meter.delay.record(start.since(at).as_nanos());
+        }
+        if corrupted { Err(Loss::Corrupted(start)) } else { Ok(self.free_at + self.delay) }
+    }
+
+    /// Whether an empty queue takes a packet of `size`.
+    #[inline]
+    fn takes(&self, size: Bytes) -> bool {
+        size <= self.largest
+    }
+
+    #[inline]
+    fn has_room_for(&self, octets: u64) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => (self.waiting.len() as u64) < limit.as_u64(),
+            Limit::Bytes(limit) => self.waiting_bytes + octets <= limit.as_u64(),
+        }
+    }
+
+    #[cold]
+    fn refuse_for_room(&mut self) -> Loss {
+        self.cold.meter.count_drop(DropReason::Overflow);
+        self.refused += 1;
+        Loss::Dropped
+    }
+
+    /// Books every transmission that has started by `now`.
+    #[inline]
+    pub(crate) fn settle(&mut self, now: Instant) {
+        while let Some(&first) = self.waiting.front()
+            && first.start <= now
+        {
+            self.waiting.pop_front();
+            // The transmitter is busy from the first that waits to the last.
+            let until = self.waiting.front().map_or(self.free_at, |next| next.start);
+            self.busy += until.since(first.start);
+            self.waiting_bytes -= u64::from(first.size);
+            self.left += 1;
+            self.forwarded_bytes += u64::from(first.size);
+            self.cold.meter.corrupted += u64::from(first.corrupted);
+        }
+    }
+
+    /// Samples the line at every time of sampling before `at`.
+    #[cold]
+    fn look_ahead(&mut self, at: Instant) {
+        while self.look_at < at {
+            self.settle(self.look_at);
+            let row = self.row();
+            self.cold.looks.push_back(row);
+            self.look_at += self.look_every;
+        }
+    }
+
+    /// How the line stands at `now`, a time of sampling, after all that came by then. Time and number of the queue are left
+    /// to the caller.
+    pub(crate) fn look(&mut self, now: Instant) -> QueueRow {
+        if let Some(row) = self.cold.looks.pop_front() {
+            return row;
+        }
+        self.settle(now);
+        self.look_at = now + self.look_every;
+        self.row()
+    }
+
+    fn row(&self) -> QueueRow {
+        let meter = &self.cold.meter;
+        QueueRow {
+            bytes: self.waiting_bytes,
+            packets: self.waiting.len() as u64,
+            forwarded_bytes: self.forwarded_bytes,
+            forwarded_packets: self.passed + self.left,
+            dropped_overflow: meter.dropped_overflow,
+            dropped_early: meter.dropped_early,
+            dropped_forced: meter.dropped_forced,
+            corrupted: meter.corrupted,
+            marked: meter.marked,
+            ..QueueRow::default()
+        }
+    }
+
+    /// Books everything up to `now`, the end of the run, so that [`meter`](Self::meter) is right.
+    pub(crate) fn close_books(&mut self, now: Instant) {
+        self.settle(now);
+        let meter = &mut self.cold.meter;
+        meter.arrived_packets = self.passed + self.waited + self.refused;
+        meter.forwarded_packets = self.passed + self.left;
+        meter.forwarded_bytes = self.forwarded_bytes;
+        meter.busy = self.busy;
+        meter.max_packets = self.most_packets;
+        meter.max_bytes = self.most_bytes;
+        meter.delay.record_many(0, self.passed);
+    }
+
+    /// The queue as it stands, after [`settle`](Self::settle).
+    pub(crate) fn view(&self) -> QueueView {
+        QueueView {
+            bytes: Bytes::new(self.waiting_bytes),
+            packets: Packets::new(self.waiting.len() as u64),
+            limit: self.limit,
+            rate: self.rate,
+        }
+    }
+
+    /// The counters, after [`close_books`](Self::close_books).
+    pub(crate) fn meter(&self) -> &LinkMeter {
+        &self.cold.meter
+    }
+
+    /// Counts a packet that a router agent dropped in front of the queue.
+    pub(crate) fn refuse(&mut self, reason: DropReason) {
+        self.refused += 1;
+        self.cold.meter.count_drop(reason);
+    }
+
+    /// Time and bytes of the transmission under way at `end` that lie after it; everything up to then is booked.
+    pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
+        let until = self.waiting.front().map_or(self.free_at, |next| next.start);
+        let time = until.since(end);
+        (time, self.rate.bytes_in(time))
+    }
+
+    /// Bits that could have been sent up to `end`.
+    pub(crate) fn capacity_bits(&self, end: Instant) -> u64 {
+        let bits = u128::from(self.rate.as_bps()) * u128::from(end.as_nanos()) / 1_000_000_000;
+        u64::try_from(bits).unwrap_or(u64::MAX)
+    }
+
+    /// Gives back what the ring has not needed lately: it goes round through all of its memory, however few packets it holds.
+    #[cold]
+    fn fit(&mut self) {
+        if 2 * self.most_on_wire <= self.wire.capacity() {
+            self.wire.shrink_to(self.most_on_wire);
+        }
+        self.most_on_wire = self.wire.len();
+        self.fit_in = FIT_EVERY;
+    }
+
+    /// Notes that the arrival of a packet at the far end is an event; returns whether it is the next.
+    #[inline]
+    pub(crate) fn put_on_wire(&mut self, parcel: Parcel, arrival: Instant) -> bool {
+        let last = OnWire { arrival, parcel };
+        if self.head.is_none() {
+            self.head = Some(last);
+            return true;
+        }
+        self.wire.push_back(last);
+        self.most_on_wire = self.most_on_wire.max(self.wire.len());
+        self.fit_in -= 1;
+        if self.fit_in == 0 {
+            self.fit();
+        }
+        false
+    }
+
+    /// The packet that arrives at the far end next.
+    #[inline]
+    pub(crate) fn coming(&self) -> Option<Parcel> {
+        self.head.map(|w| w.parcel)
+    }
+
+    /// Asks the processor for what will be taken off the wire after the next packet: it was put there long ago.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        if let Some(after) = self.wire.front() {
+            prefetch_index(core::slice::from_ref(after), 0);
+        }
+    }
+
+    /// The packet that arrives at the far end now, and when the next one does.
+    #[inline]
+    pub(crate) fn take_off_wire(&mut self) -> (Option<Parcel>, Instant) {
+        let parcel = self.head.take().map(|w| w.parcel);
+        self.head = self.wire.pop_front();
+        (parcel, self.head.map_or(Instant::NEVER, |w| w.arrival))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_rng::Stream;
+    use narrows_scenario as sc;
+
+    /// 8 Mb/s and packets of 125 bytes: 125 us each.
+    fn line(limit: Limit) -> Line {
+        let loss = LossModel::new(sc::Loss::None, Stream::new(1, 0, "l", "loss"));
+        Line::new(Rate::mbps(8), Duration::from_millis(1), limit, loss, false, us(1_000_000))
+    }
+
+    fn us(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(n)
+    }
+
+    const SIZE: Bytes = Bytes::new(125);
+
+    #[test]
+    fn packets_leave_back_to_back_and_arrive_after_the_delay() {
+        let mut line = line(Limit::Packets(Packets::new(10)));
+        let fates: Vec<_> = (0..3).map(|_| line.offer(SIZE, us(0))).collect();
+        assert_eq!(fates, [1125, 1250, 1375].map(|t| Ok(us(t))));
+        line.close_books(us(250));
+        assert_eq!((line.meter().forwarded_packets, line.meter().busy), (3, Duration::from_micros(375)));
+        assert_eq!(line.unsent(us(300)), (Duration::from_micros(75), Bytes::new(75)));
+    }
+
+    #[test]
+    fn the_limit_counts_waiting_packets_only() {
+        for limit in [Limit::Packets(Packets::new(2)), Limit::Bytes(Bytes::new(250))] {
+            let mut line = line(limit);
+            let dropped = (0..5).filter(|_| line.offer(SIZE, us(0)) == Err(Loss::Dropped)).count();
+            assert_eq!((dropped, line.view().packets), (2, Packets::new(2)), "one is in transmission, two wait");
+        }
+    }
+
+    #[test]
+    fn a_departure_comes_before_an_arrival_at_the_same_instant() {
+        let mut line = line(Limit::Packets(Packets::new(1)));
+        (0..2).for_each(|_| assert!(line.offer(SIZE, us(0)).is_ok()));
+        assert!(line.offer(SIZE, us(125)).is_ok());
+        assert_eq!(line.offer(SIZE, us(249)), Err(Loss::Dropped));
+    }
+
+    #[test]
+    fn what_starts_after_the_end_is_neither_forwarded_nor_measured() {
+        let mut line = line(Limit::Packets(Packets::new(10)));
+        line.end = us(125);
+        (0..4).for_each(|_| assert!(line.offer(SIZE, us(0)).is_ok()));
+        line.close_books(line.end);
+        let meter = line.meter();
+        assert_eq!((meter.forwarded_packets, meter.delay.count(), line.view().packets), (2, 2, Packets::new(2)));
+    }
+
+    #[test]
+    fn samples_are_taken_as_the_time_of_the_line_passes_theirs() {
+        let mut line = line(Limit::Packets(Packets::new(10)));
+        line.look_from(us(100), Duration::from_micros(100));
+        (0..2).for_each(|_| assert!(line.offer(SIZE, us(0)).is_ok()));
+        // The line is ahead of the clock by two samples.
+        assert!(line.offer(SIZE, us(300)).is_ok());
+        let forwarded: Vec<_> = [100, 200, 300, 400].map(|t| line.look(us(t)).forwarded_packets).into();
+        assert_eq!(forwarded, [1, 2, 3, 3], "the packet that comes at 300 us comes before the sample");
+    }
+}

@@ -1,0 +1,203 @@
+//! Packets under way, each written once where it is made and read once where it arrives.
+//!
+//! What moves from hop to hop is a [`Parcel`]: the place of the packet, and what hops ask for on the way (size, flow, the hops to come).
+//! So a hop touches no packet. Places that come free are used again, the latest first, since its lines are still in the cache.
+
+use crate::routes::Way;
+use core::net::Ipv4Addr;
+use narrows_units::Bytes;
+use narrows_wire::{Ip, Packet, Transport, UdpRepr};
+use prefetch_index::prefetch_index;
+
+/// Set in the flow's half where the packet travels from the flow's `from` to its `to`.
+const ALONG: u64 = 1 << 31;
+/// Set in the size's half where the packet carries payload.
+const LOADED: u64 = 1 << 31;
+
+/// A packet under way: its place, and what hops ask of it.
+///
+/// Two words, so that it travels in two registers; four halves of words would go through memory at every call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parcel {
+    /// Size, and place in the upper half.
+    what: u64,
+    /// Flow, and the way to go in the upper half.
+    whose: u64,
+}
+
+impl Parcel {
+    #[inline]
+    fn place(self) -> usize {
+        (self.what >> 32) as usize
+    }
+
+    /// Length of the IP packet.
+    #[inline]
+    pub(crate) fn size(self) -> Bytes {
+        Bytes::new(self.what & (LOADED - 1))
+    }
+
+    /// Index of the flow that it belongs to.
+    #[inline]
+    pub(crate) fn flow(self) -> usize {
+        (self.whose & (ALONG - 1)) as usize
+    }
+
+    /// Whether it travels from the flow's `from` to its `to`.
+    #[inline]
+    pub(crate) fn along(self) -> bool {
+        self.whose & ALONG != 0
+    }
+
+    /// Whether it carries payload.
+    #[inline]
+    pub(crate) fn loaded(self) -> bool {
+        self.what & LOADED != 0
+    }
+
+    /// The way that it has to go.
+    #[inline]
+    pub(crate) fn way(self) -> Way {
+        Way::new((self.whose >> 32) as u32)
+    }
+
+    /// The packet a hop further on its way.
+    #[inline]
+    #[must_use]
+    pub(crate) fn advanced(self) -> Self {
+        Self { whose: self.whose + (1 << 32), ..self }
+    }
+
+    /// What the lower half says of a packet: an IP packet has at most 65,535 bytes.
+    #[inline]
+    fn measure(packet: &Packet) -> u64 {
+        packet.len().as_u64() & (LOADED - 1) | if packet.payload_len > 0 { LOADED } else { 0 }
+    }
+}
+
+/// A packet on cache lines of its own: two, where it would lie on three elsewhere.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Aligned(Packet);
+
+/// All packets under way.
+#[derive(Debug, Default)]
+pub(crate) struct Parcels {
+    packets: Vec<Aligned>,
+    free: Vec<u32>,
+}
+
+impl Parcels {
+    /// Keeps the packet of a flow that `write` writes, if it does, until [`release`](Self::release).
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        flow: usize,
+        along: bool,
+        way: Way,
+        write: impl FnOnce(&mut Packet) -> bool,
+    ) -> Option<Parcel> {
+        let place = self.free.last().copied().unwrap_or_else(|| self.another_place());
+        let packet = &mut self.packets[place as usize].0;
+        if !write(packet) {
+            return None;
+        }
+        self.free.pop();
+        Some(Parcel {
+            what: u64::from(place) << 32 | Parcel::measure(packet),
+            whose: u64::from(way.number()) << 32 | flow as u64 | if along { ALONG } else { 0 },
+        })
+    }
+
+    /// Keeps a packet of a flow.
+    pub(crate) fn keep(&mut self, packet: &Packet, flow: usize, along: bool, way: Way) -> Option<Parcel> {
+        self.write(flow, along, way, |place| {
+            *place = *packet;
+            true
+        })
+    }
+
+    #[cold]
+    fn another_place(&mut self) -> u32 {
+        let ip = Ip::between(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into());
+        let transport = Transport::Udp(UdpRepr { src_port: 0, dst_port: 0 });
+        let place = self.packets.len() as u32;
+        self.packets.push(Aligned(Packet { ip, transport, payload_len: 0 }));
+        self.free.push(place);
+        place
+    }
+
+    /// The packet.
+    #[inline]
+    pub(crate) fn packet(&self, parcel: Parcel) -> &Packet {
+        &self.packets[parcel.place()].0
+    }
+
+    /// Asks the processor for both cache lines of a packet that will soon be read.
+    #[inline]
+    pub(crate) fn prefetch(&self, parcel: Parcel) {
+        let Some(Aligned(packet)) = self.packets.get(parcel.place()) else { return };
+        prefetch_index(core::slice::from_ref(packet), 0);
+        prefetch_index(core::slice::from_ref(&packet.payload_len), 0);
+    }
+
+    /// Changes a packet, and what its parcel says with it.
+    pub(crate) fn change<T>(&mut self, parcel: &mut Parcel, change: impl FnOnce(&mut Packet) -> T) -> T {
+        let packet = &mut self.packets[parcel.place()].0;
+        let result = change(packet);
+        parcel.what = (parcel.place() as u64) << 32 | Parcel::measure(packet);
+        result
+    }
+
+    /// Gives the place of a packet free.
+    #[inline]
+    pub(crate) fn release(&mut self, parcel: Parcel) {
+        self.free.push(parcel.place() as u32);
+    }
+
+    /// Takes a packet out.
+    #[inline]
+    pub(crate) fn take(&mut self, parcel: Parcel) -> Packet {
+        self.release(parcel);
+        self.packets[parcel.place()].0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::flow_id::ports;
+
+    fn packet(flow: usize, payload_len: u32) -> Packet {
+        let (src_port, dst_port) = ports(flow);
+        Packet {
+            ip: Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
+            transport: Transport::Udp(UdpRepr { src_port, dst_port }),
+            payload_len,
+        }
+    }
+
+    #[test]
+    fn a_parcel_says_what_its_packet_says() {
+        let mut parcels = Parcels::default();
+        let mut parcel = parcels.keep(&packet(1, 100), 1, true, Way::new(6)).unwrap();
+        assert_eq!((parcel.flow(), parcel.way(), parcel.along(), parcel.loaded()), (1, Way::new(6), true, true));
+        assert_eq!(parcel.size(), Bytes::new(128));
+        assert_eq!((parcel.advanced().way(), parcel.advanced().flow()), (Way::new(7), 1));
+        parcels.change(&mut parcel, |p| p.payload_len = 0);
+        assert_eq!((parcel.size(), parcel.loaded()), (Bytes::new(28), false));
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut parcels = Parcels::default();
+        let first = parcels.keep(&packet(0, 1), 0, true, Way::new(0)).unwrap();
+        let second = parcels.keep(&packet(0, 2), 0, true, Way::new(0)).unwrap();
+        assert_eq!(parcels.take(first).payload_len, 1);
+        assert_eq!(parcels.write(0, true, Way::new(0), |_| false), None);
+        let third = parcels.keep(&packet(0, 3), 0, true, Way::new(0)).unwrap();
+        assert_eq!((third.place(), parcels.packet(third).payload_len), (first.place(), 3));
+        assert_eq!(parcels.packet(second).payload_len, 2);
+    }
+}

@@ -1,0 +1,180 @@
+//! The way of each flow's packets, there and back, hop by hop: static routes looked up once.
+//!
+//! Flows between the same nodes share a way. A hop also says whether the next one is a line folded into its own
+//! ([`lines`](crate::lines)): then packets are carried on at once, without an event where the two meet.
+
+use crate::topology::Topology;
+use narrows_scenario::Scenario;
+use std::collections::BTreeMap;
+
+/// A hop of a way: an edge, or the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop(u32);
+
+impl Hop {
+    /// The packet is where it is for.
+    const END: Self = Self(u32::MAX);
+
+    /// The edge; `None` at the end.
+    #[inline]
+    pub(crate) fn edge(self) -> Option<usize> {
+        if self == Self::END { None } else { Some((self.0 >> 1) as usize) }
+    }
+
+    /// Whether the next hop is a line folded into this one; of the end it says nothing.
+    #[inline]
+    pub(crate) fn goes_on(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// How far a packet is on its way: its next hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way(u32);
+
+impl Way {
+    /// The way with this number.
+    #[inline]
+    pub(crate) const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[inline]
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The way after the next hop.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// All ways.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    /// The hops of all ways, each with its end.
+    hops: Vec<Hop>,
+    /// Per flow: its ways back and there, by whether a packet travels along the flow.
+    starts: Vec<[Way; 2]>,
+}
+
+impl Routes {
+    /// The ways of a scenario's flows; [`Topology::prepare`] was called for both ends of each. Nothing is folded yet.
+    pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
+        let mut hops = Vec::new();
+        let mut known = BTreeMap::new();
+        let mut way = |from: usize, to: usize| {
+            *known.entry((from, to)).or_insert_with(|| {
+                let start = Way(hops.len() as u32);
+                let mut at = from;
+                while at != to
+                    && let Some(edge) = topology.next(at, to)
+                {
+                    hops.push(Hop((edge as u32) << 1));
+                    at = topology.edges[edge].to;
+                }
+                hops.push(Hop::END);
+                start
+            })
+        };
+        let starts = scenario.flows.iter().map(|f| [way(f.to, f.from), way(f.from, f.to)]).collect();
+        Self { hops, starts }
+    }
+
+    /// The way of a flow's packets from where they are made.
+    #[inline]
+    pub(crate) fn start(&self, flow: usize, along: bool) -> Way {
+        self.starts[flow][usize::from(along)]
+    }
+
+    /// The way of a flow's packets from a node on it; `None` where there is no such flow.
+    pub(crate) fn way_from(&self, flow: usize, along: bool, node: usize, topology: &Topology) -> Option<Way> {
+        let mut way = self.starts.get(flow)?[usize::from(along)];
+        while let Some(edge) = self.hop(way).edge()
+            && topology.edges[edge].from != node
+        {
+            way = way.next();
+        }
+        Some(way)
+    }
+
+    /// The next hop of a way.
+    #[inline]
+    pub(crate) fn hop(&self, way: Way) -> Hop {
+        self.hops[way.0 as usize]
+    }
+
+    /// Each two edges that follow each other on a way; the first of a way follows none.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (Option<usize>, usize)> + '_ {
+        let before = std::iter::once(Hop::END).chain(self.hops.iter().copied());
+        before.zip(&self.hops).filter_map(|(before, hop)| Some((before.edge(), hop.edge()?)))
+    }
+
+    /// Marks hops whose next one is folded into them, as `folded` says of two edges that follow each other.
+    pub(crate) fn fold(&mut self, folded: impl Fn(usize, usize) -> bool) {
+        for index in 1..self.hops.len() {
+            if let (Some(before), Some(edge)) = (self.hops[index - 1].edge(), self.hops[index].edge())
+                && folded(before, edge)
+            {
+                self.hops[index - 1].0 |= 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const TEXT: &str = r#"
+format = 1
+name = "t"
+duration = "1 s"
+
+[topology]
+kind = "chain"
+routers = 2
+link = { rate = "1 Mb/s", delay = "1 ms", queue = { limit = "10 packets" } }
+
+[[flows]]
+name = "one"
+from = "h1"
+to = "h2"
+
+[[flows]]
+name = "two"
+from = "h1"
+to = "h2"
+"#;
+
+    #[test]
+    fn a_way_leads_from_hop_to_hop() {
+        let scenario = narrows_scenario::parse(TEXT, "t.toml", &[], &crate::catalogue()).unwrap();
+        let mut topology = Topology::new(&scenario);
+        let ends = [scenario.flows[0].from, scenario.flows[0].to];
+        ends.iter().for_each(|&node| topology.prepare(node));
+        let mut routes = Routes::new(&scenario, &topology);
+        assert_eq!(routes.start(0, true), routes.start(1, true), "flows between the same nodes share a way");
+        routes.fold(|before, edge| topology.edges[before].to == topology.edges[edge].from);
+        for along in [true, false] {
+            let (from, to) = if along { (ends[0], ends[1]) } else { (ends[1], ends[0]) };
+            let (mut way, mut node, mut hops) = (routes.start(0, along), from, 0);
+            assert_eq!(routes.way_from(0, along, from, &topology), Some(way));
+            while let Some(edge) = routes.hop(way).edge() {
+                assert_eq!(topology.edges[edge].from, node);
+                assert_eq!(routes.way_from(0, along, node, &topology), Some(way));
+                node = topology.edges[edge].to;
+                hops += 1;
+                assert_eq!(routes.hop(way).goes_on(), hops < 3, "there is nothing after the last");
+                way = way.next();
+            }
+            assert_eq!((node, hops), (to, 3));
+        }
+        assert_eq!(routes.way_from(2, true, ends[0], &topology), None);
+    }
+}

@@ -1,0 +1,81 @@
+//! When the world is sampled: at regular times, or whenever something changes.
+
+use crate::edge::Link;
+use crate::slots::Slots;
+use crate::world::{World, on_link};
+use narrows_queue::QueueView;
+use narrows_samples::{Probe, QueueRow};
+use narrows_scenario::Sampling;
+use narrows_scheme::Port;
+
+impl World<'_> {
+    /// Samples everything and arms the next sample.
+    pub(crate) fn sample<P: Probe>(&mut self, probe: &mut P) {
+        let now = self.now;
+        if P::ENABLED {
+            for edge in 0..self.links.len() {
+                if let Link::Line(line) = &mut self.links[edge] {
+                    let row = line.look(now);
+                    probe.queue(&QueueRow { time_ns: now.as_nanos(), queue: edge as u64, ..row });
+                    continue;
+                }
+                let next = on_link!(self, edge,
+                _line => continue,
+                (link, books) => {
+                    link.drain(now, &mut books);
+                    link.next_event()
+                });
+                self.agenda.arm_no_later(Slots::link(edge), next);
+                probe.queue(&self.queue_row(edge));
+            }
+            self.losses.book(now, &mut self.flows);
+            for queue in self.links.len()..self.links.len() + self.radio.queue_count() {
+                probe.queue(&self.queue_row(queue));
+            }
+            for flow in 0..self.flows.len() {
+                if self.flows[flow].start <= now {
+                    probe.flow(&self.flow_row(flow));
+                }
+            }
+            self.sample_routers(probe);
+        }
+        if let Sampling::Interval(every) = self.sampling {
+            self.agenda.arm(self.slots.sampler(), now + every);
+        }
+    }
+
+    fn sample_routers<P: Probe>(&mut self, probe: &mut P) {
+        for node in 0..self.nodes.len() {
+            if let (true, Some((port, view))) = (self.nodes.has_agent(node), self.fullest_queue(node)) {
+                probe.router(&self.router_row(node, port, &view));
+            }
+        }
+    }
+
+    /// The fullest of the queues that a router drains into, which is the one that its commands would come from.
+    fn fullest_queue(&self, node: usize) -> Option<(Port, QueueView)> {
+        let mut fullest: Option<(Port, QueueView)> = None;
+        for edge in self.topology.leaving(node) {
+            let view = self.links.get(edge).map_or_else(|| self.radio_view(edge), Link::view);
+            if fullest.as_ref().is_none_or(|(_, f)| view.occupancy() > f.occupancy()) {
+                fullest = Some((self.nodes.port(edge), view));
+            }
+        }
+        fullest
+    }
+
+    /// Samples a flow where every event is sampled.
+    #[inline]
+    pub(crate) fn observe_flow<P: Probe>(&self, flow: usize, probe: &mut P) {
+        if P::ENABLED && self.sampling == Sampling::Events {
+            probe.flow(&self.flow_row(flow));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn observe_queue<P: Probe>(&self, edge: usize, probe: &mut P) {
+        if P::ENABLED && self.sampling == Sampling::Events {
+            probe.queue(&self.queue_row(edge));
+        }
+    }
+}

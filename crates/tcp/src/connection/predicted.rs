@@ -1,0 +1,70 @@
+//! Header prediction (V. Jacobson, 1990; RFC 9293, section 3.10.7.4 in the case that almost always holds).
+//!
+//! In a bulk transfer nearly every segment is either the next data in order, with nothing new in its ACK field, or an ACK
+//! without data that advances SND.UNA while all is well. Both are recognised by a few comparisons, before anything has been
+//! changed, and then need little of what `input.rs` and `ack.rs` do; every other segment goes there. What is done here is
+//! what they would do, step by step: `predicted_segments_are_like_all_others` compares.
+
+use super::Connection;
+use crate::stats::State;
+use narrows_units::{Instant, Packets};
+use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
+
+impl Connection {
+    /// Handles a segment that is as expected; `false`, with nothing done, if it is not.
+    #[inline]
+    pub(super) fn on_predicted(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) -> bool {
+        #[cfg(test)]
+        if !self.predicts {
+            return false;
+        }
+        let usual = self.state == State::Established
+            && tcp.flags.without(TcpFlags::PSH) == TcpFlags::ACK
+            && tcp.seq == self.rx.ack()
+            && self.assist.is_none()
+            && self.passes_paws(tcp);
+        if !usual {
+            return false;
+        }
+        let ack = self.tx.offset(tcp.ack);
+        let fits = if segment.payload_len > 0 {
+            ack == self.tx.una as i64
+                && self.tx.board.is_empty()
+                && !self.ecn.on
+                && self.rx.expects(u64::from(segment.payload_len))
+        } else {
+            ack > self.tx.una as i64 && ack <= self.tx.nxt as i64 && self.is_plain(tcp)
+        };
+        if !fits {
+            return false;
+        }
+        let ack = ack as u64;
+        if let (true, Some(ts)) = (self.ts.on, tcp.options.timestamps)
+            && self.rx.nxt() <= self.rx.last_ack()
+        {
+            self.ts.on_segment(ts.val, now);
+        }
+        let window = u64::from(tcp.window) << self.send_shift;
+        if self.tx.on_window(self.rx.nxt() as i64, ack, window) && self.tx.edge > self.tx.nxt {
+            self.stop_persist();
+        }
+        if segment.payload_len > 0 {
+            self.stats.data_segments_received += Packets::new(1);
+            if segment.ip.ecn() == Ecn::Ce {
+                self.stats.rare().ce_received += Packets::new(1);
+            }
+            self.rx.on_expected(u64::from(segment.payload_len), now);
+        } else {
+            self.tx.repeated_acks = 0;
+            let acked = ack - self.tx.una;
+            self.digest_plain(tcp, ack, acked, now);
+        }
+        true
+    }
+
+    /// Whether the timestamps are those of a segment that is not old, and are there if they must be.
+    #[inline]
+    fn passes_paws(&self, tcp: &TcpRepr) -> bool {
+        !self.ts.on || tcp.options.timestamps.is_some_and(|ts| self.ts.is_newer(ts.val))
+    }
+}

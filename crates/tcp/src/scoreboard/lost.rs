@@ -1,0 +1,267 @@
+//! Which segments are deemed lost, which of them is sent again next, and what becomes of retransmissions.
+
+use super::Scoreboard;
+use crate::rate::Stamp;
+use crate::segment::{Segment, flag};
+use narrows_units::Instant;
+
+impl Scoreboard {
+    /// Marks what RFC 6675's `IsLost` says, with `dupthresh` ranges or more than `bytes` SACKed octets above; returns the
+    /// octets newly marked.
+    #[inline]
+    pub(crate) fn mark_lost(&mut self, dupthresh: u32, bytes: u64) -> u64 {
+        if self.above_bytes == 0 { 0 } else { self.advance_frontier(dupthresh, bytes) }
+    }
+
+    fn advance_frontier(&mut self, dupthresh: u32, bytes: u64) -> u64 {
+        let mut newly = 0;
+        while self.above_bytes > 0 {
+            let at = (self.frontier - self.base) as usize;
+            let sacked_next = self.segments.get(at + 1).is_some_and(|s| s.has(flag::SACKED));
+            let Some(segment) = self.segments.get_mut(at) else { break };
+            if segment.has(flag::SACKED) {
+                self.above_bytes -= u64::from(segment.len);
+                if !sacked_next {
+                    self.above_ranges -= 1;
+                }
+            } else if self.above_ranges >= dupthresh || self.above_bytes > bytes {
+                if !segment.has(flag::LOST) {
+                    segment.flags |= flag::LOST;
+                    newly += u64::from(segment.len);
+                    self.note_lost(at);
+                }
+            } else {
+                break;
+            }
+            self.frontier += 1;
+        }
+        self.lost += newly;
+        newly
+    }
+
+    /// From now on segments that an ACK shows to be lost are kept for [`take_found_lost`](Self::take_found_lost).
+    pub(crate) fn report_losses(&mut self) {
+        self.reporting = true;
+    }
+
+    /// The segments that were shown to be lost since the last call, in order, and their stamps; none unless they are
+    /// reported.
+    pub(crate) fn take_found_lost(&mut self) -> Vec<(Segment, Stamp)> {
+        self.losses.as_deref_mut().map(|losses| core::mem::take(&mut losses.found)).unwrap_or_default()
+    }
+
+    /// From now on retransmissions are watched, so that [`mark_lost_retransmissions`](Self::mark_lost_retransmissions) finds
+    /// those that are lost.
+    pub(crate) fn track_retransmissions(&mut self) {
+        self.tracking = true;
+    }
+
+    /// Whether the deliveries of an ACK may be evidence against a retransmission.
+    #[inline]
+    pub(crate) fn awaits_retransmissions(&self) -> bool {
+        self.awaits
+    }
+
+    /// Of what was sent more than once, deliveries count as those of the last transmission only if it was sent at `credible`
+    /// or before: a round trip ago (RFC 8985, section 6.2, step 2).
+    pub(crate) fn believe(&mut self, credible: Instant) {
+        self.losses().credible = credible;
+    }
+
+    #[cold]
+    pub(super) fn note_evidence(&mut self, segment: &Segment) {
+        let octets = u64::from(segment.len);
+        let losses = self.losses();
+        if !segment.has(flag::EVER) {
+            losses.in_network.on_first_delivered(segment.start, octets);
+        } else if segment.sent_at <= losses.credible {
+            losses.in_network.on_delivered(segment.sent_at, segment.start, octets);
+        }
+    }
+
+    /// Deems those retransmissions lost after which at least `dupthresh` segments or more than `bytes` octets were sent that
+    /// are delivered; returns the octets, and when the last of them was sent. They are no longer in the pipe, and `NextSeg`
+    /// has them first.
+    #[inline]
+    pub(crate) fn mark_lost_retransmissions(&mut self, dupthresh: u32, bytes: u64) -> (u64, Option<Instant>) {
+        let (mut newly, mut sent_at) = (0, None);
+        while let Some(old) = self.losses().in_network.pop_overdue(dupthresh, bytes) {
+            let octets = self.lose_retransmission(old.sent_at, old.start, old.end);
+            if octets > 0 {
+                newly += octets;
+                sent_at = Some(old.sent_at);
+            }
+        }
+        self.awaits = !self.losses().in_network.is_empty();
+        (newly, sent_at)
+    }
+
+    fn lose_retransmission(&mut self, sent_at: Instant, start: u64, end: u64) -> u64 {
+        let mut newly = 0;
+        let mut at = self.segments.partition_point(|s| s.end() <= start);
+        while let Some(segment) = self.segments.get_mut(at).filter(|s| s.start < end) {
+            // It may have been delivered, or sent again since.
+            if segment.has(flag::RETRANS) && segment.sent_at == sent_at {
+                let len = u64::from(segment.len);
+                segment.flags &= !flag::RETRANS;
+                self.retransmitted -= len;
+                if !segment.has(flag::LOST) {
+                    // The original was sent even earlier.
+                    segment.flags |= flag::LOST;
+                    self.lost += len;
+                }
+                newly += len;
+                let part = (segment.start, segment.end());
+                self.note_lost(at);
+                if self.base + (at as u64) < self.next_rxt {
+                    self.losses().again.push_back(part);
+                }
+            }
+            at += 1;
+        }
+        newly
+    }
+
+    /// Marks the earliest segment lost; returns the octets newly marked.
+    pub(crate) fn mark_head_lost(&mut self) -> u64 {
+        let Some(head) = self.segments.front_mut() else { return 0 };
+        if head.has(flag::LOST | flag::SACKED) {
+            return 0;
+        }
+        head.flags |= flag::LOST;
+        let len = u64::from(head.len);
+        self.note_lost(0);
+        self.lost += len;
+        len
+    }
+
+    /// Marks everything that is not SACKed lost, retransmissions included, and starts `NextSeg` anew; returns the octets
+    /// newly marked. SACK information is kept (RFC 6675, section 5.1) unless the head is SACKed: then the peer reneged
+    /// (RFC 2018, section 8) and nothing it reported counts.
+    pub(crate) fn mark_all_lost(&mut self) -> u64 {
+        let reneged = self.head().is_some_and(|s| s.has(flag::SACKED));
+        let before = self.lost;
+        for at in 0..self.segments.len() {
+            let segment = &mut self.segments[at];
+            segment.flags &= !(flag::RETRANS | if reneged { flag::SACKED } else { 0 });
+            if !segment.has(flag::SACKED | flag::LOST) {
+                self.note_lost(at);
+                self.segments[at].flags |= flag::LOST;
+            }
+        }
+        if reneged {
+            self.sacked = 0;
+            self.losses().seen_len = 0;
+            self.high_sacked = 0;
+        }
+        self.retransmitted = 0;
+        self.lost = self.outstanding - self.sacked;
+        self.frontier = self.base + self.segments.len() as u64;
+        self.above_bytes = 0;
+        self.above_ranges = 0;
+        self.next_rxt = self.base;
+        self.awaits = false;
+        if let Some(losses) = &mut self.losses {
+            losses.in_network.clear();
+            losses.again.clear();
+        }
+        self.lost - before
+    }
+
+    /// Takes back every verdict of loss, because the retransmission was spurious; the frontier starts anew at the head, so
+    /// that what really is lost is found again.
+    pub(crate) fn clear_lost(&mut self) {
+        let mut inside = false;
+        self.above_ranges = 0;
+        for segment in &mut self.segments {
+            segment.flags &= !flag::LOST;
+            let sacked = segment.has(flag::SACKED);
+            self.above_ranges += u32::from(sacked && !inside);
+            inside = sacked;
+        }
+        self.lost = 0;
+        self.frontier = self.base;
+        self.above_bytes = self.sacked;
+    }
+
+    /// Starts `NextSeg` at the head: HighRxt = HighACK.
+    pub(crate) fn restart_retransmission(&mut self) {
+        self.next_rxt = self.base;
+        if let Some(losses) = &mut self.losses {
+            losses.again.clear();
+        }
+    }
+
+    /// The first segment above HighRxt that is not SACKED and has no retransmission in the network; before it those whose
+    /// retransmission was lost.
+    #[inline]
+    pub(crate) fn next_hole(&mut self) -> Option<u64> {
+        if self.losses.as_ref().is_some_and(|losses| !losses.again.is_empty())
+            && let Some(index) = self.next_again()
+        {
+            return Some(index);
+        }
+        while let Some(segment) = self.get(self.next_rxt) {
+            if !segment.has(flag::SACKED | flag::RETRANS) {
+                return Some(self.next_rxt);
+            }
+            self.next_rxt += 1;
+        }
+        None
+    }
+
+    #[cold]
+    fn next_again(&mut self) -> Option<u64> {
+        while let Some(&(start, end)) = self.losses().again.front() {
+            let first = self.segments.partition_point(|s| s.end() <= start);
+            let parts = self.segments.iter().enumerate().skip(first).take_while(|(_, s)| s.start < end);
+            let hole = |s: &Segment| !s.has(flag::SACKED | flag::RETRANS);
+            if let Some((at, _)) = parts.into_iter().find(|(_, s)| hole(s)) {
+                return Some(self.base + at as u64);
+            }
+            self.losses().again.pop_front();
+        }
+        None
+    }
+
+    /// The highest segment that is not SACKed, for the rescue retransmission.
+    pub(crate) fn last_hole(&self) -> Option<u64> {
+        let at = self.segments.iter().rposition(|s| !s.has(flag::SACKED))?;
+        Some(self.base + at as u64)
+    }
+
+    /// Notes the retransmission of a segment; `rescue` leaves HighRxt and the pipe alone (RFC 6675, NextSeg rule 4). Returns
+    /// whether it replaces a retransmission that was lost.
+    pub(crate) fn on_retransmit(
+        &mut self,
+        index: u64,
+        now: Instant,
+        stamp: Option<Stamp>,
+        app_limited: bool,
+        rescue: bool,
+    ) -> bool {
+        let Some(at) = index.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()) else { return false };
+        let Some(segment) = self.segments.get_mut(at) else { return false };
+        segment.sent_at = now;
+        segment.flags =
+            (segment.flags & !flag::APP_LIMITED) | flag::EVER | if app_limited { flag::APP_LIMITED } else { 0 };
+        if !rescue {
+            if !segment.has(flag::RETRANS) {
+                segment.flags |= flag::RETRANS;
+                self.retransmitted += u64::from(segment.len);
+            }
+            self.next_rxt = self.next_rxt.max(index + 1);
+        }
+        let (start, end, watched) = (segment.start, segment.end(), segment.has(flag::RETRANS));
+        if let (Some(stamp), Some(old)) = (stamp, self.stamps.as_mut().and_then(|stamps| stamps.ring.get_mut(at))) {
+            *old = stamp;
+        }
+        if self.tracking && watched {
+            let nxt = self.segments.back().map_or(end, Segment::end);
+            self.losses().in_network.push(now, start, end, nxt);
+            self.awaits = true;
+        }
+        let again = self.losses.as_ref().and_then(|losses| losses.again.front());
+        again.is_some_and(|&(from, to)| (from..to).contains(&start))
+    }
+}
