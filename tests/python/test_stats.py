@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import narrows
 from narrows.stats import mean_ci, paired_difference
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40)
@@ -37,6 +40,25 @@ def test_mean_lies_within_the_values_and_the_interval(values: list[float]) -> No
     estimate = mean_ci(values)
     assert min(values) - 1e-9 <= estimate.mean <= max(values) + 1e-9
     assert estimate.low <= estimate.mean <= estimate.high
+
+
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=2, max_size=40),
+    st.integers(-1000, 1000),
+    st.sampled_from([-4.0, 0.5, 8.0]),
+)
+def test_shift_and_scale_move_the_interval(values: list[int], shift: int, scale: float) -> None:
+    one, other = mean_ci(values), mean_ci([scale * value + shift for value in values])
+    ends = sorted((scale * one.low + shift, scale * one.high + shift))
+    assert [other.low, other.high] == pytest.approx(ends, abs=1e-8)
+    assert other.mean == pytest.approx(scale * one.mean + shift, abs=1e-8)
+
+
+@given(numbers, st.integers(2, 5))
+def test_more_of_the_same_values_narrow_the_interval(values: list[float], times: int) -> None:
+    one, more = mean_ci(values), mean_ci(values * times)
+    assert more.half_width < one.half_width or one.sd <= 1e-6
+    assert mean_ci(values, 0.9).half_width <= one.half_width
 
 
 def test_equal_values_have_an_interval_of_no_width() -> None:
@@ -101,3 +123,16 @@ def test_no_percent_of_nothing() -> None:
 def test_arms_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="2 and 3 runs"):
         paired_difference([1, 2], [1, 2, 3])
+
+
+def test_nothing_but_the_statistics_makes_intervals_of_its_own() -> None:
+    package = Path(narrows.__file__).parent
+    private = re.compile(r"\bscipy\b.*\bstats\b|\bstdev\b|\bt\.ppf\b|\b1\.96\b|ttest|\.sem\(")
+    found = [
+        f"{path.relative_to(package)}: {line.strip()}"
+        for path in sorted(package.rglob("*.py"))
+        if path.parent != package / "stats"
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if private.search(line)
+    ]
+    assert not found

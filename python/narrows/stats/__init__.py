@@ -1,11 +1,28 @@
-"""Means with confidence intervals: over independent runs, within one long run, and of paired differences.
+"""Statistics of runs: intervals, paired differences, how many runs are needed, fairness, convergence.
 
-`mean_ci` and `paired_difference` take one value per run; `batch_means` takes the series of one run, whose values are
-correlated, and `warmup_mser` says how much of its beginning to leave out.
+Over independent runs: `mean_ci` (Student), `bootstrap_ci` (BCa); `paired_difference`, `bootstrap_difference` and
+`signed_rank_p` for two arms under the same seeds; `required_runs` and `Precision` for an interval of a wanted width.
+Within one run, whose values are correlated: `batch_means`, and `warmup_mser` for what to leave out of its beginning.
+Of flows: `jains_index`, `convergence_time` and `fair_convergence_time`.
+
+Quantiles, tail probabilities, resampling and rank tests are SciPy's. Sums are exact (`math.fsum`), so that results do
+not depend on the order in which a library adds.
 """
 
+from narrows.metrics import jains_index
 from narrows.stats.batches import BatchMeans, batch_means
-from narrows.stats.runs import CONFIDENCE, Estimate, PairedDifference, mean_ci, paired_difference
+from narrows.stats.bootstrap import bootstrap_ci, bootstrap_difference
+from narrows.stats.convergence import convergence_time, convergence_times, fair_convergence_time
+from narrows.stats.precision import Precision, Reached, required_runs
+from narrows.stats.runs import (
+    CONFIDENCE,
+    Estimate,
+    PairedDifference,
+    mean_ci,
+    paired_difference,
+    signed_rank_p,
+    sum_of_independent,
+)
 from narrows.stats.warmup import warmup_mser
 
 __all__ = [
@@ -13,8 +30,19 @@ __all__ = [
     "BatchMeans",
     "Estimate",
     "PairedDifference",
+    "Precision",
+    "Reached",
     "batch_means",
+    "bootstrap_ci",
+    "bootstrap_difference",
+    "convergence_time",
+    "convergence_times",
+    "fair_convergence_time",
+    "jains_index",
     "mean_ci",
     "paired_difference",
+    "required_runs",
+    "signed_rank_p",
+    "sum_of_independent",
     "warmup_mser",
 ]

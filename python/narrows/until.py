@@ -1,0 +1,274 @@
+"""As many runs as an interval of a wanted width needs: the sequential rule of `narrows.stats.Precision`, on all cores.
+
+Runs are made some at a time and some ahead, but the rule looks at them in the order of their index and at nothing else,
+so that neither the number of jobs nor which run happens to end first changes how many there are.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+from narrows import _core
+from narrows.errors import InputError, Interrupted
+from narrows.outcome import Batch
+from narrows.routers import RouterMetrics
+from narrows.rows import WORDS
+from narrows.runs import Task, capture_directory, in_range, make, processors, stop_all
+from narrows.scenario import Override, Scenario
+from narrows.stations import ChannelMetrics, StationMetrics
+from narrows.stats import Estimate, Precision, Reached, mean_ci
+from narrows.totals import FlowMetrics, QueueMetrics, aggregate_mbps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from concurrent.futures import Future
+    from os import PathLike
+
+    from narrows.outcome import Run
+    from narrows.totals import Counter
+
+    Metric = Callable[[Run], float | None]
+    ProgressHook = Callable[["State"], None]
+
+__all__ = ["DEFAULT_METRIC", "State", "metric_of", "run_until"]
+
+DEFAULT_METRIC: Final = "throughput_mbps"
+"""Aggregate throughput."""
+
+_TOGETHER: Final[dict[str, Counter]] = {"throughput_mbps": "arrived_bytes", "goodput_mbps": "delivered_bytes"}
+"""Metrics of all flows together, and what each counts."""
+
+_ROWS: Final = {
+    "flow": FlowMetrics,
+    "queue": QueueMetrics,
+    "router": RouterMetrics,
+    "station": StationMetrics,
+    "channel": ChannelMetrics,
+}
+_POLL_S: Final = 0.1
+_AHEAD: Final = 4
+"""Runs that may be under way or waiting to be looked at, per job: one slow run does not leave processors idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far a search for precision is.
+
+    Attributes
+    ----------
+    estimate : Estimate
+        Of the metric over the runs looked at.
+    runs, needed : int
+        These runs; how many are likely to be needed in all, as far as can be seen from them.
+    fraction : float
+        Share of the work that is likely to be done, in [0, 1]; it may fall when more turn out to be needed.
+    """
+
+    estimate: Estimate
+    runs: int
+    needed: int
+    fraction: float
+
+
+def metric_of(name: str) -> Metric:
+    """Find a metric of a run by its name.
+
+    Parameters
+    ----------
+    name : str
+        ``throughput_mbps`` or ``goodput_mbps`` (of all flows together, see `narrows.totals.aggregate_mbps`), ``jain``,
+        or ``KIND.NAME.METRIC``, such as ``flow.first.rtt_mean_ms`` or ``queue.r1->r2.utilisation``.
+
+    Returns
+    -------
+    callable
+        Takes a run and returns the value, or ``None`` for "no value".
+
+    Raises
+    ------
+    InputError
+        If there is no such kind or metric; the callable raises it if the run has nothing of that name.
+
+    Examples
+    --------
+    >>> import narrows as nw
+    >>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
+    >>> metric_of("flow.first.throughput_mbps")(run) == run.flow("first").throughput_mbps
+    True
+    """
+    if name == "jain":
+        return lambda run: run.jain
+    if name in _TOGETHER:
+        return lambda run: aggregate_mbps(run.flows, _TOGETHER[name])
+    kind, _, rest = name.partition(".")
+    what, _, metric = rest.rpartition(".")
+    if kind not in _ROWS or not what:
+        message = (
+            f"metric is {name!r}; allowed: {', '.join((*_TOGETHER, 'jain'))}, "
+            f"or KIND.NAME.METRIC with a KIND of {', '.join(_ROWS)}, such as flow.first.rtt_mean_ms"
+        )
+        raise InputError(message)
+    known = [field.name for field in fields(_ROWS[kind]) if field.name not in WORDS]
+    if metric not in known:
+        message = f"metric is {name!r}, and {metric!r} is none of a {kind}; allowed: {', '.join(known)}"
+        raise InputError(message)
+
+    def value(run: Run) -> float | None:
+        found: float | None = getattr(getattr(run, kind)(what), metric)
+        return found
+
+    return value
+
+
+def run_until(
+    scenario: str | PathLike[str] | Scenario,
+    precision: Precision | float,
+    metric: str = DEFAULT_METRIC,
+    seed: int | None = None,
+    jobs: int | None = None,
+    overrides: Mapping[str, Override] | None = None,
+    pcap: str | PathLike[str] | None = None,
+    progress: ProgressHook | None = None,
+) -> Batch:
+    """Run a scenario until the confidence interval of a metric is as narrow as wanted.
+
+    Parameters
+    ----------
+    scenario : path, str or Scenario
+        A file, the name of a bundled scenario, or a scenario.
+    precision : Precision or float
+        The wanted half width and the fewest and most runs; a number is a part of the mean, such as 0.02.
+    metric : str
+        See `metric_of`.
+    seed, jobs, overrides, pcap
+        As for `narrows.run`. Results do not depend on ``jobs``.
+    progress : callable, optional
+        Called about ten times a second with a `State`.
+
+    Returns
+    -------
+    Batch
+        The same as that of `narrows.run` with as many runs; its ``until`` tells what was reached, and
+        ``until.met`` whether that is what was wanted.
+
+    Raises
+    ------
+    InputError, ScenarioError, RunError
+        As for `narrows.run`. A run that fails after those that are needed does not matter.
+    Interrupted
+        On Ctrl-C; it holds the runs that had finished without a gap.
+
+    Examples
+    --------
+    >>> wanted = Precision(relative=0.2, least=3)
+    >>> batch = run_until("dumbbell-cubic", wanted, overrides={"duration": "12 s"}, seed=1)
+    >>> batch.until.met, len(batch.runs) >= 3
+    (True, True)
+    """
+    parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
+    if overrides:
+        parsed = parsed.with_overrides(overrides)
+    wanted = precision if isinstance(precision, Precision) else Precision(relative=precision)
+    chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
+    workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
+    search = _Search(parsed, chosen, wanted, metric, pcap)
+    search.run(workers, progress)
+    return search.batch()
+
+
+class _Search:
+    """Runs that are under way, and those that were looked at."""
+
+    def __init__(
+        self, scenario: Scenario, seed: int, wanted: Precision, metric: str, pcap: str | PathLike[str] | None
+    ) -> None:
+        self._scenario, self._seed, self._wanted, self._pcap = scenario, seed, wanted, pcap
+        self._metric, self._value = metric, metric_of(metric)
+        kind, _, rest = metric.partition(".")
+        flows = scenario.congestion_controls()
+        if kind == "flow" and rest.rpartition(".")[0] not in flows:  # known before anything has run
+            message = f"metric is {metric!r}; allowed flows: {', '.join(flows)}"
+            raise InputError(message)
+        self._futures: list[Future[Run]] = []
+        self._gauges: list[_core.Progress] = []
+        self._ended: SimpleQueue[Future[Run]] = SimpleQueue()
+        self._runs: list[Run] = []
+        self._values: list[float | None] = []
+        self._estimate = mean_ci((), wanted.confidence)
+
+    def batch(self) -> Batch:
+        """The runs that were looked at, and what they reached."""
+        reached = Reached(self._metric, self._wanted, self._estimate, len(self._runs))
+        return Batch(scenario=self._scenario, seed=self._seed, runs=tuple(self._runs), until=reached)
+
+    def run(self, workers: int, progress: ProgressHook | None) -> None:
+        """Make runs until the rule stops."""
+        pool = ThreadPoolExecutor(max_workers=min(workers, self._wanted.most), thread_name_prefix="narrows")
+        told = time.monotonic()
+        try:
+            while not self._over():
+                self._start(pool, workers)
+                with suppress(Empty):
+                    self._ended.get(timeout=_POLL_S)
+                self._look()
+                if progress is not None and time.monotonic() - told >= _POLL_S:
+                    progress(self._state())
+                    told = time.monotonic()
+            if progress is not None:
+                progress(self._state())
+        except KeyboardInterrupt:
+            stop_all(pool, self._gauges)
+            self._look(final=True)
+            message = f"interrupted: {len(self._runs)} of at most {self._wanted.most} runs had finished"
+            raise Interrupted(self.batch(), self._wanted.most, message) from None
+        finally:
+            stop_all(pool, self._gauges)
+            self._drop_captures()
+
+    def _over(self) -> bool:
+        return len(self._runs) >= self._wanted.most or self._wanted.met(self._estimate)
+
+    def _start(self, pool: ThreadPoolExecutor, workers: int) -> None:
+        while len(self._futures) < min(self._wanted.most, len(self._runs) + _AHEAD * workers):
+            index = len(self._futures)
+            task = Task(self._scenario, self._seed, index, capture_directory(self._pcap, index, self._wanted.most))
+            gauge = _core.Progress()
+            future = pool.submit(make, task, gauge)
+            self._gauges.append(gauge)
+            self._futures.append(future)
+            future.add_done_callback(self._ended.put)
+
+    def _look(self, *, final: bool = False) -> None:
+        """Take finished runs in order; one that failed is told when its turn comes, not before."""
+        while len(self._runs) < len(self._futures) and not self._over():
+            future = self._futures[len(self._runs)]
+            if not future.done() or (final and (future.cancelled() or future.exception() is not None)):
+                return
+            run = future.result()
+            value = self._value(run)
+            self._runs.append(run)
+            self._values.append(value)
+            self._estimate = mean_ci(self._values, self._wanted.confidence)
+
+    def _state(self) -> State:
+        seen = self._wanted.needed(self._estimate) or self._wanted.least
+        needed = max(len(self._runs), min(seen, self._wanted.most))
+        if self._over():
+            return State(self._estimate, len(self._runs), len(self._runs), 1.0)
+        ahead = zip(self._futures[len(self._runs) : needed], self._gauges[len(self._runs) :], strict=False)
+        done = len(self._runs) + math.fsum(1.0 if future.done() else gauge.fraction() for future, gauge in ahead)
+        return State(self._estimate, len(self._runs), needed, min(1.0, done / max(1, needed)))
+
+    def _drop_captures(self) -> None:
+        """Packets of runs that were begun ahead and not needed belong to no result."""
+        for index in range(len(self._runs), len(self._futures)):
+            where = capture_directory(self._pcap, index, self._wanted.most)
+            if where is not None:
+                shutil.rmtree(where, ignore_errors=True)
