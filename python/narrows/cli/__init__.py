@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli import catalogue, contest, explain, report, reproduce, run, schema, show, validate
+from narrows.cli import catalogue, contest, explain, report, reproduce, run, schema, show, sweep, validate
 
 app = typer.Typer(
     name="narrows",
@@ -38,6 +38,7 @@ def _top(
 
 app.command("run", epilog=run.EXAMPLE)(run.run)
 app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)
+app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.command("contest", epilog=contest.EXAMPLE)(contest.contest)
 app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
 app.command("report", epilog=report.EXAMPLE)(report.report)

@@ -102,7 +102,7 @@ def tell(error: NarrowsError) -> None:
     """
     if isinstance(error, ScenarioError):
         count = len(error.problems)
-        note(f"the scenario is refused: {count} problem{'' if count == 1 else 's'}")
+        note(f"the {error.what} is refused: {count} problem{'' if count == 1 else 's'}")
         for problem in error.problems:
             typer.echo(f"  {typer.style(problem.place, bold=True)}: {problem.message}", err=True)
     else:

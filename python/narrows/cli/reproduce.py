@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrows.cli.guard import guarded, hint
+from narrows.cli.guard import guarded, hint, note
 from narrows.cli.options import Jobs, Json, NoProgress, Output  # noqa: TC001 - Typer reads the annotations
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from narrows.cli.sweep_progress import Display
+    from narrows.papers.reproduction import Reproduction
+    from narrows.sweep import Sweep
+
+LISTED = 20
+"""Most failed runs that are listed."""
 
 EXAMPLE = (
     "Example: narrows reproduce acns --quick -o results/acns\n\n"
     "One pair of the contest over time: narrows reproduce contest --pair westwood hybla\n\n"
-    "Beyond the paper: narrows reproduce ngwa --beyond"
+    "Beyond the paper: narrows reproduce ngwa --beyond\n\n"
+    "A paper's sweep, resumable: narrows reproduce agile-sd -o results/agile-sd"
 )
 
 
 @guarded
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: acns, contest or ngwa.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: acns, agile-sd, contest or ngwa.")],
     quick: Annotated[
-        bool, typer.Option("--quick", metavar="", help="A first look in under half a minute: fewer runs.")
+        bool,
+        typer.Option(
+            "--quick", metavar="", help="A first look, with fewer runs: under half a minute (agile-sd: two minutes)."
+        ),
     ] = False,
     output: Output = None,
     runs: Annotated[
         int | None,
         typer.Option(
             "--runs",
+            "--seeds",
             "-n",
             metavar="N",
-            help="Runs per arm (of a contest: seeds; of ngwa: rounds); by default as many as the paper's page says.",
+            help="Runs per arm (of agile-sd and contest: seeds; of ngwa: rounds); by default as the paper has it.",
         ),
     ] = None,
     pair: Annotated[
@@ -42,27 +57,65 @@ def reproduce(
             "--beyond", metavar="", help="Of ngwa: what its own section asks for next, as a report of its own."
         ),
     ] = False,
+    flows: Annotated[
+        int | None,
+        typer.Option("--flows", metavar="N", help="Of agile-sd: flows of its second and third scenario, 4 by default."),
+    ] = None,
+    page: Annotated[
+        bool, typer.Option("--page", metavar="", help="Of agile-sd: write the page from the runs in DIR; run nothing.")
+    ] = False,
     jobs: Jobs = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
     """Repeat a paper's experiments and set what was published beside what is measured.
 
-    The page, the figures and the numbers go into DIR, results/PAPER by default. A contest that was interrupted goes on
-    where it was.
+    The page, the figures and the numbers go into DIR, results/PAPER by default. A contest or a
+    sweep that was interrupted goes on where it was. If runs of a sweep failed, the page is made of
+    the others and the exit code is 1.
     """
     from narrows.cli.progress import Bar
     from narrows.reproduction import reproduce as repeat
 
+    def watch(sweep: Sweep, directory: Path) -> Display:
+        from narrows.cli.sweep_progress import Display
+
+        return Display(sweep, directory, wanted=not no_progress)
+
     with Bar(f"reproducing {paper}", wanted=not no_progress) as bar:
-        made = repeat(paper, output, quick=quick, runs=runs, jobs=jobs, pair=pair, beyond=beyond, progress=bar)
+        made = repeat(
+            paper,
+            output,
+            quick=quick,
+            runs=runs,
+            jobs=jobs,
+            pair=pair,
+            beyond=beyond,
+            flows=flows,
+            page_only=page,
+            progress=bar,
+            watch=watch,
+        )
     if json:
         import json as codec
 
         typer.echo(codec.dumps(made.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
-        return
-    from narrows.cli.tables import print_reproduction
+    else:
+        from narrows.cli.tables import print_reproduction
 
-    print_reproduction(made)
-    for path in made.paths:
-        hint(f"wrote {path}")
+        print_reproduction(made)
+        for path in made.paths:
+            hint(f"wrote {path}")
+    if made.failures:
+        _print_failures(made)
+        raise typer.Exit(1)
+
+
+def _print_failures(made: Reproduction) -> None:
+    count = len(made.failures)
+    told = "run failed and is" if count == 1 else "runs failed and are"
+    note(f"{count:,} {told} missing in all of this; narrows reproduce {made.paper} tries again")
+    for failure in made.failures[:LISTED]:
+        typer.echo(f"  {failure}", err=True)
+    if count > LISTED:
+        hint(f"  and {count - LISTED:,} more, in summary.json")

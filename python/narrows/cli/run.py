@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +16,30 @@ from narrows.cli.options import File, Jobs, Json, Load, NoProgress, Output, Set,
 from narrows.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
+    from narrows.cli.progress import Bar
     from narrows.runs import Batch, Run
+    from narrows.scenario import Scenario
+    from narrows.stats import Precision
 
-EXAMPLE = "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=90 s' -o out"
+EXAMPLE = (
+    "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=90 s' -o out\n\n"
+    "As many runs as it takes: narrows run dumbbell-cubic --until 2%"
+)
+
+
+MIN_RUNS = 2
+"""Fewest runs that have an interval."""
+
+
+@dataclass(frozen=True)
+class _Order:
+    """How many runs are wanted, and under which seed; `metric` is that of `until`."""
+
+    seed: int | None
+    runs: int
+    jobs: int | None
+    until: Precision | None
+    metric: str | None
 
 
 @guarded
@@ -28,8 +51,34 @@ def run(
     ] = None,
     set_: Set = None,
     runs: Annotated[
-        int, typer.Option("--runs", "-n", metavar="N", help="Number of runs; each draws random numbers of its own.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--runs",
+            "-n",
+            metavar="N",
+            help="Number of runs, each with random numbers of its own: 1 by default. With --until the fewest: 10.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="PERCENT",
+            help="Run until the 95 % interval of a metric's mean is within ± so many per cent of it: 2%.",
+        ),
+    ] = None,
+    until_metric: Annotated[
+        str | None,
+        typer.Option(
+            "--until-metric",
+            metavar="METRIC",
+            help="Which: throughput_mbps or goodput_mbps (of all flows together), jain, or KIND.NAME.METRIC such as "
+            "flow.first.rtt_mean_ms; throughput_mbps by default.",
+        ),
+    ] = None,
+    max_runs: Annotated[
+        int | None, typer.Option("--max-runs", metavar="N", help="Most runs with --until; 200 by default.")
+    ] = None,
     pcap: Annotated[
         bool,
         typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link or channel)."),
@@ -47,9 +96,11 @@ def run(
     if pcap and output is None:
         message = "--pcap needs a directory to put the packets; add -o DIR"
         raise InputError(message)
+    order = _Order(
+        seed, 1 if runs is None else runs, jobs, _precision(until, until_metric, runs, max_runs), until_metric
+    )
     from narrows import own, results
     from narrows.cli.progress import Bar
-    from narrows.runs import run as run_scenario
     from narrows.scenario import Scenario
 
     for own_file in load or []:
@@ -64,25 +115,106 @@ def run(
         captured = directory / results.PCAP if directory is not None and pcap else None
         result: Run | Batch
         try:
-            result = run_scenario(scenario, seed=seed, runs=runs, jobs=jobs, pcap=captured, progress=bar)
+            result = _run(scenario, order, captured, bar)
         except Interrupted as caught:
             if not caught.finished.runs:
                 raise
             interruption, result = caught, caught.finished
         if directory is not None:
-            _drop_unfinished(captured, result, runs)
+            _drop_unfinished(captured, result, order)
             results.fill(result, directory)
     if not quiet:
         _print(result, json, time.monotonic() - begin)
         if output is not None and not json:
             hint(f"results: {output}; for a page: narrows report {output}")
+        _warn(result)
     if interruption is not None:
         raise interruption
 
 
-def _drop_unfinished(captured: Path | None, result: Run | Batch, asked: int) -> None:
+def _run(scenario: Scenario, order: _Order, captured: Path | None, bar: Bar) -> Run | Batch:
+    from narrows import runs
+
+    if order.until is None:
+        return runs.run(scenario, seed=order.seed, runs=order.runs, jobs=order.jobs, pcap=captured, progress=bar)
+    from narrows.until import DEFAULT_METRIC, State, run_until
+
+    metric = order.metric or DEFAULT_METRIC
+
+    def show(state: State) -> None:
+        width = 100 * state.estimate.half_width / abs(state.estimate.mean or math.nan)
+        reached = "" if math.isnan(width) else f", ±{width:.2g} %"
+        bar.describe(f"{scenario.name}: {state.runs} of about {state.needed} runs{reached}")
+        bar(state.fraction)
+
+    return run_until(scenario, order.until, metric, seed=order.seed, jobs=order.jobs, pcap=captured, progress=show)
+
+
+def _precision(until: str | None, metric: str | None, runs: int | None, max_runs: int | None) -> Precision | None:
+    """What ``--until`` asks for; ``--runs`` is the fewest then."""
+    if until is None:
+        for name, value in (("--until-metric", metric), ("--max-runs", max_runs)):
+            if value is not None:
+                message = f"{name} {value}: means nothing without --until; add --until 2%, say"
+                raise InputError(message)
+        return None
+    from narrows.stats import Precision
+    from narrows.stats.precision import LEAST_RUNS, MOST_RUNS
+
+    least = min(LEAST_RUNS, max_runs or LEAST_RUNS) if runs is None else runs
+    most = max(MOST_RUNS, least) if max_runs is None else max_runs
+    if least < MIN_RUNS:
+        given = f"--max-runs {max_runs}" if runs is None else f"--runs {runs}"
+        message = f"{given}: with --until allowed: {MIN_RUNS} or more, for one run has no interval"
+        raise InputError(message)
+    if most < least:
+        message = f"--max-runs {max_runs}: allowed: as many as --runs ({least}) or more"
+        raise InputError(message)
+    return Precision(relative=percentage(until), least=least, most=most)
+
+
+def percentage(text: str) -> float:
+    """Read what ``--until`` was given.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``2%`` or ``0.5 %``.
+
+    Returns
+    -------
+    float
+        As a part of 1.
+
+    Raises
+    ------
+    InputError
+        If it is no percentage above 0 and below 100.
+
+    Examples
+    --------
+    >>> percentage("2%"), percentage(" 0.5 % ")
+    (0.02, 0.005)
+    """
+    number, sign, rest = text.strip().partition("%")
+    with suppress(ValueError):
+        value = float(number)
+        if sign and not rest and 0 < value < 100:
+            return value / 100
+    message = f"--until {text}: is not a width; allowed: a percentage of the mean above 0 and below 100, such as 2%"
+    raise InputError(message)
+
+
+def _warn(result: Run | Batch) -> None:
+    until = getattr(result, "until", None)
+    if until is not None and not until.met:
+        more = "; --max-runs allows more" if until.runs >= until.precision.most else ""
+        hint(f"warning: {until.told()}{more}")
+
+
+def _drop_unfinished(captured: Path | None, result: Run | Batch, order: _Order) -> None:
     """Packets of a run that was stopped belong to no result."""
-    if captured is None or asked == 1:
+    if captured is None or (order.until is None and order.runs == 1):
         return
     import shutil
 

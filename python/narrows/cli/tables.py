@@ -118,6 +118,8 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
     _print_routers(out, result)
     for channel in range(len(result.channels)):
         _print_channel(out, result, channel)
+    if isinstance(result, Batch) and result.until is not None:
+        out.print(Text(result.until.told(), style="" if result.until.met else "yellow"))
     jain = f"Jain's index {number(result.jain)}, " if result.jain is not None and len(result.flows) > 1 else ""
     out.print(Text(f"{jain}{result.packets:,} packet hops in {number(seconds)} s", style="dim"))
     out.print(Text(f"digest {result.digest}", style="dim"), soft_wrap=True)

@@ -1,0 +1,106 @@
+"""``narrows sweep``: a scenario over axes and seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrows.cli.guard import guarded, hint
+from narrows.cli.options import Jobs, Json, Load, NoProgress, Output, Set, overrides
+
+if TYPE_CHECKING:
+    from narrows.sweep import Sweep, SweepResult
+
+EXAMPLE = (
+    "Example: narrows sweep buffers.toml -o results/buffers\n\n"
+    "What it would run: narrows sweep buffers.toml --plan; how long that would take: with --estimate in its place"
+)
+
+
+@guarded
+def sweep(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file (TOML): docs/sweep.md tells what it says.")],
+    output: Output = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", metavar="", help="Print the points and run nothing; with --json all of them.")
+    ] = False,
+    estimate: Annotated[
+        bool,
+        typer.Option("--estimate", metavar="", help="Try some runs, tell how long all would take, and keep nothing."),
+    ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler: tcp://host:8786."),
+    ] = None,
+    large: Annotated[
+        bool,
+        typer.Option("--large", metavar="", help="Go on with more than 100,000 runs, or more than the disk may take."),
+    ] = False,
+    set_: Set = None,
+    load: Load = None,
+    jobs: Jobs = None,
+    json: Json = False,
+    no_progress: NoProgress = False,
+) -> None:
+    """Run a scenario over axes (any of its values) and seeds, and keep every finished run in one Parquet data set.
+
+    A sweep that was cut short (Ctrl-C, kill -9, a power cut, a full disk) goes on with the same command: what had
+    finished is kept, what had failed is tried again. The results go into DIR, results/NAME by default.
+    """
+    from narrows import own
+    from narrows.sweep import Sweep
+
+    for own_file in load or []:
+        own.load(own_file)
+    read = Sweep.from_file(file, overrides(set_))
+    if plan:
+        from narrows.cli.sweep_tables import print_plan
+
+        print_plan(read, json=json)
+        return
+    if estimate:
+        _estimate(read, jobs, json=json, large=large)
+        return
+    directory = output or Path("results") / read.name
+    from narrows.cli.sweep_progress import Display
+    from narrows.sweep import execute
+
+    with Display(read, directory, wanted=not no_progress) as display:
+        made = execute(read, directory, jobs=jobs, dask=dask, progress=display, large=large)
+    _print(read, made, directory, json=json)
+    if made.failures:
+        raise typer.Exit(1)
+
+
+def _estimate(read: Sweep, jobs: int | None, *, json: bool, large: bool) -> None:
+    from narrows.cli.sweep_progress import told
+    from narrows.sweep.bounds import check_runs
+
+    if not large:
+        check_runs(read)
+    hint("trying some runs, for a minute at most ..")
+    made = read.estimate(jobs=jobs)
+    if json:
+        import json as codec
+        from dataclasses import asdict
+
+        typer.echo(codec.dumps({"format": 1, "name": read.name, **asdict(made)}, indent=2))
+    else:
+        typer.echo(f"{read.name}: {made.runs:,} runs, {told(made)}")
+
+
+def _print(read: Sweep, made: SweepResult, directory: Path, *, json: bool) -> None:
+    from narrows.cli import sweep_tables
+
+    if json:
+        import json as codec
+
+        shape = sweep_tables.to_json(read, made, directory)
+        typer.echo(codec.dumps(shape, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        sweep_tables.print_result(read, made, directory)
+    if made.broken:
+        hint(f"{made.broken} damaged files were put aside into {directory / 'broken'}; their runs were made again")
+    sweep_tables.print_failures(made)

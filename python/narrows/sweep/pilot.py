@@ -1,0 +1,67 @@
+"""Estimating a sweep without keeping anything: some of its runs, made and forgotten."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from narrows.sweep import bounds, forecast
+from narrows.sweep.local import threads
+
+if TYPE_CHECKING:
+    from narrows.sweep.plan import Sweep
+
+_POLL_S = 0.1
+
+
+def estimate(sweep: Sweep, *, jobs: int | None = None, budget_s: float | None = None) -> forecast.Estimate:
+    """Estimate how long all runs of a sweep take; see `narrows.sweep.forecast` for how.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    jobs : int, optional
+        How many runs at the same time; as many as there are processors by default.
+    budget_s : float, optional
+        How long to try, on the clock, s; by default until enough is known, a minute at most.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    InputError
+        If ``jobs`` is out of range.
+    ScenarioError
+        If the scenario is refused at every point.
+    """
+    backend = threads(jobs)
+    points = [point for point in sweep.points if point.refusal is None]
+    if not points and sweep.points[0].refusal is not None:
+        raise sweep.points[0].refusal
+    wanted = {point.index for point in points}
+    runs = list({run.address: run for run in sweep.runs if run.point.index in wanted}.values())
+    known = forecast.Forecast(sweep, runs, backend.workers)
+    backend.start(forecast.in_order(sweep, runs))
+    begin = time.monotonic()
+    room = bounds.room(sweep, len(runs))
+    made = forecast.Estimate(len(runs), 0.0, 0.0, 0.0, 0.0, 0, room)
+    ended = 0
+    try:
+        while ended < len(runs):
+            record = backend.get(_POLL_S)
+            if record is not None:
+                ended += 1
+                known.took(record.address, record.wall_s if record.status == "ok" else None)
+            seconds = time.monotonic() - begin
+            now = known.estimate(backend.running(), seconds, room)
+            if now is not None:
+                made = now
+                if budget_s is None and known.enough(seconds, made.seconds - seconds):
+                    break
+            if seconds >= (forecast.MOST_S if budget_s is None else budget_s):
+                break
+    finally:
+        backend.stop()
+    return made

@@ -1,0 +1,368 @@
+"""A sweep as a value: its axes crossed, its points, and the runs that it asks for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from narrows.errors import Problem, ScenarioError
+from narrows.scenario import Override, Scenario
+from narrows.sweep import address as addresses
+from narrows.sweep.ondemand import OnDemand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
+
+    from narrows.outcome import Run
+    from narrows.sweep.axis import Axis, Label
+    from narrows.sweep.forecast import Estimate
+
+    Measure = Callable[[Run], Mapping[str, float | None]]
+    """What is computed of a run beside its metrics: columns of the run's row, by name."""
+
+
+_REMEMBERED: Final = 4096
+"""Up to this many points their scenarios are parsed once; of more they would fill the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A scenario file that points are made of.
+
+    Attributes
+    ----------
+    name : str
+        As the sweep file names it.
+    path : str
+        Where it was found.
+    text : str
+        What stands in it.
+    """
+
+    name: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep: a value on each axis.
+
+    Attributes
+    ----------
+    index : int
+        In the order of the file: the last axis changes fastest.
+    labels : dict
+        What stands in the columns of its rows, by column.
+    overrides : dict
+        What it sets, those of ``[set]`` included, by path of the scenario.
+    base : Base
+        The scenario file.
+    steps : tuple of int
+        Index of its value on each axis.
+    """
+
+    index: int
+    labels: Mapping[str, Label]
+    overrides: Mapping[str, Override]
+    base: Base
+    steps: tuple[int, ...]
+    sweep: Sweep = field(repr=False, compare=False)
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of this point, validated; remembered where points are few.
+
+        Raises
+        ------
+        ScenarioError
+            With every problem found; what an override caused is told with the sweep file's line.
+        """
+        found = self.__dict__.get("_scenario")
+        if isinstance(found, Scenario):
+            return found
+        try:
+            made = Scenario.from_text(self.base.text, self.base.path, self.overrides)
+        except ScenarioError as error:
+            raise ScenarioError(self.sweep.told(problem, self) for problem in error.problems) from None
+        if len(self.sweep.points) <= _REMEMBERED:
+            self.__dict__["_scenario"] = made
+        return made
+
+    @cached_property
+    def refusal(self) -> ScenarioError | None:
+        """Why the scenario of this point is refused, if it is."""
+        return self._resolved[1]
+
+    @cached_property
+    def _resolved(self) -> tuple[str, ScenarioError | None]:
+        """SHA-256 of the scenario as resolved and of the Python code that takes part."""
+        try:
+            scenario = self.scenario
+        except ScenarioError as error:
+            written = sorted((path, str(value)) for path, value in self.overrides.items())
+            return addresses.content(f"{self.base.text}\n{written}", ["refused"]), error
+        measure = self.sweep.measure
+        parts = [] if measure is None else [f"measure {addresses.fingerprint(measure)}"]
+        parts += [
+            f"cc {name} {addresses.fingerprint(factory)}"
+            for name, factory in sorted(addresses.own_controls(scenario).items())
+        ]
+        return addresses.content(addresses.nameless(scenario.to_toml()), parts), None
+
+    def __str__(self) -> str:
+        """Return column and value, axis by axis."""
+        return ", ".join(f"{column} = {label}" for column, label in self.labels.items()) or "the only point"
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """One run of a sweep: a point under a seed.
+
+    Attributes
+    ----------
+    index : int
+        In the order of the file: point by point, each seed by seed.
+    point : Point
+    seed : int
+    """
+
+    index: int
+    point: Point
+    seed: int
+
+    @cached_property
+    def address(self) -> str:
+        """Content address: SHA-256 over the scenario as resolved, the seed, and the engine's version and build.
+
+        A point whose scenario is refused has one of what was written.
+        """
+        return addresses.of(self.point._resolved[0], self.seed)
+
+    def __str__(self) -> str:
+        """Return point and seed."""
+        return f"{self.point}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep: a scenario, axes that are crossed, and seeds that are the same at every point.
+
+    Make one with `from_file` or `parse`.
+
+    Attributes
+    ----------
+    name : str
+        Short name.
+    path, text : str
+        The file as it was named, and what stands in it.
+    axes : tuple of Axis
+        The last changes fastest.
+    seeds : tuple of int
+        Common to all points, so that arms meet the same random numbers.
+    settings : dict
+        Overrides that hold at every point.
+    keep : tuple of str or None
+        Metrics to keep; all by default.
+    bases : dict
+        Scenario files by the name that the sweep file gives them.
+    scenario : str or None
+        The one that all points have; ``None`` with an axis over scenarios.
+    measure : callable or None
+        Computes more columns of a run; see `with_measure`.
+    lines : dict
+        Line of the sweep file by path of ``[set]``.
+
+    Examples
+    --------
+    >>> sweep = Sweep.parse('''
+    ... scenario = "dumbbell-cubic"
+    ... seeds = 2
+    ... [set]
+    ... duration = "12 s"
+    ... [[axes]]
+    ... path = "tcp.cc"
+    ... values = ["reno", "cubic"]
+    ... ''')
+    >>> len(sweep.points), len(sweep.runs), str(sweep.points[1])
+    (2, 4, 'tcp.cc = cubic')
+    """
+
+    name: str
+    path: str
+    text: str
+    axes: tuple[Axis, ...]
+    seeds: tuple[int, ...]
+    settings: Mapping[str, Override]
+    keep: tuple[str, ...] | None
+    bases: Mapping[str, Base]
+    scenario: str | None
+    measure: Measure | None = None
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str], overrides: Mapping[str, Override] | None = None) -> Sweep:
+        """Read a sweep file.
+
+        Parameters
+        ----------
+        path : path
+        overrides : mapping, optional
+            Values by path of the scenario, over those of ``[set]``.
+
+        Returns
+        -------
+        Sweep
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read.
+        SweepError
+            With every problem found.
+        """
+        from narrows.sweep import file
+
+        return file.read(path, overrides)
+
+    @classmethod
+    def parse(cls, text: str, path: str = "<text>", overrides: Mapping[str, Override] | None = None) -> Sweep:
+        """Take a sweep from the text of a sweep file.
+
+        Parameters
+        ----------
+        text : str
+            TOML.
+        path : str
+            What to call it; scenario files are looked for beside it.
+        overrides : mapping, optional
+            As for `from_file`.
+
+        Returns
+        -------
+        Sweep
+
+        Raises
+        ------
+        SweepError
+            With every problem found.
+        """
+        from narrows.sweep import file
+
+        return file.parse(text, path, overrides)
+
+    def with_measure(self, measure: Measure) -> Sweep:
+        """Return the same sweep, with more columns in the row of each run.
+
+        Parameters
+        ----------
+        measure : callable
+            Takes a `narrows.Run` (with its samples, if the scenario takes any) and returns numbers by name of column;
+            the same names for every run. It is called on the thread that made the run. Its code is part of the
+            content address: with another one, runs are made again.
+
+        Returns
+        -------
+        Sweep
+        """
+        from dataclasses import replace
+
+        return replace(self, measure=measure)
+
+    def estimate(self, *, jobs: int | None = None, budget_s: float | None = None) -> Estimate:
+        """Estimate how long all runs take, by making some of them; see `narrows.sweep.pilot.estimate`.
+
+        Parameters
+        ----------
+        jobs : int, optional
+            How many runs at the same time; as many as there are processors by default.
+        budget_s : float, optional
+            How long to try, on the clock, s; by default until enough is known, a minute at most.
+
+        Returns
+        -------
+        Estimate
+
+        Raises
+        ------
+        InputError
+            If ``jobs`` is out of range.
+        """
+        from narrows.sweep import pilot
+
+        return pilot.estimate(self, jobs=jobs, budget_s=budget_s)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the axes, in order."""
+        return tuple(column for axis in self.axes for column in axis.columns)
+
+    @cached_property
+    def points(self) -> Sequence[Point]:
+        """All points; made when they are looked at, and remembered."""
+        return OnDemand(math.prod(len(axis) for axis in self.axes), self._point)
+
+    @cached_property
+    def runs(self) -> Sequence[SweepRun]:
+        """All runs, point by point, each seed by seed."""
+        return OnDemand(len(self.points) * len(self.seeds), self._run)
+
+    def _point(self, index: int) -> Point:
+        steps: list[int] = []
+        rest = index
+        for axis in reversed(self.axes):
+            rest, step = divmod(rest, len(axis))
+            steps.append(step)
+        steps.reverse()
+        labels: dict[str, Label] = {}
+        overrides: dict[str, Override] = dict(self.settings)
+        base = self.scenario
+        for axis, step in zip(self.axes, steps, strict=True):
+            value = axis.values[step]
+            labels |= value.labels
+            overrides |= value.overrides
+            base = value.scenario or base
+        return Point(index, labels, overrides, self.bases[str(base)], tuple(steps), self)
+
+    def _run(self, index: int) -> SweepRun:
+        point, seed = divmod(index, len(self.seeds))
+        return SweepRun(index, self.points[point], self.seeds[seed])
+
+    def told(self, problem: Problem, point: Point) -> Problem:
+        """Say where a refused value comes from, if an axis or ``[set]`` set it.
+
+        Parameters
+        ----------
+        problem : Problem
+            As the scenario tells it.
+        point : Point
+            Where.
+
+        Returns
+        -------
+        Problem
+        """
+        if problem.path != "--set":
+            return problem
+        line, longest = None, -1
+        for axis, step in zip(self.axes, point.steps, strict=True):
+            for path in axis.values[step].overrides:
+                if len(path) > longest and _about(path, problem):
+                    line, longest = axis.line, len(path)
+        for path in self.settings:
+            if len(path) > longest and _about(path, problem):
+                line, longest = self.lines.get(path), len(path)
+        return Problem(self.path, line, problem.field, problem.value, problem.allowed, problem.message)
+
+    def __repr__(self) -> str:
+        """Return name and size."""
+        return f"<Sweep {self.name}: {len(self.points)} points, {len(self.runs)} runs>"
+
+
+def _about(path: str, problem: Problem) -> bool:
+    """Whether a problem with an override is about that of a path: the engine names the field, or quotes it."""
+    told = f"{problem.field} {problem.message}"
+    return path in told or path.partition(".")[2] in problem.field if "." in path else path in told

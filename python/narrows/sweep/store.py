@@ -1,0 +1,329 @@
+"""The directory of a sweep: finished runs as Parquet parts, one process at a time, one version for ever.
+
+What lies where is in `narrows.sweep.directory`. A part is written under a temporary name, forced to disk and renamed
+(`narrows.durable`), so that there are whole parts only; one that is damaged all the same is put aside, and its runs are
+made again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, Self
+
+from narrows import durable
+from narrows.errors import InputError, RunError
+from narrows.sweep import address, parts, table
+from narrows.sweep.directory import (
+    BROKEN,
+    FORMAT,
+    LOCK,
+    MARKER,
+    OTHER,
+    RUNS,
+    SCENARIOS,
+    SWEEP,
+    kept_name,
+    read_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+    from types import TracebackType
+
+    import pyarrow as pa
+
+    from narrows.sweep.plan import Sweep, SweepRun
+    from narrows.sweep.record import Record
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Store:
+    """The directory of a sweep, open for writing.
+
+    Parameters
+    ----------
+    directory : path
+        Made if it is missing; refused if it holds something else.
+    sweep : Sweep
+
+    Raises
+    ------
+    InputError
+        If the directory cannot be used, is of another sweep, engine or version, or another process writes there.
+    """
+
+    def __init__(self, directory: str | PathLike[str], sweep: Sweep) -> None:
+        self.directory = Path(directory)
+        self._layout = table.Layout.of(sweep)
+        self._sweep = sweep
+        self._next = 0
+        self._made: list[Path] = []
+        self.walls: dict[str, float] = {}
+        """What runs that are there took, on the clock (s), by content address; after `load`."""
+        self.broken = 0
+        """Parts that could not be read, and were put aside."""
+        self._lock = self._open()
+        try:
+            self._mark()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Return the store."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the lock back."""
+        with suppress(OSError):
+            self._lock.close()
+
+    def load(self) -> dict[str, str]:
+        """Look at what is there.
+
+        Returns
+        -------
+        dict
+            Status by content address, of all runs in the directory.
+
+        Raises
+        ------
+        RunError
+            If the directory cannot be read or written.
+        """
+        try:
+            self._sweep_up()
+            found: dict[str, str] = {}
+            for path in [*parts.listed(self.directory / OTHER), *parts.listed(self.directory / RUNS)]:
+                part = self._read(path)
+                if part is not None:
+                    found |= parts.better(parts.statuses(part), found)
+                    self.walls |= parts.walls(part)
+        except OSError as error:
+            raise self._failed(error) from error
+        return found
+
+    def append(self, records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]]) -> None:
+        """Keep finished runs: when this returns they survive a power loss.
+
+        Parameters
+        ----------
+        records : sequence of Record
+        plan : mapping
+            Runs by content address.
+
+        Raises
+        ------
+        RunError
+            If they cannot be written; what was there stays.
+        """
+        made = table.labelled(records, plan, self._layout)
+        try:
+            self._write(self.directory / RUNS, made)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def table(self) -> pa.Table:
+        """Read all rows, each run once, without the columns of axes.
+
+        Returns
+        -------
+        pyarrow.Table
+
+        Raises
+        ------
+        RunError
+            If the directory cannot be read.
+        """
+        try:
+            return parts.all_rows(
+                [*parts.listed(self.directory / OTHER), *parts.listed(self.directory / RUNS)], self._layout
+            )
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def compact(self, plan: Mapping[str, Sequence[SweepRun]]) -> None:
+        """Make one part of many, in the order of the plan; rows of other runs go aside.
+
+        It is one part, whatever its size: a part has all rows of its runs (see `narrows.sweep.parts.unique`), and
+        points that are the same scenario have the same runs. Whatever interrupts it, every run is there at least once,
+        and `load` and `table` take each once.
+
+        Parameters
+        ----------
+        plan : mapping
+            Runs by content address.
+
+        Raises
+        ------
+        RunError
+            If the directory cannot be written; nothing is lost.
+        """
+        runs, other = self.directory / RUNS, self.directory / OTHER
+        old, old_other = parts.listed(runs), parts.listed(other)
+        if not self._wants_order(old, old_other, plan):
+            return
+        try:
+            everything = parts.all_rows([*old_other, *old], self._layout)
+            foreign = parts.others(everything, plan)
+            if foreign.num_rows:
+                other.mkdir(exist_ok=True)
+                self._write(other, foreign)
+            mine = table.ordered(everything, plan, self._layout)
+            if mine.num_rows:
+                self._write(runs, mine)
+            for path in [*old, *old_other]:
+                path.unlink()
+            durable.sync(runs)
+            if old_other:
+                durable.sync(other)
+        except OSError as error:
+            raise self._failed(error) from error
+        except ValueError as error:
+            raise RunError(f"{error}; the same command puts it aside and makes its runs again") from error
+
+    def _open(self) -> IO[bytes]:
+        directory = self.directory
+        try:
+            above = directory.absolute()
+            while not above.exists():
+                above = above.parent
+                self._made.append(above)
+            directory.mkdir(parents=True, exist_ok=True)
+            known = (directory / MARKER).exists()
+            foreign = [path.name for path in directory.iterdir() if path.name != LOCK and not parts.is_partial(path)]
+            if foreign and not known:
+                message = (
+                    f"{directory}: holds something else than a sweep and is left as it is; "
+                    "allowed: a new directory, an empty one, or that of this sweep"
+                )
+                raise InputError(message)
+            file = (directory / LOCK).open("ab")
+        except OSError as error:
+            message = f"{directory}: cannot be written: {error.strerror or error}; allowed: a directory for the results"
+            raise InputError(message) from None
+        if not durable.locked(file):
+            file.close()
+            message = f"{directory}: another sweep is writing there; allowed: one at a time, or another directory"
+            raise InputError(message)
+        return file
+
+    def _mark(self) -> None:
+        """Check what the directory is, or say so in a new one."""
+        marker = self.directory / MARKER
+        wanted = self._description()
+        try:
+            # The marker comes first: a directory with anything in it has one.
+            if marker.exists():
+                self._compare(read_json(marker), wanted)
+            _write_if_new(marker, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
+            (self.directory / RUNS).mkdir(exist_ok=True)
+            (self.directory / SCENARIOS).mkdir(exist_ok=True)
+            for base in self._sweep.bases.values():
+                _write_if_new(self.directory / kept_name(base.name), base.text)
+            _write_if_new(self.directory / SWEEP, self._sweep.text)
+            for folder in (self.directory, *self._made):
+                durable.sync(folder)
+        except OSError as error:
+            message = f"{self.directory}: cannot be written: {error.strerror or error}"
+            raise (RunError if error.errno in _FULL else InputError)(message) from None
+
+    def _description(self) -> dict[str, Any]:
+        engine = address.engine()
+        return {
+            "format": FORMAT,
+            "name": self._sweep.name,
+            "version": engine.version,
+            "build": engine.build,
+            "axes": list(self._sweep.columns),
+            "keep": None if self._sweep.keep is None else list(self._layout.metrics),
+        }
+
+    def _compare(self, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        directory = self.directory
+        if found.get("format") != FORMAT:
+            message = f"{directory / MARKER}: format is {found.get('format')!r}; allowed: {FORMAT}"
+            raise InputError(message)
+        if (found.get("version"), found.get("build")) != (wanted["version"], wanted["build"]):
+            message = (
+                f"{directory}: holds runs of narrows {found.get('version')} (build {found.get('build')}), and this is "
+                f"{address.engine()}: runs of two versions are never mixed; allowed: a new directory (-o), or the "
+                "version that began this one"
+            )
+            raise InputError(message)
+        if found.get("name") != wanted["name"]:
+            message = (
+                f"{directory}: holds the sweep {found.get('name')!r}; allowed: another directory for {wanted['name']!r}"
+            )
+            raise InputError(message)
+        kept = found.get("keep")
+        more = [] if kept is None else [metric for metric in self._layout.metrics if metric not in kept]
+        if more:
+            message = (
+                f"{directory}: its runs kept {', '.join(kept or [])}, and not {', '.join(more[:3])}"
+                f"{' ..' if len(more) > 3 else ''}; allowed: keep = a part of that, or a new directory (-o)"
+            )
+            raise InputError(message)
+
+    def _sweep_up(self) -> None:
+        """Remove what a killed process was writing, and go on counting after the parts that are there."""
+        for name in (RUNS, OTHER):
+            folder = self.directory / name
+            if folder.is_dir():
+                for path in folder.iterdir():
+                    if parts.is_partial(path):
+                        path.unlink()
+        numbers = [parts.number_of(path) for name in (RUNS, OTHER) for path in parts.listed(self.directory / name)]
+        self._next = max(numbers, default=-1) + 1
+
+    def _read(self, path: Path) -> pa.Table | None:
+        try:
+            return parts.read(path)
+        except ValueError:  # what pyarrow raises for what is no Parquet, or damaged: ArrowInvalid
+            aside = self.directory / BROKEN
+            aside.mkdir(exist_ok=True)
+            path.replace(aside / path.name)
+            durable.sync(aside)
+            durable.sync(path.parent)
+            self.broken += 1
+            return None
+
+    def _write(self, folder: Path, rows: pa.Table) -> None:
+        path = folder / f"part-{self._next:08d}-{secrets.token_hex(4)}.parquet"
+        self._next += 1
+        durable.write(path, parts.encoded(rows))
+
+    def _wants_order(self, old: Sequence[Path], other: Sequence[Path], plan: Mapping[str, Sequence[SweepRun]]) -> bool:
+        if len(old) != 1 or other:
+            return bool(old or other)
+        import pyarrow.compute as pc
+
+        part = parts.read(old[0])
+        own = part.filter(pc.equal(part["kind"], "run"))
+        in_order: bool = table.ordered(table.core(own), plan, self._layout).equals(own)
+        return not in_order
+
+    def _failed(self, error: OSError) -> RunError:
+        what = error.filename or self.directory
+        return RunError(
+            f"{what}: cannot be written: {error.strerror or error}; what had finished is kept, and the same command "
+            "goes on from there"
+        )
+
+
+def _write_if_new(path: Path, text: str) -> None:
+    content = text.encode()
+    if not path.exists() or path.read_bytes() != content:
+        durable.write(path, content)

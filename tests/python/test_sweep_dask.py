@@ -1,0 +1,205 @@
+"""Sweeps on a Dask cluster: a scheduler and two workers, started by their own commands, one of which is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from narrows import own
+from narrows.errors import RunError
+from narrows.sweep import Sweep, execute, load
+from narrows.sweep import address as addresses
+from narrows.sweep.cluster import remote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install 'narrows[dask]'")
+
+NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
+DASK = [sys.executable, "-m", "dask"]
+ROOT = str(Path(__file__).resolve().parents[2] / "python")
+
+OWN = """
+import narrows
+
+@narrows.congestion_control("steady")
+class Steady:
+    "A window that stays."
+    def on_ack(self, ack, path, window):
+        if path.now_s > {patience}:
+            raise RuntimeError("enough")
+        window.cwnd = 10 * path.smss
+    def on_congestion(self, event, path, window):
+        window.ssthresh = window.cwnd
+"""
+
+SOME = """
+name = "some"
+scenario = "speed-w1"
+seeds = 8
+[set]
+duration = "10 s"
+start_jitter = "1 ms"
+[[axes]]
+name = "cc"
+path = "tcp.cc"
+values = ["reno", "cubic", "agile_sd"]
+[[axes]]
+name = "buffer"
+path = "topology.link.queue.limit"
+values = [5, 50]
+unit = "packets"
+"""
+RUNS = 48
+
+
+class LocalCluster:
+    """A scheduler and workers as processes of their own."""
+
+    def __init__(self, stack: ExitStack, folder: Path) -> None:
+        self._stack = stack
+        self._folder = folder
+        self._contact = folder / "scheduler.json"
+        self.scheduler = self.start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(self._contact)
+        )
+        deadline = time.monotonic() + 60
+        while not self._contact.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.address: str = json.loads(self._contact.read_text())["address"]
+
+    def start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "PYTHONPATH": ROOT, "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+        log = (self._folder / f"{what}-{time.monotonic_ns()}.log").open("wb")
+        command = [*DASK, what, *arguments, "--no-dashboard"]
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self._folder)
+
+        def end() -> None:
+            process.kill()
+            process.wait()
+            log.close()
+
+        self._stack.callback(end)
+        return process
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        return self.start(
+            "worker", "--scheduler-file", str(self._contact), "--nthreads", "1", "--no-nanny",
+            "--local-directory", str(self._folder),
+        )  # fmt: skip
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    with ExitStack() as stack:
+        yield LocalCluster(stack, folder)
+    own.unregister("steady")
+
+
+def sweep(*arguments: str | Path) -> subprocess.Popen[str]:
+    command = [*NARROWS, "sweep", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_in_the_middle_changes_nothing(cluster: LocalCluster, tmp_path: Path) -> None:
+    victim, _survivor = cluster.worker(), cluster.worker()
+    file, out = tmp_path / "some.toml", tmp_path / "out"
+    file.write_text(SOME)
+    running = sweep(file, "-o", out, "--dask", cluster.address, "--json")
+    safe = under_way(running, out)
+    victim.send_signal(signal.SIGKILL)
+    assert safe < RUNS
+    output, errors = running.communicate(timeout=180)
+    assert running.returncode == 0, errors
+    told: dict[str, Any] = json.loads(output)
+    assert (told["made"], told["failed"]) == (RUNS, 0)
+    assert told["digest"] == execute(Sweep.from_file(file)).digest
+    # The addresses are ours: the same directory goes on here, with nothing left to do.
+    here = execute(Sweep.from_file(file), out)
+    assert (here.kept, here.made) == (RUNS, 0)
+
+
+def under_way(running: subprocess.Popen[str], out: Path) -> int:
+    """Wait until some runs are safe, and say how many."""
+    deadline = time.monotonic() + 120
+    while running.poll() is None and time.monotonic() < deadline:
+        if len(list((out / "runs").glob("part-*.parquet"))) >= 2:
+            break
+        time.sleep(0.02)
+    assert running.poll() is None, running.communicate()
+    return len(load(out).runs)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_is_told_and_the_sweep_goes_on_elsewhere(cluster: LocalCluster, tmp_path: Path) -> None:
+    cluster.worker()
+    file, out = tmp_path / "some.toml", tmp_path / "out"
+    file.write_text(SOME)
+    running = sweep(file, "-o", out, "--dask", cluster.address, "--no-progress")
+    safe = under_way(running, out)
+    cluster.scheduler.kill()
+    _, errors = running.communicate(timeout=180)
+    assert running.returncode == 1
+    assert f"error: --dask {cluster.address}: the scheduler is gone; what had finished is kept, and the same" in errors
+    assert "Traceback" not in errors
+    here = execute(Sweep.from_file(file), out)
+    assert here.kept >= safe
+    assert (here.kept + here.made, here.failures) == (RUNS, [])
+
+
+@pytest.mark.slow
+def test_own_congestion_controls_and_failures_travel(cluster: LocalCluster, tmp_path: Path) -> None:
+    cluster.worker()
+    cluster.worker()
+    file, code = tmp_path / "some.toml", tmp_path / "steady.py"
+    code.write_text(OWN.format(patience=0.5))
+    text = SOME.replace('"reno", "cubic", "agile_sd"', '"steady", "reno", "cubbic"').replace('"10 s"', '"700 ms"')
+    file.write_text(text.replace("seeds = 8", "seeds = 2"))
+    running = sweep(file, "-o", tmp_path / "out", "--dask", cluster.address, "--load", code)
+    _, errors = running.communicate(timeout=180)
+    assert running.returncode == 1
+    assert "error: 8 of 12 runs failed; the same command tries them again" in errors
+    assert "steady: on_ack raised RuntimeError: enough" in errors
+    assert 'tcp.cc: "cubbic" is no congestion control' in errors
+    code.write_text(OWN.format(patience=9))
+    mended = sweep(file, "-o", tmp_path / "out", "--dask", cluster.address, "--load", code, "--json")
+    output, _ = mended.communicate(timeout=180)
+    told = json.loads(output)
+    assert (told["kept"], told["made"], told["failed"]) == (4, 8, 4)
+    own.load(code)
+    assert told["digest"] == execute(Sweep.from_file(file)).digest
+
+
+def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "some.toml"
+    file.write_text(SOME)
+    process = sweep(file, "-o", tmp_path / "out", "--dask", "tcp://127.0.0.1:9", "--no-progress")
+    _, errors = process.communicate(timeout=90)
+    assert process.returncode == 2
+    assert "error: --dask tcp://127.0.0.1:9: no scheduler answers there" in errors
+    assert not (tmp_path / "out").exists()
+    odd = sweep(file, "-o", tmp_path / "out", "--dask", "not an address", "--no-progress")
+    _, errors = odd.communicate(timeout=90)
+    assert odd.returncode == 2
+    assert "Traceback" not in errors
+
+
+def test_a_worker_with_another_engine_makes_no_run() -> None:
+    mine = addresses.engine()
+    other = replace(mine, version="0.0.1")
+    with pytest.raises(RunError, match=r"the worker has narrows .*, and the sweep is of .*0\.0\.1"):
+        remote(other, "", "some.toml", {}, 1, "address", None, {}, None)
