@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from narrows.scenario import Override
 
 HERE = Path(__file__).resolve().parent
-RATE, DELAY, ACCESS = "topology.bottleneck.rate", "topology.bottleneck.delay", "topology.access.delay"
+RATE, DELAY = "topology.bottleneck.rate", "topology.bottleneck.delay"
+ACCESS, ACCESS_RATE = "topology.access.delay", "topology.access.rate"
 
 RATES, DELAYS = ("1 Mb/s", "1.2 Mb/s", "1.5 Mb/s", "1.8 Mb/s"), ("10 ms", "20 ms", "30 ms")
 
@@ -53,6 +54,9 @@ VARIATIONS: dict[str, dict[str, Override]] = {
         for rate, delay in itertools.product(RATES, DELAYS)
         if (rate, delay) != ("1.5 Mb/s", "20 ms")
     },
+    # Phases: no other networks, but no longer do 3 packets of the middle link take as long as 20 of the access links.
+    "middle link 1 b/s faster": {RATE: "1500001 b/s"},
+    "access links 1 b/s faster": {ACCESS_RATE: "10000001 b/s"},
 }
 """Points by name: what differs from `scenario.toml`."""
 

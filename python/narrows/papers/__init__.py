@@ -11,12 +11,16 @@ if TYPE_CHECKING:
 #: Package of each paper by its name on the command line.
 PAPERS: dict[str, str] = {
     "acns": "narrows.papers.acns",
+    "agile-sd": "narrows.papers.agile_sd",
     "contest": "narrows.papers.contest",
     "ngwa": "narrows.papers.ngwa",
 }
 
 #: Package of the report that goes beyond a paper, by the paper; it offers `reproduce` with the same arguments.
 BEYOND: dict[str, str] = {"ngwa": "narrows.papers.ngwa.beyond"}
+
+#: Papers that are made of sweeps: their `reproduce` takes `watch`, `flows` and `page_only` besides.
+SWEPT: frozenset[str] = frozenset({"agile-sd"})
 
 
 def module(paper: str) -> ModuleType:

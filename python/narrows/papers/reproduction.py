@@ -115,6 +115,8 @@ class Reproduction:
         Whether a terminal shows the text instead of the cells, since they are too many.
     shown : tuple of Cell
         With `brief`: the cells that a terminal shows all the same.
+    failures : tuple of str
+        Of a paper that is made of sweeps: runs that failed and are missing in all of this, each with its error.
     """
 
     paper: str
@@ -127,6 +129,7 @@ class Reproduction:
     curves: tuple[Curve, ...] = field(default=())
     brief: bool = False
     shown: tuple[Cell, ...] = field(default=())
+    failures: tuple[str, ...] = field(default=())
 
     def cell(self, name: str) -> Cell:
         """The cell of this name.
@@ -191,7 +194,7 @@ def cells_csv(cells: Iterable[Cell]) -> str:
     """
 
     def plain(value: float | None) -> str:
-        return "" if value is None else f"{value:.6g}"
+        return "" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
     buffer = io.StringIO()
     rows = csv.writer(buffer, lineterminator="\n")

@@ -12,7 +12,7 @@ from narrows.papers.ngwa.rounds import BATCHES, BYTES_PER_S
 from narrows.report import style
 from narrows.runs import Task
 from narrows.scenario import Scenario
-from narrows.stats import batch_means
+from narrows.stats import batch_means, sum_of_independent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,7 +121,7 @@ class Transfer:
     @property
     def half(self) -> float:
         """Half of the interval of `total`, if the flows' errors are independent, bytes/s."""
-        return float(sum(one.estimate.half_width**2 for one in self.rates) ** 0.5)
+        return sum_of_independent(one.estimate for one in self.rates).half_width
 
     @property
     def jain(self) -> float:

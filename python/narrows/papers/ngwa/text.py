@@ -123,6 +123,9 @@ LIMITS: tuple[str, ...] = (
     "In simulation PCs have no adapters' rings, no interrupts and no scheduler, which real ones have; where a "
     "published difference rests on these it cannot appear here.",
     "Which flows win in an unfair arm depends on small differences of their starts; the first round is one draw.",
+    "RFC 793's losses are a phase effect: three packets of the middle link take as long as twenty of the access links, "
+    "so that nanoseconds decide whose packet a full queue takes. How a simulator orders events of one instant moves "
+    "them, and so does a link that is 1 b/s faster (see the calibration).",
 )
 
 

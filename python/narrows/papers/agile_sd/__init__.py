@@ -1,0 +1,7 @@
+"""Agile-SD (Alrshah, Othman, Ali, Hanapi 2015): three scenarios over buffers and packet error rates."""
+
+from __future__ import annotations
+
+from narrows.papers.agile_sd.output import reproduce
+
+__all__ = ["reproduce"]

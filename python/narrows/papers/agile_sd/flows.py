@@ -1,0 +1,93 @@
+"""Flows of the second and third scenario, for any number of them: the files in ``experiments`` have four."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FLOWS = 4
+"""Flows of the published scenarios; their number stood in figures that are lost."""
+
+DURATION_S = 100.0
+"""Simulated time, s, as published."""
+
+
+def times(flows: int, duration_s: float = DURATION_S) -> list[tuple[int, int]]:
+    """When flows start and stop, one after another: a staircase up and down in equal steps.
+
+    Parameters
+    ----------
+    flows : int
+    duration_s : float
+        Of the whole, s.
+
+    Returns
+    -------
+    list of (int, int)
+        Start and stop of each, ms. The first to start is the first to stop.
+
+    Examples
+    --------
+    >>> times(2, 3.0)
+    [(0, 2000), (1000, 3000)]
+    """
+    step = 1000 * duration_s / (2 * flows - 1)
+    return [(round(i * step), round((i + flows) * step)) for i in range(flows)]
+
+
+def staircase(flows: int, text: str, duration_s: float = DURATION_S) -> str:
+    """The second scenario with so many flows.
+
+    Parameters
+    ----------
+    flows : int
+    text : str
+        The file with four.
+    duration_s : float
+        Over which the steps are spread, s.
+
+    Returns
+    -------
+    str
+    """
+    blocks = []
+    for number, (start, stop) in enumerate(times(flows, duration_s), 1):
+        lines = [_flow(number)]
+        if start:
+            lines.append(f'start = "{start} ms"\n')
+        if stop < 1000 * duration_s:
+            lines.append(f'stop = "{stop} ms"\n')
+        blocks.append("".join(lines))
+    return _with_flows(text, flows, blocks)
+
+
+def together(flows: int, text: str) -> str:
+    """The third scenario with so many flows.
+
+    Parameters
+    ----------
+    flows : int
+    text : str
+        The file with four.
+
+    Returns
+    -------
+    str
+    """
+    return _with_flows(text, flows, [_flow(number) for number in range(1, flows + 1)])
+
+
+TEXTS: dict[str, Callable[[int, str], str]] = {"staircase": staircase, "together": together}
+"""What makes the files of these scenarios for another number of flows, from those with four."""
+
+
+def _flow(number: int) -> str:
+    return f'[[flows]]\nname = "flow{number}"\nfrom = "s{number}"\nto = "d{number}"\n'
+
+
+def _with_flows(text: str, flows: int, blocks: list[str]) -> str:
+    head = text[: text.index("[[flows]]")]
+    return re.sub(r"(?m)^pairs = \d+$", f"pairs = {flows}", head) + "\n".join(blocks)

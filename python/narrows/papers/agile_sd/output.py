@@ -1,0 +1,173 @@
+"""The whole reproduction: run the sweeps or read them, set published beside measured, write the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from narrows.papers.agile_sd import cells, claims, execute, fairness, figures, page, text
+from narrows.papers.agile_sd.arms import scenario
+from narrows.papers.agile_sd.flows import FLOWS, TEXTS
+from narrows.papers.agile_sd.parts import parts
+from narrows.papers.reproduction import Reproduction, cells_csv
+from narrows.report import charts, network, render, topology
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from narrows.papers.agile_sd.data import Data
+    from narrows.papers.reproduction import Claim
+    from narrows.reproduction import Watch
+    from narrows.runs import ProgressHook
+
+PAGE = "report.html"
+SUMMARY = "summary.json"
+CELLS = "cells.csv"
+
+
+@dataclass(frozen=True)
+class Found:
+    """All claims, by what decides them.
+
+    Attributes
+    ----------
+    printed : tuple of Claim
+        Windows, throughput, losses and intra-fairness with the parameters as printed.
+    inter, round_trips : tuple of Claim
+        Fairness between congestion controls, and between round-trip times.
+    sack : tuple of Claim
+        The first group again, with SACK.
+    """
+
+    printed: tuple[Claim, ...]
+    inter: tuple[Claim, ...]
+    round_trips: tuple[Claim, ...]
+    sack: tuple[Claim, ...]
+
+    @property
+    def all(self) -> tuple[Claim, ...]:
+        """Those that count: the claims under the other reading are beside them."""
+        return (*self.printed, *self.inter, *self.round_trips)
+
+
+def decide(data: Data) -> Found:
+    """Decide all claims that these runs can decide."""
+    return Found(
+        printed=tuple(claims.claims(data.printed)),
+        inter=tuple(fairness.claims(data.pairs)),
+        round_trips=() if data.round_trips is None else tuple(fairness.between_round_trips(data.round_trips)),
+        sack=() if data.sack is None else tuple(claims.claims(data.sack)),
+    )
+
+
+def reproduce(
+    out: Path,
+    *,
+    quick: bool = False,
+    runs: int | None = None,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+    watch: Watch | None = None,
+    flows: int = FLOWS,
+    page_only: bool = False,
+) -> Reproduction:
+    """Run the sweeps of the paper and write a page about them.
+
+    Runs are kept in `out` as they end: the same command goes on where it was interrupted.
+
+    Parameters
+    ----------
+    out : Path
+        Directory for page, `summary.json`, `cells.csv`, `figures/`, scenarios, and the data sets in ``runs/``.
+    quick : bool
+        A first look: three buffers, the paper's three congestion controls, no packet errors, one seed.
+    runs : int, optional
+        Seeds of each point; by default 5, in the side experiments as their files say.
+    jobs : int, optional
+        How many runs at the same time; as many as there are processors by default.
+    progress : callable, optional
+        Called with the share of all runs that is done, in [0, 1].
+    watch : callable, optional
+        Shows each sweep while it runs, in place of `progress`.
+    flows : int
+        Flows of the second and third scenario.
+    page_only : bool
+        Write the page anew from the runs that lie in `out`, of whatever version, and run nothing.
+
+    Returns
+    -------
+    Reproduction
+
+    Raises
+    ------
+    narrows.errors.InputError
+        If `out` cannot be made, or holds runs of another sweep or version.
+    narrows.errors.RunError
+        If a run, or writing, failed.
+    narrows.errors.Interrupted
+        On Ctrl-C; what had finished is kept.
+    """
+    if page_only:
+        data = execute.read(out)
+    else:
+        wanted = parts(quick=quick, seeds=runs, flows=flows)
+        data = execute.run(out, wanted, jobs=jobs, progress=progress, watch=watch)
+    return write(out, data)
+
+
+def write(folder: Path, data: Data) -> Reproduction:
+    """Compare, draw and write everything into an existing directory."""
+    compared = tuple(cells.cells(data))
+    found = decide(data)
+    drawn = charts.draw(figures.all_of(data), folder / "figures")
+    plain = as_run("together", data.flows)
+    plan = network.from_resolved(plain.resolved)
+    drawings = topology.write_figures(plan, folder / "figures", text.title(data.flows))
+    result = Reproduction(
+        paper="agile-sd",
+        cells=compared,
+        claims=found.all,
+        calibration=text.calibration(plain),
+        text=text.headline(data, found),
+        figures=(*drawings, *(path for one in drawn for path in one.files)),
+        curves=figures.for_terminal(data),
+        brief=True,
+        shown=tuple(cell for cell in compared if cell.published is not None),
+        failures=tuple(data.failures),
+    )
+    shown = page.Shown(result, data, found, tuple(drawn), plan, text.command(data))
+    written = [
+        render.write_text(folder / PAGE, page.render(shown)),
+        render.write_text(folder / SUMMARY, summary_json(result, data, found)),
+        render.write_text(folder / CELLS, cells_csv(compared)),
+        *(
+            render.write_text(folder / f"{name}.toml", as_run(name, data.flows).to_toml())
+            for name in page.SCENARIO_FILES
+        ),
+    ]
+    return replace(result, paths=(*written, *result.figures))
+
+
+def as_run(name: str, flows: int) -> Scenario:
+    """A scenario with so many flows, if it is one of those in which they vary; the files have four."""
+    made = scenario(name)
+    if flows == FLOWS or name not in TEXTS:
+        return made
+    return Scenario.from_text(TEXTS[name](flows, made.text), f"{name}.toml")
+
+
+def summary_json(result: Reproduction, data: Data, found: Found) -> str:
+    """The contract's object, and what identifies the runs."""
+    extra = {
+        "text": result.text,
+        "calibration": result.calibration,
+        "runs": data.runs,
+        "cpu_s": round(data.cpu_s, 1),
+        "version": data.version,
+        "failures": list(data.failures),
+        "digests": dict(data.digests),
+        "with_sack": [{"text": one.text, "holds": one.holds, "measured": one.measured} for one in found.sack],
+    }
+    return json.dumps(result.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
