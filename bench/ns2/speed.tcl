@@ -3,16 +3,15 @@
 # ns speed.tcl key=value ...
 #   scheduler=Calendar|Splay|Heap|Map   the event scheduler
 #   agent=Linux|Sack1                   TCP/Linux with CUBIC, or TCP/Sack1 (Reno's window, SACK recovery)
-#   flows=N rate=MBPS queue=PACKETS seconds=S
-#   rtt_min=MS rtt_max=MS               base round-trip times, spread evenly over the flows
+#   flows=N pairs=N rate=MBPS queue=PACKETS access_queue=PACKETS seconds=S
+#   rtt_min=MS rtt_max=MS               base round-trip times, spread evenly over the pairs of hosts
 #   spread=S                            the flows start evenly over this time
 #
-# One flow runs host-router-router-host with the same rate and queue on each of the three links. Several run over a
-# dumbbell whose access links are ten times as fast, with the queue on the bottleneck alone; above 100 flows the hosts
-# are shared, because ns-2's route table grows with the square of the nodes. Prints one line
-# of JSON on stderr.
+# One pair of hosts is joined host-router-router-host, with the same rate and queue on each of the three links. Several make a
+# dumbbell whose access links are ten times as fast, with the queue on the bottleneck. Prints one line of JSON on
+# stderr.
 
-array set opt {scheduler Calendar agent Linux flows 1 rate 1000 queue 100 seconds 20 rtt_min 12 rtt_max 12 spread 0}
+array set opt {scheduler Calendar agent Linux flows 1 pairs 1 rate 1000 queue 100 access_queue 100 seconds 20 rtt_min 12 rtt_max 12 spread 0}
 foreach pair $argv {
     lassign [split $pair =] key value
     if {![info exists opt($key)]} { puts stderr "speed.tcl: unknown key $key"; exit 2 }
@@ -45,13 +44,13 @@ proc link {a b mbps ms limit} {
 set left [$ns node]
 set right [$ns node]
 set flows {}
-if {$opt(flows) == 1} {
+set pairs $opt(pairs)
+if {$pairs == 1} {
     set hop [expr {$opt(rtt_min) / 6.0}]
     link $left $right $opt(rate) $hop $opt(queue)
 } else {
     link $left $right $opt(rate) 1 $opt(queue)
 }
-set pairs [expr {min($opt(flows), 100)}]
 for {set i 0} {$i < $pairs} {incr i} {
     set from($i) [$ns node]
     set to($i) [$ns node]
@@ -62,8 +61,8 @@ for {set i 0} {$i < $pairs} {incr i} {
         set share [expr {double($i) / ($pairs - 1)}]
         set rtt [expr {$opt(rtt_min) + $share * ($opt(rtt_max) - $opt(rtt_min))}]
         set access [expr {($rtt / 2.0 - 1) / 2.0}]
-        link $from($i) $left [expr {10 * $opt(rate)}] $access 100000
-        link $right $to($i) [expr {10 * $opt(rate)}] $access 100000
+        link $from($i) $left [expr {10 * $opt(rate)}] $access $opt(access_queue)
+        link $right $to($i) [expr {10 * $opt(rate)}] $access $opt(access_queue)
     }
 }
 for {set i 0} {$i < $opt(flows)} {incr i} {
@@ -83,11 +82,15 @@ proc finish {} {
     global flows
     # ack_ is the highest segment that the sink has acknowledged, counted from 0: all up to it were delivered.
     set delivered 0
-    foreach tcp $flows { incr delivered [expr {[$tcp set ack_] + 1}] }
+    set sent 0
+    foreach tcp $flows {
+        incr delivered [expr {[$tcp set ack_] + 1}]
+        incr sent [$tcp set ndatapack_]
+    }
     set status [open /proc/self/status]
     regexp {VmHWM:\s+(\d+) kB} [read $status] all kib
     # To stderr: TCP/Linux chats on stdout.
-    puts stderr "{\"version\": \"[ns-version]\", \"delivered_packets\": $delivered, \"peak_rss_bytes\": [expr {$kib * 1024}]}"
+    puts stderr "{\"version\": \"[ns-version]\", \"delivered_packets\": $delivered, \"sent_packets\": $sent, \"peak_rss_bytes\": [expr {$kib * 1024}]}"
     exit 0
 }
 $ns at $opt(seconds) finish

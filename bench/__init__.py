@@ -1,0 +1,1 @@
+"""The benchmark: Narrows beside other simulators, in one run. ``make bench``; see ``README.md``."""
