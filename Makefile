@@ -53,10 +53,9 @@ test: setup ## format, lint, types and all tests, Rust and Python; stops at the 
 lint: setup ## only the checks of form: formats, lints, types, crate edges
 	@.ci/test lint
 
-bench: setup ## packets per CPU second, ours and (where installed) ns-2's, into bench/results/latest.json
-	$(SAY) 'Benchmark: a few minutes; best on an otherwise idle machine'
-	@cargo build --quiet --release --locked --package narrows-sim --example speed
-	@$(BIN)/python bench/run.py
+bench: setup ## packets per CPU second, ours and those of the simulators that are here, into bench/results; BENCH='--only W1'
+	$(SAY) 'Benchmark: a few minutes, ten with all peers; best on an otherwise idle machine'
+	@$(BIN)/python -m bench $(BENCH)
 
 docs: setup ## the Rust API's pages into target/doc, and where the written documentation starts
 	$(SAY) 'Building the Rust API pages'

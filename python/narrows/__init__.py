@@ -14,15 +14,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from narrows import contest, stats
+    from narrows import contest, stats, sweep
     from narrows.catalogue import list_algorithms
-    from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError
+    from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError, SweepError
     from narrows.own import congestion_control, register
     from narrows.reproduction import reproduce
     from narrows.results import load
     from narrows.runs import Batch, Run, Task, run, run_all
     from narrows.samples import Samples
     from narrows.scenario import Scenario
+    from narrows.until import run_until
 
 _HOME = {
     "Batch": "narrows.runs",
@@ -35,6 +36,7 @@ _HOME = {
     "Samples": "narrows.samples",
     "Scenario": "narrows.scenario",
     "ScenarioError": "narrows.errors",
+    "SweepError": "narrows.errors",
     "Task": "narrows.runs",
     "congestion_control": "narrows.own",
     "list_algorithms": "narrows.catalogue",
@@ -43,9 +45,10 @@ _HOME = {
     "reproduce": "narrows.reproduction",
     "run": "narrows.runs",
     "run_all": "narrows.runs",
+    "run_until": "narrows.until",
 }
 
-_MODULES = ("contest", "stats")
+_MODULES = ("contest", "stats", "sweep")
 
 __all__ = [
     "Batch",
@@ -58,6 +61,7 @@ __all__ = [
     "Samples",
     "Scenario",
     "ScenarioError",
+    "SweepError",
     "Task",
     "congestion_control",
     "contest",
@@ -67,7 +71,9 @@ __all__ = [
     "reproduce",
     "run",
     "run_all",
+    "run_until",
     "stats",
+    "sweep",
 ]
 
 

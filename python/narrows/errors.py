@@ -120,9 +120,18 @@ class ScenarioError(InputError):
     'a.toml:1: name: is missing'
     """
 
+    what = "scenario"
+    """What is refused, in a word."""
+
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class SweepError(ScenarioError):
+    """A sweep file that is refused, with every problem found."""
+
+    what = "sweep"
 
 
 class RunError(NarrowsError):
@@ -139,10 +148,12 @@ class Interrupted(KeyboardInterrupt):
     finished : Batch
         The runs that had finished; perhaps none.
     asked : int
-        How many runs were asked for.
+        How many runs were asked for, or might have been made.
+    message : str, optional
+        What is told instead of how many of these had finished.
     """
 
-    def __init__(self, finished: Batch, asked: int) -> None:
+    def __init__(self, finished: Batch, asked: int, message: str | None = None) -> None:
         self.finished = finished
         self.asked = asked
-        super().__init__(f"interrupted: {len(finished.runs)} of {asked} runs had finished")
+        super().__init__(message or f"interrupted: {len(finished.runs)} of {asked} runs had finished")

@@ -136,8 +136,15 @@ def run(value: Outcome) -> str:
         + _routers(value)
         + "".join(_channel(value, channel.name) for channel in value.channels)
         + (_curves(value.runs[0]) if value.runs else "")
+        + _until(value)
         + f"<small>digest <code>{value.digest}</code></small>"
     )
+
+
+def _until(value: Outcome) -> str:
+    """What decided how many runs there are, if it was a wanted precision."""
+    until = getattr(value, "until", None)
+    return "" if until is None else f"<small>{escape(until.told())}</small><br>"
 
 
 def _routers(value: Outcome) -> str:

@@ -12,7 +12,7 @@ from narrows.errors import InputError
 from narrows.rows import WORDS, AnyRow, mean_row, named, numeric
 from narrows.samples import Samples
 from narrows.stations import ChannelMetrics, StationMetrics, channel_metrics
-from narrows.stats import Estimate, mean_ci
+from narrows.stats import Estimate, Reached, mean_ci
 from narrows.totals import FlowMetrics, QueueMetrics, fairness
 
 if TYPE_CHECKING:
@@ -321,11 +321,14 @@ class Batch(Outcome):
         Seed.
     runs : tuple of Run
         The runs; perhaps none, if a batch was interrupted early.
+    until : Reached or None
+        How wide the interval was that they were to make narrow, if that is what decided how many there are.
     """
 
     scenario: Scenario
     seed: int
     runs: tuple[Run, ...]
+    until: Reached | None = None
 
     @property
     def digest(self) -> str:

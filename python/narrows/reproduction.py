@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING
 from narrows.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from os import PathLike
     from types import ModuleType
 
     from narrows.papers.reproduction import Reproduction
     from narrows.runs import ProgressHook
+    from narrows.sweep import Progress, Sweep
+
+    Watch = Callable[[Sweep, Path], AbstractContextManager[Callable[[Progress], None]]]
+    """Shows a sweep while it runs: made of the sweep and its directory, called with its progress."""
+
+MAX_FLOWS = 100
+"""Most flows that may share the link of a paper's scenario."""
 
 
 def papers() -> list[str]:
@@ -43,7 +52,10 @@ def reproduce(
     jobs: int | None = None,
     pair: tuple[str, str] | None = None,
     beyond: bool = False,
+    flows: int | None = None,
+    page_only: bool = False,
     progress: ProgressHook | None = None,
+    watch: Watch | None = None,
 ) -> Reproduction:
     """Repeat a paper's experiments and set what was published beside what is measured.
 
@@ -65,8 +77,14 @@ def reproduce(
     beyond : bool
         Of a paper that has one: the report on what it leaves for further study, instead of its own experiments; into
         ``results/<paper>-beyond`` by default.
+    flows : int, optional
+        Of a paper that is made of sweeps: how many flows share the link.
+    page_only : bool
+        Of a paper that is made of sweeps: write its page from the runs that are there, and run nothing.
     progress : callable, optional
         Called with the share of the work that is done, in [0, 1].
+    watch : callable, optional
+        Of a paper that is made of sweeps: shows each of them in place of `progress`.
 
     Returns
     -------
@@ -88,8 +106,14 @@ def reproduce(
         if number is not None and number < 1:
             message = f"{what} is {number}; allowed: 1 or more"
             raise InputError(message)
-    from narrows.papers import module
+    from narrows.papers import SWEPT, module
 
+    if (flows is not None or page_only) and paper not in SWEPT:
+        message = f"paper {paper!r} is not made of sweeps; allowed with flows or page: {', '.join(sorted(SWEPT))}"
+        raise InputError(message)
+    if flows is not None and not 2 <= flows <= MAX_FLOWS:
+        message = f"flows is {flows}; allowed: 2 to {MAX_FLOWS}"
+        raise InputError(message)
     package = module(paper)
     if beyond:
         if pair is not None:
@@ -101,7 +125,10 @@ def reproduce(
     if pair is not None:
         return _pair(paper, package, out, pair, quick=quick, runs=runs, jobs=jobs, progress=progress)
     target = Path("results") / paper if out is None else Path(out)
-    made: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
+    more: dict[str, object] = {}
+    if paper in SWEPT:
+        more = {"watch": watch, "page_only": page_only} | ({} if flows is None else {"flows": flows})
+    made: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress, **more)
     return made
 
 

@@ -17,6 +17,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from narrows import durable
 from narrows import summary as summaries
 from narrows.errors import InputError, NarrowsError, RunError
 from narrows.outcome import Batch, Run
@@ -24,6 +25,7 @@ from narrows.routers import RouterMetrics
 from narrows.samples import Samples
 from narrows.scenario import Scenario
 from narrows.stations import StationMetrics
+from narrows.stats import Reached
 from narrows.totals import FlowMetrics, QueueMetrics
 
 if TYPE_CHECKING:
@@ -237,7 +239,13 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
 
     if details is None:
         return revive(data, alone=True)
-    return Batch(scenario=scenario, seed=int(data["seed"]), runs=tuple(revive(row, alone=False) for row in details))
+    until = data.get("until")
+    return Batch(
+        scenario=scenario,
+        seed=int(data["seed"]),
+        runs=tuple(revive(row, alone=False) for row in details),
+        until=None if until is None else Reached.from_dict(until),
+    )
 
 
 def _own(
@@ -302,19 +310,11 @@ def _discard(temporary: Path, made: list[Path]) -> None:
     _remove_empty(made)
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _sync_tree(root: Path) -> None:
     for folder, _, files in os.walk(root, topdown=False):
         for name in files:
-            _sync(Path(folder) / name)
-        _sync(Path(folder))
+            durable.sync(Path(folder) / name)
+        durable.sync(Path(folder))
 
 
 def _put_in_place(temporary: Path, wanted: Path) -> None:
@@ -329,6 +329,6 @@ def _put_in_place(temporary: Path, wanted: Path) -> None:
         if aside is not None:
             aside.rename(wanted)
         raise
-    _sync(wanted.parent)
+    durable.sync(wanted.parent)
     if aside is not None:
         shutil.rmtree(aside, ignore_errors=True)

@@ -137,9 +137,9 @@ def run(
     parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     if overrides:
         parsed = parsed.with_overrides(overrides)
-    chosen = parsed.seed if seed is None else _in_range("seed", seed, 0, 2**63 - 1)
-    _in_range("runs", runs, 1, 1_000_000)
-    tasks = [Task(parsed, chosen, index, _pcap_dir(pcap, index, runs)) for index in range(runs)]
+    chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
+    in_range("runs", runs, 1, 1_000_000)
+    tasks = [Task(parsed, chosen, index, capture_directory(pcap, index, runs)) for index in range(runs)]
     made = run_all(tasks, jobs=jobs, progress=progress)
     return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
 
@@ -171,7 +171,7 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
         On Ctrl-C; it holds the runs that had finished, in order, as a batch of the first task's scenario.
     """
     listed = list(tasks)
-    workers = _in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
+    workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
     if not listed:
         return []
     gauges = [_core.Progress() for _ in listed]
@@ -181,12 +181,12 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
         futures.extend(pool.submit(make, task, gauge) for task, gauge in zip(listed, gauges, strict=True))
         _wait(futures, gauges, progress)
     except KeyboardInterrupt:
-        _stop(pool, gauges)
+        stop_all(pool, gauges)
         finished = tuple(future.result() for future in futures if _succeeded(future))
         batch = Batch(scenario=listed[0].scenario, seed=listed[0].seed, runs=finished)
         raise Interrupted(batch, len(listed)) from None
     except BaseException:
-        _stop(pool, gauges)
+        stop_all(pool, gauges)
         raise
     pool.shutdown()
     return [future.result() for future in futures]
@@ -224,7 +224,15 @@ def _wait(futures: Sequence[Future[Run]], gauges: Sequence[_core.Progress], prog
             told = time.monotonic()
 
 
-def _stop(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None:
+def stop_all(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None:
+    """Stop what runs, drop what has not begun, and wait until that is so.
+
+    Parameters
+    ----------
+    pool : ThreadPoolExecutor
+    gauges : iterable of narrows._core.Progress
+        Of the runs.
+    """
     for gauge in gauges:
         gauge.stop()
     pool.shutdown(wait=True, cancel_futures=True)
@@ -316,14 +324,49 @@ def _rows(table: CoreTable) -> list[dict[str, int | None]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _in_range(what: str, value: int, low: int, high: int) -> int:
+def in_range(what: str, value: int, low: int, high: int) -> int:
+    """Refuse a number that is out of its range.
+
+    Parameters
+    ----------
+    what : str
+        Its name.
+    value, low, high : int
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InputError
+    """
     if not low <= value <= high:
         message = f"{what} is {value}; allowed: {low} to {high}"
         raise InputError(message)
     return value
 
 
-def _pcap_dir(pcap: str | PathLike[str] | None, index: int, runs: int) -> Path | None:
+def capture_directory(pcap: str | PathLike[str] | None, index: int, runs: int) -> Path | None:
+    """Make the directory for the packets of a run: one of its own where there are several.
+
+    Parameters
+    ----------
+    pcap : path or None
+        Directory for all; none if nothing is captured.
+    index, runs : int
+        Index of the run; how many there are, or may be.
+
+    Returns
+    -------
+    pathlib.Path or None
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
     if pcap is None:
         return None
     directory = Path(pcap) if runs == 1 else Path(pcap) / f"run-{index}"

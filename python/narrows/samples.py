@@ -6,10 +6,11 @@ Every column knows its unit, meaning and kind of row: they stand in the Arrow fi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
 
     import pandas as pd
@@ -47,7 +48,7 @@ class Samples:
     """
 
     def __init__(self, tables: Mapping[Kind, pa.Table]) -> None:
-        self._tables: dict[Kind, pa.Table] = dict(tables)
+        self._tables: Mapping[Kind, pa.Table] = tables
 
     @classmethod
     def from_core(cls, tables: Mapping[str, CoreTable], names: Mapping[Kind, Sequence[str]], run: int = 0) -> Samples:
@@ -66,7 +67,7 @@ class Samples:
         -------
         Samples
         """
-        return cls({kind: _table(kind, tables[f"{kind}s"], names[kind], run) for kind in KINDS})
+        return cls(_OnDemand({kind: tables[f"{kind}s"] for kind in KINDS}, names, run))
 
     @classmethod
     def concat(cls, parts: Iterable[Samples]) -> Samples:
@@ -236,6 +237,25 @@ class Samples:
         """Return the number of rows by kind."""
         rows = ", ".join(f"{self._tables[kind].num_rows} {kind}" for kind in KINDS)
         return f"<Samples: {rows} rows>"
+
+
+class _OnDemand(Mapping[Kind, "pa.Table"]):
+    """The engine's columns, wrapped when somebody looks at them: of thousands of short runs nobody does."""
+
+    def __init__(self, columns: Mapping[Kind, CoreTable], names: Mapping[Kind, Sequence[str]], run: int) -> None:
+        self._columns, self._names, self._run = columns, names, run
+        self._made: dict[Kind, pa.Table] = {}
+
+    def __getitem__(self, kind: Kind) -> pa.Table:
+        if kind not in self._made:
+            self._made[kind] = _table(kind, self._columns[kind], self._names[kind], self._run)
+        return self._made[kind]
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 def _table(kind: Kind, columns: CoreTable, names: Sequence[str], run: int) -> pa.Table:

@@ -52,7 +52,9 @@ def of(result: Outcome) -> dict[str, Any]:
         "channels": _rows(result.channels if runs else (), [run.channels for run in runs] if several else []),
         "jain": result.jain,
     }
-    if several:
+    if isinstance(result, Batch):
+        if result.until is not None:
+            summary["until"] = result.until.to_dict()
         summary["ci95"] = {"jain": _interval([run.jain for run in runs])}
         summary["runs_detail"] = [_detail(run) for run in runs]
     elif runs[0].index:

@@ -5,8 +5,9 @@ The formulas are in `narrows.metrics`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from narrows.metrics import (
     NS_PER_MS,
@@ -15,6 +16,7 @@ from narrows.metrics import (
     goodput_mbps,
     jains_index,
     mean_ms,
+    rate_mbps,
     ratio,
     throughput_max_mbps,
     throughput_mbps,
@@ -287,6 +289,40 @@ def _ms(value_ns: int | None) -> float | None:
 
 def _seconds(value_ns: int | None) -> float | None:
     return None if value_ns is None else value_ns / NS_PER_S
+
+
+Counter = Literal["arrived_bytes", "delivered_bytes"]
+"""What a rate is of: throughput, or goodput."""
+
+
+def aggregate_mbps(flows: Iterable[FlowMetrics], counter: Counter = "arrived_bytes") -> float | None:
+    """Rate of all flows together: bytes of all, over the time from the first one's start to the last one's end.
+
+    It is no sum of the flows' own rates, each of which is over the time in which that flow could send: these add up to
+    more than a link carries where flows come and go.
+
+    Parameters
+    ----------
+    flows : iterable of FlowMetrics
+        Of one run.
+    counter : {"arrived_bytes", "delivered_bytes"}
+        Which bytes: those of the throughput or those of the goodput.
+
+    Returns
+    -------
+    float or None
+        Mb/s; ``None`` if no time passed.
+
+    Notes
+    -----
+    Aggregate throughput of RFC 5166, section 2.1.1.
+    """
+    listed = [flow for flow in flows if flow.active_s > 0]
+    if not listed:
+        return None
+    begin = min(flow.start_s for flow in listed)
+    end = max(flow.start_s + flow.active_s for flow in listed)
+    return rate_mbps(math.fsum(getattr(flow, counter) for flow in listed), (end - begin) * NS_PER_S)
 
 
 def fairness(flows: Iterable[FlowMetrics]) -> float | None:

@@ -22,7 +22,7 @@ from narrows.outcome import Batch
 if TYPE_CHECKING:
     from typer.testing import Result
 
-VERBS = ["run", "reproduce", "contest", "validate", "report", "list", "explain", "show", "schema"]
+VERBS = ["run", "reproduce", "sweep", "contest", "validate", "report", "list", "explain", "show", "schema"]
 NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
 QUICK = ["--set", "duration=12 s"]
 
@@ -237,7 +237,7 @@ def test_a_broken_scenario_is_refused_with_every_problem(tmp_path: Path) -> None
         (["run", "dumbbell-cubic", "--runs", "0"], ["runs is 0", "allowed: 1 to"]),
         (["run", "dumbbell-cubic", "--jobs", "0"], ["jobs is 0", "allowed: 1 to"]),
         (["run", "dumbbell-cubic", "--pcap"], ["--pcap", "-o DIR"]),
-        (["reproduce", "no-such-paper"], ["no-such-paper", "allowed: acns, contest, ngwa"]),
+        (["reproduce", "no-such-paper"], ["no-such-paper", "allowed: acns, agile-sd, contest, ngwa"]),
         (["reproduce", "contest", "--pair", "bbr", "cubic"], ["variant is 'bbr'", "allowed: bic, compound"]),
         (["reproduce", "acns", "--pair", "reno", "cubic"], ["'acns' has no pairs", "allowed with a pair: contest"]),
         (["reproduce", "acns", "--beyond"], ["'acns' has nothing beyond it", "allowed with beyond: ngwa"]),
@@ -318,7 +318,8 @@ def interrupted(
     arguments: list[str | Path], ready: Path | None, patience_s: float, number: signal.Signals = signal.SIGINT
 ) -> subprocess.CompletedProcess[str]:
     """Start a command, press Ctrl-C (or send another signal) once it is well under way, and return how it ended."""
-    command = [*NARROWS, *map(str, arguments)]
+    # Whoever started the tests may have had signals ignored (nohup does), and children would inherit that.
+    command = ["env", "--default-signal", *NARROWS, *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             deadline = time.monotonic() + patience_s

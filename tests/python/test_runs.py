@@ -76,18 +76,18 @@ def test_a_run_alone_is_the_first_of_a_batch(one: Run, three: Batch) -> None:
     assert len({run.digest for run in three.runs}) == 3
 
 
-def test_results_are_in_order_even_if_the_last_ends_first(short: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_in_order_even_if_the_first_ends_last(short: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     real = _core.run
     ended: list[int] = []
-    last_is_over = threading.Event()
+    others_are_over = threading.Event()
 
     def slow_first(scenario: Any, seed: int, index: int, progress: Any, where: str | None, own: Any) -> Any:
         if index == 0:
-            assert last_is_over.wait(20)
+            assert others_are_over.wait(20)
         made = real(scenario, seed, index, progress, where, own)
         ended.append(index)
-        if index == 2:
-            last_is_over.set()
+        if len(ended) == 2:
+            others_are_over.set()
         return made
 
     monkeypatch.setattr(_core, "run", slow_first)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from narrows import run
 from narrows.samples import KINDS, CoreTable, Samples
 
 if TYPE_CHECKING:
@@ -107,6 +108,18 @@ def test_a_run_yields_rows_for_every_flow(one: Run) -> None:
     assert set(frame["name"]) == {flow.name for flow in one.flows}
     assert frame["time_s"].is_monotonic_increasing
     assert float(frame["time_s"].max()) <= one.scenario.duration_s
+
+
+def test_every_flow_and_queue_has_a_row_at_each_time_of_a_long_run() -> None:
+    rows = run("dumbbell-cubic", overrides={"duration": "40 s", "sampling": "10 ms"}).samples.to_pandas()
+    for kind in ("flow", "queue"):
+        table = rows[rows["kind"] == kind]
+        assert len(table) > 2000, "many blocks of the engine's own packing"
+        assert table["time_s"].is_monotonic_increasing
+        last = table.groupby("time_s", sort=False)["name"].agg(list)
+        assert all(names == last.iloc[-1] for names in last[last.map(len) == len(last.iloc[-1])])
+        assert last.map(len).is_monotonic_increasing, "flows begin one after the other, and stay"
+        assert not table.duplicated(["time_s", "name"]).any()
 
 
 def test_counters_end_at_the_totals(one: Run) -> None:

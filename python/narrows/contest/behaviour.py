@@ -114,7 +114,7 @@ def equilibrium_s(
     """Time from the second flow's start until the two are in balance and stay so for a while.
 
     They are in balance where |x1 - x2| <= band (x1 + x2), and something arrives at all. Equilibrium is the first time
-    from which they are in balance at every sample for ``hold_s``.
+    from which they are in balance at every sample for ``hold_s``: `narrows.stats.fair_convergence_time` of two flows.
 
     Parameters
     ----------
@@ -138,21 +138,8 @@ def equilibrium_s(
     """
     import numpy as np
 
+    from narrows.stats import fair_convergence_time
+
     chosen = criteria or Criteria()
-    time = np.asarray(time_s, dtype=np.float64)
-    first, second = np.asarray(first_mbps, dtype=np.float64), np.asarray(second_mbps, dtype=np.float64)
-    together = first + second
-    # Sums of decimal fractions must not fall out of the band for their last digit.
-    balanced = (np.abs(first - second) <= chosen.band * together * (1 + 1e-12)) & (together > 0)
-    after = time >= second_start_s - 1e-9
-    time, balanced = time[after], balanced[after]
-    if not time.size:
-        return None
-    breaks = time[~balanced]
-    begins = np.flatnonzero(balanced & ~np.concatenate(([False], balanced[:-1])))
-    for i in begins:
-        later = breaks[breaks > time[i]]
-        end = float(later[0]) if later.size else float(time[-1])
-        if end - time[i] >= chosen.hold_s - 1e-9:
-            return max(0.0, float(time[i]) - second_start_s)
-    return None
+    pair = np.array([first_mbps, second_mbps], dtype=np.float64)
+    return fair_convergence_time(time_s, pair, start_s=second_start_s, delta=chosen.band, hold_s=chosen.hold_s)

@@ -154,7 +154,7 @@ MEASURES: Final[dict[str, Measure]] = {
             percent=True,
             scale="loss",
             formula="Packets that queues dropped or links corrupted over packets sent, in the window (RFC 5166, "
-            "section 2.4).",
+            "section 2.1.3).",
         ),
         Measure(
             key="pdr",

@@ -13,6 +13,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
+from narrows import durable
 from narrows.contest.record import Record
 from narrows.errors import InputError, RunError
 
@@ -135,7 +136,7 @@ class Store:
         except OSError as error:
             message = f"{directory}: cannot be written: {error.strerror or error}"
             raise InputError(message) from None
-        if not _locked(file):
+        if not durable.locked(file):
             file.close()
             message = f"{directory}: another contest is writing there; allowed: one at a time"
             raise InputError(message)
@@ -143,20 +144,6 @@ class Store:
 
     def _failed(self, error: OSError) -> RunError:
         return RunError(f"{self._path}: cannot be written: {error.strerror or error}; finished runs before are kept")
-
-
-def _locked(file: IO[bytes]) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # not a Unix: whoever starts two contests in one directory there gets what he asks for
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def _parse(line: bytes) -> Record | None:

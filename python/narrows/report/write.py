@@ -189,6 +189,9 @@ def _identity(result: Run | Batch) -> list[tuple[str, str]]:
         ("Events", style.count(result.events)),
         ("Packets, counted at every hop", style.count(result.packets)),
     ]
+    until = getattr(result, "until", None)
+    if until is not None:
+        rows.insert(4, ("Wanted precision", until.told()))
     if result.scenario.overrides:
         rows.insert(1, ("Overrides", ", ".join(f"{key} = {value}" for key, value in result.scenario.overrides.items())))
     return rows

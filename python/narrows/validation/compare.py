@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,13 +84,13 @@ class Side:
         -------
         Side
         """
-        rates, losses = [run.mbps for run in runs], [run.lost for run in runs]
+        rates, losses = mean_ci(run.mbps for run in runs), mean_ci(run.lost for run in runs)
         length = min(len(run.cwnd) for run in runs)
         return cls(
-            mbps=fmean(rates),
-            mbps_sd=stdev(rates) if len(runs) > 1 else 0.0,
-            lost=fmean(losses),
-            lost_sd=stdev(losses) if len(runs) > 1 else 0.0,
+            mbps=rates.mean,
+            mbps_sd=rates.sd if len(runs) > 1 else 0.0,
+            lost=losses.mean,
+            lost_sd=losses.sd if len(runs) > 1 else 0.0,
             timeouts=fmean(run.timeouts for run in runs),
             cwnd=np.mean([run.cwnd[:length] for run in runs], axis=0),
             first=runs[0].cwnd[:length],
