@@ -1,0 +1,74 @@
+//! The clock of a live run: scenario time on the machine's monotonic clock.
+
+use narrows_units::{Duration, Instant};
+
+/// Scenario time: zero is an instant of `CLOCK_MONOTONIC`, which eBPF programs read too (`bpf_ktime_get_ns`).
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    zero_ns: u64,
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to; the clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+impl Clock {
+    /// A clock whose time zero is `delay` from now: what must be ready at time zero has so long to get ready.
+    #[must_use]
+    pub fn starting_in(delay: Duration) -> Self {
+        Self { zero_ns: monotonic_ns() + delay.as_nanos() }
+    }
+
+    /// Scenario time now; zero before time zero.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.at(monotonic_ns())
+    }
+
+    /// Scenario time at an instant of `CLOCK_MONOTONIC`, in nanoseconds; zero before time zero.
+    #[must_use]
+    pub fn at(&self, monotonic_ns: u64) -> Instant {
+        Instant::ZERO + Duration::from_nanos(monotonic_ns.saturating_sub(self.zero_ns))
+    }
+
+    /// The instant of `CLOCK_MONOTONIC`, in nanoseconds, of a scenario time.
+    #[must_use]
+    pub fn monotonic_of(&self, at: Instant) -> u64 {
+        self.zero_ns.saturating_add(at.as_nanos())
+    }
+
+    /// Sleeps until scenario time `at`; returns at once if it has passed.
+    pub fn sleep_until(&self, at: Instant) {
+        let target = self.monotonic_of(at);
+        let time = libc::timespec {
+            tv_sec: (target / 1_000_000_000) as libc::time_t,
+            tv_nsec: (target % 1_000_000_000) as libc::c_long,
+        };
+        // SAFETY: `time` is a valid timespec; without a remainder to write to the last pointer may be null. A signal ends the
+        // sleep early with EINTR, and it is taken up again.
+        while unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut())
+        } == libc::EINTR
+        {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_zero_is_when_it_was_said_to_be() {
+        let clock = Clock::starting_in(Duration::from_millis(20));
+        assert_eq!(clock.now(), Instant::ZERO);
+        clock.sleep_until(Instant::ZERO + Duration::from_millis(5));
+        let now = clock.now();
+        assert!(now >= Instant::ZERO + Duration::from_millis(5), "{now:?}");
+        assert_eq!(clock.at(clock.monotonic_of(now)), now);
+    }
+}

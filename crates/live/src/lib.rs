@@ -1,0 +1,14 @@
+//! The same scenario on the machine's own Linux TCP stack.
+//!
+//! Hosts are unnamed network namespaces with a TUN device each; one process holds all devices and *is* the network between
+//! them, made of the parts that the simulator's network is made of. Nothing is named, so nothing outlives the process.
+
+#![allow(unsafe_code, reason = "namespaces, TUN devices and sockets are system calls")]
+
+#[cfg(target_os = "linux")]
+mod clock;
+mod error;
+
+#[cfg(target_os = "linux")]
+pub use clock::{Clock, monotonic_ns};
+pub use error::LiveError;
