@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from narrows import _core
+from narrows.conditions import doubts
 from narrows.errors import InputError
 from narrows.rows import WORDS, AnyRow, mean_row, named, numeric
 from narrows.samples import Samples
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from narrows.conditions import Conditions
     from narrows.routers import RouterMetrics
     from narrows.scenario import Scenario
 
@@ -109,6 +111,15 @@ class Outcome:
         @property
         def packets(self) -> int:
             """Packets that arrived at a node, counted at every hop."""
+
+        @property
+        def doubts(self) -> tuple[str, ...]:
+            """Why the numbers are not to be trusted, a sentence each; empty if they are."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the numbers of every run may be taken as they are; see `doubts`."""
+        return not self.doubts
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -272,6 +283,9 @@ class Run(Outcome):
         What the routers did that run ACNS or NGWA. Empty without such a scheme.
     stations : tuple
         Metrics of the stations of 802.11 channels: channel by channel, the base station first. Empty without channels.
+    conditions : dict or None
+        What a real machine had to say in the numbers, and whether they are to be trusted; see `narrows.conditions`.
+        ``None`` where no machine had a say: the same scenario and seed give the same numbers anywhere.
     """
 
     scenario: Scenario
@@ -286,11 +300,17 @@ class Run(Outcome):
     samples: Samples
     routers: tuple[RouterMetrics, ...] = ()
     stations: tuple[StationMetrics, ...] = ()
+    conditions: Conditions | None = None
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """The run alone: what holds for a batch holds for a run."""
         return (self,)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the numbers are not to be trusted, a sentence each; empty if they are."""
+        return doubts(self.conditions)
 
     @property
     def channels(self) -> tuple[ChannelMetrics, ...]:
@@ -349,6 +369,11 @@ class Batch(Outcome):
     def packets(self) -> int:
         """Packets that arrived at a node, counted at every hop, over all runs."""
         return sum(run.packets for run in self.runs)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why runs are not to be trusted, a sentence each, which names the run; empty if all are."""
+        return tuple(f"run {run.index}: {doubt}" for run in self.runs for doubt in run.doubts)
 
     @cached_property
     def flows(self) -> tuple[FlowMetrics, ...]:

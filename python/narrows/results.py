@@ -235,6 +235,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             routers=tuple(RouterMetrics(**_own(RouterMetrics, router)) for router in row.get("routers", ())),
             stations=tuple(StationMetrics(**_own(StationMetrics, station)) for station in row.get("stations", ())),
             samples=everything if alone else everything.of_run(index),
+            conditions=row.get("conditions"),
         )
 
     if details is None:

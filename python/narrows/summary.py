@@ -51,6 +51,7 @@ def of(result: Outcome) -> dict[str, Any]:
         "stations": _rows(result.stations if runs else (), [run.stations for run in runs] if several else []),
         "channels": _rows(result.channels if runs else (), [run.channels for run in runs] if several else []),
         "jain": result.jain,
+        **_conditions(result),
     }
     if isinstance(result, Batch):
         if result.until is not None:
@@ -90,7 +91,17 @@ def _detail(run: Run) -> dict[str, Any]:
         "stations": _rows(run.stations, []),
         "channels": _rows(run.channels, []),
         "jain": run.jain,
+        **_conditions(run),
     }
+
+
+def _conditions(result: Outcome) -> dict[str, Any]:
+    """Conditions of a run, and what comes of them for it or for all; nothing where no machine had a say."""
+    known = [run.conditions for run in result.runs if run.conditions is not None]
+    if not known:
+        return {}
+    told: dict[str, Any] = {"trusted": result.trusted, "doubts": list(result.doubts)}
+    return told if isinstance(result, Batch) else {"conditions": known[0], **told}
 
 
 def _rows(means: Sequence[AnyRow], by_run: Sequence[Sequence[AnyRow]]) -> list[dict[str, Any]]:
