@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What our programs read of the kernel: its types, cut down to the fields that are used, and the helpers of ours.
+ *
+ * The kernel's types are found again at load time: libbpf matches fields by their names against the running kernel's BTF
+ * (CO-RE), so the order and the offsets here mean nothing, and a field may be added wherever it is needed. Types of the user
+ * space interface (struct __sk_buff, struct bpf_sock ..) are not matched: they must stand as in include/uapi/linux/bpf.h.
+ *
+ * The same program also compiles with the machine's own C compiler, with NARROWS_NATIVE defined: native/shim.h then takes the
+ * place of libbpf's headers, and a test feeds the program what a connection saw (crates/live/tests/parity.rs).
+ *
+ * Rules for programs: no floating point, no signed division, no loop without a bound. Parameters are PARAM()s.
+ */
+#ifndef NARROWS_KERNEL_H
+#define NARROWS_KERNEL_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __s32 s32;
+typedef __u64 u64;
+typedef __s64 s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u16 __sum16;
+typedef __u32 __wsum;
+#ifndef NARROWS_NATIVE
+typedef _Bool bool;
+#define true 1
+#define false 0
+#else
+#include <stdbool.h>
+#endif
+
+/* Constants of include/uapi/linux/bpf.h that programs need. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_UNSPEC = 0,
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
+	BPF_MAP_TYPE_STRUCT_OPS = 26,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_EXIST = 2,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+	BPF_SK_STORAGE_GET_F_CREATE = 1,
+	BPF_F_RECOMPUTE_CSUM = 1,
+	BPF_F_HDR_FIELD_MASK = 15,
+	BPF_F_PSEUDO_HDR = 16,
+	BPF_F_MARK_MANGLED_0 = 32,
+	BPF_F_CURRENT_NETNS = -1,
+};
+enum tcx_action_base {
+	TCX_NEXT = -1,
+	TCX_PASS = 0,
+	TCX_DROP = 2,
+};
+
+/* include/uapi/linux/bpf.h; the context of tcx programs. Its layout is the interface: whole, and in order. */
+struct __sk_buff {
+	__u32 len;
+	__u32 pkt_type;
+	__u32 mark;
+	__u32 queue_mapping;
+	__u32 protocol;
+	__u32 vlan_present;
+	__u32 vlan_tci;
+	__u32 vlan_proto;
+	__u32 priority;
+	__u32 ingress_ifindex;
+	__u32 ifindex;
+	__u32 tc_index;
+	__u32 cb[5];
+	__u32 hash;
+	__u32 tc_classid;
+	__u32 data;
+	__u32 data_end;
+	__u32 napi_id;
+	__u32 family;
+	__u32 remote_ip4;
+	__u32 local_ip4;
+	__u32 remote_ip6[4];
+	__u32 local_ip6[4];
+	__u32 remote_port;
+	__u32 local_port;
+	__u32 data_meta;
+	struct bpf_flow_keys *flow_keys __attribute__((aligned(8)));
+	__u64 tstamp;
+	__u32 wire_len;
+	__u32 gso_segs;
+	struct bpf_sock *sk __attribute__((aligned(8)));
+	__u32 gso_size;
+	__u8 tstamp_type;
+	__u32 : 24;
+	__u64 hwtstamp;
+};
+struct bpf_sock {
+	__u32 bound_dev_if;
+	__u32 family;
+	__u32 type;
+	__u32 protocol;
+	__u32 mark;
+	__u32 priority;
+	__u32 src_ip4;
+	__u32 src_ip6[4];
+	__u32 src_port;
+	__be16 dst_port;
+	__u16 : 16;
+	__u32 dst_ip4;
+	__u32 dst_ip6[4];
+	__u32 state;
+	__s32 rx_queue_mapping;
+};
+struct bpf_sock_tuple {
+	union {
+		struct {
+			__be32 saddr;
+			__be32 daddr;
+			__be16 sport;
+			__be16 dport;
+		} ipv4;
+		struct {
+			__be32 saddr[4];
+			__be32 daddr[4];
+			__be16 sport;
+			__be16 dport;
+		} ipv6;
+	};
+};
+
+#ifdef NARROWS_NATIVE
+#define NARROWS_CO_RE
+#else
+#define NARROWS_CO_RE __attribute__((preserve_access_index))
+#endif
+
+/* Phases of loss recovery (include/uapi/linux/tcp.h), and what a congestion control is told of (include/net/tcp.h). */
+enum tcp_ca_state {
+	TCP_CA_Open = 0,
+	TCP_CA_Disorder = 1,
+	TCP_CA_CWR = 2,
+	TCP_CA_Recovery = 3,
+	TCP_CA_Loss = 4,
+};
+enum tcp_ca_event {
+	CA_EVENT_TX_START = 0,
+	CA_EVENT_CWND_RESTART = 1,
+	CA_EVENT_COMPLETE_CWR = 2,
+	CA_EVENT_LOSS = 3,
+	CA_EVENT_ECN_NO_CE = 4,
+	CA_EVENT_ECN_IS_CE = 5,
+};
+enum tcp_ca_ack_event_flags {
+	CA_ACK_SLOWPATH = 1,
+	CA_ACK_WIN_UPDATE = 2,
+	CA_ACK_ECE = 4,
+};
+enum {
+	/* tcp_congestion_ops.flags. Without the first, no network namespace but the host's may choose the algorithm by its
+	 * sysctl, and refusing it leaks a reference in the kernel. */
+	TCP_CONG_NON_RESTRICTED = 1,
+	TCP_CONG_NEEDS_ECN = 2,
+	/* "No slow-start threshold yet" (include/net/tcp.h). */
+	TCP_INFINITE_SSTHRESH = 0x7fffffff,
+	/* Initial window of a connection without another setting (RFC 6928), in segments. */
+	TCP_INIT_CWND = 10,
+	/* Bytes of icsk_ca_priv that a congestion control has for itself. */
+	ICSK_CA_PRIV_SIZE = 13 * 8,
+};
+
+struct ns_common {
+	unsigned int inum;
+} NARROWS_CO_RE;
+struct net {
+	struct ns_common ns;
+} NARROWS_CO_RE;
+typedef struct {
+	struct net *net;
+} NARROWS_CO_RE possible_net_t;
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+		__be16 u6_addr16[8];
+		__be32 u6_addr32[4];
+	} in6_u;
+} NARROWS_CO_RE;
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+} NARROWS_CO_RE;
+struct sock {
+	struct sock_common __sk_common;
+	u32 sk_pacing_status;
+	unsigned long sk_pacing_rate;
+} NARROWS_CO_RE;
+struct inet_sock {
+	struct sock sk;
+} NARROWS_CO_RE;
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	__u32 icsk_rto;
+	__u8 icsk_ca_state : 5;
+	__u8 icsk_retransmits;
+	__u8 icsk_backoff;
+	u64 icsk_ca_priv[13];
+} NARROWS_CO_RE;
+struct tcp_rack {
+	u64 mstamp;
+	u32 rtt_us;
+} NARROWS_CO_RE;
+struct minmax_sample {
+	u32 t;
+	u32 v;
+} NARROWS_CO_RE;
+struct minmax {
+	struct minmax_sample s[3];
+} NARROWS_CO_RE;
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	u32 snd_wnd;
+	u32 mss_cache;
+	u32 snd_cwnd;
+	u32 prr_out;
+	u32 lost_out;
+	u32 sacked_out;
+	u8 is_cwnd_limited : 1;
+	u32 rttvar_us;
+	u32 retrans_out;
+	u32 lost;
+	u32 snd_ssthresh;
+	struct minmax rtt_min;
+	u32 data_segs_out;
+	u64 bytes_sent;
+	u32 write_seq;
+	u8 ecn_flags;
+	u64 tcp_clock_cache;
+	u64 tcp_mstamp;
+	u32 rcv_nxt;
+	u32 snd_nxt;
+	u32 snd_una;
+	u32 srtt_us; /* eight times the smoothed round-trip time */
+	u32 packets_out;
+	u32 delivered;
+	u32 delivered_ce;
+	u32 app_limited;
+	u32 rcv_wnd;
+	u32 max_packets_out;
+	u64 bytes_acked;
+	struct tcp_rack rack;
+	u32 snd_cwnd_cnt;
+	u32 snd_cwnd_clamp;
+	u32 snd_cwnd_stamp;
+	u32 prior_cwnd;
+	u32 prr_delivered;
+	u32 prior_ssthresh;
+	u32 high_seq;
+	u32 undo_marker;
+	u64 bytes_retrans;
+	u32 total_retrans;
+} NARROWS_CO_RE;
+struct ack_sample {
+	u32 pkts_acked;
+	s32 rtt_us; /* negative: none */
+	u32 in_flight;
+} NARROWS_CO_RE;
+struct rate_sample {
+	u64 prior_mstamp;
+	u32 prior_delivered;
+	s32 delivered;
+	long interval_us;
+	long rtt_us;
+	int losses;
+	u32 acked_sacked;
+	u32 prior_in_flight;
+	bool is_app_limited;
+} NARROWS_CO_RE;
+
+/* A struct_ops map's value: libbpf fits it to the kernel's struct by the names of its members. */
+struct tcp_congestion_ops {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*min_tso_segs)(struct sock *sk);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
+	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*sndbuf_expand)(struct sock *sk);
+	char name[16];
+	u32 flags;
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+};
+
+#ifdef NARROWS_NATIVE
+#include "native/shim.h"
+#else
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_endian.h>
+
+/*
+ * A parameter: read-only data named "param_" and the registry's name for it, set before the program is loaded.
+ * Its unit is that of the registry, in whole numbers: a number in millionths (so that decimal ones are exact), a choice by its
+ * place among the allowed words, a switch as 0 or 1.
+ */
+#define PARAM(name, value) const volatile __u64 param_##name = (value)
+
+extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
+extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
+extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
+extern void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked) __ksym;
+extern void cubictcp_init(struct sock *sk) __ksym;
+extern u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
+extern void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
+extern void cubictcp_state(struct sock *sk, u8 new_state) __ksym;
+extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
+#endif
+
+/* Millionths in one: the unit of PARAM()s that are numbers. */
+#define MILLION 1000000ULL
+
+#define narrows_inline static inline __attribute__((always_inline, unused))
+
+narrows_inline struct tcp_sock *tcp_sk(const struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+narrows_inline struct inet_connection_sock *inet_csk(const struct sock *sk)
+{
+	return (struct inet_connection_sock *)sk;
+}
+
+/* The congestion control's own memory in the socket: ICSK_CA_PRIV_SIZE bytes, of any content before init. */
+narrows_inline void *inet_csk_ca(const struct sock *sk)
+{
+	return (void *)inet_csk(sk)->icsk_ca_priv;
+}
+
+/* Sequence numbers wrap (RFC 9293, section 3.4). */
+narrows_inline bool before(__u32 a, __u32 b)
+{
+	return (__s32)(a - b) < 0;
+}
+
+narrows_inline bool after(__u32 a, __u32 b)
+{
+	return before(b, a);
+}
+
+narrows_inline u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+narrows_inline u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+narrows_inline u64 clamp_u64(u64 x, u64 least, u64 most)
+{
+	return min_u64(max_u64(x, least), most);
+}
+
+/* a - b, or 0 where that would be negative. */
+narrows_inline u64 less_u64(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* The largest integer whose square is not above x: bit by bit, in 32 steps. */
+narrows_inline u64 sqrt_u64(u64 x)
+{
+	u64 root = 0;
+	u64 bit = 1ULL << 62;
+	int i;
+
+	for (i = 0; i < 32; i++) {
+		if (x >= root + bit) {
+			x -= root + bit;
+			root = (root >> 1) + bit;
+		} else {
+			root >>= 1;
+		}
+		bit >>= 2;
+	}
+	return root;
+}
+
+/* Whether cwnd is below ssthresh, Linux's reading of slow start (RFC 5681 leaves equality free). */
+narrows_inline bool tcp_in_slow_start(const struct tcp_sock *tp)
+{
+	return tp->snd_cwnd < tp->snd_ssthresh;
+}
+
+/*
+ * Whether the window may grow: cwnd was what stopped the sender last, or in slow start less than twice what was in use would
+ * be granted. The rule of the kernel's tcp_is_cwnd_limited(), which programs cannot call; RFC 7661 argues for it.
+ */
+narrows_inline bool tcp_is_cwnd_limited(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return true;
+	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+#endif /* NARROWS_KERNEL_H */
