@@ -16,18 +16,24 @@ const TABLE: &[Row] = &[
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
     Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "wire", "units", "rng"], outside: &[] },
     Row {
-        name: "sim",
+        name: "fabric",
         rank: 4,
-        ours: &["units", "rng", "wire", "cc", "samples", "scenario", "tcp", "queue", "wifi", "scheme"],
+        ours: &["units", "rng", "wire", "cc", "samples", "scenario", "queue", "wifi", "scheme"],
+        outside: &["pcap-file"],
+    },
+    Row {
+        name: "sim",
+        rank: 5,
+        ours: &["units", "rng", "wire", "cc", "samples", "scenario", "tcp", "queue", "wifi", "scheme", "fabric"],
         outside: &["pcap-file", "prefetch-index", "sha2"],
     },
     Row {
         name: "live",
-        rank: 4,
-        ours: &["units", "rng", "wire", "cc", "samples", "scenario", "queue", "scheme"],
+        rank: 5,
+        ours: &["units", "rng", "wire", "cc", "samples", "scenario", "queue", "scheme", "fabric"],
         outside: &["libbpf-rs", "libbpf-sys", "libc", "nix"],
     },
-    Row { name: "py", rank: 5, ours: &["sim", "live", "cc", "samples", "scenario", "units"], outside: &["pyo3"] },
+    Row { name: "py", rank: 6, ours: &["sim", "live", "cc", "samples", "scenario", "units"], outside: &["pyo3"] },
 ];
 
 /// From outside, allowed to every crate: portable mathematics, and error types.

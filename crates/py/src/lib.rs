@@ -250,7 +250,7 @@ fn run(
     }
     outcome.map(PyResult).map_err(|error| match error {
         RunError::Stopped => Stopped::new_err(error.to_string()),
-        RunError::Capture { .. } => PyOSError::new_err(error.to_string()),
+        RunError::Capture(_) => PyOSError::new_err(error.to_string()),
         other => PyValueError::new_err(other.to_string()),
     })
 }

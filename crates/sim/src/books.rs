@@ -2,9 +2,9 @@
 
 use crate::capture::Capture;
 use crate::flow::{End, FlowState};
-use crate::flow_id::flow_of;
-use crate::link::LinkWatch;
-use crate::node::Nodes;
+use narrows_fabric::LinkWatch;
+use narrows_fabric::Nodes;
+use narrows_fabric::flow_of;
 use narrows_queue::{Dropped, QueueView};
 use narrows_units::Instant;
 use narrows_wire::Packet;

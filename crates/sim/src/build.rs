@@ -1,28 +1,21 @@
 //! From a scenario to a world ready to run: links, queues, agents, flows, and the factory of connections.
 
-use crate::app::Source;
 use crate::connections::Connections;
 use crate::event::{Agenda, MAX_SLOTS};
 use crate::factory::Factory;
 use crate::flow::FlowState;
-use crate::flow_id::MAX_FLOWS;
 use crate::lines::{fold, links};
 use crate::losses::Losses;
-use crate::node::{Exit, Node, Nodes};
 use crate::parcels::Parcels;
 use crate::radio::{Radio, radio};
 use crate::routes::Routes;
 use crate::run::{Options, RunError};
 use crate::slots::Slots;
-use crate::topology::{Edge, Topology};
 use crate::world::World;
-use narrows_queue::{Limit, Queue, RedConfig};
-use narrows_rng::Stream;
+use narrows_fabric::{Edge, Exit, MAX_FLOWS, Node, Nodes, Seeds, Source, Topology, agents};
 use narrows_scenario as scenario;
 use narrows_scenario::{Flow, Scenario};
 use narrows_scheme::Port;
-use narrows_scheme::acns::AcnsRouter;
-use narrows_scheme::ngwa::NgwaRouter;
 use narrows_units::{Bytes, Duration, Instant};
 use std::collections::BTreeMap;
 
@@ -31,7 +24,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// [`RunError::TooLarge`], [`RunError::Unknown`], [`RunError::Scheme`] and [`RunError::Radio`].
 pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result<World<'a>, RunError> {
-    let seeds = Seeds { seed: options.seed, run: options.run };
+    let seeds = Seeds::new(options.seed, options.run);
     let flows = scenario.flows.len();
     if flows > MAX_FLOWS {
         return Err(RunError::TooLarge { what: "flows", count: flows, allowed: MAX_FLOWS });
@@ -88,33 +81,9 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     Ok(world)
 }
 
-/// Where random streams come from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seeds {
-    seed: u64,
-    run: u64,
-}
-
-impl Seeds {
-    /// The stream of a component for a purpose.
-    pub(crate) fn stream(self, component: &str, purpose: &str) -> Stream {
-        Stream::new(self.seed, self.run, component, purpose)
-    }
-}
-
 fn nodes(scenario: &Scenario, factory: &Factory) -> Vec<Node> {
-    let mut nodes: Vec<Node> = scenario.nodes.iter().map(|_| Node { agent: None }).collect();
-    if let (Some(acns), Some(config)) = (&scenario.acns, &factory.acns) {
-        for &router in &acns.routers {
-            nodes[router].agent = Some(Box::new(AcnsRouter::new(config)));
-        }
-    }
-    if let (Some(ngwa), Some(config)) = (&scenario.ngwa, &factory.ngwa) {
-        for &router in &ngwa.routers {
-            nodes[router].agent = Some(Box::new(NgwaRouter::new(config)));
-        }
-    }
-    nodes
+    let agents = agents(scenario, factory.acns.as_ref(), factory.ngwa.as_ref());
+    agents.into_iter().map(|agent| Node { agent }).collect()
 }
 
 /// Where each edge starts. Ports of a node are numbered in the order of its edges; those of one 802.11 queue share one.
@@ -135,46 +104,6 @@ fn exits(topology: &Topology, links: usize, radio: &Radio) -> Vec<Exit> {
         Exit { node, port }
     };
     topology.edges.iter().enumerate().map(&mut exit).collect()
-}
-
-pub(crate) fn limit(limit: scenario::Limit) -> Limit {
-    match limit {
-        scenario::Limit::Packets(n) => Limit::Packets(n),
-        scenario::Limit::Bytes(n) => Limit::Bytes(n),
-    }
-}
-
-/// A queue that draws from `stream`.
-pub(crate) fn queue(queue: &scenario::Queue, stream: Stream) -> Box<dyn Queue> {
-    match *queue {
-        scenario::Queue::DropTail { limit: l } => narrows_queue::droptail(limit(l)),
-        scenario::Queue::Red {
-            limit: l,
-            min_threshold,
-            max_threshold,
-            weight,
-            max_p,
-            gentle,
-            ecn,
-            bytes_mode,
-            wait,
-            mean_packet,
-        } => {
-            let config = RedConfig {
-                limit: limit(l),
-                min_threshold,
-                max_threshold,
-                weight,
-                max_p,
-                gentle,
-                ecn,
-                bytes_mode,
-                wait,
-                mean_packet,
-            };
-            narrows_queue::red(config, stream)
-        }
-    }
 }
 
 fn flow_state(flow: &Flow, scenario: &Scenario, seeds: Seeds, factory: &Factory) -> FlowState {

@@ -14,28 +14,20 @@ mod tests;
 pub(crate) use channel::ChannelCapture;
 
 use crate::RunError;
+use narrows_fabric::{PcapFile, PcapNames, SNAPLEN};
 use narrows_units::Instant;
 use narrows_wifi::{Frame, Mpdu};
 use narrows_wire::Packet;
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
-use pcap_file::{DataLink, PcapError};
-use std::borrow::Cow;
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use pcap_file::DataLink;
+use std::path::Path;
 
-/// Longest packet that is captured whole; every IP packet is.
-const SNAPLEN: u32 = 65_575;
 /// Longest frame that is captured whole: radiotap header, QoS data header, LLC and SNAP, IP packet, FCS.
 const CHANNEL_SNAPLEN: u32 = 48 + 26 + 8 + SNAPLEN + 4;
 
 /// The open files of a run.
 pub(crate) struct Capture {
-    links: Vec<Output>,
-    channels: Vec<(ChannelCapture, Output)>,
+    links: Vec<PcapFile>,
+    channels: Vec<(ChannelCapture, PcapFile)>,
     bytes: Vec<u8>,
     failed: Option<RunError>,
 }
@@ -50,28 +42,13 @@ impl Capture {
         links: &[(String, String)],
         channels: Vec<ChannelCapture>,
     ) -> Result<Self, RunError> {
-        let mut paths: Vec<PathBuf> = Vec::with_capacity(links.len() + channels.len());
-        let mut free = |name: &str| {
-            let mut path = dir.join(format!("{name}.pcapng"));
-            if paths.contains(&path) {
-                path = dir.join(format!("{name}-{}.pcapng", paths.len()));
-            }
-            paths.push(path.clone());
-            path
-        };
-        let link = |(a, b): &(String, String)| {
-            Output::create(
-                free(&format!("{a}-{b}")),
-                DataLink::RAW,
-                SNAPLEN,
-                &[format!("{a}->{b}"), format!("{b}->{a}")],
-            )
-        };
-        let links = links.iter().map(link).collect::<Result<_, _>>()?;
+        let mut names = PcapNames::new(dir);
+        let links = links.iter().map(|(a, b)| names.link(a, b)).collect::<Result<_, _>>()?;
         let channel = |facts: ChannelCapture| {
             let kind = DataLink::IEEE802_11_RADIOTAP;
-            let output = Output::create(free(&facts.name), kind, CHANNEL_SNAPLEN, std::slice::from_ref(&facts.name))?;
-            Ok((facts, output))
+            let output =
+                PcapFile::create(names.free(&facts.name), kind, CHANNEL_SNAPLEN, std::slice::from_ref(&facts.name))?;
+            Ok::<_, RunError>((facts, output))
         };
         let channels = channels.into_iter().map(channel).collect::<Result<_, _>>()?;
         Ok(Self { links, channels, bytes: Vec::new(), failed: None })
@@ -85,7 +62,7 @@ impl Capture {
         self.bytes.clear();
         packet.emit_into(&mut self.bytes);
         let Some(output) = self.links.get_mut(edge / 2) else { return };
-        self.failed = output.write((edge % 2) as u32, at, &self.bytes).err();
+        self.failed = output.write((edge % 2) as u32, at, &self.bytes).err().map(RunError::from);
     }
 
     /// Writes a frame that starts on channel number `channel`, with the MPDUs that it carries. The first error is kept for
@@ -95,7 +72,7 @@ impl Capture {
         let failed = &mut self.failed;
         facts.emit(frame, mpdus, &mut self.bytes, |bytes| {
             if failed.is_none() {
-                *failed = output.write(0, frame.start, bytes).err();
+                *failed = output.write(0, frame.start, bytes).err().map(RunError::from);
             }
         });
     }
@@ -109,7 +86,7 @@ impl Capture {
             return Err(error);
         }
         let channels = self.channels.into_iter().map(|(_, output)| output);
-        self.links.into_iter().chain(channels).try_for_each(Output::finish)
+        Ok(self.links.into_iter().chain(channels).try_for_each(PcapFile::finish)?)
     }
 }
 
@@ -120,51 +97,4 @@ impl std::fmt::Debug for Capture {
             .field("channels", &self.channels.len())
             .finish_non_exhaustive()
     }
-}
-
-/// One file.
-struct Output {
-    path: PathBuf,
-    writer: PcapNgWriter<BufWriter<File>>,
-}
-
-impl Output {
-    /// Opens a file with an interface for each name.
-    fn create(path: PathBuf, linktype: DataLink, snaplen: u32, interfaces: &[String]) -> Result<Self, RunError> {
-        let fail = |reason: String| RunError::Capture { path: path.clone(), reason };
-        let file = File::create(&path).map_err(|e| fail(e.to_string()))?;
-        let mut writer = PcapNgWriter::new(BufWriter::new(file)).map_err(|e| fail(told(&e)))?;
-        for name in interfaces {
-            let options =
-                vec![InterfaceDescriptionOption::IfName(Cow::Borrowed(name)), InterfaceDescriptionOption::IfTsResol(9)];
-            let block = InterfaceDescriptionBlock { linktype, snaplen, options };
-            writer.write_pcapng_block(block).map_err(|e| fail(told(&e)))?;
-        }
-        Ok(Self { path, writer })
-    }
-
-    fn write(&mut self, interface_id: u32, at: Instant, bytes: &[u8]) -> Result<(), RunError> {
-        let block = EnhancedPacketBlock {
-            interface_id,
-            timestamp: Duration::from_nanos(at.as_nanos()),
-            original_len: bytes.len() as u32,
-            data: Cow::Borrowed(bytes),
-            options: Vec::new(),
-        };
-        match self.writer.write_pcapng_block(block) {
-            Ok(_) => Ok(()),
-            Err(e) => Err(RunError::Capture { path: self.path.clone(), reason: told(&e) }),
-        }
-    }
-
-    fn finish(self) -> Result<(), RunError> {
-        use std::io::Write;
-        let Self { path, writer } = self;
-        writer.into_inner().flush().map_err(|e| RunError::Capture { path, reason: e.to_string() })
-    }
-}
-
-/// The system's reason, such as a full disk, where there is one: the library itself calls it "Error reading bytes".
-fn told(error: &PcapError) -> String {
-    if let PcapError::IoError(system) = error { system.to_string() } else { error.to_string() }
 }

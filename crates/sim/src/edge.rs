@@ -1,7 +1,7 @@
 //! A direction of a link as the loop sees it: done by arithmetic where that can be, packet by packet elsewhere.
 
 use crate::line::Line;
-use crate::link::{LinkDirection, LinkMeter};
+use narrows_fabric::{LinkDirection, LinkMeter};
 use narrows_queue::QueueView;
 use narrows_units::{Bytes, Duration, Instant};
 

@@ -1,15 +1,14 @@
 //! What makes the connections of flows: their congestion control, their settings and their part of a scheme.
 
-use crate::build::Seeds;
-use crate::flow_id::ports;
 use crate::foreign::Algorithms;
 use crate::run::RunError;
 use crate::tcp_config::tcp_config;
 use narrows_cc::{CongestionControl, Params};
+use narrows_fabric::{Seeds, acns_config, ngwa_config, ports};
 use narrows_scenario as scenario;
 use narrows_scenario::{Flow, Scenario};
-use narrows_scheme::acns::{Acns, AcnsAssist, AcnsConfig, CommandScope, Formula, Ipv6Encoding, PriorityMaximum};
-use narrows_scheme::ngwa::{NgwaAssist, NgwaConfig, NgwaMode, Stamp};
+use narrows_scheme::acns::{Acns, AcnsAssist, AcnsConfig};
+use narrows_scheme::ngwa::{NgwaAssist, NgwaConfig};
 use narrows_tcp::{Assist, Config, Connection, RecoveryKind};
 use narrows_units::SeqNum;
 use narrows_wire::Ip;
@@ -73,8 +72,8 @@ impl Factory {
         for flow in &scenario.flows {
             algorithms.push(Algorithm::find(&flow.tcp.cc, foreign)?);
         }
-        let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
-        let ngwa = scenario.ngwa.as_ref().map(ngwa_config).transpose()?;
+        let acns = scenario.acns.as_ref().map(acns_config).transpose().map_err(RunError::Scheme)?;
+        let ngwa = scenario.ngwa.as_ref().map(ngwa_config).transpose().map_err(RunError::Scheme)?;
         let mut factory = Self {
             names: scenario.nodes.iter().map(|n| n.name.clone()).collect(),
             addresses: scenario.nodes.iter().map(|n| n.address).collect(),
@@ -173,55 +172,4 @@ fn param(value: &scenario::ParamValue) -> narrows_cc::ParamValue {
         scenario::ParamValue::Choice(w) => narrows_cc::ParamValue::Choice(w.clone()),
         scenario::ParamValue::Switch(b) => narrows_cc::ParamValue::Switch(*b),
     }
-}
-
-fn acns_config(a: &scenario::Acns) -> Result<AcnsConfig, RunError> {
-    let config = AcnsConfig {
-        formula: match a.formula {
-            scenario::AcnsFormula::Dcnet2013 => Formula::Dcnet2013,
-            scenario::AcnsFormula::Thesis2013 => Formula::Thesis2013,
-        },
-        priority_weight: a.priority_weight,
-        age_weight: a.age_weight,
-        freeze_threshold: a.freeze_threshold,
-        fallback_threshold: a.fallback_threshold,
-        loss_fallback_threshold: a.loss_fallback_threshold,
-        loss_decrease_threshold: a.loss_decrease_threshold,
-        trend_count: a.trend_count,
-        trend_sigma: a.trend_sigma,
-        p_max: if a.p_max_observed { PriorityMaximum::Observed } else { PriorityMaximum::Dscp },
-        idle_timeout: a.idle_timeout,
-        max_flows: a.max_flows,
-        command_scope: match a.command_scope {
-            scenario::AcnsScope::Window => CommandScope::Window,
-            scenario::AcnsScope::Ack => CommandScope::Ack,
-        },
-        ipv6: match a.ipv6 {
-            scenario::AcnsIpv6::Extension => Ipv6Encoding::Extension,
-            scenario::AcnsIpv6::FlowLabel => Ipv6Encoding::FlowLabel,
-        },
-        obey: a.obey,
-    };
-    config.check().map_err(|e| RunError::Scheme(e.to_string()))?;
-    Ok(config)
-}
-
-fn ngwa_config(n: &scenario::Ngwa) -> Result<NgwaConfig, RunError> {
-    let mode =
-        NgwaMode::new(n.mode).ok_or_else(|| RunError::Scheme(format!("NGWA mode is {}; it must be 1 to 8", n.mode)))?;
-    let config = NgwaConfig {
-        mode,
-        alpha: n.alpha,
-        flow_factor: n.flow_factor,
-        idle_timeout: n.idle_timeout,
-        max_flows: n.max_flows,
-        shrink: n.shrink,
-        stamp: match n.stamp {
-            scenario::NgwaStamp::Departure => Stamp::Departure,
-            scenario::NgwaStamp::Arrival => Stamp::Arrival,
-        },
-        max_window: n.max_window,
-    };
-    config.check().map_err(|e| RunError::Scheme(e.to_string()))?;
-    Ok(config)
 }

@@ -1,7 +1,7 @@
 //! A flow at run time: its application and its accounts.
 
-use crate::app::Source;
-use crate::meter::FlowMeter;
+use narrows_fabric::FlowMeter;
+use narrows_fabric::Source;
 use narrows_scenario::{Flow, Traffic};
 use narrows_units::{Bytes, Duration, Instant, Rate};
 

@@ -1,11 +1,11 @@
 //! What happens at hosts: segments reach connections, connections send, applications wake up.
 
-use crate::app::Act;
 use crate::connections::delivered;
 use crate::flow::End;
-use crate::flow_id::ports;
 use crate::parcels::Parcel;
 use crate::world::World;
+use narrows_fabric::Act;
+use narrows_fabric::ports;
 use narrows_samples::Probe;
 use narrows_units::{Bytes, Instant};
 use narrows_wire::{Packet, Transport, UdpRepr};

@@ -9,12 +9,12 @@
 //! to it comes from one other line, packets are carried on over both in one step, without an event in between. Samples
 //! are then taken on the way, as the line's own time passes theirs.
 //!
-//! What this is not made for goes by [`LinkDirection`](crate::link::LinkDirection): other disciplines, links that change, packets that
+//! What this is not made for goes by [`LinkDirection`](narrows_fabric::LinkDirection): other disciplines, links that change, packets that
 //! are changed as they leave, captures. The plain loop uses that for everything, and a test holds the two to each other.
 
-use crate::link::LinkMeter;
-use crate::loss::LossModel;
 use crate::parcels::Parcel;
+use narrows_fabric::LinkMeter;
+use narrows_fabric::LossModel;
 use narrows_queue::{DropReason, Limit, QueueView};
 use narrows_samples::QueueRow;
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};

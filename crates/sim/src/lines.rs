@@ -5,16 +5,12 @@
 //! they have left: so they are carried on at once, and the router between the two has no event for them. Where an agent
 //! sits on the router, each packet is an event, since the agent may look at its queues at that time.
 
-use crate::build::{Seeds, limit, queue};
 use crate::edge::Link;
 use crate::line::Line;
-use crate::link::LinkDirection;
-use crate::loss::LossModel;
-use crate::node::Nodes;
 use crate::routes::Routes;
-use crate::topology::Topology;
+use narrows_fabric::{Nodes, Seeds, Topology, limit, link_direction, link_losses};
 use narrows_scenario as scenario;
-use narrows_scenario::{Direction, Loss, Sampling, Scenario};
+use narrows_scenario::{Direction, Sampling, Scenario};
 use narrows_units::{Bytes, Instant};
 
 /// All directions of links: drop-tail as lines, unless the plain loop is asked for.
@@ -35,17 +31,8 @@ pub(crate) fn links(scenario: &Scenario, seeds: Seeds, nodes: &Nodes, plain_loop
     links
 }
 
-fn losses(direction: &Direction, path: &str, seeds: Seeds) -> (LossModel, bool) {
-    let lossy = match direction.loss {
-        Loss::None => false,
-        Loss::Uniform(p) => !p.is_never(),
-        Loss::GilbertElliott { .. } => true,
-    };
-    (LossModel::new(direction.loss, seeds.stream(path, "loss")), lossy)
-}
-
 fn line(direction: &Direction, limited: scenario::Limit, path: &str, scenario: &Scenario, seeds: Seeds) -> Link {
-    let (loss, lossy) = losses(direction, path, seeds);
+    let (loss, lossy) = link_losses(direction, path, seeds);
     let end = Instant::ZERO + scenario.duration;
     let mut line = Line::new(direction.rate, direction.delay, limit(limited), loss, lossy, end);
     if let Sampling::Interval(every) = scenario.sampling {
@@ -55,14 +42,7 @@ fn line(direction: &Direction, limited: scenario::Limit, path: &str, scenario: &
 }
 
 fn packet_by_packet(direction: &Direction, path: &str, watched: bool, seeds: Seeds) -> Link {
-    let (loss, lossy) = losses(direction, path, seeds);
-    let queue = queue(&direction.queue, seeds.stream(path, "queue"));
-    let changes = direction.changes.clone();
-    let mut link = LinkDirection::new(queue, direction.rate, direction.delay, loss, lossy, changes);
-    if watched {
-        link.tell_departures();
-    }
-    Link::Queue(Box::new(link))
+    Link::Queue(Box::new(link_direction(direction, path, watched, seeds)))
 }
 
 /// Folds lines that one other alone feeds into that one.

@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn losses_are_booked_when_their_time_has_come() {
         let mut flows = flows();
-        let (src_port, dst_port) = crate::flow_id::ports(0);
+        let (src_port, dst_port) = narrows_fabric::ports(0);
         let ip = Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         let packet = |src_port, dst_port, payload_len| Packet {
             ip,

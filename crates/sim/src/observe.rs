@@ -2,11 +2,11 @@
 
 use crate::connections::delivered;
 use crate::flow::End;
-use crate::link::LinkMeter;
 use crate::world::World;
+use narrows_fabric::{LinkMeter, queue_row, queue_total, router_row, router_total};
 use narrows_queue::QueueView;
-use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, RouterTotal, Samples};
-use narrows_scheme::{Port, Tally};
+use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
+use narrows_scheme::Port;
 use narrows_tcp::Connection;
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -16,11 +16,6 @@ fn bytes(value: Option<Bytes>) -> u64 {
 
 fn nanos(value: Option<Duration>) -> u64 {
     value.map_or(NONE, Duration::as_nanos)
-}
-
-fn router_total(tally: &Tally) -> RouterTotal {
-    let &Tally { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported } = tally;
-    RouterTotal { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported }
 }
 
 impl World<'_> {
@@ -70,19 +65,7 @@ impl World<'_> {
     /// A queue as it is now: of a link direction, or an interface queue after those.
     pub(crate) fn queue_row(&self, queue: usize) -> QueueRow {
         let (view, meter) = self.queue(queue);
-        QueueRow {
-            time_ns: self.now.as_nanos(),
-            queue: queue as u64,
-            bytes: view.bytes.as_u64(),
-            packets: view.packets.as_u64(),
-            forwarded_bytes: meter.forwarded_bytes,
-            forwarded_packets: meter.forwarded_packets,
-            dropped_overflow: meter.dropped_overflow,
-            dropped_early: meter.dropped_early,
-            dropped_forced: meter.dropped_forced,
-            corrupted: meter.corrupted,
-            marked: meter.marked,
-        }
+        queue_row(self.now, queue, &view, meter)
     }
 
     fn queue(&self, queue: usize) -> (QueueView, &LinkMeter) {
@@ -99,15 +82,7 @@ impl World<'_> {
     pub(crate) fn router_row(&self, node: usize, port: Port, queue: &QueueView) -> RouterRow {
         let census = self.nodes[node].agent.as_ref().map(|a| a.census(port, queue, self.now)).unwrap_or_default();
         let router = self.nodes.iter().take(node).filter(|n| n.agent.is_some()).count();
-        RouterRow {
-            time_ns: self.now.as_nanos(),
-            router: router as u64,
-            flows: census.flows,
-            flows_normal: census.normal,
-            flows_freeze: census.freeze,
-            flows_fallback: census.fallback,
-            window_bytes: bytes(census.window),
-        }
+        router_row(self.now, router, &census)
     }
 
     /// Adds the totals and the names to the samples of a finished run.
@@ -128,7 +103,7 @@ impl World<'_> {
         let wired = wired.map(|e| format!("{}->{}", name(e.from), name(e.to)));
         samples.queue_names = wired.chain(self.radio.queue_names().cloned()).collect();
         samples.router_names =
-            (0..self.nodes.len()).filter(|&n| self.nodes[n].agent.is_some()).map(|n| name(n).to_owned()).collect();
+            (0..self.nodes.count()).filter(|&n| self.nodes[n].agent.is_some()).map(|n| name(n).to_owned()).collect();
         self.radio.totals(self.end, |node| name(node).to_owned(), samples);
     }
 
@@ -191,26 +166,6 @@ impl World<'_> {
                 (self.radio.queue(index).unsent(self.end), self.radio.capacity_bits(index, self.end))
             }
         };
-        QueueTotal {
-            arrived_packets: meter.arrived_packets,
-            forwarded_bytes: meter.forwarded_bytes,
-            forwarded_packets: meter.forwarded_packets,
-            dropped_overflow: meter.dropped_overflow,
-            dropped_early: meter.dropped_early,
-            dropped_forced: meter.dropped_forced,
-            corrupted: meter.corrupted,
-            marked: meter.marked,
-            waiting_packets: view.packets.as_u64(),
-            busy_ns: (meter.busy - unsent_time).as_nanos(),
-            unsent_bytes: unsent_bytes.as_u64(),
-            delay_samples: meter.delay.count(),
-            delay_sum_ns: meter.delay.sum(),
-            delay_max_ns: meter.delay.max(),
-            delay_p50_ns: meter.delay.percentile(0.50),
-            delay_p95_ns: meter.delay.percentile(0.95),
-            max_packets: meter.max_packets,
-            max_bytes: meter.max_bytes,
-            capacity_bits,
-        }
+        queue_total(&view, meter, (unsent_time, unsent_bytes), capacity_bits)
     }
 }

@@ -167,7 +167,7 @@ impl Parcels {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::flow_id::ports;
+    use narrows_fabric::ports;
 
     fn packet(flow: usize, payload_len: u32) -> Packet {
         let (src_port, dst_port) = ports(flow);

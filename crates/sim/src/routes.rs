@@ -3,7 +3,7 @@
 //! Flows between the same nodes share a way. A hop also says whether the next one is a line folded into its own
 //! ([`lines`](crate::lines)): then packets are carried on at once, without an event where the two meet.
 
-use crate::topology::Topology;
+use narrows_fabric::Topology;
 use narrows_scenario::Scenario;
 use std::collections::BTreeMap;
 

@@ -4,11 +4,11 @@ use crate::build::build;
 use crate::capture::{Capture, ChannelCapture};
 use crate::digest::digest;
 use crate::foreign::Algorithms;
+use narrows_fabric::{PcapFailure, Progress};
 use narrows_samples::{NoProbe, Samples};
 use narrows_scenario::{Sampling, Scenario};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
@@ -45,46 +45,11 @@ pub enum RunError {
         reason: String,
     },
     /// A capture file cannot be written.
-    #[error("cannot write the capture {}: {reason}", path.display())]
-    Capture {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        reason: String,
-    },
+    #[error(transparent)]
+    Capture(#[from] PcapFailure),
     /// The run was stopped from outside.
     #[error("the run was stopped before its end")]
     Stopped,
-}
-
-/// A handle to a run under way, shared with whoever watches it.
-#[derive(Debug, Default)]
-pub struct Progress {
-    done: AtomicU64,
-    of: AtomicU64,
-    stop: AtomicBool,
-}
-
-impl Progress {
-    /// Share of the simulated time that has passed, in [0, 1].
-    pub fn fraction(&self) -> f64 {
-        let of = self.of.load(Ordering::Relaxed);
-        if of == 0 { 0.0 } else { (self.done.load(Ordering::Relaxed) as f64 / of as f64).min(1.0) }
-    }
-
-    /// Asks the run to end soon with [`RunError::Stopped`].
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set(&self, done: u64, of: u64) {
-        self.of.store(of, Ordering::Relaxed);
-        self.done.store(done, Ordering::Relaxed);
-    }
 }
 
 /// How to run a scenario.

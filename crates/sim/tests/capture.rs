@@ -201,5 +201,5 @@ fn a_directory_that_cannot_be_written_is_an_error_with_its_path() {
     let scenario = scenario(&path(PLAIN, FLOWS));
     let missing = Path::new("/nonexistent/narrows");
     let error = run(&scenario, &Options { pcap_dir: Some(missing), ..Options::default() }).unwrap_err();
-    assert!(matches!(&error, RunError::Capture { path, .. } if path.starts_with(missing)), "{error}");
+    assert!(matches!(&error, RunError::Capture(failure) if failure.path.starts_with(missing)), "{error}");
 }

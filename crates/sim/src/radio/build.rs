@@ -1,10 +1,10 @@
 //! From the channels of a scenario to those of a world.
 
-use crate::build::{Seeds, queue};
 use crate::radio::Radio;
 use crate::radio::channel::{Channel, Interfaces};
 use crate::radio::interface::InterfaceQueue;
 use crate::run::RunError;
+use narrows_fabric::{Seeds, queue};
 use narrows_scenario as scenario;
 use narrows_scenario::{Scenario, Wifi, WifiMode, WifiQueues, WifiStation};
 use narrows_wifi::{Aggregation, Config, Errors, Mcs, Medium, Mode, Modulation, StationConfig};

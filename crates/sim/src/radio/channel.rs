@@ -2,9 +2,9 @@
 
 use crate::capture::Capture;
 use crate::flow::FlowState;
-use crate::flow_id::flow_of;
-use crate::node::Nodes;
 use crate::radio::interface::InterfaceQueue;
+use narrows_fabric::Nodes;
+use narrows_fabric::flow_of;
 use narrows_samples::StationTotal;
 use narrows_units::{Instant, Rate};
 use narrows_wifi::{Frame, FrameKind, Host, Medium, Mpdu, Outgoing};

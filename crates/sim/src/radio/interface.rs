@@ -6,8 +6,8 @@
 
 use crate::books::book_loss;
 use crate::flow::FlowState;
-use crate::link::LinkMeter;
-use crate::node::Nodes;
+use narrows_fabric::LinkMeter;
+use narrows_fabric::Nodes;
 use narrows_queue::{Dequeued, DropReason, Dropped, Queue, QueueView};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::Packet;

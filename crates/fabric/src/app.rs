@@ -6,7 +6,7 @@ use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
 
 /// What an application does when it is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub enum Act {
     /// Nothing now.
     Nothing,
     /// Offers bytes to the connection; [`Bytes::MAX`] is without end.
@@ -21,7 +21,7 @@ pub(crate) enum Act {
 
 /// The sending application of a flow.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     traffic: Traffic,
     /// Of an application with a rate, or with times of its own; others need none.
     timing: Option<Box<Timing>>,
@@ -48,7 +48,7 @@ struct Timing {
 
 impl Source {
     /// An application that draws its times from `stream`. `overhead` is the IP and UDP header length.
-    pub(crate) fn new(traffic: Traffic, stream: Stream, overhead: Bytes) -> Self {
+    pub fn new(traffic: Traffic, stream: Stream, overhead: Bytes) -> Self {
         let timed = match traffic {
             Traffic::Bulk { .. } | Traffic::RequestResponse { .. } => false,
             Traffic::RateLimited { .. } | Traffic::Udp { .. } | Traffic::OnOff { .. } => true,
@@ -58,7 +58,7 @@ impl Source {
     }
 
     /// Wakes the application; returns what it does and when it wants to be woken again.
-    pub(crate) fn wake(&mut self, now: Instant) -> (Act, Instant) {
+    pub fn wake(&mut self, now: Instant) -> (Act, Instant) {
         match (self.traffic, &mut self.timing) {
             (Traffic::Bulk { size: Some(size) }, _) => (Act::WriteAndClose(size), Instant::NEVER),
             (Traffic::Bulk { size: None }, _) => (Act::Write(Bytes::MAX), Instant::NEVER),
@@ -84,7 +84,7 @@ impl Source {
     }
 
     /// The server of a request-and-response flow has received `delivered` bytes: how many bytes it answers with.
-    pub(crate) fn serve(&mut self, delivered: Bytes) -> Option<Bytes> {
+    pub fn serve(&mut self, delivered: Bytes) -> Option<Bytes> {
         let Traffic::RequestResponse { request, response, .. } = self.traffic else { return None };
         let due = delivered.as_u64() / request.as_u64().max(1);
         let fresh = due.saturating_sub(self.served);
@@ -94,7 +94,7 @@ impl Source {
 
     /// The client has received `delivered` bytes: when it asks again, if a response was completed; `Instant::NEVER` once all
     /// are answered.
-    pub(crate) fn receive(&mut self, delivered: Bytes, now: Instant) -> Option<Instant> {
+    pub fn receive(&mut self, delivered: Bytes, now: Instant) -> Option<Instant> {
         let Traffic::RequestResponse { response, think, count, .. } = self.traffic else { return None };
         let due = delivered.as_u64() / response.as_u64().max(1);
         if due <= self.answered {
@@ -105,12 +105,12 @@ impl Source {
     }
 
     /// Requests answered in full.
-    pub(crate) const fn transactions(&self) -> u64 {
+    pub const fn transactions(&self) -> u64 {
         self.answered
     }
 
     /// Whether the server's side carries the data (request and response), rather than the client's.
-    pub(crate) const fn server_sends(&self) -> bool {
+    pub const fn server_sends(&self) -> bool {
         matches!(self.traffic, Traffic::RequestResponse { .. })
     }
 }

@@ -5,7 +5,7 @@ use narrows_scenario::Loss;
 
 /// Decides packet by packet whether a link corrupts it.
 #[derive(Debug)]
-pub(crate) struct LossModel {
+pub struct LossModel {
     kind: Loss,
     bad: bool,
     stream: Stream,
@@ -13,7 +13,7 @@ pub(crate) struct LossModel {
 
 impl LossModel {
     /// A model that draws from `stream`; Gilbert-Elliott starts in its good state.
-    pub(crate) fn new(kind: Loss, stream: Stream) -> Self {
+    pub fn new(kind: Loss, stream: Stream) -> Self {
         Self { kind, bad: false, stream }
     }
 
@@ -22,7 +22,7 @@ impl LossModel {
     /// Uniform: each packet with the same probability. Gilbert-Elliott (Gilbert 1960, Elliott 1963): the packet meets the
     /// PER of the present state, then the state moves with its transition probability.
     #[inline]
-    pub(crate) fn strikes(&mut self) -> bool {
+    pub fn strikes(&mut self) -> bool {
         match self.kind {
             Loss::None => false,
             Loss::Uniform(p) => self.stream.chance(p.as_f64()),

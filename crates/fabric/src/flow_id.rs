@@ -10,16 +10,16 @@ const CLIENT_PORTS: usize = 50_000;
 const SERVER_BASE: usize = 1_000;
 
 /// Most flows that ports can tell apart.
-pub(crate) const MAX_FLOWS: usize = CLIENT_PORTS * (CLIENT_BASE - SERVER_BASE);
+pub const MAX_FLOWS: usize = CLIENT_PORTS * (CLIENT_BASE - SERVER_BASE);
 
 /// Client and server port of flow `index`.
-pub(crate) fn ports(index: usize) -> (u16, u16) {
+pub fn ports(index: usize) -> (u16, u16) {
     ((CLIENT_BASE + index % CLIENT_PORTS) as u16, (SERVER_BASE + index / CLIENT_PORTS) as u16)
 }
 
 /// The flow that a packet belongs to, and whether it travels from the flow's `from` to its `to`.
 #[inline]
-pub(crate) fn flow_of(packet: &Packet) -> (usize, bool) {
+pub fn flow_of(packet: &Packet) -> (usize, bool) {
     let (src, dst) = match &packet.transport {
         Transport::Tcp(h) => (h.src_port as usize, h.dst_port as usize),
         Transport::Udp(h) => (h.src_port as usize, h.dst_port as usize),
@@ -42,8 +42,7 @@ mod tests {
             let packet = |src_port, dst_port| Packet {
                 ip: Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
                 transport: Transport::Udp(UdpRepr { src_port, dst_port }),
-                payload_len: 0,
-            };
+                payload_len: 0 };
             prop_assert_eq!(flow_of(&packet(client, server)), (index, true));
             prop_assert_eq!(flow_of(&packet(server, client)), (index, false));
         }

@@ -8,23 +8,23 @@ use std::ops::Index;
 
 /// A node at run time.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub struct Node {
     /// The scheme's router part, if this router runs one.
-    pub(crate) agent: Option<Box<dyn RouterAgent>>,
+    pub agent: Option<Box<dyn RouterAgent>>,
 }
 
 /// Where an edge starts, as a router's agent sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Exit {
+pub struct Exit {
     /// The node.
-    pub(crate) node: usize,
+    pub node: usize,
     /// The output queue of the node: edges of one queue have one port.
-    pub(crate) port: Port,
+    pub port: Port,
 }
 
 /// All nodes, and the exits of all edges.
 #[derive(Debug)]
-pub(crate) struct Nodes {
+pub struct Nodes {
     nodes: Vec<Node>,
     /// By edge.
     exits: Vec<Exit>,
@@ -32,44 +32,45 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     /// Nodes whose edges have these exits.
-    pub(crate) fn new(nodes: Vec<Node>, exits: Vec<Exit>) -> Self {
+    pub fn new(nodes: Vec<Node>, exits: Vec<Exit>) -> Self {
         Self { nodes, exits }
     }
 
     /// How many nodes there are.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.nodes.len()
     }
 
     /// Whether this node runs a scheme's router part.
     #[inline]
-    pub(crate) fn has_agent(&self, node: usize) -> bool {
+    pub fn has_agent(&self, node: usize) -> bool {
         self.nodes[node].agent.is_some()
     }
 
     /// Whether the node at the start of an edge runs one.
     #[inline]
-    pub(crate) fn has_agent_at(&self, edge: usize) -> bool {
+    pub fn has_agent_at(&self, edge: usize) -> bool {
         self.has_agent(self.exits[edge].node)
     }
 
     /// Whether the agent at the start of an edge sees packets leave the queue there.
-    pub(crate) fn sees_departures(&self, edge: usize) -> bool {
+    pub fn sees_departures(&self, edge: usize) -> bool {
         self.nodes[self.exits[edge].node].agent.as_ref().is_some_and(|agent| agent.sees_departures())
     }
 
     /// The output queue that an edge leads to.
-    pub(crate) fn port(&self, edge: usize) -> Port {
+    pub fn port(&self, edge: usize) -> Port {
         self.exits[edge].port
     }
 
     /// All nodes.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Node> {
+    pub fn iter(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter()
     }
 
     /// Shows a packet that is about to enter the queue of an edge to the agent of its node.
-    pub(crate) fn on_packet(&mut self, edge: usize, packet: &mut Packet, view: &QueueView, now: Instant) -> Verdict {
+    pub fn on_packet(&mut self, edge: usize, packet: &mut Packet, view: &QueueView, now: Instant) -> Verdict {
         let Exit { node, port } = self.exits[edge];
         match &mut self.nodes[node].agent {
             Some(agent) => agent.on_packet(packet, port, view, now),
@@ -78,7 +79,7 @@ impl Nodes {
     }
 
     /// Shows a packet that leaves the queue of an edge to the agent of its node.
-    pub(crate) fn on_departure(&mut self, edge: usize, packet: &mut Packet, view: &QueueView, at: Instant) {
+    pub fn on_departure(&mut self, edge: usize, packet: &mut Packet, view: &QueueView, at: Instant) {
         let Exit { node, port } = self.exits[edge];
         if let Some(agent) = &mut self.nodes[node].agent {
             agent.on_departure(packet, port, view, at);

@@ -22,19 +22,31 @@ struct OnWire {
 
 /// Counters of one direction, or of an interface queue; what [`narrows_samples::QueueTotal`] is made from.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LinkMeter {
-    pub(crate) arrived_packets: u64,
-    pub(crate) forwarded_packets: u64,
-    pub(crate) forwarded_bytes: u64,
-    pub(crate) dropped_overflow: u64,
-    pub(crate) dropped_early: u64,
-    pub(crate) dropped_forced: u64,
-    pub(crate) corrupted: u64,
-    pub(crate) marked: u64,
-    pub(crate) busy: Duration,
-    pub(crate) delay: Histogram,
-    pub(crate) max_packets: u64,
-    pub(crate) max_bytes: u64,
+pub struct LinkMeter {
+    /// Packets offered to the queue.
+    pub arrived_packets: u64,
+    /// Packets that left for the link.
+    pub forwarded_packets: u64,
+    /// IP bytes that left for the link.
+    pub forwarded_bytes: u64,
+    /// Dropped because there was no room.
+    pub dropped_overflow: u64,
+    /// Dropped by the AQM by chance.
+    pub dropped_early: u64,
+    /// Dropped by the AQM by rule.
+    pub dropped_forced: u64,
+    /// Lost on the link after the queue.
+    pub corrupted: u64,
+    /// Marked CE.
+    pub marked: u64,
+    /// Time that the link was sending.
+    pub busy: Duration,
+    /// Queueing delays, in nanoseconds.
+    pub delay: Histogram,
+    /// Most packets ever waiting.
+    pub max_packets: u64,
+    /// Most bytes ever waiting.
+    pub max_bytes: u64,
     /// Capacity in bits * ns up to `rate_since`.
     capacity: u128,
     rate_since: Instant,
@@ -42,7 +54,7 @@ pub(crate) struct LinkMeter {
 
 impl LinkMeter {
     /// Counts a packet that the queue dropped.
-    pub(crate) fn count_drop(&mut self, reason: DropReason) {
+    pub fn count_drop(&mut self, reason: DropReason) {
         let counter = match reason {
             DropReason::Overflow => &mut self.dropped_overflow,
             DropReason::Early => &mut self.dropped_early,
@@ -53,7 +65,7 @@ impl LinkMeter {
 }
 
 /// What happens to packets on the way, for the flows' accounts and the capture.
-pub(crate) trait LinkWatch {
+pub trait LinkWatch {
     /// A queue dropped the packet.
     fn dropped(&mut self, dropped: &Dropped, at: Instant);
     /// The link corrupted the packet.
@@ -66,7 +78,7 @@ pub(crate) trait LinkWatch {
 
 /// One direction of a link, of any discipline, packet by packet.
 #[derive(Debug)]
-pub(crate) struct LinkDirection {
+pub struct LinkDirection {
     queue: Box<dyn Queue>,
     waiting: bool,
     rate: Rate,
@@ -86,7 +98,7 @@ pub(crate) struct LinkDirection {
 
 impl LinkDirection {
     /// A direction that starts idle.
-    pub(crate) fn new(
+    pub fn new(
         mut queue: Box<dyn Queue>,
         rate: Rate,
         delay: Duration,
@@ -114,13 +126,13 @@ impl LinkDirection {
     }
 
     /// From now on packets that leave the queue are told to the watch.
-    pub(crate) fn tell_departures(&mut self) {
+    pub fn tell_departures(&mut self) {
         self.watched = true;
     }
 
     /// Takes a packet in at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
     #[inline]
-    pub(crate) fn offer(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
+    pub fn offer(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
         self.drain(now, watch);
         self.meter.arrived_packets += 1;
         if self.free_at <= now {
@@ -160,7 +172,7 @@ impl LinkDirection {
 
     /// Carries out every transmission that has started by `now`.
     #[inline]
-    pub(crate) fn drain(&mut self, now: Instant, watch: &mut impl LinkWatch) {
+    pub fn drain(&mut self, now: Instant, watch: &mut impl LinkWatch) {
         while self.waiting && self.free_at <= now {
             self.transmit(watch);
         }
@@ -213,7 +225,7 @@ impl LinkDirection {
 
     /// The packet that arrives at the far end at `now`, if one does.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, watch: &mut impl LinkWatch) -> Option<Packet> {
+    pub fn arrive(&mut self, now: Instant, watch: &mut impl LinkWatch) -> Option<Packet> {
         self.drain(now, watch);
         if self.wire.front()?.arrival > now {
             return None;
@@ -222,7 +234,7 @@ impl LinkDirection {
     }
 
     /// Books a packet that a router agent drops in front of the queue as a drop of the queue.
-    pub(crate) fn refuse(&mut self, packet: Packet, reason: DropReason, now: Instant, watch: &mut impl LinkWatch) {
+    pub fn refuse(&mut self, packet: Packet, reason: DropReason, now: Instant, watch: &mut impl LinkWatch) {
         self.meter.arrived_packets += 1;
         self.dropped.push(Dropped { packet, reason });
         self.account_for_drops(now, watch);
@@ -230,7 +242,7 @@ impl LinkDirection {
 
     /// When the link must be looked at next: at the head's arrival, or when a transmission ends whose packet was lost.
     #[inline]
-    pub(crate) fn next_event(&self) -> Instant {
+    pub fn next_event(&self) -> Instant {
         match self.wire.front() {
             Some(head) => head.arrival,
             None if self.waiting => self.free_at,
@@ -239,17 +251,17 @@ impl LinkDirection {
     }
 
     /// When the present transmission ends and another packet waits: the plain loop looks at the link then.
-    pub(crate) fn next_departure(&self) -> Instant {
+    pub fn next_departure(&self) -> Instant {
         if self.waiting { self.free_at } else { Instant::NEVER }
     }
 
     /// When rate or delay change next.
-    pub(crate) fn next_change(&self) -> Instant {
+    pub fn next_change(&self) -> Instant {
         self.changes.front().map_or(Instant::NEVER, |c| c.at)
     }
 
     /// Carries out the changes that are due; the packet in transmission keeps its old rate and delay.
-    pub(crate) fn change(&mut self, now: Instant, watch: &mut impl LinkWatch) {
+    pub fn change(&mut self, now: Instant, watch: &mut impl LinkWatch) {
         while let Some(&change) = self.changes.front()
             && change.at <= now
         {
@@ -269,23 +281,23 @@ impl LinkDirection {
     }
 
     /// The queue as it stands.
-    pub(crate) fn view(&self) -> QueueView {
+    pub fn view(&self) -> QueueView {
         self.queue.view()
     }
 
     /// The counters.
-    pub(crate) fn meter(&self) -> &LinkMeter {
+    pub fn meter(&self) -> &LinkMeter {
         &self.meter
     }
 
     /// Time and bytes of the transmission under way at `end` that lie after it.
-    pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
+    pub fn unsent(&self, end: Instant) -> (Duration, Bytes) {
         let time = self.free_at.since(end);
         (time, self.rate.bytes_in(time))
     }
 
     /// Bits that could have been sent from the start of the run to `end`.
-    pub(crate) fn capacity_bits(&self, end: Instant) -> u64 {
+    pub fn capacity_bits(&self, end: Instant) -> u64 {
         let last = u128::from(self.rate.as_bps()) * u128::from(end.since(self.meter.rate_since).as_nanos());
         u64::try_from((self.meter.capacity + last) / 1_000_000_000).unwrap_or(u64::MAX)
     }

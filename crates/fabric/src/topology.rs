@@ -11,19 +11,19 @@ const NOWHERE: u32 = u32::MAX;
 
 /// One direction of a link, by its end points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Edge {
+pub struct Edge {
     /// Node where it starts.
-    pub(crate) from: usize,
+    pub from: usize,
     /// Node where it ends.
-    pub(crate) to: usize,
+    pub to: usize,
 }
 
 /// Nodes, link directions and routes.
 #[derive(Debug)]
-pub(crate) struct Topology {
+pub struct Topology {
     /// Link directions: link `i` of the scenario has its forward direction at `2i` and its reverse at `2i + 1`. Then, for
     /// each station of each 802.11 channel, base station to station and station to base station.
-    pub(crate) edges: Vec<Edge>,
+    pub edges: Vec<Edge>,
     /// Per node: the directions that leave it, in link order.
     outgoing: Vec<Vec<u32>>,
     forwards: Vec<bool>,
@@ -37,7 +37,7 @@ pub(crate) struct Topology {
 
 impl Topology {
     /// The arena of a scenario, without routes.
-    pub(crate) fn new(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Scenario) -> Self {
         let nodes = scenario.nodes.len();
         let mut edges = Vec::with_capacity(2 * scenario.links.len());
         let mut outgoing = vec![Vec::new(); nodes];
@@ -58,7 +58,7 @@ impl Topology {
     }
 
     /// Prepares routes to `node`. [`next`](Self::next) knows no way to nodes that were not prepared.
-    pub(crate) fn prepare(&mut self, node: usize) {
+    pub fn prepare(&mut self, node: usize) {
         let target = self.anchors[node] as usize;
         if self.tables[target].is_none() {
             self.tables[target] = Some(self.ways_to(target));
@@ -67,7 +67,7 @@ impl Topology {
 
     /// The link direction that leads from `at` towards `node`; `None` where there is no way.
     #[inline]
-    pub(crate) fn next(&self, at: usize, node: usize) -> Option<usize> {
+    pub fn next(&self, at: usize, node: usize) -> Option<usize> {
         let only = self.only[at];
         if only != NOWHERE {
             return Some(only as usize);
@@ -82,7 +82,7 @@ impl Topology {
     }
 
     /// The link directions that leave a node, in link order.
-    pub(crate) fn leaving(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn leaving(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         self.outgoing[node].iter().map(|&edge| edge as usize)
     }
 
@@ -116,7 +116,7 @@ impl Topology {
 
     /// The nodes on the way from one node to another, both included; `None` where there is no way.
     #[cfg(test)]
-    pub(crate) fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+    pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let mut path = vec![from];
         let mut at = from;
         while at != to {

@@ -13,13 +13,13 @@ const RECENT: usize = 7;
 /// sender does, then the rest.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct FlowMeter {
+pub struct FlowMeter {
     bin_end: Instant,
     bin_bytes: u64,
     /// IP bytes of the data direction that reached the receiving host.
-    pub(crate) arrived_bytes: u64,
+    pub arrived_bytes: u64,
     /// Packets with payload of the data direction that reached the receiving host.
-    pub(crate) arrived_packets: u64,
+    pub arrived_packets: u64,
     /// Latest round-trip time sample; [`Duration::MAX`] before the first.
     latest_rtt: Duration,
     /// The latest few samples in nanoseconds: a histogram is spread over several cache lines, which many flows would fetch for
@@ -30,12 +30,13 @@ pub(crate) struct FlowMeter {
     earlier: Option<Box<Histogram>>,
     max_bin_bytes: u64,
     /// Payload packets of the data direction, dropped by queues or corrupted on links.
-    pub(crate) lost_packets: u64,
+    pub lost_packets: u64,
     /// Payload bytes of datagrams that reached the receiving host (UDP only).
-    pub(crate) datagram_bytes: u64,
-    /// Datagrams sent and their payload (UDP only).
-    pub(crate) sent_packets: u64,
-    pub(crate) sent_bytes: u64,
+    pub datagram_bytes: u64,
+    /// Datagrams sent (UDP only).
+    pub sent_packets: u64,
+    /// Payload of the datagrams sent (UDP only).
+    pub sent_bytes: u64,
     /// When a bounded transfer was delivered in full; [`Instant::NEVER`] before that.
     finished_at: Instant,
 }
@@ -64,7 +65,7 @@ impl Default for FlowMeter {
 impl FlowMeter {
     /// Counts a packet of the data direction that reached the receiving host.
     #[inline]
-    pub(crate) fn arrived(&mut self, len: Bytes, payload: u32, now: Instant) {
+    pub fn arrived(&mut self, len: Bytes, payload: u32, now: Instant) {
         if now >= self.bin_end {
             self.max_bin_bytes = self.max_bin_bytes.max(self.bin_bytes);
             self.bin_bytes = 0;
@@ -77,7 +78,7 @@ impl FlowMeter {
 
     /// Counts a round-trip time sample.
     #[inline]
-    pub(crate) fn round_trip(&mut self, rtt: Duration) {
+    pub fn round_trip(&mut self, rtt: Duration) {
         self.latest_rtt = rtt;
         let Ok(nanos) = u32::try_from(rtt.as_nanos()) else {
             // More than four seconds: rare.
@@ -91,17 +92,17 @@ impl FlowMeter {
     }
 
     /// Latest round-trip time sample.
-    pub(crate) fn latest_rtt(&self) -> Option<Duration> {
+    pub fn latest_rtt(&self) -> Option<Duration> {
         (self.latest_rtt < Duration::MAX).then_some(self.latest_rtt)
     }
 
     /// Notes that a bounded transfer has been delivered in full.
-    pub(crate) fn finish(&mut self, now: Instant) {
+    pub fn finish(&mut self, now: Instant) {
         self.finished_at = now;
     }
 
     /// When a bounded transfer was delivered in full.
-    pub(crate) fn finished(&self) -> Option<Instant> {
+    pub fn finished(&self) -> Option<Instant> {
         (self.finished_at < Instant::NEVER).then_some(self.finished_at)
     }
 
@@ -113,14 +114,14 @@ impl FlowMeter {
     }
 
     /// All round-trip time samples.
-    pub(crate) fn round_trips(&self) -> Histogram {
+    pub fn round_trips(&self) -> Histogram {
         let mut all = self.earlier.as_deref().cloned().unwrap_or_default();
         self.recent[..self.recent_len as usize].iter().for_each(|&sample| all.record(sample.into()));
         all
     }
 
     /// IP bytes in the fullest bin so far.
-    pub(crate) fn max_bin_bytes(&self) -> u64 {
+    pub fn max_bin_bytes(&self) -> u64 {
         self.max_bin_bytes.max(self.bin_bytes)
     }
 }

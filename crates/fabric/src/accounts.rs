@@ -1,0 +1,73 @@
+//! What links and router agents counted, as rows of samples and totals.
+
+use crate::link::LinkMeter;
+use narrows_queue::QueueView;
+use narrows_samples::{NONE, QueueRow, QueueTotal, RouterRow, RouterTotal};
+use narrows_scheme::{Census, Tally};
+use narrows_units::{Bytes, Duration, Instant};
+
+/// A queue at one time; `index` is its number in `queue_totals`.
+#[must_use]
+pub fn queue_row(now: Instant, index: usize, view: &QueueView, meter: &LinkMeter) -> QueueRow {
+    QueueRow {
+        time_ns: now.as_nanos(),
+        queue: index as u64,
+        bytes: view.bytes.as_u64(),
+        packets: view.packets.as_u64(),
+        forwarded_bytes: meter.forwarded_bytes,
+        forwarded_packets: meter.forwarded_packets,
+        dropped_overflow: meter.dropped_overflow,
+        dropped_early: meter.dropped_early,
+        dropped_forced: meter.dropped_forced,
+        corrupted: meter.corrupted,
+        marked: meter.marked,
+    }
+}
+
+/// A queue over the whole run: `unsent` is what of the transmission under way at the end lies after it.
+#[must_use]
+pub fn queue_total(view: &QueueView, meter: &LinkMeter, unsent: (Duration, Bytes), capacity_bits: u64) -> QueueTotal {
+    let (unsent_time, unsent_bytes) = unsent;
+    QueueTotal {
+        arrived_packets: meter.arrived_packets,
+        forwarded_bytes: meter.forwarded_bytes,
+        forwarded_packets: meter.forwarded_packets,
+        dropped_overflow: meter.dropped_overflow,
+        dropped_early: meter.dropped_early,
+        dropped_forced: meter.dropped_forced,
+        corrupted: meter.corrupted,
+        marked: meter.marked,
+        waiting_packets: view.packets.as_u64(),
+        busy_ns: (meter.busy - unsent_time).as_nanos(),
+        unsent_bytes: unsent_bytes.as_u64(),
+        delay_samples: meter.delay.count(),
+        delay_sum_ns: meter.delay.sum(),
+        delay_max_ns: meter.delay.max(),
+        delay_p50_ns: meter.delay.percentile(0.50),
+        delay_p95_ns: meter.delay.percentile(0.95),
+        max_packets: meter.max_packets,
+        max_bytes: meter.max_bytes,
+        capacity_bits,
+    }
+}
+
+/// A router agent at one time; `index` is its number in `router_totals`.
+#[must_use]
+pub fn router_row(now: Instant, index: usize, census: &Census) -> RouterRow {
+    RouterRow {
+        time_ns: now.as_nanos(),
+        router: index as u64,
+        flows: census.flows,
+        flows_normal: census.normal,
+        flows_freeze: census.freeze,
+        flows_fallback: census.fallback,
+        window_bytes: census.window.map_or(NONE, Bytes::as_u64),
+    }
+}
+
+/// A router agent over the whole run.
+#[must_use]
+pub const fn router_total(tally: &Tally) -> RouterTotal {
+    let &Tally { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported } = tally;
+    RouterTotal { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported }
+}

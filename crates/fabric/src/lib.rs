@@ -1,0 +1,35 @@
+//! What the simulated and the live network are both made of: links, queues, losses, router agents, applications and routes,
+//! made from a scenario, and their accounts.
+//!
+//! Nothing here knows what drives it. Time is an argument; a simulator hands in the time of its next event, a live bottleneck
+//! the time of the machine's clock.
+
+mod accounts;
+mod agents;
+mod app;
+mod catalogue;
+mod flow_id;
+mod link;
+mod loss;
+mod meter;
+mod node;
+mod parts;
+mod pcap;
+mod progress;
+mod seeds;
+mod topology;
+
+pub use accounts::{queue_row, queue_total, router_row, router_total};
+pub use agents::{acns_config, agents, ngwa_config};
+pub use app::{Act, Source};
+pub use catalogue::catalogue;
+pub use flow_id::{MAX_FLOWS, flow_of, ports};
+pub use link::{LinkDirection, LinkMeter, LinkWatch};
+pub use loss::LossModel;
+pub use meter::FlowMeter;
+pub use node::{Exit, Node, Nodes};
+pub use parts::{limit, link_direction, link_losses, queue};
+pub use pcap::{PcapFailure, PcapFile, PcapNames, SNAPLEN};
+pub use progress::Progress;
+pub use seeds::Seeds;
+pub use topology::{Edge, Topology};

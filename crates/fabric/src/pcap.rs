@@ -1,0 +1,124 @@
+//! Packet captures: pcapng files through the `pcap-file` library, with times in nanoseconds.
+
+use narrows_units::Instant;
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::{DataLink, PcapError};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longest IP packet that is captured whole; every one is.
+pub const SNAPLEN: u32 = 65_575;
+
+/// Why a capture cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot write the capture {}: {reason}", path.display())]
+pub struct PcapFailure {
+    /// The file.
+    pub path: PathBuf,
+    /// The system's reason.
+    pub reason: String,
+}
+
+/// The files of links in `dir`, one for each, named by its ends, such as `N0-R1.pcapng`, and none twice.
+#[derive(Debug)]
+pub struct PcapNames<'a> {
+    dir: &'a Path,
+    taken: Vec<PathBuf>,
+}
+
+impl<'a> PcapNames<'a> {
+    /// None taken yet.
+    #[must_use]
+    pub const fn new(dir: &'a Path) -> Self {
+        Self { dir, taken: Vec::new() }
+    }
+
+    /// The file of this name, or one with a number where that is taken.
+    pub fn free(&mut self, name: &str) -> PathBuf {
+        let mut path = self.dir.join(format!("{name}.pcapng"));
+        if self.taken.contains(&path) {
+            path = self.dir.join(format!("{name}-{}.pcapng", self.taken.len()));
+        }
+        self.taken.push(path.clone());
+        path
+    }
+
+    /// Opens the file of the link between two nodes: raw IP (LINKTYPE_RAW, 101), with an interface for each direction.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] where it cannot be written.
+    pub fn link(&mut self, a: &str, b: &str) -> Result<PcapFile, PcapFailure> {
+        let path = self.free(&format!("{a}-{b}"));
+        PcapFile::create(path, DataLink::RAW, SNAPLEN, &[format!("{a}->{b}"), format!("{b}->{a}")])
+    }
+}
+
+/// One pcapng file, open for writing.
+pub struct PcapFile {
+    path: PathBuf,
+    writer: PcapNgWriter<BufWriter<File>>,
+}
+
+impl std::fmt::Debug for PcapFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PcapFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl PcapFile {
+    /// Opens a file with an interface for each name. Times are in nanoseconds; packets longer than `snaplen` bytes are the
+    /// caller's to cut.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] where the file cannot be written.
+    pub fn create(path: PathBuf, linktype: DataLink, snaplen: u32, interfaces: &[String]) -> Result<Self, PcapFailure> {
+        let fail = |reason: String| PcapFailure { path: path.clone(), reason };
+        let file = File::create(&path).map_err(|e| fail(e.to_string()))?;
+        let mut writer = PcapNgWriter::new(BufWriter::new(file)).map_err(|e| fail(told(&e)))?;
+        for name in interfaces {
+            let options =
+                vec![InterfaceDescriptionOption::IfName(Cow::Borrowed(name)), InterfaceDescriptionOption::IfTsResol(9)];
+            let block = InterfaceDescriptionBlock { linktype, snaplen, options };
+            writer.write_pcapng_block(block).map_err(|e| fail(told(&e)))?;
+        }
+        Ok(Self { path, writer })
+    }
+
+    /// Writes a packet of the interface with this number.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] with the system's reason, such as a full disk.
+    pub fn write(&mut self, interface_id: u32, at: Instant, bytes: &[u8]) -> Result<(), PcapFailure> {
+        let block = EnhancedPacketBlock {
+            interface_id,
+            timestamp: Duration::from_nanos(at.as_nanos()),
+            original_len: bytes.len() as u32,
+            data: Cow::Borrowed(bytes),
+            options: Vec::new(),
+        };
+        match self.writer.write_pcapng_block(block) {
+            Ok(_) => Ok(()),
+            Err(e) => Err(PcapFailure { path: self.path.clone(), reason: told(&e) }),
+        }
+    }
+
+    /// Writes out what is buffered.
+    ///
+    /// # Errors
+    /// [`PcapFailure`].
+    pub fn finish(self) -> Result<(), PcapFailure> {
+        use std::io::Write;
+        let Self { path, writer } = self;
+        writer.into_inner().flush().map_err(|e| PcapFailure { path, reason: e.to_string() })
+    }
+}
+
+/// The system's reason, such as a full disk, where there is one: the library itself calls it "Error reading bytes".
+fn told(error: &PcapError) -> String {
+    if let PcapError::IoError(system) = error { system.to_string() } else { error.to_string() }
+}

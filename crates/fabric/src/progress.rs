@@ -1,0 +1,37 @@
+//! How far a run is, and the means to stop it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A handle to a run under way, shared with whoever watches it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: AtomicU64,
+    of: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Progress {
+    /// Share of the scenario's time that has passed, in [0, 1].
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        let of = self.of.load(Ordering::Relaxed);
+        if of == 0 { 0.0 } else { (self.done.load(Ordering::Relaxed) as f64 / of as f64).min(1.0) }
+    }
+
+    /// Asks the run to end soon with an error that says so.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`stop`](Self::stop) was called.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Says how far the run is: `done` parts of `of`.
+    pub fn set(&self, done: u64, of: u64) {
+        self.of.store(of, Ordering::Relaxed);
+        self.done.store(done, Ordering::Relaxed);
+    }
+}
