@@ -1,5 +1,6 @@
 //! `cargo xtask check`: holds the house rules of ARCHITECTURE.md that neither types nor clippy can.
 
+mod bpf;
 mod docs;
 mod edges;
 mod manifest;
@@ -8,11 +9,12 @@ mod source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check | docs\n\
+const USAGE: &str = "usage: cargo xtask check | docs | bpf\n\
     \n\
     check  holds the crates to their edges (ARCHITECTURE.md, \"Workspace\"), keeps unsafe code, clocks, files, the\n\
     \x20      environment, threads and serde where they are allowed, and docs/algorithms.md true to the registries\n\
-    docs   writes docs/algorithms.md from the registries";
+    docs   writes docs/algorithms.md from the registries\n\
+    bpf    builds crates/live/bpf/objects from the eBPF programs beside it, with clang";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -20,6 +22,16 @@ fn main() -> ExitCode {
         ["check"] => check(&root()),
         ["docs"] => match docs::write(&root(), &narrows_sim::catalogue()) {
             Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        },
+        ["bpf"] => match bpf::write(&root()) {
+            Ok(built) => {
+                println!("built {}", built.join(" "));
+                ExitCode::SUCCESS
+            }
             Err(error) => {
                 eprintln!("{error}");
                 ExitCode::FAILURE
