@@ -5,10 +5,15 @@
 
 #![allow(unsafe_code, reason = "namespaces, TUN devices and sockets are system calls")]
 
+mod books;
 #[cfg(target_os = "linux")]
 mod clock;
 mod error;
+mod network;
+mod store;
 
+pub use books::{Books, Track};
 #[cfg(target_os = "linux")]
 pub use clock::{Clock, monotonic_ns};
 pub use error::LiveError;
+pub use network::{Deliver, Network};
