@@ -5,15 +5,18 @@
 
 #![allow(unsafe_code, reason = "namespaces, TUN devices and sockets are system calls")]
 
-mod books;
+#[cfg(target_os = "linux")]
+pub mod bpf;
 #[cfg(target_os = "linux")]
 mod clock;
+#[cfg(target_os = "linux")]
+pub mod controls;
+#[cfg(target_os = "linux")]
+pub mod deploy;
 mod error;
-mod network;
-mod store;
+#[cfg(target_os = "linux")]
+mod rights;
 
-pub use books::{Books, Track};
 #[cfg(target_os = "linux")]
 pub use clock::{Clock, monotonic_ns};
 pub use error::LiveError;
-pub use network::{Deliver, Network};

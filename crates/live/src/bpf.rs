@@ -1,0 +1,21 @@
+//! eBPF programs: from the bytes of an object to something attached, whose end is the end of a value.
+//!
+//! An object is opened ([`Opened`]), its constants are set, it is loaded ([`Loaded`]: the kernel's verifier has passed it),
+//! and then its parts are attached. What is attached lives as long as the [`Attached`] that stands for it: the kernel holds
+//! it by a file descriptor, so that it ends with the process however the process ends.
+//!
+//! Which congestion controls there are is a table in `programs`; [`register`] makes one of them available to sockets.
+
+mod attach;
+mod log;
+mod object;
+mod programs;
+mod register;
+mod variables;
+
+pub use attach::{Attached, Direction};
+pub use object::{Loaded, Opened};
+pub use programs::{Program, in_words, parameters, program, programs};
+pub use register::{Registered, register, unique_name};
+
+pub(crate) use attach::{open_pinned, pin};

@@ -1,0 +1,140 @@
+//! Attaching programs: what is attached ends with the value that stands for it.
+
+use super::log;
+use super::object::{Loaded, reason};
+use crate::LiveError;
+use libbpf_rs::{AsRawLibbpf as _, Link, MapCore as _, MapType, ProgramMut, TC_EGRESS, TC_INGRESS, TcHookBuilder};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::ptr::NonNull;
+
+/// Which packets of a device a program sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Those that come in.
+    Ingress,
+    /// Those that go out.
+    Egress,
+}
+
+/// Something attached; dropping it detaches.
+#[derive(Debug)]
+pub struct Attached {
+    /// The kernel's link, which ends with its last file descriptor. None for the filter of a kernel without tcx: that is
+    /// named by its device, so only in the device's own namespace could it be taken away, and it goes with both.
+    _link: Option<Link>,
+}
+
+impl Loaded {
+    /// Attaches the struct_ops `map` by a link: the kernel registers the congestion control under the name that was set.
+    ///
+    /// # Errors
+    /// [`LiveError::Unavailable`] if the name is taken or the kernel has no struct_ops links.
+    pub fn attach_struct_ops(&mut self, map: &str) -> Result<Link, LiveError> {
+        let object = self.name().to_owned();
+        let mut found = self.map_mut(map)?;
+        if found.map_type() != MapType::StructOps {
+            return Err(LiveError::failed(format!("register \"{map}\" of \"{object}\""), "it is no struct_ops"));
+        }
+        let (link, said) = log::quiet(|| found.attach_struct_ops());
+        link.map_err(|error| LiveError::Unavailable {
+            what: format!("a congestion control of the eBPF object \"{object}\""),
+            why: if error.kind() == libbpf_rs::ErrorKind::AlreadyExists {
+                "its name is registered already".into()
+            } else {
+                reason(&error, &said)
+            },
+            remedy: "it takes Linux 6.4 or later, with struct_ops links, and a name that nothing else has".into(),
+        })
+    }
+
+    /// Attaches the program `name` to where its section says: a tracepoint, for instance.
+    ///
+    /// # Errors
+    /// [`LiveError::Unavailable`] if the kernel refuses.
+    pub fn attach(&self, name: &str) -> Result<Attached, LiveError> {
+        let program = self.program(name)?;
+        let (link, said) = log::quiet(|| program.attach());
+        link.map(|link| Attached { _link: Some(link) }).map_err(|error| LiveError::Unavailable {
+            what: format!("the eBPF program \"{name}\""),
+            why: reason(&error, &said),
+            remedy: "`narrows doctor` says what this kernel has".into(),
+        })
+    }
+
+    /// Attaches the program `name` to packets of the device `ifindex` of the calling thread's network namespace.
+    ///
+    /// By a tcx link (Linux 6.6); the program's section is `tcx/ingress` or `tcx/egress`. A kernel without tcx takes it as
+    /// a filter of the device (clsact), which goes with the device: so this is for devices of namespaces that we made. A
+    /// program that is attached returns TCX_NEXT (-1) for packets that it lets pass, which a filter knows as TC_ACT_UNSPEC.
+    ///
+    /// # Errors
+    /// [`LiveError::Unavailable`] if the kernel takes neither.
+    pub fn attach_packets(&self, name: &str, ifindex: i32, direction: Direction) -> Result<Attached, LiveError> {
+        let program = self.program(name)?;
+        let (refused, said) = match attach_tcx(&program, ifindex) {
+            Ok(link) => return Ok(Attached { _link: Some(link) }),
+            Err(refused) => refused,
+        };
+        // A kernel that knows no such link says EINVAL. Whatever else it says, it says as well of the other way.
+        let other = if refused.raw_os_error() == Some(libc::EINVAL) {
+            match attach_filter(&program, ifindex, direction) {
+                Ok(()) => return Ok(Attached { _link: None }),
+                Err(why) => format!("; as a filter: {why}"),
+            }
+        } else {
+            String::new()
+        };
+        let why = log::why(&said);
+        Err(LiveError::Unavailable {
+            what: format!("the eBPF program \"{name}\" on packets of device {ifindex}"),
+            why: format!("{}{other}", if why.is_empty() { refused.to_string() } else { why }),
+            remedy: "it takes Linux 6.6 or later, or a kernel with clsact (CONFIG_NET_CLS_ACT), and the device".into(),
+        })
+    }
+}
+
+/// Attaches by a tcx link; the error is the kernel's, with what libbpf said of it.
+fn attach_tcx(program: &ProgramMut<'_>, ifindex: i32) -> Result<Link, (io::Error, String)> {
+    let attach = || {
+        // SAFETY: the program is loaded and alive; no options is what a null pointer means.
+        let link = unsafe {
+            libbpf_sys::bpf_program__attach_tcx(program.as_libbpf_object().as_ptr(), ifindex, std::ptr::null())
+        };
+        NonNull::new(link).ok_or_else(io::Error::last_os_error)
+    };
+    let (link, said) = log::quiet(attach);
+    // SAFETY: libbpf made the link and hands it over.
+    link.map(|link| unsafe { Link::from_ptr(link) }).map_err(|error| (error, said))
+}
+
+/// Attaches as a filter; the error is a reason.
+fn attach_filter(program: &ProgramMut<'_>, ifindex: i32, direction: Direction) -> Result<(), String> {
+    let point = match direction {
+        Direction::Ingress => TC_INGRESS,
+        Direction::Egress => TC_EGRESS,
+    };
+    let mut builder = TcHookBuilder::new(program.as_fd());
+    let mut hook = builder.ifindex(ifindex).replace(false).handle(1).priority(1).hook(point);
+    let (attached, said) = log::quiet(|| hook.create().and_then(|mut hook| hook.attach()));
+    attached.map(|_| ()).map_err(|error| reason(&error, &said))
+}
+
+/// Pins a link in bpffs, so that it outlives this process.
+///
+/// # Errors
+/// [`LiveError::Failed`] with the system's reason.
+pub(crate) fn pin(link: &mut Link, path: &Path) -> Result<(), LiveError> {
+    let (pinned, said) = log::quiet(|| link.pin(path));
+    pinned.map_err(|error| LiveError::failed(format!("pin {}", path.display()), reason(&error, &said)))
+}
+
+/// Opens the link that is pinned at `path`.
+///
+/// # Errors
+/// [`LiveError::Failed`] if there is none.
+pub(crate) fn open_pinned(path: &Path) -> Result<Link, LiveError> {
+    let (opened, said) = log::quiet(|| Link::open(path));
+    opened.map_err(|error| LiveError::failed(format!("open {}", path.display()), reason(&error, &said)))
+}

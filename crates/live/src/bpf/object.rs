@@ -1,0 +1,140 @@
+//! An eBPF object: opened from bytes, its constants set, loaded past the kernel's verifier.
+
+use super::{log, variables};
+use crate::LiveError;
+use libbpf_rs::{Map, MapCore as _, MapMut, Object, ObjectBuilder, OpenObject, ProgramMut};
+use std::path::Path;
+
+/// An object that was read and not yet given to the kernel: now its constants can be set.
+#[derive(Debug)]
+pub struct Opened {
+    object: OpenObject,
+    name: String,
+}
+
+impl Opened {
+    /// Opens the object in `bytes`, what clang made of a `.bpf.c` file; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] if the bytes are no object.
+    pub fn new(name: &str, bytes: &[u8]) -> Result<Self, LiveError> {
+        let open = || ObjectBuilder::default().name(name).and_then(|builder| builder.open_memory(bytes));
+        let (opened, said) = log::quiet(open);
+        let object = opened
+            .map_err(|error| LiveError::failed(format!("open the eBPF object \"{name}\""), reason(&error, &said)))?;
+        Ok(Self { object, name: name.to_owned() })
+    }
+
+    /// Sets the whole number `variable` (`const volatile` in C; 1, 2, 4 or 8 bytes).
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] if the object has no such constant or the value does not fit into it.
+    pub fn set_number(&mut self, variable: &str, value: u64) -> Result<(), LiveError> {
+        variables::set_number(&mut self.object, variable, value)
+    }
+
+    /// Whether the object has a constant of this name.
+    #[must_use]
+    pub fn has(&self, variable: &str) -> bool {
+        variables::has(&self.object, variable)
+    }
+
+    /// Sets the array or structure `variable` (`const volatile` in C) from its bytes in the machine's order.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] if the object has no such constant or its size is another.
+    pub fn set_bytes(&mut self, variable: &str, value: &[u8]) -> Result<(), LiveError> {
+        variables::set_bytes(&mut self.object, variable, value)
+    }
+
+    /// Sets the name under which sockets will find the struct_ops `map`: 1 to 15 bytes.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] if there is no such map or the name has no room.
+    pub fn set_registered_name(&mut self, map: &str, name: &str) -> Result<(), LiveError> {
+        variables::set_registered_name(&mut self.object, map, name)
+    }
+
+    /// Does not load the program `name`, for a kernel that lacks what it hooks; without such a program nothing happens.
+    pub fn leave_out(&mut self, name: &str) {
+        for mut program in self.object.progs_mut() {
+            if program.name() == name {
+                program.set_autoload(false);
+            }
+        }
+    }
+
+    /// Gives the object to the kernel, whose verifier reads every program.
+    ///
+    /// # Errors
+    /// [`LiveError::Unavailable`] where the machine lacks what it takes (rights, type information, a kernel function);
+    /// the reason is libbpf's first complaint and the end of the verifier's log.
+    pub fn load(self) -> Result<Loaded, LiveError> {
+        let name = self.name;
+        let (loaded, said) = log::quiet(|| self.object.load());
+        loaded.map(|object| Loaded { object, name: name.clone() }).map_err(|error| unavailable(&name, &error, &said))
+    }
+}
+
+/// An object in the kernel. Nothing of it runs before it is attached.
+#[derive(Debug)]
+pub struct Loaded {
+    object: Object,
+    name: String,
+}
+
+impl Loaded {
+    /// What errors call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The map `name` of the object.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] if it has none of that name.
+    pub fn map(&self, name: &str) -> Result<Map<'_>, LiveError> {
+        self.object.maps().find(|map| map.name() == name).ok_or_else(|| self.lacks("map", name))
+    }
+
+    /// The map `name` of the object, to be attached.
+    pub(super) fn map_mut(&mut self, name: &str) -> Result<MapMut<'_>, LiveError> {
+        let lacks = self.lacks("map", name);
+        self.object.maps_mut().find(|map| map.name() == name).ok_or(lacks)
+    }
+
+    /// The program `name` of the object.
+    pub(super) fn program(&self, name: &str) -> Result<ProgramMut<'_>, LiveError> {
+        self.object.progs_mut().find(|program| program.name() == name).ok_or_else(|| self.lacks("program", name))
+    }
+
+    fn lacks(&self, kind: &str, name: &str) -> LiveError {
+        LiveError::failed(format!("use the eBPF object \"{}\"", self.name), format!("it has no {kind} \"{name}\""))
+    }
+}
+
+/// The reason of a failure: what libbpf said while it happened, or else the error itself.
+pub(super) fn reason(error: &libbpf_rs::Error, said: &str) -> String {
+    let why = log::why(said);
+    if why.is_empty() { error.to_string() } else { why }
+}
+
+/// What a failure to load means on this machine.
+fn unavailable(name: &str, error: &libbpf_rs::Error, said: &str) -> LiveError {
+    let remedy = if !crate::rights::may_load() {
+        "run as root, or with the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
+    } else if !Path::new(TYPES).exists() {
+        "it needs a kernel that carries its type information (CONFIG_DEBUG_INFO_BTF=y)"
+    } else {
+        "`narrows doctor` says what this kernel has"
+    };
+    LiveError::Unavailable {
+        what: format!("the eBPF object \"{name}\""),
+        why: reason(error, said),
+        remedy: remedy.into(),
+    }
+}
+
+/// The kernel's own type information, to which programs are fitted as they are loaded.
+pub(crate) const TYPES: &str = "/sys/kernel/btf/vmlinux";

@@ -1,0 +1,118 @@
+//! Constants of an object: where in its `.rodata` a variable lies, by the object's own type information (BTF).
+
+use crate::LiveError;
+use libbpf_rs::AsRawLibbpf as _;
+use libbpf_rs::btf::types::{Array, DataSec, MemberAttr, Struct, Var};
+use libbpf_rs::btf::{Btf, ReferencesType as _, TypeId};
+use libbpf_rs::{MapType, OpenObject};
+
+/// Where a variable lies in its section.
+struct Place {
+    offset: usize,
+    size: usize,
+}
+
+fn failed(name: &str, reason: &str) -> LiveError {
+    LiveError::failed(format!("set the constant \"{name}\" of an eBPF object"), reason)
+}
+
+fn place(object: &OpenObject, name: &str) -> Result<Place, LiveError> {
+    // SAFETY: the object is alive and borrowed for as long as the BTF that is read from it.
+    let raw = unsafe { object.as_libbpf_object().as_ref() };
+    let btf = Btf::from_bpf_object(raw)
+        .map_err(|error| failed(name, &error.to_string()))?
+        .ok_or_else(|| failed(name, "the object has no type information (BTF)"))?;
+    let section: DataSec<'_> =
+        btf.type_by_name(".rodata").ok_or_else(|| failed(name, "the object has no section .rodata"))?;
+    let is_it = |id: TypeId| {
+        let var: Option<Var<'_>> = btf.type_by_id(id);
+        var.is_some_and(|var| var.name().is_some_and(|own| own == name))
+    };
+    let found = section.iter().find(|item| is_it(item.ty));
+    found
+        .map(|item| Place { offset: item.offset as usize, size: item.size })
+        .ok_or_else(|| failed(name, "the object has no such constant"))
+}
+
+/// Whether the object has a constant `name`.
+pub(super) fn has(object: &OpenObject, name: &str) -> bool {
+    place(object, name).is_ok()
+}
+
+/// Writes `bytes` over the constant `name`.
+fn write(object: &mut OpenObject, name: &str, bytes: &[u8]) -> Result<(), LiveError> {
+    let Place { offset, size } = place(object, name)?;
+    if size != bytes.len() {
+        return Err(failed(name, &format!("it has {size} bytes, the value {}", bytes.len())));
+    }
+    // The map of a section is named by the object and the section: "agile_sd.rodata".
+    let mut maps = object.maps_mut();
+    let map =
+        maps.find(|map| map.map_type() != MapType::StructOps && map.name().to_string_lossy().ends_with(".rodata"));
+    let mut map = map.ok_or_else(|| failed(name, "the object has no map for .rodata"))?;
+    let section = map.initial_value_mut().ok_or_else(|| failed(name, ".rodata has no content"))?;
+    let target = section.get_mut(offset..offset + size).ok_or_else(|| failed(name, "it lies outside its section"))?;
+    target.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// Sets the whole number `name` of 1, 2, 4 or 8 bytes.
+///
+/// # Errors
+/// [`LiveError::Failed`] if there is no such constant or the value does not fit into it.
+pub(super) fn set_number(object: &mut OpenObject, name: &str, value: u64) -> Result<(), LiveError> {
+    let Place { size, .. } = place(object, name)?;
+    let too_big = || failed(name, &format!("{value} does not fit into its {size} bytes"));
+    let bytes = match size {
+        1 => u8::try_from(value).map_err(|_| too_big())?.to_ne_bytes().to_vec(),
+        2 => u16::try_from(value).map_err(|_| too_big())?.to_ne_bytes().to_vec(),
+        4 => u32::try_from(value).map_err(|_| too_big())?.to_ne_bytes().to_vec(),
+        8 => value.to_ne_bytes().to_vec(),
+        _ => return Err(failed(name, &format!("it has {size} bytes and is no whole number"))),
+    };
+    write(object, name, &bytes)
+}
+
+/// Sets the array or structure `name` byte by byte, in the machine's order; the sizes must be equal.
+///
+/// # Errors
+/// [`LiveError::Failed`] if there is no such constant, or of another size.
+pub(super) fn set_bytes(object: &mut OpenObject, name: &str, bytes: &[u8]) -> Result<(), LiveError> {
+    write(object, name, bytes)
+}
+
+/// Writes the name under which the struct_ops map `map` will be known to sockets: the member `name` of its structure.
+///
+/// # Errors
+/// [`LiveError::Failed`] if there is no such map, or if the name has no room.
+pub(super) fn set_registered_name(object: &mut OpenObject, map: &str, name: &str) -> Result<(), LiveError> {
+    let what = || format!("name the congestion control \"{name}\"");
+    let (offset, size) = name_member(object, map)
+        .ok_or_else(|| LiveError::failed(what(), format!("the object's structure \"{map}\" has no member \"name\"")))?;
+    // The kernel wants the text ended by a zero byte.
+    if name.is_empty() || name.len() >= size {
+        return Err(LiveError::failed(what(), format!("it has {} bytes; allowed: 1 to {}", name.len(), size - 1)));
+    }
+    let mut maps = object.maps_mut();
+    let mut found = maps
+        .find(|item| item.map_type() == MapType::StructOps && item.name() == map)
+        .ok_or_else(|| LiveError::failed(what(), format!("the object has no struct_ops \"{map}\"")))?;
+    let target = found.initial_value_mut().and_then(|value| value.get_mut(offset..offset + size));
+    let target = target.ok_or_else(|| LiveError::failed(what(), "the structure is shorter than its type"))?;
+    target.fill(0);
+    target[..name.len()].copy_from_slice(name.as_bytes());
+    Ok(())
+}
+
+/// Offset and size of the member `name` of the structure variable `map`.
+fn name_member(object: &OpenObject, map: &str) -> Option<(usize, usize)> {
+    // SAFETY: the object is alive and borrowed for as long as the BTF that is read from it.
+    let raw = unsafe { object.as_libbpf_object().as_ref() };
+    let btf = Btf::from_bpf_object(raw).ok()??;
+    let var: Var<'_> = btf.type_by_kind::<Var<'_>>().find(|var| var.name().is_some_and(|own| own == map))?;
+    let structure: Struct<'_> = var.referenced_type().skip_mods_and_typedefs().try_into().ok()?;
+    let member = structure.iter().find(|member| member.name.is_some_and(|own| own == "name"))?;
+    let MemberAttr::Normal { offset: bits } = member.attr else { return None };
+    let array: Array<'_> = btf.type_by_id(member.ty)?;
+    Some((bits as usize / 8, array.capacity()))
+}

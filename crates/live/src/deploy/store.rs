@@ -1,0 +1,236 @@
+//! What is pinned, and what is remembered of it: a folder in the BPF file system.
+//!
+//! ```text
+//! /sys/fs/bpf/narrows/           locked while a command changes something
+//!     mounted -> here            only if we mounted the file system: the last detach takes it away again
+//!     cc/agile_sd/link           the kernel's link, pinned; without it the rest is a leftover
+//!     cc/agile_sd/params         -> profile=paper lambda_max=3 ..
+//!     cc/agile_sd/replaced       -> bbr; the default before
+//! ```
+//! Words are kept as the targets of symbolic links: this file system has no ordinary files, a link is made at once or not at
+//! all, and it goes with the pin when the machine does.
+
+use crate::LiveError;
+use crate::bpf::open_pinned;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+/// Where systemd mounts the BPF file system too.
+const BPF_FS: &str = "/sys/fs/bpf";
+
+/// The folder, locked. When dropped it takes away itself, and the file system if we mounted it, should nothing be in it.
+#[derive(Debug)]
+pub(super) struct Store {
+    root: PathBuf,
+    lock: Option<Flock<File>>,
+    mounted_now: bool,
+}
+
+impl Store {
+    /// The folder, made if there is none; mounts the BPF file system where it is not mounted.
+    pub(super) fn make() -> Result<Self, LiveError> {
+        let mounted_now = !is_bpf_fs();
+        if mounted_now {
+            let no_text: Option<&str> = None;
+            mount(Some("bpf"), BPF_FS, Some("bpf"), MsFlags::empty(), no_text).map_err(|error| {
+                LiveError::Unavailable {
+                    what: "the BPF file system".into(),
+                    why: format!("it is not mounted at {BPF_FS}, and mounting it fails: {error}"),
+                    remedy: format!("mount it: mount -t bpf bpf {BPF_FS}"),
+                }
+            })?;
+        }
+        let store = Self::make_folder(mounted_now);
+        if store.is_err() && mounted_now {
+            let _in_use = umount2(BPF_FS, MntFlags::UMOUNT_NOFOLLOW);
+        }
+        store
+    }
+
+    fn make_folder(mounted_now: bool) -> Result<Self, LiveError> {
+        let root = Path::new(BPF_FS).join("narrows");
+        let lock = loop {
+            fs::create_dir_all(&root).map_err(|error| failed("make", &root, error))?;
+            if let Some(lock) = locked(&root)? {
+                break lock;
+            }
+        };
+        let store = Self { root, lock: Some(lock), mounted_now };
+        let cc = store.root.join("cc");
+        fs::create_dir_all(&cc).map_err(|error| failed("make", &cc, error))?;
+        if mounted_now {
+            write(&store.root.join("mounted"), "here")?;
+        }
+        Ok(store)
+    }
+
+    /// The folder, if there is one.
+    pub(super) fn find() -> Result<Option<Self>, LiveError> {
+        let root = Path::new(BPF_FS).join("narrows");
+        if !is_bpf_fs() {
+            return Ok(None);
+        }
+        loop {
+            match fs::metadata(&root) {
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(failed("look into", &root, error)),
+            }
+            if let Some(lock) = locked(&root)? {
+                return Ok(Some(Self { root, lock: Some(lock), mounted_now: false }));
+            }
+        }
+    }
+
+    /// Whether the BPF file system was mounted just now.
+    pub(super) fn is_mounted_now(&self) -> bool {
+        self.mounted_now
+    }
+
+    /// The place of the congestion control `name`, whether there is anything or not.
+    pub(super) fn entry(&self, name: &str) -> Entry {
+        Entry { folder: self.root.join("cc").join(name), name: name.to_owned() }
+    }
+
+    /// All places that there are, by name.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        let found = fs::read_dir(self.root.join("cc")).into_iter().flatten().flatten();
+        let mut names: Vec<String> = found.filter_map(|item| item.file_name().into_string().ok()).collect();
+        names.sort();
+        names.iter().map(|name| self.entry(name)).collect()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if fs::remove_dir(self.root.join("cc")).is_err() && self.root.join("cc").exists() {
+            return; // something is attached
+        }
+        let mark = self.root.join("mounted");
+        let ours = fs::read_link(&mark).is_ok();
+        if fs::remove_file(&mark).is_err() && ours {
+            return;
+        }
+        let empty = fs::remove_dir(&self.root).is_ok();
+        self.lock = None; // an open file keeps its file system mounted
+        if ours && empty && is_empty() {
+            // Is it in use, somebody else has come to need it, and it stays.
+            let _in_use = umount2(BPF_FS, MntFlags::UMOUNT_NOFOLLOW);
+        }
+    }
+}
+
+/// A congestion control's place: its pin, and what is remembered.
+#[derive(Debug)]
+pub(super) struct Entry {
+    folder: PathBuf,
+    name: String,
+}
+
+impl Entry {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where its link is pinned.
+    pub(super) fn link(&self) -> PathBuf {
+        self.folder.join("link")
+    }
+
+    /// Its parameters in words; empty where nothing is remembered.
+    pub(super) fn params(&self) -> String {
+        read(&self.folder.join("params")).unwrap_or_default()
+    }
+
+    /// The default that it replaced.
+    pub(super) fn replaced(&self) -> Option<String> {
+        read(&self.folder.join("replaced"))
+    }
+
+    /// Remembers the default that it replaced.
+    pub(super) fn set_replaced(&self, name: &str) -> Result<(), LiveError> {
+        write(&self.folder.join("replaced"), name)
+    }
+
+    /// Makes the folder and remembers the parameters; a place without a pin is a leftover until it gets one.
+    pub(super) fn create(&self, params: &str) -> Result<(), LiveError> {
+        fs::create_dir(&self.folder).map_err(|error| failed("make", &self.folder, error))?;
+        write(&self.folder.join("params"), params)
+    }
+
+    /// Takes the pin away, and with it the kernel's last hold of the link.
+    pub(super) fn unpin(&self) -> Result<(), LiveError> {
+        let path = self.link();
+        // Held over the removal: closing a file descriptor unregisters at once, a lost pin some time after.
+        let link = open_pinned(&path)?;
+        fs::remove_file(&path).map_err(|error| failed("remove", &path, error))?;
+        drop(link);
+        Ok(())
+    }
+
+    /// Takes away what there is. What cannot be removed is a leftover without a pin, which the next command removes.
+    pub(super) fn remove(&self) {
+        for name in ["link", "replaced", "params"] {
+            let _absent = fs::remove_file(self.folder.join(name));
+        }
+        let _absent = fs::remove_dir(&self.folder);
+    }
+}
+
+fn failed(verb: &str, path: &Path, error: std::io::Error) -> LiveError {
+    if error.kind() == std::io::ErrorKind::PermissionDenied {
+        return LiveError::Unavailable {
+            what: path.display().to_string(),
+            why: "this user may not look into it".into(),
+            remedy: "run it as root".into(),
+        };
+    }
+    LiveError::failed(format!("{verb} {}", path.display()), error)
+}
+
+/// Whether nobody has put anything into the BPF file system. Names with a dot are the kernel's own (`maps.debug`): it takes
+/// none such from others (`bpf_lookup` in `kernel/bpf/inode.c`).
+fn is_empty() -> bool {
+    let from_others = |name: &std::ffi::OsStr| !name.to_string_lossy().contains('.');
+    fs::read_dir(BPF_FS).is_ok_and(|items| !items.flatten().any(|item| from_others(&item.file_name())))
+}
+
+fn is_bpf_fs() -> bool {
+    statfs(BPF_FS).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
+}
+
+/// The lock on the folder; none if the folder went away while we waited for it.
+fn locked(root: &Path) -> Result<Option<Flock<File>>, LiveError> {
+    let folder = match File::open(root) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("open", root, error)),
+    };
+    let mut waiting = folder;
+    let lock = loop {
+        match Flock::lock(waiting, FlockArg::LockExclusive) {
+            Ok(lock) => break lock,
+            Err((folder, Errno::EINTR)) => waiting = folder,
+            Err((_, error)) => return Err(failed("lock", root, error.into())),
+        }
+    };
+    let own = lock.metadata().map(|data| (data.dev(), data.ino()));
+    let there = fs::metadata(root).map(|data| (data.dev(), data.ino()));
+    Ok(matches!((own, there), (Ok(own), Ok(there)) if own == there).then_some(lock))
+}
+
+/// The words kept at `path`.
+fn read(path: &Path) -> Option<String> {
+    fs::read_link(path).ok()?.into_os_string().into_string().ok()
+}
+
+/// Keeps words at `path`, in place of others.
+fn write(path: &Path, words: &str) -> Result<(), LiveError> {
+    let _absent = fs::remove_file(path);
+    symlink(words, path).map_err(|error| failed("make", path, error))
+}

@@ -1,0 +1,27 @@
+//! What this process may do: the capabilities of its user.
+
+/// The effective capabilities as a set of bits, numbered as in capabilities(7) (`linux/capability.h`); none if the system
+/// does not tell.
+pub(crate) fn effective() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let field = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    field.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Whether this process has the capabilities that loading eBPF programs for the network takes, as far as it can know: a
+/// kernel may still refuse.
+pub(crate) fn may_load() -> bool {
+    has(NET_ADMIN) && (has(SYS_ADMIN) || has(BPF))
+}
+
+/// CAP_NET_ADMIN: devices, addresses, routes, and eBPF programs for packets.
+pub(crate) const NET_ADMIN: u32 = 12;
+/// CAP_SYS_ADMIN: namespaces, mounts, and all that eBPF does.
+pub(crate) const SYS_ADMIN: u32 = 21;
+/// CAP_BPF: eBPF programs and maps (Linux 5.8).
+pub(crate) const BPF: u32 = 39;
+
+/// Whether a capability is among the effective ones.
+pub(crate) fn has(capability: u32) -> bool {
+    effective() & (1 << capability) != 0
+}

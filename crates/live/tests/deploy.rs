@@ -1,0 +1,177 @@
+//! Attaching and detaching on the real kernel, in mount and network namespaces of the test's own: the BPF file system and the
+//! default of new connections are theirs, so a test that fails leaves nothing behind. Only the list of names is the kernel's, so
+//! the tests take turns.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
+
+use narrows_live::bpf::register;
+use narrows_live::deploy::{attach, attached, detach};
+use narrows_live::{LiveError, controls};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Mutex;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Why this machine cannot attach anything.
+fn lacking() -> Option<&'static str> {
+    if !nix::unistd::geteuid().is_root() {
+        return Some("attaching takes root");
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Some("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)");
+    }
+    controls::available().iter().any(|name| name == "agile_sd").then_some("agile_sd is registered already")
+}
+
+/// Does `step` in namespaces of its own, without a BPF file system; or says why not.
+fn apart(step: impl FnOnce() + Send + 'static) {
+    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(reason) = lacking() {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let inside = || {
+        unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).unwrap();
+        let none: Option<&str> = None;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).unwrap();
+        let _not_mounted = umount2("/sys/fs/bpf", MntFlags::MNT_DETACH);
+        step();
+    };
+    std::thread::spawn(inside).join().unwrap();
+    // The namespaces went with the thread, and with them the pins.
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    while controls::available().iter().any(|name| name == "agile_sd") {
+        assert!(std::time::Instant::now() < until, "agile_sd is left over");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+fn words(items: &[(&str, &str)]) -> Vec<(String, String)> {
+    items.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect()
+}
+
+fn is_listed() -> bool {
+    controls::available().iter().any(|name| name == "agile_sd")
+}
+
+fn pins() -> usize {
+    std::fs::read_dir("/sys/fs/bpf").map_or(0, Iterator::count)
+}
+
+#[test]
+fn attach_use_list_detach() {
+    apart(|| {
+        assert_eq!(attached().unwrap(), vec![]);
+        let done = attach("agile_sd", &words(&[("lambda_max", "4")]), false).unwrap();
+        assert!(done.is_new && done.mounted && is_listed());
+        assert_eq!(done.deployed.params, "profile=paper lambda_max=4 beta1=0.9 beta2=0");
+        assert!(!done.deployed.is_default);
+
+        carry_a_megabyte("agile_sd");
+
+        assert_eq!(attached().unwrap(), vec![done.deployed.clone()]);
+        let again = attach("agile_sd", &words(&[("lambda_max", "4.0")]), false).unwrap();
+        assert!(!again.is_new && !again.mounted);
+        assert_eq!(again.deployed, done.deployed);
+
+        let error = attach("agile_sd", &[], false).unwrap_err().to_string();
+        assert!(error.contains("is attached already, with profile=paper lambda_max=4 "), "{error}");
+        assert!(error.contains("`narrows detach agile_sd`"), "{error}");
+
+        assert_eq!(detach("agile_sd").unwrap().default, None);
+        assert!(!is_listed());
+        assert_eq!(attached().unwrap(), vec![]);
+        assert_eq!(pins(), 0, "what was mounted is mounted no more");
+        assert!(matches!(detach("agile_sd"), Err(LiveError::Unsupported { .. })));
+    });
+}
+
+/// A connection over the loopback device whose sender uses the congestion control `name`.
+fn carry_a_megabyte(name: &str) {
+    std::process::Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    setsockopt(&sender, TcpCongestion, &name.into()).unwrap();
+    let used = getsockopt(&sender, TcpCongestion).unwrap();
+    assert!(used.to_string_lossy().starts_with(name), "{used:?}");
+    let mut receiver = listener.accept().unwrap().0;
+    // A thread of this one's namespace.
+    let sending = std::thread::spawn(move || sender.write_all(&vec![7; 1 << 20]).unwrap());
+    let mut bytes = Vec::new();
+    receiver.read_to_end(&mut bytes).unwrap();
+    sending.join().unwrap();
+    assert_eq!(bytes.len(), 1 << 20);
+}
+
+#[test]
+fn the_default_comes_back() {
+    apart(|| {
+        let before = controls::default().unwrap();
+        let plain = attach("agile_sd", &[], false).unwrap();
+        assert!(!plain.deployed.is_default);
+        let done = attach("agile_sd", &[], true).unwrap();
+        assert!(!done.is_new && done.deployed.is_default);
+        assert_eq!(done.deployed.replaced.as_ref(), Some(&before));
+        assert_eq!(controls::default().unwrap(), "agile_sd");
+        assert_eq!(detach("agile_sd").unwrap().default.as_ref(), Some(&before));
+        assert_eq!(controls::default().unwrap(), before);
+        assert!(!is_listed());
+    });
+}
+
+#[test]
+fn a_default_that_somebody_else_set_stays() {
+    apart(|| {
+        attach("agile_sd", &[], true).unwrap();
+        controls::set_default("reno").unwrap();
+        assert_eq!(detach("agile_sd").unwrap().default, None);
+        assert_eq!(controls::default().unwrap(), "reno");
+    });
+}
+
+#[test]
+fn a_name_of_somebody_else_is_left_alone() {
+    apart(|| {
+        let other = register("agile_sd", "agile_sd", &narrows_cc::Params::default()).unwrap();
+        let error = attach("agile_sd", &[], false).unwrap_err();
+        assert!(matches!(&error, LiveError::Unavailable { what, .. } if what == "the name agile_sd"), "{error:?}");
+        assert_eq!(pins(), 0, "nothing half done");
+        let error = detach("agile_sd").unwrap_err().to_string();
+        assert!(error.contains("`narrows attach` did not put it there"), "{error}");
+        assert!(is_listed());
+        drop(other);
+        let error = detach("reno").unwrap_err().to_string();
+        assert!(error.contains("did not put it there; allowed: nothing is attached"), "{error}");
+    });
+}
+
+#[test]
+fn what_a_killed_command_left_is_swept_away() {
+    apart(|| {
+        // All but the last step: the pin.
+        attach("agile_sd", &[], false).unwrap();
+        std::fs::remove_file("/sys/fs/bpf/narrows/cc/agile_sd/link").unwrap();
+        while is_listed() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert_eq!(attached().unwrap(), vec![]);
+        let done = attach("agile_sd", &words(&[("profile", "module")]), false).unwrap();
+        assert!(done.is_new);
+        detach("agile_sd").unwrap();
+        assert_eq!(pins(), 0);
+    });
+}
+
+#[test]
+fn what_is_no_algorithm_or_parameter_is_refused() {
+    let error = attach("cubic", &[], false).unwrap_err().to_string();
+    assert!(error.contains("cubic: there is no eBPF program of it; allowed: agile_sd"), "{error}");
+    let error = attach("agile_sd", &words(&[("lambda_max", "0")]), false).unwrap_err().to_string();
+    assert!(error.contains("a number from 1 to 100"), "{error}");
+}
