@@ -31,7 +31,15 @@ const TABLE: &[Row] = &[
         name: "live",
         rank: 5,
         ours: &["units", "rng", "wire", "cc", "samples", "scenario", "queue", "scheme", "fabric"],
-        outside: &["libbpf-rs", "libbpf-sys", "libc", "nix"],
+        outside: &[
+            "libbpf-rs",
+            "libbpf-sys",
+            "libc",
+            "netlink-packet-core",
+            "netlink-packet-route",
+            "netlink-sys",
+            "nix",
+        ],
     },
     Row { name: "py", rank: 6, ours: &["sim", "live", "cc", "samples", "scenario", "units"], outside: &["pyo3"] },
 ];

@@ -15,8 +15,20 @@ pub mod controls;
 pub mod deploy;
 mod error;
 #[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(target_os = "linux")]
+mod netns;
+#[cfg(target_os = "linux")]
 mod rights;
+#[cfg(all(test, target_os = "linux"))]
+mod testing;
+#[cfg(target_os = "linux")]
+mod tun;
 
 #[cfg(target_os = "linux")]
 pub use clock::{Clock, monotonic_ns};
 pub use error::LiveError;
+#[cfg(target_os = "linux")]
+pub use netns::{Netns, set_sysctl, sysctl};
+#[cfg(target_os = "linux")]
+pub use tun::{RouteSettings, Tun, TunConfig};

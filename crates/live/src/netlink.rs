@@ -1,0 +1,161 @@
+//! Devices, addresses and routes of the namespace that the current thread is in, by rtnetlink(7).
+
+use crate::LiveError;
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+use std::io;
+use std::net::IpAddr;
+
+/// A conversation with the kernel about one namespace: that of the thread which opened it.
+#[derive(Debug)]
+pub(crate) struct Netlink {
+    socket: Socket,
+}
+
+/// TCP's settings for all connections to one destination, as `ip route` gives them; `None` is the kernel's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouteSettings {
+    /// MSS that connections offer, in bytes (`advmss`).
+    pub advmss: Option<u32>,
+    /// First congestion window, in segments (`initcwnd`).
+    pub initcwnd: Option<u32>,
+    /// Upper bound of cwnd, in segments (`cwnd`, locked: else the kernel takes no notice).
+    pub cwnd: Option<u32>,
+    /// Floor of the retransmission timeout, in milliseconds (`rto_min`).
+    pub rto_min_ms: Option<u32>,
+    /// Each segment is acknowledged at once (`quickack`).
+    pub quickack: bool,
+}
+
+impl RouteSettings {
+    fn metrics(self) -> Vec<RouteMetric> {
+        /// Bit of `RTAX_CWND` in `RTAX_LOCK`.
+        const LOCK_CWND: u32 = 1 << 7;
+        /// Bit of `RTAX_RTO_MIN` in `RTAX_LOCK`: without it the kernel's own floor stays.
+        const LOCK_RTO_MIN: u32 = 1 << 13;
+        let lock = self.cwnd.map_or(0, |_| LOCK_CWND) | self.rto_min_ms.map_or(0, |_| LOCK_RTO_MIN);
+        [
+            (lock != 0).then_some(RouteMetric::Lock(lock)),
+            self.advmss.map(RouteMetric::Advmss),
+            self.initcwnd.map(RouteMetric::InitCwnd),
+            self.cwnd.map(RouteMetric::Cwnd),
+            self.rto_min_ms.map(RouteMetric::RtoMin),
+            self.quickack.then_some(RouteMetric::QuickAck(1)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+impl Netlink {
+    /// Opens a conversation about the namespace that the current thread is in.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] as the kernel says.
+    pub(crate) fn open() -> Result<Self, LiveError> {
+        let open = || -> io::Result<Socket> {
+            let mut socket = Socket::new(NETLINK_ROUTE)?;
+            socket.bind_auto()?;
+            socket.connect(&SocketAddr::new(0, 0))?;
+            Ok(socket)
+        };
+        open().map(|socket| Self { socket }).map_err(|error| LiveError::failed("open a netlink socket", error))
+    }
+
+    /// Brings a device up, with an MTU and a transmit queue of so many packets where they are given.
+    ///
+    /// Multicast is switched off where an MTU is given: the devices are point to point, and neighbours that are asked for there would be
+    /// packets of no flow.
+    pub(crate) fn bring_up(&self, index: u32, mtu: Option<u32>, queue_packets: Option<u32>) -> Result<(), LiveError> {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = if mtu.is_some() { LinkFlags::Up | LinkFlags::Multicast } else { LinkFlags::Up };
+        link.attributes.extend(mtu.map(LinkAttribute::Mtu));
+        link.attributes.extend(queue_packets.map(LinkAttribute::TxQueueLen));
+        self.ask(RouteNetlinkMessage::SetLink(link), 0, "bring a device up")
+    }
+
+    /// Gives a device an address of its own, with no neighbours.
+    pub(crate) fn add_address(&self, index: u32, address: IpAddr) -> Result<(), LiveError> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = full_prefix(address);
+        message.header.index = index;
+        // Nobody else is on the device: to ask whether the address is taken would only delay its use (IPv6).
+        message.header.flags = AddressHeaderFlags::Nodad;
+        message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        self.ask(
+            RouteNetlinkMessage::NewAddress(message),
+            NLM_F_CREATE | NLM_F_EXCL,
+            format!("add the address {address}"),
+        )
+    }
+
+    /// Sends what is for `destination` (for everywhere without one) to a device, from the address `source`.
+    pub(crate) fn add_route(
+        &self,
+        index: u32,
+        destination: Option<IpAddr>,
+        source: IpAddr,
+        settings: RouteSettings,
+    ) -> Result<(), LiveError> {
+        let mut route = RouteMessage::default();
+        route.header.address_family = family(source);
+        route.header.destination_prefix_length = destination.map_or(0, full_prefix);
+        route.header.table = RouteHeader::RT_TABLE_MAIN;
+        route.header.protocol = RouteProtocol::Static;
+        route.header.scope = if source.is_ipv4() { RouteScope::Link } else { RouteScope::Universe };
+        route.header.kind = RouteType::Unicast;
+        route.attributes.extend(destination.map(|to| RouteAttribute::Destination(RouteAddress::from(to))));
+        route.attributes.push(RouteAttribute::PrefSource(RouteAddress::from(source)));
+        route.attributes.push(RouteAttribute::Oif(index));
+        let metrics = settings.metrics();
+        if !metrics.is_empty() {
+            route.attributes.push(RouteAttribute::Metrics(metrics));
+        }
+        let what = destination.map_or_else(|| "add the default route".to_owned(), |to| format!("add a route to {to}"));
+        self.ask(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL, what)
+    }
+
+    /// Sends a request and waits for the kernel's answer to it.
+    fn ask(&self, message: RouteNetlinkMessage, flags: u16, what: impl Into<String>) -> Result<(), LiveError> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        let mut message = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        let answer = self.socket.send(&bytes, 0).and_then(|_| self.answer());
+        answer.map_err(|error| LiveError::failed(what, error))
+    }
+
+    fn answer(&self) -> io::Result<()> {
+        let (bytes, _) = self.socket.recv_from_full()?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&bytes);
+        let answer = answer.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+        match answer.payload {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            NetlinkPayload::Error(_) => Ok(()),
+            other => Err(io::Error::new(io::ErrorKind::InvalidData, format!("an unexpected answer: {other:?}"))),
+        }
+    }
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+fn full_prefix(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
