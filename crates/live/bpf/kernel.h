@@ -224,6 +224,7 @@ struct inet_connection_sock {
 	__u8 icsk_ca_state : 5;
 	__u8 icsk_retransmits;
 	__u8 icsk_backoff;
+	const struct tcp_congestion_ops *icsk_ca_ops;
 	u64 icsk_ca_priv[13];
 } NARROWS_CO_RE;
 struct tcp_rack {
@@ -347,6 +348,13 @@ extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __k
 #define MILLION 1000000ULL
 
 #define narrows_inline static inline __attribute__((always_inline, unused))
+
+/* A function that the verifier reads on its own, once: it knows the types of pointers to it and nothing of numbers. */
+#ifdef NARROWS_NATIVE
+#define narrows_function static __attribute__((noinline, unused))
+#else
+#define narrows_function __attribute__((noinline))
+#endif
 
 narrows_inline struct tcp_sock *tcp_sk(const struct sock *sk)
 {
