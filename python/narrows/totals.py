@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 class FlowMetrics:
     """What became of a flow over its whole life. In a mean over runs, every number is a mean.
 
+    Counts of what the ends did are ``None`` where nobody can tell them: a kernel does not count everything.
+
     Attributes
     ----------
     name, cc : str
@@ -90,14 +92,14 @@ class FlowMetrics:
     delivered_bytes: float
     lost_packets: float
     loss_ratio: float | None
-    retransmitted_packets: float
-    retransmitted_bytes: float
-    timeouts: float
-    fast_retransmits: float
+    retransmitted_packets: float | None
+    retransmitted_bytes: float | None
+    timeouts: float | None
+    fast_retransmits: float | None
     triple_duplicate_acks: float | None = None
     later_duplicate_acks: float | None = None
-    ecn_reductions: float
-    spurious: float
+    ecn_reductions: float | None
+    spurious: float | None
     rtt_samples: float
     rtt_mean_ms: float | None
     rtt_min_ms: float | None
@@ -105,9 +107,9 @@ class FlowMetrics:
     rtt_p95_ms: float | None
     rtt_p99_ms: float | None
     rtt_max_ms: float | None
-    commands_normal: float
-    commands_freeze: float
-    commands_fallback: float
+    commands_normal: float | None
+    commands_freeze: float | None
+    commands_fallback: float | None
     window_options: float | None = None
     window_options_ignored: float | None = None
     transactions: float
@@ -211,14 +213,14 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
         delivered_bytes=n["delivered_bytes"],
         lost_packets=n["lost_packets"],
         loss_ratio=ratio(n["lost_packets"], n["sent_packets"]),
-        retransmitted_packets=n["retransmitted_packets"],
-        retransmitted_bytes=n["retransmitted_bytes"],
-        timeouts=n["timeouts"],
-        fast_retransmits=n["fast_retransmits"],
-        triple_duplicate_acks=n["triple_duplicate_acks"],
-        later_duplicate_acks=n["later_duplicate_acks"],
-        ecn_reductions=n["ecn_reductions"],
-        spurious=n["spurious"],
+        retransmitted_packets=totals.get("retransmitted_packets"),
+        retransmitted_bytes=totals.get("retransmitted_bytes"),
+        timeouts=totals.get("timeouts"),
+        fast_retransmits=totals.get("fast_retransmits"),
+        triple_duplicate_acks=totals.get("triple_duplicate_acks"),
+        later_duplicate_acks=totals.get("later_duplicate_acks"),
+        ecn_reductions=totals.get("ecn_reductions"),
+        spurious=totals.get("spurious"),
         rtt_samples=n["rtt_samples"],
         rtt_mean_ms=mean_ms(n["rtt_sum_ns"], n["rtt_samples"]),
         rtt_min_ms=_ms(totals.get("rtt_min_ns")),
@@ -226,11 +228,11 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
         rtt_p95_ms=_ms(totals.get("rtt_p95_ns")),
         rtt_p99_ms=_ms(totals.get("rtt_p99_ns")),
         rtt_max_ms=_ms(totals.get("rtt_max_ns")),
-        commands_normal=n["commands_normal"],
-        commands_freeze=n["commands_freeze"],
-        commands_fallback=n["commands_fallback"],
-        window_options=n["window_options"],
-        window_options_ignored=n["window_options_ignored"],
+        commands_normal=totals.get("commands_normal"),
+        commands_freeze=totals.get("commands_freeze"),
+        commands_fallback=totals.get("commands_fallback"),
+        window_options=totals.get("window_options"),
+        window_options_ignored=totals.get("window_options_ignored"),
         transactions=n["transactions"],
         finished_s=_seconds(totals.get("finished_ns")),
         aborted_s=_seconds(totals.get("aborted_ns")),

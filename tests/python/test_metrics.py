@@ -72,6 +72,12 @@ QUEUE: dict[str, int | None] = {
 }
 
 
+@pytest.mark.parametrize("column", ["timeouts", "fast_retransmits", "spurious", "triple_duplicate_acks"])
+def test_what_nobody_can_tell_is_no_value_and_not_zero(column: str) -> None:
+    assert getattr(flow_metrics("a", "cubic", {**FLOW, column: None}), column) is None
+    assert getattr(flow_metrics("a", "cubic", {**FLOW, column: 0}), column) == 0
+
+
 def test_flow_metrics_are_those_worked_out_by_hand() -> None:
     flow = flow_metrics("a", "cubic", FLOW)
     assert flow.throughput_mbps == pytest.approx(2.0)  # 2.5 MB * 8 / 10 s

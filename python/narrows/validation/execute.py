@@ -130,7 +130,7 @@ def _ours(job: Job, run: Run) -> list[Flow]:
             Flow(
                 mbps=_mbps(job.network, i, flow.delivered_bytes),
                 lost=flow.lost_packets,
-                timeouts=flow.timeouts,
+                timeouts=flow.timeouts or 0,
                 cwnd=cwnd / PAYLOAD_BYTES,
             )
         )

@@ -208,7 +208,7 @@ def _transfer(run: Run) -> Transfer:
     return Transfer(
         tuple(rates),
         lost=sum(flow.lost_packets for flow in run.flows),
-        timeouts=sum(flow.timeouts for flow in run.flows),
+        timeouts=sum(flow.timeouts or 0 for flow in run.flows),
         filled=run.queue("r1->r2").max_bytes,
         used=run.queue("r1->r2").utilisation or 0.0,
         digest=run.digest,

@@ -130,7 +130,7 @@ def _round(run: Run) -> Round:
         triples=tuple(flow.later_duplicate_acks or 0.0 for flow in run.flows),
         series=tuple(flow.triple_duplicate_acks or 0.0 for flow in run.flows),
         lost=tuple(flow.lost_packets for flow in run.flows),
-        timeouts=tuple(flow.timeouts for flow in run.flows),
+        timeouts=tuple(flow.timeouts or 0 for flow in run.flows),
     )
 
 
