@@ -1,7 +1,8 @@
 """Statistics of runs: intervals, paired differences, how many runs are needed, fairness, convergence.
 
 Over independent runs: `mean_ci` (Student), `bootstrap_ci` (BCa); `paired_difference`, `bootstrap_difference` and
-`signed_rank_p` for two arms under the same seeds; `required_runs` and `Precision` for an interval of a wanted width.
+`signed_rank_p` for two arms under the same seeds, `welch_difference` for two that share nothing; `required_runs` and
+`Precision` for an interval of a wanted width.
 Within one run, whose values are correlated: `batch_means`, and `warmup_mser` for what to leave out of its beginning.
 Of flows: `jains_index`, `convergence_time` and `fair_convergence_time`.
 
@@ -24,10 +25,12 @@ from narrows.stats.runs import (
     sum_of_independent,
 )
 from narrows.stats.warmup import warmup_mser
+from narrows.stats.welch import Difference, welch_difference
 
 __all__ = [
     "CONFIDENCE",
     "BatchMeans",
+    "Difference",
     "Estimate",
     "PairedDifference",
     "Precision",
@@ -45,4 +48,5 @@ __all__ = [
     "signed_rank_p",
     "sum_of_independent",
     "warmup_mser",
+    "welch_difference",
 ]
