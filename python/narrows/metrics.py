@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NS_PER_S: Final = 1_000_000_000
 NS_PER_MS: Final = 1_000_000
+NO_CWND: Final = float(65_535 << 14)
+"""cwnd of a sender that has none, bytes: the largest window that TCP can say (RFC 7323, section 2.3)."""
 
 
 def rate_mbps(nbytes: float, time_ns: float) -> float | None:
@@ -326,6 +328,41 @@ def jains_index(values: Iterable[float | None]) -> float | None:
         return None
     scaled = [value / peak for value in shares]  # so that no square overflows or vanishes
     return math.fsum(scaled) ** 2 / (len(scaled) * math.fsum(value * value for value in scaled))
+
+
+def mean_over_time(time_s: ArrayLike, values: ArrayLike, begin_s: float, end_s: float) -> float | None:
+    """Mean over time of a value that was sampled: each sample holds until the next, the last until the end.
+
+    Parameters
+    ----------
+    time_s : array
+        Times of the samples in order, s.
+    values : array
+        The value at these times; a sample that is NaN does not count, nor the time for which it would hold.
+    begin_s, end_s : float
+        Samples from the one to the other count, s.
+
+    Returns
+    -------
+    float or None
+        In the unit of the values; ``None`` if no sample holds for any time.
+
+    Examples
+    --------
+    >>> mean_over_time([0, 1, 4], [10, 20, 50], 0, 5)
+    24.0
+    >>> mean_over_time([0, 1, 4], [10, 20, 50], 10, 20) is None
+    True
+    """
+    import numpy as np
+
+    time, value = np.asarray(time_s, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    inside = (time >= begin_s) & (time <= end_s)
+    time, value = time[inside], value[inside]
+    held = np.diff(time, append=end_s)
+    counted = np.isfinite(value) & (held > 0)
+    total = float(held[counted].sum())
+    return float((value[counted] * held[counted]).sum()) / total if total > 0 else None
 
 
 def rate_over_time(

@@ -40,7 +40,7 @@ SAMPLES: Final = "samples.parquet"
 REPORT: Final = "report.html"
 PCAP: Final = "pcap"
 
-_MARKERS: Final = (SUMMARY, "reproduction.json")
+_MARKERS: Final = (SUMMARY, "reproduction.json", "comparison.json")
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 

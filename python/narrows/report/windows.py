@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from narrows.metrics import NO_CWND
 from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from narrows.report.series import Array
-
-NO_CWND = float(65_535 << 14)
-"""cwnd of a sender that has none, bytes: the largest window that TCP can say (RFC 7323, section 2.3)."""
 
 MAX_TELLERS = 4
 """Routers whose window is drawn beside the flows': those that told the least."""

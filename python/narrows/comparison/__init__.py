@@ -1,0 +1,14 @@
+"""One scenario, two outcomes: what a simulation and a real stack have in common, and where they differ.
+
+`Comparison` sets two outcomes side by side, flow by flow, with intervals over repeated runs (Welch). `run_both` makes
+them; `write` and `load` keep them in a directory; `narrows.report.comparison` makes the page.
+"""
+
+from __future__ import annotations
+
+from narrows.comparison.comparison import Arm, Compared, Comparison, Subject
+from narrows.comparison.directory import load, write
+from narrows.comparison.make import LIVE, SIMULATED, run_both
+from narrows.comparison.measures import Measure
+
+__all__ = ["LIVE", "SIMULATED", "Arm", "Compared", "Comparison", "Measure", "Subject", "load", "run_both", "write"]

@@ -1,0 +1,301 @@
+"""Two outcomes of one scenario, flow by flow and queue by queue. Nothing here asks which world made them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows.comparison import measures
+from narrows.errors import InputError
+from narrows.stats import CONFIDENCE, welch_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from narrows.comparison.measures import Measure, Values
+    from narrows.outcome import Batch, Run
+    from narrows.scenario import Scenario
+    from narrows.stats import Difference, Estimate
+
+FORMAT: Final = 1
+"""Version of the JSON."""
+
+KIND: Final = "comparison"
+"""Tells the JSON of a comparison from that of a run."""
+
+ALL: Final = "all flows"
+"""Name of what is measured of all flows together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One of the two outcomes.
+
+    Attributes
+    ----------
+    label : str
+        What it is called: ``simulated``, say.
+    outcome : Run or Batch
+        With one run at least.
+    """
+
+    label: str
+    outcome: Run | Batch
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why runs of it are not to be trusted, a sentence each; empty if all are."""
+        return tuple(f"{self.label}: {doubt}" for doubt in self.outcome.doubts)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A measure in both arms.
+
+    Attributes
+    ----------
+    measure : Measure
+    difference : narrows.stats.Difference
+        The second arm against the first one, in the unit of the measure's key.
+    """
+
+    measure: Measure
+    difference: Difference
+
+    @property
+    def first(self) -> Estimate:
+        """Over the runs of the first arm."""
+        return self.difference.baseline
+
+    @property
+    def second(self) -> Estimate:
+        """Over the runs of the second arm."""
+        return self.difference.treatment
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A flow, a queue, or all flows together, in both arms.
+
+    Attributes
+    ----------
+    name : str
+    cc : str or None
+        Congestion control of a flow; ``None`` for UDP and for what is no flow.
+    compared : tuple of Compared
+        Measures that at least one arm has a value of.
+    """
+
+    name: str
+    cc: str | None
+    compared: tuple[Compared, ...]
+
+    def of(self, key: str) -> Compared | None:
+        """Find a measure.
+
+        Parameters
+        ----------
+        key : str
+            Such as ``throughput_mbps``.
+
+        Returns
+        -------
+        Compared or None
+            ``None`` where neither arm has a value.
+        """
+        return next((one for one in self.compared if one.measure.key == key), None)
+
+
+class Comparison:
+    """Two outcomes of the same scenario and what distinguishes them.
+
+    Parameters
+    ----------
+    first, second : Arm
+        Differences are those of the second against the first.
+
+    Raises
+    ------
+    InputError
+        If they are not of the same flows, one of them has no run, or both have one label.
+    """
+
+    def __init__(self, first: Arm, second: Arm) -> None:
+        names = [[flow.name for flow in arm.outcome.runs[0].flows] for arm in (first, second) if arm.outcome.runs]
+        if len(names) < 2:
+            message = "a comparison needs a finished run of either; allowed: one or more of each"
+            raise InputError(message)
+        if names[0] != names[1]:
+            message = (
+                f"{first.label} has the flows {', '.join(names[0])} and {second.label} {', '.join(names[1])}; "
+                "allowed: outcomes of one scenario"
+            )
+            raise InputError(message)
+        if first.label == second.label:
+            message = f"both are called {first.label!r}; allowed: two labels"
+            raise InputError(message)
+        self.first = first
+        self.second = second
+
+    @property
+    def arms(self) -> tuple[Arm, Arm]:
+        """Both, the first one first."""
+        return self.first, self.second
+
+    @property
+    def scenario(self) -> Scenario:
+        """As run."""
+        return self.first.outcome.scenario
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why runs are not to be trusted, a sentence each, with arm and run; empty if all are."""
+        return self.first.doubts + self.second.doubts
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the numbers of every run may be taken as they are."""
+        return not self.doubts
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are runs enough for intervals: two of each arm."""
+        return all(len(arm.outcome.runs) > 1 for arm in self.arms)
+
+    @cached_property
+    def flows(self) -> tuple[Subject, ...]:
+        """The flows, in the scenario's order."""
+        controls = {flow.name: flow.cc for flow in self.first.outcome.runs[0].flows}
+        return self._subjects(measures.flows, measures.FLOW, controls)
+
+    @cached_property
+    def queues(self) -> tuple[Subject, ...]:
+        """The queues that packets passed in both arms, in the scenario's order."""
+        return self._subjects(measures.queues, measures.QUEUE, {})
+
+    @cached_property
+    def together(self) -> Subject | None:
+        """All flows together; ``None`` where there is but one."""
+        if len(self.first.outcome.runs[0].flows) < 2:
+            return None
+        values = tuple([measures.together(run) for run in arm.outcome.runs] for arm in self.arms)
+        return Subject(ALL, None, _compared(measures.TOGETHER, *values))
+
+    def flow(self, name: str) -> Subject:
+        """Find a flow.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        Subject
+
+        Raises
+        ------
+        InputError
+            If there is none of that name.
+        """
+        for subject in self.flows:
+            if subject.name == name:
+                return subject
+        message = f"flow is {name!r}; allowed: {', '.join(subject.name for subject in self.flows)}"
+        raise InputError(message)
+
+    def _subjects(
+        self,
+        read: Callable[[Run], Mapping[str, Values]],
+        wanted: Sequence[Measure],
+        controls: Mapping[str, str | None],
+    ) -> tuple[Subject, ...]:
+        first, second = ([read(run) for run in arm.outcome.runs] for arm in self.arms)
+        names = [name for name in dict.fromkeys(n for one in first for n in one) if any(name in one for one in second)]
+        return tuple(
+            Subject(
+                name,
+                controls.get(name),
+                _compared(wanted, [one.get(name, {}) for one in first], [one.get(name, {}) for one in second]),
+            )
+            for name in names
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object of ``narrows run --both --json``; see ``docs/json.md``.
+
+        Returns
+        -------
+        dict
+            Ready for JSON: no NaN, no infinity; ``None`` is "no value".
+        """
+        return {
+            "format": FORMAT,
+            "kind": KIND,
+            "scenario": self.scenario.name,
+            "duration_s": self.scenario.duration_s,
+            "overrides": self.scenario.overrides,
+            "version": self.first.outcome.version,
+            "confidence": CONFIDENCE,
+            "arms": [_arm(arm) for arm in self.arms],
+            "trusted": self.trusted,
+            "doubts": list(self.doubts),
+            "flows": [{"name": one.name, "cc": one.cc, "measures": _measures(one)} for one in self.flows],
+            "queues": [{"name": one.name, "measures": _measures(one)} for one in self.queues],
+            "together": None if self.together is None else _measures(self.together),
+        }
+
+    def __repr__(self) -> str:
+        """Return scenario and labels."""
+        return f"<Comparison of {self.scenario.name}: {self.first.label} and {self.second.label}>"
+
+
+def _compared(wanted: Sequence[Measure], first: Sequence[Values], second: Sequence[Values]) -> tuple[Compared, ...]:
+    made = (
+        Compared(
+            measure,
+            welch_difference([one.get(measure.key) for one in first], [one.get(measure.key) for one in second]),
+        )
+        for measure in wanted
+    )
+    return tuple(one for one in made if one.first.n or one.second.n)
+
+
+def _arm(arm: Arm) -> dict[str, Any]:
+    outcome = arm.outcome
+    return {
+        "label": arm.label,
+        "seed": outcome.seed,
+        "runs": len(outcome.runs),
+        "digest": outcome.digest,
+        "trusted": outcome.trusted,
+        "doubts": list(outcome.doubts),
+        "conditions": [run.conditions for run in outcome.runs],
+    }
+
+
+def _measures(subject: Subject) -> dict[str, Any]:
+    return {
+        one.measure.key: {
+            "first": _estimate(one.first),
+            "second": _estimate(one.second),
+            "difference": _estimate(one.difference.difference),
+            "percent": _estimate(one.difference.percent),
+            "p_value": _finite(one.difference.p_value),
+        }
+        for one in subject.compared
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "mean": _finite(estimate.mean),
+        "low": _finite(estimate.low),
+        "high": _finite(estimate.high),
+        "n": estimate.n,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,152 @@
+"""Directories of comparisons: a result directory for each arm, and what comes out of setting them side by side."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows import results
+from narrows.comparison.comparison import FORMAT, KIND, Arm, Comparison
+from narrows.errors import InputError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+FILE: Final = "comparison.json"
+
+
+def fill(comparison: Comparison, directory: Path) -> None:
+    """Write both arms and what distinguishes them into an existing directory.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    directory : pathlib.Path
+        Such as `narrows.results.staged` gives.
+
+    Raises
+    ------
+    OSError
+        If writing fails.
+    """
+    folders = []
+    for arm in comparison.arms:
+        folder = directory / folder_name(arm.label)
+        folder.mkdir()
+        results.fill(arm.outcome, folder)
+        folders.append(folder.name)
+    content = comparison.to_json()
+    for told, name in zip(content["arms"], folders, strict=True):
+        told["directory"] = name
+    (directory / FILE).write_text(dumps(content), encoding="utf-8")
+
+
+def write(comparison: Comparison, directory: str | PathLike[str]) -> Path:
+    """Write a directory of a comparison, whole or not at all.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    directory : path
+        As for `narrows.results.staged`.
+
+    Returns
+    -------
+    pathlib.Path
+        The directory.
+
+    Raises
+    ------
+    InputError, RunError
+        As `narrows.results.staged` does.
+    """
+    with results.staged(directory) as temporary:
+        fill(comparison, temporary)
+    return Path(directory)
+
+
+def holds_one(directory: str | PathLike[str]) -> bool:
+    """Whether a directory is that of a comparison.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    bool
+    """
+    return (Path(directory) / FILE).is_file()
+
+
+def load(directory: str | PathLike[str]) -> Comparison:
+    """Read the directory of a comparison; what distinguishes the arms is worked out anew.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        If it is not such a directory, or one of another format, or cannot be read.
+    ScenarioError
+        If this version refuses the scenario in it.
+    """
+    root = Path(directory)
+    try:
+        content = json.loads((root / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"{root / FILE}: cannot be read: {error}"
+        raise InputError(message) from None
+    found = (content.get("kind"), content.get("format")) if isinstance(content, dict) else (None, None)
+    if found != (KIND, FORMAT):
+        message = f"{root / FILE}: kind and format are {found}; allowed: {(KIND, FORMAT)}"
+        raise InputError(message)
+    try:
+        first, second = [(str(arm["label"]), str(arm["directory"])) for arm in content["arms"]]
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"{root / FILE}: is damaged: {error!r}"
+        raise InputError(message) from None
+    return Comparison(*(Arm(label, results.load(root / Path(folder).name)) for label, folder in (first, second)))
+
+
+def folder_name(label: str) -> str:
+    """Name the directory of an arm.
+
+    Parameters
+    ----------
+    label : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> folder_name("simulated"), folder_name("Linux 6.18 (live)")
+    ('simulated', 'linux-6.18-live')
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-.") or "arm"
+
+
+def dumps(content: dict[str, Any]) -> str:
+    """Write as JSON text.
+
+    Parameters
+    ----------
+    content : dict
+        As `Comparison.to_json` returns it.
+
+    Returns
+    -------
+    str
+        With a newline at its end.
+    """
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

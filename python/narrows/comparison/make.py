@@ -1,0 +1,106 @@
+"""Making both arms of a comparison: the real stack first, then the simulation."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows import runs as simulated
+from narrows.comparison.comparison import Arm, Comparison
+from narrows.errors import InputError
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from narrows.outcome import Batch, Run
+    from narrows.runs import ProgressHook
+
+SIMULATED: Final = "simulated"
+LIVE: Final = "live"
+"""Labels of the arms of `run_both`."""
+
+_LIVE_SHARE: Final = 0.9
+"""Share of the time that the real stack takes, for the progress bar: it runs in real time, one run after the other."""
+
+
+def run_both(
+    scenario: str | PathLike[str] | Scenario,
+    runs: int = 1,
+    seed: int | None = None,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+) -> Comparison:
+    """Run a scenario on the machine's own stack and in the simulator.
+
+    The machine's comes first, so that where it is not available nothing is simulated in vain.
+
+    Parameters
+    ----------
+    scenario : path, str or Scenario
+        A file, the name of a bundled scenario, or a scenario.
+    runs : int
+        How many of each. Two or more give intervals.
+    seed : int, optional
+        Of both; the scenario's own by default.
+    jobs : int, optional
+        How many simulations at the same time; as many as there are processors by default.
+    progress : callable, optional
+        Called with the share of the work that is done, in [0, 1].
+
+    Returns
+    -------
+    Comparison
+        The simulated arm first: differences are those of the real stack against it.
+
+    Raises
+    ------
+    LiveError
+        If live runs are not available on this machine, or one failed.
+    InputError, ScenarioError, RunError, Interrupted
+        As `narrows.run`.
+    """
+    parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
+    if seed is not None and seed != parsed.seed:
+        # Through the scenario, so that both arms, and the file kept of each, have the one seed.
+        parsed = parsed.with_overrides({"seed": simulated.in_range("seed", seed, 0, 2**63 - 1)})
+    simulated.in_range("runs", runs, 1, 1_000_000)
+    if jobs is not None:
+        simulated.in_range("jobs", jobs, 1, 4096)
+    live = run_live(parsed, runs, _share(progress, 0.0, _LIVE_SHARE))
+    ours = simulated.run(parsed, runs=runs, jobs=jobs, progress=_share(progress, _LIVE_SHARE, 1.0))
+    return Comparison(Arm(SIMULATED, ours), Arm(LIVE, live))
+
+
+def run_live(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -> Run | Batch:
+    """Run a scenario on the machine's own stack.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    runs : int
+        One after the other.
+    progress : callable, optional
+
+    Returns
+    -------
+    Run or Batch
+
+    Raises
+    ------
+    LiveError
+        If live runs are not available on this machine, or one failed.
+    """
+    live: Any = import_module("narrows.live")
+    made: Run | Batch = live.run(scenario, runs=runs, progress=progress)
+    if not made.runs:
+        message = f"{scenario.name}: no live run finished"
+        raise InputError(message)
+    return made
+
+
+def _share(progress: ProgressHook | None, begin: float, end: float) -> ProgressHook | None:
+    """Report the progress of a part as that of the whole."""
+    if progress is None:
+        return None
+    return lambda fraction: progress(begin + fraction * (end - begin))
