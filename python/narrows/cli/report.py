@@ -11,6 +11,7 @@ from narrows.cli.guard import guarded
 from narrows.errors import InputError, RunError
 
 if TYPE_CHECKING:
+    from narrows.comparison import Comparison
     from narrows.outcome import Batch, Run
 
 EXAMPLE = "Example: narrows report results/cubic"
@@ -18,15 +19,18 @@ EXAMPLE = "Example: narrows report results/cubic"
 
 @guarded
 def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that `narrows run -o` wrote.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A directory that `narrows run -o` wrote, with --both or without.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="HTML", help="The page; by default DIR/report.html.")
     ] = None,
 ) -> None:
     """Make one page of results that works offline, and its figures as PNG and SVG beside it."""
+    from narrows.comparison import directory as comparisons
     from narrows.results import REPORT, load
 
-    result = load(directory)
+    result = comparisons.load(directory) if comparisons.holds_one(directory) else load(directory)
     page = directory / REPORT if output is None else output
     if output is not None and not output.absolute().parent.is_dir():
         message = f"{output}: cannot be written: its directory does not exist"
@@ -42,16 +46,20 @@ def report(
     typer.echo(page)
 
 
-def _write(result: Run | Batch, page: Path) -> None:
+def _write(result: Run | Batch | Comparison, page: Path) -> None:
     """Write the page and its figures under a temporary name first: a page of before stays if this one fails."""
     import shutil
     import tempfile
 
-    from narrows.report import write_report
+    from narrows.comparison import Comparison
+    from narrows.report import comparison, write_report
 
     staging = Path(tempfile.mkdtemp(prefix=f".{page.stem}.", suffix=".partial", dir=page.absolute().parent))
     try:
-        write_report(result, staging / page.name)
+        if isinstance(result, Comparison):
+            comparison.write(result, staging / page.name)
+        else:
+            write_report(result, staging / page.name)
         for made in sorted(path for path in staging.rglob("*") if path.is_file()):
             wanted = page.parent / made.relative_to(staging)
             wanted.parent.mkdir(exist_ok=True)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=90 s' -o out\n\n"
-    "As many runs as it takes: narrows run dumbbell-cubic --until 2%"
+    "As many runs as it takes: narrows run dumbbell-cubic --until 2%\n\n"
+    "Beside the machine's own TCP: narrows run dumbbell-cubic --both --runs 3 --set 'duration=20 s'"
 )
 
 
@@ -83,6 +84,12 @@ def run(
         bool,
         typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link or channel)."),
     ] = False,
+    both: Annotated[
+        bool,
+        typer.Option(
+            "--both", metavar="", help="Run it on this machine's own TCP stack too, and compare (Linux, root)."
+        ),
+    ] = False,
     load: Load = None,
     jobs: Jobs = None,
     json: Json = False,
@@ -93,6 +100,15 @@ def run(
 
     The same scenario, seed and version give the same digest, whatever the number of jobs.
     """
+    if both:
+        for option, given in (("--until", until), ("--pcap", pcap), ("--load", load)):
+            if given:
+                message = f"{option} does not go with --both; allowed: --runs, --seed, --set, --jobs and -o"
+                raise InputError(message)
+        from narrows.cli.both import run_both
+
+        run_both(file, overrides(set_), seed, runs, jobs, output, json=json, bar=not no_progress, quiet=quiet)
+        return
     if pcap and output is None:
         message = "--pcap needs a directory to put the packets; add -o DIR"
         raise InputError(message)

@@ -110,6 +110,7 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
         (result.scenario.title, "bold"), f"  {result.scenario.duration_s:g} s, seed {result.seed}{over}"
     )
     out.print(head)
+    print_doubts(out, result.doubts)
     out.print()
     out.print(_metrics_table("flow", result, FLOW_COLUMNS, range(len(result.flows))[:FLOWS_SHOWN]))
     _more(out, len(result.flows) - FLOWS_SHOWN, "flows")
@@ -123,6 +124,21 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
     jain = f"Jain's index {number(result.jain)}, " if result.jain is not None and len(result.flows) > 1 else ""
     out.print(Text(f"{jain}{result.packets:,} packet hops in {number(seconds)} s", style="dim"))
     out.print(Text(f"digest {result.digest}", style="dim"), soft_wrap=True)
+
+
+def print_doubts(out: Console, doubts: Sequence[str]) -> None:
+    """Print why numbers are not to be trusted; nothing if they are.
+
+    Parameters
+    ----------
+    out : rich.console.Console
+    doubts : sequence of str
+        A sentence each.
+    """
+    if doubts:
+        out.print(Text("NOT TO BE TRUSTED", style="bold red"))
+        for doubt in doubts:
+            out.print(Text(f"  {doubt}", style="red"))
 
 
 def _print_queues(out: Console, result: Outcome) -> None:

@@ -28,6 +28,11 @@ KIND: Final = "comparison"
 ALL: Final = "all flows"
 """Name of what is measured of all flows together."""
 
+BUSY: Final = 0.1
+"""Utilisation in either arm from which a queue has something to tell even if it lost nothing."""
+
+_LOSSES: Final = ("dropped_packets", "marked_packets", "corrupted_packets")
+
 
 @dataclass(frozen=True, slots=True)
 class Arm:
@@ -73,6 +78,11 @@ class Compared:
     def second(self) -> Estimate:
         """Over the runs of the second arm."""
         return self.difference.treatment
+
+    @property
+    def never(self) -> bool:
+        """Whether it counts what happened in no run of either arm, so that it need not be shown."""
+        return self.measure.is_count and all(one.mean == 0 for one in (self.first, self.second) if one.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +185,16 @@ class Comparison:
         """The queues that packets passed in both arms, in the scenario's order."""
         return self._subjects(measures.queues, measures.QUEUE, {})
 
+    @property
+    def telling_queues(self) -> list[Subject]:
+        """The queues that lost something or sent much in either arm, the busiest first."""
+        told = [
+            queue
+            for queue in self.queues
+            if _most(queue, "utilisation") >= BUSY or any(_most(queue, key) for key in _LOSSES)
+        ]
+        return sorted(told, key=lambda queue: -_most(queue, "utilisation"))
+
     @cached_property
     def together(self) -> Subject | None:
         """All flows together; ``None`` where there is but one."""
@@ -249,6 +269,14 @@ class Comparison:
     def __repr__(self) -> str:
         """Return scenario and labels."""
         return f"<Comparison of {self.scenario.name}: {self.first.label} and {self.second.label}>"
+
+
+def _most(queue: Subject, key: str) -> float:
+    """The larger of both arms' means."""
+    found = queue.of(key)
+    if found is None:
+        return 0.0
+    return max((one.mean for one in (found.first, found.second) if one.n), default=0.0)
 
 
 def _compared(wanted: Sequence[Measure], first: Sequence[Values], second: Sequence[Values]) -> tuple[Compared, ...]:

@@ -45,7 +45,7 @@ THROUGHPUT: Final = Measure("throughput_mbps", "Throughput", "Mb/s")
 GOODPUT: Final = Measure("goodput_mbps", "Goodput", "Mb/s")
 RTT: Final = Measure("rtt_mean_ms", "RTT, mean", "ms")
 CWND: Final = Measure("cwnd_mean_bytes", "cwnd, mean", "kB", 1e-3)
-JAIN: Final = Measure("jain", "Jain's index", "")
+JAIN: Final = Measure("jain", "Jain", "")
 
 FLOW: Final = (
     THROUGHPUT,
@@ -55,7 +55,7 @@ FLOW: Final = (
     Measure("rtt_p95_ms", "RTT, 95 %", "ms"),
     CWND,
     Measure("lost_packets", "Lost", "packets", is_count=True),
-    Measure("retransmitted_packets", "Retransmitted", "packets", is_count=True),
+    Measure("retransmitted_packets", "Sent again", "packets", is_count=True),
     Measure("timeouts", "Timeouts", "", is_count=True),
 )
 QUEUE: Final = (

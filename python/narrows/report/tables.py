@@ -225,6 +225,15 @@ LIMITS: tuple[str, ...] = (
     "An interval says how sure the mean over seeds is. It says nothing about what the scenario leaves out.",
 )
 
+#: The same for runs that a machine had a say in.
+MACHINE_LIMITS: tuple[str, ...] = (
+    "Hosts are this machine's: its processors, its kernel and what else it had to do are in the numbers. The "
+    "conditions tell how much later than due packets left.",
+    *LIMITS[1:3],
+    "An interval says how sure the mean over runs is. It says nothing about another machine or another kernel, nor "
+    "about what the scenario leaves out.",
+)
+
 
 def cell(estimate: Estimate, column: Column) -> Cell:
     """A cell: the mean, and ± half the interval where there are several runs and they differ."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from narrows.conditions import table as conditions_table
 from narrows.report import channels, charts, figures, layout, network, render, schemes, style, tables, topology
 from narrows.routers import told
 from narrows.stations import BASE, NOT_MODELLED
@@ -75,6 +76,8 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         flows_drawn=len(drawn.flows) <= topology.MAX_DRAWN_FLOWS,
         flows=network.flow_rows(resolved),
         runs=len(result.runs),
+        doubts=result.doubts,
+        conditions=conditions_table(run.conditions for run in result.runs),
         tables=metric_tables(result, order),
         fairness=_fairness(result),
         charts=made,
@@ -82,7 +85,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         command=repeat_command(result),
         scenario_toml=result.scenario.to_toml(),
         definitions=tables.DEFINITIONS + (tables.CHANNEL_DEFINITIONS if drawn.channels else ()),
-        limits=tables.LIMITS,
+        limits=tables.LIMITS if all(run.conditions is None for run in result.runs) else tables.MACHINE_LIMITS,
     )
     return render.write_text(page, text)
 
@@ -181,7 +184,7 @@ def _fairness(result: Run | Batch) -> str:
 def _identity(result: Run | Batch) -> list[tuple[str, str]]:
     rows = [
         ("Scenario", result.scenario.name),
-        ("Simulated time", style.duration(result.scenario.duration_s)),
+        ("Duration", style.duration(result.scenario.duration_s)),
         ("Seed", str(result.seed)),
         ("Runs", _runs([run.index for run in result.runs])),
         ("Version", result.version),

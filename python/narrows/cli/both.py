@@ -1,0 +1,74 @@
+"""``narrows run --both``: a scenario in the simulator and on this machine's own TCP stack, side by side."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import typer
+
+from narrows.cli.guard import hint
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def run_both(
+    file: str,
+    overrides: dict[str, str],
+    seed: int | None,
+    runs: int | None,
+    jobs: int | None,
+    output: Path | None,
+    *,
+    json: bool,
+    bar: bool,
+    quiet: bool,
+) -> None:
+    """Run a scenario on both, print what distinguishes them, and keep it if a directory is given.
+
+    Parameters
+    ----------
+    file : str
+        As the user named it.
+    overrides : dict
+        Value by path.
+    seed, runs, jobs : int or None
+        As for `narrows.comparison.run_both`.
+    output : pathlib.Path or None
+        Directory for both arms and their comparison.
+    json, bar, quiet : bool
+        Whether to print JSON; to show a progress bar; to print nothing.
+
+    Raises
+    ------
+    NarrowsError
+        As `narrows.comparison.run_both` raises them.
+    """
+    from narrows import comparison, results
+    from narrows.cli.progress import Bar
+    from narrows.comparison import directory as directories
+    from narrows.scenario import Scenario
+
+    scenario = Scenario.from_file(file, overrides)
+    begin = time.monotonic()
+    with ExitStack() as stack:
+        # The directory is made first: that it cannot be written shall be known before the long wait, not after it.
+        directory = stack.enter_context(results.staged(output)) if output is not None else None
+        shown = stack.enter_context(Bar(f"{scenario.name}: live and simulated", wanted=bar and not quiet))
+        made = comparison.run_both(scenario, runs=1 if runs is None else runs, seed=seed, jobs=jobs, progress=shown)
+        if directory is not None:
+            directories.fill(made, directory)
+    if quiet:
+        return
+    if json:
+        typer.echo(directories.dumps(made.to_json()), nl=False)
+    else:
+        from narrows.cli.comparison_tables import print_comparison
+
+        print_comparison(made, time.monotonic() - begin)
+        if output is not None:
+            hint(f"results: {output}; for a page: narrows report {output}")
+    if made.doubts and json:
+        hint(f"warning: not to be trusted: {'; '.join(made.doubts)}")

@@ -1,0 +1,123 @@
+"""A comparison in the terminal: both arms and what distinguishes them, measure by measure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from narrows.cli.tables import print_doubts
+from narrows.conditions import table as conditions_table
+from narrows.format import MISSING, decimals, interval, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from narrows.comparison import Compared, Comparison, Subject
+    from narrows.stats import Estimate
+
+FLOWS_SHOWN = 8
+QUEUES_SHOWN = 4
+
+_NAME_WIDTH = 13
+"""Width of names and measures, in characters; longer ones are folded."""
+
+
+def print_comparison(made: Comparison, seconds: float, console: Console | None = None) -> None:
+    """Print both arms side by side, their conditions, and what is to be doubted.
+
+    Parameters
+    ----------
+    made : Comparison
+    seconds : float
+        How long it took, on the clock.
+    console : rich.console.Console, optional
+        Standard output by default.
+    """
+    out = console or Console(highlight=False)
+    counts = " and ".join(f"{len(arm.outcome.runs)} {arm.label}" for arm in made.arms)
+    plural = "" if all(len(arm.outcome.runs) == 1 for arm in made.arms) else "s"
+    out.print(Text.assemble((made.scenario.title, "bold"), f"  {made.scenario.duration_s:g} s, {counts} run{plural}"))
+    print_doubts(out, made.doubts)
+    out.print()
+    table = _table(made)
+    _add(table, "", made.flows[:FLOWS_SHOWN])
+    if made.together is not None:
+        _add(table, "", [made.together])
+    queues = made.telling_queues
+    _add(table, "queue", queues[:QUEUES_SHOWN])
+    out.print(table)
+    for hidden, what in (
+        (len(made.flows) - FLOWS_SHOWN, "flows"),
+        (len(made.queues) - len(queues[:QUEUES_SHOWN]), "queues"),
+    ):
+        if hidden > 0:
+            out.print(
+                Text(
+                    f"({hidden} {'quieter ' if what == 'queues' else ''}{what} not shown; --json has all)", style="dim"
+                )
+            )
+    out.print()
+    for arm in made.arms:
+        rows = conditions_table(run.conditions for run in arm.outcome.runs)
+        if rows:
+            out.print(Text(f"conditions of {arm.label}", style="bold"))
+            for name, value in rows:
+                out.print(Text.assemble((f"  {name}: ", "dim"), value))
+            out.print()
+    width = "± is half of the 95 % interval" if made.has_intervals else "one run has no interval; --runs N makes more"
+    out.print(Text(f"differences are {made.second.label} against {made.first.label}; {width}", style="dim"))
+    out.print(Text(f"in {number(seconds)} s", style="dim"))
+    out.file.flush()
+
+
+def _table(made: Comparison) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column("", overflow="fold", min_width=_NAME_WIDTH)
+    for heading in (made.first.label, made.second.label, "difference", "in %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("unit", style="dim", no_wrap=True)
+    return table
+
+
+def _add(table: Table, kind: str, subjects: Sequence[Subject]) -> None:
+    for subject in subjects:
+        about = f"  {subject.cc}" if subject.cc else ""
+        table.add_row(Text.assemble((f"{kind} ".lstrip(), "dim"), (subject.name, "bold"), (about, "dim")))
+        for one in (one for one in subject.compared if not one.never):
+            table.add_row(f"  {one.measure.title}", *cells(one), one.measure.unit)
+
+
+def cells(one: Compared) -> tuple[str, str, str, str]:
+    """Write both arms, the difference, and the difference in per cent, each with half of its interval.
+
+    Parameters
+    ----------
+    one : Compared
+
+    Returns
+    -------
+    tuple of str
+    """
+    scale = one.measure.scale
+    made = one.difference
+    return (
+        _scaled(one.first, scale),
+        _scaled(one.second, scale),
+        _scaled(made.difference, scale, signed=True),
+        _scaled(made.percent, 1.0, signed=True),
+    )
+
+
+def _scaled(estimate: Estimate, scale: float, *, signed: bool = False) -> str:
+    if math.isnan(estimate.mean):
+        return MISSING
+    value, half = estimate.mean * scale, estimate.half_width * scale
+    text = f"{value:+,.{decimals(value)}f}" if signed and value else number(value)
+    text = "0" if not text.strip("+-0.") else text
+    spread = "" if half == 0 else interval(half, value)
+    return f"{text} {spread}".rstrip()
