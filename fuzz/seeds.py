@@ -357,6 +357,39 @@ ON_BYTES = {
     "bad-truncated": b"\x32" + ipv4(TCP, DATA)[:-1],
 }
 
+
+def through(network: int, *packets: bytes, sender: int = 0, later: int = 3) -> bytes:
+    """Packets that the first or the other host sends through one of the networks of ``src/live.rs``."""
+    head = sender << 7 | later
+    return bytes([network]) + b"".join(struct.pack("!BH", head, len(packet)) + packet for packet in packets)
+
+
+PLAIN, MARKING, MARKING_V6, SHARES, FREE, COMMANDS, COMMANDS_EXTENSION, COMMANDS_LABEL = range(8)
+
+# Which network, then packets; of ``bad-`` ones none arrives.
+BOTTLENECK = {
+    "ok-data": through(PLAIN, ipv4(TCP, DATA)),
+    "ok-many-overflow": through(PLAIN, *[ipv4(TCP, tcp(V4, 0x018, b"", bytes(1400)))] * 20, later=0),
+    "ok-icmp": through(PLAIN, IPV4_REFUSED["icmp"]),
+    "ok-fragments": through(PLAIN, IPV4_REFUSED["first-fragment"], IPV4_REFUSED["last-fragment"]),
+    "ok-wrong-lengths": through(PLAIN, IPV4["bad-length-beyond-the-end"], IPV4["bad-header-beyond-the-end"]),
+    "ok-marked": through(MARKING, *[ipv4(TCP, tcp(V4, 0x018, b"", bytes(900)), tos=ASK)] * 30, later=1),
+    "ok-marked-ipv6": through(MARKING_V6, *[ipv6(TCP, tcp(V6, 0x018, b"", bytes(900)), tclass=ASK)] * 30, later=1),
+    "ok-ipv6-hop-by-hop": through(MARKING_V6, IPV6["ok-hop-by-hop"], IPV6_REFUSED["fragment"]),
+    "ok-window": through(SHARES, *[ON_BYTES[name][1:] for name in ON_BYTES if name.startswith("ok-data")]),
+    "ok-window-at-arrival": through(FREE, *[ON_BYTES[name][1:] for name in ON_BYTES if name.startswith("ok-data")]),
+    "ok-commands": through(COMMANDS, *[ON_BYTES["ok-ask"][1:]] * 12, later=127),
+    "ok-commands-extension": through(COMMANDS_EXTENSION, *[ON_BYTES["ok-ask-ipv6-extension"][1:]] * 12, later=127),
+    "ok-commands-label": through(COMMANDS_LABEL, *[ON_BYTES["ok-ask-ipv6-flow-label"][1:]] * 12, later=127),
+    "bad-empty": b"",
+    "bad-no-packet": through(PLAIN, b""),
+    "bad-other-family": through(PLAIN, ipv6(TCP, DATA_V6)),
+    "bad-to-its-sender": through(PLAIN, ipv4(TCP, DATA), sender=1),
+    "bad-to-nobody": through(PLAIN, cut(ipv4(TCP, DATA), 16, bytes([192, 0, 2, 1]))),
+    "bad-truncated": through(SHARES, ipv4(TCP, DATA)[:19]),
+    "bad-version-0": through(COMMANDS, bytes(60)),
+}
+
 TARGETS = {
     "packet": PACKET,
     "ipv4": IPV4 | {f"ok-{name}": data for name, data in IPV4_REFUSED.items()},
@@ -369,6 +402,7 @@ TARGETS = {
     "radiotap": RADIOTAP,
     "ngwa": NGWA,
     "on_bytes": ON_BYTES,
+    "bottleneck": BOTTLENECK,
 }
 
 

@@ -3,6 +3,7 @@
 //! The crates under test replay the corpora through these same functions in their ordinary tests, by including the
 //! modules here (`crates/*/tests/corpus.rs`), so they depend on nothing but the crate under test.
 
+pub mod live;
 pub mod scenario;
 pub mod scheme;
 pub mod wire;

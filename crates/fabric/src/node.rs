@@ -69,6 +69,15 @@ impl Nodes {
         self.nodes.iter()
     }
 
+    /// The agent at the start of an edge, if there is one, and the edge's port.
+    pub fn agent_at(&mut self, edge: usize) -> Option<(&mut dyn RouterAgent, Port)> {
+        let Exit { node, port } = self.exits[edge];
+        match &mut self.nodes[node].agent {
+            Some(agent) => Some((agent.as_mut(), port)),
+            None => None,
+        }
+    }
+
     /// Shows a packet that is about to enter the queue of an edge to the agent of its node.
     pub fn on_packet(&mut self, edge: usize, packet: &mut Packet, view: &QueueView, now: Instant) -> Verdict {
         let Exit { node, port } = self.exits[edge];

@@ -5,6 +5,9 @@
 
 #![allow(unsafe_code, reason = "namespaces, TUN devices and sockets are system calls")]
 
+mod books;
+#[cfg(target_os = "linux")]
+mod bottleneck;
 #[cfg(target_os = "linux")]
 pub mod bpf;
 #[cfg(target_os = "linux")]
@@ -18,17 +21,23 @@ mod error;
 mod netlink;
 #[cfg(target_os = "linux")]
 mod netns;
+mod network;
 #[cfg(target_os = "linux")]
 mod rights;
+mod store;
 #[cfg(all(test, target_os = "linux"))]
 mod testing;
 #[cfg(target_os = "linux")]
 mod tun;
 
+pub use books::{Books, Track};
+#[cfg(target_os = "linux")]
+pub use bottleneck::{Lateness, Ports, carry};
 #[cfg(target_os = "linux")]
 pub use clock::{Clock, monotonic_ns};
 pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use netns::{Netns, set_sysctl, sysctl};
+pub use network::{Deliver, Network};
 #[cfg(target_os = "linux")]
 pub use tun::{RouteSettings, Tun, TunConfig};

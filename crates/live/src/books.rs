@@ -1,0 +1,216 @@
+//! What the network saw of each flow, and its packets on disk.
+
+use crate::network::TRACK;
+use crate::store::{self, Held, Member, Store};
+use narrows_fabric::{FlowMeter, LinkWatch, Nodes, PcapFailure, PcapFile, PcapNames, ports};
+use narrows_queue::{Dropped, QueueView};
+use narrows_samples::{Packed, QueueSamples, RouterSamples};
+use narrows_scenario::{Sampling, Scenario};
+use narrows_scheme::on_departing_bytes;
+use narrows_units::{Bytes, Instant};
+use narrows_wire::{Ecn, FlowKey, Ipv4View, Ipv6View, Packet};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A flow's accounts in the network at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// When.
+    pub at: Instant,
+    /// IP bytes of the data direction that had reached the receiving host.
+    pub arrived_bytes: u64,
+    /// Packets with payload of the data direction that had been dropped or corrupted.
+    pub lost_packets: u64,
+}
+
+/// The accounts of a run.
+#[derive(Debug)]
+pub struct Books {
+    /// Per flow: what reached the receiving host, and what was lost.
+    pub meters: Vec<FlowMeter>,
+    /// Per flow: the accounts every millisecond, while samples are wanted.
+    pub tracks: Vec<Vec<Track>>,
+    /// Queues over time.
+    pub(crate) queues: Packed<QueueSamples>,
+    /// Router agents over time.
+    pub(crate) routers: Packed<RouterSamples>,
+    /// Packets that were no IP packets, went to nobody, or came when the network was full.
+    pub astray: u64,
+    /// Packets that reached a host.
+    pub delivered: u64,
+    /// When tracks are to be noted next.
+    pub(crate) next_track: Instant,
+    end: Instant,
+    /// Per flow, whether its server sends the data.
+    server_sends: Vec<bool>,
+    /// Flows by what their client's packets say.
+    flows: BTreeMap<FlowKey, usize>,
+    files: Vec<PcapFile>,
+    failed: Option<PcapFailure>,
+}
+
+impl Books {
+    /// Nothing booked.
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let flows = scenario.flows.len();
+        let key = |(index, flow): (usize, &narrows_scenario::Flow)| {
+            let (src_port, dst_port) = ports(index);
+            let protocol = if matches!(flow.traffic, narrows_scenario::Traffic::Udp { .. }) { 17 } else { 6 };
+            let (src, dst) = (scenario.nodes[flow.from].address, scenario.nodes[flow.to].address);
+            (FlowKey { src, dst, src_port, dst_port, protocol }, index)
+        };
+        let answers =
+            |flow: &narrows_scenario::Flow| matches!(flow.traffic, narrows_scenario::Traffic::RequestResponse { .. });
+        Self {
+            meters: vec![FlowMeter::default(); flows],
+            tracks: vec![Vec::new(); flows],
+            queues: Packed::default(),
+            routers: Packed::default(),
+            astray: 0,
+            delivered: 0,
+            next_track: if scenario.sampling == Sampling::Off { Instant::NEVER } else { Instant::ZERO },
+            end: Instant::ZERO + scenario.duration,
+            server_sends: scenario.flows.iter().map(answers).collect(),
+            flows: scenario.flows.iter().enumerate().map(key).collect(),
+            files: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Opens a file per link.
+    pub(crate) fn capture(&mut self, scenario: &Scenario, dir: &Path) -> Result<(), PcapFailure> {
+        let mut names = PcapNames::new(dir);
+        let name = |node: usize| scenario.nodes[node].name.as_str();
+        self.files = scenario.links.iter().map(|l| names.link(name(l.a), name(l.b))).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// The flow of ours that a packet belongs to, if it does.
+    pub(crate) fn member(&self, bytes: &[u8]) -> Option<Member> {
+        let packet = Packet::parse_unchecked(bytes).ok()?;
+        let there = packet.flow();
+        let payload = packet.payload_len;
+        if let Some(&flow) = self.flows.get(&there) {
+            return Some(Member { flow, along: true, payload });
+        }
+        let (src, dst, src_port, dst_port) = (there.dst, there.src, there.dst_port, there.src_port);
+        let flow = *self.flows.get(&FlowKey { src, dst, src_port, dst_port, ..there })?;
+        Some(Member { flow, along: false, payload })
+    }
+
+    /// A packet reaches its host.
+    pub(crate) fn arrived(&mut self, held: &Held, at: Instant) {
+        self.delivered += 1;
+        if let Some(member) = held.member
+            && self.is_data(&member)
+            && at <= self.end
+        {
+            self.meters[member.flow].arrived(Bytes::new(held.bytes.len() as u64), member.payload, at);
+        }
+    }
+
+    fn is_data(&self, member: &Member) -> bool {
+        member.along != self.server_sends[member.flow]
+    }
+
+    fn lost(&mut self, held: &Held, at: Instant) {
+        if let Some(member) = held.member
+            && self.is_data(&member)
+            && member.payload > 0
+            && at <= self.end
+        {
+            self.meters[member.flow].lost_packets += 1;
+        }
+    }
+
+    /// Notes the accounts of all flows.
+    pub(crate) fn track(&mut self, at: Instant) {
+        for (track, meter) in self.tracks.iter_mut().zip(&self.meters) {
+            let (arrived_bytes, lost_packets) = (meter.arrived_bytes, meter.lost_packets);
+            // A flow that has nothing new needs no line.
+            if track.last().is_none_or(|t| (t.arrived_bytes, t.lost_packets) != (arrived_bytes, lost_packets)) {
+                track.push(Track { at, arrived_bytes, lost_packets });
+            }
+        }
+        self.next_track = if at + TRACK > self.end { Instant::NEVER } else { at + TRACK };
+    }
+
+    /// Writes out what is buffered; the first error since the files were opened.
+    pub(crate) fn finish_capture(&mut self) -> Result<(), PcapFailure> {
+        match self.failed.take() {
+            Some(failure) => Err(failure),
+            None => std::mem::take(&mut self.files).into_iter().try_for_each(PcapFile::finish),
+        }
+    }
+}
+
+/// What a link is given to tell: bytes follow their packet.
+#[derive(Debug)]
+pub(crate) struct Watch<'a> {
+    pub(crate) edge: usize,
+    pub(crate) store: &'a mut Store,
+    pub(crate) nodes: &'a mut Nodes,
+    pub(crate) books: &'a mut Books,
+}
+
+impl Watch<'_> {
+    fn gone(&mut self, packet: &Packet, at: Instant) {
+        let slot = store::slot_of(packet);
+        if let Some(held) = self.store.get(slot) {
+            self.books.lost(held, at);
+        }
+        self.store.release(slot);
+    }
+}
+
+impl LinkWatch for Watch<'_> {
+    fn dropped(&mut self, dropped: &Dropped, at: Instant) {
+        self.gone(&dropped.packet, at);
+    }
+
+    fn corrupted(&mut self, packet: &Packet, at: Instant) {
+        self.gone(packet, at);
+    }
+
+    fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant) {
+        let Some(held) = self.store.get_mut(store::slot_of(packet)) else { return };
+        if packet.ip.ecn() == Ecn::Ce {
+            mark(&mut held.bytes, Ecn::Ce);
+        }
+        if let Some((agent, port)) = self.nodes.agent_at(self.edge) {
+            // What an agent cannot be shown, or cannot change, passes as it is.
+            if on_departing_bytes(agent, &mut held.bytes, port, queue, at).is_ok() {
+                store::set_length(packet, held.bytes.len());
+            }
+        }
+    }
+
+    fn departed(&mut self, packet: &Packet, at: Instant) {
+        let Books { files, failed, .. } = &mut *self.books;
+        if let Some(file) = files.get_mut(self.edge / 2)
+            && failed.is_none()
+            && let Some(held) = self.store.get(store::slot_of(packet))
+        {
+            *failed = file.write((self.edge % 2) as u32, at, &held.bytes).err();
+        }
+    }
+}
+
+/// Writes an ECN codepoint into an IP packet that is ECN-capable; whether it is.
+pub(crate) fn mark(bytes: &mut [u8], ecn: Ecn) -> bool {
+    if let Ok(mut view) = Ipv4View::new_checked(&mut *bytes) {
+        let capable = view.ecn().is_capable();
+        if capable {
+            view.set_ecn(ecn);
+        }
+        return capable;
+    }
+    if let Ok(mut view) = Ipv6View::new_checked(&mut *bytes) {
+        let capable = view.ecn().is_capable();
+        if capable {
+            view.set_ecn(ecn);
+        }
+        return capable;
+    }
+    false
+}

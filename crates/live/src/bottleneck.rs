@@ -1,0 +1,155 @@
+//! The thread that is the network: packets from the hosts' TUN devices through [`Network`] and back, in real time.
+
+use crate::clock::Clock;
+use crate::network::{Deliver, Network};
+use crate::tun::Tun;
+use narrows_samples::Histogram;
+use narrows_units::{Duration, Instant, Rate};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Longest sleep, so that a stop is noticed.
+const NAP: Duration = Duration::from_millis(20);
+
+/// Packets taken from each device before it is looked at what is due.
+const BATCH: usize = 16;
+
+/// Longest IP packet.
+const LONGEST: usize = 65_535;
+
+/// Up to this rate of all links together the thread runs under SCHED_FIFO. Beyond it, it might use so much of a processor that the
+/// kernel's throttling of real-time threads stops it for 50 ms at a time; then a nice value of -20 serves better.
+const FIFO_UP_TO: Rate = Rate::mbps(500);
+
+/// How late packets were handed to their hosts.
+#[derive(Clone, Debug, Default)]
+pub struct Lateness {
+    /// Nanoseconds between the time at which a packet arrived in the network's reckoning and the time it was handed over.
+    pub handed_over: Histogram,
+    /// Packets that a host would not take: its device was down, or the packet malformed.
+    pub refused: u64,
+    /// How the thread was scheduled: `SCHED_FIFO 10`, `nice -20`, `normal`.
+    pub scheduling: String,
+    /// Processor time of the thread over the run.
+    pub cpu: Duration,
+}
+
+/// Host number and device, for each host.
+pub type Ports<'a> = [(usize, &'a Tun)];
+
+/// Where packets are handed over, and how late.
+struct Hosts<'a> {
+    /// By node.
+    tuns: Vec<Option<&'a Tun>>,
+    clock: Clock,
+    end: Instant,
+    lateness: Lateness,
+}
+
+impl Deliver for Hosts<'_> {
+    fn deliver(&mut self, node: usize, bytes: &[u8], at: Instant) {
+        if at <= self.end {
+            self.lateness.handed_over.record(self.clock.now().since(at).as_nanos());
+        }
+        let sent = self.tuns.get(node).copied().flatten().map(|tun| tun.send(bytes));
+        if !matches!(sent, Some(Ok(()))) {
+            self.lateness.refused += 1;
+        }
+    }
+}
+
+/// Runs the network on the calling thread until `stop` is set, and at least until scenario time `end`. Returns the network as it was
+/// at `end`, or, if stopped before, then.
+///
+/// Time zero of the network is time zero of `clock`; what hosts send before is carried at time zero.
+pub fn carry(
+    network: Network,
+    ports: &Ports<'_>,
+    clock: Clock,
+    end: Instant,
+    fastest: Rate,
+    stop: &AtomicBool,
+) -> (Network, Lateness) {
+    let nodes = ports.iter().map(|&(node, _)| node + 1).max().unwrap_or(0);
+    let mut tuns = vec![None; nodes];
+    ports.iter().for_each(|&(node, tun)| tuns[node] = Some(tun));
+    let lateness = Lateness { scheduling: schedule(fastest), ..Lateness::default() };
+    let mut hosts = Hosts { tuns, clock, end, lateness };
+    let mut network = network;
+    let mut polled: Vec<PollFd<'_>> =
+        ports.iter().map(|(_, tun)| PollFd::new(tun.as_fd(), PollFlags::POLLIN)).collect();
+    let mut buffer = vec![0; LONGEST];
+    let begin = processor_time();
+    while !stop.load(Ordering::Relaxed) {
+        let now = clock.now().min(end);
+        network.advance(now, &mut hosts);
+        if now >= end {
+            break;
+        }
+        wait(&mut polled, network.next_event().min(end), clock);
+        take(ports, &polled, &mut buffer, (&mut network, &mut hosts));
+    }
+    hosts.lateness.cpu = processor_time() - begin;
+    (network, hosts.lateness)
+}
+
+/// Sleeps until a device has a packet or `until` has come.
+fn wait(polled: &mut [PollFd<'_>], until: Instant, clock: Clock) {
+    // Before time zero the clock stands, and only packets and naps wake.
+    let time = until.since(clock.now()).min(NAP);
+    let time = TimeSpec::new((time.as_nanos() / 1_000_000_000) as i64, (time.as_nanos() % 1_000_000_000) as i64);
+    // An interrupted sleep is a short one.
+    let _ = ppoll(polled, Some(time), None);
+}
+
+/// Takes packets from the devices that have some, one from each in turn.
+fn take(ports: &Ports<'_>, polled: &[PollFd<'_>], buffer: &mut [u8], (network, hosts): (&mut Network, &mut Hosts<'_>)) {
+    let mut ready = polled.iter().map(|p| p.any().unwrap_or(true)).collect::<Vec<_>>();
+    for _ in 0..BATCH {
+        let mut any = false;
+        for (&(node, tun), ready) in ports.iter().zip(&mut ready) {
+            if !*ready {
+                continue;
+            }
+            match tun.receive(buffer) {
+                Ok(Some(packet)) => {
+                    let now = hosts.clock.now().min(hosts.end);
+                    network.advance(now, hosts);
+                    network.receive(node, packet, now);
+                    any = true;
+                }
+                _ => *ready = false,
+            }
+        }
+        if !any {
+            break;
+        }
+    }
+}
+
+/// Asks the kernel to wake this thread soon, and says what it granted.
+fn schedule(fastest: Rate) -> String {
+    // SAFETY: plain calls on the calling thread; none takes a pointer that outlives it.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1);
+        let real_time = libc::sched_param { sched_priority: 10 };
+        if fastest <= FIFO_UP_TO && libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const real_time) == 0 {
+            return "SCHED_FIFO 10".to_owned();
+        }
+        let thread = libc::syscall(libc::SYS_gettid) as libc::id_t;
+        if libc::setpriority(libc::PRIO_PROCESS, thread, -20) == 0 {
+            return "nice -20".to_owned();
+        }
+    }
+    "normal".to_owned()
+}
+
+/// Processor time of the calling thread.
+fn processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}

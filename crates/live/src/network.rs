@@ -1,0 +1,296 @@
+//! The network between the hosts, without clock or devices: packets in, packets out, at exact times.
+//!
+//! Links, queues, losses and router agents are those of the simulator ([`narrows_fabric`]). They are carried out at the times at which
+//! things happen in them, however late they are looked at: what a busy machine delays is only when a packet is handed over,
+//! and by how much is the caller's to measure. So a rate is exact, and lateness does not add up along a path.
+
+use crate::books::{Books, Watch};
+use crate::store::{self, Store};
+use narrows_fabric::{
+    Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, acns_config, agents, link_direction, ngwa_config,
+};
+use narrows_queue::{DropReason, QueueView, Verdict};
+use narrows_samples::Samples;
+use narrows_scenario::{Sampling, Scenario};
+use narrows_scheme::{Port, on_bytes};
+use narrows_units::{Duration, Instant};
+use narrows_wire::Ecn;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::Path;
+
+/// Where packets go that have crossed the network.
+pub trait Deliver {
+    /// A packet has reached its host at `at`; time may have gone on since.
+    fn deliver(&mut self, node: usize, bytes: &[u8], at: Instant);
+}
+
+/// The network of a scenario.
+#[derive(Debug)]
+pub struct Network {
+    topology: Topology,
+    nodes: Nodes,
+    links: Vec<LinkDirection>,
+    store: Store,
+    books: Books,
+    targets: BTreeMap<IpAddr, usize>,
+    sampling: Sampling,
+    next_sample: Instant,
+    end: Instant,
+    now: Instant,
+}
+
+impl Network {
+    /// The network of a scenario under a seed, at time zero. With `pcap_dir`, packets are captured as in a simulation.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with a scheme's settings.
+    pub fn new(scenario: &Scenario, seeds: Seeds) -> Result<Self, String> {
+        let mut topology = Topology::new(scenario);
+        (0..scenario.nodes.len()).for_each(|node| topology.prepare(node));
+        let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
+        let ngwa = scenario.ngwa.as_ref().map(ngwa_config).transpose()?;
+        let agents = agents(scenario, acns.as_ref(), ngwa.as_ref());
+        let agents = agents.into_iter().map(|agent| Node { agent }).collect();
+        let nodes = Nodes::new(agents, exits(&topology, scenario.nodes.len()));
+        let mut links = Vec::with_capacity(2 * scenario.links.len());
+        for link in &scenario.links {
+            let (a, b) = (&scenario.nodes[link.a].name, &scenario.nodes[link.b].name);
+            for (direction, from, to) in [(&link.forward, a, b), (&link.reverse, b, a)] {
+                // A mark or an agent's change is carried to the bytes when the packet leaves, so departures are always told.
+                links.push(link_direction(direction, &format!("link/{from}->{to}"), true, seeds));
+            }
+        }
+        Ok(Self {
+            topology,
+            nodes,
+            links,
+            store: Store::default(),
+            books: Books::new(scenario),
+            targets: scenario.nodes.iter().enumerate().map(|(index, node)| (node.address, index)).collect(),
+            sampling: scenario.sampling,
+            next_sample: Instant::ZERO,
+            end: Instant::ZERO + scenario.duration,
+            now: Instant::ZERO,
+        })
+    }
+
+    /// From now on packets are captured in `dir`, a pcapng file per link, when their transmission starts.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] where a file cannot be written.
+    pub fn capture(&mut self, scenario: &Scenario, dir: &Path) -> Result<(), PcapFailure> {
+        self.books.capture(scenario, dir)
+    }
+
+    /// When the network has something to do next.
+    #[must_use]
+    pub fn next_event(&self) -> Instant {
+        let links = self.links.iter().map(|link| link.next_event().min(link.next_change())).min();
+        links.unwrap_or(Instant::NEVER).min(self.next_look())
+    }
+
+    /// A packet that host number `node` has sent, at `now`. What is no IP packet, or goes nowhere, is counted and dropped.
+    ///
+    /// Time must have been brought to `now` by [`advance`](Self::advance).
+    pub fn receive(&mut self, node: usize, bytes: &[u8], now: Instant) {
+        self.now = self.now.max(now);
+        let target = store::addresses(bytes).and_then(|(_, dst)| self.targets.get(&dst).copied());
+        let Some(target) = target.filter(|&target| target != node) else {
+            self.books.astray += 1;
+            return;
+        };
+        let member = self.books.member(bytes);
+        let Some(slot) = self.store.keep(bytes, target, member) else {
+            self.books.astray += 1;
+            return;
+        };
+        self.forward(node, slot, self.now);
+    }
+
+    /// Carries out everything that happens until `now`.
+    pub fn advance(&mut self, now: Instant, hosts: &mut impl Deliver) {
+        loop {
+            let at = self.next_event();
+            if at > now {
+                break;
+            }
+            self.now = self.now.max(at);
+            self.change_links(at);
+            for edge in 0..self.links.len() {
+                while self.links[edge].next_event() <= at {
+                    if !self.look_at(edge, at, hosts) {
+                        break;
+                    }
+                }
+            }
+            if self.next_look() <= at {
+                self.sample(at);
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// Looks at a link: a packet may arrive at its end, or a transmission end whose packet was lost.
+    fn look_at(&mut self, edge: usize, at: Instant, hosts: &mut impl Deliver) -> bool {
+        let Self { links, store, nodes, books, .. } = self;
+        let arrived = links[edge].arrive(at, &mut Watch { edge, store, nodes, books });
+        self.observe(edge);
+        let Some(slot) = arrived.as_ref().map(store::slot_of) else { return false };
+        let node = self.topology.edges[edge].to;
+        match self.store.get(slot) {
+            Some(held) if held.target == node => {
+                self.books.arrived(held, at);
+                hosts.deliver(node, &held.bytes, at);
+                self.store.release(slot);
+            }
+            _ => self.forward(node, slot, at),
+        }
+        true
+    }
+
+    /// Sends a packet on from a node.
+    fn forward(&mut self, node: usize, slot: u16, at: Instant) {
+        let Some(edge) = self.store.get(slot).and_then(|held| self.topology.next(node, held.target)) else {
+            self.books.astray += 1;
+            return self.store.release(slot);
+        };
+        let Self { links, store, nodes, books, .. } = self;
+        links[edge].drain(at, &mut Watch { edge, store, nodes, books });
+        let view = links[edge].view();
+        let refused = ask_agent(nodes, edge, store, slot, &view, at);
+        let shown = store.get(slot).and_then(|held| store::shown(&held.bytes, slot));
+        let Some(packet) = shown else {
+            books.astray += 1;
+            return store.release(slot);
+        };
+        let mut watch = Watch { edge, store, nodes, books };
+        match refused {
+            Some(reason) => links[edge].refuse(packet, reason, at, &mut watch),
+            None => links[edge].offer(&packet, at, &mut watch),
+        }
+        self.observe(edge);
+    }
+
+    fn change_links(&mut self, at: Instant) {
+        for edge in 0..self.links.len() {
+            if self.links[edge].next_change() <= at {
+                let Self { links, store, nodes, books, .. } = self;
+                links[edge].change(at, &mut Watch { edge, store, nodes, books });
+            }
+        }
+    }
+
+    fn next_look(&self) -> Instant {
+        self.next_sample.min(self.books.next_track)
+    }
+
+    /// Takes the samples that are due.
+    fn sample(&mut self, at: Instant) {
+        if self.books.next_track <= at {
+            self.books.track(at);
+        }
+        let Sampling::Interval(every) = self.sampling else {
+            self.next_sample = Instant::NEVER;
+            return;
+        };
+        if self.next_sample > at {
+            return;
+        }
+        self.next_sample = if at + every > self.end { Instant::NEVER } else { at + every };
+        for edge in 0..self.links.len() {
+            let Self { links, store, nodes, books, .. } = self;
+            links[edge].drain(at, &mut Watch { edge, store, nodes, books });
+            let (view, meter) = (links[edge].view(), links[edge].meter());
+            books.queues.push(&narrows_fabric::queue_row(at, edge, &view, meter));
+        }
+        self.sample_routers(at);
+    }
+
+    fn sample_routers(&mut self, at: Instant) {
+        let mut index = 0;
+        for node in 0..self.nodes.count() {
+            if !self.nodes.has_agent(node) {
+                continue;
+            }
+            let queues = self.topology.leaving(node).map(|edge| (self.nodes.port(edge), self.links[edge].view()));
+            let fullest = queues.reduce(|a, b| if b.1.occupancy() > a.1.occupancy() { b } else { a });
+            if let (Some((port, view)), Some(agent)) = (fullest, &self.nodes[node].agent) {
+                let census = agent.census(port, &view, at);
+                self.books.routers.push(&narrows_fabric::router_row(at, index, &census));
+            }
+            index += 1;
+        }
+    }
+
+    /// Samples a queue where every change is sampled.
+    fn observe(&mut self, edge: usize) {
+        if self.sampling == Sampling::Events {
+            let (view, meter) = (self.links[edge].view(), self.links[edge].meter());
+            self.books.queues.push(&narrows_fabric::queue_row(self.now, edge, &view, meter));
+        }
+    }
+
+    /// What queues, routers and flows were seen to do until the end of the run, into `samples`: all but what the kernel knows of flows.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] where a capture could not be written; the first one.
+    pub fn finish(mut self, scenario: &Scenario, samples: &mut Samples) -> Result<Books, PcapFailure> {
+        let end = self.end;
+        for (edge, link) in self.links.iter().enumerate() {
+            let row =
+                narrows_fabric::queue_total(&link.view(), link.meter(), link.unsent(end), link.capacity_bits(end));
+            samples.queue_totals.push(&row);
+            let ends = self.topology.edges[edge];
+            let name = |node: usize| scenario.nodes[node].name.as_str();
+            samples.queue_names.push(format!("{}->{}", name(ends.from), name(ends.to)));
+        }
+        for (node, told) in self.nodes.iter().zip(&scenario.nodes) {
+            if let Some(agent) = &node.agent {
+                samples.router_totals.push(&narrows_fabric::router_total(&agent.tally()));
+                samples.router_names.push(told.name.clone());
+            }
+        }
+        samples.queues = std::mem::take(&mut self.books.queues);
+        samples.routers = std::mem::take(&mut self.books.routers);
+        self.books.finish_capture()?;
+        Ok(self.books)
+    }
+}
+
+/// Where each direction of a link starts: ports of a node are numbered in the order of its links, as in the simulator.
+fn exits(topology: &Topology, nodes: usize) -> Vec<Exit> {
+    let mut ports = vec![0; nodes];
+    let exit = |edge: &narrows_fabric::Edge| {
+        let port = Port::new(ports[edge.from]);
+        ports[edge.from] += 1;
+        Exit { node: edge.from, port }
+    };
+    topology.edges.iter().map(exit).collect()
+}
+
+/// Shows a packet that is about to enter a queue to the router's agent; the reason if the agent wants it dropped.
+fn ask_agent(
+    nodes: &mut Nodes,
+    edge: usize,
+    store: &mut Store,
+    slot: u16,
+    view: &QueueView,
+    at: Instant,
+) -> Option<DropReason> {
+    let (agent, port) = nodes.agent_at(edge)?;
+    let held = store.get_mut(slot)?;
+    // What an agent cannot be shown passes untouched.
+    match on_bytes(agent, &mut held.bytes, port, view, at) {
+        Ok(Verdict::Drop(reason)) => Some(reason),
+        Ok(Verdict::Mark) => (!crate::books::mark(&mut held.bytes, Ecn::Ce)).then_some(DropReason::Early),
+        Ok(Verdict::Pass) | Err(_) => None,
+    }
+}
+
+/// How often flows' accounts are noted, so that they can be set beside what the kernel says at that time.
+pub(crate) const TRACK: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

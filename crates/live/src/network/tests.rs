@@ -1,0 +1,234 @@
+//! The network without devices: times, queues, losses, agents and accounts, on the bytes of packets.
+
+use super::*;
+use narrows_fabric::{catalogue, ports};
+use narrows_units::SeqNum;
+use narrows_wire::{Ip, Ipv4View, Packet, TcpFlags, TcpRepr, Transport, UdpRepr};
+use proptest::prelude::*;
+
+/// Two hosts and a router; 8 Mb/s, 1 ms and three packets of queue on the way out of it.
+const SCENARIO: &str = r#"
+format = 1
+name = "t"
+duration = "1 s"
+nodes = [{ name = "a" }, { name = "r", kind = "router" }, { name = "b" }]
+links = [
+  { between = ["a", "r"], rate = "1 Gb/s", delay = "0 s", queue = { kind = "droptail", limit = "100 packets" } },
+  { between = ["r", "b"], rate = "8 Mb/s", delay = "1 ms", queue = QUEUE },
+]
+flows = [
+  { name = "tcp", from = "a", to = "b" },
+  { name = "udp", from = "a", to = "b", kind = "udp", rate = "1 Mb/s" },
+]
+"#;
+
+const DROPTAIL: &str = r#"{ kind = "droptail", limit = "3 packets" }"#;
+
+fn scenario(queue: &str, more: &str) -> Scenario {
+    let text = format!("{}{more}", SCENARIO.replace("QUEUE", queue));
+    narrows_scenario::parse(&text, "t.toml", &[], &catalogue()).unwrap()
+}
+
+fn network(scenario: &Scenario) -> Network {
+    Network::new(scenario, Seeds::new(1, 0)).unwrap()
+}
+
+/// What has been delivered, and when, in microseconds.
+#[derive(Default)]
+struct Log(Vec<(usize, Vec<u8>, u64)>);
+
+impl Deliver for Log {
+    fn deliver(&mut self, node: usize, bytes: &[u8], at: Instant) {
+        self.0.push((node, bytes.to_vec(), at.as_nanos() / 1000));
+    }
+}
+
+fn us(n: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(n)
+}
+
+fn address(scenario: &Scenario, name: &str) -> IpAddr {
+    scenario.nodes.iter().find(|node| node.name == name).unwrap().address
+}
+
+/// A segment of flow 0 with `payload` bytes: 1000 bytes on the wire with 960.
+fn segment(scenario: &Scenario, payload: u32) -> Vec<u8> {
+    let (src_port, dst_port) = ports(0);
+    let header = TcpRepr { src_port, dst_port, flags: TcpFlags::ACK, seq: SeqNum::new(7), ..TcpRepr::default() };
+    let ip = Ip::between(address(scenario, "a"), address(scenario, "b"));
+    Packet { ip, transport: Transport::Tcp(header), payload_len: payload }.emit()
+}
+
+#[test]
+fn packets_arrive_when_links_say_however_late_they_are_looked_at() {
+    let scenario = scenario(DROPTAIL, "");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    for at in [0, 100] {
+        net.advance(us(at), &mut log);
+        net.receive(0, &segment(&scenario, 960), us(at));
+    }
+    net.advance(us(900_000), &mut log);
+    let times: Vec<_> = log.0.iter().map(|(node, _, at)| (*node, *at)).collect();
+    // 8 us on the first link, 1000 us on the second and 1 ms of delay; the second packet waits for the first.
+    assert_eq!(times, [(2, 2008), (2, 3008)]);
+    assert_eq!(log.0[0].1, segment(&scenario, 960), "bytes stay");
+    assert_eq!(net.store.len(), 0);
+}
+
+#[test]
+fn a_full_queue_drops_and_the_flow_is_told() {
+    let scenario = scenario(DROPTAIL, "");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    (0..10).for_each(|_| net.receive(0, &segment(&scenario, 960), us(0)));
+    net.receive(0, &segment(&scenario, 0), us(0));
+    net.advance(us(900_000), &mut log);
+    let mut samples = Samples::default();
+    let books = net.finish(&scenario, &mut samples).unwrap();
+    assert_eq!((log.0.len(), books.delivered), (4, 4), "one in transmission, three wait");
+    let meter = &books.meters[0];
+    assert_eq!((meter.arrived_packets, meter.arrived_bytes, meter.lost_packets), (4, 4000, 6), "data only");
+    let row = samples.queue_totals.dropped_overflow[2];
+    assert_eq!((samples.queue_names[2].as_str(), row), ("r->b", 7));
+}
+
+#[test]
+fn answers_are_not_the_flow_s_data() {
+    let scenario = scenario(DROPTAIL, "");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    let (dst_port, src_port) = ports(0);
+    let header = TcpRepr { src_port, dst_port, flags: TcpFlags::ACK, ..TcpRepr::default() };
+    let ip = Ip::between(address(&scenario, "b"), address(&scenario, "a"));
+    net.receive(2, &Packet { ip, transport: Transport::Tcp(header), payload_len: 0 }.emit(), us(0));
+    net.advance(us(10_000), &mut log);
+    assert_eq!(log.0[0].0, 0);
+    assert_eq!(net.books.meters[0].arrived_bytes, 0);
+}
+
+#[test]
+fn what_is_neither_tcp_nor_udp_is_carried_and_counts_its_length() {
+    let scenario = scenario(DROPTAIL, "");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    let mut ping = segment(&scenario, 960);
+    ping[9] = 1;
+    net.receive(0, &ping, us(0));
+    net.advance(us(10_000), &mut log);
+    assert_eq!((log.0[0].2, &log.0[0].1), (2008, &ping));
+}
+
+#[test]
+fn what_goes_nowhere_is_dropped_and_counted() {
+    let scenario = scenario(DROPTAIL, "");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    let mut stray = segment(&scenario, 10);
+    stray[16..20].copy_from_slice(&[192, 0, 2, 1]);
+    for bytes in [&stray[..], &[], &[0x45], &[0; 40], &segment(&scenario, 0)[..16]] {
+        net.receive(0, bytes, us(0));
+    }
+    // A router ends no packets.
+    let mut to_router = segment(&scenario, 10);
+    let IpAddr::V4(router) = address(&scenario, "r") else { panic!("IPv4") };
+    to_router[16..20].copy_from_slice(&router.octets());
+    net.receive(0, &to_router, us(0));
+    net.advance(us(10_000), &mut log);
+    assert_eq!((log.0.len(), net.books.astray, net.store.len()), (1, 5, 0));
+    assert_eq!(log.0[0].0, 1, "the caller has no device for a router");
+}
+
+#[test]
+fn marks_of_a_queue_reach_the_bytes() {
+    let red = r#"{ kind = "red", limit = "100 packets", min_threshold = 1, max_threshold = 2, weight = 1, max_p = 1, ecn = true }"#;
+    let scenario = scenario(red, "");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    let mut bytes = segment(&scenario, 960);
+    Ipv4View::new_checked(&mut bytes[..]).unwrap().set_ecn(Ecn::Ect0);
+    for n in 0..30 {
+        net.advance(us(n * 500), &mut log);
+        net.receive(0, &bytes, us(n * 500));
+    }
+    net.advance(us(900_000), &mut log);
+    let marked = log.0.iter().filter(|(_, bytes, _)| Ipv4View::new_checked(&bytes[..]).unwrap().ecn() == Ecn::Ce);
+    let marked = marked.inspect(|(_, b, _)| Ipv4View::new_checked(&b[..]).unwrap().check_checksum().unwrap()).count();
+    let mut samples = Samples::default();
+    net.finish(&scenario, &mut samples).unwrap();
+    assert!(marked > 0);
+    assert_eq!(samples.queue_totals.marked[2], marked as u64);
+}
+
+#[test]
+fn agents_write_into_the_bytes_and_longer_packets_take_longer() {
+    let more = "\n[ngwa]\nmode = 5\n";
+    let bytes = r#"{ kind = "droptail", limit = "50 kB" }"#;
+    let mut text = SCENARIO.replace("QUEUE", bytes).replace(r#""100 packets""#, r#""100 kB""#);
+    text.push_str(more);
+    let scenario = narrows_scenario::parse(&text, "t.toml", &[], &catalogue()).unwrap();
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    net.receive(0, &segment(&scenario, 960), us(0));
+    net.advance(us(10_000), &mut log);
+    let view = Ipv4View::new_checked(&log.0[0].1[..]).unwrap();
+    assert_eq!((view.header_len(), view.total_len()), (28, 1008));
+    assert_eq!(view.options().as_bytes()[..2], [33, 6]);
+    view.check_checksum().unwrap();
+    assert_eq!(log.0[0].2, 2016, "8 us and 1008 us and 1 ms");
+}
+
+#[test]
+fn samples_of_queues_come_at_their_times_and_tracks_say_what_arrived() {
+    let scenario = scenario(DROPTAIL, "");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    for n in 0..3 {
+        net.advance(us(10_000 * n), &mut log);
+        net.receive(0, &segment(&scenario, 960), us(10_000 * n));
+    }
+    net.advance(us(1_000_000), &mut log);
+    let mut samples = Samples::default();
+    let books = net.finish(&scenario, &mut samples).unwrap();
+    let Sampling::Interval(every) = scenario.sampling else { panic!("an interval") };
+    let queues = samples.queues.unpack();
+    assert_eq!(queues.time_ns.len() as u64, 4 * (scenario.duration.as_nanos() / every.as_nanos() + 1));
+    let arrived: Vec<_> = books.tracks[0].iter().map(|t| (t.at.as_nanos() / 1_000_000, t.arrived_bytes)).collect();
+    assert_eq!(arrived, [(0, 0), (3, 1000), (13, 2000), (23, 3000)]);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_do_harm_and_every_packet_is_accounted_for(
+        packets in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..120), 0_u64..3000, 0..4_u8), 0..60)
+    ) {
+        let scenario = scenario(DROPTAIL, "\n[acns]\n");
+        let (mut net, mut log) = (network(&scenario), Log::default());
+        let (mut at, mut sent) = (0, 0);
+        for (from_a, mut bytes, later, kind) in packets {
+            at += later;
+            // Most are a segment in which bytes were changed, so that they get further than the first look.
+            if kind > 0 {
+                let mut whole = segment(&scenario, 20);
+                for (index, byte) in bytes.iter().enumerate().take(usize::from(kind) * 2) {
+                    let place = (usize::from(*byte) * 7 + index * 13) % whole.len();
+                    whole[place] ^= byte.rotate_left(index as u32);
+                }
+                bytes = whole;
+            }
+            net.advance(us(at), &mut log);
+            net.receive(if from_a { 0 } else { 2 }, &bytes, us(at));
+            sent += 1;
+        }
+        net.advance(us(999_999), &mut log);
+        prop_assert_eq!(net.store.len(), 0);
+        let dropped = net.links.iter().map(|link| link.meter().dropped_overflow).sum::<u64>();
+        prop_assert_eq!(sent, log.0.len() as u64 + net.books.astray + dropped);
+    }
+
+    #[test]
+    fn what_a_queue_is_shown_is_as_long_as_the_bytes(payload in 0_u32..1400, slot in any::<u16>(), udp in any::<bool>()) {
+        let scenario = scenario(DROPTAIL, "");
+        let mut bytes = segment(&scenario, payload);
+        if udp {
+            let ip = Ip::between(address(&scenario, "a"), address(&scenario, "b"));
+            let transport = Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 });
+            bytes = Packet { ip, transport, payload_len: payload }.emit();
+        }
+        let shown = store::shown(&bytes, slot).unwrap();
+        prop_assert_eq!(shown.len().as_u64(), bytes.len() as u64);
+        prop_assert_eq!(store::slot_of(&shown), slot);
+    }
+}

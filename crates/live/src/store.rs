@@ -1,0 +1,128 @@
+//! The packets that are in the network: their bytes, and what is known of them, by a number that fits into a packet.
+
+use narrows_wire::{Ip, Packet, Transport, UdpRepr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// A packet of a flow of ours: which, in which direction, and how much payload it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// The flow.
+    pub(crate) flow: usize,
+    /// Whether it goes from the flow's client to its server.
+    pub(crate) along: bool,
+    /// Payload in bytes.
+    pub(crate) payload: u32,
+}
+
+/// A packet in the network.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// From the IP header on.
+    pub(crate) bytes: Vec<u8>,
+    /// Node that it goes to.
+    pub(crate) target: usize,
+    /// The flow of ours that it belongs to, if any.
+    pub(crate) member: Option<Member>,
+}
+
+/// All packets in the network.
+///
+/// At most 65,536 of them: a queue knows a packet by a copy of its headers, in which the number stands in the IPv4
+/// identification or the IPv6 flow label. No queue discipline reads these.
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    slots: Vec<Held>,
+    free: Vec<u16>,
+}
+
+impl Store {
+    /// Takes a packet in; `None` when the network is full. Buffers are used again, so a steady flow allocates nothing.
+    pub(crate) fn keep(&mut self, bytes: &[u8], target: usize, member: Option<Member>) -> Option<u16> {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                let slot = u16::try_from(self.slots.len()).ok()?;
+                self.slots.push(Held::default());
+                slot
+            }
+        };
+        let held = self.slots.get_mut(usize::from(slot))?;
+        held.bytes.clear();
+        held.bytes.extend_from_slice(bytes);
+        (held.target, held.member) = (target, member);
+        Some(slot)
+    }
+
+    /// The packet of this number.
+    pub(crate) fn get(&self, slot: u16) -> Option<&Held> {
+        self.slots.get(usize::from(slot))
+    }
+
+    /// The packet of this number, for changing it.
+    pub(crate) fn get_mut(&mut self, slot: u16) -> Option<&mut Held> {
+        self.slots.get_mut(usize::from(slot))
+    }
+
+    /// Forgets a packet.
+    pub(crate) fn release(&mut self, slot: u16) {
+        self.free.push(slot);
+    }
+
+    /// Packets in the network.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+/// The addresses of an IP packet; `None` where the bytes are no IP packet, or shorter than their own header.
+pub(crate) fn addresses(bytes: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    match bytes.first()? >> 4 {
+        4 => {
+            let (src, dst) = (bytes.get(12..16)?, bytes.get(16..20)?);
+            let address = |b: &[u8]| <[u8; 4]>::try_from(b).ok().map(|b| IpAddr::V4(Ipv4Addr::from(b)));
+            Some((address(src)?, address(dst)?))
+        }
+        6 => {
+            let (src, dst) = (bytes.get(8..24)?, bytes.get(24..40)?);
+            let address = |b: &[u8]| <[u8; 16]>::try_from(b).ok().map(|b| IpAddr::V6(Ipv6Addr::from(b)));
+            Some((address(src)?, address(dst)?))
+        }
+        _ => None,
+    }
+}
+
+/// What a queue is shown of the packet number `slot`: headers, the length on the wire, and the number.
+///
+/// What is neither TCP nor UDP, and fragments, are shown as a datagram without ports, of the same addresses and length.
+pub(crate) fn shown(bytes: &[u8], slot: u16) -> Option<Packet> {
+    let mut packet = match Packet::parse_unchecked(bytes) {
+        Ok(packet) => packet,
+        Err(_) => {
+            let (src, dst) = addresses(bytes)?;
+            let transport = Transport::Udp(UdpRepr { src_port: 0, dst_port: 0 });
+            Packet { ip: Ip::between(src, dst), transport, payload_len: 0 }
+        }
+    };
+    match &mut packet.ip {
+        Ip::V4(header) => header.ident = slot,
+        Ip::V6(header) => header.flow_label = slot.into(),
+    }
+    set_length(&mut packet, bytes.len());
+    Some(packet)
+}
+
+/// Makes the packet as long as its bytes are: a packet as a value does not hold options that Narrows does not know.
+pub(crate) fn set_length(packet: &mut Packet, len: usize) {
+    packet.payload_len = 0;
+    let headers = packet.len().as_u64();
+    packet.payload_len = u32::try_from((len as u64).saturating_sub(headers)).unwrap_or(u32::MAX);
+}
+
+/// The number in what a queue was shown.
+pub(crate) fn slot_of(packet: &Packet) -> u16 {
+    match &packet.ip {
+        Ip::V4(header) => header.ident,
+        Ip::V6(header) => header.flow_label as u16,
+    }
+}
