@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from narrows.comparison import Compared, Comparison, Subject
+    from narrows.comparison.survey import Survey
     from narrows.stats import Estimate
 
 FLOWS_SHOWN = 8
@@ -72,6 +73,36 @@ def print_comparison(made: Comparison, seconds: float, console: Console | None =
     width = "± is half of the 95 % interval" if made.has_intervals else "one run has no interval; --runs N makes more"
     out.print(Text(f"differences are {made.second.label} against {made.first.label}; {width}", style="dim"))
     out.print(Text(f"in {number(seconds)} s", style="dim"))
+    out.file.flush()
+
+
+def print_survey(made: Survey, console: Console | None = None) -> None:
+    """Print how far the simulator is from the machine's own stack, a line per flow.
+
+    Parameters
+    ----------
+    made : Survey
+    console : rich.console.Console, optional
+        Standard output by default.
+    """
+    out = console or Console(highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column("network", overflow="fold")
+    table.add_column("cc", no_wrap=True)
+    for heading in ("throughput", "RTT"):
+        table.add_column(f"{heading}\nlive, %", justify="right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for cell in made.cells:
+        mark = Text("not to be trusted" if cell.doubts else "", style="red")
+        if cell.failure is not None:
+            table.add_row(cell.network, cell.cc, MISSING, MISSING, Text("could not be run", style="red"))
+        for flow in cell.flows:
+            name = cell.cc if len(cell.flows) == 1 else f"{cell.cc}, {flow.name}"
+            found = (flow.of(key) for key in ("throughput_mbps", "rtt_mean_ms"))
+            shares = (MISSING if one is None else _scaled(one.difference.percent, 1.0, signed=True) for one in found)
+            table.add_row(cell.network, name, *shares, mark)
+    out.print(table)
+    out.print(Text("differences are live against simulated", style="dim"))
     out.file.flush()
 
 

@@ -1,21 +1,33 @@
-"""``narrows validate``: the same variants on the same networks on another simulator."""
+"""``narrows validate``: the same variants on the same networks on another simulator, or on this machine's own stack."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from narrows.cli.guard import guarded, hint, note
 from narrows.cli.options import Jobs, Json, NoProgress  # noqa: TC001 - Typer reads the annotations
+from narrows.errors import InputError
 
-EXAMPLE = "Example: narrows validate --against ns2 --cc reno,cubic --quick -o out/validation.md"
+Chosen = tuple[list[str] | None, list[str] | None]
+"""Names of variants and of networks; ``None`` for all."""
+
+EXAMPLE = (
+    "Example: narrows validate --against ns2 --cc reno,cubic --quick -o out/validation.md\n\n"
+    "Against this machine's own stack: narrows validate --against live --quick -o out/live.md"
+)
+
+_PAGES = {"ns2": Path("docs/validation.md"), "live": Path("docs/live.md")}
+"""What Narrows can be set beside, and the page that is written by default."""
 
 
 @guarded
 def validate(
-    against: Annotated[str, typer.Option("--against", metavar="SIMULATOR", help="The other simulator: ns2.")] = "ns2",
+    against: Annotated[
+        str, typer.Option("--against", metavar="WHAT", help="ns2, or live: this machine's own TCP (Linux, root).")
+    ] = "ns2",
     cc: Annotated[
         str | None,
         typer.Option("--cc", metavar="NAMES", help="Only these variants, separated by commas; * stands for anything."),
@@ -27,29 +39,53 @@ def validate(
     quick: Annotated[
         bool, typer.Option("--quick", metavar="", help="A first look in seconds: few pairs, few seeds.")
     ] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option("--runs", "-n", metavar="N", help="Live runs of each pair, one after the other; 3 by default."),
+    ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The page (.md), or a directory for it.")
-    ] = Path("docs/validation.md"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The page (.md), or a directory for it; by default docs/validation.md or docs/live.md.",
+        ),
+    ] = None,
     jobs: Jobs = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
-    """Run variants of TCP on Narrows and on ns-2, and compare.
+    """Run variants of TCP on Narrows and on ns-2, or on this machine's own TCP stack, and compare.
 
-    Writes a page with tables and the windows over time. Exits with 1 if a difference is beyond the target and nothing
-    accounts for it.
+    Writes a page with tables, beside ns-2 also the windows over time. Exits with 1 if a difference is beyond the target
+    and nothing accounts for it.
     """
+    if against not in _PAGES:
+        message = f"--against is {against!r}; allowed: {', '.join(_PAGES)}"
+        raise InputError(message)
+    page = _PAGES[against] if output is None else output
+    page = page if page.suffix == ".md" else page / _PAGES[against].name
+    chosen, bar = (_names(cc), _names(scenario)), not no_progress
+    if against == "live":
+        _live(chosen, page, runs=runs, quick=quick, jobs=jobs, json=json, bar=bar)
+        return
+    if runs is not None:
+        message = f"--runs {runs}: goes with --against live; beside ns-2 each network has its own number of seeds"
+        raise InputError(message)
+    _ns2(chosen, page, quick=quick, jobs=jobs, json=json, bar=bar)
+
+
+def _ns2(chosen: Chosen, page: Path, *, quick: bool, jobs: int | None, json: bool, bar: bool) -> None:
     from narrows.cli.progress import Bar
     from narrows.validation import validate as run_both
     from narrows.validation.validate import write
 
-    with Bar(f"validating against {against}", wanted=not no_progress) as bar:
-        made = run_both(against, _names(cc), _names(scenario), quick=quick, jobs=jobs, progress=bar)
-    paths = write(made, output)
+    with Bar("validating against ns2", wanted=bar) as shown:
+        made = run_both("ns2", *chosen, quick=quick, jobs=jobs, progress=shown)
+    paths = write(made, page)
     if json:
-        import json as codec
-
-        typer.echo(codec.dumps(made.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
+        _echo(made.to_json())
     else:
         from narrows.cli.tables import print_validation
 
@@ -58,6 +94,42 @@ def validate(
     if made.unexplained:
         note(f"{made.unexplained} flows or medians differ from ns-2 by more than allowed, and nothing accounts for it")
         raise typer.Exit(1)
+
+
+def _live(
+    chosen: Chosen, page: Path, *, runs: int | None, quick: bool, jobs: int | None, json: bool, bar: bool
+) -> None:
+    from narrows.cli.progress import Bar
+    from narrows.comparison import page as pages
+    from narrows.comparison.survey import survey
+
+    pages.check(page)
+    with Bar("validating against this machine's own stack", wanted=bar) as shown:
+        made = survey(*chosen, runs=runs, quick=quick, jobs=jobs, progress=shown)
+    pages.write(made, page)
+    if json:
+        _echo(made.to_json())
+    else:
+        from narrows.cli.comparison_tables import print_survey
+
+        print_survey(made)
+    hint(f"wrote {page}")
+    told = [f"{cell.cc} on {cell.network} could not be run: {cell.failure}" for cell in made.failed]
+    told += [
+        f"{cell.cc} on {cell.network} is further from live than the yardstick allows"
+        for cell in made.missed
+        if cell.failure is None
+    ]
+    for one in told:
+        note(one)
+    if told:
+        raise typer.Exit(1)
+
+
+def _echo(content: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _names(given: str | None) -> list[str] | None:

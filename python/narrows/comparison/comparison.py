@@ -261,9 +261,9 @@ class Comparison:
             "arms": [_arm(arm) for arm in self.arms],
             "trusted": self.trusted,
             "doubts": list(self.doubts),
-            "flows": [{"name": one.name, "cc": one.cc, "measures": _measures(one)} for one in self.flows],
-            "queues": [{"name": one.name, "measures": _measures(one)} for one in self.queues],
-            "together": None if self.together is None else _measures(self.together),
+            "flows": [{"name": one.name, "cc": one.cc, "measures": measures_json(one)} for one in self.flows],
+            "queues": [{"name": one.name, "measures": measures_json(one)} for one in self.queues],
+            "together": None if self.together is None else measures_json(self.together),
         }
 
     def __repr__(self) -> str:
@@ -303,7 +303,18 @@ def _arm(arm: Arm) -> dict[str, Any]:
     }
 
 
-def _measures(subject: Subject) -> dict[str, Any]:
+def measures_json(subject: Subject) -> dict[str, Any]:
+    """Write the measures of a flow or queue as JSON has them.
+
+    Parameters
+    ----------
+    subject : Subject
+
+    Returns
+    -------
+    dict
+        Estimates of both arms and of their difference, by key of the measure.
+    """
     return {
         one.measure.key: {
             "first": _estimate(one.first),

@@ -1,0 +1,222 @@
+"""A survey in Markdown: tables per network, and how they come to stand in a page that people write."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from narrows.comparison.survey import RTT_WITHIN, SIMULATED_RUNS, THROUGHPUT_WITHIN, YARDSTICK
+from narrows.conditions import table as conditions_table
+from narrows.errors import InputError
+from narrows.report import style
+from narrows.report.render import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+
+    from narrows.comparison.comparison import Compared, Subject
+    from narrows.comparison.measures import Measure
+    from narrows.comparison.survey import Cell, Survey
+    from narrows.stats import Estimate
+
+BEGIN: Final = "<!-- made by `narrows validate --against live`: from here -->"
+END: Final = "<!-- made by `narrows validate --against live`: to here -->"
+"""Lines of a page between which a survey stands; everything else in the page stays as it is."""
+
+_HEADS: Final = (
+    "cc",
+    "throughput, Mb/s: simulated",
+    "live",
+    "difference",
+    "RTT, ms: simulated",
+    "live",
+    "difference",
+    "mean cwnd, kB: simulated",
+    "live",
+    "lost: simulated",
+    "live",
+    "",
+)
+_DOUBTED: Final = "**not to be trusted**"
+
+
+def check(target: str | PathLike[str]) -> None:
+    """Refuse a page that has no place for a survey, before one is made.
+
+    Parameters
+    ----------
+    target : path
+        A page that is there already must have the lines `BEGIN` and `END`.
+
+    Raises
+    ------
+    InputError
+        If there is no such place, or the page cannot be read.
+    """
+    _around(Path(target))
+
+
+def write(survey: Survey, target: str | PathLike[str]) -> Path:
+    """Write a survey into a page, between its lines `BEGIN` and `END`; a page that is not there is made.
+
+    Parameters
+    ----------
+    survey : Survey
+    target : path
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    InputError
+        As `check`.
+    OSError
+        If the page cannot be written.
+    """
+    page = Path(target)
+    before, after = _around(page)
+    return write_text(page, f"{before}{BEGIN}\n\n{text(survey)}\n{END}{after}")
+
+
+def _around(page: Path) -> tuple[str, str]:
+    """What stands before and after the survey."""
+    if not page.exists():
+        return "# Simulated beside live\n\n", "\n"
+    try:
+        old = page.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{page}: cannot be read: {error}"
+        raise InputError(message) from None
+    before, begin, rest = old.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        message = f"{page}: has no place for the table; allowed: a new page, or one with the lines {BEGIN} and {END}"
+        raise InputError(message)
+    return before, after
+
+
+def text(survey: Survey) -> str:
+    """Write a survey.
+
+    Parameters
+    ----------
+    survey : Survey
+
+    Returns
+    -------
+    str
+        Markdown, from headings of the third level on.
+    """
+    done = [cell for cell in survey.cells if cell.failure is None]
+    live = sorted({cell.live_runs for cell in done})
+    runs = " or ".join(map(str, live))
+    parts = [
+        f"Made on {survey.date} with Narrows {survey.version} on Linux {survey.kernel} ({survey.machine}) by"
+        f" `narrows validate --against live{' --quick' if survey.quick else ''}`: {runs} live"
+        f" run{'' if live == [1] else 's'} of each cell, one after the other, beside {SIMULATED_RUNS} simulated ones"
+        f' with `stack = "linux"`.{" A first look: short runs." if survey.quick else ""}',
+        _headline(survey),
+        "Differences are live against simulated, in per cent of simulated; behind ± stands half of the 95 % interval"
+        " (Welch), where live runs are two or more. Throughput counts IP bytes that arrived, from the flow's start to"
+        " the end of the run; RTT is the mean of the sender's samples; losses are data packets that the network"
+        " dropped, in a run.",
+    ]
+    for name in dict.fromkeys(cell.network for cell in survey.cells):
+        cells = [cell for cell in survey.cells if cell.network == name]
+        parts += [f"### {cells[0].title}", f"`validation/live/{name}.toml`", _table(_HEADS, _rows(cells))]
+    parts += _remarks(survey)
+    rows = conditions_table(one for cell in survey.cells for one in cell.conditions)
+    if rows:
+        parts += [
+            "### Conditions of the live runs",
+            "From the least to the greatest value where runs differ.",
+            _table(("", ""), [[name, value] for name, value in rows]),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _headline(survey: Survey) -> str:
+    asked = [cell for cell in survey.cells if cell.asked and cell.flows]
+    told = "; ".join(
+        f"{cell.cc} {_percent(cell.percent(0, 'throughput_mbps'))} and {_percent(cell.percent(0, 'rtt_mean_ms'))}"
+        for cell in asked
+    )
+    doubted = len([cell for cell in survey.cells if cell.doubts])
+    trust = f" {doubted} of {len(survey.cells)} cells have runs that are not to be trusted." if doubted else ""
+    if not asked:
+        return f"The yardstick ({' and '.join(YARDSTICK[1])} on `{YARDSTICK[0]}`) was not run.{trust}"
+    verdict = "**missed** by " + ", ".join(cell.cc for cell in survey.missed) if survey.missed else "reached"
+    return (
+        f"The yardstick is that on `{YARDSTICK[0]}` simulated {' and '.join(YARDSTICK[1])} are within"
+        f" {THROUGHPUT_WITHIN:g} % of live in mean throughput and {RTT_WITHIN:g} % in mean RTT: {verdict}"
+        f" ({told}).{trust}"
+    )
+
+
+def _rows(cells: Iterable[Cell]) -> list[list[str]]:
+    rows = []
+    for cell in cells:
+        if cell.failure is not None:
+            rows.append([cell.cc, *[style.number(None)] * (len(_HEADS) - 2), "could not be run"])
+            continue
+        mark = _DOUBTED if cell.doubts else ""
+        for flow in cell.flows:
+            name = cell.cc if len(cell.flows) == 1 else f"{cell.cc}, {flow.name}"
+            rows.append([name, *_values(flow), mark])
+    return rows
+
+
+def _values(flow: Subject) -> list[str]:
+    rate, rtt, cwnd, lost = (
+        flow.of(key) for key in ("throughput_mbps", "rtt_mean_ms", "cwnd_mean_bytes", "lost_packets")
+    )
+    return [*_both(rate), _difference(rate), *_both(rtt), _difference(rtt), *_both(cwnd), *_both(lost)]
+
+
+def _both(one: Compared | None) -> list[str]:
+    if one is None:
+        return [style.number(None)] * 2
+    return [_mean(estimate, one.measure) for estimate in (one.first, one.second)]
+
+
+def _mean(estimate: Estimate, measure: Measure) -> str:
+    if not estimate.n:
+        return style.number(None)
+    return style.count(round(estimate.mean, 1)) if measure.is_count else style.number(estimate.mean * measure.scale)
+
+
+def _difference(one: Compared | None) -> str:
+    if one is None or math.isnan(one.difference.percent.mean):
+        return style.number(None)
+    percent = one.difference.percent
+    spread = f" ± {percent.half_width:.1f}" if percent.half_width > 0 else ""
+    return f"{_signed(percent.mean)}{spread} %"
+
+
+def _percent(value: float | None) -> str:
+    return style.number(None) if value is None else f"{_signed(value)} %"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def _remarks(survey: Survey) -> list[str]:
+    """Why cells are not to be trusted, or could not be run; a line each."""
+    doubted = [f"{cell.cc} on {cell.network}: {doubt}" for cell in survey.cells for doubt in cell.doubts]
+    failed = [f"{cell.cc} on {cell.network}: {cell.failure}" for cell in survey.failed]
+    parts = []
+    for title, lines in (("Runs that are not to be trusted", doubted), ("What could not be run", failed)):
+        if lines:
+            parts += [f"### {title}", "\n".join(f"- {line}" for line in lines)]
+    return parts
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,304 @@
+"""A survey: congestion controls on networks, each simulated and on the machine's own stack, one after the other."""
+
+from __future__ import annotations
+
+import math
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows import _core, bundled
+from narrows import runs as simulated
+from narrows.comparison.comparison import FORMAT, Arm, Comparison, measures_json
+from narrows.comparison.make import LIVE, SIMULATED, run_live
+from narrows.errors import InputError, Interrupted, NarrowsError
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from narrows.comparison.comparison import Subject
+    from narrows.conditions import Conditions
+    from narrows.runs import ProgressHook
+
+CONTROLS: Final = ("reno", "cubic", "bbr", "agile_sd")
+"""Congestion controls of a survey."""
+
+RUNS: Final = 3
+"""Live runs of a cell: they take real time."""
+
+SIMULATED_RUNS: Final = 10
+"""Simulated runs of a cell."""
+
+QUICK_DURATION: Final = "3 s"
+"""Duration of the runs of a first look."""
+
+THROUGHPUT_WITHIN: Final = 5.0
+RTT_WITHIN: Final = 10.0
+"""How far simulated may be from live in mean throughput and mean RTT where a cell is a yardstick, per cent."""
+
+YARDSTICK: Final = ("100m-12ms-1bdp", ("reno", "cubic"))
+"""The network and the congestion controls for which that is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A congestion control on a network.
+
+    Attributes
+    ----------
+    network, title, cc : str
+        Name and title of the network; the congestion control of all its flows.
+    flows : tuple of Subject
+        The flows in both arms, simulated first; empty if it could not be run.
+    live_runs, simulated_runs : int
+        How many runs are behind them.
+    conditions : tuple of dict
+        Of the live runs.
+    doubts : tuple of str
+        Why live runs are not to be trusted.
+    failure : str or None
+        Why it could not be run.
+    """
+
+    network: str
+    title: str
+    cc: str
+    flows: tuple[Subject, ...] = ()
+    live_runs: int = 0
+    simulated_runs: int = 0
+    conditions: tuple[Conditions, ...] = ()
+    doubts: tuple[str, ...] = ()
+    failure: str | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is one of those that are a yardstick."""
+        return self.network == YARDSTICK[0] and self.cc in YARDSTICK[1]
+
+    def percent(self, flow: int, key: str) -> float | None:
+        """Difference of live against simulated, per cent of simulated.
+
+        Parameters
+        ----------
+        flow : int
+            Index of the flow.
+        key : str
+            Such as ``throughput_mbps``.
+
+        Returns
+        -------
+        float or None
+        """
+        found = self.flows[flow].of(key) if self.flows else None
+        return None if found is None or math.isnan(found.difference.percent.mean) else found.difference.percent.mean
+
+    @property
+    def within(self) -> bool:
+        """Whether simulated is as near to live as a yardstick asks: in per cent of live, as the figures are stated."""
+        near = [(self._of_live("throughput_mbps"), THROUGHPUT_WITHIN), (self._of_live("rtt_mean_ms"), RTT_WITHIN)]
+        return all(value is not None and abs(value) <= limit for value, limit in near)
+
+    def _of_live(self, key: str) -> float | None:
+        """Difference of simulated against live, per cent of live."""
+        found = self.flows[0].of(key) if self.flows else None
+        if found is None or not found.first.n or not found.second.n or not found.second.mean:
+            return None
+        return 100 * (found.first.mean / found.second.mean - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a survey found.
+
+    Attributes
+    ----------
+    cells : tuple of Cell
+        Network by network.
+    date, kernel, machine : str
+        When (UTC) and where it was made.
+    version : str
+        Of Narrows.
+    quick : bool
+        Whether it was a first look.
+    """
+
+    cells: tuple[Cell, ...]
+    date: str
+    kernel: str
+    machine: str
+    version: str
+    quick: bool = False
+
+    @property
+    def missed(self) -> tuple[Cell, ...]:
+        """Yardsticks that simulated is further from live than asked, or that could not be run."""
+        return tuple(cell for cell in self.cells if cell.asked and not cell.within)
+
+    @property
+    def failed(self) -> tuple[Cell, ...]:
+        """Cells that could not be run."""
+        return tuple(cell for cell in self.cells if cell.failure is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as JSON has it."""
+        return {
+            "format": FORMAT,
+            "kind": "survey",
+            "against": "live",
+            "version": self.version,
+            "date": self.date,
+            "kernel": self.kernel,
+            "machine": self.machine,
+            "quick": self.quick,
+            "yardstick_met": not self.missed,
+            "cells": [
+                {
+                    "network": cell.network,
+                    "cc": cell.cc,
+                    "live_runs": cell.live_runs,
+                    "simulated_runs": cell.simulated_runs,
+                    "trusted": not cell.doubts,
+                    "doubts": list(cell.doubts),
+                    "failure": cell.failure,
+                    "flows": [{"name": flow.name, "measures": measures_json(flow)} for flow in cell.flows],
+                    "conditions": list(cell.conditions),
+                }
+                for cell in self.cells
+            ],
+        }
+
+
+def networks() -> dict[str, Path]:
+    """Scenario files of the networks, by name, the yardstick first.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If this installation lacks them.
+    """
+    found = {path.stem: path for path in sorted(bundled.directory("validation/live").glob("*.toml"))}
+    return dict(sorted(found.items(), key=lambda entry: (entry[0] != YARDSTICK[0], entry[0])))
+
+
+def survey(
+    cc: Iterable[str] | None = None,
+    names: Iterable[str] | None = None,
+    *,
+    runs: int | None = None,
+    quick: bool = False,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+) -> Survey:
+    """Run congestion controls on networks, simulated and on the machine's own stack.
+
+    Parameters
+    ----------
+    cc : iterable of str, optional
+        Congestion controls, or patterns with a star for those of `CONTROLS`; all of these by default.
+    names : iterable of str, optional
+        Names of networks, in which a star stands for anything; all by default.
+    runs : int, optional
+        Live runs of each cell, one after the other; `RUNS` by default.
+    quick : bool
+        One short run of each, for a first look.
+    jobs : int, optional
+        How many simulations at the same time.
+    progress : callable, optional
+        Called with the share of the work that is done, in [0, 1].
+
+    Returns
+    -------
+    Survey
+
+    Raises
+    ------
+    InputError, ScenarioError
+        If a name is not known or a number out of range.
+    LiveError
+        If live runs are not available: the first cell could not be run. Later ones that cannot are kept as failures.
+    Interrupted
+        On Ctrl-C.
+    """
+    count = simulated.in_range("runs", (1 if quick else RUNS) if runs is None else runs, 1, 1000)
+    overrides = {"duration": QUICK_DURATION} if quick else {}
+    chosen = _chosen(names)
+    controls = _controls(cc)
+    # All are parsed first: what is wrong shall be known before the long wait, not after half of it.
+    work = [
+        (network, control, Scenario.from_file(path, {"tcp.cc": control, **overrides}))
+        for network, path in chosen.items()
+        for control in controls
+    ]
+    cells: list[Cell] = []
+    for done, (network, control, scenario) in enumerate(work):
+        part = _part(progress, done, len(work))
+        try:
+            cells.append(_cell(network, control, scenario, count, jobs, part))
+        except (Interrupted, InputError):
+            raise
+        except NarrowsError as error:
+            if not cells:
+                raise
+            cells.append(Cell(network, scenario.title, control, failure=str(error)))
+        if part is not None:
+            part(1.0)
+    return Survey(
+        cells=tuple(cells),
+        date=datetime.now(UTC).strftime("%Y-%m-%d"),
+        kernel=platform.release(),
+        machine=platform.machine(),
+        version=_core.version(),
+        quick=quick,
+    )
+
+
+def _cell(
+    network: str, control: str, scenario: Scenario, count: int, jobs: int | None, progress: ProgressHook | None
+) -> Cell:
+    live = run_live(scenario, count, progress)
+    ours = simulated.run(scenario, runs=SIMULATED_RUNS, jobs=jobs)
+    made = Comparison(Arm(SIMULATED, ours), Arm(LIVE, live))
+    return Cell(
+        network=network,
+        title=scenario.title,
+        cc=control,
+        flows=made.flows,
+        live_runs=len(live.runs),
+        simulated_runs=len(ours.runs),
+        conditions=tuple(run.conditions for run in live.runs if run.conditions is not None),
+        doubts=live.doubts,
+    )
+
+
+def _controls(cc: Iterable[str] | None) -> list[str]:
+    """Names as given, patterns as those of `CONTROLS` that they match; a scenario refuses what it does not know."""
+    if cc is None:
+        return list(CONTROLS)
+    named = [match for name in cc for match in ([one for one in CONTROLS if fnmatchcase(one, name)] or [name])]
+    return list(dict.fromkeys(named))
+
+
+def _chosen(names: Iterable[str] | None) -> dict[str, Path]:
+    known = networks()
+    if names is None:
+        return known
+    wanted: Sequence[str] = list(names)
+    for name in wanted:
+        if not any(fnmatchcase(one, name) for one in known):
+            message = f"--scenario is {name!r}; allowed: {', '.join(known)}, or a pattern with *"
+            raise InputError(message)
+    return {name: path for name, path in known.items() if any(fnmatchcase(name, one) for one in wanted)}
+
+
+def _part(progress: ProgressHook | None, done: int, total: int) -> ProgressHook | None:
+    if progress is None:
+        return None
+    return lambda fraction: progress((done + fraction) / total)

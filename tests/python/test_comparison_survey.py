@@ -1,0 +1,202 @@
+"""`narrows validate --against live`: cells, yardstick, page. A second simulation stands in for the real stack."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+import narrows as nw
+from narrows.cli import app
+from narrows.comparison import page, survey
+from narrows.errors import InputError, NarrowsError
+from narrows.outcome import Batch
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typer.testing import Result
+
+    from narrows.outcome import Run
+
+NETWORK = "10m-40ms-1bdp"
+LATE = "the bottleneck was late"
+
+
+class BrokenError(NarrowsError):
+    """A live run that failed."""
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Put a simulation in the place of the real stack; what it does is set by the dictionary returned."""
+    settings: dict[str, Any] = {"fail": (), "doubt": (), "rate": "100 Mb/s", "asked": []}
+
+    def run(scenario: Scenario, runs: int = 1, progress: Any = None) -> Run | Batch:
+        control = str(scenario.resolved["flows"][0]["tcp"]["cc"])
+        settings["asked"].append((scenario.name, control, runs))
+        if control in settings["fail"]:
+            message = f"{control} is not available here"
+            raise BrokenError(message)
+        altered = scenario
+        if scenario.name == survey.YARDSTICK[0]:
+            altered = scenario.with_overrides({"topology.bottleneck.rate": settings["rate"]})
+        made = nw.run(altered, seed=5, runs=runs, progress=progress)
+        doubts = [LATE] if control in settings["doubt"] else []
+        told = {"kernel_release": "6.18", "cc_source": "kernel", "trusted": not doubts, "doubts": doubts}
+        kept = tuple(replace(one, conditions=told) for one in made.runs)
+        return replace(made, runs=kept) if isinstance(made, Batch) else kept[0]
+
+    module = ModuleType("narrows.live")
+    module.__dict__["run"] = run
+    monkeypatch.setitem(sys.modules, "narrows.live", module)
+    monkeypatch.setattr(survey, "QUICK_DURATION", "1500 ms")
+    monkeypatch.setattr(survey, "SIMULATED_RUNS", 2)
+    return settings
+
+
+def narrows(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["validate", "--against", "live", *[str(argument) for argument in arguments]])
+
+
+@pytest.mark.parametrize("cc", survey.CONTROLS)
+@pytest.mark.parametrize("network", survey.networks())
+def test_every_cell_is_a_scenario_with_linux_habits_and_its_own_name(network: str, cc: str) -> None:
+    path = survey.networks()[network]
+    made = Scenario.from_file(path, {"tcp.cc": cc})
+    assert made.name == path.stem
+    assert made.title != made.name
+    assert set(made.congestion_controls().values()) == {cc}
+    assert 'stack = "linux"' in path.read_text(encoding="utf-8")
+
+
+def test_the_whole_table_takes_less_than_a_quarter_of_an_hour() -> None:
+    total_s = sum(Scenario.from_file(path).duration_s for path in survey.networks().values())
+    assert len(survey.networks()) == 6
+    assert next(iter(survey.networks())) == survey.YARDSTICK[0]
+    assert total_s * len(survey.CONTROLS) * survey.RUNS < 0.9 * 15 * 60
+
+
+def test_cells_hold_both_arms_one_pair_after_the_other(live: dict[str, Any]) -> None:
+    told: list[float] = []
+    made = survey.survey(["reno", "cubic"], [NETWORK], runs=2, quick=True, progress=told.append)
+    assert live["asked"] == [(NETWORK, "reno", 2), (NETWORK, "cubic", 2)]
+    assert [(cell.cc, cell.live_runs, cell.simulated_runs) for cell in made.cells] == [("reno", 2, 2), ("cubic", 2, 2)]
+    rate = made.cells[0].flows[0].of("throughput_mbps")
+    assert rate is not None
+    assert 0 < rate.first.mean <= 10
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+def test_the_yardstick_is_met_and_missed(live: dict[str, Any]) -> None:
+    assert not survey.survey(["cubic"], [survey.YARDSTICK[0]], quick=True).missed
+    live["rate"] = "90 Mb/s"
+    made = survey.survey(["cubic", "bbr"], [survey.YARDSTICK[0]], quick=True)
+    assert [cell.cc for cell in made.missed] == ["cubic"]
+    assert "**missed** by cubic" in page.text(made)
+
+
+def test_a_cell_that_fails_is_kept_as_a_failure_and_the_others_are_run(live: dict[str, Any]) -> None:
+    live["fail"] = ("agile_sd",)
+    made = survey.survey(["reno", "agile_sd", "cubic"], [NETWORK], quick=True)
+    assert [cell.failure for cell in made.cells] == [None, "agile_sd is not available here", None]
+    text = page.text(made)
+    assert "| could not be run |" in text
+    assert f"- agile_sd on {NETWORK}: agile_sd is not available here" in text
+
+
+def test_where_not_even_the_first_can_be_run_there_is_no_survey(live: dict[str, Any], tmp_path: Path) -> None:
+    live["fail"] = ("reno",)
+    shown = narrows("--quick", "-o", tmp_path / "live.md")
+    assert shown.exit_code == BrokenError.exit_code
+    assert "reno is not available here" in shown.stderr
+    assert not (tmp_path / "live.md").exists()
+    assert len(live["asked"]) == 1
+
+
+def test_doubted_runs_are_marked_in_the_table(live: dict[str, Any]) -> None:
+    live["doubt"] = ("cubic",)
+    text = page.text(survey.survey(["reno", "cubic"], ["20m-two-rtts"], quick=True))
+    rows = [line for line in text.splitlines() if line.startswith(("| reno", "| cubic"))]
+    assert [row.split("|")[1].strip() for row in rows] == ["reno, near", "reno, far", "cubic, near", "cubic, far"]
+    assert ["not to be trusted" in row for row in rows] == [False, False, True, True]
+    assert f"- cubic on 20m-two-rtts: {LATE}" in text
+    assert "1 of 2 cells have runs that are not to be trusted" in text
+    assert "| Kernel release | 6.18 |" in text
+
+
+def test_the_table_takes_its_place_in_a_page_and_the_rest_stays(live: dict[str, Any], tmp_path: Path) -> None:
+    target = tmp_path / "live.md"
+    target.write_text(f"# Mine\n\nbefore\n\n{page.BEGIN}\nold\n{page.END}\n\nafter\n", encoding="utf-8")
+    shown = narrows("--quick", "--cc", "reno", "--scenario", "10m-40*", "-o", target)
+    assert shown.exit_code == 0
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert live["asked"] == [(NETWORK, "reno", 1)]
+    text = target.read_text(encoding="utf-8")
+    assert text.startswith(f"# Mine\n\nbefore\n\n{page.BEGIN}\n")
+    assert text.endswith(f"{page.END}\n\nafter\n")
+    assert "old" not in text
+    once = text
+    narrows("--quick", "--cc", "reno", "--scenario", "10m-40*", "-o", target)
+    assert target.read_text(encoding="utf-8") == once
+
+
+def test_a_page_without_a_place_is_refused_before_anything_runs(live: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "live.md").write_text("# Mine\n", encoding="utf-8")
+    shown = narrows("--quick", "-o", tmp_path)
+    assert shown.exit_code == 2
+    assert "has no place for the table" in shown.stderr
+    assert live["asked"] == []
+    assert (tmp_path / "live.md").read_text(encoding="utf-8") == "# Mine\n"
+
+
+def test_the_documentation_has_a_place_for_the_table() -> None:
+    page.check(Path(__file__).resolve().parents[2] / "docs" / "live.md")
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--cc", "nonesuch"], "nonesuch"),
+        (["--scenario", "nonesuch"], "--scenario is 'nonesuch'; allowed: 100m-12ms-1bdp, "),
+        (["--runs", "0"], "runs is 0"),
+    ],
+)
+def test_what_is_not_known_is_refused_before_anything_runs(
+    options: list[str], part: str, live: dict[str, Any], tmp_path: Path
+) -> None:
+    shown = narrows(*options, "-o", tmp_path / "live.md")
+    assert shown.exit_code == 2
+    assert part in shown.stderr
+    assert live["asked"] == []
+
+
+def test_runs_belong_to_live(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["validate", "--against", "ns2", "--runs", "2", "-o", str(tmp_path)])
+    assert shown.exit_code == 2
+    assert "--runs 2: goes with --against live" in shown.stderr
+
+
+def test_json_tells_cells_and_failures(live: dict[str, Any], tmp_path: Path) -> None:
+    live["fail"] = ("bbr",)
+    shown = narrows("--quick", "--cc", "reno,bbr", "--scenario", NETWORK, "--json", "-o", tmp_path / "live.md")
+    assert shown.exit_code == 1
+    made = json.loads(shown.stdout)
+    assert (made["format"], made["kind"], made["yardstick_met"]) == (1, "survey", True)
+    assert [cell["failure"] for cell in made["cells"]] == [None, "bbr is not available here"]
+    assert made["cells"][0]["flows"][0]["measures"]["rtt_mean_ms"]["first"]["n"] == 2
+    assert f"bbr on {NETWORK} could not be run" in shown.stderr
+
+
+def test_an_unreadable_page_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "live.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="cannot be read"):
+        page.check(tmp_path / "live.md")
