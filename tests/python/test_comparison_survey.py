@@ -20,8 +20,6 @@ from narrows.outcome import Batch
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from typer.testing import Result
 
     from narrows.outcome import Run
@@ -102,6 +100,18 @@ def test_the_yardstick_is_met_and_missed(live: dict[str, Any]) -> None:
     made = survey.survey(["cubic", "bbr"], [survey.YARDSTICK[0]], quick=True)
     assert [cell.cc for cell in made.missed] == ["cubic"]
     assert "**missed** by cubic" in page.text(made)
+
+
+def test_the_decrease_factor_at_a_small_queue_is_told_on_both_sides(live: dict[str, Any]) -> None:
+    made = survey.survey(["cubic", "agile_sd"], ["100m-12ms-small"], runs=1)
+    assert live["asked"] == [("100m-12ms-small", "cubic", 1), ("100m-12ms-small", "agile_sd", 1)]
+    told = page.text(made)
+    cubic, agile = (cell.flows[0].of("throughput_mbps") for cell in made.cells)
+    assert cubic is not None
+    assert agile is not None
+    assert agile.first.mean > cubic.first.mean
+    over = 100 * (agile.first.mean / cubic.first.mean - 1)
+    assert f"simulated +{over:.1f} % and live +{over:.1f} %: the same direction" in told
 
 
 def test_a_cell_that_fails_is_kept_as_a_failure_and_the_others_are_run(live: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from narrows.comparison.survey import RTT_WITHIN, SIMULATED_RUNS, THROUGHPUT_WITHIN, YARDSTICK
+from narrows.comparison.survey import RTT_WITHIN, SIMULATED_RUNS, SMALL_QUEUE, THROUGHPUT_WITHIN, YARDSTICK
 from narrows.conditions import table as conditions_table
 from narrows.errors import InputError
 from narrows.report import style
@@ -37,7 +37,7 @@ _HEADS: Final = (
     "live",
     "lost: simulated",
     "live",
-    "",
+    "runs",
 )
 _DOUBTED: Final = "**not to be trusted**"
 
@@ -120,7 +120,7 @@ def text(survey: Survey) -> str:
         f" `narrows validate --against live{' --quick' if survey.quick else ''}`: {runs} live"
         f" run{'' if live == [1] else 's'} of each cell, one after the other, beside {SIMULATED_RUNS} simulated ones"
         f' with `stack = "linux"`.{" A first look: short runs." if survey.quick else ""}',
-        _headline(survey),
+        " ".join(filter(None, (_headline(survey), _small_queue(survey)))),
         "Differences are live against simulated, in per cent of simulated; behind ± stands half of the 95 % interval"
         " (Welch), where live runs are two or more. Throughput counts IP bytes that arrived, from the flow's start to"
         " the end of the run; RTT is the mean of the sender's samples; losses are data packets that the network"
@@ -155,6 +155,21 @@ def _headline(survey: Survey) -> str:
         f"The yardstick is that on `{YARDSTICK[0]}` simulated {' and '.join(YARDSTICK[1])} are within"
         f" {THROUGHPUT_WITHIN:g} % of live in mean throughput and {RTT_WITHIN:g} % in mean RTT: {verdict}"
         f" ({told}).{trust}"
+    )
+
+
+def _small_queue(survey: Survey) -> str:
+    """Who uses more of the link where the queue is small, in either world; nothing where the two were not run."""
+    network, one, other = SMALL_QUEUE
+    cells = [survey.cell(network, cc) for cc in (one, other)]
+    rates = [None if cell is None else cell.flows[0].of("throughput_mbps") for cell in cells]
+    if rates[0] is None or rates[1] is None or not (rates[1].first.mean > 0 and rates[1].second.mean > 0):
+        return ""
+    ours = 100 * (rates[0].first.mean / rates[1].first.mean - 1)
+    live = 100 * (rates[0].second.mean / rates[1].second.mean - 1)
+    same = "the same direction" if (ours > 0) == (live > 0) else "**not** the same direction"
+    return (
+        f"On `{network}` {one} carries more than {other}: simulated {_percent(ours)} and live {_percent(live)}: {same}."
     )
 
 
@@ -203,7 +218,8 @@ def _percent(value: float | None) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−")
+    text = f"{value:+.1f}".replace("-", "−")
+    return "0.0" if text[1:] == "0.0" else text
 
 
 def _remarks(survey: Survey) -> list[str]:

@@ -44,6 +44,10 @@ YARDSTICK: Final = ("100m-12ms-1bdp", ("reno", "cubic"))
 """The network and the congestion controls for which that is asked."""
 
 
+SMALL_QUEUE: Final = ("100m-12ms-small", "agile_sd", "cubic")
+"""A network whose queue is so small that the decrease factor decides, and the two whose throughputs are told there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A congestion control on a network.
@@ -142,6 +146,19 @@ class Survey:
     def failed(self) -> tuple[Cell, ...]:
         """Cells that could not be run."""
         return tuple(cell for cell in self.cells if cell.failure is not None)
+
+    def cell(self, network: str, cc: str) -> Cell | None:
+        """Find a cell that was run.
+
+        Parameters
+        ----------
+        network, cc : str
+
+        Returns
+        -------
+        Cell or None
+        """
+        return next((one for one in self.cells if (one.network, one.cc) == (network, cc) and one.flows), None)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON has it."""
