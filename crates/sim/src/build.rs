@@ -12,11 +12,11 @@ use crate::routes::Routes;
 use crate::run::{Options, RunError};
 use crate::slots::Slots;
 use crate::world::World;
-use narrows_fabric::{Edge, Exit, MAX_FLOWS, Node, Nodes, Seeds, Source, Topology, agents};
+use narrows_fabric::{Edge, Exit, MAX_FLOWS, Node, Nodes, Seeds, Topology, agents, flow_source, flow_start};
 use narrows_scenario as scenario;
-use narrows_scenario::{Flow, Scenario};
+use narrows_scenario::Scenario;
 use narrows_scheme::Port;
-use narrows_units::{Bytes, Duration, Instant};
+use narrows_units::Instant;
 use std::collections::BTreeMap;
 
 /// Builds the world of one run.
@@ -53,7 +53,11 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     }
     let mut routes = Routes::new(scenario, &topology);
     fold(scenario, &topology, &nodes, &links, &mut routes);
-    let states: Vec<_> = scenario.flows.iter().map(|f| flow_state(f, scenario, seeds, &factory)).collect();
+    let states: Vec<_> = scenario
+        .flows
+        .iter()
+        .map(|f| FlowState::new(f, flow_start(scenario, f, seeds), flow_source(scenario, f, seeds)))
+        .collect();
     let mut world = World {
         scenario,
         now: Instant::ZERO,
@@ -104,14 +108,6 @@ fn exits(topology: &Topology, links: usize, radio: &Radio) -> Vec<Exit> {
         Exit { node, port }
     };
     topology.edges.iter().enumerate().map(&mut exit).collect()
-}
-
-fn flow_state(flow: &Flow, scenario: &Scenario, seeds: Seeds, factory: &Factory) -> FlowState {
-    let path = format!("flow/{}", flow.name);
-    let jitter = if flow.jitter { scenario.start_jitter } else { Duration::ZERO };
-    let start = flow.start + jitter.mul_f64(seeds.stream(&path, "start").uniform());
-    let overhead = Bytes::new(factory.datagram(flow).header_len() as u64 + 8);
-    FlowState::new(flow, start, Source::new(flow.traffic, seeds.stream(&path, "app"), overhead))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! A flow at run time: its application and its accounts.
 
-use narrows_fabric::FlowMeter;
-use narrows_fabric::Source;
+use narrows_fabric::{FlowMeter, SlowReader, Source};
 use narrows_scenario::{Flow, Traffic};
-use narrows_units::{Bytes, Duration, Instant, Rate};
+use narrows_units::{Bytes, Instant};
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,24 +28,6 @@ impl End {
             Self::Client => Self::Server,
             Self::Server => Self::Client,
         }
-    }
-}
-
-/// A receiving application that reads at a limited rate.
-#[derive(Debug)]
-pub(crate) struct SlowReader {
-    /// Bytes per reading.
-    pub(crate) chunk: Bytes,
-    /// Time between readings.
-    pub(crate) every: Duration,
-}
-
-impl SlowReader {
-    /// Readings of what `rate` gives in ten milliseconds, but at least one byte.
-    pub(crate) fn at(rate: Rate) -> Self {
-        let every = Duration::from_millis(10);
-        let chunk = rate.bytes_in(every).max(Bytes::new(1));
-        Self { chunk, every: rate.time_for(chunk) }
     }
 }
 

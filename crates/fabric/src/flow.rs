@@ -1,0 +1,60 @@
+//! What a flow's applications are in a run: when they start, what they offer, how fast they read.
+
+use crate::app::Source;
+use crate::seeds::Seeds;
+use narrows_scenario::{Flow, Scenario};
+use narrows_units::{Bytes, Duration, Instant, Rate};
+use narrows_wire::Ip;
+
+/// Bytes of a UDP header.
+const UDP_HEADER: u64 = 8;
+
+/// When a flow starts in a run, its jitter included.
+#[must_use]
+pub fn flow_start(scenario: &Scenario, flow: &Flow, seeds: Seeds) -> Instant {
+    let jitter = if flow.jitter { scenario.start_jitter } else { Duration::ZERO };
+    flow.start + jitter.mul_f64(seeds.stream(&component(flow), "start").uniform())
+}
+
+/// The sending application of a flow in a run.
+#[must_use]
+pub fn flow_source(scenario: &Scenario, flow: &Flow, seeds: Seeds) -> Source {
+    let header = Ip::between(scenario.nodes[flow.from].address, scenario.nodes[flow.to].address).header_len() as u64;
+    Source::new(flow.traffic, seeds.stream(&component(flow), "app"), Bytes::new(header + UDP_HEADER))
+}
+
+fn component(flow: &Flow) -> String {
+    format!("flow/{}", flow.name)
+}
+
+/// A receiving application that reads at a limited rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowReader {
+    /// Bytes per reading.
+    pub chunk: Bytes,
+    /// Time between readings.
+    pub every: Duration,
+}
+
+impl SlowReader {
+    /// Readings of what `rate` gives in ten milliseconds, but at least one byte.
+    #[must_use]
+    pub fn at(rate: Rate) -> Self {
+        let every = Duration::from_millis(10);
+        let chunk = rate.bytes_in(every).max(Bytes::new(1));
+        Self { chunk, every: rate.time_for(chunk) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_reader_reads_at_least_a_byte_and_keeps_its_rate() {
+        let fast = SlowReader::at(Rate::mbps(8));
+        assert_eq!((fast.chunk, fast.every), (Bytes::new(10_000), Duration::from_millis(10)));
+        let slow = SlowReader::at(Rate::bps(8));
+        assert_eq!((slow.chunk, slow.every), (Bytes::new(1), Duration::from_secs(1)));
+    }
+}
