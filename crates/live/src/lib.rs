@@ -18,13 +18,21 @@ pub mod controls;
 pub mod deploy;
 mod error;
 #[cfg(target_os = "linux")]
+mod fit;
+#[cfg(target_os = "linux")]
+mod hosts;
+#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod netns;
 mod network;
 #[cfg(target_os = "linux")]
 mod rights;
+#[cfg(target_os = "linux")]
+mod settings;
 mod store;
+#[cfg(target_os = "linux")]
+mod tcp_info;
 #[cfg(all(test, target_os = "linux"))]
 mod testing;
 #[cfg(target_os = "linux")]
@@ -37,7 +45,15 @@ pub use bottleneck::{Lateness, Ports, carry};
 pub use clock::{Clock, monotonic_ns};
 pub use error::LiveError;
 #[cfg(target_os = "linux")]
+pub use fit::{Control, KernelsOwn, check, control};
+#[cfg(target_os = "linux")]
+pub use hosts::{Host, Hosts};
+#[cfg(target_os = "linux")]
 pub use netns::{Netns, set_sysctl, sysctl};
 pub use network::{Deliver, Network};
+#[cfg(target_os = "linux")]
+pub use settings::Settings;
+#[cfg(target_os = "linux")]
+pub use tcp_info::TcpInfo;
 #[cfg(target_os = "linux")]
 pub use tun::{RouteSettings, Tun, TunConfig};

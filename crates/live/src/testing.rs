@@ -1,7 +1,8 @@
 //! What tests of this crate have in common.
 
-#![allow(clippy::print_stderr)]
+#![allow(clippy::print_stderr, clippy::unwrap_used)]
 
+use narrows_scenario::Scenario;
 use nix::unistd::Uid;
 
 /// Whether a test that needs root must be left out, which it says on standard error.
@@ -19,4 +20,13 @@ fn lacks_tun() -> bool {
         eprintln!("skipped: needs /dev/net/tun");
     }
     lacks
+}
+
+/// A dumbbell of one pair, 10 Mb/s and 10 ms one way, with the given rest of its file.
+pub(crate) fn scenario(rest: &str) -> Scenario {
+    let text = format!(
+        "duration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"8 ms\" }}\n\
+         access = {{ rate = \"100 Mb/s\", delay = \"1 ms\" }}\n{rest}\n"
+    );
+    narrows_scenario::parse(&text, "test.toml", &[], &narrows_fabric::catalogue()).unwrap()
 }

@@ -1,0 +1,409 @@
+//! What of a scenario the kernel can be asked for.
+//!
+//! A setting is *honoured* if the kernel takes it, by a socket option, a route or a setting of the namespace. What the kernel does not
+//! take is its *own* where a scenario leaves it to its stack's habits, and *refused* where the scenario asks for something else
+//! itself: a run with other rules than those asked for would be no answer.
+
+use crate::LiveError;
+use crate::controls;
+use narrows_fabric::catalogue;
+use narrows_scenario::{Flow, InitialWindow, NodeKind, ParamValue, Recovery, Scenario, Stack, Tcp, Traffic, parse};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The congestion control that a flow gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// The kernel's own, by its name there.
+    Kernel(String),
+    /// One of our eBPF programs ([`crate::bpf::programs`]), by its name in the registry.
+    Ours(&'static str),
+}
+
+/// What the kernel does in place of what a scenario's stack would.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KernelsOwn {
+    /// The setting, as scenario files name it.
+    pub setting: &'static str,
+    /// What the scenario's stack has.
+    pub scenario: String,
+    /// What Linux has.
+    pub kernel: String,
+}
+
+/// Checks that a scenario can be run live, but for what this machine has; returns what the kernel does in its own way, without
+/// repetition.
+///
+/// # Errors
+/// [`LiveError::Unsupported`] for what has no live form: 802.11 channels, a host with more than one link, and settings of TCP
+/// that the kernel does not take.
+pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
+    network(scenario)?;
+    let mut own = Vec::new();
+    let mut before: Option<&Arc<Tcp>> = None;
+    for flow in scenario.flows.iter().filter(|flow| is_tcp(flow)) {
+        // Flows share their settings where they have the same.
+        if before.is_some_and(|tcp| Arc::ptr_eq(tcp, &flow.tcp)) {
+            continue;
+        }
+        before = Some(&flow.tcp);
+        let at = |setting: &str| format!("flows.{}.tcp.{setting}", flow.name);
+        let habits = Habits::of(&flow.tcp)?;
+        own.extend(tcp(&flow.tcp, &habits, &at)?);
+    }
+    own.sort();
+    own.dedup();
+    Ok(own)
+}
+
+/// The congestion control of a flow: ours where there is a program of that name, else the kernel's.
+///
+/// # Errors
+/// [`LiveError::Unsupported`] where neither is one, or the kernel's would have other parameters; [`LiveError::Unavailable`] where a
+/// kernel can have it and this one has not.
+pub fn control(flow: &Flow) -> Result<Control, LiveError> {
+    let name = flow.tcp.cc.as_str();
+    let field = || format!("flows.{}.tcp.cc", flow.name);
+    if let Some(program) = crate::bpf::programs().iter().find(|program| program.name == name) {
+        return Ok(Control::Ours(program.name));
+    }
+    let available = controls::available();
+    let ours = crate::bpf::programs().iter().map(|program| program.name.to_owned());
+    let allowed = || available.iter().cloned().chain(ours.clone()).collect::<Vec<_>>().join(", ");
+    let Some(module) = module(name) else {
+        return Err(LiveError::Unsupported {
+            field: field(),
+            value: name.to_owned(),
+            reason: "neither Linux nor an eBPF program of Narrows has this congestion control".to_owned(),
+            allowed: allowed(),
+        });
+    };
+    if !available.iter().any(|item| item == module) {
+        return Err(LiveError::Unavailable {
+            what: format!("congestion control {name}"),
+            why: format!("this kernel has only {}", available.join(", ")),
+            remedy: format!("load its module (modprobe tcp_{module}), or choose one of {}", allowed()),
+        });
+    }
+    let habits = Habits::of(&flow.tcp)?;
+    for (index, (key, value)) in flow.tcp.cc_params.iter().enumerate() {
+        let usual = |tcp: &Tcp| tcp.cc_params.get(index).is_some_and(|(_, usual)| usual == value);
+        if !usual(&habits.stack) && !usual(&habits.linux) {
+            return Err(LiveError::Unsupported {
+                field: format!("flows.{}.tcp.cc_params.{key}", flow.name),
+                value: shown(value),
+                reason: format!("the kernel's {module} takes no parameters of a connection"),
+                allowed: "its default".to_owned(),
+            });
+        }
+    }
+    Ok(Control::Kernel(module.to_owned()))
+}
+
+/// Linux's module of a congestion control; `None` for those that no Linux has.
+fn module(name: &str) -> Option<&str> {
+    Some(match name {
+        // Reno's window; which losses are found, and how, is the connection's.
+        "newreno" | "sack" => "reno",
+        "bic" | "cubic" | "dctcp" | "highspeed" | "htcp" | "hybla" | "illinois" | "lp" | "reno" | "scalable"
+        | "vegas" | "veno" | "westwood" | "yeah" | "bbr" => name,
+        _ => return None,
+    })
+}
+
+fn is_tcp(flow: &Flow) -> bool {
+    !matches!(flow.traffic, Traffic::Udp { .. })
+}
+
+fn shown(value: &ParamValue) -> String {
+    match value {
+        ParamValue::Number(number) => number.to_string(),
+        ParamValue::Choice(word) => word.clone(),
+        ParamValue::Switch(on) => on.to_string(),
+    }
+}
+
+fn network(scenario: &Scenario) -> Result<(), LiveError> {
+    if let Some(wifi) = scenario.wifi.first() {
+        return Err(LiveError::Unsupported {
+            field: format!("wifi.{}", wifi.name),
+            value: "an 802.11 channel".to_owned(),
+            reason: "live runs have links only".to_owned(),
+            allowed: "links, or a simulated run".to_owned(),
+        });
+    }
+    for (index, node) in scenario.nodes.iter().enumerate() {
+        let links = scenario.links.iter().filter(|link| link.a == index || link.b == index).count();
+        if node.kind == NodeKind::Host && links > 1 {
+            return Err(LiveError::Unsupported {
+                field: format!("nodes.{}", node.name),
+                value: format!("{links} links"),
+                reason: "a live host has one device".to_owned(),
+                allowed: "one link, to a router that has the others".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What a flow's settings would be if the scenario said nothing but its stack and congestion control, and the same with Linux's stack.
+struct Habits {
+    stack: Arc<Tcp>,
+    linux: Arc<Tcp>,
+}
+
+impl Habits {
+    fn of(tcp: &Tcp) -> Result<Self, LiveError> {
+        Ok(Self { stack: plain(tcp, tcp.stack)?, linux: plain(tcp, Stack::Linux)? })
+    }
+}
+
+fn plain(tcp: &Tcp, stack: Stack) -> Result<Arc<Tcp>, LiveError> {
+    let word = match stack {
+        Stack::Rfc => "rfc",
+        Stack::Linux => "linux",
+        Stack::Ns2 => "ns2",
+    };
+    // What the kernel takes, and other settings follow from, is as the flow has it.
+    let text = format!(
+        "nodes = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlinks = [{{ between = [\"a\", \"b\"], rate = \"1 Mb/s\", \
+         delay = \"0 s\" }}]\nflows = [{{ from = \"a\", to = \"b\" }}]\n[tcp]\nstack = {word:?}\ncc = {:?}\necn = {}\nsack = {}\n",
+        tcp.cc, tcp.ecn, tcp.sack
+    );
+    let scenario = parse(&text, "habits.toml", &[], &catalogue());
+    let scenario = scenario.map_err(|problems| LiveError::failed("find a stack's habits", problems))?;
+    let flow = scenario.flows.into_iter().next();
+    flow.map(|flow| flow.tcp).ok_or_else(|| LiveError::failed("find a stack's habits", "it has no flow"))
+}
+
+/// Refuses what of a flow's settings was asked for and is not to be had; returns what the kernel does in its own way.
+fn tcp(tcp: &Tcp, habits: &Habits, at: &dyn Fn(&str) -> String) -> Result<Vec<KernelsOwn>, LiveError> {
+    bounds(tcp, at)?;
+    let mut own = Vec::new();
+    let mut compare = Compare { own: &mut own, at };
+    let Habits { stack: s, linux: l } = habits;
+    if !(tcp.recovery == Recovery::NewReno || (tcp.recovery == Recovery::Sack && tcp.sack)) {
+        compare.setting("recovery", &tcp.recovery, &s.recovery, &l.recovery)?;
+    }
+    compare.setting("reduction", &tcp.reduction, &s.reduction, &l.reduction)?;
+    compare.setting("dupthresh", &tcp.dupthresh, &s.dupthresh, &l.dupthresh)?;
+    compare.setting("limited_transmit", &tcp.limited_transmit, &s.limited_transmit, &l.limited_transmit)?;
+    compare.setting("lost_retransmission", &tcp.lost_retransmission, &s.lost_retransmission, &l.lost_retransmission)?;
+    compare.setting("undo", &tcp.undo, &s.undo, &l.undo)?;
+    compare.setting("reduce_once", &tcp.reduce_once, &s.reduce_once, &l.reduce_once)?;
+    compare.setting("full_ack_cap", &tcp.full_ack_cap, &s.full_ack_cap, &l.full_ack_cap)?;
+    compare.setting("ecn_echo", &tcp.ecn_echo, &s.ecn_echo, &l.ecn_echo)?;
+    compare.setting("initial_ssthresh", &tcp.initial_ssthresh, &s.initial_ssthresh, &l.initial_ssthresh)?;
+    compare.setting("cwnd_validation", &tcp.cwnd_validation, &s.cwnd_validation, &l.cwnd_validation)?;
+    compare.setting("unused_growth", &tcp.unused_growth, &s.unused_growth, &l.unused_growth)?;
+    compare.setting(
+        "slow_start_at_equality",
+        &tcp.slow_start_at_equality,
+        &s.slow_start_at_equality,
+        &l.slow_start_at_equality,
+    )?;
+    compare.setting("rto.style", &tcp.rto_style, &s.rto_style, &l.rto_style)?;
+    compare.setting("rto.initial", &tcp.rto_initial, &s.rto_initial, &l.rto_initial)?;
+    compare.setting("rto.granularity", &tcp.rto_granularity, &s.rto_granularity, &l.rto_granularity)?;
+    // Others than the stack's are set.
+    if tcp.rto_min == s.rto_min {
+        compare.setting("rto.min", &tcp.rto_min, &s.rto_min, &l.rto_min)?;
+    }
+    if tcp.rto_max == s.rto_max {
+        compare.setting("rto.max", &tcp.rto_max, &s.rto_max, &l.rto_max)?;
+    }
+    if tcp.delayed_ack.is_some() {
+        compare.setting("delayed_ack", &tcp.delayed_ack, &s.delayed_ack, &l.delayed_ack)?;
+    }
+    if tcp.idle_restart == narrows_scenario::IdleRestart::Rfc5681 {
+        compare.setting("idle_restart", &tcp.idle_restart, &s.idle_restart, &l.idle_restart)?;
+    }
+    Ok(own)
+}
+
+/// Refuses values that the kernel does not take of settings that it does.
+fn bounds(tcp: &Tcp, at: &dyn Fn(&str) -> String) -> Result<(), LiveError> {
+    /// `MAX_TCP_WINDOW` of `include/net/tcp.h`, up to which the kernel lets a socket set its MSS.
+    const MAX_MSS: u64 = 32_767;
+    /// `SOCK_MIN_RCVBUF / 2` of `include/net/sock.h`, and then some for kernels that count more overhead.
+    const MIN_BUFFER: u64 = 4096;
+    let refuse = |setting, value: u64, allowed: &str| {
+        Err(LiveError::Unsupported {
+            field: at(setting),
+            value: format!("{value} B"),
+            reason: "Linux does not take it".to_owned(),
+            allowed: allowed.to_owned(),
+        })
+    };
+    if tcp.mss.as_u64() > MAX_MSS {
+        return refuse("mss", tcp.mss.as_u64(), "at most 32767 B");
+    }
+    if tcp.recv_buffer.as_u64() < MIN_BUFFER {
+        return refuse("recv_buffer", tcp.recv_buffer.as_u64(), "at least 4096 B");
+    }
+    Ok(())
+}
+
+struct Compare<'a> {
+    own: &'a mut Vec<KernelsOwn>,
+    at: &'a dyn Fn(&str) -> String,
+}
+
+impl Compare<'_> {
+    /// Compares a setting that the kernel does not take with the stack's habit and with Linux's.
+    fn setting<T: PartialEq + Debug>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+        habit: &T,
+        linux: &T,
+    ) -> Result<(), LiveError> {
+        if value == linux {
+            return Ok(());
+        }
+        if value != habit {
+            return Err(LiveError::Unsupported {
+                field: (self.at)(name),
+                value: format!("{value:?}"),
+                reason: "Linux has its own way here, which nothing sets for a connection".to_owned(),
+                allowed: format!("{linux:?} as Linux has it, or none given"),
+            });
+        }
+        let (scenario, kernel) = (format!("{value:?}"), format!("{linux:?}"));
+        self.own.push(KernelsOwn { setting: name, scenario, kernel });
+        Ok(())
+    }
+}
+
+/// Segments of a first window, where it is not Linux's ten.
+pub(crate) fn initial_segments(tcp: &Tcp) -> Option<u32> {
+    /// `TCP_INIT_CWND` of `include/net/tcp.h`.
+    const LINUX: u32 = 10;
+    let mss = tcp.mss.as_u64();
+    let segments = match tcp.initial_window {
+        InitialWindow::Segments(segments) => segments.max(1),
+        // min(10 MSS, max(2 MSS, 14600)) in whole segments (RFC 6928, section 2).
+        InitialWindow::Rfc6928 => (14_600 / mss).clamp(2, 10) as u32,
+        // RFC 5681, section 3.1.
+        InitialWindow::Rfc5681 if mss <= 1095 => 4,
+        InitialWindow::Rfc5681 if mss <= 2190 => 3,
+        InitialWindow::Rfc5681 => 2,
+    };
+    (segments != LINUX).then_some(segments)
+}
+
+/// Bounds of the retransmission timeout in milliseconds, `[min, max]`, where the scenario itself asks for others than its stack's
+/// and Linux's.
+///
+/// # Errors
+/// [`LiveError::Failed`] if the habits of its stack cannot be found, which a test excludes.
+pub(crate) fn rto_bounds_ms(tcp: &Tcp) -> Result<[Option<u64>; 2], LiveError> {
+    let habits = Habits::of(tcp)?;
+    let (stack, linux) = (&habits.stack, &habits.linux);
+    let bounds = [(tcp.rto_min, stack.rto_min, linux.rto_min), (tcp.rto_max, stack.rto_max, linux.rto_max)];
+    Ok(bounds.map(|(asked, stack, linux)| (asked != stack && asked != linux).then(|| asked.as_millis())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(tcp: &str) -> Scenario {
+        let text = format!(
+            "[topology]\nkind = \"dumbbell\"\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"20 ms\" }}\n\
+             access = {{ rate = \"1 Gb/s\", delay = \"1 ms\" }}\n[[flows]]\nname = \"f\"\nfrom = \"s1\"\nto = \"d1\"\n\
+             [tcp]\n{tcp}\n"
+        );
+        parse(&text, "test.toml", &[], &catalogue()).unwrap()
+    }
+
+    fn refused(tcp: &str) -> String {
+        check(&scenario(tcp)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn linux_s_own_stack_leaves_nothing_to_tell() {
+        for cc in ["cubic", "reno", "bbr", "agile_sd", "dctcp\"\necn = true #"] {
+            assert_eq!(check(&scenario(&format!("stack = \"linux\"\ncc = \"{cc}\""))).unwrap(), [], "{cc}");
+        }
+    }
+
+    #[test]
+    fn another_stack_s_habits_are_the_kernel_s_own_and_told() {
+        let own = check(&scenario("stack = \"rfc\"\ncc = \"reno\"")).unwrap();
+        let style = own.iter().find(|item| item.setting == "rto.style").unwrap();
+        assert_eq!((style.scenario.as_str(), style.kernel.as_str()), ("Rfc6298", "Linux"));
+        assert!(check(&scenario("stack = \"ns2\"\ncc = \"reno\"")).unwrap().iter().any(|i| i.setting == "recovery"));
+    }
+
+    #[test]
+    fn what_is_asked_for_and_not_to_be_had_is_refused() {
+        assert_eq!(
+            refused("stack = \"linux\"\nrecovery = \"tahoe\""),
+            "flows.f.tcp.recovery: Tahoe: Linux has its own way here, which nothing sets for a connection; \
+             allowed: Sack as Linux has it, or none given"
+        );
+        for line in ["initial_ssthresh = \"20 kB\"", "unused_growth = true", "dupthresh = 5", "reduction = \"prr\""] {
+            let key = line.split(' ').next().unwrap();
+            let said = refused(line);
+            assert!(said.starts_with(&format!("flows.f.tcp.{key}: ")), "{line}: {said}");
+        }
+        assert!(check(&scenario("stack = \"rfc\"\nreduce_once = true")).is_ok(), "asked for as Linux has it");
+        assert!(refused("mss = \"40 kB\"").contains("f.tcp.mss: 40000 B: Linux does not take it; allowed: at most"));
+    }
+
+    #[test]
+    fn what_the_kernel_takes_is_not_refused() {
+        let text = "stack = \"linux\"\nmss = \"1000 B\"\nsack = false\ntimestamps = false\ninitial_window = 2\n\
+                    recv_buffer = \"60 kB\"\nmax_cwnd = \"40 kB\"\ndelayed_ack = false\nidle_restart = false\n\
+                    max_retries = 3\nnagle = true\nread_rate = \"1 Mb/s\"\npacing = { slow_start = 200, avoidance = 120 }";
+        assert_eq!(check(&scenario(text)).unwrap(), []);
+    }
+
+    #[test]
+    fn hosts_of_two_links_and_channels_have_no_live_form() {
+        let mut two = scenario("");
+        let host = two.flows[0].from;
+        let link = two.links.iter().find(|link| link.a == host || link.b == host).unwrap().clone();
+        two.links.push(link);
+        let said = check(&two).unwrap_err().to_string();
+        assert!(said.starts_with("nodes.s1: 2 links: a live host has one device; allowed: one link"), "{said}");
+    }
+
+    #[test]
+    fn congestion_controls_are_the_kernel_s_or_ours_or_refused_with_what_there_is() {
+        let of = |tcp: &str| control(&scenario(tcp).flows[0]);
+        assert_eq!(of("cc = \"reno\""), Ok(Control::Kernel("reno".to_owned())));
+        assert_eq!(of("cc = \"newreno\""), Ok(Control::Kernel("reno".to_owned())));
+        assert_eq!(of("cc = \"agile_sd\"\ncc_params = { lambda_max = 2 }"), Ok(Control::Ours("agile_sd")));
+        let tahoe = of("cc = \"tahoe\"").unwrap_err();
+        assert!(matches!(&tahoe, LiveError::Unsupported { allowed, .. } if allowed.contains("reno")), "{tahoe}");
+        if controls::available().iter().any(|name| name == "cubic") {
+            let said = of("cc = \"cubic\"\ncc_params = { beta = 0.5 }").unwrap_err().to_string();
+            assert!(said.starts_with("flows.f.tcp.cc_params.beta: 0.5: the kernel's cubic takes no"), "{said}");
+            assert_eq!(of("stack = \"rfc\"\ncc = \"cubic\""), Ok(Control::Kernel("cubic".to_owned())));
+        }
+        if !controls::available().iter().any(|name| name == "yeah") {
+            let said = of("cc = \"yeah\"").unwrap_err().to_string();
+            assert!(said.contains("load its module (modprobe tcp_yeah), or choose one of"), "{said}");
+        }
+    }
+
+    #[test]
+    fn first_windows_in_segments() {
+        let of = |tcp: &str| initial_segments(&scenario(tcp).flows[0].tcp);
+        assert_eq!(of(""), None);
+        assert_eq!(of("initial_window = 2"), Some(2));
+        assert_eq!(of("mss = \"8960 B\""), Some(2));
+        assert_eq!(of("mss = \"4380 B\""), Some(3));
+        assert_eq!(of("initial_window = \"rfc5681\""), Some(3));
+    }
+
+    #[test]
+    fn timeouts_are_set_where_the_scenario_asks_for_them() {
+        let of = |tcp: &str| rto_bounds_ms(&scenario(tcp).flows[0].tcp).unwrap();
+        assert_eq!(of("stack = \"rfc\""), [None, None]);
+        assert_eq!(of("stack = \"linux\"\nrto = { min = \"300 ms\", max = \"9 s\" }"), [Some(300), Some(9000)]);
+        assert_eq!(of("stack = \"rfc\"\nrto = { style = \"linux\", min = \"200 ms\" }"), [None, None], "Linux's own");
+    }
+}

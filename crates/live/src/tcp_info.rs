@@ -1,0 +1,318 @@
+//! What the kernel tells of a TCP connection: `getsockopt(TCP_INFO)`, as columns of samples.
+//!
+//! `struct tcp_info` grows with the kernel and only ever at its end (`include/uapi/linux/tcp.h`); an older kernel fills less of it, and
+//! what it did not fill is "no value".
+
+use narrows_samples::{FlowRow, FlowTotal, NONE};
+use std::mem::{offset_of, size_of};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// `TCP_INFINITE_SSTHRESH` of `include/net/tcp.h`.
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// The kernel's `struct tcp_info` up to what Linux 6.7 added. Fields that are not read here only hold their place.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Raw {
+    state: u8,
+    ca_state: u8,
+    _retransmits: u8,
+    _probes: u8,
+    _backoff: u8,
+    options: u8,
+    _window_scales: u8,
+    _flags: u8,
+    rto: u32,
+    _ato: u32,
+    snd_mss: u32,
+    _rcv_mss: u32,
+    unacked: u32,
+    sacked: u32,
+    lost: u32,
+    retrans: u32,
+    _fackets: u32,
+    _last: [u32; 4],
+    _pmtu: u32,
+    _rcv_ssthresh: u32,
+    rtt: u32,
+    _rttvar: u32,
+    snd_ssthresh: u32,
+    snd_cwnd: u32,
+    advmss: u32,
+    _reordering: u32,
+    _rcv_rtt: u32,
+    _rcv_space: u32,
+    total_retrans: u32,
+    _pacing_rate: u64,
+    _max_pacing_rate: u64,
+    bytes_acked: u64,
+    _bytes_received: u64,
+    _segs_out: u32,
+    _segs_in: u32,
+    _notsent_bytes: u32,
+    min_rtt: u32,
+    _data_segs_in: u32,
+    data_segs_out: u32,
+    _delivery_rate: u64,
+    _times: [u64; 3],
+    _delivered: u32,
+    _delivered_ce: u32,
+    bytes_sent: u64,
+    bytes_retrans: u64,
+    _dsack_dups: u32,
+    _reord_seen: u32,
+    _rcv_ooopack: u32,
+    snd_wnd: u32,
+    _rcv_wnd: u32,
+    _rehash: u32,
+    total_rto: u16,
+    _total_rto_recoveries: u16,
+    _total_rto_time: u32,
+}
+
+/// A TCP connection as its end in this kernel sees it at one time.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpInfo {
+    raw: Raw,
+    /// Bytes that the kernel filled.
+    length: usize,
+}
+
+/// A field, if the kernel filled it.
+macro_rules! field {
+    ($info:expr, $name:ident) => {{
+        let info: &TcpInfo = $info;
+        (info.length >= offset_of!(Raw, $name) + size_of_val(&info.raw.$name)).then_some(info.raw.$name)
+    }};
+}
+
+impl TcpInfo {
+    /// Asks the kernel.
+    ///
+    /// # Errors
+    /// As `getsockopt(2)` says, for what is no TCP socket.
+    pub fn read(socket: BorrowedFd<'_>) -> std::io::Result<Self> {
+        // SAFETY: all bytes zero are a valid value of this struct of integers.
+        let mut raw: Raw = unsafe { std::mem::zeroed() };
+        let mut length = size_of::<Raw>() as libc::socklen_t;
+        // SAFETY: the pointers are to a struct of `length` bytes and to that length; the kernel writes no more than that.
+        let result = unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                (&raw mut raw).cast(),
+                &raw mut length,
+            )
+        };
+        if result == 0 { Ok(Self { raw, length: length as usize }) } else { Err(std::io::Error::last_os_error()) }
+    }
+
+    /// Whether three-way handshakes are over, and neither end has closed or given up.
+    #[must_use]
+    pub const fn is_established(&self) -> bool {
+        const TCP_ESTABLISHED: u8 = 1;
+        self.raw.state == TCP_ESTABLISHED
+    }
+
+    /// Whether the connection has both SACK (RFC 2018) and timestamps (RFC 7323), as `(sack, timestamps)`.
+    #[must_use]
+    pub const fn options(&self) -> (bool, bool) {
+        const TIMESTAMPS: u8 = 1;
+        const SACK: u8 = 2;
+        (self.raw.options & SACK != 0, self.raw.options & TIMESTAMPS != 0)
+    }
+
+    /// Whether ECN (RFC 3168) was negotiated.
+    #[must_use]
+    pub const fn ecn(&self) -> bool {
+        const ECN: u8 = 8;
+        self.raw.options & ECN != 0
+    }
+
+    /// Whether the sender is in loss recovery (`TCP_CA_Recovery`, `TCP_CA_Loss`).
+    #[must_use]
+    pub const fn in_recovery(&self) -> bool {
+        self.raw.ca_state >= 3
+    }
+
+    /// Payload bytes of a full segment that the sender makes (`mss_cache`).
+    #[must_use]
+    pub const fn smss(&self) -> u32 {
+        self.raw.snd_mss
+    }
+
+    /// MSS that this end offered.
+    #[must_use]
+    pub const fn advmss(&self) -> u32 {
+        self.raw.advmss
+    }
+
+    /// Smoothed round-trip time in nanoseconds (`srtt_us`, RFC 6298 with Linux's variance); `None` before the first sample.
+    #[must_use]
+    pub fn srtt_ns(&self) -> Option<u64> {
+        (self.raw.rtt > 0).then(|| u64::from(self.raw.rtt) * 1000)
+    }
+
+    /// Smallest round-trip time in nanoseconds in the kernel's window (`tcp_min_rtt_wlen`, five minutes); `None` before the first sample.
+    #[must_use]
+    pub fn min_rtt_ns(&self) -> Option<u64> {
+        field!(self, min_rtt).filter(|&us| us > 0 && us < u32::MAX).map(|us| u64::from(us) * 1000)
+    }
+
+    /// The sender's columns of a sample. What is not the kernel's to tell is "no value": the latest round-trip time sample (which per-ACK
+    /// records have), and what only the network and the receiver know.
+    ///
+    /// | column | source in `struct tcp_info` |
+    /// |---|---|
+    /// | `cwnd_bytes` | `tcpi_snd_cwnd` x `tcpi_snd_mss` |
+    /// | `ssthresh_bytes` | `tcpi_snd_ssthresh` x `tcpi_snd_mss`; none while it is `TCP_INFINITE_SSTHRESH` |
+    /// | `srtt_ns`, `rto_ns` | `tcpi_rtt`, `tcpi_rto`, in microseconds there |
+    /// | `rwnd_bytes` | `tcpi_snd_wnd` (Linux 6.2) |
+    /// | `flightsize_bytes` | `tcpi_bytes_sent` - `tcpi_bytes_retrans` - `tcpi_bytes_acked`, which counts the SYN of the end that connects |
+    /// | `inflight_bytes` | (`tcpi_unacked` - `tcpi_sacked` - `tcpi_lost` + `tcpi_retrans`) x `tcpi_snd_mss`, `tcp_packets_in_flight` |
+    /// | `sent_bytes`, `sent_packets` | `tcpi_bytes_sent` (Linux 4.19), `tcpi_data_segs_out` (4.6) |
+    /// | `retransmitted_packets` | `tcpi_total_retrans`, which counts a SYN sent again too |
+    /// | `timeouts` | `tcpi_total_rto` (Linux 6.7) |
+    #[must_use]
+    pub fn row(&self, opened: bool) -> FlowRow {
+        let raw = &self.raw;
+        let mss = u64::from(raw.snd_mss);
+        let finite = raw.snd_ssthresh < INFINITE_SSTHRESH;
+        let inflight =
+            (i64::from(raw.unacked) + i64::from(raw.retrans)) - (i64::from(raw.sacked) + i64::from(raw.lost));
+        FlowRow {
+            cwnd_bytes: u64::from(raw.snd_cwnd) * mss,
+            ssthresh_bytes: if finite { u64::from(raw.snd_ssthresh) * mss } else { NONE },
+            srtt_ns: self.srtt_ns().unwrap_or(NONE),
+            rtt_ns: NONE,
+            rto_ns: u64::from(raw.rto) * 1000,
+            rwnd_bytes: or_none(field!(self, snd_wnd)),
+            flightsize_bytes: self.flightsize(opened).unwrap_or(NONE),
+            inflight_bytes: u64::try_from(inflight).unwrap_or(0) * mss,
+            sent_bytes: field!(self, bytes_sent).unwrap_or(NONE),
+            sent_packets: or_none(field!(self, data_segs_out)),
+            delivered_bytes: NONE,
+            lost_packets: NONE,
+            retransmitted_packets: or_none(field!(self, total_retrans)),
+            timeouts: or_none(field!(self, total_rto)),
+            arrived_bytes: NONE,
+            ..FlowRow::default()
+        }
+    }
+
+    /// The sender's part of a flow's totals; everything else is "no value".
+    #[must_use]
+    pub fn total(&self) -> FlowTotal {
+        FlowTotal {
+            sent_bytes: field!(self, bytes_sent).unwrap_or(NONE),
+            sent_packets: or_none(field!(self, data_segs_out)),
+            retransmitted_packets: or_none(field!(self, total_retrans)),
+            retransmitted_bytes: field!(self, bytes_retrans).unwrap_or(NONE),
+            timeouts: or_none(field!(self, total_rto)),
+            rtt_min_ns: self.min_rtt_ns().unwrap_or(NONE),
+            ..no_total()
+        }
+    }
+
+    /// Sent and not cumulatively acknowledged; `opened` says whether this end sent the SYN, whose place in the sequence the kernel
+    /// counts as a byte acknowledged.
+    fn flightsize(&self, opened: bool) -> Option<u64> {
+        let fresh = field!(self, bytes_sent)?.saturating_sub(field!(self, bytes_retrans)?);
+        let acked = self.raw.bytes_acked.saturating_sub(opened.into());
+        Some(fresh.saturating_sub(acked))
+    }
+}
+
+fn or_none(value: Option<impl Into<u64>>) -> u64 {
+    value.map_or(NONE, Into::into)
+}
+
+/// A flow's totals of which nothing is known.
+pub(crate) fn no_total() -> FlowTotal {
+    FlowTotal {
+        start_ns: NONE,
+        stop_ns: NONE,
+        sent_bytes: NONE,
+        sent_packets: NONE,
+        arrived_bytes: NONE,
+        arrived_packets: NONE,
+        delivered_bytes: NONE,
+        lost_packets: NONE,
+        retransmitted_packets: NONE,
+        retransmitted_bytes: NONE,
+        timeouts: NONE,
+        fast_retransmits: NONE,
+        triple_duplicate_acks: NONE,
+        later_duplicate_acks: NONE,
+        ecn_reductions: NONE,
+        spurious: NONE,
+        rtt_samples: NONE,
+        rtt_sum_ns: NONE,
+        rtt_min_ns: NONE,
+        rtt_max_ns: NONE,
+        rtt_p50_ns: NONE,
+        rtt_p95_ns: NONE,
+        rtt_p99_ns: NONE,
+        max_bin_bytes: NONE,
+        commands_normal: 0,
+        commands_freeze: 0,
+        commands_fallback: 0,
+        window_options: 0,
+        window_options_ignored: 0,
+        transactions: 0,
+        finished_ns: NONE,
+        aborted_ns: NONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn the_layout_is_the_kernel_s() {
+        // Offsets of include/uapi/linux/tcp.h, which each kernel keeps.
+        assert_eq!(offset_of!(Raw, rto), 8);
+        assert_eq!(offset_of!(Raw, total_retrans), 100);
+        assert_eq!(offset_of!(Raw, bytes_acked), 120);
+        assert_eq!(offset_of!(Raw, data_segs_out), 156);
+        assert_eq!(offset_of!(Raw, bytes_sent), 200);
+        assert_eq!(offset_of!(Raw, snd_wnd), 228);
+        assert_eq!(offset_of!(Raw, total_rto), 240);
+        assert_eq!(size_of::<Raw>(), 248);
+    }
+
+    #[test]
+    fn a_connection_is_told_of_in_bytes_and_nanoseconds() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        client.write_all(&[1; 5000]).unwrap();
+        server.read_exact(&mut [0; 5000]).unwrap();
+        server.write_all(&[1; 1]).unwrap();
+        client.read_exact(&mut [0; 1]).unwrap();
+        let info = TcpInfo::read(client.as_fd()).unwrap();
+        let row = info.row(true);
+        assert!(info.is_established() && !info.in_recovery());
+        assert_eq!((row.sent_bytes, row.flightsize_bytes, row.inflight_bytes), (5000, 0, 0));
+        assert_eq!(row.cwnd_bytes % u64::from(info.smss()), 0);
+        assert_eq!((row.ssthresh_bytes, row.rtt_ns), (NONE, NONE), "nothing was lost; samples are not told");
+        assert!(row.srtt_ns > 0 && row.srtt_ns < 1_000_000_000, "{row:?}");
+        assert!(row.rto_ns >= 200_000_000, "{row:?}");
+        assert_eq!((info.total().retransmitted_bytes, info.total().fast_retransmits), (0, NONE));
+    }
+
+    #[test]
+    fn what_an_older_kernel_does_not_fill_is_no_value() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut info = TcpInfo::read(listener.as_fd()).unwrap();
+        info.length = offset_of!(Raw, bytes_sent);
+        let row = info.row(false);
+        assert_eq!((row.sent_bytes, row.flightsize_bytes, row.rwnd_bytes, row.timeouts), (NONE, NONE, NONE, NONE));
+        assert_ne!(row.sent_packets, NONE);
+    }
+}
