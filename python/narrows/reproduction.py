@@ -52,10 +52,12 @@ def reproduce(
     jobs: int | None = None,
     pair: tuple[str, str] | None = None,
     beyond: bool = False,
+    live: bool = False,
     flows: int | None = None,
     page_only: bool = False,
     progress: ProgressHook | None = None,
     watch: Watch | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Reproduction:
     """Repeat a paper's experiments and set what was published beside what is measured.
 
@@ -77,6 +79,9 @@ def reproduce(
     beyond : bool
         Of a paper that has one: the report on what it leaves for further study, instead of its own experiments; into
         ``results/<paper>-beyond`` by default.
+    live : bool
+        Of a paper that has it: on this machine's own TCP stack, in real time, beside the simulator; into
+        ``results/<paper>-live`` by default.
     flows : int, optional
         Of a paper that is made of sweeps: how many flows share the link.
     page_only : bool
@@ -85,6 +90,8 @@ def reproduce(
         Called with the share of the work that is done, in [0, 1].
     watch : callable, optional
         Of a paper that is made of sweeps: shows each of them in place of `progress`.
+    say : callable, optional
+        With `live`: told in a sentence how long it will take, before it begins.
 
     Returns
     -------
@@ -94,7 +101,9 @@ def reproduce(
     Raises
     ------
     InputError
-        If there is no such paper, a number is out of range, or the paper has no such pair, or nothing beyond.
+        If there is no such paper, a number is out of range, or the paper has no such pair, or nothing beyond or live.
+    LiveError
+        With `live`: if this machine cannot do it; nothing is written then.
     RunError
         If a run, or writing, failed.
     """
@@ -114,14 +123,18 @@ def reproduce(
     if flows is not None and not 2 <= flows <= MAX_FLOWS:
         message = f"flows is {flows}; allowed: 2 to {MAX_FLOWS}"
         raise InputError(message)
+    _one_of(pair=pair is not None, beyond=beyond, live=live)
     package = module(paper)
     if beyond:
-        if pair is not None:
-            message = "pair and beyond are given; allowed: one of the two"
-            raise InputError(message)
         target = Path("results") / f"{paper}-beyond" if out is None else Path(out)
         extended: Reproduction = _beyond(paper).reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
         return extended
+    if live:
+        target = Path("results") / f"{paper}-live" if out is None else Path(out)
+        real: Reproduction = _live(paper).reproduce(
+            target, quick=quick, runs=runs, jobs=jobs, progress=progress, say=say
+        )
+        return real
     if pair is not None:
         return _pair(paper, package, out, pair, quick=quick, runs=runs, jobs=jobs, progress=progress)
     target = Path("results") / paper if out is None else Path(out)
@@ -130,6 +143,24 @@ def reproduce(
         more = {"watch": watch, "page_only": page_only} | ({} if flows is None else {"flows": flows})
     made: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress, **more)
     return made
+
+
+def _one_of(**asked: bool) -> None:
+    """Refuse reports that exclude each other."""
+    named = [name for name, given in asked.items() if given]
+    if len(named) > 1:
+        message = f"{' and '.join(named)} are given; allowed: one of them"
+        raise InputError(message)
+
+
+def _live(paper: str) -> ModuleType:
+    """The module of a paper on the machine's own TCP stack."""
+    from narrows.papers import LIVE
+
+    if paper not in LIVE:
+        message = f"paper {paper!r} is not made live; allowed with live: {', '.join(sorted(LIVE)) or 'none'}"
+        raise InputError(message)
+    return import_module(LIVE[paper])
 
 
 def _beyond(paper: str) -> ModuleType:

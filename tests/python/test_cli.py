@@ -242,6 +242,8 @@ def test_a_broken_scenario_is_refused_with_every_problem(tmp_path: Path) -> None
         (["reproduce", "acns", "--pair", "reno", "cubic"], ["'acns' has no pairs", "allowed with a pair: contest"]),
         (["reproduce", "acns", "--beyond"], ["'acns' has nothing beyond it", "allowed with beyond: ngwa"]),
         (["reproduce", "ngwa", "--beyond", "--pair", "reno", "cubic"], ["pair and beyond are given"]),
+        (["reproduce", "contest", "--live"], ["'contest' is not made live", "allowed with live: "]),
+        (["reproduce", "ngwa", "--beyond", "--live"], ["beyond and live are given"]),
         (["reproduce", "acns", "--runs", "0"], ["runs is 0", "allowed"]),
         (["show", "no-such-scenario"], ["no such file"]),
         (["run", "."], ["is a directory"]),

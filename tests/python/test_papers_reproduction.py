@@ -36,6 +36,15 @@ def test_the_contract_has_these_keys_and_plain_numbers() -> None:
     }
 
 
+def test_what_a_real_machine_had_to_say_is_in_the_contract() -> None:
+    told = Reproduction("p", (), (), {}, "", conditions=({"kernel": "6.18"},), doubts=("run 0: it was late",))
+    assert told.to_json()["trusted"] is False
+    assert told.to_json()["doubts"] == ["run 0: it was late"]
+    assert told.to_json()["conditions"] == [{"kernel": "6.18"}]
+    quiet = Reproduction("p", (), (), {}, "", conditions=({"kernel": "6.18"},))
+    assert quiet.to_json()["trusted"] is True
+
+
 def test_a_cell_is_found_by_its_name() -> None:
     made = Reproduction("p", (Cell("a", 1.0, 2.0, None, None, ""),), (), {}, "")
     assert made.cell("a").measured == 2.0

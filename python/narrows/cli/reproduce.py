@@ -57,6 +57,14 @@ def reproduce(
             "--beyond", metavar="", help="Of ngwa: what its own section asks for next, as a report of its own."
         ),
     ] = False,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            metavar="",
+            help="Of papers that have it: on this machine's own TCP, in real time, beside the simulator. Needs root.",
+        ),
+    ] = False,
     flows: Annotated[
         int | None,
         typer.Option("--flows", metavar="N", help="Of agile-sd: flows of its second and third scenario, 4 by default."),
@@ -91,10 +99,12 @@ def reproduce(
             jobs=jobs,
             pair=pair,
             beyond=beyond,
+            live=live,
             flows=flows,
             page_only=page,
             progress=bar,
             watch=watch,
+            say=hint,
         )
     if json:
         import json as codec

@@ -366,6 +366,7 @@ def print_reproduction(made: Reproduction) -> None:
     """
     out = Console(highlight=False)
     content = made.to_json()
+    print_doubts(out, made.doubts)
     if made.curves:
         from narrows.cli.curves import print_curve
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from narrows.conditions import Conditions
+
 FORMAT = 1
 """Version of the shape of `Reproduction.to_json`; see `docs/json.md`."""
 
@@ -117,6 +119,10 @@ class Reproduction:
         With `brief`: the cells that a terminal shows all the same.
     failures : tuple of str
         Of a paper that is made of sweeps: runs that failed and are missing in all of this, each with its error.
+    conditions : tuple of dict or None
+        What a real machine had to say in it, run by run; see `narrows.conditions`. `None` where none had a say.
+    doubts : tuple of str
+        Why figures from a real machine are not to be trusted, a sentence each that names the run.
     """
 
     paper: str
@@ -130,6 +136,8 @@ class Reproduction:
     brief: bool = False
     shown: tuple[Cell, ...] = field(default=())
     failures: tuple[str, ...] = field(default=())
+    conditions: tuple[Conditions, ...] | None = None
+    doubts: tuple[str, ...] = field(default=())
 
     def cell(self, name: str) -> Cell:
         """The cell of this name.
@@ -157,7 +165,8 @@ class Reproduction:
         Returns
         -------
         dict
-            Keys `format`, `paper`, `cells` and `claims`.
+            Keys `format`, `paper`, `cells` and `claims`; where a real machine had a say also `trusted`, `doubts` and
+            `conditions`.
 
         Examples
         --------
@@ -165,7 +174,7 @@ class Reproduction:
         >>> made.to_json()["cells"]
         [{'name': 'a', 'published': 1.0, 'measured': 2.0, 'low': None, 'high': None, 'unit': 's'}]
         """
-        return {
+        content: dict[str, Any] = {
             "format": FORMAT,
             "paper": self.paper,
             "cells": [
@@ -181,6 +190,13 @@ class Reproduction:
             ],
             "claims": [{"text": one.text, "holds": one.holds, "measured": one.measured} for one in self.claims],
         }
+        if self.conditions is not None:
+            content |= {
+                "trusted": not self.doubts,
+                "doubts": list(self.doubts),
+                "conditions": list(self.conditions),
+            }
+        return content
 
 
 def cells_csv(cells: Iterable[Cell]) -> str:
