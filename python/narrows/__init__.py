@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from narrows import contest, stats, sweep
+    from narrows import comparison, contest, stats, sweep
     from narrows.catalogue import list_algorithms
     from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError, SweepError
     from narrows.own import congestion_control, register
@@ -48,7 +48,7 @@ _HOME = {
     "run_until": "narrows.until",
 }
 
-_MODULES = ("contest", "stats", "sweep")
+_MODULES = ("comparison", "contest", "stats", "sweep")
 
 __all__ = [
     "Batch",
@@ -63,6 +63,7 @@ __all__ = [
     "ScenarioError",
     "SweepError",
     "Task",
+    "comparison",
     "congestion_control",
     "contest",
     "list_algorithms",

@@ -12,6 +12,7 @@ from narrows.routers import told
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from narrows.comparison import Comparison
     from narrows.outcome import Kind, Outcome, Run
     from narrows.scenario import Scenario
 
@@ -130,6 +131,7 @@ def run(value: Outcome) -> str:
     wired, radio = ([i for i in used if (value.queues[i].channel is not None) is radio] for radio in (False, True))
     return (
         head
+        + _doubts(value.doubts)
         + _table("flow", "flow", value, range(len(value.flows)), _FLOW)
         + (_table("queue", "queue", value, wired, _QUEUE) if wired or not radio else "")
         + (_table("queue", "interface queue", value, radio, _INTERFACE) if radio else "")
@@ -139,6 +141,41 @@ def run(value: Outcome) -> str:
         + _until(value)
         + f"<small>digest <code>{value.digest}</code></small>"
     )
+
+
+def comparison(value: Comparison) -> str:
+    """Represent two outcomes of one scenario: both and what distinguishes them, flow by flow.
+
+    Parameters
+    ----------
+    value : Comparison
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    first, second = (escape(arm.label) for arm in value.arms)
+    runs = ", ".join(f"{len(arm.outcome.runs)} {escape(arm.label)}" for arm in value.arms)
+    body = []
+    for subject in (*value.flows, *([] if value.together is None else [value.together]), *value.telling_queues):
+        body.append(f'<tr><th colspan="6" style="text-align:left">{escape(subject.name)}</th></tr>')
+        for one in subject.compared:
+            if not one.never:
+                cells = "".join(f"<td>{escape(cell)}</td>" for cell in one.texts)
+                body.append(f"<tr><td>{escape(one.measure.title)}</td>{cells}<td>{one.measure.unit}</td></tr>")
+    heads = "".join(f"<th>{title}</th>" for title in ("", first, second, "difference", "in %", "unit"))
+    return (
+        f"<b>{escape(value.scenario.title)}</b>: {value.scenario.duration_s:g} s, {runs} runs"
+        + _doubts(value.doubts)
+        + f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    )
+
+
+def _doubts(doubts: Sequence[str]) -> str:
+    """Why numbers are not to be trusted."""
+    listed = "".join(f"<li>{escape(doubt)}</li>" for doubt in doubts)
+    return f'<div style="color:#b3261e"><b>Not to be trusted</b><ul>{listed}</ul></div>' if doubts else ""
 
 
 def _until(value: Outcome) -> str:

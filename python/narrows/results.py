@@ -39,8 +39,9 @@ SUMMARY: Final = "summary.json"
 SAMPLES: Final = "samples.parquet"
 REPORT: Final = "report.html"
 PCAP: Final = "pcap"
+COMPARISON: Final = "comparison.json"
 
-_MARKERS: Final = (SUMMARY, "reproduction.json", "comparison.json")
+_MARKERS: Final = (SUMMARY, "reproduction.json", COMPARISON)
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -196,6 +197,8 @@ def load(directory: str | PathLike[str]) -> Run | Batch:
         text = (root / SCENARIO).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         message = f"{directory}: is not a result directory: it has no {Path(str(error.filename)).name}"
+        if (root / COMPARISON).is_file():
+            message = f"{directory}: holds a comparison; allowed: a result directory, such as those within it"
         raise InputError(message) from None
     except (OSError, ValueError) as error:
         message = f"{directory}: cannot be read: {error}"

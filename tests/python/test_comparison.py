@@ -188,3 +188,19 @@ def test_an_arm_outside_the_directory_is_not_read(both: Comparison, tmp_path: Pa
     path.write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"r/elsewhere: is not a result directory"):
         comparison.load(tmp_path / "r")
+
+
+def test_a_directory_of_a_comparison_is_no_result_directory_and_the_message_says_so(
+    both: Comparison, tmp_path: Path
+) -> None:
+    comparison.write(both, tmp_path / "r")
+    with pytest.raises(InputError, match="holds a comparison; allowed: a result directory, such as those within it"):
+        nw.load(tmp_path / "r")
+
+
+def test_a_notebook_shows_both_and_what_is_doubted(both: Comparison, arms: tuple[Batch, Batch]) -> None:
+    shown = both._repr_html_()
+    assert "<th>simulated</th><th>live</th><th>difference</th>" in shown
+    assert "Not to be trusted" not in shown
+    assert f"<li>live: run 1: {LATE}</li>" in Comparison(both.first, Arm("live", doubted(arms[1], 1)))._repr_html_()
+    assert f"<li>run 1: {LATE}</li>" in doubted(arms[1], 1)._repr_html_()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -11,15 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from narrows.cli.tables import print_doubts
+from narrows.comparison.comparison import signed_text
 from narrows.conditions import table as conditions_table
-from narrows.format import MISSING, decimals, interval, number
+from narrows.format import MISSING, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.comparison import Compared, Comparison, Subject
+    from narrows.comparison import Comparison, Subject
     from narrows.comparison.survey import Survey
-    from narrows.stats import Estimate
 
 FLOWS_SHOWN = 8
 QUEUES_SHOWN = 4
@@ -99,7 +98,7 @@ def print_survey(made: Survey, console: Console | None = None) -> None:
         for flow in cell.flows:
             name = cell.cc if len(cell.flows) == 1 else f"{cell.cc}, {flow.name}"
             found = (flow.of(key) for key in ("throughput_mbps", "rtt_mean_ms"))
-            shares = (MISSING if one is None else _scaled(one.difference.percent, 1.0, signed=True) for one in found)
+            shares = (MISSING if one is None else signed_text(one.difference.percent) for one in found)
             table.add_row(cell.network, name, *shares, mark)
     out.print(table)
     out.print(Text("differences are live against simulated", style="dim"))
@@ -120,35 +119,4 @@ def _add(table: Table, kind: str, subjects: Sequence[Subject]) -> None:
         about = f"  {subject.cc}" if subject.cc else ""
         table.add_row(Text.assemble((f"{kind} ".lstrip(), "dim"), (subject.name, "bold"), (about, "dim")))
         for one in (one for one in subject.compared if not one.never):
-            table.add_row(f"  {one.measure.title}", *cells(one), one.measure.unit)
-
-
-def cells(one: Compared) -> tuple[str, str, str, str]:
-    """Write both arms, the difference, and the difference in per cent, each with half of its interval.
-
-    Parameters
-    ----------
-    one : Compared
-
-    Returns
-    -------
-    tuple of str
-    """
-    scale = one.measure.scale
-    made = one.difference
-    return (
-        _scaled(one.first, scale),
-        _scaled(one.second, scale),
-        _scaled(made.difference, scale, signed=True),
-        _scaled(made.percent, 1.0, signed=True),
-    )
-
-
-def _scaled(estimate: Estimate, scale: float, *, signed: bool = False) -> str:
-    if math.isnan(estimate.mean):
-        return MISSING
-    value, half = estimate.mean * scale, estimate.half_width * scale
-    text = f"{value:+,.{decimals(value)}f}" if signed and value else number(value)
-    text = "0" if not text.strip("+-0.") else text
-    spread = "" if half == 0 else interval(half, value)
-    return f"{text} {spread}".rstrip()
+            table.add_row(f"  {one.measure.title}", *one.texts, one.measure.unit)

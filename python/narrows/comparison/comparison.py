@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from narrows.comparison import measures
 from narrows.errors import InputError
+from narrows.format import decimals, interval, number
 from narrows.stats import CONFIDENCE, welch_difference
 
 if TYPE_CHECKING:
@@ -83,6 +84,17 @@ class Compared:
     def never(self) -> bool:
         """Whether it counts what happened in no run of either arm, so that it need not be shown."""
         return self.measure.is_count and all(one.mean == 0 for one in (self.first, self.second) if one.n)
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """Both arms, the difference, and the difference in per cent as people read them, with half of each interval."""
+        scale, made = self.measure.scale, self.difference
+        return (
+            _text(self.first, scale),
+            _text(self.second, scale),
+            signed_text(made.difference, scale),
+            signed_text(made.percent),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +278,50 @@ class Comparison:
             "together": None if self.together is None else measures_json(self.together),
         }
 
+    def _repr_html_(self) -> str:
+        from narrows import html
+
+        return html.comparison(self)
+
     def __repr__(self) -> str:
         """Return scenario and labels."""
         return f"<Comparison of {self.scenario.name}: {self.first.label} and {self.second.label}>"
+
+
+def signed_text(estimate: Estimate, scale: float = 1.0) -> str:
+    """Write a difference as people read it: with its sign, and half of its interval.
+
+    Parameters
+    ----------
+    estimate : Estimate
+    scale : float
+        From its unit to the one shown.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from narrows.stats import Estimate
+    >>> signed_text(Estimate(1.25, 1, 1.5, 3, 0.1)), signed_text(Estimate(-0.00001, -1, 1, 3, 1))
+    ('+1.25 ±0.25', '0 ±1.000')
+    """
+    value = estimate.mean * scale
+    if math.isnan(value) or not value:
+        return _text(estimate, scale)
+    text = f"{value:+,.{decimals(value)}f}"
+    return f"{text if text.strip('+-0.') else '0'} {_spread(estimate, scale)}".rstrip()
+
+
+def _text(estimate: Estimate, scale: float) -> str:
+    return f"{number(estimate.mean * scale)} {_spread(estimate, scale)}".rstrip()
+
+
+def _spread(estimate: Estimate, scale: float) -> str:
+    """Half of an interval; nothing where there is none, or nothing varies."""
+    half = estimate.half_width * scale
+    return "" if half == 0 or math.isnan(estimate.mean) else interval(half, estimate.mean * scale)
 
 
 def _most(queue: Subject, key: str) -> float:

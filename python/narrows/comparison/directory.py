@@ -14,7 +14,7 @@ from narrows.errors import InputError
 if TYPE_CHECKING:
     from os import PathLike
 
-FILE: Final = "comparison.json"
+FILE: Final = results.COMPARISON
 
 
 def fill(comparison: Comparison, directory: Path) -> None:
