@@ -12,7 +12,7 @@ import pytest
 import narrows as nw
 from narrows.comparison import Arm, Comparison
 from narrows.outcome import Batch
-from narrows.report import comparison, overlays, write_report
+from narrows.report import comparison, overlays, style, write_report
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_the_table_has_the_numbers_of_the_comparison(both: Comparison, tmp_path:
         assert f"<td>{title}</td>" in text
     rate = both.flow("bulk").of("throughput_mbps")
     assert rate is not None
-    assert f"{rate.difference.percent.mean:+.1f}".replace("-", "−") in comparison.lead(both)
+    assert f"throughput by {style.signed(rate.difference.percent.mean)} %" in comparison.lead(both)
     assert "There are 2 simulated runs and 3 live runs." in comparison.lead(both)
 
 

@@ -210,16 +210,11 @@ def _difference(one: Compared | None) -> str:
         return style.number(None)
     percent = one.difference.percent
     spread = f" ± {percent.half_width:.1f}" if percent.half_width > 0 else ""
-    return f"{_signed(percent.mean)}{spread} %"
+    return f"{style.signed(percent.mean)}{spread} %"
 
 
 def _percent(value: float | None) -> str:
-    return style.number(None) if value is None else f"{_signed(value)} %"
-
-
-def _signed(value: float) -> str:
-    text = f"{value:+.1f}".replace("-", "−")
-    return "0.0" if text[1:] == "0.0" else text
+    return style.number(None) if value is None else f"{style.signed(value)} %"
 
 
 def _remarks(survey: Survey) -> list[str]:

@@ -128,10 +128,9 @@ def _runs(count: int, label: str) -> str:
 
 def _signed(percent: Estimate) -> str:
     """A percentage with its sign and, where there is one, its interval."""
-    mean = f"{percent.mean:+.1f}".replace("-", "−")
+    mean, low, high = map(style.signed, (percent.mean, percent.low, percent.high))
     if math.isnan(percent.half_width) or percent.half_width == 0:
         return f"{mean} %"
-    low, high = (f"{end:+.1f}".replace("-", "−") for end in (percent.low, percent.high))
     return f"{mean} % (95 % interval {low} to {high})"
 
 

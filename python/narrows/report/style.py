@@ -138,6 +138,16 @@ def count(value: float | None) -> str:
     return f"{value:,.1f}".replace("-", "−")
 
 
+def signed(value: float) -> str:
+    """A difference with its sign and one decimal.
+
+    >>> signed(1.26), signed(-0.31), signed(-0.01)
+    ('+1.3', '−0.3', '0.0')
+    """
+    text = f"{value:+.1f}".replace("-", "−")
+    return text[1:] if text[1:] == "0.0" else text
+
+
 def rate(bits_per_second: float) -> str:
     """A rate in the largest unit that keeps it at one or more.
 
