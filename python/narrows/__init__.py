@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from narrows import comparison, contest, stats, sweep
     from narrows.catalogue import list_algorithms
-    from narrows.errors import InputError, Interrupted, NarrowsError, Problem, RunError, ScenarioError, SweepError
+    from narrows.errors import (
+        InputError,
+        Interrupted,
+        LiveError,
+        NarrowsError,
+        Problem,
+        RunError,
+        ScenarioError,
+        SweepError,
+    )
     from narrows.own import congestion_control, register
     from narrows.reproduction import reproduce
     from narrows.results import load
@@ -29,6 +38,7 @@ _HOME = {
     "Batch": "narrows.runs",
     "InputError": "narrows.errors",
     "Interrupted": "narrows.errors",
+    "LiveError": "narrows.errors",
     "NarrowsError": "narrows.errors",
     "Problem": "narrows.errors",
     "Run": "narrows.runs",
@@ -54,6 +64,7 @@ __all__ = [
     "Batch",
     "InputError",
     "Interrupted",
+    "LiveError",
     "NarrowsError",
     "Problem",
     "Run",

@@ -7,6 +7,8 @@ __all__ = [
     "Ack",
     "AlgorithmError",
     "Congestion",
+    "Deployed",
+    "LiveError",
     "Path",
     "Progress",
     "Result",
@@ -14,7 +16,12 @@ __all__ = [
     "ScenarioError",
     "Stopped",
     "Window",
+    "attach",
+    "attachable",
+    "attached",
     "catalogue",
+    "detach",
+    "doctor",
     "parse",
     "run",
     "schema",
@@ -32,6 +39,34 @@ class AlgorithmError(Exception):
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
     """A run that was stopped by `Progress.stop`."""
+
+class LiveError(Exception):
+    """Something live that could not be done."""
+
+    kind: str
+    """Why: unavailable (this machine cannot), unsupported (what was asked for), failed or stopped."""
+    remedy: str | None
+    """What would change it, for what is unavailable; it stands in the message too."""
+
+@final
+class Deployed:
+    """A congestion control that was attached to this host."""
+
+    @property
+    def name(self) -> str:
+        """Its name for TCP_CONGESTION."""
+    @property
+    def params(self) -> str:
+        """Every parameter in words: ``profile=paper lambda_max=3``."""
+    @property
+    def is_default(self) -> bool:
+        """Whether new connections of this network namespace use it."""
+    @property
+    def replaced(self) -> str | None:
+        """The default that it replaced, if it is the default."""
+    @property
+    def pin(self) -> str:
+        """Where in the BPF file system it is held."""
 
 @final
 class Ack:
@@ -212,6 +247,31 @@ def schema() -> str:
 
 def catalogue() -> str:
     """Return congestion controls, queues and schemes with their parameters, as JSON."""
+
+def attach(name: str, params: list[tuple[str, str]], default: bool) -> tuple[Deployed, bool, bool]:
+    """Register a congestion control on this host; raises `LiveError`.
+
+    Returns it, whether it is new, and whether the BPF file system was mounted for it.
+    """
+
+def detach(name: str) -> str | None:
+    """Take a congestion control away from this host; raises `LiveError`.
+
+    Returns the default that is in force again, if it was the default.
+    """
+
+def attached() -> list[Deployed]:
+    """Return the congestion controls that were attached to this host; raises `LiveError`."""
+
+def attachable() -> list[str]:
+    """Return the names of the congestion controls that are here as eBPF programs."""
+
+def doctor() -> list[tuple[str, str, str, str, str, str]]:
+    """Look what this machine can do.
+
+    Each check is name, status (ok, partly, missing, unknown), what was found, what for, why it is not ok, and what
+    would change that.
+    """
 
 def version() -> str:
     """Return the version of the engine."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from narrows import _core
     from narrows.outcome import Batch
 
 
@@ -17,7 +18,7 @@ class NarrowsError(Exception):
     Attributes
     ----------
     exit_code : int
-        What the command line exits with: 2 for bad input, 1 for a failed run.
+        What the command line exits with: 2 for bad input, 1 for a failed run, 3 for what this machine cannot do.
     """
 
     exit_code = 1
@@ -136,6 +137,45 @@ class SweepError(ScenarioError):
 
 class RunError(NarrowsError):
     """A run, or the writing of its results, that failed."""
+
+
+class LiveError(NarrowsError):
+    """Something on a real kernel that could not be done: a live run, or attaching to this host.
+
+    Parameters
+    ----------
+    message : str
+        The whole as a sentence, with what would change it.
+    kind : {"unavailable", "unsupported", "failed", "stopped"}
+        Whether this machine cannot do it, whether what was asked for has no such form, or whether a step failed.
+    remedy : str, optional
+        What would change it, for what is unavailable.
+
+    Examples
+    --------
+    >>> LiveError("live runs are not available here: no rights; run it as root", "unavailable").exit_code
+    3
+    """
+
+    def __init__(self, message: str, kind: str = "failed", remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.remedy = remedy
+        self.exit_code = {"unavailable": 3, "unsupported": 2}.get(kind, 1)
+
+    @classmethod
+    def from_core(cls, error: _core.LiveError) -> LiveError:
+        """Take over an error of the extension.
+
+        Parameters
+        ----------
+        error : narrows._core.LiveError
+
+        Returns
+        -------
+        LiveError
+        """
+        return cls(str(error), error.kind, error.remedy)
 
 
 class Interrupted(KeyboardInterrupt):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import struct
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +26,20 @@ def pytest_configure() -> None:
     """Let Ctrl-C reach what tests start: background jobs of a shell are deaf to it, and so are their children."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def as_nobody() -> list[str]:
+    """Return what to put before a command so that it runs without root's rights; nothing where there are none."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv (util-linux) is not installed, to give up root's rights")
+    before = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    tried = subprocess.run([*before, sys.executable, "-c", "import narrows"], capture_output=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip("a user without rights cannot read this installation")
+    return before
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 VERBS = ["run", "reproduce", "sweep", "contest", "validate", "report", "list", "explain", "show", "schema"]
+VERBS += ["attach", "detach", "doctor"]
 NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
 QUICK = ["--set", "duration=12 s"]
 

@@ -7,6 +7,7 @@
 //! Which congestion controls there are is a table in `programs`; [`register`] makes one of them available to sockets.
 
 mod attach;
+pub(crate) mod features;
 mod log;
 mod object;
 mod programs;
@@ -19,3 +20,4 @@ pub use programs::{Program, in_words, parameters, program, programs};
 pub use register::{Registered, register, unique_name};
 
 pub(crate) use attach::{open_pinned, pin};
+pub(crate) use object::TYPES;

@@ -16,6 +16,7 @@ mod clock;
 pub mod controls;
 #[cfg(target_os = "linux")]
 pub mod deploy;
+pub mod doctor;
 mod error;
 #[cfg(target_os = "linux")]
 mod fit;

@@ -18,6 +18,8 @@ pub(crate) fn may_load() -> bool {
 pub(crate) const NET_ADMIN: u32 = 12;
 /// CAP_SYS_ADMIN: namespaces, mounts, and all that eBPF does.
 pub(crate) const SYS_ADMIN: u32 = 21;
+/// CAP_PERFMON: eBPF programs at tracepoints (Linux 5.8).
+pub(crate) const PERFMON: u32 = 38;
 /// CAP_BPF: eBPF programs and maps (Linux 5.8).
 pub(crate) const BPF: u32 = 39;
 

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "PyO3's macros expand to it")]
 
 mod foreign;
+mod host;
 
 use foreign::{Classes, Ledger, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_samples::{Samples, Table};
@@ -278,9 +279,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("AlgorithmError", module.py().get_type::<AlgorithmError>())?;
     module.add("Stopped", module.py().get_type::<Stopped>())?;
+    module.add("LiveError", module.py().get_type::<host::LiveError>())?;
     module.add_class::<PyScenario>()?;
     module.add_class::<PyProgress>()?;
     module.add_class::<PyResult>()?;
+    module.add_class::<host::PyDeployed>()?;
     module.add_class::<PyAck>()?;
     module.add_class::<PyCongestion>()?;
     module.add_class::<PyPath>()?;
@@ -290,5 +293,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(host::attach, module)?)?;
+    module.add_function(wrap_pyfunction!(host::detach, module)?)?;
+    module.add_function(wrap_pyfunction!(host::attached, module)?)?;
+    module.add_function(wrap_pyfunction!(host::attachable, module)?)?;
+    module.add_function(wrap_pyfunction!(host::doctor, module)?)?;
     Ok(())
 }

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli import catalogue, contest, explain, report, reproduce, run, schema, show, sweep, validate
+from narrows.cli import (
+    attach,
+    catalogue,
+    contest,
+    doctor,
+    explain,
+    report,
+    reproduce,
+    run,
+    schema,
+    show,
+    sweep,
+    validate,
+)
 
 app = typer.Typer(
     name="narrows",
@@ -46,6 +59,9 @@ app.command("list", epilog=catalogue.EXAMPLE)(catalogue.catalogue)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("show", epilog=show.EXAMPLE)(show.show)
 app.command("schema", epilog=schema.EXAMPLE)(schema.schema)
+app.command("attach", epilog=attach.EXAMPLE)(attach.attach)
+app.command("detach", epilog=attach.DETACH_EXAMPLE)(attach.detach)
+app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     -------
     callable
         With the same signature; it exits with 2 on bad input, 1 on a failed run or an output that cannot be written,
-        128 and the number of the signal on Ctrl-C, SIGTERM and SIGHUP.
+        3 on what this machine cannot do, 128 and the number of the signal on Ctrl-C, SIGTERM and SIGHUP.
     """
 
     @functools.wraps(verb)

@@ -1,0 +1,174 @@
+"""What this machine can do: the backends, this kernel, and the programs that work with Narrows; each with why not."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from narrows import _core
+
+Status = Literal["ok", "partly", "missing", "unknown"]
+"""How it stands with something; unknown is what the rights of this process do not let it find out."""
+
+BACKENDS = frozenset({"simulator", "live runs", "eBPF algorithms"})
+"""The checks of the extension that stand for others."""
+
+PATIENCE_S = 3.0
+"""How long a program may take to say its version, s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked for.
+
+    Attributes
+    ----------
+    group : {"backends", "kernel", "programs"}
+        What it belongs to.
+    name : str
+        What it is.
+    status : {"ok", "partly", "missing", "unknown"}
+        How it stands with it.
+    found : str
+        What was found: a version, names, a file.
+    purpose : str
+        What Narrows uses it for.
+    why : str
+        Why it is not as it should be; empty where it is.
+    remedy : str
+        What would change that; empty where nothing need be changed.
+    """
+
+    group: Literal["backends", "kernel", "programs"]
+    name: str
+    status: Status
+    found: str
+    purpose: str
+    why: str = ""
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check for JSON.
+
+        Returns
+        -------
+        dict
+            A value by attribute.
+        """
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program from elsewhere: the commands under which it may be found, and how it says its version."""
+
+    name: str
+    commands: tuple[str, ...]
+    purpose: str
+    package: str
+    """What brings it, in Debian's names."""
+    arguments: tuple[str, ...] = ("--version",)
+    question: str | None = None
+    """What it is told on standard input instead."""
+
+
+PROGRAMS = (
+    Program(
+        "clang",
+        ("clang",),
+        "building the eBPF programs anew (cargo xtask bpf); those that are here do not need it",
+        "clang",
+    ),
+    Program(
+        "qemu",
+        ("qemu-system-x86_64", "qemu-system-aarch64"),
+        "live runs on another kernel, in a virtual machine",
+        "qemu-system",
+    ),
+    Program("tshark", ("tshark",), "checking captures", "tshark"),
+    Program("iperf3", ("iperf3",), "traffic of a program of its own, in live runs and with what is attached", "iperf3"),
+    Program(
+        "ns-2", ("ns", "ns2"), "the same variants on ns-2 (narrows validate)", "ns2", (), "puts [ns-version]; exit"
+    ),
+)
+"""What is looked for beside ns-3."""
+
+
+def doctor() -> list[Check]:
+    """Look what this machine can do, by trying; takes a moment and changes nothing.
+
+    Returns
+    -------
+    list of Check
+        Backends first, then what they need of the kernel, then programs.
+
+    Examples
+    --------
+    >>> doctor()[0].name, doctor()[0].status
+    ('simulator', 'ok')
+    """
+    with ThreadPoolExecutor(max_workers=len(PROGRAMS)) as pool:
+        programs = pool.map(_look_for, PROGRAMS)
+        kernel = [
+            Check(
+                "backends" if name in BACKENDS else "kernel", name, cast("Status", status), found, purpose, why, remedy
+            )
+            for name, status, found, purpose, why, remedy in _core.doctor()
+        ]
+        return [*kernel, *programs, _ns3()]
+
+
+def _look_for(program: Program) -> Check:
+    path = next(filter(None, map(shutil.which, program.commands)), None)
+    if path is None:
+        tried = " or ".join(program.commands)
+        why, remedy = f"no {tried} in the PATH", f"install it (Debian's package {program.package})"
+        return Check("programs", program.name, "missing", "", program.purpose, why, remedy)
+    try:
+        done = subprocess.run(
+            [path, *program.arguments],
+            input=program.question or "",
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE_S,
+            check=True,
+        )
+    except subprocess.CalledProcessError as error:
+        why = f"it ends with exit code {error.returncode} when it is asked for its version"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        why = f"it does not say its version: {error}"
+    else:
+        return Check("programs", program.name, "ok", f"{_version(done.stdout)} ({path})", program.purpose)
+    remedy = f"install it anew (Debian's package {program.package})"
+    return Check("programs", program.name, "partly", path, program.purpose, why, remedy)
+
+
+def _version(text: str) -> str:
+    """Find the first number with a dot in what a program says of itself.
+
+    >>> _version("Debian clang version 14.0.6")
+    '14.0.6'
+    """
+    found = re.search(r"\d+(\.\d+)+", text)
+    return found.group() if found else "of unknown version"
+
+
+def _ns3() -> Check:
+    """Look for ns-3 where the benchmark does: its Python package, or Debian's headers."""
+    purpose = "the same scenarios on ns-3 (make bench)"
+    spec = importlib.util.find_spec("ns3") or importlib.util.find_spec("ns")
+    if spec is not None and spec.submodule_search_locations:
+        return Check("programs", "ns-3", "ok", str(next(iter(spec.submodule_search_locations))), purpose)
+    headers = sorted(Path("/usr/include").glob("ns3*/ns3/core-module.h"))
+    if headers:
+        return Check("programs", "ns-3", "ok", str(headers[0].parent), purpose)
+    why = "neither the Python package ns3 nor headers in /usr/include"
+    remedy = "install it (the Python package ns3, or Debian's libns3-dev)"
+    return Check("programs", "ns-3", "missing", "", purpose, why, remedy)
