@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -19,6 +20,8 @@ from narrows.cli import app
 from narrows.errors import LiveError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typer.testing import Result
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -40,16 +43,19 @@ def names() -> list[str]:
 
 
 @pytest.fixture
-def apart() -> None:
-    """Skip where nothing can be attached; afterwards nothing is left."""
+def apart() -> Iterator[None]:
+    """Skip where nothing can be attached; one test at a time on this machine, of all its working copies."""
     if os.geteuid() != 0:
         pytest.skip("attaching takes root")
     if not Path("/sys/kernel/btf/vmlinux").exists():
         pytest.skip("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)")
     if shutil.which("unshare") is None:
         pytest.skip("unshare (util-linux) is not installed")
-    if "agile_sd" in names():
-        pytest.skip("agile_sd is registered already")
+    with Path("/tmp/narrows-attach.lock").open("w") as lock:  # noqa: S108 - known to the tests in Rust, too
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if "agile_sd" in names():
+            pytest.skip("agile_sd is registered already")
+        yield
 
 
 def inside(script: str) -> subprocess.CompletedProcess[str]:

@@ -8,21 +8,23 @@
 use narrows_live::bpf::register;
 use narrows_live::deploy::{attach, attached, detach};
 use narrows_live::{LiveError, controls};
+use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Mutex;
 
-static TURN: Mutex<()> = Mutex::new(());
+/// One test at a time on this machine, whichever process it is of: this file's, another working copy's, or one in Python.
+fn turn() -> Flock<File> {
+    let file = File::options().create(true).truncate(false).write(true).open("/tmp/narrows-attach.lock").unwrap();
+    Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap()
+}
 
 /// Why this machine cannot attach anything.
 fn lacking() -> Option<&'static str> {
-    if !nix::unistd::geteuid().is_root() {
-        return Some("attaching takes root");
-    }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Some("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)");
     }
@@ -31,7 +33,11 @@ fn lacking() -> Option<&'static str> {
 
 /// Does `step` in namespaces of its own, without a BPF file system; or says why not.
 fn apart(step: impl FnOnce() + Send + 'static) {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: attaching takes root");
+        return;
+    }
+    let _turn = turn();
     if let Some(reason) = lacking() {
         eprintln!("skipped: {reason}");
         return;
