@@ -11,6 +11,8 @@ mod bottleneck;
 #[cfg(target_os = "linux")]
 pub mod bpf;
 #[cfg(target_os = "linux")]
+mod child;
+#[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 pub mod controls;
@@ -42,6 +44,8 @@ mod tun;
 pub use books::{Books, Track};
 #[cfg(target_os = "linux")]
 pub use bottleneck::{Lateness, Ports, carry};
+#[cfg(target_os = "linux")]
+pub use child::{Captured, Child, Command, Ended, Exit, Output, Program};
 #[cfg(target_os = "linux")]
 pub use clock::{Clock, monotonic_ns};
 pub use error::LiveError;
