@@ -1,5 +1,6 @@
 //! `cargo xtask check`: holds the house rules of ARCHITECTURE.md that neither types nor clippy can.
 
+mod acks;
 mod bpf;
 mod docs;
 mod edges;
@@ -9,12 +10,13 @@ mod source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check | docs | bpf\n\
+const USAGE: &str = "usage: cargo xtask check | docs | bpf | acks\n\
     \n\
     check  holds the crates to their edges (ARCHITECTURE.md, \"Workspace\"), keeps unsafe code, clocks, files, the\n\
     \x20      environment, threads and serde where they are allowed, and docs/algorithms.md true to the registries\n\
     docs   writes docs/algorithms.md from the registries\n\
-    bpf    builds crates/live/bpf/objects from the eBPF programs beside it, with clang";
+    bpf    builds crates/live/bpf/objects from the eBPF programs beside it, with clang\n\
+    acks   writes what congestion controls are told in simulated connections, for tests of eBPF: crates/live/tests/acks";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,16 +29,8 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
-        ["bpf"] => match bpf::write(&root()) {
-            Ok(built) => {
-                println!("built {}", built.join(" "));
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        },
+        ["bpf"] => report("built", bpf::write(&root())),
+        ["acks"] => report("recorded", acks::write(&root())),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -44,6 +38,20 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Says what was written, or why nothing was.
+fn report(verb: &str, written: Result<Vec<String>, String>) -> ExitCode {
+    match written {
+        Ok(names) => {
+            println!("{verb} {}", names.join(" "));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
         }
     }
 }

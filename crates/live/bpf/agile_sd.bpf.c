@@ -18,17 +18,18 @@
  *     its part of a segment                       fraction     2^-32 segment
  *   cwnd_loss, cwnd just before the reduction     loss         2^-16 segment
  *   cwnd_degraded, cwnd just after it             degraded     2^-16 segment
+ *   ssthresh as it was set here                   until        2^-16 segment
  *   lambda, equation 1                            lambda       millionths of a segment per round-trip time
  *   frac_tracer of the module                     parts        millionths of a segment
- *   -                                             seen         2^-16 segment; cwnd as we left it
- *   -                                             initial      segments; the connection's initial window
+ *   cwnd as it was left here                      seen         2^-16 segment
+ *   initial window of the connection              initial      segments
  *
  * Differences
  *   Profiles: 0 paper (default), 1 module; the table is in the Rust file. Of the kernel's making are these:
  *   - Segments are counted, not octets. What cwnd cannot hold of a window is kept beside it, so nothing is lost by rounding.
  *   - The kernel hands over what an ACK delivered, by SACK too; the paper counts what it acknowledged.
- *   - During fast recovery the kernel leads the window down to ssthresh (PRR) and asks us nothing; ssthresh is the degraded
- *     window itself, because the kernel does not take equality for slow start.
+ *   - During fast recovery the kernel leads the window down to ssthresh (PRR) and asks us nothing; so ssthresh is the degraded
+ *     window itself until recovery is over, and below it from then on.
  *   - After a timeout the kernel leaves what is in flight and one segment; the paper's initial window is set right afterwards.
  *
  * Limits
@@ -36,8 +37,8 @@
  *   The initial window is that of the connection if nothing was sent before the algorithm was chosen, else 10 segments.
  *
  * Vectors
- *   crates/live/tests/parity.rs: the same ACKs for this file and the Rust one, both profiles, several lambda_max; and the
- *   paper's epochs, `agile_sd_epochs_are_the_papers`.
+ *   crates/live/tests/parity.rs: the same ACKs for this file and the Rust one, both profiles, several lambda_max
+ *   (`agile_sd_paper_has_the_windows_of_the_rust_form`, `agile_sd_module_..`), and the module's windows after a loss at 1000.
  */
 #include "kernel.h"
 
@@ -58,6 +59,7 @@ PARAM(beta2, 0);
 struct agile_sd {
 	u64 loss;
 	u64 degraded;
+	u64 until;
 	u64 seen;
 	u32 fraction;
 	u32 parts;
@@ -65,6 +67,9 @@ struct agile_sd {
 	u32 initial;
 };
 _Static_assert(sizeof(struct agile_sd) <= ICSK_CA_PRIV_SIZE, "state must fit into icsk_ca_priv");
+STATE(struct agile_sd, fraction);
+STATE(struct agile_sd, lambda);
+STATE(struct agile_sd, parts);
 
 narrows_inline bool is_module(void)
 {
@@ -77,11 +82,18 @@ narrows_inline u64 window(const struct tcp_sock *tp, const struct agile_sd *ca)
 	return clamp_u64(tp->snd_cwnd, 1, MOST) * ONE + (ca->fraction >> 16);
 }
 
-/* ssthresh, with the part of a segment that cwnd_degraded has where it is ssthresh. */
+/* Where the kernel set cwnd meanwhile (after an idle time, say), it set whole segments. */
+narrows_inline void look(const struct tcp_sock *tp, struct agile_sd *ca)
+{
+	if (clamp_u64(tp->snd_cwnd, 1, MOST) != ca->seen / ONE)
+		ca->fraction = 0;
+}
+
+/* ssthresh, with its part of a segment where it was set here. */
 narrows_inline u64 threshold(const struct tcp_sock *tp, const struct agile_sd *ca)
 {
-	if (tp->snd_ssthresh == ca->degraded / ONE)
-		return ca->degraded;
+	if (tp->snd_ssthresh == ca->until / ONE)
+		return ca->until;
 	return tp->snd_ssthresh * ONE;
 }
 
@@ -99,6 +111,7 @@ void BPF_PROG(agile_sd_init, struct sock *sk)
 
 	ca->loss = 0;
 	ca->degraded = 0;
+	ca->until = 0;
 	ca->fraction = 0;
 	ca->parts = 0;
 	ca->lambda = MILLION;
@@ -174,6 +187,7 @@ void BPF_PROG(agile_sd_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct agile_sd *ca = inet_csk_ca(sk);
 
+	look(tp, ca);
 	if (acked && tcp_is_cwnd_limited(sk)) {
 		if (is_module())
 			module_ack(tp, ca, acked);
@@ -189,9 +203,11 @@ u32 BPF_PROG(agile_sd_ssthresh, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct agile_sd *ca = inet_csk_ca(sk);
-	u64 cwnd = window(tp, ca);
 	u64 beta = param_beta2;
+	u64 cwnd;
 
+	look(tp, ca);
+	cwnd = window(tp, ca);
 	if (cwnd < threshold(tp, ca))
 		beta = param_beta1;
 	else if (!beta)
@@ -205,6 +221,7 @@ u32 BPF_PROG(agile_sd_ssthresh, struct sock *sk)
 	/* Recovery leads cwnd to the whole segments of it. */
 	ca->fraction = (u32)(ca->degraded % ONE) << 16;
 	ca->seen = ca->degraded;
+	ca->until = ca->degraded;
 	return ca->degraded / ONE;
 }
 
@@ -213,26 +230,35 @@ void BPF_PROG(agile_sd_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct agile_sd *ca = inet_csk_ca(sk);
 
-	if (event == CA_EVENT_LOSS) {
-		/* The restart is from cwnd before the reduction where that is below the initial window. */
+	/* A timeout: the restart is from cwnd before the reduction where that is below the initial window. */
+	if (event == CA_EVENT_LOSS)
 		ca->seen = ca->loss;
-	} else if (event == CA_EVENT_CWND_RESTART) {
-		/* The kernel sets whole segments after an idle time. */
-		ca->fraction = 0;
-	}
+}
+
+/* A timeout left one segment: back to the initial window, from where slow start goes on. */
+narrows_inline void restart(struct tcp_sock *tp, struct agile_sd *ca)
+{
+	ca->fraction = 0;
+	if (!is_module())
+		set_window(tp, ca, min_u64(ca->seen, clamp_u64(ca->initial, 1, MOST) * ONE));
+	ca->seen = window(tp, ca);
 }
 
 SEC("struct_ops/agile_sd_set_state")
 void BPF_PROG(agile_sd_set_state, struct sock *sk, u8 new_state)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	struct agile_sd *ca = inet_csk_ca(sk);
+	u8 state = BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
 
-	if (new_state != TCP_CA_Loss)
-		return;
-	ca->fraction = 0;
-	if (!is_module())
-		set_window(tcp_sk(sk), ca, min_u64(ca->seen, clamp_u64(ca->initial, 1, MOST) * ONE));
-	ca->seen = window(tcp_sk(sk), ca);
+	if (new_state == TCP_CA_Loss) {
+		restart(tp, ca);
+	} else if (new_state == TCP_CA_Open && !is_module() && (state == TCP_CA_CWR || state == TCP_CA_Recovery) &&
+		   tp->snd_ssthresh == ca->degraded / ONE) {
+		/* Recovery has brought cwnd to ssthresh, and nothing was undone: now ssthresh goes below it. */
+		ca->until = max_u64(ca->degraded - ONE, 2 * ONE);
+		tp->snd_ssthresh = ca->until / ONE;
+	}
 }
 
 /* The last reduction was for nothing: back to the larger of now and before. */
@@ -241,8 +267,10 @@ u32 BPF_PROG(agile_sd_undo_cwnd, struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct agile_sd *ca = inet_csk_ca(sk);
-	u64 back = window(tp, ca);
+	u64 back;
 
+	look(tp, ca);
+	back = window(tp, ca);
 	/* Where something else cut cwnd before the loss, the kernel's memory of it is not ours. */
 	if (tp->prior_cwnd == ca->loss / ONE)
 		back = max_u64(back, ca->loss);

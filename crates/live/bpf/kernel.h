@@ -331,6 +331,9 @@ struct tcp_congestion_ops {
  */
 #define PARAM(name, value) const volatile __u64 param_##name = (value)
 
+/* A field of a congestion control's state that tests look at, where the program is compiled natively; nothing here. */
+#define STATE(type, field) _Static_assert(sizeof(((type *)0)->field) <= 8, "a number")
+
 extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
@@ -404,23 +407,47 @@ narrows_inline u64 less_u64(u64 a, u64 b)
 	return a > b ? a - b : 0;
 }
 
-/* The largest integer whose square is not above x: bit by bit, in 32 steps. */
+/* x * part / whole rounded down, exactly, for part <= whole: without the 128 bits that the product may take. */
+narrows_inline u64 share_u64(u64 x, u32 part, u32 whole)
+{
+	u64 of = whole ? whole : 1;
+
+	return x / of * part + x % of * part / of;
+}
+
+/*
+ * The largest integer whose square is not above x: Newton's steps from the next power of two, each of which squares the error.
+ * Almost without branches, since the verifier walks along each of them.
+ */
 narrows_inline u64 sqrt_u64(u64 x)
 {
-	u64 root = 0;
-	u64 bit = 1ULL << 62;
-	int i;
+	u64 top = x, bit, bits;
+	u64 root;
 
-	for (i = 0; i < 32; i++) {
-		if (x >= root + bit) {
-			x -= root + bit;
-			root = (root >> 1) + bit;
-		} else {
-			root >>= 1;
-		}
-		bit >>= 2;
-	}
-	return root;
+	if (!x)
+		return 0;
+	/* Each line asks whether the upper half of what is left holds a one. */
+	bit = ((top >> 32) + 0xffffffff) >> 32 << 5;
+	top >>= bit;
+	bits = bit;
+	bit = ((top >> 16) + 0xffff) >> 16 << 4;
+	top >>= bit;
+	bits += bit;
+	bit = ((top >> 8) + 0xff) >> 8 << 3;
+	top >>= bit;
+	bits += bit;
+	bit = ((top >> 4) + 0xf) >> 4 << 2;
+	top >>= bit;
+	bits += bit;
+	bits += ((top >> 2) + 0x3) >> 2 << 1;
+	/* Between the root and twice the root: the relative error is 1 at most, then 1/4, 1/40, 3e-4, 5e-8, 1e-15. */
+	root = 2ULL << (bits >> 1);
+	root = (root + x / root) >> 1;
+	root = (root + x / root) >> 1;
+	root = (root + x / root) >> 1;
+	root = (root + x / root) >> 1;
+	root = (root + x / root) >> 1;
+	return root - (root > x / root);
 }
 
 /* Whether cwnd is below ssthresh, Linux's reading of slow start (RFC 5681 leaves equality free). */

@@ -3,7 +3,7 @@
  * In place of libbpf's headers where a program is compiled with the machine's own C compiler.
  *
  * Programs are ordinary functions then, under the names that BPF_PROG gives them, and the kernel's types are plain structs.
- * The kernel's functions that programs call are whatever is linked with them: native/framework.h for congestion controls.
+ * The kernel's functions that programs call are whatever is linked with them: native/driver.c for congestion controls.
  */
 #ifndef NARROWS_NATIVE_SHIM_H
 #define NARROWS_NATIVE_SHIM_H
@@ -34,6 +34,18 @@ struct narrows_param {
 	static const struct narrows_param narrows_param_##name = { #name, &param_##name };                            \
 	static const struct narrows_param *const narrows_param_at_##name                                              \
 		__attribute__((section("narrows_params"), used)) = &narrows_param_##name
+
+/* A field of the state in icsk_ca_priv that a driver shows by its name. */
+struct narrows_state {
+	const char *name;
+	size_t offset;
+	size_t size;
+};
+#define STATE(type, field)                                                                                             \
+	static const struct narrows_state narrows_state_##field = { #field, offsetof(type, field),                    \
+								    sizeof(((type *)0)->field) };                     \
+	static const struct narrows_state *const narrows_state_at_##field                                             \
+		__attribute__((section("narrows_state"), used)) = &narrows_state_##field
 
 u32 tcp_reno_ssthresh(struct sock *sk);
 void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
