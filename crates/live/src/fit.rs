@@ -1,8 +1,8 @@
 //! What of a scenario the kernel can be asked for.
 //!
-//! A setting is *honoured* if the kernel takes it, by a socket option, a route or a setting of the namespace. What the kernel does not
-//! take is its *own* where a scenario leaves it to its stack's habits, and *refused* where the scenario asks for something else
-//! itself: a run with other rules than those asked for would be no answer.
+//! A setting is *honoured* if the kernel takes it, by a socket option, a route or a setting of the namespace. What the
+//! kernel does not take is its *own* where a scenario leaves it to its stack's habits, and *refused* where the scenario
+//! asks for something else itself: a run with other rules than those asked for would be no answer.
 
 use crate::LiveError;
 use crate::controls;
@@ -31,12 +31,12 @@ pub struct KernelsOwn {
     pub kernel: String,
 }
 
-/// Checks that a scenario can be run live, but for what this machine has; returns what the kernel does in its own way, without
-/// repetition.
+/// Checks that a scenario can be run live, but for what this machine has; returns what the kernel does in its own way,
+/// without repetition.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] for what has no live form: 802.11 channels, a host with more than one link, and settings of TCP
-/// that the kernel does not take.
+/// [`LiveError::Unsupported`] for what has no live form: 802.11 channels, a host with more than one link, and settings
+/// of TCP that the kernel does not take.
 pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
     network(scenario)?;
     let mut own = Vec::new();
@@ -59,8 +59,8 @@ pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
 /// The congestion control of a flow: ours where there is a program of that name, else the kernel's.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] where neither is one, or the kernel's would have other parameters; [`LiveError::Unavailable`] where a
-/// kernel can have it and this one has not.
+/// [`LiveError::Unsupported`] where neither is one, or the kernel's would have other parameters;
+/// [`LiveError::Unavailable`] where a kernel can have it and this one has not.
 pub fn control(flow: &Flow) -> Result<Control, LiveError> {
     let name = flow.tcp.cc.as_str();
     let field = || format!("flows.{}.tcp.cc", flow.name);
@@ -146,7 +146,8 @@ fn network(scenario: &Scenario) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// What a flow's settings would be if the scenario said nothing but its stack and congestion control, and the same with Linux's stack.
+/// What a flow's settings would be if the scenario said nothing but its stack and congestion control, and the same with
+/// Linux's stack.
 struct Habits {
     stack: Arc<Tcp>,
     linux: Arc<Tcp>,
@@ -167,7 +168,8 @@ fn plain(tcp: &Tcp, stack: Stack) -> Result<Arc<Tcp>, LiveError> {
     // What the kernel takes, and other settings follow from, is as the flow has it.
     let text = format!(
         "nodes = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlinks = [{{ between = [\"a\", \"b\"], rate = \"1 Mb/s\", \
-         delay = \"0 s\" }}]\nflows = [{{ from = \"a\", to = \"b\" }}]\n[tcp]\nstack = {word:?}\ncc = {:?}\necn = {}\nsack = {}\n",
+         delay = \"0 s\" }}]\nflows = [{{ from = \"a\", to = \"b\" }}]\n[tcp]\n\
+         stack = {word:?}\ncc = {:?}\necn = {}\nsack = {}\n",
         tcp.cc, tcp.ecn, tcp.sack
     );
     let scenario = parse(&text, "habits.toml", &[], &catalogue());
@@ -292,8 +294,8 @@ pub(crate) fn initial_segments(tcp: &Tcp) -> Option<u32> {
     (segments != LINUX).then_some(segments)
 }
 
-/// Bounds of the retransmission timeout in milliseconds, `[min, max]`, where the scenario itself asks for others than its stack's
-/// and Linux's.
+/// Bounds of the retransmission timeout in milliseconds, `[min, max]`, where the scenario itself asks for others than
+/// its stack's and Linux's.
 ///
 /// # Errors
 /// [`LiveError::Failed`] if the habits of its stack cannot be found, which a test excludes.
@@ -356,7 +358,8 @@ mod tests {
     fn what_the_kernel_takes_is_not_refused() {
         let text = "stack = \"linux\"\nmss = \"1000 B\"\nsack = false\ntimestamps = false\ninitial_window = 2\n\
                     recv_buffer = \"60 kB\"\nmax_cwnd = \"40 kB\"\ndelayed_ack = false\nidle_restart = false\n\
-                    max_retries = 3\nnagle = true\nread_rate = \"1 Mb/s\"\npacing = { slow_start = 200, avoidance = 120 }";
+                    max_retries = 3\nnagle = true\nread_rate = \"1 Mb/s\"\n\
+                    pacing = { slow_start = 200, avoidance = 120 }";
         assert_eq!(check(&scenario(text)).unwrap(), []);
     }
 

@@ -32,8 +32,8 @@ impl Hosts {
     /// Makes the hosts. Routers get none: whoever reads the devices is the network.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] for scenarios without a live form, [`LiveError::Unavailable`] where the machine, or the user,
-    /// cannot make namespaces and devices.
+    /// [`LiveError::Unsupported`] for scenarios without a live form, [`LiveError::Unavailable`] where the machine, or
+    /// the user, cannot make namespaces and devices.
     pub fn new(scenario: &Scenario) -> Result<Self, LiveError> {
         let kernels_own = check(scenario)?;
         let nodes = scenario.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Host);

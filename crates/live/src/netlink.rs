@@ -74,8 +74,8 @@ impl Netlink {
 
     /// Brings a device up, with an MTU and a transmit queue of so many packets where they are given.
     ///
-    /// Multicast is switched off where an MTU is given: the devices are point to point, and neighbours that are asked for there would be
-    /// packets of no flow.
+    /// Multicast is switched off where an MTU is given: the devices are point to point, and neighbours that are asked
+    /// for there would be packets of no flow.
     pub(crate) fn bring_up(&self, index: u32, mtu: Option<u32>, queue_packets: Option<u32>) -> Result<(), LiveError> {
         let mut link = LinkMessage::default();
         link.header.index = index;

@@ -1,7 +1,7 @@
 //! Network namespaces without a name.
 //!
-//! A namespace lives as long as something holds it: here the file descriptor of a [`Netns`], threads that entered it, and
-//! sockets made in it. Nothing is mounted, so a killed process leaves none behind.
+//! A namespace lives as long as something holds it: here the file descriptor of a [`Netns`], threads that entered it,
+//! and sockets made in it. Nothing is mounted, so a killed process leaves none behind.
 
 use crate::LiveError;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -44,7 +44,8 @@ impl Netns {
         setns(&self.fd, CloneFlags::CLONE_NEWNET).map_err(|error| LiveError::failed("enter a network namespace", error))
     }
 
-    /// Runs `work` in the namespace, on a thread of its own, and waits for it. The thread of the caller stays where it is.
+    /// Runs `work` in the namespace, on a thread of its own, and waits for it. The thread of the caller stays where it
+    /// is.
     ///
     /// # Errors
     /// [`LiveError::Failed`] if there is no thread to be had, or it cannot enter.
@@ -65,10 +66,12 @@ impl AsFd for Netns {
     }
 }
 
-/// Sets a setting of the namespace that the current thread is in; `name` is its path below `/proc/sys/net`, such as `ipv4/tcp_sack`.
+/// Sets a setting of the namespace that the current thread is in; `name` is its path below `/proc/sys/net`, such as
+/// `ipv4/tcp_sack`.
 ///
 /// # Errors
-/// [`LiveError::Unavailable`] if the kernel does not have it, or not for each namespace; [`LiveError::Failed`] as writing it says.
+/// [`LiveError::Unavailable`] if the kernel does not have it, or not for each namespace; [`LiveError::Failed`] as
+/// writing it says.
 pub fn set_sysctl(name: &str, value: &str) -> Result<(), LiveError> {
     write(format!("/proc/sys/net/{name}"), value).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => LiveError::Unavailable {
@@ -80,7 +83,8 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<(), LiveError> {
     })
 }
 
-/// A setting of the namespace that the current thread is in, without the line's end; `None` if the kernel does not have it.
+/// A setting of the namespace that the current thread is in, without the line's end; `None` if the kernel does not have
+/// it.
 #[must_use]
 pub fn sysctl(name: &str) -> Option<String> {
     read_to_string(format!("/proc/sys/net/{name}")).ok().map(|text| text.trim_end().to_owned())

@@ -1,6 +1,7 @@
 //! What a host's kernel is told before its first packet: settings of its namespace, its MTU, its routes.
 //!
-//! Some settings hold for a whole namespace. Flows that start or end at one host must then agree, or their scenario has no live form.
+//! Some settings hold for a whole namespace. Flows that start or end at one host must then agree, or their scenario has
+//! no live form.
 
 use crate::LiveError;
 use crate::fit::{initial_segments, rto_bounds_ms};
@@ -22,8 +23,8 @@ const TCP_HEADER: u64 = 20;
 /// Bytes of a UDP header.
 const UDP_HEADER: u64 = 8;
 
-/// `tcp_rmem` and `tcp_wmem`: least, first and largest buffer of a socket that does not set its own. The kernel's largest (6 and
-/// 4 MiB on most machines) bounds a connection of large bandwidth-delay product.
+/// `tcp_rmem` and `tcp_wmem`: least, first and largest buffer of a socket that does not set its own. The kernel's
+/// largest (6 and 4 MiB on most machines) bounds a connection of large bandwidth-delay product.
 const BUFFERS: [(&str, &str); 2] =
     [("ipv4/tcp_rmem", "4096 131072 268435456"), ("ipv4/tcp_wmem", "4096 65536 268435456")];
 

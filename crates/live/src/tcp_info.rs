@@ -1,7 +1,7 @@
 //! What the kernel tells of a TCP connection: `getsockopt(TCP_INFO)`, as columns of samples.
 //!
-//! `struct tcp_info` grows with the kernel and only ever at its end (`include/uapi/linux/tcp.h`); an older kernel fills less of it, and
-//! what it did not fill is "no value".
+//! `struct tcp_info` grows with the kernel and only ever at its end (`include/uapi/linux/tcp.h`); an older kernel fills
+//! less of it, and what it did not fill is "no value".
 
 use narrows_samples::{FlowRow, FlowTotal, NONE};
 use std::mem::{offset_of, size_of};
@@ -38,7 +38,7 @@ struct Raw {
     _rttvar: u32,
     snd_ssthresh: u32,
     snd_cwnd: u32,
-    advmss: u32,
+    _advmss: u32,
     _reordering: u32,
     _rcv_rtt: u32,
     _rcv_space: u32,
@@ -95,7 +95,8 @@ impl TcpInfo {
         // SAFETY: all bytes zero are a valid value of this struct of integers.
         let mut raw: Raw = unsafe { std::mem::zeroed() };
         let mut length = size_of::<Raw>() as libc::socklen_t;
-        // SAFETY: the pointers are to a struct of `length` bytes and to that length; the kernel writes no more than that.
+        // SAFETY: the pointers are to a struct of `length` bytes and to that length; the kernel writes no more than
+        // that.
         let result = unsafe {
             libc::getsockopt(
                 socket.as_raw_fd(),
@@ -142,26 +143,22 @@ impl TcpInfo {
         self.raw.snd_mss
     }
 
-    /// MSS that this end offered.
-    #[must_use]
-    pub const fn advmss(&self) -> u32 {
-        self.raw.advmss
-    }
-
-    /// Smoothed round-trip time in nanoseconds (`srtt_us`, RFC 6298 with Linux's variance); `None` before the first sample.
+    /// Smoothed round-trip time in nanoseconds (`srtt_us`, RFC 6298 with Linux's variance); `None` before the first
+    /// sample.
     #[must_use]
     pub fn srtt_ns(&self) -> Option<u64> {
         (self.raw.rtt > 0).then(|| u64::from(self.raw.rtt) * 1000)
     }
 
-    /// Smallest round-trip time in nanoseconds in the kernel's window (`tcp_min_rtt_wlen`, five minutes); `None` before the first sample.
+    /// Smallest round-trip time in nanoseconds in the kernel's window (`tcp_min_rtt_wlen`, five minutes); `None` before
+    /// the first sample.
     #[must_use]
     pub fn min_rtt_ns(&self) -> Option<u64> {
         field!(self, min_rtt).filter(|&us| us > 0 && us < u32::MAX).map(|us| u64::from(us) * 1000)
     }
 
-    /// The sender's columns of a sample. What is not the kernel's to tell is "no value": the latest round-trip time sample (which per-ACK
-    /// records have), and what only the network and the receiver know.
+    /// The sender's columns of a sample. What is not the kernel's to tell is "no value": the latest round-trip time
+    /// sample (which per-ACK records have), and what only the network and the receiver know.
     ///
     /// | column | source in `struct tcp_info` |
     /// |---|---|
@@ -169,8 +166,8 @@ impl TcpInfo {
     /// | `ssthresh_bytes` | `tcpi_snd_ssthresh` x `tcpi_snd_mss`; none while it is `TCP_INFINITE_SSTHRESH` |
     /// | `srtt_ns`, `rto_ns` | `tcpi_rtt`, `tcpi_rto`, in microseconds there |
     /// | `rwnd_bytes` | `tcpi_snd_wnd` (Linux 6.2) |
-    /// | `flightsize_bytes` | `tcpi_bytes_sent` - `tcpi_bytes_retrans` - `tcpi_bytes_acked`, which counts the SYN of the end that connects |
-    /// | `inflight_bytes` | (`tcpi_unacked` - `tcpi_sacked` - `tcpi_lost` + `tcpi_retrans`) x `tcpi_snd_mss`, `tcp_packets_in_flight` |
+    /// | `flightsize_bytes` | `tcpi_bytes_sent` - `tcpi_bytes_retrans` - `tcpi_bytes_acked` (which counts a SYN sent) |
+    /// | `inflight_bytes` | (`tcpi_unacked` - `tcpi_sacked` - `tcpi_lost` + `tcpi_retrans`) x `tcpi_snd_mss` |
     /// | `sent_bytes`, `sent_packets` | `tcpi_bytes_sent` (Linux 4.19), `tcpi_data_segs_out` (4.6) |
     /// | `retransmitted_packets` | `tcpi_total_retrans`, which counts a SYN sent again too |
     /// | `timeouts` | `tcpi_total_rto` (Linux 6.7) |
@@ -215,8 +212,8 @@ impl TcpInfo {
         }
     }
 
-    /// Sent and not cumulatively acknowledged; `opened` says whether this end sent the SYN, whose place in the sequence the kernel
-    /// counts as a byte acknowledged.
+    /// Sent and not cumulatively acknowledged; `opened` says whether this end sent the SYN, whose place in the sequence
+    /// the kernel counts as a byte acknowledged.
     fn flightsize(&self, opened: bool) -> Option<u64> {
         let fresh = field!(self, bytes_sent)?.saturating_sub(field!(self, bytes_retrans)?);
         let acked = self.raw.bytes_acked.saturating_sub(opened.into());

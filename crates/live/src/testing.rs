@@ -25,7 +25,8 @@ fn lacks_tun() -> bool {
 /// A dumbbell of one pair, 10 Mb/s and 10 ms one way, with the given rest of its file.
 pub(crate) fn scenario(rest: &str) -> Scenario {
     let text = format!(
-        "duration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"8 ms\" }}\n\
+        "duration = \"1 s\"\nsampling = \"10 ms\"\n[topology]\nkind = \"dumbbell\"\n\
+         bottleneck = {{ rate = \"10 Mb/s\", delay = \"8 ms\" }}\n\
          access = {{ rate = \"100 Mb/s\", delay = \"1 ms\" }}\n{rest}\n"
     );
     narrows_scenario::parse(&text, "test.toml", &[], &narrows_fabric::catalogue()).unwrap()

@@ -1,7 +1,7 @@
 //! TUN devices: where a namespace's packets leave for the process that is the network, and come back from it.
 //!
-//! One read is one packet: without `IFF_VNET_HDR` the kernel segments before it hands a packet out, so that queues count what a wire
-//! would carry. A device lives as long as its file.
+//! One read is one packet: without `IFF_VNET_HDR` the kernel segments before it hands a packet out, so that queues
+//! count what a wire would carry. A device lives as long as its file.
 
 use crate::LiveError;
 use crate::netlink::Netlink;
@@ -43,7 +43,8 @@ impl Tun {
     /// Makes a device in the namespace that the current thread is in, and brings it up, with its address and routes.
     ///
     /// # Errors
-    /// [`LiveError::Unavailable`] without `/dev/net/tun` or the right to use it; [`LiveError::Failed`] as a later step says.
+    /// [`LiveError::Unavailable`] without `/dev/net/tun` or the right to use it; [`LiveError::Failed`] as a later step
+    /// says.
     pub fn open(config: &TunConfig) -> Result<Self, LiveError> {
         quiet_ipv6(config.address)?;
         let fd = device()?;
@@ -65,7 +66,8 @@ impl Tun {
         self.index
     }
 
-    /// Takes the next packet that the namespace has sent, in full if `buffer` is as long as the MTU; `None` if there is none now.
+    /// Takes the next packet that the namespace has sent, in full if `buffer` is as long as the MTU; `None` if there is
+    /// none now.
     ///
     /// # Errors
     /// As `read(2)` says; `EBADFD` once the device is gone.

@@ -1,0 +1,249 @@
+//! The applications of all flows, on sockets of the hosts.
+//!
+//! A thread per flow, and one per host that accepts connections. All of them wait with an end in sight: when the run is
+//! over, or a bell rings, each returns what it knows.
+
+mod door;
+mod end;
+mod flow;
+mod record;
+mod socket;
+
+use crate::{Clock, Host, Hosts, LiveError};
+use door::{Bell, Doors, Mailbox};
+use end::End;
+use flow::{Flow, Plan};
+use narrows_fabric::{Seeds, Topology, flow_source, flow_start, ports};
+use narrows_scenario::{Direction, Flow as Spec, Sampling, Scenario, Traffic as Kind};
+use narrows_units::{Duration, Instant, Rate};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+
+pub use record::FlowRecord;
+
+/// Time between two looks at the kernel where the scenario names none.
+const EVERY: Duration = Duration::from_millis(1);
+
+/// What may wait unsent in the kernel of a flow that can be stopped, as time at the rate of its path's narrowest link.
+/// What the application takes back then, as in the simulator, is all but this; and its thread may be as late without
+/// the sender running dry.
+const UNSENT: Duration = Duration::from_millis(50);
+
+/// Flows with their sockets, bound and listening, before the first packet.
+#[derive(Debug)]
+pub struct Traffic {
+    flows: Vec<Flow>,
+    doors: Vec<Doors>,
+}
+
+/// Flows under way. Dropping the value stops them.
+#[derive(Debug)]
+pub struct Running {
+    flows: Vec<JoinHandle<Result<FlowRecord, LiveError>>>,
+    doors: Vec<JoinHandle<Result<(), LiveError>>>,
+    stop: Arc<Bell>,
+}
+
+impl Traffic {
+    /// Makes the sockets of all flows. `controls` has for each flow the kernel's name of its congestion control (for
+    /// UDP it is not looked at); random times are those of the simulator under the same `seeds`.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] where the kernel refuses a setting, a congestion control that it does not have among them.
+    pub fn prepare(scenario: &Scenario, hosts: &Hosts, seeds: Seeds, controls: &[String]) -> Result<Self, LiveError> {
+        let mut topology = Topology::new(scenario);
+        scenario.flows.iter().for_each(|flow| topology.prepare(flow.to));
+        let mut flows = Vec::new();
+        let mut guests: BTreeMap<(usize, u16), Vec<Guest>> = BTreeMap::new();
+        for (index, spec) in scenario.flows.iter().enumerate() {
+            let (client_port, server_port) = ports(index);
+            let at = SocketAddr::new(scenario.nodes[spec.from].address, client_port);
+            let to = SocketAddr::new(scenario.nodes[spec.to].address, server_port);
+            let control = controls.get(index).cloned().unwrap_or_default();
+            let plan = plan(scenario, &topology, (index, spec), (to, control), seeds);
+            let source = flow_source(scenario, spec, seeds);
+            let [from_host, to_host] = [spec.from, spec.to].map(|node| host(hosts, scenario, node));
+            let (from_host, to_host) = (from_host?, to_host?);
+            flows.push(if let Kind::Udp { .. } = spec.traffic {
+                let client = from_host.netns.run(|| socket::datagrams(at, to, spec.dscp))??;
+                let server = to_host.netns.run(|| socket::datagrams(to, at, spec.dscp))??;
+                let ends = [client, server].map(|socket| End::new(Some(socket), &spec.tcp));
+                let [client, server] = ends;
+                Flow::new(plan, source, client, server, None)
+            } else {
+                let client = from_host.netns.run(|| socket::client(at, &plan.wishes()))??;
+                let mailbox = Arc::new(Mailbox::new()?);
+                let guest = Guest { at, mailbox: Arc::clone(&mailbox), flow: index };
+                guests.entry((spec.to, server_port)).or_default().push(guest);
+                let ends = [Some(client), None].map(|socket| End::new(socket, &spec.tcp));
+                let [client, server] = ends;
+                Flow::new(plan, source, client, server, Some(mailbox))
+            });
+        }
+        let doors = doors(scenario, hosts, &guests, controls)?;
+        Ok(Self { flows, doors })
+    }
+
+    /// Starts everything: connections open at their flows' times by `clock`.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] if there are not enough threads to be had.
+    pub fn start(self, clock: Clock) -> Result<Running, LiveError> {
+        let stop = Arc::new(Bell::new()?);
+        let mut running = Running { flows: Vec::new(), doors: Vec::new(), stop };
+        for doors in self.doors {
+            let stop = Arc::clone(&running.stop);
+            running.doors.push(thread("doors".to_owned(), move || doors.attend(&stop))?);
+        }
+        for (index, flow) in self.flows.into_iter().enumerate() {
+            let stop = Arc::clone(&running.stop);
+            running.flows.push(thread(format!("flow {index}"), move || flow.run(clock, &stop))?);
+        }
+        Ok(running)
+    }
+}
+
+impl Running {
+    /// Asks all flows to end now.
+    pub fn stop(&self) {
+        self.stop.ring();
+    }
+
+    /// Waits for all flows to end, at the latest when the run does, and returns what they know, in the scenario's
+    /// order.
+    ///
+    /// # Errors
+    /// The first of a flow.
+    pub fn join(mut self) -> Result<Vec<FlowRecord>, LiveError> {
+        let records: Vec<_> = std::mem::take(&mut self.flows).into_iter().map(wait).collect();
+        self.stop.ring();
+        let doors: Vec<_> = std::mem::take(&mut self.doors).into_iter().map(wait).collect();
+        doors.into_iter().collect::<Result<(), _>>()?;
+        records.into_iter().collect()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.ring();
+        for flow in self.flows.drain(..) {
+            // What they would tell is not wanted any more.
+            let _ = flow.join();
+        }
+        for door in self.doors.drain(..) {
+            let _ = door.join();
+        }
+    }
+}
+
+fn wait<T>(thread: JoinHandle<T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+fn thread<T: Send + 'static>(
+    name: String,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, LiveError> {
+    Builder::new().name(name).spawn(work).map_err(|error| LiveError::failed("start a thread", error))
+}
+
+fn host<'a>(hosts: &'a Hosts, scenario: &Scenario, node: usize) -> Result<&'a Host, LiveError> {
+    let name = || scenario.nodes[node].name.as_str();
+    hosts.of_node(node).ok_or_else(|| LiveError::failed(format!("find the host {}", name()), "it is a router"))
+}
+
+/// Someone whom a door lets in.
+struct Guest {
+    at: SocketAddr,
+    mailbox: Arc<Mailbox>,
+    flow: usize,
+}
+
+/// The doors of all hosts.
+fn doors(
+    scenario: &Scenario,
+    hosts: &Hosts,
+    guests: &BTreeMap<(usize, u16), Vec<Guest>>,
+    controls: &[String],
+) -> Result<Vec<Doors>, LiveError> {
+    let mut of_host: BTreeMap<usize, Doors> = BTreeMap::new();
+    for (&(node, port), guests) in guests {
+        // A listener answers a SYN before anyone knows whose it is, so it has what its flows share: the largest receive
+        // buffer, for the scale of the window, and their congestion control if they agree on one (Reno has no state
+        // that would stay).
+        let flow = |guest: &Guest| &scenario.flows[guest.flow];
+        let Some(largest) = guests.iter().max_by_key(|guest| flow(guest).tcp.recv_buffer) else { continue };
+        let control = |guest: &Guest| controls.get(guest.flow).map_or("", String::as_str);
+        let agreed = guests.iter().all(|guest| control(guest) == control(largest));
+        let wishes = socket::Wishes {
+            tcp: &flow(largest).tcp,
+            control: if agreed { control(largest) } else { "reno" },
+            dscp: 0,
+            unsent: None,
+        };
+        let at = SocketAddr::new(scenario.nodes[node].address, port);
+        let listener = host(hosts, scenario, node)?.netns.run(|| socket::listener(at, &wishes, guests.len()))??;
+        let known = guests.iter().map(|guest| (guest.at, Arc::clone(&guest.mailbox)));
+        of_host.entry(node).or_default().add(listener, known);
+    }
+    Ok(of_host.into_values().collect())
+}
+
+fn plan(
+    scenario: &Scenario,
+    topology: &Topology,
+    (index, spec): (usize, &Spec),
+    (to, control): (SocketAddr, String),
+    seeds: Seeds,
+) -> Plan {
+    let end = Instant::ZERO + scenario.duration;
+    let (size, endless) = match spec.traffic {
+        Kind::Bulk { size } => (size.map(|size| size.as_u64()), size.is_none()),
+        Kind::OnOff { rate, .. } => (None, rate.is_none()),
+        _ => (None, false),
+    };
+    let stoppable = endless && (spec.stop < end || matches!(spec.traffic, Kind::OnOff { .. }));
+    let unsent = || u32::try_from(narrowest(scenario, topology, spec).bytes_in(UNSENT).as_u64()).unwrap_or(u32::MAX);
+    let (every, keeps_rows) = match scenario.sampling {
+        Sampling::Off => (EVERY, false),
+        Sampling::Interval(every) => (every, true),
+        Sampling::Events => (EVERY, true),
+    };
+    Plan {
+        index,
+        start: flow_start(scenario, spec, seeds),
+        stop: spec.stop,
+        end,
+        size,
+        every,
+        keeps_rows,
+        to,
+        tcp: Arc::clone(&spec.tcp),
+        control,
+        dscp: spec.dscp,
+        unsent: stoppable.then(|| unsent().max(1)),
+    }
+}
+
+/// The largest rate that a flow's path ever has.
+fn narrowest(scenario: &Scenario, topology: &Topology, spec: &Spec) -> Rate {
+    let mut narrowest = Rate::gbps(100);
+    let mut at = spec.from;
+    for _ in 0..scenario.nodes.len() {
+        let Some(edge) = topology.next(at, spec.to).filter(|_| at != spec.to) else { break };
+        let link = &scenario.links[edge / 2];
+        narrowest = narrowest.min(largest(if edge % 2 == 0 { &link.forward } else { &link.reverse }));
+        at = topology.edges[edge].to;
+    }
+    narrowest
+}
+
+fn largest(direction: &Direction) -> Rate {
+    direction.changes.iter().filter_map(|change| change.rate).fold(direction.rate, Rate::max)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! One end of a flow: its socket, what it still has to write, what it has read.
+
+use super::socket::bound_window;
+use narrows_scenario::Tcp;
+use nix::poll::PollFlags;
+use nix::sys::socket::{MsgFlags, Shutdown, recv, send, shutdown};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+/// Bytes of a call.
+const PIECE: usize = 64 << 10;
+
+/// Calls in a row before the flow looks at its clock again.
+const CALLS: usize = 16;
+
+/// What flows carry.
+static ZEROS: [u8; PIECE] = [0; PIECE];
+
+/// Bytes to be written that have no end.
+pub(super) const ENDLESS: u64 = u64::MAX;
+
+/// Bytes read after which the window is bounded once more; see [`bound_window`].
+const MEASURED: u64 = 1 << 14;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct End {
+    /// `None` until there is a connection to accept.
+    pub(super) socket: Option<OwnedFd>,
+    tcp: Arc<Tcp>,
+    /// Bytes still to be handed to the kernel; [`ENDLESS`] without end.
+    pub(super) pending: u64,
+    /// Whether to close once those are handed over.
+    pub(super) closing: bool,
+    closed: bool,
+    /// Bytes that the application has read.
+    pub(super) received: u64,
+    /// Whether the peer has closed.
+    pub(super) ended: bool,
+    /// Whether nothing more can be done with the socket.
+    failed: bool,
+    bounded: bool,
+}
+
+impl End {
+    pub(super) fn new(socket: Option<OwnedFd>, tcp: &Arc<Tcp>) -> Self {
+        Self {
+            socket,
+            tcp: Arc::clone(tcp),
+            pending: 0,
+            closing: false,
+            closed: false,
+            received: 0,
+            ended: false,
+            failed: false,
+            bounded: false,
+        }
+    }
+
+    /// Gives it more to write.
+    pub(super) fn write(&mut self, bytes: u64) {
+        self.pending = self.pending.saturating_add(bytes);
+    }
+
+    /// Takes back what the kernel has not got yet, and closes.
+    pub(super) fn stop(&mut self) {
+        self.pending = 0;
+        self.closing = true;
+    }
+
+    /// What to wait for; `None` if for nothing.
+    pub(super) fn interest(&self, reads: bool) -> Option<PollFlags> {
+        let mut flags = PollFlags::empty();
+        flags.set(PollFlags::POLLIN, reads && !self.ended);
+        flags.set(PollFlags::POLLOUT, self.pending > 0 && !self.closed);
+        (self.socket.is_some() && !self.failed && !flags.is_empty()).then_some(flags)
+    }
+
+    /// Hands the kernel what it takes now, and closes if that was to be.
+    ///
+    /// # Errors
+    /// Those of a connection that is no more, once.
+    pub(super) fn push(&mut self) -> io::Result<()> {
+        let Some(socket) = self.socket.as_ref().filter(|_| !self.failed && !self.closed) else { return Ok(()) };
+        let mut calls = 0;
+        while self.pending > 0 && calls < CALLS {
+            let piece = self.pending.min(PIECE as u64) as usize;
+            match send(socket.as_raw_fd(), &ZEROS[..piece], MsgFlags::MSG_NOSIGNAL) {
+                Ok(sent) if self.pending < ENDLESS => self.pending -= sent as u64,
+                Ok(_) => {}
+                Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(()),
+                Err(error) => return self.fail(error),
+            }
+            calls += 1;
+        }
+        if self.pending == 0 && self.closing {
+            self.closed = true;
+            match shutdown(socket.as_raw_fd(), Shutdown::Write) {
+                // Not connected yet, or no longer: there is nothing to close.
+                Ok(()) | Err(nix::Error::ENOTCONN) => {}
+                Err(error) => return self.fail(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is there, up to `most` bytes.
+    ///
+    /// # Errors
+    /// Those of a connection that is no more, once.
+    pub(super) fn pull(&mut self, most: u64) -> io::Result<()> {
+        let Some(socket) = self.socket.as_ref().filter(|_| !self.failed && !self.ended) else { return Ok(()) };
+        let before = self.received;
+        for _ in 0..CALLS {
+            let left = most - (self.received - before);
+            if left == 0 {
+                break;
+            }
+            match discard(socket, left.min(PIECE as u64) as usize) {
+                Ok(0) => {
+                    self.ended = true;
+                    break;
+                }
+                Ok(read) => self.received += read as u64,
+                Err(nix::Error::EAGAIN | nix::Error::EINTR) => break,
+                Err(error) => return self.fail(error),
+            }
+        }
+        if !self.bounded && self.received >= MEASURED {
+            self.bounded = true;
+            // A window somewhat too large is no reason to end a run.
+            let _ = bound_window(socket, &self.tcp);
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, error: nix::Error) -> io::Result<()> {
+        self.failed = true;
+        Err(error.into())
+    }
+}
+
+/// Reads up to `most` bytes of a connection and throws them away, which the kernel does without copying them
+/// (`MSG_TRUNC`, tcp(7)).
+fn discard(socket: &OwnedFd, most: usize) -> nix::Result<usize> {
+    // SAFETY: with MSG_TRUNC the kernel writes nothing for a TCP socket, and the address range is not used.
+    let read =
+        unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), most, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
+    nix::Error::result(read).map(|read| read as usize)
+}
+
+/// Sends a datagram of `payload` bytes; whether the kernel took it.
+pub(super) fn send_datagram(socket: &OwnedFd, payload: u64) -> bool {
+    let payload = ZEROS.len().min(payload as usize);
+    send(socket.as_raw_fd(), &ZEROS[..payload], MsgFlags::MSG_NOSIGNAL).is_ok()
+}
+
+/// Bytes of payload in the datagrams that have come.
+pub(super) fn receive_datagrams(socket: &OwnedFd) -> u64 {
+    let mut bytes = 0;
+    for _ in 0..CALLS * CALLS {
+        // The length is that of the datagram, not of what fits the buffer.
+        match recv(socket.as_raw_fd(), &mut [0; 1], MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT) {
+            Ok(length) => bytes += length as u64,
+            // That the peer's port was not open once (ECONNREFUSED) says nothing of later datagrams.
+            Err(nix::Error::ECONNREFUSED | nix::Error::EINTR) => {}
+            Err(_) => break,
+        }
+    }
+    bytes
+}

@@ -1,0 +1,302 @@
+//! A flow at run time: both ends, driven by one thread.
+//!
+//! The sockets of the two ends are in different namespaces, but a socket stays where it was made, so one thread can
+//! serve both; what the application does is the same state machine as in the simulator ([`Source`]). Nothing here
+//! blocks but one wait for whatever comes first: data, the application's next act, the next sample, the end.
+
+use super::door::{Bell, Mailbox};
+use super::end::{ENDLESS, End, receive_datagrams, send_datagram};
+use super::record::{Accounts, FlowRecord, Life, next_sample};
+use super::socket::{self, Wishes, start_connecting};
+use crate::{Clock, LiveError, TcpInfo, monotonic_ns};
+use narrows_fabric::{Act, SlowReader, Source};
+use narrows_scenario::Tcp;
+use narrows_units::{Bytes, Duration, Instant};
+use nix::errno::Errno;
+use nix::poll::{PollFd, ppoll};
+use nix::sys::time::TimeSpec;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// What is known of a flow before it runs.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) index: usize,
+    pub(super) start: Instant,
+    pub(super) stop: Instant,
+    /// The end of the run.
+    pub(super) end: Instant,
+    /// Bytes of a bounded transfer.
+    pub(super) size: Option<u64>,
+    /// Time between samples, and whether a row is kept of each.
+    pub(super) every: Duration,
+    pub(super) keeps_rows: bool,
+    /// The server's address.
+    pub(super) to: SocketAddr,
+    pub(super) tcp: Arc<Tcp>,
+    pub(super) control: String,
+    pub(super) dscp: u8,
+    pub(super) unsent: Option<u32>,
+}
+
+impl Plan {
+    pub(super) fn wishes(&self) -> Wishes<'_> {
+        Wishes { tcp: &self.tcp, control: &self.control, dscp: self.dscp, unsent: self.unsent }
+    }
+}
+
+/// A flow: made of its plan, the application, and sockets.
+#[derive(Debug)]
+pub(super) struct Flow {
+    plan: Plan,
+    source: Source,
+    reader: Option<SlowReader>,
+    client: End,
+    server: End,
+    /// Where the server's connection comes from; `None` for datagrams.
+    mailbox: Option<Arc<Mailbox>>,
+    accounts: Accounts,
+    opened: bool,
+    stopped: bool,
+    wake_at: Instant,
+    sample_at: Instant,
+    read_at: Instant,
+}
+
+impl Flow {
+    pub(super) fn new(plan: Plan, source: Source, client: End, server: End, mailbox: Option<Arc<Mailbox>>) -> Self {
+        let start = plan.start.min(plan.stop);
+        // Samples are taken at the same times as in the simulator: multiples of the interval, from the start on.
+        let first = next_sample(Instant::from_nanos(plan.start.as_nanos().saturating_sub(1)), plan.every);
+        Self {
+            reader: plan.tcp.read_rate.filter(|_| mailbox.is_some()).map(SlowReader::at),
+            accounts: Accounts::new(plan.index, plan.keeps_rows),
+            wake_at: start,
+            sample_at: if plan.start == Instant::ZERO { Instant::ZERO } else { first },
+            read_at: Instant::NEVER,
+            opened: false,
+            stopped: false,
+            plan,
+            source,
+            client,
+            server,
+            mailbox,
+        }
+    }
+
+    /// Runs the flow until the end of the run, or until the bell rings.
+    pub(super) fn run(mut self, clock: Clock, stop: &Bell) -> Result<FlowRecord, LiveError> {
+        // Waits end when they should, and not up to 50 us later.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        loop {
+            let now = clock.now();
+            if now >= self.plan.end {
+                return self.close(now);
+            }
+            self.act(now)?;
+            self.transfer(now)?;
+            self.sample(now);
+            if self.wait(clock, stop)? {
+                return self.close(clock.now());
+            }
+        }
+    }
+
+    /// The application does what is due. Times are those when it was due, so that being late does not slow it down.
+    fn act(&mut self, now: Instant) -> Result<(), LiveError> {
+        while self.wake_at <= now && !self.stopped {
+            let due = self.wake_at;
+            self.accounts.late(due, now);
+            if due >= self.plan.stop {
+                self.stopped = true;
+                self.client.stop();
+                self.server.stop();
+                return Ok(());
+            }
+            self.open(due)?;
+            let (act, next) = self.source.wake(due);
+            self.wake_at = next.min(self.plan.stop);
+            match act {
+                Act::Nothing => {}
+                Act::Write(bytes) => self.client.write(count(bytes)),
+                Act::WriteAndClose(bytes) => {
+                    self.client.write(count(bytes));
+                    self.client.closing = true;
+                }
+                Act::Withdraw => self.client.pending = 0,
+                Act::Datagram(payload) => self.send_datagram(payload.as_u64()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the connection, the first time.
+    fn open(&mut self, due: Instant) -> Result<(), LiveError> {
+        if self.opened {
+            return Ok(());
+        }
+        self.opened = true;
+        if let Some(reader) = &self.reader {
+            self.read_at = due + reader.every;
+        }
+        match &self.client.socket {
+            Some(socket) if self.mailbox.is_some() => start_connecting(socket, self.plan.to)
+                .map_err(|error| LiveError::failed(format!("connect to {}", self.plan.to), error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn send_datagram(&mut self, payload: u64) {
+        if let Some(socket) = &self.client.socket
+            && send_datagram(socket, payload)
+        {
+            self.accounts.datagrams += 1;
+            self.accounts.datagram_bytes += payload;
+        }
+    }
+
+    /// Moves what can be moved now.
+    fn transfer(&mut self, now: Instant) -> Result<(), LiveError> {
+        if !self.opened {
+            return Ok(());
+        }
+        let Some(mailbox) = &self.mailbox else {
+            if let Some(socket) = &self.server.socket {
+                self.server.received += receive_datagrams(socket);
+            }
+            return Ok(());
+        };
+        if self.server.socket.is_none()
+            && let Some(socket) = mailbox.take()
+        {
+            socket::accepted(&socket, self.plan.to.ip(), &self.plan.wishes())?;
+            self.server.socket = Some(socket);
+        }
+        let [client_reads, server_reads] = self.read_limits(now);
+        let mut failed = self.client.pull(client_reads).is_err() | self.server.pull(server_reads).is_err();
+        self.progress(now);
+        failed |= self.client.push().is_err() | self.server.push().is_err();
+        if failed && self.accounts.aborted.is_none() && self.accounts.finished.is_none() && !self.stopped {
+            self.accounts.aborted = Some(now);
+        }
+        Ok(())
+    }
+
+    /// How much the client and the server may read now: a slow reader a piece for each of its times, everyone else all.
+    fn read_limits(&mut self, now: Instant) -> [u64; 2] {
+        let Some(reader) = &self.reader else { return [u64::MAX; 2] };
+        let mut most = 0;
+        while self.read_at <= now {
+            most += reader.chunk.as_u64();
+            self.read_at += reader.every;
+        }
+        if self.source.server_sends() { [most, u64::MAX] } else { [u64::MAX, most] }
+    }
+
+    /// The applications look at what has come.
+    fn progress(&mut self, now: Instant) {
+        if self.source.server_sends() {
+            if let Some(answer) = self.source.serve(Bytes::new(self.server.received)) {
+                self.server.write(answer.as_u64());
+            }
+            match self.source.receive(Bytes::new(self.client.received), now) {
+                Some(Instant::NEVER) => {
+                    self.client.closing = true;
+                    self.accounts.finished = Some(now);
+                }
+                Some(next) if !self.stopped => self.wake_at = next.min(self.plan.stop),
+                _ => {}
+            }
+        } else if self.plan.size.is_some_and(|size| self.server.received >= size) {
+            self.accounts.finished.get_or_insert(now);
+        }
+        // An end whose peer has closed closes too, after what it still has to send.
+        self.client.closing |= self.client.ended;
+        self.server.closing |= self.server.ended;
+    }
+
+    fn sample(&mut self, now: Instant) {
+        if now < self.sample_at {
+            return;
+        }
+        self.accounts.late(self.sample_at, now);
+        self.sample_at = next_sample(now, self.plan.every);
+        if self.mailbox.is_none() {
+            return self.accounts.sample(now, None, self.server.received);
+        }
+        // Before there is a connection there is nothing to tell.
+        if let Some(info) = self.info().filter(|_| self.opened) {
+            self.accounts.sample(now, Some((info, !self.source.server_sends())), self.delivered());
+        }
+    }
+
+    /// What the kernel says of the sender's connection.
+    fn info(&self) -> Option<TcpInfo> {
+        self.sender().socket.as_ref().and_then(|socket| TcpInfo::read(socket.as_fd()).ok())
+    }
+
+    /// The end whose data the flow's figures are about.
+    fn sender(&self) -> &End {
+        if self.source.server_sends() { &self.server } else { &self.client }
+    }
+
+    fn delivered(&self) -> u64 {
+        if self.source.server_sends() { self.client.received } else { self.server.received }
+    }
+
+    /// Waits for whatever comes first; returns whether that is the bell.
+    fn wait(&self, clock: Clock, stop: &Bell) -> Result<bool, LiveError> {
+        let wake = if self.stopped { Instant::NEVER } else { self.wake_at };
+        let next = wake.min(self.sample_at).min(self.read_at).min(self.plan.end);
+        let left = clock.monotonic_of(next).saturating_sub(monotonic_ns());
+        let mut fds = vec![stop.poll()];
+        if self.opened {
+            match &self.mailbox {
+                None => fds.extend(
+                    self.server.socket.as_ref().map(|socket| PollFd::new(socket.as_fd(), nix::poll::PollFlags::POLLIN)),
+                ),
+                Some(mailbox) => {
+                    if self.server.socket.is_none() {
+                        fds.push(mailbox.bell.poll());
+                    }
+                    let slow = self.reader.is_some();
+                    let serves = self.source.server_sends();
+                    fds.extend(interest(&self.client, !slow || !serves));
+                    fds.extend(interest(&self.server, !slow || serves));
+                }
+            }
+        }
+        match ppoll(&mut fds, Some(TimeSpec::from_duration(std::time::Duration::from_nanos(left))), None) {
+            Ok(_) => Ok(fds[0].any().unwrap_or(true)),
+            Err(Errno::EINTR) => Ok(false),
+            Err(error) => Err(LiveError::failed("wait for a flow's sockets", error)),
+        }
+    }
+
+    fn close(self, now: Instant) -> Result<FlowRecord, LiveError> {
+        let tcp = self.mailbox.is_some() && self.opened;
+        let last = if tcp { self.info() } else { None };
+        let control = match &self.sender().socket {
+            Some(socket) if tcp => Some(socket::control(socket)?),
+            _ => None,
+        };
+        let life = Life {
+            start: self.plan.start,
+            stop: self.plan.stop,
+            end: self.plan.end.min(now),
+            delivered: self.delivered(),
+            transactions: self.source.transactions(),
+        };
+        Ok(self.accounts.close(&life, last, control))
+    }
+}
+
+fn interest(end: &End, reads: bool) -> Option<PollFd<'_>> {
+    let flags = end.interest(reads)?;
+    end.socket.as_ref().map(|socket| PollFd::new(socket.as_fd(), flags))
+}
+
+fn count(bytes: Bytes) -> u64 {
+    if bytes == Bytes::MAX { ENDLESS } else { bytes.as_u64() }
+}

@@ -1,0 +1,175 @@
+//! What a flow's ends tell of it.
+
+use crate::TcpInfo;
+use crate::tcp_info::no_total;
+use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE};
+use narrows_units::{Duration, Instant};
+
+/// A flow as its two ends saw it. What only the network knows (`arrived_*`, `lost_packets`) and what only per-ACK
+/// records have (`rtt_*` but the smallest, fast retransmits ..) is "no value" here.
+#[derive(Clone, Debug)]
+pub struct FlowRecord {
+    /// Over time, if the scenario samples.
+    pub rows: Vec<FlowRow>,
+    /// Over its whole life.
+    pub total: FlowTotal,
+    /// The kernel's smoothed round-trip time, in nanoseconds, once per sample: a stand-in for samples of the round-trip
+    /// time where there are no per-ACK records.
+    pub srtt: Histogram,
+    /// How late the flow's thread was, in nanoseconds, whenever its application or a sample was due.
+    pub lateness: Histogram,
+    /// What the kernel said of the sender's connection at the end; `None` for UDP, and for a flow that did not start.
+    pub last: Option<TcpInfo>,
+    /// Congestion control that the sender's socket had at the end; `None` likewise.
+    pub control: Option<String>,
+}
+
+/// A flow's accounts while it runs.
+#[derive(Debug)]
+pub(super) struct Accounts {
+    flow: usize,
+    /// Whether a row is kept for each sample.
+    keeps_rows: bool,
+    rows: Vec<FlowRow>,
+    srtt: Histogram,
+    lateness: Histogram,
+    /// Datagrams sent, and their payload.
+    pub(super) datagrams: u64,
+    pub(super) datagram_bytes: u64,
+    pub(super) finished: Option<Instant>,
+    pub(super) aborted: Option<Instant>,
+}
+
+impl Accounts {
+    pub(super) fn new(flow: usize, keeps_rows: bool) -> Self {
+        Self {
+            flow,
+            keeps_rows,
+            rows: Vec::new(),
+            srtt: Histogram::default(),
+            lateness: Histogram::default(),
+            datagrams: 0,
+            datagram_bytes: 0,
+            finished: None,
+            aborted: None,
+        }
+    }
+
+    /// Something was done at `now` that was due at `due`.
+    pub(super) fn late(&mut self, due: Instant, now: Instant) {
+        self.lateness.record(now.since(due).as_nanos());
+    }
+
+    /// A sample: `info` of the sender's connection, `opened` if that end sent the SYN, and the bytes that the receiver
+    /// has read.
+    pub(super) fn sample(&mut self, now: Instant, info: Option<(TcpInfo, bool)>, delivered: u64) {
+        if let Some(srtt) = info.as_ref().and_then(|(info, _)| info.srtt_ns()) {
+            self.srtt.record(srtt);
+        }
+        if self.keeps_rows {
+            let row = info.map_or_else(|| self.datagram_row(), |(info, opened)| info.row(opened));
+            self.rows.push(FlowRow {
+                time_ns: now.as_nanos(),
+                flow: self.flow as u64,
+                delivered_bytes: delivered,
+                ..row
+            });
+        }
+    }
+
+    fn datagram_row(&self) -> FlowRow {
+        FlowRow {
+            cwnd_bytes: NONE,
+            ssthresh_bytes: NONE,
+            srtt_ns: NONE,
+            rtt_ns: NONE,
+            rto_ns: NONE,
+            rwnd_bytes: NONE,
+            flightsize_bytes: NONE,
+            inflight_bytes: NONE,
+            sent_bytes: self.datagram_bytes,
+            sent_packets: self.datagrams,
+            lost_packets: NONE,
+            arrived_bytes: NONE,
+            ..FlowRow::default()
+        }
+    }
+
+    /// The record of a flow that has ended.
+    pub(super) fn close(self, life: &Life, last: Option<TcpInfo>, control: Option<String>) -> FlowRecord {
+        let sender = last.map_or_else(
+            || FlowTotal {
+                sent_bytes: self.datagram_bytes,
+                sent_packets: self.datagrams,
+                retransmitted_packets: 0,
+                retransmitted_bytes: 0,
+                timeouts: 0,
+                ..no_total()
+            },
+            |info| info.total(),
+        );
+        let given_up = self.aborted.unwrap_or(Instant::NEVER);
+        let total = FlowTotal {
+            start_ns: life.start.min(life.stop).min(life.end).as_nanos(),
+            stop_ns: self.finished.unwrap_or(life.stop.min(given_up)).min(life.end).as_nanos(),
+            delivered_bytes: life.delivered,
+            transactions: life.transactions,
+            finished_ns: self.finished.map_or(NONE, |at| at.as_nanos()),
+            aborted_ns: self.aborted.map_or(NONE, |at| at.as_nanos()),
+            ..sender
+        };
+        FlowRecord { rows: self.rows, total, srtt: self.srtt, lateness: self.lateness, last, control }
+    }
+}
+
+/// When a flow was there, and what its applications got.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Life {
+    pub(super) start: Instant,
+    pub(super) stop: Instant,
+    /// When the run ended.
+    pub(super) end: Instant,
+    pub(super) delivered: u64,
+    pub(super) transactions: u64,
+}
+
+/// The next multiple of `every` after `now`.
+pub(super) fn next_sample(now: Instant, every: Duration) -> Instant {
+    let every = every.as_nanos().max(1);
+    Instant::from_nanos((now.as_nanos() / every + 1) * every)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_that_were_missed_are_not_made_up() {
+        let ms = Duration::from_millis(1);
+        let at = |us: u64| Instant::ZERO + Duration::from_micros(us);
+        assert_eq!(next_sample(at(0), ms), at(1000));
+        assert_eq!(next_sample(at(1000), ms), at(2000));
+        assert_eq!(next_sample(at(5300), ms), at(6000));
+    }
+
+    #[test]
+    fn a_flow_of_datagrams_has_no_window() {
+        let mut accounts = Accounts::new(3, true);
+        (accounts.datagrams, accounts.datagram_bytes) = (2, 200);
+        accounts.sample(Instant::from_nanos(7), None, 100);
+        let life = Life {
+            start: Instant::ZERO,
+            stop: Instant::from_nanos(5),
+            end: Instant::from_nanos(9),
+            delivered: 100,
+            transactions: 0,
+        };
+        let record = accounts.close(&life, None, None);
+        let row = record.rows[0];
+        assert_eq!(
+            (row.flow, row.time_ns, row.cwnd_bytes, row.sent_packets, row.delivered_bytes),
+            (3, 7, NONE, 2, 100)
+        );
+        assert_eq!((record.total.stop_ns, record.total.sent_bytes, record.total.rtt_samples), (5, 200, NONE));
+    }
+}

@@ -1,0 +1,164 @@
+//! Sockets of flows, with everything set before the first packet.
+//!
+//! The congestion control is set before a socket connects: set later, what the namespace's default did at the start of
+//! the connection would stay (BBR leaves pacing switched on).
+
+use crate::LiveError;
+use narrows_scenario::Tcp;
+use nix::sys::socket::{
+    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, connect, listen, socket, sockopt,
+};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// What a socket of a flow is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wishes<'a> {
+    pub(super) tcp: &'a Tcp,
+    /// Congestion control, by the kernel's name for it.
+    pub(super) control: &'a str,
+    /// Differentiated services codepoint.
+    pub(super) dscp: u8,
+    /// Most bytes that lie in the socket and were never sent; `None` leaves it to the kernel.
+    pub(super) unsent: Option<u32>,
+}
+
+/// A socket that will connect from `at`.
+pub(super) fn client(at: SocketAddr, wishes: &Wishes<'_>) -> Result<OwnedFd, LiveError> {
+    let socket = open(at, SockType::Stream)?;
+    whole(&socket, at.ip(), wishes)?;
+    Ok(socket)
+}
+
+/// A socket that listens at `at` for flows that agree in `wishes`, or nearly: [`accepted`] sets the rest.
+pub(super) fn listener(at: SocketAddr, wishes: &Wishes<'_>, flows: usize) -> Result<OwnedFd, LiveError> {
+    let socket = open(at, SockType::Stream)?;
+    whole(&socket, at.ip(), wishes)?;
+    let backlog = i32::try_from(flows).unwrap_or(i32::MAX).min(4096);
+    let backlog = Backlog::new(backlog).unwrap_or(Backlog::MAXCONN);
+    listen(&socket, backlog).map_err(|error| LiveError::failed(format!("listen at {at}"), error))?;
+    Ok(socket)
+}
+
+/// Tells a socket that was accepted what its own flow wants.
+pub(super) fn accepted(socket: &OwnedFd, at: IpAddr, wishes: &Wishes<'_>) -> Result<(), LiveError> {
+    if control(socket)? != wishes.control {
+        set_control(socket, wishes.control)?;
+    }
+    codepoint(socket, at, wishes.dscp)?;
+    transfer(socket, wishes)
+}
+
+/// A socket for datagrams between two addresses, and no others: sockets of other flows have the same port.
+pub(super) fn datagrams(at: SocketAddr, to: SocketAddr, dscp: u8) -> Result<OwnedFd, LiveError> {
+    /// Room for what arrives while the reader is busy elsewhere: no queue of the scenario.
+    const ROOM: i32 = 8 << 20;
+    let socket = open(at, SockType::Datagram)?;
+    codepoint(&socket, at.ip(), dscp)?;
+    set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &ROOM, "SO_RCVBUFFORCE")?;
+    start_connecting(&socket, to).map_err(|error| LiveError::failed(format!("connect to {to}"), error))?;
+    Ok(socket)
+}
+
+/// Connects a socket, or starts to.
+pub(super) fn start_connecting(socket: &OwnedFd, to: SocketAddr) -> io::Result<()> {
+    match connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
+        Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Bounds the window that a socket advertises by the scenario's receive buffer.
+///
+/// The kernel takes its own measure of the window again whenever it has learnt how much memory packets take
+/// (`tcp_measure_rcv_mss`), so this is done once more when data has come.
+pub(super) fn bound_window(socket: &OwnedFd, tcp: &Tcp) -> Result<(), LiveError> {
+    let window = i32::try_from(tcp.recv_buffer.as_u64()).unwrap_or(i32::MAX);
+    set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &window, "TCP_WINDOW_CLAMP")
+}
+
+/// The congestion control that a socket has.
+pub(super) fn control(socket: &OwnedFd) -> Result<String, LiveError> {
+    let name = nix::sys::socket::getsockopt(socket, sockopt::TcpCongestion);
+    let name = name.map_err(|error| LiveError::failed("read TCP_CONGESTION", error))?;
+    let name = name.to_string_lossy().into_owned();
+    Ok(name.trim_end_matches('\0').to_owned())
+}
+
+fn open(at: SocketAddr, kind: SockType) -> Result<OwnedFd, LiveError> {
+    let family = if at.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let socket = socket(family, kind, SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC, None);
+    let socket = socket.map_err(|error| LiveError::failed("make a socket", error))?;
+    set(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32, "SO_REUSEADDR")?;
+    bind(socket.as_raw_fd(), &SockaddrStorage::from(at))
+        .map_err(|error| LiveError::failed(format!("bind a socket to {at}"), error))?;
+    Ok(socket)
+}
+
+/// Tells a TCP socket all that is to be told before it connects or listens.
+fn whole(socket: &OwnedFd, at: IpAddr, wishes: &Wishes<'_>) -> Result<(), LiveError> {
+    // A socket that is closed, by us or by our end, must not live on and keep its namespace: it goes at once, with RST.
+    let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+    set(socket, libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "SO_LINGER")?;
+    set_control(socket, wishes.control)?;
+    codepoint(socket, at, wishes.dscp)?;
+    let mss = i32::try_from(wishes.tcp.mss.as_u64()).unwrap_or(i32::MAX);
+    set(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, &mss, "TCP_MAXSEG")?;
+    transfer(socket, wishes)
+}
+
+fn set_control(socket: &OwnedFd, name: &str) -> Result<(), LiveError> {
+    set_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
+        .map_err(|error| LiveError::failed(format!("set TCP_CONGESTION = {name}"), error))
+}
+
+fn codepoint(socket: &OwnedFd, at: IpAddr, dscp: u8) -> Result<(), LiveError> {
+    let class = i32::from(dscp) << 2;
+    match at {
+        IpAddr::V4(_) => set(socket, libc::IPPROTO_IP, libc::IP_TOS, &class, "IP_TOS"),
+        IpAddr::V6(_) => set(socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, &class, "IPV6_TCLASS"),
+    }
+}
+
+/// What may be told to a socket at any time.
+fn transfer(socket: &OwnedFd, wishes: &Wishes<'_>) -> Result<(), LiveError> {
+    /// A rate in bytes per second that bounds nothing, but switches pacing on.
+    const UNBOUNDED: u64 = 1 << 40;
+    let tcp = wishes.tcp;
+    set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &i32::from(!tcp.nagle), "TCP_NODELAY")?;
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &memory(tcp), "SO_RCVBUFFORCE")?;
+    bound_window(socket, tcp)?;
+    if tcp.pacing.is_some() {
+        set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &UNBOUNDED, "SO_MAX_PACING_RATE")?;
+    }
+    match wishes.unsent {
+        Some(most) => set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &most, "TCP_NOTSENT_LOWAT"),
+        None => Ok(()),
+    }
+}
+
+/// Memory for what has arrived, in bytes of `SO_RCVBUF`, which the kernel doubles, and of which it counts each packet's
+/// overhead.
+///
+/// A reader that reads at once needs room for one window out of order, whatever its packets' overhead, so that the
+/// window alone is the bound. Behind a slow reader the window must close when the scenario's buffer is full, and so the
+/// memory is the buffer.
+fn memory(tcp: &Tcp) -> i32 {
+    let buffer = tcp.recv_buffer.as_u64();
+    let wanted = if tcp.read_rate.is_some() { buffer } else { 2 * buffer };
+    i32::try_from(wanted).unwrap_or(i32::MAX).min(i32::MAX / 2)
+}
+
+fn set<T: Copy>(socket: &OwnedFd, level: i32, option: i32, value: &T, name: &str) -> Result<(), LiveError> {
+    // SAFETY: the slice covers exactly the value, which is of integers without padding (int, u32, u64, linger).
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const *value).cast::<u8>(), size_of::<T>()) };
+    set_bytes(socket, level, option, bytes).map_err(|error| LiveError::failed(format!("set {name}"), error))
+}
+
+fn set_bytes(socket: &OwnedFd, level: i32, option: i32, bytes: &[u8]) -> io::Result<()> {
+    let length = bytes.len() as libc::socklen_t;
+    // SAFETY: the pointer and the length are those of a slice, which the kernel reads.
+    let result = unsafe { libc::setsockopt(socket.as_fd().as_raw_fd(), level, option, bytes.as_ptr().cast(), length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
