@@ -20,4 +20,4 @@ pub use programs::{Program, in_words, parameters, program, programs};
 pub use register::{Registered, register, unique_name};
 
 pub(crate) use attach::{open_pinned, pin};
-pub(crate) use object::TYPES;
+pub(crate) use object::{ELSEWHERE, TYPES};

@@ -16,6 +16,8 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// One test at a time on this machine, whichever process it is of: this file's, another working copy's, or one in Python.
 fn turn() -> Flock<File> {
@@ -51,10 +53,10 @@ fn apart(step: impl FnOnce() + Send + 'static) {
     };
     std::thread::spawn(inside).join().unwrap();
     // The namespaces went with the thread, and with them the pins.
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    let until = Instant::now() + Duration::from_secs(5);
     while controls::available().iter().any(|name| name == "agile_sd") {
-        assert!(std::time::Instant::now() < until, "agile_sd is left over");
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        assert!(Instant::now() < until, "agile_sd is left over");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -68,6 +70,47 @@ fn is_listed() -> bool {
 
 fn pins() -> usize {
     std::fs::read_dir("/sys/fs/bpf").map_or(0, Iterator::count)
+}
+
+/// Attaches and detaches, with and without the default, until the process is killed: what
+/// [`a_command_may_be_killed_at_any_moment`] runs in a process of its own.
+#[test]
+#[ignore = "endless: another test runs it"]
+fn attach_and_detach_without_end() {
+    if std::env::var_os("NARROWS_TO_BE_KILLED").is_none() {
+        return;
+    }
+    for make_default in [false, true].into_iter().cycle() {
+        attach("agile_sd", &[], make_default).unwrap();
+        detach("agile_sd").unwrap();
+    }
+}
+
+#[test]
+fn a_command_may_be_killed_at_any_moment() {
+    apart(|| {
+        let before = controls::default().unwrap();
+        let mut random = 4711_u64;
+        for round in 0..20 {
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "--ignored", "attach_and_detach_without_end"])
+                .env("NARROWS_TO_BE_KILLED", "yes")
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            std::thread::sleep(Duration::from_micros(20_000 + (random >> 33) % 80_000));
+            assert!(child.try_wait().unwrap().is_none(), "round {round}: it ended by itself");
+            child.kill().unwrap();
+            child.wait().unwrap();
+            // Whatever it was at, the next commands work, and leave nothing of it.
+            attach("agile_sd", &[], true).unwrap();
+            assert_eq!(attached().unwrap().len(), 1, "round {round}");
+            detach("agile_sd").unwrap();
+            assert_eq!(controls::default().as_ref(), Some(&before), "round {round}");
+            assert!(!is_listed() && !Path::new("/sys/fs/bpf/narrows").exists(), "round {round}");
+        }
+    });
 }
 
 #[test]
@@ -100,7 +143,7 @@ fn attach_use_list_detach() {
 
 /// A connection over the loopback device whose sender uses the congestion control `name`.
 fn carry_a_megabyte(name: &str) {
-    std::process::Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap();
+    Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     setsockopt(&sender, TcpCongestion, &name.into()).unwrap();
@@ -164,13 +207,38 @@ fn what_a_killed_command_left_is_swept_away() {
         attach("agile_sd", &[], false).unwrap();
         std::fs::remove_file("/sys/fs/bpf/narrows/cc/agile_sd/link").unwrap();
         while is_listed() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(attached().unwrap(), vec![]);
         let done = attach("agile_sd", &words(&[("profile", "module")]), false).unwrap();
         assert!(done.is_new);
         detach("agile_sd").unwrap();
         assert_eq!(pins(), 0);
+    });
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_not_trusted() {
+    apart(|| {
+        let none: Option<&str> = None;
+        mount(Some("bpf"), "/sys/fs/bpf", Some("bpf"), MsFlags::empty(), none).unwrap();
+        std::fs::create_dir_all("/sys/fs/bpf/narrows").unwrap();
+        std::os::unix::fs::chown("/sys/fs/bpf/narrows", Some(65534), None).unwrap();
+        let error = attach("agile_sd", &[], false).unwrap_err().to_string();
+        assert!(error.contains("it belongs to user 65534"), "{error}");
+        assert!(!is_listed());
+    });
+}
+
+#[test]
+fn a_file_system_that_was_there_stays() {
+    apart(|| {
+        let none: Option<&str> = None;
+        mount(Some("bpf"), "/sys/fs/bpf", Some("bpf"), MsFlags::empty(), none).unwrap();
+        std::fs::create_dir("/sys/fs/bpf/other").unwrap();
+        assert!(!attach("agile_sd", &[], false).unwrap().mounted);
+        detach("agile_sd").unwrap();
+        assert!(Path::new("/sys/fs/bpf/other").exists() && !Path::new("/sys/fs/bpf/narrows").exists());
     });
 }
 

@@ -114,6 +114,7 @@ def told(done: Attaching) -> str:
         f'\n  in Python       s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"{name}")'
         f"\n  iperf3          iperf3 -c HOST -C {name}"
         f"{every}"
+        "\nBest before connecting: what the default has set by then stays, BBR's pacing for one (iperf3 asks after it)."
         f"\n\nHow to remove it: narrows detach {name}"
     )
 

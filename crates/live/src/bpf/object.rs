@@ -2,7 +2,7 @@
 
 use super::{log, variables};
 use crate::LiveError;
-use libbpf_rs::{Map, MapCore as _, MapMut, Object, ObjectBuilder, OpenObject, ProgramMut};
+use libbpf_rs::{ErrorKind, Map, MapCore as _, MapMut, Object, ObjectBuilder, OpenObject, ProgramMut};
 use std::path::Path;
 
 /// An object that was read and not yet given to the kernel: now its constants can be set.
@@ -120,8 +120,19 @@ pub(super) fn reason(error: &libbpf_rs::Error, said: &str) -> String {
     if why.is_empty() { error.to_string() } else { why }
 }
 
+/// What helps a root whom the kernel refuses.
+pub(crate) const ELSEWHERE: &str = "it takes root on the machine itself: a container or a security module forbids it";
+
 /// What a failure to load means on this machine.
 fn unavailable(name: &str, error: &libbpf_rs::Error, said: &str) -> LiveError {
+    // libbpf tries the simplest program first; where that fails, rights are what is missing, whatever root it is.
+    if crate::rights::may_load() && error.kind() == ErrorKind::PermissionDenied && said.contains("probe_loading") {
+        return LiveError::Unavailable {
+            what: format!("the eBPF object \"{name}\""),
+            why: "the kernel lets this process load no eBPF program".into(),
+            remedy: ELSEWHERE.into(),
+        };
+    }
     let remedy = if !crate::rights::may_load() {
         "run as root, or with the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
     } else if !Path::new(TYPES).exists() {

@@ -20,7 +20,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-/// Where systemd mounts the BPF file system too.
+/// Where systemd mounts the BPF file system too, and for root alone.
 const BPF_FS: &str = "/sys/fs/bpf";
 
 /// The folder, locked. When dropped it takes away itself, and the file system if we mounted it, should nothing be in it.
@@ -36,8 +36,8 @@ impl Store {
     pub(super) fn make() -> Result<Self, LiveError> {
         let mounted_now = !is_bpf_fs();
         if mounted_now {
-            let no_text: Option<&str> = None;
-            mount(Some("bpf"), BPF_FS, Some("bpf"), MsFlags::empty(), no_text).map_err(|error| {
+            let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+            mount(Some("bpf"), BPF_FS, Some("bpf"), flags, Some("mode=0700")).map_err(|error| {
                 LiveError::Unavailable {
                     what: "the BPF file system".into(),
                     why: format!("it is not mounted at {BPF_FS}, and mounting it fails: {error}"),
@@ -219,6 +219,15 @@ fn locked(root: &Path) -> Result<Option<Flock<File>>, LiveError> {
             Err((_, error)) => return Err(failed("lock", root, error.into())),
         }
     };
+    let owner = lock.metadata().map_or(u32::MAX, |data| data.uid());
+    if owner != nix::unistd::geteuid().as_raw() {
+        // Where anybody may make folders there, one that somebody else made is not to be trusted.
+        return Err(LiveError::Unavailable {
+            what: root.display().to_string(),
+            why: format!("it belongs to user {owner}"),
+            remedy: "run it as that user; or remove it, if nothing of Narrows is attached".into(),
+        });
+    }
     let own = lock.metadata().map(|data| (data.dev(), data.ino()));
     let there = fs::metadata(root).map(|data| (data.dev(), data.ino()));
     Ok(matches!((own, there), (Ok(own), Ok(there)) if own == there).then_some(lock))

@@ -1,7 +1,7 @@
 //! The kernel and its eBPF: rights, version, type information, struct_ops, tcx, tracepoints.
 
 use super::{Check, Status};
-use crate::bpf::{TYPES, features, programs};
+use crate::bpf::{ELSEWHERE, TYPES, features, programs};
 use crate::{LiveError, rights};
 use nix::sys::utsname::uname;
 use std::io;
@@ -88,9 +88,7 @@ fn system_call() -> Check {
 fn remedy(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) if !rights::may_load() => "run it as root".into(),
-        Some(libc::EPERM | libc::EACCES) => {
-            "root on the machine itself: a container or a security module forbids it".into()
-        }
+        Some(libc::EPERM | libc::EACCES) => ELSEWHERE.into(),
         Some(libc::ENOSYS) => "a kernel with CONFIG_BPF_SYSCALL=y".into(),
         _ => "a kernel of a current distribution".into(),
     }
