@@ -1,0 +1,178 @@
+"""What is claimed of ACNS on a real stack, decided on the live runs: the papers' claims, and obedience."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from narrows.format import number
+from narrows.papers.acns import evaluation
+from narrows.papers.acns.live.obeyed import courses
+from narrows.papers.reproduction import Claim
+from narrows.stats import mean_ci
+
+if TYPE_CHECKING:
+    from narrows.outcome import Batch
+    from narrows.papers.acns.evaluation import Evaluation
+    from narrows.papers.acns.live.measured import Measured
+
+FLOW: Final = "tcp1"
+"""The flow of the demonstration."""
+
+FULL_PERCENT: Final = 2.0
+"""By how much less than without ACNS the demonstration's flow may carry for the link to count as full, per cent."""
+
+STILL: Final = 3.0
+"""How many times longer than without ACNS a frozen window stands still."""
+
+
+def claims(measured: Measured) -> tuple[list[Claim], list[Claim]]:
+    """Decide everything.
+
+    Parameters
+    ----------
+    measured : Measured
+
+    Returns
+    -------
+    (list of Claim, list of Claim)
+        Of the evaluation, and of the demonstration.
+    """
+    live = measured.live
+    return [*evaluation.claims(live.evaluation), _heard(live.evaluation.acns)], of_demonstration(live.demonstration)
+
+
+def of_demonstration(shown: Evaluation) -> list[Claim]:
+    """Decide what the demonstration is to show.
+
+    Parameters
+    ----------
+    shown : Evaluation
+
+    Returns
+    -------
+    list of Claim
+    """
+    return [_lossless(shown), _frozen(shown), _falling(shown), _full(shown)]
+
+
+def _heard(batch: Batch) -> Claim:
+    freezes, fallbacks = (commands(batch, f"commands_{kind}") for kind in ("freeze", "fallback"))
+    written = [mean_ci(sum(getattr(r, key) for r in run.routers) for run in batch.runs).mean for key in WRITTEN]
+    return Claim(
+        "What routers write reaches the real senders: commands to freeze and to fall back",
+        freezes > 0 and fallbacks > 0,
+        f"freeze: {number(written[0])} written, {number(freezes)} heard; fallback: {number(written[1])} written, "
+        f"{number(fallbacks)} heard (with ACKs that are delayed the harshest is told once)",
+    )
+
+
+WRITTEN: Final = ("wrote_freeze", "wrote_fallback")
+"""What routers count of what they wrote."""
+
+
+def commands(batch: Batch, key: str) -> float:
+    """Mean over the runs of a count of commands over all TCP flows.
+
+    Parameters
+    ----------
+    batch : Batch
+    key : str
+        Such as ``commands_freeze``.
+
+    Returns
+    -------
+    float
+        Zero where no sender counted.
+    """
+    counted = (sum(getattr(flow, key) or 0 for flow in run.flows if flow.cc is not None) for run in batch.runs)
+    return mean_ci(counted).mean
+
+
+def dropped(batch: Batch) -> float:
+    """Mean over the runs of packets that all queues dropped.
+
+    Parameters
+    ----------
+    batch : Batch
+
+    Returns
+    -------
+    float
+    """
+    return mean_ci(sum(queue.dropped_packets for queue in run.queues) for run in batch.runs).mean
+
+
+def mean_of(batch: Batch, metric: str) -> float:
+    """Mean over the runs of a metric of the demonstration's flow.
+
+    Parameters
+    ----------
+    batch : Batch
+    metric : str
+        Such as ``rtt_mean_ms``.
+
+    Returns
+    -------
+    float
+        NaN where no run has a value.
+    """
+    return mean_ci(getattr(run.flow(FLOW), metric) for run in batch.runs).mean
+
+
+def still(batch: Batch) -> float:
+    """Mean over the runs of the longest time for which the window of the demonstration's flow stood still, s.
+
+    Parameters
+    ----------
+    batch : Batch
+
+    Returns
+    -------
+    float
+        NaN where it was not sampled.
+    """
+    return mean_ci(one.still_s for one in courses(batch.runs, FLOW)).mean
+
+
+def _lossless(shown: Evaluation) -> Claim:
+    plain, treated = dropped(shown.without), dropped(shown.acns)
+    return Claim(
+        "No loss where CUBIC loses",
+        plain > 0 and treated == 0,
+        f"dropped without ACNS {number(plain)}, with it {number(treated)} packets",
+    )
+
+
+def _frozen(shown: Evaluation) -> Claim:
+    freezes = commands(shown.acns, "commands_freeze")
+    plain, treated = still(shown.without), still(shown.acns)
+    return Claim(
+        f"Freeze is obeyed: the window stands still {STILL:g} times longer than CUBIC's ever does, or more",
+        freezes > 0 and treated >= STILL * plain,
+        f"{number(freezes)} commands; still for {number(treated)} s at a stretch, without ACNS {number(plain)} s",
+    )
+
+
+def _falling(shown: Evaluation) -> Claim:
+    fallbacks = commands(shown.acns, "commands_fallback")
+    quiet = [run for run in shown.acns.runs if not run.flow(FLOW).lost_packets]
+    falls = mean_ci(one.falls for one in courses(quiet, FLOW)).mean
+    return Claim(
+        "Fallback is obeyed: the window falls though nothing is lost",
+        fallbacks > 0 and len(quiet) > 0 and falls > 0,
+        f"{number(fallbacks)} commands; {number(falls)} falls in {len(quiet)} of {len(shown.acns.runs)} runs, those "
+        "without a loss",
+    )
+
+
+def _full(shown: Evaluation) -> Claim:
+    rates = [mean_of(batch, "throughput_mbps") for batch in (shown.without, shown.acns)]
+    trips = [mean_of(batch, "rtt_mean_ms") for batch in (shown.without, shown.acns)]
+    less = 100 * (rates[1] / rates[0] - 1) if rates[0] else math.nan
+    return Claim(
+        f"The link stays full (throughput within {FULL_PERCENT:g} %), and waiting is shorter",
+        less >= -FULL_PERCENT and trips[1] < trips[0],
+        f"without and with: {rates[0]:.2f} and {rates[1]:.2f} Mb/s, mean RTT {number(trips[0])} and "
+        f"{number(trips[1])} ms",
+    )

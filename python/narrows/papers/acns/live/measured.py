@@ -1,0 +1,162 @@
+"""Running it: on the machine's own stack first, one run after the other, and then in the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from narrows.comparison.make import run_live
+from narrows.errors import Interrupted
+from narrows.outcome import Batch
+from narrows.papers.acns.evaluation import ARMS, Evaluation
+from narrows.papers.acns.live import plan
+from narrows.runs import Task, run_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from narrows.conditions import Conditions
+    from narrows.outcome import Run
+    from narrows.runs import ProgressHook
+    from narrows.scenario import Scenario
+
+WORLDS: Final = ("simulated", "live")
+"""Names of the worlds, in the order in which they are shown."""
+
+LIVE_SHARE: Final = 0.95
+"""Share of the time that the live runs take, for the progress bar."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What came of both scenarios in one world, with and without ACNS."""
+
+    evaluation: Evaluation
+    demonstration: Evaluation
+
+    @property
+    def parts(self) -> tuple[tuple[str, Batch], ...]:
+        """Every arm with its name, in the order of the page."""
+        named = (("evaluation", self.evaluation), ("demonstration", self.demonstration))
+        return tuple((f"{name} {TITLES[arm]}", part.arm(arm)) for name, part in named for arm in ARMS)
+
+
+TITLES: Final = {"without": "without ACNS", "acns": "with ACNS"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Both worlds.
+
+    Attributes
+    ----------
+    simulated, live : World
+    quick : bool
+        Whether it was a first look.
+    """
+
+    simulated: World
+    live: World
+    quick: bool
+
+    def world(self, name: str) -> World:
+        """The world of this name."""
+        return self.simulated if name == "simulated" else self.live
+
+    @property
+    def conditions(self) -> tuple[Conditions, ...]:
+        """Of every live run."""
+        found = (run.conditions for _, batch in self.live.parts for run in batch.runs)
+        return tuple(one for one in found if one is not None)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why live runs are not to be trusted, a sentence each that names the run."""
+        return tuple(f"{name}, {doubt}" for name, batch in self.live.parts for doubt in batch.doubts)
+
+
+def run(
+    *,
+    quick: bool = False,
+    runs: int = plan.RUNS,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Measured:
+    """Run both scenarios with and without ACNS, live and simulated.
+
+    The live arm that asks most of a machine comes first, so that what it lacks is known at once.
+
+    Parameters
+    ----------
+    quick : bool
+        Shorter, for a first look.
+    runs : int
+        Live runs per arm.
+    jobs : int, optional
+        How many simulations at the same time.
+    progress : callable, optional
+        Called with the share of the work that is done, in [0, 1].
+    say : callable, optional
+        Told how long it will take.
+
+    Returns
+    -------
+    Measured
+
+    Raises
+    ------
+    LiveError
+        If this machine cannot do it.
+    Interrupted
+        On Ctrl-C; what had finished is not kept.
+    RunError
+        If a run failed.
+    """
+    small, large = plan.demonstrated(quick=quick), plan.evaluated(quick=quick)
+    if say is not None:
+        say(plan.estimate(quick=quick, runs=runs))
+    order = [small, plan.without(small), large, plan.without(large)]
+    demonstrated, shown, evaluated, compared = _live(order, runs, progress)
+    live = World(Evaluation(compared, evaluated), Evaluation(shown, demonstrated))
+    many = plan.QUICK_SIMULATED_RUNS if quick else plan.SIMULATED_RUNS
+    # Nothing in the demonstration is drawn at random: each of its simulations would be the same.
+    counts = [1, 1, many, many]
+    tasks = [Task(scenario, scenario.seed, i) for scenario, n in zip(order, counts, strict=True) for i in range(n)]
+    made = run_all(tasks, jobs=jobs, progress=_part(progress, LIVE_SHARE, 1.0))
+    demonstrated, shown, evaluated, compared = _split(made, counts)
+    return Measured(World(Evaluation(compared, evaluated), Evaluation(shown, demonstrated)), live, quick)
+
+
+def _live(order: Sequence[Scenario], runs: int, progress: ProgressHook | None) -> list[Batch]:
+    whole = sum(scenario.duration_s for scenario in order)
+    made: list[Batch] = []
+    begin = 0.0
+    for scenario in order:
+        share = LIVE_SHARE * scenario.duration_s / whole
+        try:
+            outcome = run_live(scenario, runs, _part(progress, begin, begin + share))
+        except Interrupted as interruption:
+            done = sum(len(batch.runs) for batch in made) + len(interruption.finished.runs)
+            asked = runs * len(order)
+            message = f"interrupted: {done} of {asked} live runs had finished; nothing is kept of them"
+            raise Interrupted(interruption.finished, asked, message) from None
+        made.append(Batch(scenario=scenario, seed=outcome.seed, runs=outcome.runs))
+        begin += share
+    return made
+
+
+def _split(made: Sequence[Run], counts: Sequence[int]) -> list[Batch]:
+    batches, begin = [], 0
+    for count in counts:
+        part = made[begin : begin + count]
+        batches.append(Batch(scenario=part[0].scenario, seed=part[0].seed, runs=tuple(part)))
+        begin += count
+    return batches
+
+
+def _part(progress: ProgressHook | None, begin: float, end: float) -> ProgressHook | None:
+    """Report the progress of a part as that of the whole."""
+    if progress is None:
+        return None
+    return lambda fraction: progress(begin + fraction * (end - begin))

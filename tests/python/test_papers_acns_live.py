@@ -1,0 +1,351 @@
+"""ACNS on the machine's own stack: what is run, made of it and kept. Simulations stand in for live runs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import narrows as nw
+from narrows import reproduction, results
+from narrows.cli import app
+from narrows.errors import InputError, Interrupted, NarrowsError
+from narrows.outcome import Batch
+from narrows.papers.acns import evaluation
+from narrows.papers.acns.live import cells, claims, measured, obeyed, page, plan, text
+from narrows.papers.acns.live.measured import Measured, World
+from narrows.papers.reproduction import Cell
+from narrows.runs import Task, run_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from narrows.outcome import Run
+    from narrows.scenario import Scenario
+
+LATE = "the bottleneck was late"
+CONDITIONS = {"kernel": "6.18", "lateness": {"mean_us": 31.0}, "trusted": True, "doubts": []}
+
+
+class NotHereError(NarrowsError):
+    """What live runs raise where this machine has none."""
+
+    exit_code = 3
+
+
+class StandIn:
+    """Simulations in the place of the real stack."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, bool, int]] = []
+        self.doubts: list[str] = []
+        self.fail: BaseException | None = None
+        self.fail_at = 0
+
+    def run(self, scenario: Scenario, runs: int = 1, progress: Callable[[float], None] | None = None) -> Run | Batch:
+        self.asked.append((scenario.name, scenario.resolved["acns"] is not None, runs))
+        if self.fail is not None and len(self.asked) > self.fail_at:
+            raise self.fail
+        conditions = CONDITIONS | {"trusted": not self.doubts, "doubts": self.doubts}
+        # Another seed: a real machine never gives what the simulator gives.
+        tasks = [Task(scenario, scenario.seed + 7, index) for index in range(runs)]
+        made = [replace(one, conditions=conditions) for one in run_all(tasks)]
+        if progress is not None:
+            progress(1.0)
+        return made[0] if runs == 1 else Batch(scenario=scenario, seed=scenario.seed, runs=tuple(made))
+
+
+def installed(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    stand_in = StandIn()
+    module = ModuleType("narrows.live")
+    module.run = stand_in.run  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "narrows.live", module)
+    monkeypatch.setattr(nw, "live", module, raising=False)
+    return stand_in
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    return installed(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def both() -> Measured:
+    with pytest.MonkeyPatch.context() as patch:
+        installed(patch)
+        return measured.run(quick=True)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    folder = tmp_path_factory.mktemp("acns") / "live"
+    with pytest.MonkeyPatch.context() as patch:
+        installed(patch)
+        return folder, reproduction.reproduce("acns", folder, live=True, quick=True, runs=2)
+
+
+def test_the_evaluation_is_the_calibrated_one_but_for_what_linux_has_in_its_own_way() -> None:
+    there, here = evaluation.scenario().resolved, plan.evaluated(quick=False).resolved
+    for key in ("nodes", "links", "acns", "duration_ns", "start_jitter_ns"):
+        assert here[key] == there[key]
+    for flow, own in zip(there["flows"], here["flows"], strict=True):
+        assert {**flow, "tcp": None} == {**own, "tcp": None}
+    kept = {"mss_bytes", "sack", "timestamps", "initial_window", "max_cwnd_bytes", "cc", "assist"}
+    tcp, own = there["flows"][0]["tcp"], here["flows"][0]["tcp"]
+    assert kept <= set(tcp)
+    assert {key: own[key] for key in kept} == {key: tcp[key] for key in kept}
+    assert (own["stack"], own["recovery"], own["initial_ssthresh_bytes"]) == ("linux", "newreno", None)
+
+
+def test_the_arms_differ_in_acns_alone() -> None:
+    for scenario in (plan.evaluated(quick=True), plan.demonstrated(quick=True)):
+        plain, treated = dict(plan.without(scenario).resolved), dict(scenario.resolved)
+        assert plain.pop("acns") is None
+        assert treated.pop("acns") is not None
+        for arm in (plain, treated):
+            arm["flows"] = [{**f, "tcp": f["tcp"] and {**f["tcp"], "assist": None}} for f in arm["flows"]]
+        assert plain == treated
+
+
+def test_a_first_look_passes_time_five_times_as_fast_and_says_so() -> None:
+    whole, short = (plan.evaluated(quick=quick) for quick in (False, True))
+    assert short.duration_s == pytest.approx(whole.duration_s / plan.SHORTER)
+    for slow, fast in zip(whole.resolved["flows"], short.resolved["flows"], strict=True):
+        assert fast["start_ns"] / 1e9 - 0.1 == pytest.approx((slow["start_ns"] / 1e9 - 0.1) / plan.SHORTER)
+        assert fast["start_ns"] < short.resolved["duration_ns"]
+    assert "shortened from 118 s and 10 s" in plan.estimate(quick=True, runs=1)
+    assert "shortened" not in plan.estimate(quick=False, runs=1)
+
+
+def test_the_estimate_is_that_of_all_live_runs() -> None:
+    assert plan.live_seconds(quick=False, runs=1) == pytest.approx(2 * (118 + 10) + 4 * plan.SETUP_S)
+    assert plan.live_seconds(quick=False, runs=3) == pytest.approx(3 * plan.live_seconds(quick=False, runs=1))
+    said = plan.estimate(quick=False, runs=1)
+    assert "2 x 118 s" in said
+    assert "2 x 10 s" in said
+    assert "about 4 minutes" in said
+
+
+def test_the_demonstration_shows_what_it_is_for() -> None:
+    arms = [plan.without(plan.demonstrated(quick=False)), plan.demonstrated(quick=False)]
+    plain, treated = (Batch(scenario=arm, seed=1, runs=tuple(run_all([Task(arm, 1)]))) for arm in arms)
+    found = claims.of_demonstration(evaluation.Evaluation(plain, treated))
+    assert [claim.text for claim in found if not claim.holds] == []
+    same = claims.of_demonstration(evaluation.Evaluation(plain, plain))
+    assert not any(claim.holds for claim in same)
+
+
+def test_the_arm_that_asks_most_of_a_machine_comes_first_and_simulations_last(live: StandIn) -> None:
+    said: list[str] = []
+    seen: list[float] = []
+    measured.run(quick=True, runs=2, progress=seen.append, say=said.append)
+    assert live.asked == [
+        ("acns-demonstration", True, 2),
+        ("acns-demonstration", False, 2),
+        ("acns", True, 2),
+        ("acns", False, 2),
+    ]
+    assert len(said) == 1
+    assert seen == sorted(seen)
+    assert seen[-1] == pytest.approx(1.0)
+
+
+def test_both_worlds_run_the_same_scenarios(both: Measured) -> None:
+    for arm in evaluation.ARMS:
+        for part in ("evaluation", "demonstration"):
+            ours, real = (getattr(both.world(name), part).arm(arm).scenario for name in measured.WORLDS)
+            assert ours.to_toml() == real.to_toml()
+    assert len(both.simulated.evaluation.acns.runs) == plan.QUICK_SIMULATED_RUNS
+    assert len(both.conditions) == 4
+    assert both.doubts == ()
+
+
+def test_every_figure_of_the_papers_is_there_in_both_worlds(both: Measured) -> None:
+    found = {cell.name: cell for cell in cells.cells(both)}
+    for arm, quantity, flow in evaluation.Published.read().values:
+        assert {f"{world}/{arm}/{quantity}/{flow}" for world in measured.WORLDS} <= set(found)
+    assert found["live/change/sent/total"].published == 44.0
+    assert found["live/acns/rtt_mean/1"].published == 327
+    assert (found["live/acns/sent/1"].published, found["live/acns/lost/total"].published) == (None, None)
+
+
+def test_a_whole_run_has_the_published_amounts(both: Measured) -> None:
+    found = {cell.name: cell for cell in cells.cells(replace(both, quick=False))}
+    assert found["live/acns/sent/total"].published == 29.99
+    assert found["simulated/without/lost/total"].published == 236
+
+
+def test_commands_are_counted_where_they_are_written_and_where_they_are_heard(both: Measured) -> None:
+    found = {cell.name: cell for cell in cells.cells(both)}
+    run = both.live.evaluation.acns.runs[0]
+    assert found["live/acns/commands_fallback/1"].measured == run.flow("tcp1").commands_fallback
+    assert found["live/acns/wrote_fallback/routers"].measured == sum(one.wrote_fallback for one in run.routers)
+    heard = sum(run.flow(f"tcp{flow}").commands_fallback or 0 for flow in evaluation.FLOWS)
+    assert 0 < heard == claims.commands(both.live.evaluation.acns, "commands_fallback")
+    last = claims.claims(both)[0][-1]
+    assert last.holds
+    silent = both.live.evaluation.without
+    assert claims.commands(silent, "commands_freeze") == 0
+
+
+def test_what_nobody_counted_is_no_command() -> None:
+    plain = plan.without(plan.demonstrated(quick=True))
+    (run,) = run_all([Task(plain, 1)])
+    uncounted = replace(run, flows=tuple(replace(flow, commands_freeze=None) for flow in run.flows))
+    assert claims.commands(Batch(scenario=plain, seed=1, runs=(uncounted,)), "commands_freeze") == 0
+
+
+def test_falls_and_stillness_of_a_window() -> None:
+    saw = obeyed.of(np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0, 2.0]))
+    assert saw == obeyed.Course(falls=1, still_s=1.0)
+    flat = obeyed.of(np.array([0.5, 4.0]), np.array([3.0, 3.0]))
+    assert flat == obeyed.Course(falls=0, still_s=3.5)
+    assert obeyed.of(np.array([2.0]), np.array([3.0])) == obeyed.Course(falls=0, still_s=0.0)
+
+
+def test_a_flow_that_was_not_sampled_has_no_course(both: Measured) -> None:
+    run = both.live.demonstration.acns.runs[0]
+    assert obeyed.course(run, "nobody") is None
+    assert obeyed.course(run, "tcp1") is not None
+
+
+def test_the_claims_of_the_papers_are_those_of_the_simulated_reproduction(both: Measured) -> None:
+    of_paper, of_demonstration = claims.claims(both)
+    assert of_paper[:-1] == evaluation.claims(both.live.evaluation)
+    assert len(of_demonstration) == 4
+    swapped = replace(
+        both,
+        live=World(
+            evaluation.Evaluation(both.live.evaluation.acns, both.live.evaluation.without), both.live.demonstration
+        ),
+    )
+    assert not claims.claims(swapped)[0][-1].holds
+
+
+def test_the_headline_has_all_three_figures_and_why_the_gain_is_missing(both: Measured) -> None:
+    found = cells.cells(both)
+    said = text.headline(both, found, [])
+    live, ours = (next(c for c in found if c.name == f"{world}/change/sent/total") for world in ("live", "simulated"))
+    for cell in (live, ours):
+        assert f"{cell.measured:+.1f}".replace("-", "−") in said
+    assert "published +44.0" in said
+    assert "ns-2's loss recovery" in said
+    assert "first look" in said
+    gained = [replace(c, measured=50.0) if c.name.endswith("change/sent/total") else c for c in found]
+    assert "ns-2's loss recovery" not in text.headline(both, gained, [])
+
+
+def test_what_differs_from_the_calibration_is_told(both: Measured) -> None:
+    told = text.calibration(both)
+    assert told["TCP: recovery"] == "newreno; calibrated: reno"
+    assert told["TCP: stack"].startswith("linux; calibrated: ")
+    assert "TCP: sack" not in told
+
+
+def test_a_value_that_is_missing_is_a_dash() -> None:
+    assert page.value(Cell("a", None, float("nan"), None, None, "ms")) == page.Value("–")
+    assert page.against(Cell("a", None, 2.0, None, None, "ms"), Cell("b", None, 0.0, None, None, "ms")) == page.Value(
+        "–"
+    )
+    assert page.against(Cell("a", None, 9.0, None, None, "ms"), Cell("b", None, 10.0, None, None, "ms")) == page.Value(
+        "−10 %"
+    )
+    assert page.value(None) is None
+
+
+def test_the_directory_holds_what_it_says(made: tuple[Path, Any]) -> None:
+    folder, result = made
+    assert all(path.is_file() for path in result.paths)
+    assert result.paths[0] == folder / "report.html"
+    summary = json.loads((folder / "summary.json").read_text())
+    contract = result.to_json()
+    assert {key: summary[key] for key in contract} == contract
+    assert summary["trusted"] is True
+    assert len(summary["conditions"]) == 8
+    assert summary["runs"] == {"simulated": plan.QUICK_SIMULATED_RUNS, "live": 2}
+    rows = list(csv.DictReader((folder / "cells.csv").read_text().splitlines()))
+    assert len(rows) == len(result.cells)
+    kept = results.load(folder / "live" / "evaluation-with-acns")
+    assert len(kept.runs) == 2
+    assert kept.digest == summary["digests"]["live"]["evaluation with ACNS"]
+
+
+def test_the_page_has_claims_conditions_and_the_command(made: tuple[Path, Any]) -> None:
+    folder, result = made
+    shown = (folder / "report.html").read_text()
+    for claim in result.claims:
+        assert claim.text.split("(")[0].replace(">", "&gt;").replace("'", "&#39;").strip() in shown
+    assert "narrows reproduce acns --live --quick --runs 2" in shown
+    assert "Lateness, mean" in shown
+    assert "Not to be trusted" not in shown
+
+
+def test_doubts_are_carried_everywhere(live: StandIn, tmp_path: Path) -> None:
+    live.doubts = [LATE]
+    made = reproduction.reproduce("acns", tmp_path / "out", live=True, quick=True)
+    assert made.to_json()["trusted"] is False
+    assert made.doubts[0] == f"evaluation without ACNS, run 0: {LATE}"
+    assert "Not to be trusted" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("live")
+def test_the_command_prints_what_was_found(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["reproduce", "acns", "--live", "--quick", "-o", str(tmp_path / "out")])
+    assert shown.exit_code == 0, shown.output
+    assert "On Linux's own TCP" in " ".join(shown.stdout.split())
+    assert "live/acns/lost/total" in shown.stdout
+    assert "No loss where CUBIC loses" in shown.stdout
+    assert "in real time" in shown.stderr
+
+
+def test_where_live_is_not_available_nothing_is_written(live: StandIn, tmp_path: Path) -> None:
+    live.fail = NotHereError("live runs are not available here: no root; run it as root")
+    shown = CliRunner().invoke(app, ["reproduce", "acns", "--live", "-o", str(tmp_path / "deep" / "out")])
+    assert shown.exit_code == 3
+    assert "run it as root" in shown.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert len(live.asked) == 1
+
+
+def test_ctrl_c_keeps_nothing_and_says_so(live: StandIn, tmp_path: Path) -> None:
+    empty = Batch(scenario=plan.demonstrated(quick=True), seed=1, runs=())
+    live.fail, live.fail_at = Interrupted(empty, 1), 1
+    shown = CliRunner().invoke(app, ["reproduce", "acns", "--live", "--quick", "-o", str(tmp_path / "out")])
+    assert shown.exit_code == 130
+    assert "1 of 4 live runs had finished; nothing is kept of them" in " ".join(shown.stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_with_something_else_is_refused_before_the_long_wait(live: StandIn, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(InputError):
+        reproduction.reproduce("acns", tmp_path, live=True)
+    assert live.asked == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="skipped: live runs need root")
+def test_two_live_seconds_of_the_demonstration_have_freezes_and_no_drops() -> None:
+    from narrows.comparison.make import run_live
+
+    pytest.importorskip("narrows.live", reason="skipped: this installation has no live runs")
+    scenario = plan.demonstrated(quick=True).with_overrides({"duration": "2 s"})
+    try:
+        made = run_live(scenario, 1)
+    except NarrowsError as error:
+        if error.exit_code == 3:
+            pytest.skip(f"skipped: {error}")
+        raise
+    flow = made.runs[0].flow("tcp1")
+    # A machine that is busy may be late; what routers wrote and senders heard does not depend on how much.
+    assert sum(router.wrote_freeze + router.wrote_fallback for router in made.runs[0].routers) > 0
+    assert (flow.commands_freeze or 0) + (flow.commands_fallback or 0) > 0
+    assert flow.lost_packets == 0
