@@ -116,6 +116,13 @@ impl TcpInfo {
         self.raw.state == TCP_ESTABLISHED
     }
 
+    /// Whether the handshake is still to come or under way: nothing was heard of the peer, and no data sent.
+    const fn is_opening(&self) -> bool {
+        const TCP_SYN_SENT: u8 = 2;
+        const TCP_SYN_RECV: u8 = 3;
+        matches!(self.raw.state, TCP_SYN_SENT | TCP_SYN_RECV)
+    }
+
     /// Whether the connection has both SACK (RFC 2018) and timestamps (RFC 7323), as `(sack, timestamps)`.
     #[must_use]
     pub const fn options(&self) -> (bool, bool) {
@@ -165,7 +172,7 @@ impl TcpInfo {
     /// | `cwnd_bytes` | `tcpi_snd_cwnd` x `tcpi_snd_mss` |
     /// | `ssthresh_bytes` | `tcpi_snd_ssthresh` x `tcpi_snd_mss`; none while it is `TCP_INFINITE_SSTHRESH` |
     /// | `srtt_ns`, `rto_ns` | `tcpi_rtt`, `tcpi_rto`, in microseconds there |
-    /// | `rwnd_bytes` | `tcpi_snd_wnd` (Linux 6.2) |
+    /// | `rwnd_bytes` | `tcpi_snd_wnd` (Linux 6.2); none before the peer was heard |
     /// | `flightsize_bytes` | `tcpi_bytes_sent` - `tcpi_bytes_retrans` - `tcpi_bytes_acked` (which counts a SYN sent) |
     /// | `inflight_bytes` | (`tcpi_unacked` - `tcpi_sacked` - `tcpi_lost` + `tcpi_retrans`) x `tcpi_snd_mss` |
     /// | `sent_bytes`, `sent_packets` | `tcpi_bytes_sent` (Linux 4.19), `tcpi_data_segs_out` (4.6) |
@@ -176,15 +183,16 @@ impl TcpInfo {
         let raw = &self.raw;
         let mss = u64::from(raw.snd_mss);
         let finite = raw.snd_ssthresh < INFINITE_SSTHRESH;
-        let inflight =
-            (i64::from(raw.unacked) + i64::from(raw.retrans)) - (i64::from(raw.sacked) + i64::from(raw.lost));
+        // A SYN that is on its way is no data, but the kernel counts it as a packet.
+        let unacked = raw.unacked.saturating_sub(self.is_opening().into());
+        let inflight = (i64::from(unacked) + i64::from(raw.retrans)) - (i64::from(raw.sacked) + i64::from(raw.lost));
         FlowRow {
             cwnd_bytes: u64::from(raw.snd_cwnd) * mss,
             ssthresh_bytes: if finite { u64::from(raw.snd_ssthresh) * mss } else { NONE },
             srtt_ns: self.srtt_ns().unwrap_or(NONE),
             rtt_ns: NONE,
             rto_ns: u64::from(raw.rto) * 1000,
-            rwnd_bytes: or_none(field!(self, snd_wnd)),
+            rwnd_bytes: or_none(field!(self, snd_wnd).filter(|_| !self.is_opening())),
             flightsize_bytes: self.flightsize(opened).unwrap_or(NONE),
             inflight_bytes: u64::try_from(inflight).unwrap_or(0) * mss,
             sent_bytes: field!(self, bytes_sent).unwrap_or(NONE),

@@ -24,8 +24,13 @@ fn lacks_tun() -> bool {
 
 /// A dumbbell of one pair, 10 Mb/s and 10 ms one way, with the given rest of its file.
 pub(crate) fn scenario(rest: &str) -> Scenario {
+    scenario_under("", rest)
+}
+
+/// The same with a first line.
+pub(crate) fn scenario_under(first: &str, rest: &str) -> Scenario {
     let text = format!(
-        "duration = \"1 s\"\nsampling = \"10 ms\"\n[topology]\nkind = \"dumbbell\"\n\
+        "{first}\nduration = \"1 s\"\nsampling = \"10 ms\"\n[topology]\nkind = \"dumbbell\"\n\
          bottleneck = {{ rate = \"10 Mb/s\", delay = \"8 ms\" }}\n\
          access = {{ rate = \"100 Mb/s\", delay = \"1 ms\" }}\n{rest}\n"
     );

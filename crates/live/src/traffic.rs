@@ -16,6 +16,7 @@ use flow::{Flow, Plan};
 use narrows_fabric::{Seeds, Topology, flow_source, flow_start, ports};
 use narrows_scenario::{Direction, Flow as Spec, Sampling, Scenario, Traffic as Kind};
 use narrows_units::{Duration, Instant, Rate};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::panic::resume_unwind;
@@ -24,8 +25,11 @@ use std::thread::{Builder, JoinHandle};
 
 pub use record::FlowRecord;
 
-/// Time between two looks at the kernel where the scenario names none.
-const EVERY: Duration = Duration::from_millis(1);
+/// Time between two looks of a flow at its connection, where flows are few: a look costs some microseconds.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Flows up to which they are few.
+const FEW: u64 = 8;
 
 /// What may wait unsent in the kernel of a flow that can be stopped, as time at the rate of its path's narrowest link.
 /// What the application takes back then, as in the simulator, is all but this; and its thread may be as late without
@@ -54,6 +58,7 @@ impl Traffic {
     /// # Errors
     /// [`LiveError::Failed`] where the kernel refuses a setting, a congestion control that it does not have among them.
     pub fn prepare(scenario: &Scenario, hosts: &Hosts, seeds: Seeds, controls: &[String]) -> Result<Self, LiveError> {
+        descriptors(scenario.flows.len())?;
         let mut topology = Topology::new(scenario);
         scenario.flows.iter().for_each(|flow| topology.prepare(flow.to));
         let mut flows = Vec::new();
@@ -100,7 +105,14 @@ impl Traffic {
         }
         for (index, flow) in self.flows.into_iter().enumerate() {
             let stop = Arc::clone(&running.stop);
-            running.flows.push(thread(format!("flow {index}"), move || flow.run(clock, &stop))?);
+            running.flows.push(thread(format!("flow {index}"), move || {
+                let record = flow.run(clock, &stop);
+                if record.is_err() {
+                    // A run without one of its flows is not what was asked for: all end.
+                    stop.ring();
+                }
+                record
+            })?);
         }
         Ok(running)
     }
@@ -110,6 +122,12 @@ impl Running {
     /// Asks all flows to end now.
     pub fn stop(&self) {
         self.stop.ring();
+    }
+
+    /// Whether all flows have ended: [`join`](Self::join) will not wait.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.flows.iter().all(JoinHandle::is_finished)
     }
 
     /// Waits for all flows to end, at the latest when the run does, and returns what they know, in the scenario's
@@ -148,6 +166,29 @@ fn thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, LiveError> {
     Builder::new().name(name).spawn(work).map_err(|error| LiveError::failed("start a thread", error))
+}
+
+/// Sees to it that the process may hold as many files as flows need: two sockets each, one that is accepted, a bell.
+///
+/// # Errors
+/// [`LiveError::Unavailable`] where it must not.
+fn descriptors(flows: usize) -> Result<(), LiveError> {
+    /// Files beside those of flows: devices, namespaces, programs, captures.
+    const OTHERS: u64 = 1024;
+    let wanted = 4 * flows as u64 + OTHERS;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|error| LiveError::failed("read a limit", error))?;
+    if soft >= wanted {
+        return Ok(());
+    }
+    if hard < wanted {
+        return Err(LiveError::Unavailable {
+            what: format!("a live run of {flows} flows"),
+            why: format!("this process may hold {hard} files, and needs {wanted}"),
+            remedy: format!("raise the limit (ulimit -Hn {wanted})"),
+        });
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard)
+        .map_err(|error| LiveError::failed("raise the limit of files", error))
 }
 
 fn host<'a>(hosts: &'a Hosts, scenario: &Scenario, node: usize) -> Result<&'a Host, LiveError> {
@@ -207,10 +248,11 @@ fn plan(
     };
     let stoppable = endless && (spec.stop < end || matches!(spec.traffic, Kind::OnOff { .. }));
     let unsent = || u32::try_from(narrowest(scenario, topology, spec).bytes_in(UNSENT).as_u64()).unwrap_or(u32::MAX);
-    let (every, keeps_rows) = match scenario.sampling {
-        Sampling::Off => (EVERY, false),
-        Sampling::Interval(every) => (every, true),
-        Sampling::Events => (EVERY, true),
+    let look = LOOK * (scenario.flows.len() as u64).div_ceil(FEW).max(1);
+    let (look, every) = match scenario.sampling {
+        Sampling::Off => (look, None),
+        Sampling::Interval(every) => (look.min(every), Some(every)),
+        Sampling::Events => (look, Some(look)),
     };
     Plan {
         index,
@@ -218,8 +260,8 @@ fn plan(
         stop: spec.stop,
         end,
         size,
+        look,
         every,
-        keeps_rows,
         to,
         tcp: Arc::clone(&spec.tcp),
         control,

@@ -6,7 +6,7 @@
 
 use super::door::{Bell, Mailbox};
 use super::end::{ENDLESS, End, receive_datagrams, send_datagram};
-use super::record::{Accounts, FlowRecord, Life, next_sample};
+use super::record::{Accounts, FlowRecord, Life, first_sample, next_sample};
 use super::socket::{self, Wishes, start_connecting};
 use crate::{Clock, LiveError, TcpInfo, monotonic_ns};
 use narrows_fabric::{Act, SlowReader, Source};
@@ -29,9 +29,10 @@ pub(super) struct Plan {
     pub(super) end: Instant,
     /// Bytes of a bounded transfer.
     pub(super) size: Option<u64>,
-    /// Time between samples, and whether a row is kept of each.
-    pub(super) every: Duration,
-    pub(super) keeps_rows: bool,
+    /// Time between looks at the sender's connection.
+    pub(super) look: Duration,
+    /// Time between rows; `None` keeps none.
+    pub(super) every: Option<Duration>,
     /// The server's address.
     pub(super) to: SocketAddr,
     pub(super) tcp: Arc<Tcp>,
@@ -67,13 +68,11 @@ pub(super) struct Flow {
 impl Flow {
     pub(super) fn new(plan: Plan, source: Source, client: End, server: End, mailbox: Option<Arc<Mailbox>>) -> Self {
         let start = plan.start.min(plan.stop);
-        // Samples are taken at the same times as in the simulator: multiples of the interval, from the start on.
-        let first = next_sample(Instant::from_nanos(plan.start.as_nanos().saturating_sub(1)), plan.every);
         Self {
             reader: plan.tcp.read_rate.filter(|_| mailbox.is_some()).map(SlowReader::at),
-            accounts: Accounts::new(plan.index, plan.keeps_rows),
+            accounts: Accounts::new(plan.index, plan.every, plan.start),
             wake_at: start,
-            sample_at: if plan.start == Instant::ZERO { Instant::ZERO } else { first },
+            sample_at: first_sample(plan.start, plan.look),
             read_at: Instant::NEVER,
             opened: false,
             stopped: false,
@@ -221,14 +220,14 @@ impl Flow {
             return;
         }
         self.accounts.late(self.sample_at, now);
-        self.sample_at = next_sample(now, self.plan.every);
         if self.mailbox.is_none() {
-            return self.accounts.sample(now, None, self.server.received);
-        }
-        // Before there is a connection there is nothing to tell.
-        if let Some(info) = self.info().filter(|_| self.opened) {
+            self.accounts.sample(now, None, self.server.received);
+        } else if let Some(info) = self.info().filter(|_| self.opened) {
+            // Before there is a connection there is nothing to tell.
             self.accounts.sample(now, Some((info, !self.source.server_sends())), self.delivered());
         }
+        let row_at = if self.accounts.row_at > now { self.accounts.row_at } else { Instant::NEVER };
+        self.sample_at = next_sample(now, self.plan.look).min(row_at);
     }
 
     /// What the kernel says of the sender's connection.

@@ -13,7 +13,8 @@ pub struct FlowRecord {
     pub rows: Vec<FlowRow>,
     /// Over its whole life.
     pub total: FlowTotal,
-    /// The kernel's smoothed round-trip time, in nanoseconds, once per sample: a stand-in for samples of the round-trip
+    /// The kernel's smoothed round-trip time, in nanoseconds, at each look at the connection (every millisecond where
+    /// flows are few): a stand-in for samples of the round-trip
     /// time where there are no per-ACK records.
     pub srtt: Histogram,
     /// How late the flow's thread was, in nanoseconds, whenever its application or a sample was due.
@@ -28,8 +29,10 @@ pub struct FlowRecord {
 #[derive(Debug)]
 pub(super) struct Accounts {
     flow: usize,
-    /// Whether a row is kept for each sample.
-    keeps_rows: bool,
+    /// Time between rows; `None` keeps none.
+    every: Option<Duration>,
+    /// When the next row is due.
+    pub(super) row_at: Instant,
     rows: Vec<FlowRow>,
     srtt: Histogram,
     lateness: Histogram,
@@ -41,10 +44,13 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    pub(super) fn new(flow: usize, keeps_rows: bool) -> Self {
+    /// Of a flow whose rows begin at `from`.
+    pub(super) fn new(flow: usize, every: Option<Duration>, from: Instant) -> Self {
         Self {
             flow,
-            keeps_rows,
+            every,
+            // The same times as in the simulator: multiples of the interval, from the start on.
+            row_at: every.map_or(Instant::NEVER, |every| first_sample(from, every)),
             rows: Vec::new(),
             srtt: Histogram::default(),
             lateness: Histogram::default(),
@@ -60,13 +66,14 @@ impl Accounts {
         self.lateness.record(now.since(due).as_nanos());
     }
 
-    /// A sample: `info` of the sender's connection, `opened` if that end sent the SYN, and the bytes that the receiver
-    /// has read.
+    /// A look at the flow, and a row if one is due: `info` of the sender's connection, `opened` if that end sent the
+    /// SYN, and the bytes that the receiver has read.
     pub(super) fn sample(&mut self, now: Instant, info: Option<(TcpInfo, bool)>, delivered: u64) {
         if let Some(srtt) = info.as_ref().and_then(|(info, _)| info.srtt_ns()) {
             self.srtt.record(srtt);
         }
-        if self.keeps_rows {
+        if let Some(every) = self.every.filter(|_| now >= self.row_at) {
+            self.row_at = next_sample(now, every);
             let row = info.map_or_else(|| self.datagram_row(), |(info, opened)| info.row(opened));
             self.rows.push(FlowRow {
                 time_ns: now.as_nanos(),
@@ -139,6 +146,11 @@ pub(super) fn next_sample(now: Instant, every: Duration) -> Instant {
     Instant::from_nanos((now.as_nanos() / every + 1) * every)
 }
 
+/// The first multiple of `every` that is not before `from`.
+pub(super) fn first_sample(from: Instant, every: Duration) -> Instant {
+    from.as_nanos().checked_sub(1).map_or(Instant::ZERO, |before| next_sample(Instant::from_nanos(before), every))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,13 +162,16 @@ mod tests {
         assert_eq!(next_sample(at(0), ms), at(1000));
         assert_eq!(next_sample(at(1000), ms), at(2000));
         assert_eq!(next_sample(at(5300), ms), at(6000));
+        assert_eq!([0, 1, 1000, 1001].map(|us| first_sample(at(us), ms)), [0, 1000, 1000, 2000].map(at));
     }
 
     #[test]
     fn a_flow_of_datagrams_has_no_window() {
-        let mut accounts = Accounts::new(3, true);
+        let mut accounts = Accounts::new(3, Some(Duration::from_nanos(5)), Instant::from_nanos(3));
         (accounts.datagrams, accounts.datagram_bytes) = (2, 200);
-        accounts.sample(Instant::from_nanos(7), None, 100);
+        for at in [4, 7, 9] {
+            accounts.sample(Instant::from_nanos(at), None, 100);
+        }
         let life = Life {
             start: Instant::ZERO,
             stop: Instant::from_nanos(5),
@@ -165,7 +180,7 @@ mod tests {
             transactions: 0,
         };
         let record = accounts.close(&life, None, None);
-        let row = record.rows[0];
+        let [row] = record.rows[..] else { panic!("rows are due at 5 and 10: {:?}", record.rows) };
         assert_eq!(
             (row.flow, row.time_ns, row.cwnd_bytes, row.sent_packets, row.delivered_bytes),
             (3, 7, NONE, 2, 100)

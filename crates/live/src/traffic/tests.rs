@@ -3,17 +3,20 @@
 use super::*;
 use crate::bottleneck::carry;
 use crate::network::Network;
-use crate::testing::{lacks_root, scenario};
+use crate::testing::{lacks_root, scenario, scenario_under};
 use crate::{check, control};
 use narrows_samples::NONE;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The records of a run of a dumbbell of one pair (10 Mb/s, 20 ms there and back) with these flows; `during` sees it
 /// run.
-fn run_and(rest: &str, during: impl FnOnce(&Running, &Hosts)) -> (Scenario, Vec<FlowRecord>) {
-    let scenario = scenario(rest);
-    check(&scenario).unwrap();
-    let hosts = Hosts::new(&scenario).unwrap();
+fn run_and(rest: &str, during: impl FnOnce(&Running, &Hosts)) -> Vec<FlowRecord> {
+    carry_out(&scenario(rest), during)
+}
+
+fn carry_out(scenario: &Scenario, during: impl FnOnce(&Running, &Hosts)) -> Vec<FlowRecord> {
+    check(scenario).unwrap();
+    let hosts = Hosts::new(scenario).unwrap();
     let controls: Vec<String> = scenario
         .flows
         .iter()
@@ -24,12 +27,12 @@ fn run_and(rest: &str, during: impl FnOnce(&Running, &Hosts)) -> (Scenario, Vec<
         })
         .collect();
     let seeds = Seeds::new(1, 0);
-    let traffic = Traffic::prepare(&scenario, &hosts, seeds, &controls).unwrap();
-    let network = Network::new(&scenario, seeds).unwrap();
+    let traffic = Traffic::prepare(scenario, &hosts, seeds, &controls).unwrap();
+    let network = Network::new(scenario, seeds).unwrap();
     let clock = Clock::starting_in(Duration::from_millis(20));
     let stop = AtomicBool::new(false);
     let end = Instant::ZERO + scenario.duration;
-    let records = std::thread::scope(|threads| {
+    std::thread::scope(|threads| {
         let (stop, hosts) = (&stop, &hosts);
         threads.spawn(move || {
             let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
@@ -40,12 +43,11 @@ fn run_and(rest: &str, during: impl FnOnce(&Running, &Hosts)) -> (Scenario, Vec<
         let records = running.join();
         stop.store(true, Ordering::Relaxed);
         records.unwrap()
-    });
-    (scenario, records)
+    })
 }
 
 fn run(rest: &str) -> Vec<FlowRecord> {
-    run_and(rest, |_, _| {}).1
+    run_and(rest, |_, _| {})
 }
 
 /// Seconds of a time in nanoseconds.
@@ -93,6 +95,47 @@ fn the_congestion_control_is_there_before_the_connection() {
     let refused = host.netns.run(|| socket::client(at, &wishes));
     let said = refused.unwrap().unwrap_err().to_string();
     assert!(said.starts_with("cannot set TCP_CONGESTION = no_such_thing"), "{said}");
+}
+
+#[test]
+fn the_first_packet_is_the_flow_s_own() {
+    if lacks_root() {
+        return;
+    }
+    let flow = "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\ndscp = 46\ncc = \"reno\"\n\
+                tcp = { mss = \"1000 B\", sack = false, ecn = true }";
+    let scenario = scenario(flow);
+    let hosts = Hosts::new(&scenario).unwrap();
+    let traffic = Traffic::prepare(&scenario, &hosts, Seeds::new(1, 0), &["reno".to_owned()]).unwrap();
+    let running = traffic.start(Clock::starting_in(Duration::ZERO)).unwrap();
+    let mut buffer = [0; 2000];
+    let begin = std::time::Instant::now();
+    let tun = &hosts.of_node(scenario.flows[0].from).unwrap().tun;
+    let packet = loop {
+        match tun.receive(&mut buffer).unwrap() {
+            Some(packet) => break packet.to_vec(),
+            None => assert!(begin.elapsed().as_secs() < 5, "no packet came"),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    };
+    drop(running);
+    assert_eq!((packet[0], packet[1] >> 2, &packet[20..24]), (0x45, 46, &[0x27, 0x10, 0x03, 0xe8][..]), "{packet:?}");
+    // SYN with ECN's setup; MSS 1000 comes first of the options, and SACK-permitted is not among them.
+    assert_eq!((packet[33], &packet[40..44]), (0xc2, &[2, 4, 0x03, 0xe8][..]));
+    assert!(!packet[40..].windows(2).any(|pair| pair == [4, 2]), "{packet:?}");
+}
+
+#[test]
+fn ipv6_and_ecn_are_used_where_they_are_asked_for() {
+    if lacks_root() {
+        return;
+    }
+    let flow = "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"100 kB\"\ncc = \"reno\"\n\
+                tcp = { stack = \"linux\", ecn = true }";
+    let records = carry_out(&scenario_under("ip = 6", flow), |_, _| {});
+    assert_eq!(records[0].total.delivered_bytes, 100_000);
+    let last = records[0].last.unwrap();
+    assert_eq!((last.ecn(), last.smss()), (true, 1448));
 }
 
 #[test]
@@ -207,7 +250,7 @@ fn a_run_that_is_stopped_ends_at_once() {
         return;
     }
     let begin = std::time::Instant::now();
-    let (_, records) = run_and(
+    let records = run_and(
         "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"\nstart = \"0.9 s\"",
         |running, _| {
             std::thread::sleep(std::time::Duration::from_millis(200));
