@@ -17,7 +17,7 @@ import narrows as nw
 from narrows import comparison
 from narrows.cli import app
 from narrows.comparison import measures
-from narrows.errors import NarrowsError
+from narrows.errors import LiveError
 from narrows.outcome import Batch
 
 if TYPE_CHECKING:
@@ -54,12 +54,6 @@ to = "d2"
 LATE = "the bottleneck was late"
 
 
-class NotHereError(NarrowsError):
-    """What live runs raise where this machine has none."""
-
-    exit_code = 3
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "pair.toml"
@@ -71,7 +65,7 @@ def file(tmp_path: Path) -> Path:
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     """Return a function that puts a simulation in the place of the real stack, and tells with how many runs it is."""
 
-    def install(*, trusted: bool = True, fail: NarrowsError | None = None) -> list[int]:
+    def install(*, trusted: bool = True, fail: LiveError | None = None) -> list[int]:
         asked: list[int] = []
 
         def run(scenario: Scenario, runs: int = 1, progress: Any = None) -> Run | Batch:
@@ -127,7 +121,7 @@ def test_a_page_is_made_of_both(file: Path, stand_in: Callable[..., list[int]], 
 def test_where_live_is_not_available_nothing_is_simulated_and_nothing_kept(
     file: Path, stand_in: Callable[..., list[int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in(fail=NotHereError("live runs are not available here: not root; run it with sudo"))
+    stand_in(fail=LiveError("live runs are not available here: not root; run it with sudo", "unavailable"))
 
     def never(*_: object, **__: object) -> None:
         pytest.fail("something was simulated")

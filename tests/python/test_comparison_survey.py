@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import narrows as nw
 from narrows.cli import app
 from narrows.comparison import page, survey
-from narrows.errors import InputError, NarrowsError
+from narrows.errors import InputError, LiveError
 from narrows.outcome import Batch
 from narrows.scenario import Scenario
 
@@ -28,10 +28,6 @@ NETWORK = "10m-40ms-1bdp"
 LATE = "the bottleneck was late"
 
 
-class BrokenError(NarrowsError):
-    """A live run that failed."""
-
-
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Put a simulation in the place of the real stack; what it does is set by the dictionary returned."""
@@ -42,7 +38,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         settings["asked"].append((scenario.name, control, runs))
         if control in settings["fail"]:
             message = f"{control} is not available here"
-            raise BrokenError(message)
+            raise LiveError(message, "unavailable")
         altered = scenario
         if scenario.name == survey.YARDSTICK[0]:
             altered = scenario.with_overrides({"topology.bottleneck.rate": settings["rate"]})
@@ -126,7 +122,7 @@ def test_a_cell_that_fails_is_kept_as_a_failure_and_the_others_are_run(live: dic
 def test_where_not_even_the_first_can_be_run_there_is_no_survey(live: dict[str, Any], tmp_path: Path) -> None:
     live["fail"] = ("reno",)
     shown = narrows("--quick", "-o", tmp_path / "live.md")
-    assert shown.exit_code == BrokenError.exit_code
+    assert shown.exit_code == 3
     assert "reno is not available here" in shown.stderr
     assert not (tmp_path / "live.md").exists()
     assert len(live["asked"]) == 1
