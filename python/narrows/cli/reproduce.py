@@ -23,6 +23,7 @@ EXAMPLE = (
     "Example: narrows reproduce acns --quick -o results/acns\n\n"
     "One pair of the contest over time: narrows reproduce contest --pair westwood hybla\n\n"
     "Beyond the paper: narrows reproduce ngwa --beyond\n\n"
+    "On this machine's own TCP, as root: narrows reproduce acns --live\n\n"
     "A paper's sweep, resumable: narrows reproduce agile-sd -o results/agile-sd"
 )
 
