@@ -19,8 +19,10 @@ pub struct Program {
 }
 
 /// All of them, by name.
-const PROGRAMS: &[Program] =
-    &[Program { name: "agile_sd", object: include_bytes!("../../bpf/objects/agile_sd.bpf.o"), ops: "agile_sd" }];
+const PROGRAMS: &[Program] = &[
+    Program { name: "agile_sd", object: include_bytes!("../../bpf/objects/agile_sd.bpf.o"), ops: "agile_sd" },
+    Program { name: "compound", object: include_bytes!("../../bpf/objects/compound.bpf.o"), ops: "compound" },
+];
 
 /// The congestion controls that are here as eBPF programs.
 #[must_use]
@@ -53,19 +55,20 @@ impl Program {
     /// The object with its parameters set; those not given take their defaults.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] if one is given that the program does not have.
+    /// [`LiveError::Unsupported`] if one is given that the program does not have, and not with its default.
     pub(super) fn open(&self, params: &Params) -> Result<Opened, LiveError> {
         let row = self.row()?;
         let mut opened = Opened::new(self.name, self.object)?;
         for param in row.params {
             let variable = format!("param_{}", param.name);
+            let value = constant(row, param, params);
             if opened.has(&variable) {
-                opened.set_number(&variable, constant(row, param, params))?;
-            } else if let Some((_, value)) = params.given().find(|(name, _)| *name == param.name) {
+                opened.set_number(&variable, value)?;
+            } else if value != constant(row, param, &Params::default()) {
                 return Err(LiveError::Unsupported {
                     field: "parameter".into(),
-                    value: format!("{}={value}", param.name),
-                    reason: format!("the eBPF program of {} does not have it", self.name),
+                    value: param.name.into(),
+                    reason: format!("the eBPF program of {} has its default alone", self.name),
                     allowed: taken(row, &opened).join(", "),
                 });
             }
