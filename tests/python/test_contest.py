@@ -14,6 +14,7 @@ import pytest
 
 from narrows import contest, own, runs
 from narrows.contest.plan import engine
+from narrows.contest.record import Record
 from narrows.contest.store import RUNS, Store
 from narrows.errors import InputError, RunError, ScenarioError
 from narrows.scenario import Scenario
@@ -277,16 +278,16 @@ def test_a_foreign_directory_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
 
 def test_two_contests_do_not_write_into_one_directory(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
-    with Store(tmp_path / "c"), pytest.raises(InputError, match="another contest is writing there"):
-        Store(tmp_path / "c")
-    Store(tmp_path / "c").close()
+    with Store(tmp_path / "c", Record, "contest"), pytest.raises(InputError, match="another contest is writing there"):
+        Store(tmp_path / "c", Record, "contest")
+    Store(tmp_path / "c", Record, "contest").close()
 
 
 def test_a_full_disk_keeps_what_was_whole(tmp_path: Path) -> None:
     made = plan(count=1)
     records = contest.execute(made, jobs=1).records
     wanted = {record.key for record in records}
-    with Store(tmp_path) as store:
+    with Store(tmp_path, Record, "contest") as store:
         store.append(records[0])
         whole = (tmp_path / RUNS).read_bytes()
 
@@ -307,7 +308,7 @@ def test_a_full_disk_keeps_what_was_whole(tmp_path: Path) -> None:
         with pytest.raises(RunError, match="No space left on device; finished runs before are kept"):
             store.append(records[1])
         assert (tmp_path / RUNS).read_bytes() == whole
-    with Store(tmp_path) as store:
+    with Store(tmp_path, Record, "contest") as store:
         assert list(store.read(wanted)) == [records[0].key]
 
 

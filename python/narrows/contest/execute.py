@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from narrows import _core, runs
 from narrows.contest import measure
+from narrows.contest.record import Record
 from narrows.contest.store import Store
 from narrows.errors import InputError, Interrupted
 from narrows.outcome import Batch
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from narrows.contest.plan import Match, Plan
-    from narrows.contest.record import Record
 
     ContestHook = Callable[["Progress"], None]
     """Called about ten times a second, on the calling thread."""
@@ -130,7 +130,7 @@ def execute(
     # Run by run, not match by match: what there is after an interruption has every pair.
     wanted = {plan.key(match, run): (match, run) for run in range(plan.runs) for match in plan.matches}
     with ExitStack() as stack:
-        store = None if directory is None else stack.enter_context(Store(Path(directory)))
+        store = None if directory is None else stack.enter_context(Store(Path(directory), Record, "contest"))
         records = {} if store is None else store.read(wanted)
         kept = len(records)
         missing = [(match, run) for key, (match, run) in wanted.items() if key not in records]
@@ -150,7 +150,7 @@ def execute(
 class _Pool:
     """Threads that run matches; the engine releases the interpreter's lock while it runs."""
 
-    def __init__(self, plan: Plan, store: Store | None, records: dict[str, Record]) -> None:
+    def __init__(self, plan: Plan, store: Store[Record] | None, records: dict[str, Record]) -> None:
         self._plan = plan
         self._store = store
         self._records = records

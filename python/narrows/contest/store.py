@@ -1,6 +1,6 @@
 """Records of finished runs, kept at once: a line of JSON each, appended to ``runs.jsonl``.
 
-Whatever ends a contest (Ctrl-C, kill -9, a full disk), what had finished is there, and is not run again. A line that
+Whatever ends the work (Ctrl-C, kill -9, a full disk), what had finished is there, and is not run again. A line that
 was torn off is cut away; lines of another engine or another plan stay, and are left alone.
 """
 
@@ -11,14 +11,13 @@ import math
 import os
 from contextlib import suppress
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
 from narrows import durable
-from narrows.contest.record import Record
 from narrows.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -26,21 +25,45 @@ RUNS: Final = "runs.jsonl"
 """The file in a contest's directory."""
 
 
-class Store:
+class Kept(Protocol):
+    """What can be kept: it has a key, and goes to JSON and back."""
+
+    @property
+    def key(self) -> str:
+        """Content address: the same for the same work."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Self:
+        """Take over what `to_json` gave; `KeyError`, `TypeError` or `ValueError` if it is something else."""
+
+
+R = TypeVar("R", bound=Kept)
+
+
+class Store(Generic[R]):
     """The file of records of a directory; one process at a time.
 
     Parameters
     ----------
     directory : Path
         Made if it is missing. Refused if it holds something, but no records.
+    kind : type
+        Of the records.
+    what : str
+        What the directory is of, in a word, for messages.
 
     Raises
     ------
     InputError
-        If the directory cannot be used, or another contest is writing there.
+        If the directory cannot be used, or another process is writing there.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, kind: type[R], what: str) -> None:
+        self._kind = kind
+        self._what = what
         self._path = directory / RUNS
         self._lock = Lock()
         self._file = self._open(directory)
@@ -62,7 +85,7 @@ class Store:
         with suppress(OSError):
             self._file.close()
 
-    def read(self, wanted: Container[str]) -> dict[str, Record]:
+    def read(self, wanted: Container[str]) -> dict[str, R]:
         """Read the records of wanted keys, and mend the file's end where a line was torn.
 
         Parameters
@@ -80,7 +103,7 @@ class Store:
         RunError
             If the file cannot be read or mended.
         """
-        found: dict[str, Record] = {}
+        found: dict[str, R] = {}
         self.foreign = 0
         try:
             self._file.seek(0)
@@ -89,7 +112,7 @@ class Store:
                 if not line.endswith(b"\n"):
                     break
                 end += len(line)
-                made = _parse(line)
+                made = self._parse(line)
                 if made is not None and made.key in wanted:
                     found[made.key] = made
                 elif line.strip():
@@ -100,12 +123,12 @@ class Store:
             raise self._failed(error) from error
         return found
 
-    def append(self, record: Record) -> None:
+    def append(self, record: R) -> None:
         """Keep a record: when this returns it has left the process.
 
         Parameters
         ----------
-        record : Record
+        record : R
 
         Raises
         ------
@@ -128,8 +151,8 @@ class Store:
             directory.mkdir(parents=True, exist_ok=True)
             if not self._path.exists() and any(directory.iterdir()):
                 message = (
-                    f"{directory}: holds something else than a contest and is left as it is; "
-                    "allowed: a new directory, an empty one, or one with a contest"
+                    f"{directory}: holds something else than a {self._what} and is left as it is; "
+                    f"allowed: a new directory, an empty one, or one with a {self._what}"
                 )
                 raise InputError(message)
             file = self._path.open("ab+", buffering=0)
@@ -138,19 +161,18 @@ class Store:
             raise InputError(message) from None
         if not durable.locked(file):
             file.close()
-            message = f"{directory}: another contest is writing there; allowed: one at a time"
+            message = f"{directory}: another {self._what} is writing there; allowed: one at a time"
             raise InputError(message)
         return file
 
     def _failed(self, error: OSError) -> RunError:
         return RunError(f"{self._path}: cannot be written: {error.strerror or error}; finished runs before are kept")
 
-
-def _parse(line: bytes) -> Record | None:
-    try:
-        return Record.from_json(json.loads(line))
-    except (ValueError, KeyError, TypeError):
-        return None
+    def _parse(self, line: bytes) -> R | None:
+        try:
+            return self._kind.from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            return None
 
 
 def _plain(value: Any) -> Any:
