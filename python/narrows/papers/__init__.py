@@ -21,7 +21,7 @@ BEYOND: dict[str, str] = {"ngwa": "narrows.papers.ngwa.beyond"}
 
 #: Module that repeats a paper on this machine's own TCP stack, by the paper. Its `reproduce` takes besides `say`, a
 #: callable or `None`, and tells it in a sentence how long it will take before it begins.
-LIVE: dict[str, str] = {"acns": "narrows.papers.acns.live"}
+LIVE: dict[str, str] = {"acns": "narrows.papers.acns.live", "ngwa": "narrows.papers.ngwa.live"}
 
 #: Papers that are made of sweeps: their `reproduce` takes `watch`, `flows` and `page_only` besides.
 SWEPT: frozenset[str] = frozenset({"agile-sd"})

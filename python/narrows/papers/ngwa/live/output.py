@@ -1,0 +1,131 @@
+"""The whole live reproduction: run, compare, draw, write the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from narrows import _core
+from narrows.errors import InputError
+from narrows.papers.ngwa.live import figures, page, plan, result
+from narrows.papers.ngwa.live.execute import Made, execute
+from narrows.papers.reproduction import Reproduction, cells_csv, command
+from narrows.report import charts, render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from narrows.papers.ngwa.live.plan import Job
+    from narrows.runs import ProgressHook
+
+PAGE = "report.html"
+SUMMARY = "summary.json"
+CELLS = "cells.csv"
+
+
+def reproduce(
+    out: Path,
+    *,
+    quick: bool = False,
+    runs: int | None = None,
+    jobs: int | None = None,
+    progress: ProgressHook | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Reproduction:
+    """Repeat the paper's Linux section on this machine's own TCP stack and write a page about it.
+
+    Records of live runs are kept in `out` as they end: the same command goes on where it was interrupted.
+
+    Parameters
+    ----------
+    out : Path
+        Directory for page, `summary.json`, `cells.csv`, `runs.jsonl`, `figures/` and the scenarios.
+    quick : bool
+        A first look: 15 s in steady state instead of 120.
+    runs : int, optional
+        1: intervals are by batch means within a run, as the paper's.
+    jobs : int, optional
+        How many simulations at the same time; live runs are made one after the other.
+    progress : callable, optional
+        Called with the share of the work that is done, in [0, 1].
+    say : callable, optional
+        Told how long it will take, before it begins.
+
+    Returns
+    -------
+    Reproduction
+        No cell has a published value: the paper's rates are in figures that are lost.
+
+    Raises
+    ------
+    narrows.errors.LiveError
+        If this machine cannot do it; nothing is written then.
+    narrows.errors.InputError
+        If `runs` is not 1, or `out` holds something else.
+    narrows.errors.RunError
+        If a run, or writing, failed.
+    narrows.errors.Interrupted
+        On Ctrl-C; live runs that had finished are kept.
+    """
+    if runs not in (None, 1):
+        message = f"runs is {runs}; allowed with live of ngwa: 1, since its intervals are taken within a run"
+        raise InputError(message)
+    lengths = plan.QUICK if quick else plan.FULL
+    listed = plan.jobs(lengths)
+    made = execute(listed, out, processes=jobs, progress=progress, say=say)
+    return write(out, made, listed, lengths, quick=quick)
+
+
+def write(folder: Path, made: Made, jobs: Sequence[Job], lengths: plan.Lengths, *, quick: bool) -> Reproduction:
+    """Compare, draw and write everything into an existing directory."""
+    both = result.worlds(made, lengths)
+    drawn = charts.draw(figures.draw({name: world.transfers for name, world in both.items()}), folder / "figures")
+    distrusted = sum(bool(record.doubts) for record in made.live.values())
+    reproduction = Reproduction(
+        paper="ngwa",
+        cells=tuple(result.cells(both, jobs)),
+        claims=result.claims(both),
+        calibration={},
+        text=result.headline(both, distrusted, quick),
+        figures=tuple(path for one in drawn for path in one.files),
+        brief=True,
+        conditions=tuple(one.conditions for one in made.live.values() if one.conditions is not None),
+        doubts=result.doubts(made, jobs),
+    )
+    shown = page.Shown(
+        result=reproduction,
+        both=both,
+        made=made,
+        jobs=jobs,
+        drawn=drawn,
+        lengths=lengths,
+        version=str(_core.version()),
+        command=command("ngwa --live", quick=quick, runs=None),
+        quick=quick,
+    )
+    written = [
+        render.write_text(folder / PAGE, page.render(shown)),
+        render.write_text(folder / SUMMARY, summary_json(reproduction, made, jobs, quick=quick)),
+        render.write_text(folder / CELLS, cells_csv(reproduction.cells)),
+        *(
+            render.write_text(folder / file.name, file.read_text(encoding="utf-8"))
+            for file in sorted(plan.files().glob("*.toml"))
+        ),
+    ]
+    return replace(reproduction, paths=(*written, *reproduction.figures))
+
+
+def summary_json(reproduction: Reproduction, made: Made, jobs: Sequence[Job], *, quick: bool) -> str:
+    """The contract's object, and what identifies the runs."""
+    extra = {
+        "text": reproduction.text,
+        "quick": quick,
+        "version": str(_core.version()),
+        "digests": {
+            "live": {job.name: made.live[job.name].digest for job in jobs},
+            "simulated": {job.name: made.simulated[job.name].digest for job in jobs},
+        },
+    }
+    return json.dumps(reproduction.to_json() | extra, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,151 @@
+"""What is kept of a run, live or simulated: enough for every table, figure and claim of the page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from narrows import _core
+from narrows.metrics import rate_over_time
+from narrows.papers.ngwa.linux import BIN_S, Transfer
+from narrows.papers.ngwa.rounds import BATCHES, BYTES_PER_S
+from narrows.stats import batch_means
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from narrows.conditions import Conditions
+    from narrows.outcome import Run
+    from narrows.papers.ngwa.live.plan import Job
+
+FORMAT = 1
+"""Version of the shape and of the measures; another one makes another key."""
+
+BOTTLENECK = "r1->r2"
+"""The queue in front of the middle link."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One run.
+
+    Attributes
+    ----------
+    key : str
+        Content address; see `address`.
+    name : str
+        Of its `Job`.
+    rates : tuple of tuple of int
+        Payload delivered, flow by flow in bins of `BIN_S`, bytes/s.
+    rtt_ms : tuple of float or None
+        Mean round-trip time, flow by flow, ms.
+    lost : float
+        Data packets of all flows that the network dropped.
+    dropped : float
+        Packets that the queue before the middle link dropped.
+    timeouts : float or None
+        Expiries of the timer, over all flows; `None` where nobody counted them.
+    filled : float
+        Most bytes that ever waited in that queue.
+    used : float or None
+        Utilisation of the middle link over the whole run, of 1.
+    options : float or None
+        Data segments from whose option a receiver took a window, over all flows.
+    digest : str
+        Of the run.
+    doubts : tuple of str
+        Why it is not to be trusted.
+    conditions : dict or None
+        Of a live run; see `narrows.conditions`.
+    """
+
+    key: str
+    name: str
+    rates: tuple[tuple[int, ...], ...]
+    rtt_ms: tuple[float | None, ...]
+    lost: float
+    dropped: float
+    timeouts: float | None
+    filled: float
+    used: float | None
+    options: float | None
+    digest: str
+    doubts: tuple[str, ...] = ()
+    conditions: Conditions | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Record:
+        """Take over what `to_json` gave.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is something else.
+        """
+        values = dict(row)
+        rates = tuple(tuple(map(int, flow)) for flow in values.pop("rates"))
+        rtt_ms, doubts = tuple(values.pop("rtt_ms")), tuple(values.pop("doubts"))
+        return cls(**values, rates=rates, rtt_ms=rtt_ms, doubts=doubts)
+
+    def transfer(self, warmup_s: float) -> Transfer:
+        """The run as the Linux section's claims and figures take it: rates with intervals by batch means.
+
+        Raises
+        ------
+        ValueError
+            If too few bins are left without the warm-up.
+        """
+        warmup = round(warmup_s / BIN_S)
+        return Transfer(
+            tuple(batch_means(flow, batches=BATCHES, warmup=warmup) for flow in self.rates),
+            lost=self.lost,
+            timeouts=self.timeouts or 0.0,
+            filled=self.filled,
+            used=self.used or 0.0,
+            digest=self.digest,
+        )
+
+
+def address(job: Job) -> str:
+    """Content address of a live run: scenario, version of the engine, and the kernel and machine it was made on."""
+    parts = [FORMAT, job.scenario.to_toml(), job.scenario.seed, _core.version(), platform.release(), platform.node()]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def record(job: Job, run: Run) -> Record:
+    """Boil a run down."""
+    frame = run.samples.frame("flow")
+    names = frame["name"].astype(str)
+    rates = []
+    for flow in run.flows:
+        rows = frame[names == flow.name]
+        series = rate_over_time(rows["time_s"], rows["delivered_bytes"], BIN_S)[1] * BYTES_PER_S
+        rates.append(tuple(round(float(value)) for value in series))
+    queue = run.queue(BOTTLENECK)
+    return Record(
+        key=address(job),
+        name=job.name,
+        rates=tuple(rates),
+        rtt_ms=tuple(flow.rtt_mean_ms for flow in run.flows),
+        lost=sum(flow.lost_packets for flow in run.flows),
+        dropped=queue.dropped_packets,
+        timeouts=_sum(flow.timeouts for flow in run.flows),
+        filled=queue.max_bytes,
+        used=queue.utilisation,
+        options=_sum(flow.window_options for flow in run.flows),
+        digest=run.digest,
+        doubts=run.doubts,
+        conditions=run.conditions,
+    )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    listed = list(values)
+    return None if None in listed else float(sum(value for value in listed if value is not None))
