@@ -46,7 +46,7 @@
  *   holds 4096, and the longest unused leave it first.
  *
  * Vectors
- *   crates/live/tests/acns_rules.rs, acns_packets.rs, acns_control.rs.
+ *   crates/live/tests/acns_packets.rs, acns_control.rs.
  */
 #include "packet.h"
 #include "acns_rules.h"
@@ -85,8 +85,8 @@ struct acns_sender {
 	u32 judged; /* a loss was judged and its recovery has not ended: 1 + what it was taken for */
 	u32 pushed; /* the judgement was added to the trend */
 	u32 cwnd; /* at that loss */
-	u32 fell; /* whether it made the window fall back */
-	u32 ssthresh; /* to be put back when recovery ends; 0: nothing */
+	u32 fell; /* the window that it fell back to; 0: it did not */
+	u32 ssthresh; /* the threshold before, if it is to be put back when recovery ends; 0: it is not */
 	u32 base_told; /* the base was told of the last loss */
 	struct acns_trend trend;
 	struct acns_history history;
@@ -110,10 +110,14 @@ narrows_inline struct acns_flow *acns_new_flow(const struct narrows_flow *key)
 	return bpf_map_lookup_elem(&acns_flows, key);
 }
 
-/* A congestion control's name alone. */
+/* Of a congestion control in the kernel, other than of ours, only the name is read. */
+#ifdef NARROWS_NATIVE
+#define tcp_congestion_ops___name tcp_congestion_ops
+#else
 struct tcp_congestion_ops___name {
 	char name[16];
 } NARROWS_CO_RE;
+#endif
 
 /* Whether the socket's congestion control is one of ours. */
 narrows_inline bool acns_is_ours(struct tcp_sock *tp)

@@ -185,9 +185,8 @@ narrows_inline u32 acns_ssthresh(struct sock *sk, bool cubic)
 	window = verdict == ACNS_LOSS_FALLBACK ? acns_latest_below(s, tp->snd_cwnd) : 0;
 	if (!window)
 		return tp->snd_cwnd;
-	s->fell = 1;
+	s->fell = window;
 	f->done.fallbacks++;
-	s->ssthresh = min_u64(s->ssthresh, window);
 	acns_window_set(sk, cubic);
 	return window;
 }
@@ -205,7 +204,7 @@ narrows_inline void acns_timeout(struct sock *sk, struct acns_sender *s, struct 
 	/* Judged on entering recovery, it stands; judged just now, it was the timeout that was judged. */
 	if (inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery) {
 		f->done.losses[verdict & 1 ? 1 : verdict ? 2 : 0]--;
-		f->done.fallbacks -= s->fell;
+		f->done.fallbacks -= s->fell != 0;
 		if (s->pushed)
 			acns_trend_pop(&s->trend);
 	}
@@ -242,7 +241,7 @@ narrows_inline void acns_cwnd_event(struct sock *sk, enum tcp_ca_event event, bo
 	/* Recovery has ended: the threshold that it borrowed goes back. */
 	if (s && event == CA_EVENT_COMPLETE_CWR) {
 		if (s->ssthresh)
-			tcp_sk(sk)->snd_ssthresh = s->ssthresh;
+			tcp_sk(sk)->snd_ssthresh = s->fell ? min_u64(s->ssthresh, s->fell) : s->ssthresh;
 		s->ssthresh = 0;
 	}
 	if (cubic)
@@ -254,7 +253,9 @@ narrows_inline u32 acns_undo_cwnd(struct sock *sk, bool cubic)
 	struct acns_sender *s = acns_sender(sk, 0);
 
 	if (s) {
-		/* The kernel puts the threshold back itself. A base that was not told has nothing to undo. */
+		/* The kernel puts back a threshold that was larger. A base that was not told has nothing to undo. */
+		if (s->ssthresh)
+			tcp_sk(sk)->snd_ssthresh = s->ssthresh;
 		s->ssthresh = 0;
 		if (!s->base_told)
 			acns_window_set(sk, cubic);

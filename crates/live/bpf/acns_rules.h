@@ -4,9 +4,9 @@
  * the trend.
  *
  * The same rules as crates/scheme/src/acns, where they are argued; a test holds the two to each other
- * (tests/acns_rules.rs). Every field has one writer: the program of arriving packets, that of leaving ones, or the
- * congestion control, which runs under the socket's lock. So none of it needs a lock: what two of them share is a
- * pair of counters, one on each side.
+ * (tests/acns_packets.rs, acns_control.rs). Every field has one writer: the program of arriving packets, that of
+ * leaving ones, or the congestion control, which runs under the socket's lock. So none of it needs a lock: what two
+ * of them share is a pair of counters, one on each side.
  */
 #ifndef NARROWS_ACNS_RULES_H
 #define NARROWS_ACNS_RULES_H
@@ -85,6 +85,13 @@ struct acns_flow {
 	struct acns_out out;
 	struct acns_done done;
 };
+
+/* Where user space finds what it reads (crates/live/src/schemes/acns.rs). */
+_Static_assert(__builtin_offsetof(struct acns_flow, in.freezes) == 8, "moved");
+_Static_assert(__builtin_offsetof(struct acns_flow, in.received) == 80, "moved");
+_Static_assert(__builtin_offsetof(struct acns_flow, out.asked) == 128, "moved");
+_Static_assert(__builtin_offsetof(struct acns_flow, done) == 160, "moved");
+_Static_assert(sizeof(struct acns_flow) == 216, "grown");
 
 /* A message in the IP header: I1, I2/I3, I4/I5, I6, I7. */
 enum acns_message { ACNS_I1, ACNS_ECN_MODE, ACNS_ASK, ACNS_I6, ACNS_I7 };

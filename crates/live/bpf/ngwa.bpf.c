@@ -37,7 +37,7 @@
  *   6.10, whose cong_control has four arguments.
  *
  * Vectors
- *   crates/live/tests/ngwa_rules.rs, ngwa_packets.rs.
+ *   crates/live/tests/ngwa_packets.rs.
  */
 #include "options.h"
 #include "ngwa_rules.h"
@@ -116,9 +116,15 @@ narrows_inline void ngwa_syn_out(struct __sk_buff *skb, struct packet *p, struct
 	f->out.shift = shift >= 0 ? shift : 0;
 	f->out.begun = 0;
 	ngwa_lower_mss(skb, p);
-	/* W_max bounds the first window too, which is never scaled. */
+	/* W_max bounds the first window too. */
 	if (param_max_window && p->window > param_max_window)
 		packet_set_window(skb, p, param_max_window);
+	f->out.first = p->window;
+	if (p->word & TCP_ACK) {
+		f->out.offered = p->ack + p->window;
+		f->out.promised = f->out.offered;
+		f->out.begun = 1;
+	}
 }
 
 /* An ACK leaves: how much it is to offer. */

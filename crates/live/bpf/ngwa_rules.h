@@ -3,7 +3,7 @@
  * What an NGWA receiver decides, apart from packets: smoothing the network's value, and the window field of an ACK.
  *
  * The rules of crates/scheme/src/ngwa (smoothing.rs, assist.rs) and of the window in crates/tcp/src/receiver.rs,
- * where they are argued; a test holds the two to each other (tests/ngwa_rules.rs).
+ * where they are argued; a test holds the two to each other (tests/ngwa_packets.rs).
  */
 #ifndef NARROWS_NGWA_RULES_H
 #define NARROWS_NGWA_RULES_H
@@ -27,6 +27,7 @@ struct ngwa_out {
 	u32 synced; /* our SYN was seen */
 	u32 scales; /* it had a window scale */
 	u32 shift; /* that scale */
+	u32 first; /* window of our SYN, never scaled */
 	u32 begun; /* whether the two edges hold */
 	u32 offered; /* right edge of the window advertised last, as the field said it */
 	u32 promised; /* the same before the field's rounding */
@@ -42,6 +43,13 @@ struct ngwa_flow {
 	struct ngwa_in in;
 	struct ngwa_out out;
 };
+
+/* Where user space finds what it reads (crates/live/src/schemes/ngwa.rs). */
+_Static_assert(__builtin_offsetof(struct ngwa_flow, in.window) == 12, "moved");
+_Static_assert(__builtin_offsetof(struct ngwa_flow, in.probes) == 24, "moved");
+_Static_assert(__builtin_offsetof(struct ngwa_flow, in.taken) == 32, "moved");
+_Static_assert(__builtin_offsetof(struct ngwa_flow, out.capped) == 88, "moved");
+_Static_assert(sizeof(struct ngwa_flow) == 104, "grown");
 
 /*
  * S = (1 - alpha) S + alpha W, alpha in units of 2^-32; the first value is S itself. The step alpha |W - S| is a
@@ -98,11 +106,14 @@ narrows_inline u16 ngwa_field(const struct ngwa_in *in, struct ngwa_out *out, u3
 	u32 new;
 	bool moves;
 
-	if (!out->begun || before(out->offered, ack)) {
-		out->offered = ack;
-		out->promised = ack;
+	if (!out->begun) {
+		/* Our SYN could not say where its window begins; the first ACK can. */
+		out->offered = ack + out->first;
+		out->promised = out->offered;
 		out->begun = 1;
 	}
+	if (before(out->offered, ack))
+		out->offered = ack;
 	moves = !before(edge, out->offered + max_u64(in->rmss, 1)) || (shrink && before(edge, out->offered));
 	if (moves)
 		out->promised = edge;

@@ -1,0 +1,354 @@
+//! The packet programs of ACNS against the Rust end point, packet by packet and byte by byte: the same segments leave
+//! and arrive at both, and headers, checksums and advice are equal.
+
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, clippy::unwrap_used, clippy::print_stderr, missing_docs, reason = "tests")]
+
+mod compiled;
+
+use compiled::{Dice, Native};
+use narrows_cc::Advice;
+use narrows_scheme::acns::codec::{self, IpMessage, TcpMessage};
+use narrows_scheme::acns::{AcnsAssist, AcnsConfig, CommandScope, Ipv6Encoding};
+use narrows_tcp::{Agreement, Assist, Outgoing, SegmentKind};
+use narrows_units::{Bytes, Instant, SeqNum};
+use narrows_wire::{Ecn, Ip, Ipv4Options, Packet, TcpFlags, TcpRepr, Transport};
+use std::net::IpAddr;
+
+const HERE: ([u8; 4], u16) = ([10, 0, 0, 1], 1000);
+const THERE: ([u8; 4], u16) = ([10, 0, 1, 1], 80);
+const MSS: u32 = 1000;
+const V6: Ipv6Encoding = Ipv6Encoding::Extension;
+
+/// Counters: see `narrows_counters` in bpf/native/acns.c.
+const ADVICES: usize = 5;
+const ADVISED: usize = 6;
+
+/// A segment of `len` bytes from here or, with `arrives`, from there.
+fn segment(arrives: bool, seq: u32, ack: u32, flags: TcpFlags, len: u32) -> Packet {
+    let (from, to) = if arrives { (THERE, HERE) } else { (HERE, THERE) };
+    let mut ip = Ip::between(IpAddr::from(from.0), IpAddr::from(to.0));
+    ip.set_dscp(26);
+    let tcp = TcpRepr {
+        src_port: from.1,
+        dst_port: to.1,
+        seq: SeqNum::new(seq),
+        ack: SeqNum::new(ack),
+        flags,
+        window: 500,
+        ..TcpRepr::default()
+    };
+    Packet { ip, transport: Transport::Tcp(tcp), payload_len: len }
+}
+
+/// The same packet as the kernel is to see it: without any of the bits.
+fn cleared(packet: &Packet) -> Packet {
+    let mut packet = *packet;
+    IpMessage::NotSupported.encode(&mut packet.ip, V6);
+    if let Some(tcp) = packet.tcp_mut() {
+        tcp.flags = TcpMessage::Normal { ns: false }.encode(tcp.flags);
+    }
+    packet
+}
+
+/// An end point in Rust and in C.
+struct Both {
+    rust: AcnsAssist,
+    c: Native,
+    /// Advice that C has given.
+    advices: u64,
+}
+
+impl Both {
+    fn new(test: &str, config: &AcnsConfig) -> Option<Self> {
+        let c = Native::build("acns", test)?;
+        Some(Self::with(c, config))
+    }
+
+    fn with(c: Native, config: &AcnsConfig) -> Self {
+        c.reset();
+        c.set("command_scope", u64::from(config.command_scope == CommandScope::Ack));
+        Self { rust: AcnsAssist::new(config), c, advices: 0 }
+    }
+
+    fn sender(&self, name: &str, cwnd: u32, end: u32, left: u32) {
+        let sender: extern "C" fn(*const libc::c_char, u32, u32, u32, u32) = self.c.function("narrows_sender");
+        let name = std::ffi::CString::new(name).unwrap();
+        sender(name.as_ptr(), cwnd, MSS, end, left);
+    }
+
+    /// Both connect or accept, and agree.
+    fn agree(&mut self, connects: bool) {
+        if connects {
+            self.sender("acns_cubic", 10, 1, 0);
+            let syn = self.c.leave(&segment(false, 0, 0, TcpFlags::SYN, 0).emit());
+            let flags = Packet::parse(&syn).unwrap().tcp().unwrap().flags;
+            assert_eq!(flags, TcpFlags::SYN.with(self.rust.offer()));
+            let answer = TcpFlags::SYN.with(TcpFlags::ACK).with(codec::SETUP_SYN_ACK);
+            let syn_ack = segment(true, 0, 1, answer, 0);
+            assert_eq!(self.rust.agreed(answer), Agreement::Assisted);
+            assert_eq!(self.c.arrive(&syn_ack.emit()), cleared(&syn_ack).emit());
+        } else {
+            let syn = segment(true, 0, 0, TcpFlags::SYN.with(codec::SETUP_SYN), 0);
+            let (agreement, answer) = self.rust.accept(syn.tcp().unwrap().flags, false);
+            assert_eq!(agreement, Agreement::Assisted);
+            let mut plain = cleared(&syn);
+            plain.tcp_mut().unwrap().flags = TcpFlags::SYN;
+            assert_eq!(self.c.arrive(&syn.emit()), plain.emit());
+            let bare = TcpFlags::SYN.with(TcpFlags::ACK);
+            let left = self.c.leave(&segment(false, 0, 1, bare, 0).emit());
+            assert_eq!(Packet::parse(&left).unwrap().tcp().unwrap().flags, bare.with(answer));
+            self.sender("acns_cubic", 10, 1, 0);
+        }
+    }
+
+    /// A segment leaves both; the packet that does.
+    fn leave(&mut self, packet: Packet, kind: SegmentKind, cwnd: u32, more: bool) -> Packet {
+        let mut expected = packet;
+        let out = Outgoing {
+            now: Instant::ZERO,
+            kind,
+            cwnd: Bytes::new(u64::from(cwnd * MSS)),
+            flightsize: Bytes::ZERO,
+            more,
+        };
+        self.rust.on_transmit(&mut expected, &out);
+        let end = packet.tcp().unwrap().seq.as_u32().wrapping_add(packet.payload_len);
+        self.sender("acns_cubic", cwnd, end, if more { 5000 } else { 0 });
+        let left = self.c.leave(&packet.emit());
+        assert_eq!(left, expected.emit(), "{expected:?}\n{:?}", Packet::parse(&left));
+        expected
+    }
+
+    /// A segment arrives at both; the advice that it gives.
+    fn arrive(&mut self, packet: Packet) -> Option<Advice> {
+        let expected = self.rust.on_receive(&packet, Instant::ZERO);
+        assert_eq!(self.c.arrive(&packet.emit()), cleared(&packet).emit());
+        let counters: [u64; 15] = self.c.counters(HERE, THERE).unwrap();
+        let advice = match counters[ADVICES] - self.advices {
+            0 => None,
+            more => {
+                assert_eq!(more, 1);
+                Some(counters[ADVISED])
+            }
+        };
+        self.advices = counters[ADVICES];
+        assert_eq!(advice, expected.map(|advice| advice as u64));
+        expected
+    }
+}
+
+fn ip_message(dice: &mut Dice) -> IpMessage {
+    match dice.below(8) {
+        0 => IpMessage::NotSupported,
+        1 => IpMessage::Freeze,
+        2 => IpMessage::Fallback,
+        3..=5 => IpMessage::EcnMode { ns: dice.once_in(2) },
+        _ => IpMessage::Ask { ns: dice.once_in(2) },
+    }
+}
+
+/// No bits, or any combination of the four, those that the papers do not list included.
+fn tcp_bits(dice: &mut Dice) -> TcpFlags {
+    if !dice.once_in(4) {
+        return TcpFlags::NONE;
+    }
+    TcpFlags::from_bits((dice.next() as u16) & 0x3c0)
+}
+
+/// A long conversation: both ends' data, losses, duplicates, commands and nonsense; then an end.
+fn converse(both: &mut Both, seed: u64) -> [u32; 3] {
+    let mut dice = Dice(seed);
+    // Sequence numbers wrap early.
+    let first = 0u32.wrapping_sub(40_000);
+    let (mut una, mut nxt, mut peer) = (first, first, 7000u32);
+    let mut seen = [0; 3];
+    for _ in 0..3000 {
+        let (cwnd, more) = (2 + dice.below(20) as u32, !dice.once_in(4));
+        let ack = TcpFlags::ACK.with(if dice.once_in(5) { TcpFlags::PSH } else { TcpFlags::NONE });
+        match dice.below(10) {
+            0..=3 => {
+                let len = 1 + dice.below(u64::from(MSS)) as u32;
+                both.leave(segment(false, nxt, peer, ack, len), SegmentKind::Data, cwnd, more);
+                nxt = nxt.wrapping_add(len);
+            }
+            4 if nxt != una => {
+                let from = una.wrapping_add(dice.below(u64::from(nxt.wrapping_sub(una))) as u32);
+                let len = nxt.wrapping_sub(from).min(MSS);
+                both.leave(segment(false, from, peer, ack, len), SegmentKind::Retransmission, cwnd, false);
+            }
+            5 => {
+                both.leave(segment(false, nxt, peer, ack, 0), SegmentKind::PureAck, cwnd, false);
+            }
+            6 | 7 => {
+                let len = 1 + dice.below(1400) as u32;
+                let mut packet = segment(true, peer, una, ack.with(tcp_bits(&mut dice)), len);
+                ip_message(&mut dice).encode(&mut packet.ip, V6);
+                both.arrive(packet);
+                peer = peer.wrapping_add(len);
+            }
+            _ => {
+                // Mostly an ACK of something; now and then an old one, or one of what was never sent.
+                let acked = match dice.below(12) {
+                    0 => una.wrapping_sub(1000),
+                    1 => nxt.wrapping_add(1000),
+                    2..=4 => una,
+                    _ => una.wrapping_add(dice.below(u64::from(nxt.wrapping_sub(una)) + 1) as u32),
+                };
+                let mut packet = segment(true, peer, acked, ack.with(tcp_bits(&mut dice)), 0);
+                if dice.once_in(20) {
+                    ip_message(&mut dice).encode(&mut packet.ip, V6);
+                }
+                if let Some(advice) = both.arrive(packet) {
+                    seen[advice as usize - 1] += 1;
+                }
+                if acked.wrapping_sub(una) <= nxt.wrapping_sub(una) {
+                    una = acked;
+                }
+            }
+        }
+    }
+    let received: [u64; 15] = both.c.counters(HERE, THERE).unwrap();
+    assert_eq!(received[2..5], both.rust.received());
+    // The first FIN, of either end, is the end: what comes after is plain, and a freeze is lifted.
+    let fin = TcpFlags::ACK.with(TcpFlags::FIN);
+    if dice.once_in(2) {
+        both.arrive(segment(true, peer, una, fin, 0));
+    } else {
+        both.leave(segment(false, nxt, peer, fin, 0), SegmentKind::Control, 10, false);
+    }
+    assert!(!both.rust.is_on());
+    both.leave(segment(false, nxt, peer, TcpFlags::ACK, 10), SegmentKind::Data, 10, false);
+    both.arrive(segment(true, peer, nxt, TcpFlags::ACK.with(TcpFlags::ECE), 0));
+    seen
+}
+
+fn conversations(test: &str, scope: CommandScope) {
+    let config = AcnsConfig { command_scope: scope, ..AcnsConfig::default() };
+    let mut seen = [0; 3];
+    let Some(mut c) = Native::build("acns", test) else { return };
+    for seed in 0..20 {
+        let mut both = Both::with(c, &config);
+        both.agree(seed % 2 == 0);
+        for (sum, n) in seen.iter_mut().zip(converse(&mut both, seed)) {
+            *sum += n;
+        }
+        c = both.c;
+    }
+    assert!(seen.iter().all(|&n| n > 300), "advice of every kind: {seen:?}");
+}
+
+#[test]
+fn conversations_are_those_of_the_rust_end_point_where_answers_count() {
+    conversations("acns-window", CommandScope::Window);
+}
+
+#[test]
+fn conversations_are_those_of_the_rust_end_point_where_every_ack_counts() {
+    conversations("acns-ack", CommandScope::Ack);
+}
+
+/// What an end in C made of a handshake: the flags that the kernel saw of a SYN or SYN-ACK, and whether data is marked then.
+fn accepted(c: &Native, syn: TcpFlags) -> (TcpFlags, bool) {
+    c.reset();
+    let seen = Packet::parse(&c.arrive(&segment(true, 0, 0, TcpFlags::SYN.with(syn), 0).emit())).unwrap();
+    let answer = c.leave(&segment(false, 0, 1, TcpFlags::SYN.with(TcpFlags::ACK), 0).emit());
+    let answer = Packet::parse(&answer).unwrap().tcp().unwrap().flags;
+    let agreed = answer == TcpFlags::SYN.with(TcpFlags::ACK).with(codec::SETUP_SYN_ACK);
+    assert!(agreed || answer == TcpFlags::SYN.with(TcpFlags::ACK));
+    (seen.tcp().unwrap().flags, agreed)
+}
+
+#[test]
+fn only_a_setup_syn_is_accepted_and_any_other_reaches_the_kernel() {
+    let Some(c) = Native::build("acns", "acns-syn") else { return };
+    for bits in 0..16u16 {
+        let flags = TcpFlags::from_bits(bits << 6);
+        let (agreement, _) = codec::answer_syn(TcpFlags::SYN.with(flags), false);
+        let (seen, agreed) = accepted(&c, flags);
+        assert_eq!(agreed, agreement == Agreement::Assisted, "{bits:#x}");
+        let rest = if agreed { flags.without(codec::SETUP_SYN) } else { flags };
+        assert_eq!(seen, TcpFlags::SYN.with(rest), "{bits:#x}");
+    }
+}
+
+#[test]
+fn only_a_setup_syn_ack_agrees_and_any_other_reaches_the_kernel() {
+    let config = AcnsConfig::default();
+    let Some(both) = Both::new("acns-syn-ack", &config) else { return };
+    for bits in 0..16u16 {
+        both.c.reset();
+        both.sender("acns_reno", 10, 1, 0);
+        both.c.leave(&segment(false, 0, 0, TcpFlags::SYN, 0).emit());
+        let flags = TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::from_bits(bits << 6));
+        let seen = Packet::parse(&both.c.arrive(&segment(true, 0, 1, flags, 0).emit())).unwrap();
+        let assisted = codec::read_syn_ack(flags) == Agreement::Assisted;
+        let expected = if assisted { flags.without(codec::SETUP_SYN_ACK) } else { flags };
+        assert_eq!(seen.tcp().unwrap().flags, expected, "{bits:#x}");
+        let data = Packet::parse(&both.c.leave(&segment(false, 1, 1, TcpFlags::ACK, 100).emit())).unwrap();
+        assert_eq!(data.ip.ecn() != Ecn::NotEct, assisted, "{bits:#x}");
+    }
+}
+
+#[test]
+fn a_socket_with_another_congestion_control_offers_nothing() {
+    let Some(both) = Both::new("acns-other", &AcnsConfig::default()) else { return };
+    let syn = segment(false, 0, 0, TcpFlags::SYN, 0).emit();
+    for other in ["cubic", "acns_cub", "acns_cubicx", "", "acns_reno_012345"] {
+        both.sender(other, 10, 1, 0);
+        assert_eq!(both.c.leave(&syn), syn, "{other}");
+    }
+    both.sender("acns_reno", 10, 1, 0);
+    assert_ne!(both.c.leave(&syn), syn);
+}
+
+#[test]
+fn a_checksum_that_the_device_fills_in_is_left_to_it() {
+    let Some(mut both) = Both::new("acns-partial", &AcnsConfig::default()) else { return };
+    both.agree(true);
+    let partial: extern "C" fn(libc::c_int) = both.c.function("narrows_set_partial");
+    partial(1);
+    both.sender("acns_cubic", 10, 101, 0);
+    let packet = segment(false, 1, 1, TcpFlags::ACK, 100);
+    let before = packet.emit();
+    let left = both.c.leave(&before);
+    assert_eq!(left[36..38], before[36..38], "the TCP checksum is the device's");
+    let after = Packet::parse_unchecked(&left).unwrap();
+    assert_eq!(IpMessage::decode(&after.ip, V6), IpMessage::Ask { ns: after.ip.ecn() == Ecn::Ect1 });
+}
+
+/// Bytes that are no TCP segment over IPv4, or not a whole one, pass as they are; those that are one keep what is not ours.
+#[test]
+fn mangled_packets_pass_and_nothing_but_our_bits_changes() {
+    let Some(mut both) = Both::new("acns-mangled", &AcnsConfig::default()) else { return };
+    both.agree(false);
+    let mut dice = Dice(5);
+    let mut changed = 0;
+    for _ in 0..100_000 {
+        let mut packet = segment(true, 1, 1, TcpFlags::ACK.with(tcp_bits(&mut dice)), 40);
+        ip_message(&mut dice).encode(&mut packet.ip, V6);
+        if let Ip::V4(ip) = &mut packet.ip {
+            let words: Vec<u8> = (0..4 * dice.below(11)).map(|_| dice.next() as u8).collect();
+            ip.options = Ipv4Options::new(&words).unwrap();
+        }
+        let mut bytes = packet.emit();
+        for _ in 0..dice.below(4) {
+            let at = dice.below(bytes.len().min(64) as u64) as usize;
+            bytes[at] = dice.next() as u8;
+        }
+        bytes.truncate(bytes.len() - if dice.once_in(4) { dice.below(bytes.len() as u64) as usize } else { 0 });
+        let after = if dice.once_in(2) { both.c.arrive(&bytes) } else { both.c.leave(&bytes) };
+        if after == bytes {
+            continue;
+        }
+        changed += 1;
+        // It was TCP over IPv4, and is still what it was but for our bits; a right checksum is right, a wrong one wrong.
+        let (read, now) = (Packet::parse_unchecked(&bytes), Packet::parse_unchecked(&after));
+        if let (Ok(read), Ok(now)) = (read, now) {
+            assert_eq!(cleared(&read), cleared(&now));
+        }
+        assert_eq!(Packet::parse(&bytes).is_ok(), Packet::parse(&after).is_ok());
+        assert_eq!(bytes.len(), after.len());
+    }
+    assert!(changed > 10_000, "{changed}");
+}
