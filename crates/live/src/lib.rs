@@ -39,6 +39,8 @@ mod tcp_info;
 #[cfg(all(test, target_os = "linux"))]
 mod testing;
 #[cfg(target_os = "linux")]
+mod trace;
+#[cfg(target_os = "linux")]
 mod traffic;
 #[cfg(target_os = "linux")]
 mod tun;
@@ -62,6 +64,8 @@ pub use network::{Deliver, Network};
 pub use settings::Settings;
 #[cfg(target_os = "linux")]
 pub use tcp_info::TcpInfo;
+#[cfg(target_os = "linux")]
+pub use trace::{Event, FlowTrace, Phase, Record, Trace, Traced};
 #[cfg(target_os = "linux")]
 pub use traffic::{FlowRecord, Running, Traffic};
 #[cfg(target_os = "linux")]
