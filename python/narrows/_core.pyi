@@ -1,7 +1,7 @@
 """The Rust extension: scenarios in, samples out. Conversion only."""
 
 from collections.abc import Callable
-from typing import final
+from typing import Any, final
 
 __all__ = [
     "Ack",
@@ -221,6 +221,9 @@ class Result:
         """Nodes of the stations of 802.11 channels: channel by channel, the base station first."""
     @property
     def channel_names(self) -> list[str]: ...
+    def conditions(self) -> dict[str, Any] | None:
+        """Return what a live run depended on; none of a simulated one."""
+
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
         """Return the tables: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
 
@@ -241,6 +244,22 @@ def run(
     own: dict[str, Callable[..., object]],
 ) -> Result:
     """Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError` and `OSError`."""
+
+def live(
+    scenario: Scenario,
+    seed: int,
+    run: int,
+    progress: Progress | None,
+    pcap_dir: str | None,
+    programs: list[tuple[str, str]],
+) -> Result:
+    """Run a scenario live without holding the interpreter's lock; raises `LiveError`."""
+
+def live_check(scenario: Scenario) -> None:
+    """Check that a scenario can run live here, without running it; raises `LiveError`."""
+
+def live_shell(scenario: Scenario, seed: int, host: str, traffic: bool) -> int:
+    """Open a shell on a host of the emulated network, on this terminal; return its exit code; raises `LiveError`."""
 
 def schema() -> str:
     """Return the JSON Schema of scenario files."""

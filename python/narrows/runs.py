@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from os import PathLike
 
+    from narrows.conditions import Conditions
     from narrows.stations import StationMetrics
 
     ProgressHook = Callable[[float], None]
     """Called about ten times a second, on the calling thread, with the share of the work that is done, in [0, 1]."""
 
-__all__ = ["Batch", "Run", "Task", "make", "processors", "run", "run_all"]
+__all__ = ["Batch", "Run", "Task", "make", "processors", "run", "run_all", "taken"]
 
 _POLL_S = 0.1
 _NONE = -1
@@ -279,12 +280,32 @@ def make(task: Task, gauge: _core.Progress) -> Run:
             f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {str(error) or type(error).__name__}"
         )
         raise RunError(message) from error
+    return taken(task.scenario, task.seed, task.index, result)
+
+
+def taken(scenario: Scenario, seed: int, index: int, result: _core.Result, conditions: Conditions | None = None) -> Run:
+    """Take over what the engine yielded.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        As run.
+    seed, index : int
+        Seed, and index of the run under it.
+    result : narrows._core.Result
+    conditions : dict, optional
+        Of a run on a real machine.
+
+    Returns
+    -------
+    Run
+    """
     tables = result.tables()
-    controls, channels = task.scenario.congestion_controls(), task.scenario.interface_queues()
+    controls, channels = scenario.congestion_controls(), scenario.interface_queues()
     return Run(
-        scenario=task.scenario,
-        seed=task.seed,
-        index=task.index,
+        scenario=scenario,
+        seed=seed,
+        index=index,
         digest=result.digest,
         version=_core.version(),
         events=result.events,
@@ -300,13 +321,14 @@ def make(task: Task, gauge: _core.Progress) -> Run:
         samples=Samples.from_core(
             tables,
             {"flow": result.flow_names, "queue": result.queue_names, "router": result.router_names},
-            task.index,
+            index,
         ),
         routers=tuple(
             router_metrics(name, totals)
             for name, totals in zip(result.router_names, _rows(tables["router_totals"]), strict=True)
         ),
-        stations=_stations(task.scenario, result, tables),
+        stations=_stations(scenario, result, tables),
+        conditions=conditions,
     )
 
 

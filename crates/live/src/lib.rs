@@ -15,6 +15,10 @@ mod child;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
+mod collect;
+#[cfg(target_os = "linux")]
+mod conditions;
+#[cfg(target_os = "linux")]
 pub mod controls;
 #[cfg(target_os = "linux")]
 pub mod deploy;
@@ -31,6 +35,8 @@ mod netns;
 mod network;
 #[cfg(target_os = "linux")]
 mod rights;
+#[cfg(target_os = "linux")]
+mod run;
 #[cfg(target_os = "linux")]
 mod settings;
 mod store;
@@ -52,14 +58,18 @@ pub use bottleneck::{Lateness, Ports, carry};
 pub use child::{Captured, Child, Command, Ended, Exit, Output, Program};
 #[cfg(target_os = "linux")]
 pub use clock::{Clock, monotonic_ns};
+#[cfg(target_os = "linux")]
+pub use conditions::{Conditions, FAR_TOO_LATE, LATE, LATE_SHARE, LatenessFacts};
 pub use error::LiveError;
 #[cfg(target_os = "linux")]
-pub use fit::{Control, KernelsOwn, check, control};
+pub use fit::{Control, KernelsOwn, control};
 #[cfg(target_os = "linux")]
 pub use hosts::{Host, Hosts};
 #[cfg(target_os = "linux")]
 pub use netns::{Netns, set_sysctl, sysctl};
 pub use network::{Deliver, Network};
+#[cfg(target_os = "linux")]
+pub use run::{Options, Outcome, check, run, shell};
 #[cfg(target_os = "linux")]
 pub use settings::Settings;
 #[cfg(target_os = "linux")]

@@ -4,6 +4,7 @@
 
 mod foreign;
 mod host;
+mod live;
 
 use foreign::{Classes, Ledger, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_samples::{Samples, Table};
@@ -78,7 +79,7 @@ impl PyProgress {
 
 /// What one run yields.
 #[pyclass(name = "Result", frozen)]
-struct PyResult(Outcome);
+struct PyResult(Outcome, Option<narrows_live::Conditions>);
 
 #[pymethods]
 impl PyResult {
@@ -121,6 +122,11 @@ impl PyResult {
     #[getter]
     fn channel_names(&self) -> Vec<String> {
         self.0.samples.channel_names.clone()
+    }
+
+    /// Return what a live run depended on; none of a simulated one.
+    fn conditions<'py>(&self, py: Python<'py>) -> PyResultOf<Option<Bound<'py, PyDict>>> {
+        self.1.as_ref().map(|told| live::conditions(py, told)).transpose()
     }
 
     /// Return the tables: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value".
@@ -249,7 +255,7 @@ fn run(
     if let Some(fault) = ledger.fault() {
         return Err(AlgorithmError::new_err(fault));
     }
-    outcome.map(PyResult).map_err(|error| match error {
+    outcome.map(|made| PyResult(made, None)).map_err(|error| match error {
         RunError::Stopped => Stopped::new_err(error.to_string()),
         RunError::Capture(_) => PyOSError::new_err(error.to_string()),
         other => PyValueError::new_err(other.to_string()),
@@ -298,5 +304,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_function(wrap_pyfunction!(host::attached, module)?)?;
     module.add_function(wrap_pyfunction!(host::attachable, module)?)?;
     module.add_function(wrap_pyfunction!(host::doctor, module)?)?;
+    module.add_function(wrap_pyfunction!(live::live, module)?)?;
+    module.add_function(wrap_pyfunction!(live::live_check, module)?)?;
+    module.add_function(wrap_pyfunction!(live::live_shell, module)?)?;
     Ok(())
 }

@@ -12,6 +12,7 @@ from narrows.cli import (
     contest,
     doctor,
     explain,
+    live,
     report,
     reproduce,
     run,
@@ -50,6 +51,8 @@ def _top(
 
 
 app.command("run", epilog=run.EXAMPLE)(run.run)
+app.command("live", epilog=live.EXAMPLE, cls=live.ExecCommand)(live.live)
+app.command("shell", epilog=live.SHELL_EXAMPLE)(live.shell)
 app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)
 app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.command("contest", epilog=contest.EXAMPLE)(contest.contest)

@@ -1,0 +1,313 @@
+//! One live run: from a scenario to samples, in real time.
+
+use crate::LiveError;
+use crate::bottleneck::carry;
+use crate::bpf::{Registered, register, unique_name};
+use crate::child::{Child, Exit, Program};
+use crate::clock::Clock;
+use crate::collect;
+use crate::conditions::Conditions;
+use crate::fit::{Control, KernelsOwn, control};
+use crate::hosts::Hosts;
+use crate::network::Network;
+use crate::traffic::{FlowRecord, Traffic};
+use crate::tun::Tun;
+use narrows_cc::{ParamValue, Params};
+use narrows_fabric::{Progress, Seeds};
+use narrows_samples::{Histogram, Samples};
+use narrows_scenario::{Flow, NodeKind, Sampling, Scenario, Traffic as Kind};
+use narrows_units::{Duration, Instant, Rate};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// From when everything is set up to time zero of the scenario: threads get to where they wait for it.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// How often progress is told, and a stop noticed.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// How long a program of the user's may take to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How to run a scenario live.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Seed of random losses, of queues that draw, and of applications. The kernel draws for itself.
+    pub seed: u64,
+    /// Number of the run in its experiment: runs of one seed differ in it.
+    pub run: u64,
+    /// Directory for packet captures; `None` captures nothing.
+    pub pcap_dir: Option<&'a Path>,
+    /// Watches and stops the run.
+    pub progress: Option<&'a Progress>,
+    /// Programs to run meanwhile: a host's name, and a command line for `sh -c`.
+    pub programs: &'a [(String, String)],
+}
+
+/// What a live run yields.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Samples and totals, as a simulation has them; what the kernel cannot tell is [`narrows_samples::NONE`].
+    pub samples: Samples,
+    /// Packets that reached a host.
+    pub packets: u64,
+    /// What the numbers depend on beside the scenario.
+    pub conditions: Conditions,
+}
+
+/// Runs a scenario on this machine's own TCP stack; takes as long as the scenario lasts.
+///
+/// All that is made is held by file descriptors and threads of this process, and goes with it.
+///
+/// # Errors
+/// [`LiveError`]: this machine cannot do it, the scenario has no live form, a step failed, or the run was stopped.
+pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveError> {
+    let mut stage = Stage::new(scenario, Seeds::new(options.seed, options.run))?;
+    let mut network = stage.network()?;
+    if let Some(dir) = options.pcap_dir {
+        network.capture(scenario, dir).map_err(|failure| LiveError::failed("capture packets", failure))?;
+    }
+    let traffic = stage.traffic()?;
+    let clock = Clock::starting_in(SETTLE);
+    let end = Instant::ZERO + scenario.duration;
+    let (ports, stop) = (stage.ports(), AtomicBool::new(false));
+    let ((network, lateness), records) = thread::scope(|scope| {
+        let bottleneck = scope.spawn(|| carry(network, &ports, clock, end, fastest(scenario), &stop));
+        let records = meanwhile(&stage, traffic, options, clock, || {
+            stop.fetch_or(stopped(options), Ordering::Relaxed);
+            bottleneck.is_finished()
+        });
+        stop.store(true, Ordering::Relaxed);
+        let carried = bottleneck.join().map_err(|_| LiveError::failed("carry packets", "its thread panicked"))?;
+        Ok::<_, LiveError>((carried, records?))
+    })?;
+    drop(ports);
+    if stopped(options) {
+        return Err(LiveError::Stopped);
+    }
+    stage.conditions.note_lateness(&lateness, scenario.duration);
+    stage.finish(network, records)
+}
+
+fn stopped(options: &Options<'_>) -> bool {
+    options.progress.is_some_and(Progress::stopped)
+}
+
+/// Lets flows and programs run until `over`, tells progress, and returns what the flows know.
+fn meanwhile(
+    stage: &Stage<'_>,
+    traffic: Traffic,
+    options: &Options<'_>,
+    clock: Clock,
+    over: impl Fn() -> bool,
+) -> Result<Vec<FlowRecord>, LiveError> {
+    let running = traffic.start(clock)?;
+    let programs = stage.programs(options.programs, clock)?;
+    while !over() {
+        if let Some(progress) = options.progress {
+            progress.set(clock.now().as_nanos(), stage.scenario.duration.as_nanos());
+        }
+        thread::sleep(LOOK);
+    }
+    if stopped(options) {
+        running.stop();
+    }
+    let records = running.join();
+    programs.into_iter().try_for_each(|program| program.stop(GRACE).map(drop))?;
+    records
+}
+
+/// Checks that a scenario can run live here, as far as can be said without running it.
+///
+/// # Errors
+/// [`LiveError`] as of [`run`]. What is made to find out is gone on return.
+pub fn check(scenario: &Scenario) -> Result<(), LiveError> {
+    Stage::new(scenario, Seeds::new(0, 0))?.traffic().map(drop)
+}
+
+/// Opens a shell on a host of the emulated network, on this process' terminal; returns its exit code. With `traffic`, the
+/// scenario's flows run meanwhile.
+///
+/// # Errors
+/// [`LiveError`] as of [`run`].
+pub fn shell(scenario: &Scenario, seed: u64, host: &str, traffic: bool) -> Result<i32, LiveError> {
+    let mut lasting = Scenario { sampling: Sampling::Off, ..scenario.clone() };
+    if !traffic {
+        lasting.flows.clear();
+    }
+    let flows_end = Instant::ZERO + scenario.duration;
+    lasting.flows.iter_mut().for_each(|flow| flow.stop = flow.stop.min(flows_end));
+    lasting.duration = FOR_EVER;
+    let stage = Stage::new(&lasting, Seeds::new(seed, 0))?;
+    let netns = stage.netns(host)?;
+    let (network, prepared, ports) = (stage.network()?, stage.traffic()?, stage.ports());
+    let clock = Clock::starting_in(SETTLE);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| carry(network, &ports, clock, Instant::ZERO + FOR_EVER, fastest(&lasting), &stop));
+        let exit = prepared.start(clock).and_then(|running| {
+            let child = Child::spawn(netns, &Program::shell(host, &addresses(&lasting)))?;
+            let exit = child.wait(None)?;
+            running.stop();
+            running.join()?;
+            child.stop(GRACE)?;
+            Ok(match exit {
+                Some(Exit::Code(code)) => code,
+                Some(Exit::Signal(signal)) => 128 + signal,
+                None => 1,
+            })
+        });
+        stop.store(true, Ordering::Relaxed);
+        exit
+    })
+}
+
+/// Longer than anyone sits at a shell: ten years.
+const FOR_EVER: Duration = Duration::from_secs(315_360_000);
+
+/// What a run needs, made but not under way.
+struct Stage<'a> {
+    scenario: &'a Scenario,
+    hosts: Hosts,
+    seeds: Seeds,
+    /// Per flow: the kernel's name of its congestion control.
+    names: Vec<String>,
+    /// Congestion controls that are registered as long as this lives.
+    _registered: Vec<Registered>,
+    conditions: Conditions,
+}
+
+impl<'a> Stage<'a> {
+    fn new(scenario: &'a Scenario, seeds: Seeds) -> Result<Self, LiveError> {
+        let hosts = Hosts::new(scenario)?;
+        let mut conditions = Conditions::of_machine();
+        conditions.left_to_kernel = hosts.kernels_own().iter().map(in_words).collect();
+        for (name, value) in hosts.iter().flat_map(|host| &host.settings.sysctls) {
+            note_sysctl(&mut conditions.sysctls, format!("net.{}", name.replace('/', ".")), value);
+        }
+        let (names, registered) = controls(scenario, &mut conditions)?;
+        Ok(Self { scenario, hosts, seeds, names, _registered: registered, conditions })
+    }
+
+    fn network(&self) -> Result<Network, LiveError> {
+        Network::new(self.scenario, self.seeds).map_err(|reason| LiveError::failed("make the network", reason))
+    }
+
+    fn traffic(&self) -> Result<Traffic, LiveError> {
+        Traffic::prepare(self.scenario, &self.hosts, self.seeds, &self.names)
+    }
+
+    /// Hosts' devices, by node.
+    fn ports(&self) -> Vec<(usize, &Tun)> {
+        self.hosts.iter().map(|host| (host.node, &host.tun)).collect()
+    }
+
+    /// The network namespace of the host of this name.
+    fn netns(&self, host: &str) -> Result<BorrowedFd<'_>, LiveError> {
+        let nodes = || self.scenario.nodes.iter().enumerate();
+        let found = nodes().find(|(_, node)| node.name == host).and_then(|(index, _)| self.hosts.of_node(index));
+        found.map(|host| host.netns.as_fd()).ok_or_else(|| LiveError::Unsupported {
+            field: "host".to_owned(),
+            value: host.to_owned(),
+            reason: "is no host of the scenario".to_owned(),
+            allowed: nodes()
+                .filter(|(_, node)| node.kind == NodeKind::Host)
+                .map(|(_, node)| node.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+    }
+
+    /// Starts programs on their hosts; they begin at time zero.
+    fn programs(&self, programs: &[(String, String)], clock: Clock) -> Result<Vec<Child>, LiveError> {
+        let addresses = addresses(self.scenario);
+        let start = |(host, line): &(String, String)| {
+            let mut program = Program::line(host, line, &addresses);
+            program.start_ns = Some(clock.monotonic_of(Instant::ZERO));
+            Child::spawn(self.netns(host)?, &program)
+        };
+        programs.iter().map(start).collect()
+    }
+
+    /// Puts together what network, kernel and applications know.
+    fn finish(mut self, network: Network, records: Vec<FlowRecord>) -> Result<Outcome, LiveError> {
+        let mut samples = Samples::default();
+        let books = network.finish(self.scenario, &mut samples);
+        let books = books.map_err(|failure| LiveError::failed("capture packets", failure))?;
+        let rtts: Vec<Histogram> = records.iter().map(|record| record.srtt.clone()).collect();
+        "the kernel's smoothed round-trip time, once per sample".clone_into(&mut self.conditions.rtt_source);
+        collect::flows(self.scenario, records, &rtts, &books, &mut samples);
+        self.conditions.astray += books.astray;
+        Ok(Outcome { samples, packets: books.delivered, conditions: self.conditions })
+    }
+}
+
+fn in_words(own: &KernelsOwn) -> String {
+    format!("{}: {} there, {} here", own.setting, own.scenario, own.kernel)
+}
+
+/// Notes a setting of a namespace; hosts that differ are told together.
+fn note_sysctl(known: &mut Vec<(String, String)>, name: String, value: &str) {
+    match known.iter_mut().find(|(other, _)| *other == name) {
+        Some((_, values)) if !values.split(", ").any(|one| one == value) => *values += &format!(", {value}"),
+        Some(_) => {}
+        None => known.push((name, value.to_owned())),
+    }
+}
+
+/// The kernel's name of each flow's congestion control. Those that are ours are registered, under names of this process alone.
+fn controls(scenario: &Scenario, conditions: &mut Conditions) -> Result<(Vec<String>, Vec<Registered>), LiveError> {
+    let (mut names, mut registered) = (Vec::new(), Vec::new());
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    for flow in &scenario.flows {
+        if matches!(flow.traffic, Kind::Udp { .. }) {
+            names.push(String::new());
+            continue;
+        }
+        let key = format!("{} {:?}", flow.tcp.cc, flow.tcp.cc_params);
+        if let Some(name) = known.get(&key) {
+            names.push(name.clone());
+            continue;
+        }
+        let (name, source) = match control(flow)? {
+            Control::Kernel(name) => (name, "kernel"),
+            Control::Ours(program) => {
+                let made = register(program, &unique_name(program), &params(flow))?;
+                let name = made.name().to_owned();
+                registered.push(made);
+                (name, "eBPF")
+            }
+        };
+        conditions.controls.push((flow.tcp.cc.clone(), format!("{source}, as {name}")));
+        known.insert(key, name.clone());
+        names.push(name);
+    }
+    Ok((names, registered))
+}
+
+fn params(flow: &Flow) -> Params {
+    let value = |value: &narrows_scenario::ParamValue| match value {
+        narrows_scenario::ParamValue::Number(number) => ParamValue::Number(*number),
+        narrows_scenario::ParamValue::Choice(word) => ParamValue::Choice(word.clone()),
+        narrows_scenario::ParamValue::Switch(on) => ParamValue::Switch(*on),
+    };
+    Params::new(flow.tcp.cc_params.iter().map(|(name, given)| (name.clone(), value(given))).collect())
+}
+
+/// The largest rate among the links that a scenario's traffic must share: the bottleneck of the fastest path, which is what the
+/// thread has to carry.
+fn fastest(scenario: &Scenario) -> Rate {
+    let directions = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+    let largest = |d: &narrows_scenario::Direction| d.changes.iter().filter_map(|c| c.rate).fold(d.rate, Rate::max);
+    // Access links are often made wide so that they do not matter: the narrowest link bounds what passes most networks.
+    directions.map(largest).min().unwrap_or(Rate::ZERO)
+}
+
+/// Names of nodes and their addresses.
+fn addresses(scenario: &Scenario) -> Vec<(String, IpAddr)> {
+    scenario.nodes.iter().map(|node| (node.name.clone(), node.address)).collect()
+}

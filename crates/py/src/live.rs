@@ -1,0 +1,87 @@
+//! Live runs for Python: conversion only.
+
+use crate::host::live_error;
+use crate::{PyProgress, PyResult, PyResultOf, PyScenario};
+use narrows_live::{Conditions, Options};
+use narrows_sim::Outcome;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+
+/// What a run depended on, as `narrows.conditions` has it.
+pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<Bound<'py, PyDict>> {
+    let micros = |nanos: f64| (nanos / 10.0).round() / 100.0;
+    let lateness = PyDict::new(py);
+    lateness.set_item("packets", told.lateness.packets)?;
+    lateness.set_item("mean_us", micros(told.lateness.mean_ns))?;
+    lateness.set_item("p50_us", micros(told.lateness.p50_ns as f64))?;
+    lateness.set_item("p99_us", micros(told.lateness.p99_ns as f64))?;
+    lateness.set_item("max_us", micros(told.lateness.max_ns as f64))?;
+    let made = PyDict::new(py);
+    made.set_item("kernel", &told.kernel)?;
+    made.set_item("cpus", told.cpus)?;
+    made.set_item("bottleneck_scheduling", &told.scheduling)?;
+    made.set_item("bottleneck_cpu_percent", (told.bottleneck_cpu * 1000.0).round() / 10.0)?;
+    made.set_item("lateness", lateness)?;
+    made.set_item("packets_astray", told.astray)?;
+    made.set_item("offloads", &told.offloads)?;
+    made.set_item("cc", pairs(py, &told.controls)?)?;
+    made.set_item("sysctls", pairs(py, &told.sysctls)?)?;
+    made.set_item("rtt_source", &told.rtt_source)?;
+    made.set_item("trace_records_lost", told.trace_lost)?;
+    made.set_item("left_to_the_kernel", PyList::new(py, &told.left_to_kernel)?)?;
+    made.set_item("trusted", told.trusted())?;
+    made.set_item("doubts", PyList::new(py, &told.doubts)?)?;
+    Ok(made)
+}
+
+fn pairs<'py>(py: Python<'py>, list: &[(String, String)]) -> PyResultOf<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    for (name, value) in list {
+        made.set_item(name, value)?;
+    }
+    Ok(made)
+}
+
+/// Run a scenario live without holding the interpreter's lock; raises `LiveError`.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, programs))]
+pub(crate) fn live(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    seed: u64,
+    run: u64,
+    progress: Option<&PyProgress>,
+    pcap_dir: Option<PathBuf>,
+    programs: Vec<(String, String)>,
+) -> PyResultOf<PyResult> {
+    let progress = progress.map(|p| p.0.clone());
+    let options =
+        Options { seed, run, pcap_dir: pcap_dir.as_deref(), progress: progress.as_deref(), programs: &programs };
+    match py.detach(|| narrows_live::run(&scenario.0, &options)) {
+        Ok(made) => {
+            let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets };
+            Ok(PyResult(outcome, Some(made.conditions)))
+        }
+        Err(error) => Err(live_error(py, &error)),
+    }
+}
+
+/// Check that a scenario can run live here, without running it; raises `LiveError`.
+#[pyfunction]
+pub(crate) fn live_check(py: Python<'_>, scenario: &PyScenario) -> PyResultOf<()> {
+    narrows_live::check(&scenario.0).map_err(|error| live_error(py, &error))
+}
+
+/// Open a shell on a host of the emulated network, on this terminal, and return its exit code; raises `LiveError`.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, host, traffic))]
+pub(crate) fn live_shell(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    seed: u64,
+    host: &str,
+    traffic: bool,
+) -> PyResultOf<i32> {
+    py.detach(|| narrows_live::shell(&scenario.0, seed, host, traffic)).map_err(|error| live_error(py, &error))
+}

@@ -1,0 +1,194 @@
+"""``narrows live`` and ``narrows shell``: a scenario on this machine's own TCP stack."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from narrows.cli.guard import guarded, hint
+from narrows.cli.options import File, Json, NoProgress, Output, Set, overrides
+from narrows.errors import InputError, Interrupted
+
+if TYPE_CHECKING:
+    from narrows.live import Program
+    from narrows.runs import Batch, Run
+
+EXAMPLE = (
+    "Example: narrows live dumbbell-cubic --set 'duration=10 s' -o out\n\n"
+    "Other programs: narrows live dumbbell-cubic --exec N1 'iperf3 -s' --exec N0 'iperf3 -c N1'"
+)
+SHELL_EXAMPLE = "Example: narrows shell dumbbell-cubic N0"
+
+_BETWEEN = "\x1f"
+"""Joins the two values of ``--exec``: Typer knows no option that takes two and may be repeated."""
+
+_EXEC = "--exec"
+
+
+class ExecCommand(TyperCommand):
+    """A command whose ``--exec`` takes two values, a host and a command line, and may be given several times."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join the two values of each ``--exec``, then parse as ever.
+
+        Parameters
+        ----------
+        ctx : Context
+            Typer's.
+        args : list of str
+            As the shell gave them.
+
+        Returns
+        -------
+        list of str
+            What is left over.
+        """
+        joined: list[str] = []
+        rest = iter(args)
+        for argument in rest:
+            joined.append(argument)
+            if argument == _EXEC:
+                joined.append(
+                    _BETWEEN.join(value for value in (next(rest, None), next(rest, None)) if value is not None)
+                )
+        return super().parse_args(ctx, joined)
+
+
+def programs(given: list[str] | None) -> list[Program]:
+    """Read what ``--exec`` was given.
+
+    Parameters
+    ----------
+    given : list of str, optional
+        Host and command line, joined by `ExecCommand`.
+
+    Returns
+    -------
+    list of narrows.live.Program
+
+    Raises
+    ------
+    InputError
+        If one has no command.
+    """
+    from narrows.live import Program
+
+    made = []
+    for pair in given or []:
+        host, between, command = pair.partition(_BETWEEN)
+        if not between or not command.strip():
+            message = f"--exec {host}: has no command; allowed: a host and a command line, such as N0 'ping -c 3 N1'"
+            raise InputError(message)
+        made.append(Program(host, command))
+    return made
+
+
+Exec = Annotated[
+    list[str] | None,
+    typer.Option(
+        _EXEC,
+        metavar="HOST COMMAND",
+        help="Run a command on a host meanwhile (sh -c; hosts have their names). May be given several times.",
+    ),
+]
+
+
+@guarded
+def live(
+    file: File,
+    output: Output = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="N", help="Seed of losses and applications; by default the scenario's own."),
+    ] = None,
+    set_: Set = None,
+    runs: Annotated[
+        int, typer.Option("--runs", "-n", metavar="N", help="Number of runs, one after another: 1 by default.")
+    ] = 1,
+    exec_: Exec = None,
+    pcap: Annotated[
+        bool, typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link).")
+    ] = False,
+    json: Json = False,
+    no_progress: NoProgress = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Print nothing but errors.")] = False,
+) -> None:
+    """Run a scenario on this machine's own TCP stack, in real time, through Narrows' own bottleneck.
+
+    Hosts are network namespaces without names; nothing outside them is touched, and nothing is left behind. Needs
+    Linux and root: `narrows doctor` says what is missing. Exit code 3 where this machine cannot do it.
+    """
+    if pcap and output is None:
+        message = "--pcap needs a directory to put the packets; add -o DIR"
+        raise InputError(message)
+    from narrows import live as world
+    from narrows import results
+    from narrows.cli.progress import Bar
+    from narrows.scenario import Scenario
+
+    scenario = Scenario.from_file(file, overrides(set_))
+    wanted = programs(exec_)
+    world.check(scenario)
+    begin = time.monotonic()
+    interruption: Interrupted | None = None
+    with ExitStack() as stack:
+        directory = stack.enter_context(results.staged(output)) if output is not None else None
+        bar = stack.enter_context(Bar(f"{scenario.name}: live", wanted=not (no_progress or quiet or wanted)))
+        captured = directory / results.PCAP if directory is not None and pcap else None
+        result: Run | Batch
+        try:
+            result = world.run(scenario, seed=seed, runs=runs, pcap=captured, programs=wanted, progress=bar)
+        except Interrupted as caught:
+            if not caught.finished.runs:
+                raise
+            interruption, result = caught, caught.finished
+        if directory is not None:
+            results.fill(result, directory)
+    if not quiet:
+        _print(result, json, time.monotonic() - begin)
+        if output is not None and not json:
+            hint(f"results: {output}; for a page: narrows report {output}")
+    for doubt in dict.fromkeys(doubt for run in result.runs for doubt in run.doubts):
+        hint(f"warning: not to be trusted: {doubt}")
+    if interruption is not None:
+        raise interruption
+
+
+def _print(result: Any, json: bool, seconds: float) -> None:
+    if json:
+        from narrows import summary
+
+        typer.echo(summary.dumps(result.summary), nl=False)
+    else:
+        from narrows.cli.tables import print_result
+
+        print_result(result, seconds)
+
+
+@guarded
+def shell(
+    file: File,
+    host: Annotated[
+        str | None, typer.Argument(metavar="[HOST]", help="Host to sit at; by default the first of the scenario.")
+    ] = None,
+    set_: Set = None,
+    traffic: Annotated[
+        bool, typer.Option("--traffic", metavar="", help="Let the scenario's flows run meanwhile, for its duration.")
+    ] = False,
+) -> None:
+    """Open a shell on a host of the emulated network; leaving it takes the network down.
+
+    The other hosts answer to their names. Needs Linux and root.
+    """
+    from narrows import live as world
+    from narrows.scenario import Scenario
+
+    scenario = Scenario.from_file(file, overrides(set_))
+    world.check(scenario)
+    code = world.shell(scenario, host, traffic=traffic)
+    if code:
+        raise typer.Exit(code)
