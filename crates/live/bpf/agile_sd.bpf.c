@@ -225,23 +225,28 @@ u32 BPF_PROG(agile_sd_ssthresh, struct sock *sk)
 	return ca->degraded / ONE;
 }
 
+/*
+ * Recovery has brought cwnd to ssthresh, which now goes below it. Where ssthresh is not what we said, the reduction was undone.
+ * The kernel enters the state Open before it sets cwnd, so this event is the first that may touch ssthresh.
+ */
+narrows_inline void complete(struct tcp_sock *tp, struct agile_sd *ca)
+{
+	if (is_module() || tp->snd_ssthresh != ca->degraded / ONE)
+		return;
+	ca->until = max_u64(less_u64(ca->degraded, ONE), 2 * ONE);
+	tp->snd_ssthresh = ca->until / ONE;
+}
+
 SEC("struct_ops/agile_sd_cwnd_event")
 void BPF_PROG(agile_sd_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct agile_sd *ca = inet_csk_ca(sk);
 
-	/* A timeout: the restart is from cwnd before the reduction where that is below the initial window. */
-	if (event == CA_EVENT_LOSS)
+	if (event == CA_EVENT_COMPLETE_CWR)
+		complete(tcp_sk(sk), ca);
+	else if (event == CA_EVENT_LOSS)
+		/* A timeout: the restart is from cwnd before the reduction where that is below the initial window. */
 		ca->seen = ca->loss;
-}
-
-/* A timeout left one segment: back to the initial window, from where slow start goes on. */
-narrows_inline void restart(struct tcp_sock *tp, struct agile_sd *ca)
-{
-	ca->fraction = 0;
-	if (!is_module())
-		set_window(tp, ca, min_u64(ca->seen, clamp_u64(ca->initial, 1, MOST) * ONE));
-	ca->seen = window(tp, ca);
 }
 
 SEC("struct_ops/agile_sd_set_state")
@@ -249,16 +254,14 @@ void BPF_PROG(agile_sd_set_state, struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct agile_sd *ca = inet_csk_ca(sk);
-	u8 state = BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
 
-	if (new_state == TCP_CA_Loss) {
-		restart(tp, ca);
-	} else if (new_state == TCP_CA_Open && !is_module() && (state == TCP_CA_CWR || state == TCP_CA_Recovery) &&
-		   tp->snd_ssthresh == ca->degraded / ONE) {
-		/* Recovery has brought cwnd to ssthresh, and nothing was undone: now ssthresh goes below it. */
-		ca->until = max_u64(ca->degraded - ONE, 2 * ONE);
-		tp->snd_ssthresh = ca->until / ONE;
-	}
+	if (new_state != TCP_CA_Loss)
+		return;
+	/* The kernel left one segment: back to the initial window, from where slow start goes on. */
+	ca->fraction = 0;
+	if (!is_module())
+		set_window(tp, ca, min_u64(ca->seen, clamp_u64(ca->initial, 1, MOST) * ONE));
+	ca->seen = window(tp, ca);
 }
 
 /* The last reduction was for nothing: back to the larger of now and before. */

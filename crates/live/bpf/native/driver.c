@@ -125,6 +125,7 @@ static void reduce(void)
 	socket_.prior_ssthresh = socket_.snd_ssthresh;
 	socket_.snd_ssthresh = ops->ssthresh(sk);
 	socket_.snd_cwnd_cnt = 0;
+	socket_.undo_marker = 1;
 }
 
 static void recover(u8 state)
@@ -147,18 +148,30 @@ static void expire(bool again)
 
 static void undo(void)
 {
+	socket_.undo_marker = 0;
 	socket_.snd_cwnd = ops->undo_cwnd(sk);
 	if (socket_.prior_ssthresh > socket_.snd_ssthresh)
 		socket_.snd_ssthresh = socket_.prior_ssthresh;
 }
 
+/* The end of a reduction that was not undone. */
+static void complete(void)
+{
+	if (socket_.inet_conn.icsk_ca_state == TCP_CA_CWR || socket_.undo_marker)
+		socket_.snd_cwnd = socket_.snd_ssthresh;
+	tell(CA_EVENT_COMPLETE_CWR);
+}
+
+/* In the kernel's order: after a recovery the state is Open already when cwnd becomes ssthresh. */
 static void open_again(void)
 {
 	u8 state = socket_.inet_conn.icsk_ca_state;
 
-	if (state == TCP_CA_CWR || state == TCP_CA_Recovery)
-		tell(CA_EVENT_COMPLETE_CWR);
+	if (state == TCP_CA_CWR)
+		complete();
 	set_state(TCP_CA_Open);
+	if (state == TCP_CA_Recovery)
+		complete();
 }
 
 /* One event with what is known then, and its own numbers; false if it is none. */
