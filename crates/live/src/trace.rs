@@ -15,11 +15,11 @@ use crate::bpf::{Attached, Loaded, Opened};
 use libbpf_rs::{MapCore, MapFlags, RingBufferBuilder};
 use narrows_samples::Histogram;
 use narrows_scenario::{Scenario, Traffic};
+use narrows_units::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// How often the ring is emptied. It has room for more than 70 000 records, seconds of traffic at 100 Mb/s.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -57,6 +57,8 @@ pub struct Traced {
     pub not_kept: u64,
     /// Tracepoints that this kernel lacks; what they would tell is missing.
     pub missing: Vec<&'static str>,
+    /// Processor time that reading the records took.
+    pub cpu: Duration,
 }
 
 /// Tracing under way. Dropping it ends it.
@@ -180,13 +182,14 @@ impl Probes {
         builder.add(&records, take).map_err(failed)?;
         let ring = builder.build().map_err(failed)?;
         while !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(INTERVAL);
+            std::thread::sleep(std::time::Duration::from_nanos(INTERVAL.as_nanos()));
             ring.consume().map_err(failed)?;
         }
         self.attached.clear();
         ring.consume().map_err(failed)?;
         drop(ring);
         traced.overruns = self.overruns()?;
+        traced.cpu = crate::bottleneck::processor_time();
         Ok(traced)
     }
 

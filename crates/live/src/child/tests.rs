@@ -2,6 +2,7 @@ use super::*;
 use crate::Netns;
 use crate::testing::lacks_root;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::Instant;
 
 const SHORT: Duration = Duration::from_secs(10);
@@ -66,6 +67,45 @@ fn a_program_sees_its_host_and_nothing_else() {
     assert_eq!((devices, also), ("lo", "lo"));
     assert!(processes.starts_with("/proc/1 /proc/2") && processes.split(' ').count() <= 4, "{processes}");
     assert_eq!((hostname, line, resolver, told), ("h1", "10.1.2.4 far-away", "0", "h1 10.1.2.4"));
+}
+
+#[test]
+fn a_program_reaches_other_hosts_by_their_names_through_the_network() {
+    if crate::testing::lacks_root() {
+        return;
+    }
+    let Some(iperf3) = ["/usr/bin/iperf3", "/usr/local/bin/iperf3"].into_iter().find(|path| Path::new(path).exists())
+    else {
+        return eprintln!("skipped: needs iperf3");
+    };
+    let scenario = crate::testing::scenario("[[flows]]\nfrom = \"s1\"\nto = \"d1\"");
+    let hosts = crate::Hosts::new(&scenario).unwrap();
+    let network = crate::Network::new(&scenario, narrows_fabric::Seeds::new(1, 0)).unwrap();
+    let addresses: Vec<_> = hosts.iter().map(|h| scenario.nodes[h.node].clone()).map(|n| (n.name, n.address)).collect();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let clock = crate::Clock::starting_in(Duration::ZERO);
+    let end = narrows_units::Instant::ZERO + Duration::from_secs(15);
+    let ended = std::thread::scope(|scope| {
+        let devices: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
+        let stop = &stop;
+        scope.spawn(move || crate::carry(network, &devices, clock, end, narrows_units::Rate::mbps(10), stop).1.refused);
+        let spawn = |name: &str, line: &str| {
+            let host = hosts.iter().find(|host| scenario.nodes[host.node].name == name).unwrap();
+            let program = Program { output: Output::Captured, ..Program::line(name, line, &addresses) };
+            Child::spawn(host.netns.as_fd(), &program).unwrap()
+        };
+        let server = spawn("d1", &format!("exec {iperf3} -s -1"));
+        let client = spawn("s1", &format!("sleep 0.3; exec {iperf3} -c d1 -t 1 -f k"));
+        let exit = client.wait(Some(SHORT)).unwrap();
+        let ended = client.stop(SHORT).unwrap();
+        drop(server);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(exit, ended.exit);
+        ended
+    });
+    let text = String::from_utf8(ended.captured.stdout).unwrap();
+    assert_eq!(ended.exit, Some(Exit::Code(0)), "{text}{}", String::from_utf8_lossy(&ended.captured.stderr));
+    assert!(text.contains("Connecting to host d1") && text.contains("receiver"), "{text}");
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{lacks_root, scenario};
 use crate::{Clock, Host, Hosts, Network, TcpInfo, carry};
 use narrows_fabric::{Seeds, ports};
-use narrows_units::{Instant, Rate};
+use narrows_units::{Duration, Instant, Rate};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -31,12 +31,12 @@ fn bulk(queue: &str, millis: u64) -> Seen {
     let inodes: Vec<u64> = hosts.iter().map(|host| host.netns.inode()).collect();
     let trace = Trace::start(&inodes, &scenario).unwrap();
     let stop = AtomicBool::new(false);
-    let clock = Clock::starting_in(narrows_units::Duration::ZERO);
+    let clock = Clock::starting_in(Duration::ZERO);
     let began_ns = crate::monotonic_ns();
     std::thread::scope(|scope| {
         let devices: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
         let stop = &stop;
-        let end = Instant::ZERO + narrows_units::Duration::from_secs(6);
+        let end = Instant::ZERO + Duration::from_secs(6);
         let network = scope.spawn(move || carry(network, &devices, clock, end, Rate::mbps(100), stop).1.refused);
         let address = |host: &Host, port| SocketAddr::new(scenario.nodes[host.node].address, port);
         let (client, server) = ports(0);
@@ -60,11 +60,11 @@ fn bulk(queue: &str, millis: u64) -> Seen {
             drop(other);
             let mut stream = connect(address(from, client), address(to, server));
             let begun = std::time::Instant::now();
-            while begun.elapsed() < Duration::from_millis(millis) {
+            while begun.elapsed() < std::time::Duration::from_millis(millis) {
                 stream.write_all(&[0; 16384]).unwrap();
             }
             // What is still on its way is answered for, so that the kernel's account stands still.
-            std::thread::sleep(Duration::from_millis(1500));
+            std::thread::sleep(std::time::Duration::from_millis(1500));
             TcpInfo::read(stream.as_fd()).unwrap()
         };
         let last = from.netns.run(send).unwrap();
