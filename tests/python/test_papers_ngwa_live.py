@@ -191,6 +191,15 @@ def test_what_nobody_counted_stays_unknown() -> None:
     assert (made.timeouts, made.options) == (None, None)
 
 
+def test_a_run_of_ngwa_in_which_no_receiver_took_part_is_not_trusted() -> None:
+    with_ngwa, _, plain = few(3)
+    run = _simulated(with_ngwa.scenario)
+    assert record.record(with_ngwa, run).doubts == ()
+    deaf = replace(run, flows=tuple(replace(flow, window_options=0) for flow in run.flows))
+    assert record.record(with_ngwa, deaf).doubts == (record.UNHEARD,)
+    assert record.record(plain, _simulated(plain.scenario)).doubts == ()
+
+
 def test_in_simulation_the_check_comes_out() -> None:
     jobs = plan.jobs(plan.QUICK)[: len(plan.CHECK)]
     made = {job.name: record.record(job, _simulated(job.scenario)) for job in jobs}

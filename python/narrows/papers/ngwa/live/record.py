@@ -27,6 +27,9 @@ FORMAT = 1
 BOTTLENECK = "r1->r2"
 """The queue in front of the middle link."""
 
+UNHEARD = "no receiver took a window from NGWA's option, so that this is a run without NGWA"
+"""The doubt about a run of NGWA whose receivers did not take part."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
@@ -129,6 +132,11 @@ def record(job: Job, run: Run) -> Record:
         series = rate_over_time(rows["time_s"], rows["delivered_bytes"], BIN_S)[1] * BYTES_PER_S
         rates.append(tuple(round(float(value)) for value in series))
     queue = run.queue(BOTTLENECK)
+    options = _sum(flow.window_options for flow in run.flows)
+    doubts = run.doubts
+    if run.scenario.resolved["ngwa"] is not None and options == 0:
+        # The numbers would be those of a network without NGWA under its name.
+        doubts = (*doubts, UNHEARD)
     return Record(
         key=address(job),
         name=job.name,
@@ -139,9 +147,9 @@ def record(job: Job, run: Run) -> Record:
         timeouts=_sum(flow.timeouts for flow in run.flows),
         filled=queue.max_bytes,
         used=queue.utilisation,
-        options=_sum(flow.window_options for flow in run.flows),
+        options=options,
         digest=run.digest,
-        doubts=run.doubts,
+        doubts=doubts,
         conditions=run.conditions,
     )
 
