@@ -34,7 +34,10 @@ const FEW: u64 = 8;
 /// What may wait unsent in the kernel of a flow that can be stopped, as time at the rate of its path's narrowest link.
 /// What the application takes back then, as in the simulator, is all but this; and its thread may be as late without
 /// the sender running dry.
-const UNSENT: Duration = Duration::from_millis(50);
+const UNSENT: Duration = Duration::from_millis(10);
+
+/// And at least so many bytes, or a slow link would be fed in pieces of a segment.
+const LEAST_UNSENT: u32 = 4096;
 
 /// Flows with their sockets, bound and listening, before the first packet.
 #[derive(Debug)]
@@ -75,7 +78,7 @@ impl Traffic {
             flows.push(if let Kind::Udp { .. } = spec.traffic {
                 let client = from_host.netns.run(|| socket::datagrams(at, to, spec.dscp))??;
                 let server = to_host.netns.run(|| socket::datagrams(to, at, spec.dscp))??;
-                let ends = [client, server].map(|socket| End::new(Some(socket), &spec.tcp));
+                let ends = [client, server].map(|socket| End::new(Some(socket), &spec.tcp, None));
                 let [client, server] = ends;
                 Flow::new(plan, source, client, server, None)
             } else {
@@ -83,7 +86,7 @@ impl Traffic {
                 let mailbox = Arc::new(Mailbox::new()?);
                 let guest = Guest { at, mailbox: Arc::clone(&mailbox), flow: index };
                 guests.entry((spec.to, server_port)).or_default().push(guest);
-                let ends = [Some(client), None].map(|socket| End::new(socket, &spec.tcp));
+                let ends = [Some(client), None].map(|socket| End::new(socket, &spec.tcp, plan.unsent));
                 let [client, server] = ends;
                 Flow::new(plan, source, client, server, Some(mailbox))
             });
@@ -266,7 +269,7 @@ fn plan(
         tcp: Arc::clone(&spec.tcp),
         control,
         dscp: spec.dscp,
-        unsent: stoppable.then(|| unsent().max(1)),
+        unsent: stoppable.then(|| unsent().max(LEAST_UNSENT)),
     }
 }
 

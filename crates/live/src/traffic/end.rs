@@ -29,6 +29,8 @@ pub(super) struct End {
     /// `None` until there is a connection to accept.
     pub(super) socket: Option<OwnedFd>,
     tcp: Arc<Tcp>,
+    /// Most bytes that lie in the kernel and were never sent; `None` is no bound but the kernel's.
+    unsent: Option<u32>,
     /// Bytes still to be handed to the kernel; [`ENDLESS`] without end.
     pub(super) pending: u64,
     /// Whether to close once those are handed over.
@@ -44,10 +46,11 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn new(socket: Option<OwnedFd>, tcp: &Arc<Tcp>) -> Self {
+    pub(super) fn new(socket: Option<OwnedFd>, tcp: &Arc<Tcp>, unsent: Option<u32>) -> Self {
         Self {
             socket,
             tcp: Arc::clone(tcp),
+            unsent,
             pending: 0,
             closing: false,
             closed: false,
@@ -85,7 +88,12 @@ impl End {
         let Some(socket) = self.socket.as_ref().filter(|_| !self.failed && !self.closed) else { return Ok(()) };
         let mut calls = 0;
         while self.pending > 0 && calls < CALLS {
-            let piece = self.pending.min(PIECE as u64) as usize;
+            // The kernel itself looks at its bound only when it begins a packet of up to 64 KiB.
+            let room = self.unsent.map_or(u32::MAX, |most| most.saturating_sub(unsent(socket)));
+            if room == 0 {
+                return Ok(());
+            }
+            let piece = self.pending.min(PIECE as u64).min(room.into()) as usize;
             match send(socket.as_raw_fd(), &ZEROS[..piece], MsgFlags::MSG_NOSIGNAL) {
                 Ok(sent) if self.pending < ENDLESS => self.pending -= sent as u64,
                 Ok(_) => {}
@@ -139,6 +147,16 @@ impl End {
         self.failed = true;
         Err(error.into())
     }
+}
+
+/// Bytes that lie in a socket and were never sent.
+fn unsent(socket: &OwnedFd) -> u32 {
+    /// `SIOCOUTQNSD` of `include/uapi/linux/sockios.h`.
+    const SIOCOUTQNSD: libc::Ioctl = 0x894b;
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the request writes an int, to which the pointer is.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) };
+    if result == 0 { u32::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
 /// Reads up to `most` bytes of a connection and throws them away, which the kernel does without copying them

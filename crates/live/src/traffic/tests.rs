@@ -213,8 +213,9 @@ fn an_application_that_goes_silent_takes_back_what_was_not_sent() {
                 distribution = \"constant\"";
     let records = run(&format!("[tcp]\nstack = \"linux\"\ncc = \"reno\"\n{flow}"));
     let delivered = records[0].total.delivered_bytes;
-    // 200 ms at 10 Mb/s, and at most 50 ms, one packet of 64 KiB and what was on its way.
-    assert!(delivered > 100_000 && delivered < 250_000 + 62_500 + 65_536 + 60_000, "{delivered}");
+    // 200 ms at 10 Mb/s, at most 10 ms more that the kernel had, and what was on its way: a queue of 100 packets at
+    // most.
+    assert!(delivered > 100_000 && delivered < 250_000 + 12_500 + 150_000, "{delivered}");
 }
 
 #[test]
