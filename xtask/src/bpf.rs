@@ -131,7 +131,9 @@ impl Drop for Scratch {
 /// An include directory with libbpf's headers as `bpf/`: those of the crate that Cargo.lock names.
 fn headers(root: &Path) -> Result<Scratch, String> {
     let mut metadata = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    metadata.current_dir(root).args(["metadata", "--format-version", "1", "--locked"]);
+    // For Linux alone: what only other platforms need may not be on this machine.
+    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    metadata.current_dir(root).args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &platform]);
     let metadata: serde_json::Value =
         serde_json::from_str(&run(metadata)?).map_err(|e| format!("cargo metadata: {e}"))?;
     let manifest = metadata["packages"]

@@ -30,7 +30,8 @@
  *   - The kernel hands over what an ACK delivered, by SACK too; the paper counts what it acknowledged.
  *   - During fast recovery the kernel leads the window down to ssthresh (PRR) and asks us nothing; so ssthresh is the degraded
  *     window itself until recovery is over, and below it from then on.
- *   - After a timeout the kernel leaves what is in flight and one segment; the paper's initial window is set right afterwards.
+ *   - After a timeout the kernel leaves what is in flight and one segment; where the paper's initial window is more, it is set right
+ *     afterwards.
  *
  * Limits
  *   Windows above 2^20 segments count as so many. lambda_max is at most 100.
@@ -254,13 +255,15 @@ void BPF_PROG(agile_sd_set_state, struct sock *sk, u8 new_state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct agile_sd *ca = inet_csk_ca(sk);
+	u64 back;
 
 	if (new_state != TCP_CA_Loss)
 		return;
-	/* The kernel left one segment: back to the initial window, from where slow start goes on. */
+	/* The kernel left what is in flight and one segment: up to the initial window, from where slow start goes on. */
+	back = min_u64(ca->seen, clamp_u64(ca->initial, 1, MOST) * ONE);
 	ca->fraction = 0;
-	if (!is_module())
-		set_window(tp, ca, min_u64(ca->seen, clamp_u64(ca->initial, 1, MOST) * ONE));
+	if (!is_module() && back > window(tp, ca))
+		set_window(tp, ca, back);
 	ca->seen = window(tp, ca);
 }
 
