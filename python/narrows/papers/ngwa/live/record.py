@@ -8,7 +8,7 @@ import platform
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from narrows import _core
+from narrows.contest.plan import engine
 from narrows.metrics import rate_over_time
 from narrows.papers.ngwa.linux import BIN_S, Transfer
 from narrows.papers.ngwa.rounds import BATCHES, BYTES_PER_S
@@ -117,8 +117,8 @@ class Record:
 
 
 def address(job: Job) -> str:
-    """Content address of a live run: scenario, version of the engine, and the kernel and machine it was made on."""
-    parts = [FORMAT, job.scenario.to_toml(), job.scenario.seed, _core.version(), platform.release(), platform.node()]
+    """Content address of a live run: scenario, build of the engine, and the kernel and machine it was made on."""
+    parts = [FORMAT, job.scenario.to_toml(), job.scenario.seed, engine(), platform.release(), platform.node()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
