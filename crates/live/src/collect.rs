@@ -1,55 +1,105 @@
-//! What the kernel, the applications and the network each know of a flow, put together as one row.
+//! What the kernel, the applications and the network each know of a flow, put together.
 
 use crate::books::{Books, Track};
+use crate::clock::Clock;
+use crate::trace::{Event, FlowTrace, Record, Traced};
 use crate::traffic::FlowRecord;
-use narrows_samples::{FlowTotal, Histogram, NONE, Samples};
-use narrows_scenario::Scenario;
+use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE, Samples};
+use narrows_scenario::{Sampling, Scenario};
 
-/// Puts the flows' rows and totals into `samples`. `rtts` has each flow's round-trip times, in nanoseconds.
+/// What is known of the flows of a run.
+pub(crate) struct Known<'a> {
+    pub(crate) scenario: &'a Scenario,
+    /// What applications and sockets tell, by flow.
+    pub(crate) records: Vec<FlowRecord>,
+    /// What the kernel's tracepoints told, if there are any.
+    pub(crate) traced: Option<Traced>,
+    pub(crate) clock: Clock,
+    pub(crate) books: &'a Books,
+}
+
+/// Puts the flows' rows and totals into `samples`.
 ///
 /// Of a flow's data direction the network knows what arrived and what was lost, exactly; a row of samples gets both as they were at its
-/// time, to the millisecond.
-pub(crate) fn flows(
-    scenario: &Scenario,
-    records: Vec<FlowRecord>,
-    rtts: &[Histogram],
-    books: &Books,
-    samples: &mut Samples,
-) {
+/// time, to the millisecond. Round-trip times are the kernel's samples, an ACK each, where there are tracepoints, else its
+/// smoothed one at each look.
+pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
+    let Known { scenario, records, traced, clock, books } = known;
     samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
     let mut rows = Vec::new();
     for (index, record) in records.into_iter().enumerate() {
-        let track = books.tracks.get(index).map_or(&[][..], Vec::as_slice);
-        let mut at = 0;
-        for mut row in record.rows {
-            while track.get(at + 1).is_some_and(|next| next.at.as_nanos() <= row.time_ns) {
-                at += 1;
-            }
-            if let Some(Track { arrived_bytes, lost_packets, .. }) = track.get(at).copied() {
-                (row.arrived_bytes, row.lost_packets) = (arrived_bytes, lost_packets);
-            }
-            rows.push(row);
-        }
-        samples.flow_totals.push(&total(record.total, rtts.get(index), books, index));
+        let trace = traced.as_ref().and_then(|traced| traced.flows.get(index)).filter(|t| !t.records.is_empty());
+        let traced = trace.map_or(&[][..], |trace| trace.records.as_slice());
+        let mut of_flow = match trace {
+            Some(trace) if scenario.sampling == Sampling::Events => by_ack(trace, &record.rows, index, clock),
+            _ => with_round_trips(record.rows, traced, clock),
+        };
+        with_network(&mut of_flow, books.tracks.get(index).map_or(&[][..], Vec::as_slice));
+        rows.append(&mut of_flow);
+        samples.flow_totals.push(&total(record.total, &record.srtt, trace, books, index));
     }
     // Samples come in order of time, as a simulation has them.
     rows.sort_by_key(|row| (row.time_ns, row.flow));
     rows.iter().for_each(|row| samples.flows.push(row));
 }
 
-fn total(mut total: FlowTotal, rtt: Option<&Histogram>, books: &Books, index: usize) -> FlowTotal {
+/// Adds the latest round-trip time sample before each row.
+fn with_round_trips(mut rows: Vec<FlowRow>, traced: &[Record], clock: Clock) -> Vec<FlowRow> {
+    let mut at = traced.iter().peekable();
+    let mut latest = NONE;
+    for row in &mut rows {
+        while let Some(record) = at.next_if(|record| clock.at(record.at_ns).as_nanos() <= row.time_ns) {
+            latest = record.rtt_ns.unwrap_or(latest);
+        }
+        row.rtt_ns = latest;
+    }
+    rows
+}
+
+/// A row for each segment that came to the sender; what the receiving application had read is as of the last look.
+fn by_ack(trace: &FlowTrace, looks: &[FlowRow], flow: usize, clock: Clock) -> Vec<FlowRow> {
+    let mut looks = looks.iter().peekable();
+    let mut delivered = 0;
+    let acks = trace.records.iter().filter(|record| record.event == Event::Segment);
+    let row = |record: &Record| {
+        let at = clock.at(record.at_ns);
+        while let Some(look) = looks.next_if(|look| look.time_ns <= at.as_nanos()) {
+            delivered = look.delivered_bytes;
+        }
+        FlowRow { delivered_bytes: delivered, ..record.row(flow as u64, at) }
+    };
+    acks.map(row).collect()
+}
+
+/// Adds what had arrived, and what had been lost, at each row's time.
+fn with_network(rows: &mut [FlowRow], track: &[Track]) {
+    let mut at = 0;
+    for row in rows {
+        while track.get(at + 1).is_some_and(|next| next.at.as_nanos() <= row.time_ns) {
+            at += 1;
+        }
+        if let Some(&Track { arrived_bytes, lost_packets, .. }) = track.get(at) {
+            (row.arrived_bytes, row.lost_packets) = (arrived_bytes, lost_packets);
+        }
+    }
+}
+
+fn total(mut total: FlowTotal, srtt: &Histogram, trace: Option<&FlowTrace>, books: &Books, index: usize) -> FlowTotal {
     if let Some(meter) = books.meters.get(index) {
         total.arrived_bytes = meter.arrived_bytes;
         total.arrived_packets = meter.arrived_packets;
         total.lost_packets = meter.lost_packets;
         total.max_bin_bytes = meter.max_bin_bytes();
     }
-    if let Some(rtt) = rtt.filter(|rtt| rtt.count() > 0) {
-        // The kernel's own minimum has seen every sample, also those before the first record.
-        let least = if total.rtt_min_ns == NONE { rtt.min() } else { total.rtt_min_ns.min(rtt.min()) };
+    if let Some(trace) = trace {
+        total.fast_retransmits = trace.fast_retransmits;
+    }
+    let rtt = trace.map_or(srtt, |trace| &trace.round_trips);
+    if rtt.count() > 0 {
         total.rtt_samples = rtt.count();
         total.rtt_sum_ns = rtt.sum();
-        total.rtt_min_ns = least;
+        // The kernel's own minimum has seen every sample, also those before the first record.
+        total.rtt_min_ns = if total.rtt_min_ns == NONE { rtt.min() } else { total.rtt_min_ns.min(rtt.min()) };
         total.rtt_max_ns = rtt.max();
         total.rtt_p50_ns = rtt.percentile(0.50);
         total.rtt_p95_ns = rtt.percentile(0.95);

@@ -5,16 +5,17 @@ use crate::bottleneck::carry;
 use crate::bpf::{Registered, register, unique_name};
 use crate::child::{Child, Exit, Program};
 use crate::clock::Clock;
-use crate::collect;
+use crate::collect::{self, Known};
 use crate::conditions::Conditions;
 use crate::fit::{Control, KernelsOwn, control};
 use crate::hosts::Hosts;
 use crate::network::Network;
+use crate::trace::{Trace, Traced};
 use crate::traffic::{FlowRecord, Traffic};
 use crate::tun::Tun;
 use narrows_cc::{ParamValue, Params};
 use narrows_fabric::{Progress, Seeds};
-use narrows_samples::{Histogram, Samples};
+use narrows_samples::Samples;
 use narrows_scenario::{Flow, NodeKind, Sampling, Scenario, Traffic as Kind};
 use narrows_units::{Duration, Instant, Rate};
 use std::collections::BTreeMap;
@@ -72,6 +73,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
         network.capture(scenario, dir).map_err(|failure| LiveError::failed("capture packets", failure))?;
     }
     let traffic = stage.traffic()?;
+    let trace = stage.trace()?;
     let clock = Clock::starting_in(SETTLE);
     let end = Instant::ZERO + scenario.duration;
     let (ports, stop) = (stage.ports(), AtomicBool::new(false));
@@ -90,7 +92,8 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
         return Err(LiveError::Stopped);
     }
     stage.conditions.note_lateness(&lateness, scenario.duration);
-    stage.finish(network, records)
+    let traced = trace.map(Trace::stop).transpose()?;
+    stage.finish(network, records, traced, clock)
 }
 
 fn stopped(options: &Options<'_>) -> bool {
@@ -233,14 +236,35 @@ impl<'a> Stage<'a> {
         programs.iter().map(start).collect()
     }
 
+    /// Begins to trace the flows, where this kernel lets us; a run does not need it.
+    fn trace(&mut self) -> Result<Option<Trace>, LiveError> {
+        let namespaces: Vec<u64> = self.hosts.iter().map(|host| host.netns.inode()).collect();
+        match Trace::start(&namespaces, self.scenario) {
+            Ok(trace) => {
+                "the kernel's samples, one per ACK".clone_into(&mut self.conditions.rtt_source);
+                Ok(Some(trace))
+            }
+            Err(LiveError::Unavailable { why, .. }) => {
+                self.conditions.rtt_source = format!("the kernel's smoothed round-trip time each millisecond: {why}");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Puts together what network, kernel and applications know.
-    fn finish(mut self, network: Network, records: Vec<FlowRecord>) -> Result<Outcome, LiveError> {
+    fn finish(
+        mut self,
+        network: Network,
+        records: Vec<FlowRecord>,
+        traced: Option<Traced>,
+        clock: Clock,
+    ) -> Result<Outcome, LiveError> {
         let mut samples = Samples::default();
         let books = network.finish(self.scenario, &mut samples);
         let books = books.map_err(|failure| LiveError::failed("capture packets", failure))?;
-        let rtts: Vec<Histogram> = records.iter().map(|record| record.srtt.clone()).collect();
-        "the kernel's smoothed round-trip time, once per sample".clone_into(&mut self.conditions.rtt_source);
-        collect::flows(self.scenario, records, &rtts, &books, &mut samples);
+        self.conditions.trace_lost = traced.as_ref().map_or(0, |traced| traced.overruns);
+        collect::flows(Known { scenario: self.scenario, records, traced, clock, books: &books }, &mut samples);
         self.conditions.astray += books.astray;
         Ok(Outcome { samples, packets: books.delivered, conditions: self.conditions })
     }
