@@ -38,6 +38,8 @@ mod rights;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod schemes;
+#[cfg(target_os = "linux")]
 mod settings;
 mod store;
 #[cfg(target_os = "linux")]
@@ -70,6 +72,8 @@ pub use netns::{Netns, set_sysctl, sysctl};
 pub use network::{Deliver, Network};
 #[cfg(target_os = "linux")]
 pub use run::{Options, Outcome, check, run, shell};
+#[cfg(target_os = "linux")]
+pub use schemes::{AcnsCounters, NgwaCounters, Schemes};
 #[cfg(target_os = "linux")]
 pub use settings::Settings;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,173 @@
+//! The schemes between real hosts over the network of their scenario.
+
+use super::*;
+use crate::testing::lacks_root;
+use crate::{Clock, FlowRecord, Network, Traffic as Applications, carry};
+use narrows_fabric::Seeds;
+use narrows_samples::Samples;
+use narrows_units::{Bytes, Duration, Instant, Rate};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What came of a run.
+struct Came {
+    records: Vec<FlowRecord>,
+    /// Packets that the bottleneck dropped, and the most that it held.
+    dropped: u64,
+    schemes: Schemes,
+    scenario: Scenario,
+}
+
+/// A dumbbell of 10 Mb/s and 12 ms there and back.
+fn scenario(rest: &str) -> Scenario {
+    let text = format!(
+        "duration = \"3 s\"\nsampling = \"10 ms\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\n\
+         bottleneck = {{ rate = \"10 Mb/s\", delay = \"5 ms\" }}\n\
+         access = {{ rate = \"100 Mb/s\", delay = \"500 us\" }}\n{rest}\n"
+    );
+    narrows_scenario::parse(&text, "test.toml", &[], &narrows_fabric::catalogue()).unwrap()
+}
+
+/// Runs it; `None`, and the reason printed, where this machine cannot.
+fn run(rest: &str) -> Option<Came> {
+    if lacks_root() {
+        return None;
+    }
+    let scenario = scenario(rest);
+    let hosts = Hosts::new(&scenario).unwrap();
+    let schemes = match Schemes::attach(&scenario, &hosts) {
+        Ok(schemes) => schemes,
+        Err(LiveError::Unavailable { why, .. }) => {
+            eprintln!("skipped: {why}");
+            return None;
+        }
+        Err(other) => panic!("{other}"),
+    };
+    let controls: Vec<String> = scenario
+        .flows
+        .iter()
+        .enumerate()
+        .map(|(index, flow)| schemes.control(index).map_or_else(|| kernel_control(flow).unwrap(), str::to_owned))
+        .collect();
+    let seeds = Seeds::new(1, 0);
+    let traffic = Applications::prepare(&scenario, &hosts, seeds, &controls).unwrap();
+    let network = Network::new(&scenario, seeds).unwrap();
+    let (clock, stop) = (Clock::starting_in(Duration::from_millis(20)), AtomicBool::new(false));
+    let end = Instant::ZERO + scenario.duration;
+    let (network, records) = std::thread::scope(|threads| {
+        let (stop, hosts) = (&stop, &hosts);
+        let carrying = threads.spawn(move || {
+            let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
+            carry(network, &ports, clock, end, Rate::mbps(100), stop).0
+        });
+        let records = traffic.start(clock).unwrap().join();
+        stop.store(true, Ordering::Relaxed);
+        (carrying.join().unwrap(), records.unwrap())
+    });
+    let mut samples = Samples::default();
+    network.finish(&scenario, &mut samples).unwrap();
+    let dropped = samples.queue_totals.dropped_overflow.iter().sum();
+    Some(Came { records, dropped, schemes, scenario })
+}
+
+impl Came {
+    /// Rate of a flow in Mb/s over all of the run.
+    fn rate(&self, flow: usize) -> f64 {
+        self.records[flow].total.delivered_bytes as f64 * 8.0 / 1e6 / self.scenario.duration.as_secs_f64()
+    }
+
+    fn srtt_ms(&self, flow: usize) -> f64 {
+        self.records[flow].srtt.percentile(0.5) as f64 / 1e6
+    }
+}
+
+const FLOW: &str = "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n";
+const ACNS: &str = "[queue]\nlimit = \"50 packets\"\n[acns]\nenabled = true\n[tcp]\nstack = \"linux\"\n";
+const PLAIN: &str = "[queue]\nlimit = \"75 kB\"\n[tcp]\nstack = \"linux\"\n";
+
+/// What a bulk flow that keeps the bottleneck busy delivers, with room for a slow start on a busy machine, in Mb/s.
+const BUSY: f64 = 7.0;
+
+#[test]
+fn acns_over_cubic_is_obeyed_where_cubic_alone_fills_the_queue() {
+    let Some(plain) = run(&format!("{PLAIN}cc = \"cubic\"\n{FLOW}")) else { return };
+    let Some(came) = run(&format!("{ACNS}cc = \"cubic\"\n{FLOW}")) else { return };
+    assert!(plain.rate(0) > BUSY && came.rate(0) > BUSY, "{} {}", plain.rate(0), came.rate(0));
+    assert!(came.records[0].control.as_deref().unwrap().starts_with("acns_"));
+    let sender = came.schemes.acns_sender(&came.scenario, 0).unwrap().unwrap();
+    let receiver = came.schemes.acns_receiver(&came.scenario, 0).unwrap().unwrap();
+    let told = receiver.told_freeze + receiver.told_fallback;
+    let heard = sender.received[1] + sender.received[2];
+    // One ask per round trip of 26 ms or so; what the last ones asked is still on the way.
+    assert!(sender.asked > 30 && told > 10 && heard <= told, "{sender:?} {receiver:?}");
+    assert!(sender.held > 50 && sender.fallbacks > 5 && sender.fallbacks <= sender.received[2], "{sender:?}");
+    assert_eq!((sender.missed, receiver.asked), (0, 0));
+    assert!(came.srtt_ms(0) < 0.8 * plain.srtt_ms(0), "{} ms, {} ms without", came.srtt_ms(0), plain.srtt_ms(0));
+    assert_eq!(came.schemes.acns_sender(&came.scenario, 1).unwrap(), None);
+}
+
+#[test]
+fn acns_over_reno_that_does_not_obey_counts_only() {
+    let acns = ACNS.replace("enabled = true", "obey = false");
+    let Some(came) = run(&format!("{acns}cc = \"reno\"\n{FLOW}")) else { return };
+    let sender = came.schemes.acns_sender(&came.scenario, 0).unwrap().unwrap();
+    assert!(sender.received[1] + sender.received[2] > 10, "{sender:?}");
+    assert_eq!((sender.held, sender.fallbacks, sender.losses[..2].to_vec()), (0, 0, vec![0, 0]), "{sender:?}");
+}
+
+/// A flow without ACNS at the same hosts asks for nothing, and is what it would be without.
+#[test]
+fn a_flow_beside_acns_has_no_part_in_it() {
+    let flows = format!("{FLOW}{}", FLOW.replace("from", "tcp = { assist = \"none\" }\nfrom"));
+    let Some(came) = run(&format!("{ACNS}cc = \"cubic\"\n{flows}")) else { return };
+    assert!(came.schemes.control(0).is_some() && came.schemes.control(1).is_none());
+    assert!(came.schemes.acns_sender(&came.scenario, 0).unwrap().is_some());
+    assert_eq!(came.schemes.acns_sender(&came.scenario, 1).unwrap(), None);
+    assert_eq!(came.schemes.acns_receiver(&came.scenario, 1).unwrap(), None);
+}
+
+#[test]
+fn ngwa_caps_the_window_to_what_the_queue_takes() {
+    let Some(plain) = run(&format!("{PLAIN}cc = \"cubic\"\n{FLOW}")) else { return };
+    for mode in [1, 2, 3] {
+        let Some(came) = run(&format!("{PLAIN}cc = \"cubic\"\n[ngwa]\nmode = {mode}\n{FLOW}")) else { return };
+        let receiver = came.schemes.ngwa_receiver(&came.scenario, 0).unwrap().unwrap();
+        assert!(came.rate(0) > BUSY, "mode {mode}: {}", came.rate(0));
+        assert_eq!(came.dropped, 0, "mode {mode}: {receiver:?}");
+        assert!(came.srtt_ms(0) < 0.8 * plain.srtt_ms(0), "{} ms, {} ms without", came.srtt_ms(0), plain.srtt_ms(0));
+        assert!(receiver.taken > 1000 && receiver.ignored == 0 && receiver.capped > 100, "mode {mode}: {receiver:?}");
+        let value = receiver.window.unwrap();
+        assert!(value <= Bytes::new(75_000) && receiver.least <= receiver.largest, "mode {mode}: {receiver:?}");
+        assert_eq!(came.schemes.control(0).is_some(), mode == 3);
+        assert_eq!(came.schemes.kernels_own().len(), usize::from(mode == 3));
+    }
+}
+
+#[test]
+fn what_has_no_live_form_is_refused_before_anything_is_loaded() {
+    let flow = |text: &str| scenario(&format!("{ACNS}{text}\n{FLOW}"));
+    let said = acns::base(&flow("cc = \"agile_sd\"").flows[0]).unwrap_err().to_string();
+    assert!(said.contains("cc: agile_sd") && said.contains("allowed: cubic and reno"), "{said}");
+    assert_eq!(acns::base(&flow("cc = \"reno\"").flows[0]).unwrap(), 1);
+    let names = ["a".to_owned(), "b".to_owned()];
+    let of =
+        |count: u32| scenario(&format!("{}{FLOW}", ACNS.replace("enabled = true", &format!("trend_count = {count}"))));
+    let said = acns::open(of(64).acns.as_ref().unwrap(), &names).unwrap_err().to_string();
+    assert!(said.starts_with("acns.trend_count: 64: ") && said.contains("1 to 63"), "{said}");
+    let mixed = format!("{PLAIN}[ngwa]\nmode = 1\n{FLOW}{}", FLOW.replace("from", "tcp = { assist = \"none\" }\nfrom"));
+    let mixed = scenario(&mixed);
+    let said = ngwa::alone(&mixed, &flows_of(&mixed, "ngwa")).unwrap_err().to_string();
+    assert!(said.contains("ngwa for all flows of a host"), "{said}");
+    let mut six = flow("");
+    six.nodes.iter_mut().for_each(|node| node.address = std::net::Ipv6Addr::LOCALHOST.into());
+    assert!(takes_part(&six, "acns").unwrap_err().to_string().contains("the scheme's place in IPv4 alone"));
+}
+
+/// The objects have every constant that is set, of the size that it is set with. This needs no root.
+#[test]
+fn constants_of_the_objects_are_there() {
+    let names = ["one".to_owned(), "another".to_owned()];
+    let long = scenario(&format!("{}{FLOW}", ACNS.replace("enabled = true", "trend_count = 63")));
+    acns::open(long.acns.as_ref().unwrap(), &names).unwrap();
+    let ngwa = scenario(&format!("{PLAIN}[ngwa]\nmode = 4\nmax_window = \"64 KiB\"\n{FLOW}"));
+    ngwa::open(ngwa.ngwa.as_ref().unwrap()).unwrap();
+}
