@@ -105,13 +105,19 @@ impl Child {
     /// # Errors
     /// [`LiveError::Failed`] if the program could not be executed.
     pub fn stop(mut self, grace: Duration) -> Result<Ended, LiveError> {
-        self.shared.signal(libc::SIGTERM);
+        self.ask();
         if !self.shared.all_over(grace) {
             self.shared.signal(libc::SIGKILL);
         }
         self.join();
         let exit = self.shared.exit(Some(Duration::ZERO))?;
         Ok(Ended { exit, captured: self.shared.take_captured() })
+    }
+
+    /// Asks the program and all that it started to end (SIGTERM), and does not wait: several end sooner if all are asked before
+    /// the first is [stopped](Self::stop).
+    pub fn ask(&self) {
+        self.shared.signal(libc::SIGTERM);
     }
 
     /// The process identifier of the program's first process, as this process sees it.
