@@ -2,6 +2,7 @@
 
 use crate::books::{Books, Track};
 use crate::clock::Clock;
+use crate::commands::Commands;
 use crate::trace::{Event, FlowTrace, Record, Traced};
 use crate::traffic::FlowRecord;
 use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE, Samples};
@@ -14,6 +15,10 @@ pub(crate) struct Known<'a> {
     pub(crate) records: Vec<FlowRecord>,
     /// What the kernel's tracepoints told, if there are any.
     pub(crate) traced: Option<Traced>,
+    /// Commands that senders of ACNS received.
+    pub(crate) commands: Commands,
+    /// Values that receivers of NGWA took, and malformed options, by flow.
+    pub(crate) windows: Vec<Option<(u64, u64)>>,
     pub(crate) clock: Clock,
     pub(crate) books: &'a Books,
 }
@@ -24,7 +29,7 @@ pub(crate) struct Known<'a> {
 /// time, to the millisecond. Round-trip times are the kernel's samples, an ACK each, where there are tracepoints, else its
 /// smoothed one at each look.
 pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
-    let Known { scenario, records, traced, clock, books } = known;
+    let Known { scenario, records, traced, commands, windows, clock, books } = known;
     samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
     let mut rows = Vec::new();
     for (index, record) in records.into_iter().enumerate() {
@@ -35,8 +40,14 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
             _ => with_round_trips(record.rows, traced, clock),
         };
         with_network(&mut of_flow, books.tracks.get(index).map_or(&[][..], Vec::as_slice));
+        commands.fill(&mut of_flow, index);
         rows.append(&mut of_flow);
-        samples.flow_totals.push(&total(record.total, &record.srtt, trace, books, index));
+        let mut total = total(record.total, &record.srtt, trace, books, index);
+        [total.commands_normal, total.commands_freeze, total.commands_fallback] = commands.last(index);
+        if let Some(&Some((taken, ignored))) = windows.get(index) {
+            (total.window_options, total.window_options_ignored) = (taken, ignored);
+        }
+        samples.flow_totals.push(&total);
     }
     // Samples come in order of time, as a simulation has them.
     rows.sort_by_key(|row| (row.time_ns, row.flow));

@@ -17,6 +17,8 @@ mod clock;
 #[cfg(target_os = "linux")]
 mod collect;
 #[cfg(target_os = "linux")]
+mod commands;
+#[cfg(target_os = "linux")]
 mod conditions;
 #[cfg(target_os = "linux")]
 pub mod controls;

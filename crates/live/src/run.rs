@@ -6,10 +6,12 @@ use crate::bpf::{Registered, register, unique_name};
 use crate::child::{Child, Exit, Program};
 use crate::clock::Clock;
 use crate::collect::{self, Known};
+use crate::commands::Commands;
 use crate::conditions::Conditions;
 use crate::fit::{Control, KernelsOwn, control};
 use crate::hosts::Hosts;
 use crate::network::Network;
+use crate::schemes::Schemes;
 use crate::trace::{Trace, Traced};
 use crate::traffic::{FlowRecord, Traffic};
 use crate::tun::Tun;
@@ -77,15 +79,15 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     let clock = Clock::starting_in(SETTLE);
     let end = Instant::ZERO + scenario.duration;
     let (ports, stop) = (stage.ports(), AtomicBool::new(false));
-    let ((network, lateness), records) = thread::scope(|scope| {
+    let ((network, lateness), told) = thread::scope(|scope| {
         let bottleneck = scope.spawn(|| carry(network, &ports, clock, end, fastest(scenario), &stop));
-        let records = meanwhile(&stage, traffic, options, clock, || {
+        let told = meanwhile(&stage, traffic, options, clock, || {
             stop.fetch_or(stopped(options), Ordering::Relaxed);
             bottleneck.is_finished()
         });
         stop.store(true, Ordering::Relaxed);
         let carried = bottleneck.join().map_err(|_| LiveError::failed("carry packets", "its thread panicked"))?;
-        Ok::<_, LiveError>((carried, records?))
+        Ok::<_, LiveError>((carried, told?))
     })?;
     drop(ports);
     if stopped(options) {
@@ -93,7 +95,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     }
     stage.conditions.note_lateness(&lateness, scenario.duration);
     let traced = trace.map(Trace::stop).transpose()?;
-    stage.finish(network, records, traced, clock)
+    stage.finish(network, told, traced, clock)
 }
 
 fn stopped(options: &Options<'_>) -> bool {
@@ -107,21 +109,25 @@ fn meanwhile(
     options: &Options<'_>,
     clock: Clock,
     over: impl Fn() -> bool,
-) -> Result<Vec<FlowRecord>, LiveError> {
+) -> Result<(Vec<FlowRecord>, Commands), LiveError> {
     let running = traffic.start(clock)?;
     let programs = stage.programs(options.programs, clock)?;
+    let mut commands = Commands::new(stage.scenario);
     while !over() {
+        let now = clock.now();
         if let Some(progress) = options.progress {
-            progress.set(clock.now().as_nanos(), stage.scenario.duration.as_nanos());
+            progress.set(now.as_nanos(), stage.scenario.duration.as_nanos());
         }
+        commands.look(&stage.schemes, stage.scenario, now)?;
         thread::sleep(LOOK);
     }
+    commands.look(&stage.schemes, stage.scenario, clock.now())?;
     if stopped(options) {
         running.stop();
     }
     let records = running.join();
     programs.into_iter().try_for_each(|program| program.stop(GRACE).map(drop))?;
-    records
+    Ok((records?, commands))
 }
 
 /// Checks that a scenario can run live here, as far as can be said without running it.
@@ -177,6 +183,8 @@ struct Stage<'a> {
     scenario: &'a Scenario,
     hosts: Hosts,
     seeds: Seeds,
+    /// What of a network-assisted scheme runs at the hosts.
+    schemes: Schemes,
     /// Per flow: the kernel's name of its congestion control.
     names: Vec<String>,
     /// Congestion controls that are registered as long as this lives.
@@ -190,10 +198,12 @@ impl<'a> Stage<'a> {
         let mut conditions = Conditions::of_machine();
         conditions.left_to_kernel = hosts.kernels_own().iter().map(in_words).collect();
         for (name, value) in hosts.iter().flat_map(|host| &host.settings.sysctls) {
-            note_sysctl(&mut conditions.sysctls, format!("net.{}", name.replace('/', ".")), value);
+            note(&mut conditions.sysctls, format!("net.{}", name.replace('/', ".")), value);
         }
-        let (names, registered) = controls(scenario, &mut conditions)?;
-        Ok(Self { scenario, hosts, seeds, names, _registered: registered, conditions })
+        let schemes = Schemes::attach(scenario, &hosts)?;
+        conditions.left_to_kernel.extend(schemes.kernels_own().iter().map(in_words));
+        let (names, registered) = controls(scenario, &schemes, &mut conditions)?;
+        Ok(Self { scenario, hosts, seeds, schemes, names, _registered: registered, conditions })
     }
 
     fn network(&self) -> Result<Network, LiveError> {
@@ -252,11 +262,17 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// What receivers of NGWA have counted, by flow: values taken, and malformed options.
+    fn windows(&self) -> Result<Vec<Option<(u64, u64)>>, LiveError> {
+        let counted = |flow| self.schemes.ngwa_receiver(self.scenario, flow);
+        (0..self.scenario.flows.len()).map(|flow| Ok(counted(flow)?.map(|c| (c.taken, c.ignored)))).collect()
+    }
+
     /// Puts together what network, kernel and applications know.
     fn finish(
         mut self,
         network: Network,
-        records: Vec<FlowRecord>,
+        (records, commands): (Vec<FlowRecord>, Commands),
         traced: Option<Traced>,
         clock: Clock,
     ) -> Result<Outcome, LiveError> {
@@ -264,7 +280,9 @@ impl<'a> Stage<'a> {
         let books = network.finish(self.scenario, &mut samples);
         let books = books.map_err(|failure| LiveError::failed("capture packets", failure))?;
         self.conditions.trace_lost = traced.as_ref().map_or(0, |traced| traced.overruns);
-        collect::flows(Known { scenario: self.scenario, records, traced, clock, books: &books }, &mut samples);
+        let windows = self.windows()?;
+        let known = Known { scenario: self.scenario, records, traced, commands, windows, clock, books: &books };
+        collect::flows(known, &mut samples);
         self.conditions.astray += books.astray;
         Ok(Outcome { samples, packets: books.delivered, conditions: self.conditions })
     }
@@ -274,8 +292,8 @@ fn in_words(own: &KernelsOwn) -> String {
     format!("{}: {} there, {} here", own.setting, own.scenario, own.kernel)
 }
 
-/// Notes a setting of a namespace; hosts that differ are told together.
-fn note_sysctl(known: &mut Vec<(String, String)>, name: String, value: &str) {
+/// Notes a value by its name; values that differ are told together.
+fn note(known: &mut Vec<(String, String)>, name: String, value: &str) {
     match known.iter_mut().find(|(other, _)| *other == name) {
         Some((_, values)) if !values.split(", ").any(|one| one == value) => *values += &format!(", {value}"),
         Some(_) => {}
@@ -284,12 +302,21 @@ fn note_sysctl(known: &mut Vec<(String, String)>, name: String, value: &str) {
 }
 
 /// The kernel's name of each flow's congestion control. Those that are ours are registered, under names of this process alone.
-fn controls(scenario: &Scenario, conditions: &mut Conditions) -> Result<(Vec<String>, Vec<Registered>), LiveError> {
+fn controls(
+    scenario: &Scenario,
+    schemes: &Schemes,
+    conditions: &mut Conditions,
+) -> Result<(Vec<String>, Vec<Registered>), LiveError> {
     let (mut names, mut registered) = (Vec::new(), Vec::new());
     let mut known: BTreeMap<String, String> = BTreeMap::new();
-    for flow in &scenario.flows {
+    for (index, flow) in scenario.flows.iter().enumerate() {
         if matches!(flow.traffic, Kind::Udp { .. }) {
             names.push(String::new());
+            continue;
+        }
+        if let Some(name) = schemes.control(index) {
+            names.push(name.to_owned());
+            note(&mut conditions.controls, flow.tcp.cc.clone(), &format!("eBPF, as {name}"));
             continue;
         }
         let key = format!("{} {:?}", flow.tcp.cc, flow.tcp.cc_params);
@@ -306,7 +333,7 @@ fn controls(scenario: &Scenario, conditions: &mut Conditions) -> Result<(Vec<Str
                 (name, "eBPF")
             }
         };
-        conditions.controls.push((flow.tcp.cc.clone(), format!("{source}, as {name}")));
+        note(&mut conditions.controls, flow.tcp.cc.clone(), &format!("{source}, as {name}"));
         known.insert(key, name.clone());
         names.push(name);
     }

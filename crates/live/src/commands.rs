@@ -1,0 +1,71 @@
+//! Commands that senders of ACNS received, over time.
+
+use crate::LiveError;
+use crate::schemes::Schemes;
+use narrows_samples::FlowRow;
+use narrows_scenario::Scenario;
+use narrows_units::Instant;
+
+/// Normal, freeze and fallback received so far.
+type Counts = [u64; 3];
+
+/// By flow, the counts whenever they were looked at and had changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Commands {
+    seen: Vec<Vec<(Instant, Counts)>>,
+}
+
+impl Commands {
+    /// Nothing seen.
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        Self { seen: vec![Vec::new(); scenario.flows.len()] }
+    }
+
+    /// Looks at what the eBPF programs have counted by `now`.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] if the kernel does not give it.
+    pub(crate) fn look(&mut self, schemes: &Schemes, scenario: &Scenario, now: Instant) -> Result<(), LiveError> {
+        for (flow, seen) in self.seen.iter_mut().enumerate() {
+            if let Some(counters) = schemes.acns_sender(scenario, flow)?
+                && seen.last().is_none_or(|(_, last)| *last != counters.received)
+            {
+                seen.push((now, counters.received));
+            }
+        }
+        Ok(())
+    }
+
+    /// All that a flow's sender received; zeros where it takes part in no scheme.
+    pub(crate) fn last(&self, flow: usize) -> Counts {
+        self.seen.get(flow).and_then(|seen| seen.last()).map_or([0; 3], |(_, counts)| *counts)
+    }
+
+    /// Adds to a flow's rows what its sender had received by then.
+    pub(crate) fn fill(&self, rows: &mut [FlowRow], flow: usize) {
+        let mut seen = self.seen.get(flow).map_or(&[][..], Vec::as_slice).iter().peekable();
+        let mut counts = [0; 3];
+        for row in rows {
+            while let Some((_, next)) = seen.next_if(|(at, _)| at.as_nanos() <= row.time_ns) {
+                counts = *next;
+            }
+            [row.commands_normal, row.commands_freeze, row.commands_fallback] = counts;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_get_what_was_received_by_their_time() {
+        let at = Instant::from_nanos;
+        let commands = Commands { seen: vec![Vec::new(), vec![(at(10), [1, 0, 0]), (at(20), [1, 2, 0])]] };
+        let mut rows = [5, 10, 19, 25].map(|time_ns| FlowRow { time_ns, ..FlowRow::default() });
+        commands.fill(&mut rows, 1);
+        assert_eq!(rows.map(|row| row.commands_freeze), [0, 0, 0, 2]);
+        assert_eq!(rows.map(|row| row.commands_normal), [0, 1, 1, 1]);
+        assert_eq!((commands.last(0), commands.last(1)), ([0; 3], [1, 2, 0]));
+    }
+}
