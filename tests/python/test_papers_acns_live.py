@@ -99,11 +99,12 @@ def test_the_evaluation_is_the_calibrated_one_but_for_what_linux_has_in_its_own_
         assert here[key] == there[key]
     for flow, own in zip(there["flows"], here["flows"], strict=True):
         assert {**flow, "tcp": None} == {**own, "tcp": None}
-    kept = {"mss_bytes", "sack", "timestamps", "initial_window", "max_cwnd_bytes", "cc", "assist"}
+    kept = {"mss_bytes", "sack", "timestamps", "initial_window", "cc", "assist"}
     tcp, own = there["flows"][0]["tcp"], here["flows"][0]["tcp"]
     assert kept <= set(tcp)
     assert {key: own[key] for key in kept} == {key: tcp[key] for key in kept}
     assert (own["stack"], own["recovery"], own["initial_ssthresh_bytes"]) == ("linux", "newreno", None)
+    assert (own["max_cwnd_bytes"], own["recv_buffer_bytes"]) == (None, tcp["max_cwnd_bytes"])
 
 
 def test_the_arms_differ_in_acns_alone() -> None:
@@ -287,6 +288,14 @@ def test_the_page_has_claims_conditions_and_the_command(made: tuple[Path, Any]) 
     assert "narrows reproduce acns --live --quick --runs 2" in shown
     assert "Lateness, mean" in shown
     assert "Not to be trusted" not in shown
+
+
+def test_a_run_whose_hosts_took_no_part_is_doubted(both: Measured) -> None:
+    run = both.live.demonstration.acns.runs[0]
+    silent = replace(run, routers=tuple(replace(router, asked=0) for router in run.routers))
+    batch = replace(both.live.demonstration.acns, runs=(silent,))
+    live = replace(both.live, demonstration=replace(both.live.demonstration, acns=batch))
+    assert replace(both, live=live).doubts == (f"demonstration with ACNS, run 0: {measured.UNASKED}",)
 
 
 def test_doubts_are_carried_everywhere(live: StandIn, tmp_path: Path) -> None:

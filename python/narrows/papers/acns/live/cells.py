@@ -28,7 +28,7 @@ SHOWN: Final = (
     *(f"{arm}/{quantity}/total" for arm in ARMS for quantity in AMOUNTS),
     *(f"change/{quantity}/total" for quantity in ("throughput_mean", "rtt_mean", "sent")),
 )
-"""What a terminal shows of each world beside the demonstration; `cells.csv` and the page have all."""
+"""What a terminal shows of each world; `cells.csv` and the page have all."""
 
 
 def cells(measured: Measured, published: Published | None = None) -> list[Cell]:
@@ -71,7 +71,7 @@ def shown(made: Sequence[Cell]) -> list[Cell]:
     list of Cell
     """
     wanted = {f"{world}/{name}" for world in WORLDS for name in SHOWN}
-    return [one for one in made if one.name in wanted or "/demonstration/" in one.name]
+    return [one for one in made if one.name in wanted]
 
 
 def _in(where: str, cell: Cell) -> Cell:

@@ -41,6 +41,9 @@ class World:
         return tuple((f"{name} {TITLES[arm]}", part.arm(arm)) for name, part in named for arm in ARMS)
 
 
+UNASKED: Final = "no segment asked a router for a command, so that this is a run without ACNS"
+"""The doubt about a run with ACNS whose hosts did not take part."""
+
 TITLES: Final = {"without": "without ACNS", "acns": "with ACNS"}
 
 
@@ -72,7 +75,16 @@ class Measured:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why live runs are not to be trusted, a sentence each that names the run."""
-        return tuple(f"{name}, {doubt}" for name, batch in self.live.parts for doubt in batch.doubts)
+        doubted = [f"{name}, {doubt}" for name, batch in self.live.parts for doubt in batch.doubts]
+        treated = (
+            (name, run) for name, batch in self.live.parts for run in batch.runs if run.scenario.resolved["acns"]
+        )
+        # The numbers would be those of a network without ACNS under its name.
+        return (*doubted, *(f"{name}, run {run.index}: {UNASKED}" for name, run in treated if not _asked(run)))
+
+
+def _asked(run: Run) -> bool:
+    return any(router.asked for router in run.routers)
 
 
 def run(

@@ -21,8 +21,9 @@ LINUX: Final[dict[str, Override]] = {
     "tcp.stack": "linux",
     "tcp.recovery": "newreno",
     "tcp.initial_ssthresh": "unlimited",
+    "tcp.max_cwnd": "unlimited",
 }
-"""What of the calibration Linux has in its own way, and nothing sets for a connection."""
+"""What of the calibration Linux has in its own way, and nothing sets for a connection; see `evaluated` for the last."""
 
 SHORTER: Final = 5
 """A first look takes one of so many parts of the time: starts and end of the evaluation come so much sooner."""
@@ -47,7 +48,10 @@ def evaluated(*, quick: bool) -> Scenario:
     -------
     Scenario
     """
-    whole = evaluation.scenario().with_overrides(LINUX)
+    calibrated = evaluation.scenario()
+    # The bound of cwnd stands for the receiver's window there; here the receiver's window is the bound.
+    window = next(flow["tcp"]["max_cwnd_bytes"] for flow in calibrated.resolved["flows"] if flow["tcp"])
+    whole = calibrated.with_overrides({**LINUX, "tcp.recv_buffer": f"{window} B"})
     if not quick:
         return whole
     starts = [flow["start_ns"] / NS_PER_S for flow in whole.resolved["flows"]]
