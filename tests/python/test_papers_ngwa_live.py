@@ -353,7 +353,6 @@ def test_the_headline_counts_both_worlds(written: Any) -> None:
     assert result.signed(-0.5) == "−0.50"
 
 
-@pytest.mark.xfail(reason="live runs do not attach NGWA's receiver yet", strict=False)
 def test_on_a_real_kernel_the_window_is_lowered_and_nothing_is_lost() -> None:
     live = pytest.importorskip("narrows.live")
     job = plan.jobs(plan.Lengths(table_s=2, table_warmup_s=0, check_s=2, check_warmup_s=0.5))[0]
