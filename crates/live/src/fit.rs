@@ -146,6 +146,18 @@ fn network(scenario: &Scenario) -> Result<(), LiveError> {
     Ok(())
 }
 
+/// A setting's value as scenario files have it: `RtoOnly` is `rto_only` there, and `NewReno` is `newreno`.
+fn word(value: &dyn Debug) -> String {
+    let mut word = String::new();
+    for letter in format!("{value:?}").replace("NewReno", "newreno").replace("Some(", "").replace(')', "").chars() {
+        if letter.is_ascii_uppercase() && word.ends_with(|before: char| before.is_ascii_lowercase()) {
+            word.push('_');
+        }
+        word.push(letter.to_ascii_lowercase());
+    }
+    word
+}
+
 /// What a flow's settings would be if the scenario said nothing but its stack and congestion control, and the same with
 /// Linux's stack.
 struct Habits {
@@ -266,12 +278,12 @@ impl Compare<'_> {
         if value != habit {
             return Err(LiveError::Unsupported {
                 field: (self.at)(name),
-                value: format!("{value:?}"),
+                value: word(value),
                 reason: "Linux has its own way here, which nothing sets for a connection".to_owned(),
-                allowed: format!("{linux:?} as Linux has it, or none given"),
+                allowed: format!("{} as Linux has it, or none given", word(linux)),
             });
         }
-        let (scenario, kernel) = (format!("{value:?}"), format!("{linux:?}"));
+        let (scenario, kernel) = (word(value), word(linux));
         self.own.push(KernelsOwn { setting: name, scenario, kernel });
         Ok(())
     }

@@ -1,0 +1,214 @@
+"""Live runs on this machine's own TCP stack: rates, round trips, samples, conditions, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import narrows as nw
+from narrows import live
+from narrows.cli.live import ExecCommand, programs
+from narrows.errors import InputError, LiveError
+from narrows.outcome import Batch, Run
+from narrows.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
+
+SCENARIO = """
+format = 1
+name = "path"
+duration = "3 s"
+nodes = [{ name = "h1" }, { name = "r1", kind = "router" }, { name = "r2", kind = "router" }, { name = "h2" }]
+links = [
+  { between = ["h1", "r1"], rate = "1 Gb/s", delay = "0 s", queue = { kind = "droptail", limit = "1 MB" } },
+  { between = ["r1", "r2"], rate = "10 Mb/s", delay = "6 ms", queue = { kind = "droptail", limit = "75 kB" } },
+  { between = ["r2", "h2"], rate = "1 Gb/s", delay = "0 s", queue = { kind = "droptail", limit = "1 MB" } },
+]
+flows = [{ name = "f", from = "h1", to = "h2" }]
+[tcp]
+stack = "linux"
+cc = "cubic"
+"""
+
+
+def scenario(**overrides: Any) -> Scenario:
+    return Scenario.from_text(SCENARIO, "path.toml", {k.replace("__", "."): str(v) for k, v in overrides.items()})
+
+
+def run(which: Scenario | None = None, **more: Any) -> Run:
+    """A live run, or a skip that says why there is none."""
+    try:
+        made = live.run(which or scenario(), **more)
+    except LiveError as error:
+        if error.kind == "unavailable":
+            pytest.skip(str(error))
+        raise
+    assert isinstance(made, Run)
+    return made
+
+
+def test_the_kernel_fills_the_link_as_the_simulator_does() -> None:
+    measured = run()
+    simulated = nw.run(scenario())
+    assert isinstance(simulated, Run)
+    for one in (measured, simulated):
+        assert one.flow("f").throughput_mbps == pytest.approx(10, rel=0.03)
+    flow, peer = measured.flow("f"), simulated.flow("f")
+    assert flow.rtt_min_ms == pytest.approx(peer.rtt_min_ms, rel=0.1)
+    assert flow.rtt_mean_ms == pytest.approx(peer.rtt_mean_ms, rel=0.3)
+    assert flow.delivered_bytes <= flow.sent_bytes
+    queue = measured.queue("r1->r2")
+    assert queue.dropped_packets == flow.lost_packets
+    assert queue.forwarded_packets + queue.dropped_packets + queue.waiting_packets == queue.arrived_packets
+
+
+def test_samples_have_the_columns_of_a_simulation() -> None:
+    measured = run(scenario(duration="1.2 s"))
+    table = measured.samples.to_pandas()
+    simulated = nw.run(scenario(duration="1.2 s"))
+    assert list(table.columns) == list(simulated.samples.to_pandas().columns)
+    flow = table[table.kind == "flow"].set_index("time_s")
+    assert len(flow) >= 10
+    assert flow.index.is_monotonic_increasing
+    assert (flow.cwnd_bytes.dropna() > 0).all()
+    for counter in ("sent_bytes", "delivered_bytes", "arrived_bytes", "retransmitted_packets"):
+        assert flow[counter].dropna().is_monotonic_increasing, counter
+    assert flow.arrived_bytes.iloc[-1] > 0
+    assert table[table.kind == "queue"].packets.max() <= 51
+
+
+def test_conditions_say_what_had_a_say() -> None:
+    told = run(scenario(duration="700 ms")).conditions
+    assert told is not None
+    assert told["kernel"] == os.uname().release
+    assert told["cc"] == {"cubic": "kernel, as cubic"}
+    assert told["lateness"]["packets"] > 100
+    assert told["lateness"]["p99_us"] >= told["lateness"]["p50_us"] > 0
+    assert told["sysctls"]["net.ipv4.tcp_no_metrics_save"] == "1"
+    assert told["trusted"] == (not told["doubts"])
+
+
+@pytest.mark.parametrize("cc", ["agile_sd", "compound"])
+def test_congestion_controls_that_no_kernel_has_come_as_ebpf(cc: str) -> None:
+    measured = run(scenario(tcp__cc=cc))
+    assert measured.conditions is not None
+    assert measured.conditions["cc"][cc].startswith("eBPF, as ")
+    assert (measured.flow("f").throughput_mbps or 0) > 7, "slow start without HyStart costs a burst of losses"
+
+
+def test_ngwa_keeps_the_queue_from_overflowing() -> None:
+    text = SCENARIO + 'assist = "ngwa"\n[ngwa]\nmode = 1\n'
+    measured = run(Scenario.from_text(text, "ngwa.toml"))
+    assert (measured.flow("f").window_options or 0) > 100
+    assert measured.queue("r1->r2").dropped_packets == 0
+    assert (measured.flow("f").throughput_mbps or 0) > 7
+    assert (measured.router("r1").inserted or 0) > 100
+
+
+def test_acns_is_obeyed() -> None:
+    text = SCENARIO.replace('"75 kB"', '"50 packets"') + 'assist = "acns"\n[acns]\n'
+    measured = run(Scenario.from_text(text, "acns.toml"))
+    flow = measured.flow("f")
+    assert (flow.commands_normal or 0) > 0
+    assert (flow.commands_freeze or 0) + (flow.commands_fallback or 0) > 0
+    assert measured.queue("r1->r2").dropped_packets == 0
+    assert (flow.throughput_mbps or 0) > 7
+
+
+def test_udp_arrives_at_its_rate() -> None:
+    text = SCENARIO.replace('to = "h2" }', 'to = "h2", kind = "udp", rate = "2 Mb/s" }')
+    measured = run(Scenario.from_text(text, "udp.toml"))
+    assert measured.flow("f").throughput_mbps == pytest.approx(2, rel=0.1)
+    assert measured.flow("f").lost_packets == 0
+
+
+def test_random_losses_are_those_of_the_link() -> None:
+    text = SCENARIO.replace('delay = "6 ms",', 'delay = "6 ms", per = 0.02,')
+    measured = run(Scenario.from_text(text, "lossy.toml"))
+    assert (measured.queue("r1->r2").corrupted_packets or 0) > 0
+    assert (measured.flow("f").retransmitted_packets or 0) >= 1
+
+
+def test_several_runs_are_a_batch() -> None:
+    run(scenario(duration="200 ms"))
+    made = live.run(scenario(duration="300 ms"), runs=2)
+    assert isinstance(made, Batch)
+    assert [one.index for one in made.runs] == [0, 1]
+
+
+def test_captures_are_those_of_a_simulation(tmp_path: Path) -> None:
+    run(scenario(duration="500 ms"), pcap=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["h1-r1.pcapng", "r1-r2.pcapng", "r2-h2.pcapng"]
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: what is in the files was not looked at")
+    fields = ["-T", "fields", "-e", "ip.checksum.status", "-e", "tcp.checksum.status"]
+    checks = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
+    shown = subprocess.run(
+        ["tshark", "-r", str(tmp_path / "r1-r2.pcapng"), *checks, *fields], capture_output=True, text=True, check=True
+    )
+    lines = shown.stdout.split("\n")[:-1]
+    assert len(lines) > 100
+    assert set(lines) == {"1\t1"}, "every checksum on the wire is right"
+
+
+def test_what_linux_cannot_be_asked_for_is_refused_before_anything_is_made() -> None:
+    with pytest.raises(LiveError) as caught:
+        live.check(scenario(tcp__recovery="tahoe"))
+    if caught.value.kind == "unavailable":
+        pytest.skip(str(caught.value))
+    assert caught.value.exit_code == 2
+    assert "tahoe" in str(caught.value)
+    assert "allowed" in str(caught.value)
+
+
+def test_programs_need_a_host_and_a_command() -> None:
+    with pytest.raises(InputError, match="--exec r1: is no host of path; allowed: h1, h2"):
+        live.run(scenario(), programs=[live.Program("r1", "true")])
+    with pytest.raises(InputError, match="--exec h1: has no command"):
+        programs(["h1"])
+    assert programs(["h1\x1fping h2"]) == [live.Program("h1", "ping h2")]
+    assert ExecCommand.__mro__[1].__name__ == "TyperCommand"
+
+
+def test_without_rights_it_says_so_and_leaves_with_3(tmp_path: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("takes root and setpriv, to give the rights up")
+    file = tmp_path / "path.toml"
+    file.write_text(SCENARIO)
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents:
+        if parent.stat().st_mode & 0o005 != 0o005:
+            parent.chmod(parent.stat().st_mode | 0o055)
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *NARROWS, "live", str(file)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "is not available here" in done.stderr
+    assert "root" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_command_line_tells_what_a_script_needs(tmp_path: Path) -> None:
+    run(scenario(duration="200 ms"))
+    file = tmp_path / "path.toml"
+    file.write_text(SCENARIO)
+    command = [*NARROWS, "live", str(file), "--set", "duration=600 ms", "--json", "-o", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    told = json.loads(done.stdout)
+    assert told["conditions"]["kernel"] == os.uname().release
+    assert told["flows"][0]["throughput_mbps"] > 5
+    kept = nw.load(tmp_path / "out")
+    assert kept.runs[0].conditions == told["conditions"]
