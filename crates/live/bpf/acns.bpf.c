@@ -38,7 +38,7 @@
  *     window; that a small last segment waits (Nagle), or that pacing delays the next, is not asked for.
  *   - While the window is held, CUBIC is not called at all: as in its profile `linux`, its curve's clock runs on.
  *   - A packet that the stack hands down to be cut into segments by the device carries one message for all of them;
- *     with segmentation offload switched off on the device (ethtool -K DEV gso off tso off) each has its own.
+ *     where the device takes single segments (ip link set DEV gso_max_segs 1) each has its own.
  *   - IPv6 passes untouched.
  *
  * Limits

@@ -86,6 +86,15 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(link), 0, "bring a device up")
     }
 
+    /// Has TCP hand down single segments to a device (`ip link set DEV gso_max_segs 1`), not several to be cut apart there:
+    /// TCP does that whether or not the device's offload is on. Connections that are open already go on as they did.
+    pub(crate) fn segment_in_tcp(&self, index: u32) -> Result<(), LiveError> {
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.attributes.push(LinkAttribute::GsoMaxSegs(1));
+        self.ask(RouteNetlinkMessage::SetLink(link), 0, "have segments handed down one by one")
+    }
+
     /// Gives a device an address of its own, with no neighbours.
     pub(crate) fn add_address(&self, index: u32, address: IpAddr) -> Result<(), LiveError> {
         let mut message = AddressMessage::default();

@@ -6,13 +6,13 @@
 
 mod acns;
 mod ngwa;
-mod offload;
 
 pub use acns::AcnsCounters;
 pub use ngwa::NgwaCounters;
 
 use crate::bpf::{Attached, Direction, Loaded, unique_name};
 use crate::fit::{Control, control};
+use crate::netlink::Netlink;
 use crate::{Host, Hosts, KernelsOwn, LiveError};
 use libbpf_rs::{Link, MapCore as _, MapFlags};
 use narrows_fabric::ports;
@@ -125,7 +125,8 @@ impl Schemes {
         }
         let packets = on_devices(&loaded, "acns", &flows, hosts)?;
         for host in at(&flows, hosts) {
-            host.netns.run(|| offload::segment_in_tcp(crate::tun::NAME))??;
+            // Marks are a segment's own: TCP may not hand down several as one.
+            host.netns.run(|| Netlink::open()?.segment_in_tcp(host.tun.index()))??;
         }
         Ok(Ends { _packets: packets, _controls: controls, loaded })
     }

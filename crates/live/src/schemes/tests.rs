@@ -98,7 +98,9 @@ fn acns_over_cubic_is_obeyed_where_cubic_alone_fills_the_queue() {
     let told = receiver.told_freeze + receiver.told_fallback;
     let heard = sender.received[1] + sender.received[2];
     // One ask per round trip of 26 ms or so; what the last ones asked is still on the way.
-    assert!(sender.asked > 30 && told > 10 && heard <= told, "{sender:?} {receiver:?}");
+    assert!(sender.asked > 30 && told > 10, "{sender:?} {receiver:?}");
+    // Each segment has marks of its own, and no command is lost or doubled; the last may be on the way.
+    assert!(told >= heard && told - heard <= 2, "{sender:?} {receiver:?}");
     assert!(sender.held > 50 && sender.fallbacks > 5 && sender.fallbacks <= sender.received[2], "{sender:?}");
     assert_eq!((sender.missed, receiver.asked), (0, 0));
     assert!(came.srtt_ms(0) < 0.8 * plain.srtt_ms(0), "{} ms, {} ms without", came.srtt_ms(0), plain.srtt_ms(0));
