@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -73,13 +74,28 @@ def test_programs_on_two_hosts_talk_through_the_network(scenario: str, tmp_path:
     on = [("d1", f"{sys.executable} {tmp_path}/server.py"), ("s1", f"{sys.executable} {tmp_path}/client.py")]
     done = narrows("live", scenario, "--no-progress", *(word for pair in on for word in ("--exec", *pair)))
     assert done.returncode == 0, done.stderr
-    said = done.stdout + done.stderr
+    said = done.stderr
+    assert "warning: --exec" not in said
     assert "came back: over the network" in said
     assert "from: True s1" in said
     match = re.search(r"round trip: (\d+)", said)
     # 7 ms there and 7 ms back; the machine may be busy.
     assert match is not None
     assert 14 <= int(match[1]) < 200
+
+
+def test_how_programs_end_is_told_beside_a_result_that_they_do_not_disturb(scenario: str) -> None:
+    commands = ["echo to you", "exit 3", "kill -9 $$", "echo to me >&2; sleep 60"]
+    done = narrows("live", scenario, "--json", *(word for command in commands for word in ("--exec", "d1", command)))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["conditions"]["programs"] == [
+        "d1: echo to you: exit code 0",
+        "d1: exit 3: exit code 3",
+        "d1: kill -9 $$: ended by signal 9",
+        "d1: echo to me >&2; sleep 60: ran until the end",
+    ]
+    assert {"to you", "to me", "warning: --exec d1: exit 3: exit code 3"} <= set(done.stderr.splitlines())
+    assert done.stderr.count("warning: --exec") == 2
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ pub struct Conditions {
     pub rtt_source: String,
     /// Records of the kernel's tracepoints that were lost because the reader was late.
     pub trace_lost: u64,
+    /// Programs of the user's that ran meanwhile, and how each ended: `s1: iperf3 -c d1: exit code 0`.
+    pub programs: Vec<String>,
     /// Why the numbers are not to be trusted, a sentence each; empty if they are.
     pub doubts: Vec<String>,
 }

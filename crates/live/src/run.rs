@@ -3,7 +3,7 @@
 use crate::LiveError;
 use crate::bottleneck::carry;
 use crate::bpf::{Registered, register, unique_name};
-use crate::child::{Child, Exit, Program};
+use crate::child::{Child, Exit, Output, Program};
 use crate::clock::Clock;
 use crate::collect::{self, Known};
 use crate::commands::Commands;
@@ -21,6 +21,7 @@ use narrows_samples::Samples;
 use narrows_scenario::{Flow, NodeKind, Sampling, Scenario, Traffic as Kind};
 use narrows_units::{Duration, Instant, Rate};
 use std::collections::BTreeMap;
+use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -102,14 +103,22 @@ fn stopped(options: &Options<'_>) -> bool {
     options.progress.is_some_and(Progress::stopped)
 }
 
-/// Lets flows and programs run until `over`, tells progress, and returns what the flows know.
+/// What is known of a run at the hosts once it is over.
+struct Told {
+    records: Vec<FlowRecord>,
+    commands: Commands,
+    /// How each of the user's programs ended.
+    programs: Vec<String>,
+}
+
+/// Lets flows and programs run until `over`, tells progress, and returns what is known then.
 fn meanwhile(
     stage: &Stage<'_>,
     traffic: Traffic,
     options: &Options<'_>,
     clock: Clock,
     over: impl Fn() -> bool,
-) -> Result<(Vec<FlowRecord>, Commands), LiveError> {
+) -> Result<Told, LiveError> {
     let running = traffic.start(clock)?;
     let programs = stage.programs(options.programs, clock)?;
     let mut commands = Commands::new(stage.scenario);
@@ -126,8 +135,25 @@ fn meanwhile(
         running.stop();
     }
     let records = running.join();
-    programs.into_iter().try_for_each(|program| program.stop(GRACE).map(drop))?;
-    Ok((records?, commands))
+    let programs = end(programs)?;
+    Ok(Told { records: records?, commands, programs })
+}
+
+/// Ends programs, and says how each that was over before ended.
+fn end(programs: Vec<(String, Child)>) -> Result<Vec<String>, LiveError> {
+    let by_itself = |(_, child): &(String, Child)| child.wait(Some(Duration::ZERO));
+    let ends = programs.iter().map(by_itself).collect::<Result<Vec<_>, _>>()?;
+    programs.iter().for_each(|(_, child)| child.ask());
+    let mut told = Vec::new();
+    for ((name, child), end) in programs.into_iter().zip(ends) {
+        child.stop(GRACE)?;
+        told.push(match end {
+            Some(Exit::Code(code)) => format!("{name}: exit code {code}"),
+            Some(Exit::Signal(signal)) => format!("{name}: ended by signal {signal}"),
+            None => format!("{name}: ran until the end"),
+        });
+    }
+    Ok(told)
 }
 
 /// Checks that a scenario can run live here, as far as can be said without running it.
@@ -235,13 +261,16 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Starts programs on their hosts; they begin at time zero.
-    fn programs(&self, programs: &[(String, String)], clock: Clock) -> Result<Vec<Child>, LiveError> {
+    /// Starts programs on their hosts, each with its host and line; they begin at time zero. All they write goes to our standard
+    /// error: standard output is the result's.
+    fn programs(&self, programs: &[(String, String)], clock: Clock) -> Result<Vec<(String, Child)>, LiveError> {
         let addresses = addresses(self.scenario);
         let start = |(host, line): &(String, String)| {
             let mut program = Program::line(host, line, &addresses);
             program.start_ns = Some(clock.monotonic_of(Instant::ZERO));
-            Child::spawn(self.netns(host)?, &program)
+            let error = io::stderr().as_fd().try_clone_to_owned();
+            program.output = Output::File(error.map_err(|error| LiveError::failed("copy standard error", error))?);
+            Ok((format!("{host}: {line}"), Child::spawn(self.netns(host)?, &program)?))
         };
         programs.iter().map(start).collect()
     }
@@ -272,13 +301,15 @@ impl<'a> Stage<'a> {
     fn finish(
         mut self,
         network: Network,
-        (records, commands): (Vec<FlowRecord>, Commands),
+        told: Told,
         traced: Option<Traced>,
         clock: Clock,
     ) -> Result<Outcome, LiveError> {
         let mut samples = Samples::default();
         let books = network.finish(self.scenario, &mut samples);
         let books = books.map_err(|failure| LiveError::failed("capture packets", failure))?;
+        let Told { records, commands, programs } = told;
+        self.conditions.programs = programs;
         self.conditions.trace_lost = traced.as_ref().map_or(0, |traced| traced.overruns);
         let windows = self.windows()?;
         let known = Known { scenario: self.scenario, records, traced, commands, windows, clock, books: &books };

@@ -30,6 +30,9 @@ pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<
     made.set_item("rtt_source", &told.rtt_source)?;
     made.set_item("trace_records_lost", told.trace_lost)?;
     made.set_item("left_to_the_kernel", PyList::new(py, &told.left_to_kernel)?)?;
+    if !told.programs.is_empty() {
+        made.set_item("programs", PyList::new(py, &told.programs)?)?;
+    }
     made.set_item("trusted", told.trusted())?;
     made.set_item("doubts", PyList::new(py, &told.doubts)?)?;
     Ok(made)

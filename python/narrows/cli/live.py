@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: narrows live dumbbell-cubic --set 'duration=10 s' -o out\n\n"
-    "Other programs: narrows live dumbbell-cubic --exec N1 'iperf3 -s' --exec N0 'iperf3 -c N1'"
+    "Other programs: narrows live dumbbell-cubic --exec d1 'iperf3 -s' --exec s1 'sleep 1; iperf3 -c d1'"
 )
-SHELL_EXAMPLE = "Example: narrows shell dumbbell-cubic N0"
+SHELL_EXAMPLE = "Example: narrows shell dumbbell-cubic s1"
 
 _BETWEEN = "\x1f"
 """Joins the two values of ``--exec``: Typer knows no option that takes two and may be repeated."""
 
 _EXEC = "--exec"
+
+_WELL = (": exit code 0", ": ran until the end")
+"""How a program ends that has done what it should."""
 
 
 class ExecCommand(TyperCommand):
@@ -81,7 +84,7 @@ def programs(given: list[str] | None) -> list[Program]:
     for pair in given or []:
         host, between, command = pair.partition(_BETWEEN)
         if not between or not command.strip():
-            message = f"--exec {host}: has no command; allowed: a host and a command line, such as N0 'ping -c 3 N1'"
+            message = f"--exec {host}: has no command; allowed: a host and a command line, such as s1 'ping -c 3 d1'"
             raise InputError(message)
         made.append(Program(host, command))
     return made
@@ -92,7 +95,8 @@ Exec = Annotated[
     typer.Option(
         _EXEC,
         metavar="HOST COMMAND",
-        help="Run a command on a host meanwhile (sh -c; hosts have their names). May be given several times.",
+        help="Run a command on a host meanwhile (sh -c; hosts have their names). What it writes comes on standard "
+        "error. May be given several times.",
     ),
 ]
 
@@ -154,6 +158,9 @@ def live(
             hint(f"results: {output}; for a page: narrows report {output}")
     for doubt in dict.fromkeys(doubt for run in result.runs for doubt in run.doubts):
         hint(f"warning: not to be trusted: {doubt}")
+    for end in (end for run in result.runs for end in (run.conditions or {}).get("programs", ())):
+        if not end.endswith(_WELL):
+            hint(f"warning: {_EXEC} {end}")
     if interruption is not None:
         raise interruption
 
