@@ -33,7 +33,8 @@ pub struct FlowTrace {
     /// The records, in order of time.
     pub records: Vec<Record>,
     /// Round-trip times in nanoseconds: the kernel's latest sample after each ACK that delivered something. The very last ACK's
-    /// is missing, since a record shows what the ACKs before left behind.
+    /// is missing, since a record shows what the ACKs before left behind. Without SACK the kernel keeps no sample, and those that
+    /// moved the smoothed value are told from it.
     pub round_trips: Histogram,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,
@@ -44,6 +45,8 @@ pub struct FlowTrace {
     /// Segments sent again.
     pub retransmissions: u64,
     delivered: u32,
+    /// Of the record before.
+    srtt_ns: Option<u64>,
 }
 
 /// What was traced.
@@ -212,8 +215,9 @@ fn enter(loaded: &Loaded, map: &str, key: u32, value: u8) -> Result<(), LiveErro
 impl Traced {
     /// Takes a record from the ring; `kept` counts those that are kept.
     fn take(&mut self, bytes: &[u8], kept: &mut u64) {
-        let Some((flow, record)) = Record::from_bytes(bytes) else { return };
+        let Some((flow, mut record)) = Record::from_bytes(bytes) else { return };
         let Some(trace) = self.flows.get_mut(flow as usize) else { return };
+        trace.infer(&mut record);
         trace.count(&record);
         if *kept < KEPT_MAX {
             *kept += 1;
@@ -225,6 +229,21 @@ impl Traced {
 }
 
 impl FlowTrace {
+    /// Fills in the latest sample where the kernel kept none, from the smoothed value before it and after it.
+    ///
+    /// `tcp_rtt_estimator` (`net/ipv4/tcp_input.c`) keeps eight times the smoothed value in microseconds and adds the sample less
+    /// an eighth of that, in whole microseconds; so the sample is what was added and that eighth.
+    fn infer(&mut self, record: &mut Record) {
+        /// Nanoseconds of an eighth of a microsecond.
+        const EIGHTH_NS: u64 = 125;
+        let before = std::mem::replace(&mut self.srtt_ns, record.srtt_ns);
+        let (None, Some(before), Some(after)) = (record.rtt_ns, before, record.srtt_ns) else { return };
+        if after != before {
+            let (before, after) = (before / EIGHTH_NS, after / EIGHTH_NS);
+            record.rtt_ns = (after + before / 8).checked_sub(before).map(|micros| micros * 1000);
+        }
+    }
+
     fn count(&mut self, record: &Record) {
         if record.delivered_packets != self.delivered {
             self.delivered = record.delivered_packets;

@@ -44,7 +44,8 @@ pub struct Record {
     pub ssthresh_packets: Option<u32>,
     /// `srtt_us`; none before the first sample.
     pub srtt_ns: Option<u64>,
-    /// Latest round-trip time sample (`rack.rtt_us`: the segment sent last of those that the latest ACK delivered).
+    /// Latest round-trip time sample (`rack.rtt_us`: the segment sent last of those that the latest ACK delivered; without SACK, which
+    /// that takes, the sample that last moved the smoothed value, at the record after it).
     pub rtt_ns: Option<u64>,
     /// `icsk_rto`, backed off or not; none before the connection is established.
     pub rto_ns: Option<u64>,

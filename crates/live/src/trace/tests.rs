@@ -143,19 +143,48 @@ fn the_end_that_sends_is_the_one_watched() {
     assert_eq!(senders(&scenario), [(0, false), (2, true)]);
 }
 
-#[test]
-fn a_record_is_read_as_the_program_wrote_it() {
+/// A record of flow 5 as the program writes it: 84 jiffies of timeout where 50 of them are 200 ms.
+fn written(srtt_eighths: u32, rtt_us: u32, delivered: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for long in [7_000_000_u64, 1, 2, 3] {
         bytes.extend(long.to_ne_bytes());
     }
-    let words = [5, 10, 0x7fff_ffff, 160_000, 20_500, 84, 50, 65_535, 14_480, 10, 2, 1, 1, 1448, 4, 11, 1, u32::MAX];
-    bytes.extend(words.iter().flat_map(|word: &u32| word.to_ne_bytes()));
+    let head = [5, 10, 0x7fff_ffff, srtt_eighths, rtt_us];
+    let tail = [84, 50, 65_535, 14_480, 10, 2, 1, 1, 1448, delivered, 11, 1, u32::MAX];
+    bytes.extend(head.iter().chain(&tail).flat_map(|word: &u32| word.to_ne_bytes()));
     bytes.extend([2, 3, 0, 0, 0, 0, 0, 0]);
+    bytes
+}
+
+#[test]
+fn samples_that_the_kernel_does_not_keep_follow_from_its_smoothed_value() {
+    // As `tcp_rtt_estimator` has it.
+    let smooth = |srtt: u32, sample: u32| srtt + sample - (srtt >> 3);
+    let samples = [20_000, 20_500, 19_000, 45_677, 45_678, 301];
+    let mut traced = Traced { flows: vec![FlowTrace::default(); 6], ..Traced::default() };
+    let (mut srtt, mut kept) = (samples[0] << 3, 0);
+    traced.take(&written(srtt, 0, 1), &mut kept);
+    for (delivered, &sample) in (2..).zip(&samples[1..]) {
+        srtt = smooth(srtt, sample);
+        traced.take(&written(srtt, 0, delivered), &mut kept);
+        // A segment that acknowledges nothing new brings no sample.
+        traced.take(&written(srtt, 0, delivered), &mut kept);
+    }
+    let flow = &traced.flows[5];
+    let inferred: Vec<_> = flow.records.iter().filter_map(|record| record.rtt_ns).collect();
+    let wanted: Vec<_> = samples[1..].iter().map(|&us| u64::from(us) * 1000).collect();
+    assert_eq!(inferred, wanted);
+    assert_eq!((flow.round_trips.count(), flow.round_trips.max()), (5, 45_678_000));
+    traced.take(&written(smooth(srtt, 9), 777, 50), &mut kept);
+    assert_eq!(traced.flows[5].records.last().unwrap().rtt_ns, Some(777_000), "what is kept is taken");
+}
+
+#[test]
+fn a_record_is_read_as_the_program_wrote_it() {
+    let bytes = written(160_000, 20_500, 4);
     let (flow, record) = Record::from_bytes(&bytes).unwrap();
     assert_eq!((flow, record.at_ns, record.event, record.phase), (5, 7_000_000, Event::Phase, Phase::Recovery));
     assert_eq!((record.cwnd_packets, record.ssthresh_packets, record.timeouts), (10, None, None));
-    // 84 jiffies where 50 of them are 200 ms.
     let (srtt, rtt, rto) = (record.srtt_ns, record.rtt_ns, record.rto_ns);
     assert_eq!((srtt, rtt, rto), (Some(20_000_000), Some(20_500_000), Some(336_000_000)));
     assert_eq!((record.inflight_packets(), record.mss_bytes, record.flightsize_bytes), (8, 1448, 14_480));
