@@ -31,6 +31,7 @@ _ABBREVIATIONS: Final = {
     "cc": "congestion control",
     "ip": "IP",
     "bpf": "BPF",
+    "rtt": "RTT",
 }
 
 

@@ -6,7 +6,7 @@ use crate::commands::Commands;
 use crate::trace::{Event, FlowTrace, Record, Traced};
 use crate::traffic::FlowRecord;
 use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE, Samples};
-use narrows_scenario::{Sampling, Scenario};
+use narrows_scenario::{Sampling, Scenario, Traffic};
 
 /// What is known of the flows of a run.
 pub(crate) struct Known<'a> {
@@ -32,7 +32,8 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
     let Known { scenario, records, traced, commands, windows, clock, books } = known;
     samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
     let mut rows = Vec::new();
-    for (index, record) in records.into_iter().enumerate() {
+    for (index, mut record) in records.into_iter().enumerate() {
+        record.rows.extend(closing_row(scenario, &record, index));
         let trace = traced.as_ref().and_then(|traced| traced.flows.get(index)).filter(|t| !t.records.is_empty());
         let traced = trace.map_or(&[][..], |trace| trace.records.as_slice());
         let mut of_flow = match trace {
@@ -52,6 +53,20 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
     // Samples come in order of time, as a simulation has them.
     rows.sort_by_key(|row| (row.time_ns, row.flow));
     rows.iter().for_each(|row| samples.flows.push(row));
+}
+
+/// The look that a flow's thread took at its connection as the run ended, where the run ends at a time of sampling: a simulation has a
+/// sample then, and a series that lacks it seems to end before the run does.
+fn closing_row(scenario: &Scenario, record: &FlowRecord, index: usize) -> Option<FlowRow> {
+    let Sampling::Interval(every) = scenario.sampling else { return None };
+    let end = scenario.duration.as_nanos();
+    let ends_sampled = end.is_multiple_of(every.as_nanos().max(1));
+    if !ends_sampled || record.total.stop_ns < end || record.rows.last()?.time_ns >= end {
+        return None;
+    }
+    let opened = !matches!(scenario.flows[index].traffic, Traffic::RequestResponse { .. });
+    let row = record.last.as_ref()?.row(opened);
+    Some(FlowRow { time_ns: end, flow: index as u64, delivered_bytes: record.total.delivered_bytes, ..row })
 }
 
 /// Adds the latest round-trip time sample before each row.
