@@ -23,6 +23,12 @@ DOUBTS: Final = "doubts"
 UNSAID: Final = "its conditions say that it is not to be trusted, and not why"
 """Told where a run is not to be trusted and no reason stands there."""
 
+_OF_NAMES: Final = ("congestion_control", "congestion_controls")
+"""Under these stand names that people gave, which stay as they are."""
+
+_SHOWN: Final = 3
+"""Values in words that are listed; of more, the first ones."""
+
 _UNITS: Final = {"us": "µs", "ms": "ms", "ns": "ns", "s": "s", "bytes": "B", "packets": "packets", "percent": "%"}
 _ABBREVIATIONS: Final = {
     "cpu": "CPU",
@@ -104,11 +110,14 @@ def _label(path: Sequence[str]) -> tuple[str, str]:
 
     >>> _label(["lateness", "p99_us"]), _label(["kernel_release"]), _label(["sysctls", "net.ipv4.tcp_ecn"])
     (('Lateness, p99', 'µs'), ('Kernel release', ''), ('Sysctls, net.ipv4.tcp_ecn', ''))
+    >>> _label(["congestion_control", "agile_sd"])
+    ('Congestion control, agile_sd', '')
     """
     unit, parts = "", []
-    for name in path:
+    for place, name in enumerate(path):
         words = [name]
-        if "." not in name and "/" not in name:
+        named = place > 0 and path[place - 1] in _OF_NAMES
+        if "." not in name and "/" not in name and not named:
             words = name.split("_")
             if len(words) > 1 and name == path[-1] and words[-1] in _UNITS:
                 unit = _UNITS[words.pop()]
@@ -124,6 +133,8 @@ def _together(values: Sequence[Any]) -> str:
         return told[0]
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return f"{number(min(values))} to {number(max(values))}"
+    if len(told) > _SHOWN:
+        return f"{'; '.join(told[: _SHOWN - 1])}; and {len(told) - _SHOWN + 1} more"
     return "; ".join(told)
 
 

@@ -78,3 +78,10 @@ def test_trust_is_told_apart_from_the_table() -> None:
         ("Lateness, mean", "20.5 µs"),
         ("Lateness, late", "0 packets"),
     ]
+
+
+def test_of_many_words_the_first_are_told() -> None:
+    runs = [{"congestion_control": {"agile_sd": f"eBPF, as agile_sd_{n}"}} for n in range(5)]
+    (row,) = conditions.table(runs)
+    assert row == ("Congestion control, agile_sd", "eBPF, as agile_sd_0; eBPF, as agile_sd_1; and 3 more")
+    assert conditions.table(runs[:3])[0][1].count(";") == 2

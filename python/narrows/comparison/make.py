@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from narrows import runs as simulated
 from narrows.comparison.comparison import Arm, Comparison
-from narrows.errors import InputError
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -91,11 +90,8 @@ def run_live(scenario: Scenario, runs: int, progress: ProgressHook | None = None
     LiveError
         If live runs are not available on this machine, or one failed.
     """
-    live: Any = import_module("narrows.live")
+    live: Any = import_module("narrows.live")  # by name, so that a stand-in under that name serves
     made: Run | Batch = live.run(scenario, runs=runs, progress=progress)
-    if not made.runs:
-        message = f"{scenario.name}: no live run finished"
-        raise InputError(message)
     return made
 
 

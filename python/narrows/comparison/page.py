@@ -123,8 +123,8 @@ def text(survey: Survey) -> str:
         " ".join(filter(None, (_headline(survey), _small_queue(survey)))),
         "Differences are live against simulated, in per cent of simulated; behind ± stands half of the 95 % interval"
         " (Welch), where live runs are two or more. Throughput counts IP bytes that arrived, from the flow's start to"
-        " the end of the run; RTT is the mean of the sender's samples; losses are data packets that the network"
-        " dropped, in a run.",
+        " the end of the run; RTT is the mean of what the sender measured (live, of what the conditions name as its"
+        " source); losses are data packets that the network dropped, in a run.",
     ]
     for name in dict.fromkeys(cell.network for cell in survey.cells):
         cells = [cell for cell in survey.cells if cell.network == name]
@@ -168,9 +168,8 @@ def _small_queue(survey: Survey) -> str:
     ours = 100 * (rates[0].first.mean / rates[1].first.mean - 1)
     live = 100 * (rates[0].second.mean / rates[1].second.mean - 1)
     same = "the same direction" if (ours > 0) == (live > 0) else "**not** the same direction"
-    return (
-        f"On `{network}` {one} carries more than {other}: simulated {_percent(ours)} and live {_percent(live)}: {same}."
-    )
+    told = f"simulated {_percent(ours)} and live {_percent(live)}: {same}"
+    return f"Throughput of {one} against that of {other} on `{network}`, where the queue is small: {told}."
 
 
 def _rows(cells: Iterable[Cell]) -> list[list[str]]:

@@ -107,16 +107,17 @@ def round_trip_time(
     frame: pd.DataFrame, order: Mapping[str, int], edges: series.Array, span: tuple[float, float]
 ) -> Figure | None:
     """Round-trip time of each TCP flow: the sender's own samples, mean per bin."""
-    parts = [entry for entry in _flow_parts(frame, order) if any(run["rtt_ns"].notna().any() for run in entry[2])]
+    column = series.rtt_column(frame)
+    parts = [entry for entry in _flow_parts(frame, order) if any(run[column].notna().any() for run in entry[2])]
     if not parts:
         return None
-    lines = tuple(line(name, series.mean_series(runs, "rtt_ns", edges, 1e-6), i) for name, i, runs in parts)
+    lines = tuple(line(name, series.mean_series(runs, column, edges, 1e-6), i) for name, i, runs in parts)
     width = edges[1] - edges[0]
+    what = "Latest sample of the sender" if column == "rtt_ns" else "Smoothed round-trip time (RFC 6298) of the sender"
     return Figure(
         "rtt",
         "Round-trip time over time",
-        f"Latest sample of the sender at each sampling time, mean over bins of {style.duration(float(width))}."
-        + _spread(len(parts[0][2])),
+        f"{what} at each sampling time, mean over bins of {style.duration(float(width))}." + _spread(len(parts[0][2])),
         "Time (s)",
         (Panel("RTT (ms)", lines, y_from_zero=False),),
         panel_in=1.9,

@@ -48,6 +48,8 @@ def all_figures(made: Comparison, queues: Sequence[str]) -> list[Figure]:
     if edges.size < 2:
         return []
     width = style.duration(float(edges[1] - edges[0]))
+    # The same of both arms, or one would be smoothed and the other not.
+    rtt = "rtt_ns" if all(series.rtt_column(frame) == "rtt_ns" for frame in flows) else "srtt_ns"
     names = [flow.name for flow in made.flows]
     windowed = [flow.name for flow in made.flows if flow.cc is not None]
     first = " Of several runs the first is drawn: a mean of windows over runs would show no sawtooth."
@@ -69,8 +71,8 @@ def all_figures(made: Comparison, queues: Sequence[str]) -> list[Figure]:
         _figure(
             made,
             ("rtt", "Round-trip time over time", "RTT (ms)"),
-            f"Latest sample of the sender at each sampling time, mean over bins of {width}.{spread}",
-            _panels(made.arms, flows, windowed, lambda runs: series.mean_series(runs, "rtt_ns", edges, 1e-6)),
+            f"{_rtt_words(rtt)} at each sampling time, mean over bins of {width}.{spread}",
+            _panels(made.arms, flows, windowed, lambda runs: series.mean_series(runs, rtt, edges, 1e-6)),
             from_zero=False,
         ),
         _figure(
@@ -81,6 +83,10 @@ def all_figures(made: Comparison, queues: Sequence[str]) -> list[Figure]:
         ),
     ]
     return [figure for figure in drawn if figure is not None]
+
+
+def _rtt_words(column: str) -> str:
+    return "Latest sample of the sender" if column == "rtt_ns" else "Smoothed round-trip time (RFC 6298) of the sender"
 
 
 def _window(runs: list[pd.DataFrame]) -> Series | None:

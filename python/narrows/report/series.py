@@ -108,6 +108,8 @@ def over_runs(rows: list[Array], x: Array) -> Series:
     stack = np.vstack(rows)
     some = np.isfinite(stack).any(axis=0)
     y, low, high = (np.full(x.size, np.nan) for _ in range(3))
+    if not some.any():
+        return Series(x, y, low, high)
     y[some] = np.nanmean(stack[:, some], axis=0)
     tail = (1 - BAND) / 2
     low[some], high[some] = np.nanquantile(stack[:, some], [tail, 1 - tail], axis=0)
@@ -142,6 +144,11 @@ def count_series(parts: list[pd.DataFrame], column: str, edges: Array) -> Series
         at = np.interp(edges[1:], time, value, left=0.0) if time.size else np.full(edges.size - 1, np.nan)
         rows.append(np.asarray(at, dtype=np.float64))
     return over_runs(rows, edges[1:])
+
+
+def rtt_column(frame: pd.DataFrame) -> str:
+    """Which column tells round-trip times: the sender's samples, or the smoothed ones where no kernel tells samples."""
+    return "rtt_ns" if frame["rtt_ns"].notna().any() else "srtt_ns"
 
 
 def raw_series(part: pd.DataFrame, column: str, scale: float = 1.0) -> Series:
