@@ -23,7 +23,7 @@ DOUBTS: Final = "doubts"
 UNSAID: Final = "its conditions say that it is not to be trusted, and not why"
 """Told where a run is not to be trusted and no reason stands there."""
 
-_OF_NAMES: Final = ("congestion_control", "congestion_controls")
+_OF_NAMES: Final = ("cc", "congestion_control", "congestion_controls")
 """Under these stand names that people gave, which stay as they are."""
 
 _SHOWN: Final = 3
