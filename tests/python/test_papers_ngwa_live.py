@@ -200,6 +200,26 @@ def test_a_run_of_ngwa_in_which_no_receiver_took_part_is_not_trusted() -> None:
     assert record.record(plain, _simulated(plain.scenario)).doubts == ()
 
 
+def test_a_run_whose_hosts_had_no_time_is_not_trusted() -> None:
+    job = few(1)[0]
+    run = _simulated(job.scenario)
+    frame = run.samples.frame("flow")
+    starved = replace(run, samples=_Shortened(frame[(frame["time_s"] < 2) | (frame["time_s"] > 3.05)]))  # type: ignore[arg-type]
+    (doubt,) = record.record(job, starved).doubts
+    assert doubt == "samples are up to 1.2 s apart (allowed: 0.5): hosts had no time"
+
+
+class _Shortened:
+    """Samples from which rows are gone."""
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    def frame(self, kind: str) -> Any:
+        assert kind == "flow"
+        return self._rows
+
+
 def test_in_simulation_the_check_comes_out() -> None:
     jobs = plan.jobs(plan.QUICK)[: len(plan.CHECK)]
     made = {job.name: record.record(job, _simulated(job.scenario)) for job in jobs}

@@ -59,6 +59,8 @@ CHOICES: tuple[tuple[str, str], ...] = (
 LIMITS: tuple[str, ...] = (
     "Each live run was made once: its interval tells how sure the mean of this run is, and nothing of another machine, "
     "or of the same machine at another time.",
+    "A run is doubted if the bottleneck was late, if samples are more than 0.5 s apart, or if no receiver of NGWA took "
+    "part. Hosts that are short of time for less than that go unnoticed, and a flow may be slower by it.",
     "Live runs draw anew each time; simulated ones come out the same, bit for bit.",
     "The paper's rates are in figures that are lost: what it says in words is all that can be held against them.",
 )

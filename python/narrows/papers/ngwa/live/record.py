@@ -30,6 +30,9 @@ BOTTLENECK = "r1->r2"
 UNHEARD = "no receiver took a window from NGWA's option, so that this is a run without NGWA"
 """The doubt about a run of NGWA whose receivers did not take part."""
 
+LONGEST_GAP_S = 0.5
+"""Between samples of a flow, due every `BIN_S`; with more, whoever serves the sockets had no time, s."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
@@ -127,16 +130,20 @@ def record(job: Job, run: Run) -> Record:
     frame = run.samples.frame("flow")
     names = frame["name"].astype(str)
     rates = []
+    gap = 0.0
     for flow in run.flows:
         rows = frame[names == flow.name]
         series = rate_over_time(rows["time_s"], rows["delivered_bytes"], BIN_S)[1] * BYTES_PER_S
         rates.append(tuple(round(float(value)) for value in series))
+        gap = max(gap, float(rows["time_s"].diff().max()))
     queue = run.queue(BOTTLENECK)
     options = _sum(flow.window_options for flow in run.flows)
     doubts = run.doubts
     if run.scenario.resolved["ngwa"] is not None and options == 0:
         # The numbers would be those of a network without NGWA under its name.
         doubts = (*doubts, UNHEARD)
+    if gap > LONGEST_GAP_S:
+        doubts = (*doubts, f"samples are up to {gap:.1f} s apart (allowed: {LONGEST_GAP_S:g}): hosts had no time")
     return Record(
         key=address(job),
         name=job.name,
