@@ -7,12 +7,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import narrows as nw
 from narrows.comparison import Arm, Comparison
 from narrows.outcome import Batch
-from narrows.report import comparison, overlays, style, write_report
+from narrows.report import comparison, overlays, series, style, write_report
+from narrows.samples import Samples
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -116,3 +118,28 @@ def test_the_page_of_a_run_tells_its_conditions_and_doubts(one: Run, tmp_path: P
     assert "bit for bit" in plain
     assert 'id="conditions"' not in plain
     assert 'role="alert"' not in plain
+
+
+def test_where_no_kernel_tells_samples_the_smoothed_round_trip_times_of_both_are_drawn(
+    both: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Latest sample of the sender" in page(both, tmp_path / "samples")
+    live = both.second.outcome
+    whole = Samples.frame
+
+    def without(self: Samples, kind: Any) -> Any:
+        frame = whole(self, kind)
+        return frame.assign(rtt_ns=float("nan")) if kind == "flow" and self is live.samples else frame
+
+    monkeypatch.setattr(Samples, "frame", without)
+    text = page(both, tmp_path / "smoothed")
+    assert "Smoothed round-trip time (RFC 6298) of the sender" in text
+    assert (tmp_path / "smoothed" / "figures" / "rtt.png").exists()
+    alone = write_report(live, tmp_path / "live").read_text(encoding="utf-8")
+    assert "Smoothed round-trip time (RFC 6298) of the sender" in alone
+
+
+def test_several_runs_without_any_value_have_none_in_their_mean() -> None:
+    nothing = np.full(3, np.nan)
+    made = series.over_runs([nothing, nothing], np.arange(3.0))
+    assert np.isnan(made.y).all()
