@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Literal, overload
 
 from narrows import _core, own
@@ -25,7 +25,7 @@ from narrows.totals import flow_metrics, queue_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from concurrent.futures import Future
+    from concurrent.futures import ThreadPoolExecutor
     from os import PathLike
 
     from narrows.conditions import Conditions
@@ -175,22 +175,81 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
     workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
     if not listed:
         return []
-    gauges = [_core.Progress() for _ in listed]
-    pool = ThreadPoolExecutor(max_workers=min(workers, len(listed)), thread_name_prefix="narrows")
-    futures: list[Future[Run]] = []
+    crew = _Crew(listed, min(workers, len(listed)))
     try:
-        futures.extend(pool.submit(make, task, gauge) for task, gauge in zip(listed, gauges, strict=True))
-        _wait(futures, gauges, progress)
+        crew.wait(progress)
     except KeyboardInterrupt:
-        stop_all(pool, gauges)
-        finished = tuple(future.result() for future in futures if _succeeded(future))
+        crew.stop()
+        finished = tuple(run for run in crew.made if run is not None)
         batch = Batch(scenario=listed[0].scenario, seed=listed[0].seed, runs=finished)
         raise Interrupted(batch, len(listed)) from None
     except BaseException:
-        stop_all(pool, gauges)
+        crew.stop()
         raise
-    pool.shutdown()
-    return [future.result() for future in futures]
+    return [run for run in crew.made if run is not None]
+
+
+class _Crew:
+    """Threads that make runs, and what they have made.
+
+    Ctrl-C may come to the calling thread anywhere, inside a lock's own code too, and would leave such a lock in
+    disorder: so that thread takes none. It waits at queues of C, which nothing interrupts half-way.
+    """
+
+    def __init__(self, tasks: Sequence[Task], workers: int) -> None:
+        self.made: list[Run | None] = [None] * len(tasks)
+        self._tasks = tasks
+        self._gauges = [_core.Progress() for _ in tasks]
+        self._todo: SimpleQueue[int] = SimpleQueue()
+        self._done: SimpleQueue[tuple[int, Run | BaseException]] = SimpleQueue()
+        self._stopped = False
+        for index in range(len(tasks)):
+            self._todo.put(index)
+        self._threads = [Thread(target=self._work, name=f"narrows_{n}", daemon=True) for n in range(workers)]
+        for thread in self._threads:
+            thread.start()
+
+    def wait(self, progress: ProgressHook | None) -> None:
+        """Wait for all, or for the first to fail, in short steps so that Ctrl-C is heard at once."""
+        pending, told = len(self._tasks), time.monotonic()
+        while pending:
+            with suppress(Empty):
+                self._take(self._done.get(timeout=_POLL_S))
+                pending -= 1
+            if progress is not None and (not pending or time.monotonic() - told >= _POLL_S):
+                done = len(self._tasks) - pending
+                under_way = (g.fraction() for g, run in zip(self._gauges, self.made, strict=True) if run is None)
+                progress((done + sum(under_way)) / len(self._tasks))
+                told = time.monotonic()
+
+    def stop(self) -> None:
+        """Stop what runs, drop what has not begun, and wait until that is so; what had finished is in `made`."""
+        self._stopped = True
+        for gauge in self._gauges:
+            gauge.stop()
+        for thread in self._threads:
+            while thread.is_alive():
+                thread.join(_POLL_S)
+        while not self._done.empty():
+            with suppress(Exception):  # what failed is not asked for any more
+                self._take(self._done.get_nowait())
+
+    def _take(self, told: tuple[int, Run | BaseException]) -> None:
+        index, result = told
+        if isinstance(result, BaseException):
+            raise result
+        self.made[index] = result
+
+    def _work(self) -> None:
+        while not self._stopped:
+            try:
+                index = self._todo.get_nowait()
+            except Empty:
+                return
+            try:
+                self._done.put((index, make(self._tasks[index], self._gauges[index])))
+            except BaseException as failure:  # noqa: BLE001 - it is raised again, on the thread that waits
+                self._done.put((index, failure))
 
 
 def processors() -> int:
@@ -202,27 +261,6 @@ def processors() -> int:
         At least 1.
     """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _wait(futures: Sequence[Future[Run]], gauges: Sequence[_core.Progress], progress: ProgressHook | None) -> None:
-    """Wait for all, or for the first to fail. The waiting is in short steps, so that Ctrl-C is heard at once.
-
-    Finished futures report themselves: `concurrent.futures.wait` takes the locks of all that are pending whenever it
-    is called, which is slow with many runs, and leaves them taken if Ctrl-C comes meanwhile, so that no run could end.
-    """
-    finished: SimpleQueue[Future[Run]] = SimpleQueue()
-    for future in futures:
-        future.add_done_callback(finished.put)
-    pending, told = len(futures), time.monotonic()
-    while pending:
-        with suppress(Empty):
-            finished.get(timeout=_POLL_S).result()
-            pending -= 1
-        if progress is not None and (not pending or time.monotonic() - told >= _POLL_S):
-            progress(
-                sum(1.0 if f.done() else g.fraction() for f, g in zip(futures, gauges, strict=True)) / len(futures)
-            )
-            told = time.monotonic()
 
 
 def stop_all(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None:
@@ -237,10 +275,6 @@ def stop_all(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None
     for gauge in gauges:
         gauge.stop()
     pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _succeeded(future: Future[Run]) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def make(task: Task, gauge: _core.Progress) -> Run:

@@ -1,6 +1,7 @@
 //! The conditions of a live run: what of the machine had a say in its numbers, and whether to trust them.
 
 use crate::bottleneck::Lateness;
+use narrows_samples::Histogram;
 use narrows_units::Duration;
 use std::fs;
 
@@ -13,11 +14,14 @@ pub const LATE: Duration = Duration::from_millis(1);
 /// A packet later than this alone makes a run not to be trusted: it is longer than most round trips.
 pub const FAR_TOO_LATE: Duration = Duration::from_millis(50);
 
-/// Lateness of packets handed over by the bottleneck, in nanoseconds.
+/// From how late the thread of a flow may be at most: by then a socket may have run dry, or the window of a slow reader closed.
+pub const TRAFFIC_LATE: Duration = Duration::from_millis(500);
+
+/// Lateness in nanoseconds: of packets handed over by the bottleneck, or of what flows' threads had to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LatenessFacts {
-    /// Packets handed over.
-    pub packets: u64,
+    /// How often: packets handed over, or times that a thread had something to do.
+    pub count: u64,
     /// Mean.
     pub mean_ns: f64,
     /// Median.
@@ -41,6 +45,8 @@ pub struct Conditions {
     pub bottleneck_cpu: f64,
     /// How late it was.
     pub lateness: LatenessFacts,
+    /// How late the threads of flows were whenever their application, or a look at their connection, was due: the worst of them.
+    pub traffic: LatenessFacts,
     /// Packets that hosts did not take, or that went nowhere.
     pub astray: u64,
     /// Offloads of the hosts' devices.
@@ -61,6 +67,26 @@ pub struct Conditions {
     pub doubts: Vec<String>,
 }
 
+impl LatenessFacts {
+    fn of(late: &Histogram) -> Self {
+        let count = late.count();
+        if count == 0 {
+            return Self::default();
+        }
+        Self {
+            count,
+            mean_ns: late.sum() as f64 / count as f64,
+            p50_ns: late.percentile(0.50),
+            p99_ns: late.percentile(1.0 - LATE_SHARE),
+            max_ns: late.max(),
+        }
+    }
+}
+
+fn ms(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}
+
 impl Conditions {
     /// What the machine is; the run adds the rest.
     #[must_use]
@@ -75,21 +101,10 @@ impl Conditions {
     /// Takes in how late the bottleneck was over a run of `duration`, and doubts what is to be doubted.
     pub fn note_lateness(&mut self, lateness: &Lateness, duration: Duration) {
         let late = &lateness.handed_over;
-        let packets = late.count();
         self.scheduling.clone_from(&lateness.scheduling);
         self.bottleneck_cpu = lateness.cpu.as_secs_f64() / duration.as_secs_f64().max(1e-9);
         self.astray += lateness.refused;
-        if packets == 0 {
-            return;
-        }
-        self.lateness = LatenessFacts {
-            packets,
-            mean_ns: late.sum() as f64 / packets as f64,
-            p50_ns: late.percentile(0.50),
-            p99_ns: late.percentile(1.0 - LATE_SHARE),
-            max_ns: late.max(),
-        };
-        let ms = |nanos: u64| nanos as f64 / 1e6;
+        self.lateness = LatenessFacts::of(late);
         if self.lateness.p99_ns > LATE.as_nanos() {
             self.doubts.push(format!(
                 "the bottleneck was late: 1 % of its packets came {:.1} ms late or more, and {:.0} ms is the bound",
@@ -103,6 +118,21 @@ impl Conditions {
                 ms(self.lateness.max_ns),
                 FAR_TOO_LATE.as_millis_f64(),
             ));
+        }
+    }
+
+    /// Takes in how late a flow's thread was, and doubts a run in which one stood still.
+    pub fn note_traffic(&mut self, flow: &str, late: &Histogram) {
+        let facts = LatenessFacts::of(late);
+        if facts.max_ns > TRAFFIC_LATE.as_nanos() {
+            self.doubts.push(format!(
+                "the thread of flow {flow} stood still for {:.0} ms, and {:.0} ms is the bound",
+                ms(facts.max_ns),
+                TRAFFIC_LATE.as_millis_f64(),
+            ));
+        }
+        if facts.max_ns >= self.traffic.max_ns {
+            self.traffic = facts;
         }
     }
 
@@ -129,7 +159,7 @@ mod tests {
     fn a_punctual_bottleneck_is_trusted() {
         let told = noted(&[(20, 9950), (3000, 50)]);
         assert!(told.trusted(), "{:?}", told.doubts);
-        assert_eq!(told.lateness.packets, 10_000);
+        assert_eq!(told.lateness.count, 10_000);
         assert!((told.lateness.mean_ns - 34_900.0).abs() < 100.0, "{:?}", told.lateness);
         assert!(!told.kernel.is_empty() && told.cpus > 0);
     }
@@ -153,5 +183,22 @@ mod tests {
             "{:?}",
             told.doubts
         );
+    }
+
+    #[test]
+    fn a_flow_whose_thread_stood_still_is_not() {
+        let mut conditions = Conditions::of_machine();
+        let mut late = Histogram::default();
+        late.record(200_000_000);
+        conditions.note_traffic("f", &late);
+        assert!(conditions.trusted());
+        late.record(700_000_000);
+        conditions.note_traffic("g", &late);
+        assert!(
+            conditions.doubts[0].starts_with("the thread of flow g stood still for 700 ms"),
+            "{:?}",
+            conditions.doubts
+        );
+        assert_eq!(conditions.traffic.max_ns, late.max());
     }
 }

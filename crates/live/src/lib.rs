@@ -63,7 +63,7 @@ pub use child::{Captured, Child, Command, Ended, Exit, Output, Program};
 #[cfg(target_os = "linux")]
 pub use clock::{Clock, monotonic_ns};
 #[cfg(target_os = "linux")]
-pub use conditions::{Conditions, FAR_TOO_LATE, LATE, LATE_SHARE, LatenessFacts};
+pub use conditions::{Conditions, FAR_TOO_LATE, LATE, LATE_SHARE, LatenessFacts, TRAFFIC_LATE};
 pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use fit::{Control, KernelsOwn, control};

@@ -310,6 +310,9 @@ impl<'a> Stage<'a> {
         let books = books.map_err(|failure| LiveError::failed("capture packets", failure))?;
         let Told { records, commands, programs } = told;
         self.conditions.programs = programs;
+        for (flow, record) in self.scenario.flows.iter().zip(&records) {
+            self.conditions.note_traffic(&flow.name, &record.lateness);
+        }
         self.conditions.trace_lost = traced.as_ref().map_or(0, |traced| traced.overruns);
         let windows = self.windows()?;
         let known = Known { scenario: self.scenario, records, traced, commands, windows, clock, books: &books };

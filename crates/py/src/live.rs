@@ -2,7 +2,7 @@
 
 use crate::host::live_error;
 use crate::{PyProgress, PyResult, PyResultOf, PyScenario};
-use narrows_live::{Conditions, Options};
+use narrows_live::{Conditions, LatenessFacts, Options};
 use narrows_sim::Outcome;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -10,19 +10,13 @@ use std::path::PathBuf;
 
 /// What a run depended on, as `narrows.conditions` has it.
 pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<Bound<'py, PyDict>> {
-    let micros = |nanos: f64| (nanos / 10.0).round() / 100.0;
-    let lateness = PyDict::new(py);
-    lateness.set_item("packets", told.lateness.packets)?;
-    lateness.set_item("mean_us", micros(told.lateness.mean_ns))?;
-    lateness.set_item("p50_us", micros(told.lateness.p50_ns as f64))?;
-    lateness.set_item("p99_us", micros(told.lateness.p99_ns as f64))?;
-    lateness.set_item("max_us", micros(told.lateness.max_ns as f64))?;
     let made = PyDict::new(py);
     made.set_item("kernel", &told.kernel)?;
     made.set_item("cpus", told.cpus)?;
     made.set_item("bottleneck_scheduling", &told.scheduling)?;
     made.set_item("bottleneck_cpu_percent", (told.bottleneck_cpu * 1000.0).round() / 10.0)?;
-    made.set_item("lateness", lateness)?;
+    made.set_item("lateness", lateness(py, &told.lateness, "packets")?)?;
+    made.set_item("traffic_lateness", lateness(py, &told.traffic, "looks")?)?;
     made.set_item("packets_astray", told.astray)?;
     made.set_item("offloads", &told.offloads)?;
     made.set_item("cc", pairs(py, &told.controls)?)?;
@@ -35,6 +29,17 @@ pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<
     }
     made.set_item("trusted", told.trusted())?;
     made.set_item("doubts", PyList::new(py, &told.doubts)?)?;
+    Ok(made)
+}
+
+fn lateness<'py>(py: Python<'py>, facts: &LatenessFacts, of: &str) -> PyResultOf<Bound<'py, PyDict>> {
+    let micros = |nanos: f64| (nanos / 10.0).round() / 100.0;
+    let made = PyDict::new(py);
+    made.set_item(of, facts.count)?;
+    made.set_item("mean_us", micros(facts.mean_ns))?;
+    made.set_item("p50_us", micros(facts.p50_ns as f64))?;
+    made.set_item("p99_us", micros(facts.p99_ns as f64))?;
+    made.set_item("max_us", micros(facts.max_ns as f64))?;
     Ok(made)
 }
 
