@@ -99,11 +99,11 @@ def test_the_evaluation_is_the_calibrated_one_but_for_what_linux_has_in_its_own_
         assert here[key] == there[key]
     for flow, own in zip(there["flows"], here["flows"], strict=True):
         assert {**flow, "tcp": None} == {**own, "tcp": None}
-    kept = {"mss_bytes", "sack", "timestamps", "initial_window", "cc", "assist"}
+    kept = {"mss_bytes", "timestamps", "initial_window", "cc", "assist"}
     tcp, own = there["flows"][0]["tcp"], here["flows"][0]["tcp"]
     assert kept <= set(tcp)
     assert {key: own[key] for key in kept} == {key: tcp[key] for key in kept}
-    assert (own["stack"], own["recovery"], own["initial_ssthresh_bytes"]) == ("linux", "newreno", None)
+    assert (own["stack"], own["recovery"], own["initial_ssthresh_bytes"]) == ("linux", "sack", None)
     assert (own["max_cwnd_bytes"], own["recv_buffer_bytes"]) == (None, tcp["max_cwnd_bytes"])
 
 
@@ -205,12 +205,39 @@ def test_what_nobody_counted_is_no_command() -> None:
     assert claims.commands(Batch(scenario=plain, seed=1, runs=(uncounted,)), "commands_freeze") == 0
 
 
-def test_falls_and_stillness_of_a_window() -> None:
-    saw = obeyed.of(np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 2.0, 1.0, 2.0]))
-    assert saw == obeyed.Course(falls=1, still_s=1.0)
-    flat = obeyed.of(np.array([0.5, 4.0]), np.array([3.0, 3.0]))
-    assert flat == obeyed.Course(falls=0, still_s=3.5)
-    assert obeyed.of(np.array([2.0]), np.array([3.0])) == obeyed.Course(falls=0, still_s=0.0)
+def test_steps_count_under_the_command_that_rules() -> None:
+    none = [0, 0, 0, 0, 0, 0, 0]
+    heard = np.array([[0, 0, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1, 1], none], dtype=float)
+    assert obeyed.of(np.array([1, 2, 3, 3, 3, 4, 2], dtype=float), heard) == obeyed.Course(1, 4, 1, 0, 0)
+    free = np.array([[0, 1, 1, 1, 1, 1, 1], none, none], dtype=float)
+    assert obeyed.of(np.array([1, 2, 3, 3, 3, 4, 5], dtype=float), free) == obeyed.Course(0, 0, 0, 4, 2)
+    both = np.array([[0, 1, 1, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1], none], dtype=float)
+    assert obeyed.of(np.array([1, 2, 3, 3, 3, 4, 5], dtype=float), both) == obeyed.Course(0, 0, 0, 0, 0)
+    uncounted = np.full((3, 2), np.nan)
+    assert obeyed.of(np.array([2.0, 1.0]), uncounted) == obeyed.Course(1, 0, 0, 0, 0)
+    assert obeyed.of(np.array([2.0]), np.zeros((3, 1))) == obeyed.Course(0, 0, 0, 0, 0)
+
+
+def test_a_window_that_grows_under_freeze_is_told(both: Measured) -> None:
+    batch = both.live.demonstration.acns
+    grown = replace(batch.runs[0], samples=_growing(batch.runs[0]))
+    shown = evaluation.Evaluation(both.live.demonstration.without, replace(batch, runs=(grown,)))
+    frozen = claims.of_demonstration(shown)[1]
+    assert "Freeze" in frozen.text
+    assert not frozen.holds
+    assert claims.of_demonstration(both.live.demonstration)[1].holds
+
+
+def _growing(run: Run) -> Any:
+    """Samples in which the window grows at each."""
+
+    class Growing:
+        def frame(self, kind: Any) -> Any:
+            frame = run.samples.frame(kind).copy()
+            frame["cwnd_bytes"] = np.arange(len(frame), dtype=float)
+            return frame
+
+    return Growing()
 
 
 def test_a_flow_that_was_not_sampled_has_no_course(both: Measured) -> None:
@@ -247,9 +274,10 @@ def test_the_headline_has_all_three_figures_and_why_the_gain_is_missing(both: Me
 
 def test_what_differs_from_the_calibration_is_told(both: Measured) -> None:
     told = text.calibration(both)
-    assert told["TCP: recovery"] == "newreno; calibrated: reno"
+    assert told["TCP: recovery"] == "sack; calibrated: reno"
     assert told["TCP: stack"].startswith("linux; calibrated: ")
-    assert "TCP: sack" not in told
+    assert told["TCP: sack"] == "on; calibrated: off"
+    assert "TCP: mss" not in told
 
 
 def test_a_value_that_is_missing_is_a_dash() -> None:

@@ -9,6 +9,7 @@ from narrows.papers.acns import evaluation
 from narrows.papers.acns.evaluation import ARMS, FLOWS, Published
 from narrows.papers.acns.live.claims import FLOW, WRITTEN, dropped, mean_of
 from narrows.papers.acns.live.measured import WORLDS
+from narrows.papers.acns.live.obeyed import KINDS
 from narrows.papers.reproduction import Cell
 from narrows.stats import mean_ci
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 AMOUNTS: Final = ("sent", "lost")
 """What grows with the time of the run: a first look is too short to set it beside the paper."""
-
-KINDS: Final = ("normal", "freeze", "fallback")
-"""Commands, as senders count them."""
 
 SHOWN: Final = (
     *(f"{arm}/{quantity}/total" for arm in ARMS for quantity in AMOUNTS),

@@ -148,8 +148,8 @@ def _shown(measured: Measured) -> Figure:
     return Figure(
         "demonstration",
         "One flow over a link of 10 Mb/s and 12 ms with a queue of 50 packets",
-        "Without ACNS CUBIC fills the queue until it overflows; with ACNS its window stands still where the router "
-        "says freeze.",
+        "Without ACNS CUBIC fills the queue until it overflows; with ACNS its window is held, or steps back, "
+        "where the router says so.",
         "Time (s)",
         tuple(panels),
         x_range=(0.0, plan.demonstrated(quick=measured.quick).duration_s),

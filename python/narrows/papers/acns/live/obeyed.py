@@ -1,10 +1,10 @@
-"""Whether commands are obeyed: how many came, and what the congestion window did, from the samples of a run."""
+"""Whether commands are obeyed: what the congestion window did under them, from the samples of a run."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,21 +15,29 @@ if TYPE_CHECKING:
 
     from narrows.outcome import Run
 
+KINDS: Final = ("normal", "freeze", "fallback")
+"""Commands, as senders count them."""
+
 
 @dataclass(frozen=True)
 class Course:
-    """What a window did over a run.
+    """What a window did over a run, from sample to sample.
 
     Attributes
     ----------
     falls : int
-        How often a sample is below the one before.
-    still_s : float
-        Longest time for which it stood still, s.
+        How often it fell.
+    frozen, grew : int
+        Steps between samples over which freeze ruled, and in how many of these it grew.
+    free, grew_free : int
+        The same where normal ruled.
     """
 
     falls: int
-    still_s: float
+    frozen: int
+    grew: int
+    free: int
+    grew_free: int
 
 
 def course(run: Run, flow: str) -> Course | None:
@@ -47,18 +55,26 @@ def course(run: Run, flow: str) -> Course | None:
     """
     frame = run.samples.frame("flow")
     rows = frame[frame["name"].astype(str) == flow].sort_values("time_s", kind="stable")
-    cwnd = rows["cwnd_bytes"].to_numpy(dtype=np.float64, na_value=math.nan)
+    cwnd, *heard = (
+        rows[column].to_numpy(dtype=np.float64, na_value=math.nan)
+        for column in ("cwnd_bytes", *(f"commands_{kind}" for kind in KINDS))
+    )
     known = np.isfinite(cwnd)
-    return of(rows["time_s"].to_numpy(dtype=np.float64)[known], cwnd[known]) if known.any() else None
+    return of(cwnd[known], np.vstack(heard)[:, known]) if known.any() else None
 
 
-def of(time_s: NDArray[np.float64], cwnd: NDArray[np.float64]) -> Course:
+def of(cwnd: NDArray[np.float64], heard: NDArray[np.float64]) -> Course:
     """The course of a window that was sampled.
+
+    A command rules from when it is counted to the next one. A real sender's counters are read a moment before or after
+    its window, so steps next to one in which a command came are left out; so are those after two kinds came in one.
 
     Parameters
     ----------
-    time_s, cwnd : array
+    cwnd : array
         At least one sample, in order of time.
+    heard : array
+        A row of counts at the same samples for each of `KINDS`; no value where nobody counts.
 
     Returns
     -------
@@ -66,15 +82,25 @@ def of(time_s: NDArray[np.float64], cwnd: NDArray[np.float64]) -> Course:
 
     Examples
     --------
-    >>> of(np.array([0.0, 1.0, 2.0, 5.0, 6.0]), np.array([1.0, 2.0, 2.0, 2.0, 1.0]))
-    Course(falls=1, still_s=5.0)
+    >>> counts = np.array([[0, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0]], dtype=float)
+    >>> of(np.array([1.0, 2.0, 2.0, 2.0, 3.0, 1.0]), counts)
+    Course(falls=1, frozen=3, grew=1, free=0, grew_free=0)
     """
     steps = np.diff(cwnd)
-    changes = np.flatnonzero(steps) + 1
-    # A value holds until the sample at which another is seen, or until the last sample.
-    begins = time_s[np.concatenate(([0], changes))]
-    ends = time_s[np.concatenate((changes, [cwnd.size - 1]))]
-    return Course(int(np.count_nonzero(steps < 0)), float((ends - begins).max()))
+    came = np.diff(heard, axis=1) > 0
+    quiet = ~came.any(axis=0)
+    beside = np.pad(quiet, 1, constant_values=True)
+    apart = beside[:-2] & quiet & beside[2:]
+    found = {kind: [0, 0] for kind in KINDS}
+    ruling: str | None = None
+    for index, step in enumerate(steps):
+        kinds = [kind for kind, new in zip(KINDS, came[:, index], strict=True) if new]
+        if kinds:
+            ruling = kinds[0] if len(kinds) == 1 else None
+        elif ruling is not None and apart[index]:
+            found[ruling][0] += 1
+            found[ruling][1] += int(step > 0)
+    return Course(int(np.count_nonzero(steps < 0)), *found["freeze"], *found["normal"])
 
 
 def courses(runs: Iterable[Run], flow: str) -> list[Course]:

@@ -12,9 +12,9 @@ from narrows.conditions import table as conditions_table
 from narrows.papers.acns.evaluation import ARMS, FLOWS
 from narrows.papers.acns.figures import TITLES
 from narrows.papers.acns.live import text
-from narrows.papers.acns.live.cells import KINDS
 from narrows.papers.acns.live.claims import WRITTEN
 from narrows.papers.acns.live.measured import WORLDS
+from narrows.papers.acns.live.obeyed import KINDS
 from narrows.papers.acns.page import QUANTITIES
 from narrows.papers.acns.text import SOURCES
 from narrows.report import network as networks

@@ -113,9 +113,9 @@ def _word(key: str, given: Any) -> str:
 DIFFERENCES: Final[tuple[str, ...]] = (
     "The network, the flows, their times, priorities and amounts, and the parameters of ACNS are those of the "
     "calibrated scenario (narrows reproduce acns). What Linux's TCP has in its own way is not: above all its recovery "
-    "from losses, which is NewReno's here, and its first slow start, which ends where HyStart or a loss ends it. The "
-    "simulated runs on this page have Linux's habits too, so that both run the same scenario; the paper's own network "
-    "with ns-2's habits is on the page of narrows reproduce acns.",
+    "from losses, by SACK, and its first slow start, which ends where HyStart or a loss ends it. The bound of 85 "
+    "segments is the receiver's window. The simulated runs on this page have Linux's habits too, so that both run the "
+    "same scenario; the paper's own network with ns-2's habits is on the page of narrows reproduce acns.",
     "The routers of both worlds are the same code, on packets as values there and on their bytes here. At the hosts "
     "ACNS is an eBPF program: a congestion control over the kernel's CUBIC, and packet programs on the hosts' devices "
     "that write, echo and read commands, and take them off before the kernel sees them.",
