@@ -288,6 +288,9 @@ def test_a_value_that_is_missing_is_a_dash() -> None:
     assert page.against(Cell("a", None, 9.0, None, None, "ms"), Cell("b", None, 10.0, None, None, "ms")) == page.Value(
         "−10 %"
     )
+    assert page.against(Cell("a", None, 9.99, None, None, "ms"), Cell("b", None, 10.0, None, None, "ms")) == page.Value(
+        "0 %"
+    )
     assert page.value(None) is None
 
 

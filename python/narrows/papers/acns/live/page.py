@@ -152,7 +152,8 @@ def against(live: Cell | None, simulated: Cell | None) -> Value | None:
         return None
     if not simulated.measured or not math.isfinite(live.measured / simulated.measured):
         return Value("–")
-    return Value(f"{100 * (live.measured / simulated.measured - 1):+.0f} %".replace("-", "−"))
+    percent = round(100 * (live.measured / simulated.measured - 1))
+    return Value(f"{percent:+d} %".replace("-", "−") if percent else "0 %")
 
 
 def groups(by_name: Mapping[str, Cell]) -> list[Group]:
