@@ -151,11 +151,16 @@ impl HyStart {
 
     fn observe(&mut self, feed: &Feed, path: &Path, win: &mut Window) {
         let (Some(rtt), Some(min_rtt)) = (feed.rtt, feed.min_rtt) else { return };
-        if self.found || growth::whole_segments(win.cwnd, path) < Self::LOW_WINDOW {
+        if self.found {
             return;
         }
+        // Rounds are told apart from the first on: begun in the middle of one, they would all lie across the gap between two
+        // trains, and no train would ever be long.
         if path.snd_una > self.round_end {
             self.start_round(path);
+        }
+        if growth::whole_segments(win.cwnd, path) < Self::LOW_WINDOW {
+            return;
         }
         let train = self.ack_train(min_rtt, path);
         if train || self.delay_rose(rtt, min_rtt) {

@@ -346,7 +346,7 @@ mod tests {
     fn another_stack_s_habits_are_the_kernel_s_own_and_told() {
         let own = check(&scenario("stack = \"rfc\"\ncc = \"reno\"")).unwrap();
         let style = own.iter().find(|item| item.setting == "rto.style").unwrap();
-        assert_eq!((style.scenario.as_str(), style.kernel.as_str()), ("Rfc6298", "Linux"));
+        assert_eq!((style.scenario.as_str(), style.kernel.as_str()), ("rfc6298", "linux"));
         assert!(check(&scenario("stack = \"ns2\"\ncc = \"reno\"")).unwrap().iter().any(|i| i.setting == "recovery"));
     }
 
@@ -354,8 +354,8 @@ mod tests {
     fn what_is_asked_for_and_not_to_be_had_is_refused() {
         assert_eq!(
             refused("stack = \"linux\"\nrecovery = \"tahoe\""),
-            "flows.f.tcp.recovery: Tahoe: Linux has its own way here, which nothing sets for a connection; \
-             allowed: Sack as Linux has it, or none given"
+            "flows.f.tcp.recovery: tahoe: Linux has its own way here, which nothing sets for a connection; \
+             allowed: sack as Linux has it, or none given"
         );
         for line in ["initial_ssthresh = \"20 kB\"", "unused_growth = true", "dupthresh = 5", "reduction = \"prr\""] {
             let key = line.split(' ').next().unwrap();

@@ -35,12 +35,12 @@ fn hystart_ack_train_vector() {
 
 #[test]
 fn hystart_ack_train_ends_slow_start() {
-    // In the kernel the first look is at a window of 16, so HyStart's rounds begin inside the model's; the train is
-    // seen in the first one with ACKs at most 2 ms apart, and half a round-trip time later it is over.
+    // The kernel tells rounds apart from the first on, and looks at the train from a window of 16 on: so a round begins with
+    // its train, and half a round-trip time later slow start is over (Linux 6.18, live: 136 segments where this has 134).
     let mut m = Model::new("cubic", &[("profile", "linux")], 100);
     let windows = m.rounds(8);
-    assert_eq!(windows[..4], [20.0, 40.0, 80.0, 160.0]);
-    assert!(m.ssthresh() > 160.0 && m.ssthresh() < 240.0, "{}", m.ssthresh());
+    assert_eq!(windows[..4], [20.0, 40.0, 80.0, 122.0]);
+    assert!(m.ssthresh() > 110.0 && m.ssthresh() < 130.0, "{}", m.ssthresh());
     for pair in windows[4..].windows(2) {
         close(&[pair[1] / pair[0]], &[1.05], 0.01);
     }
