@@ -141,7 +141,7 @@ def test_without_rights_it_says_so_and_leaves_with_3(as_nobody: list[str]) -> No
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3
     assert done.stdout == ""
-    assert done.stderr.startswith("error: registering congestion controls is not available here: ")
+    assert done.stderr.startswith("error: registering congestion controls: not available here: ")
     assert "run it as root" in done.stderr
 
 

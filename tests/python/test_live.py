@@ -196,7 +196,7 @@ def test_without_rights_it_says_so_and_leaves_with_3(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 3, done.stderr
-    assert "is not available here" in done.stderr
+    assert "live runs: not available here" in done.stderr
     assert "root" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LiveError {
     /// This machine cannot do it as it is; the command line leaves with exit code 3.
-    #[error("{what} is not available here: {why}; {remedy}")]
+    #[error("{what}: not available here: {why}; {remedy}")]
     Unavailable {
         /// What is missing: "live runs", "eBPF congestion control".
         what: String,

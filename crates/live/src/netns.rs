@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(other.run(|| sysctl("ipv4/tcp_sack")).unwrap().as_deref(), Some("1"));
         assert_eq!(sysctl("ipv4/tcp_sack"), outside);
         let missing = one.run(|| set_sysctl("ipv4/tcp_no_such_thing", "1")).unwrap().unwrap_err();
-        assert!(missing.to_string().contains("net.ipv4.tcp_no_such_thing = 1 is not available here"), "{missing}");
+        assert!(missing.to_string().contains("net.ipv4.tcp_no_such_thing = 1: not available here"), "{missing}");
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
         let said = unavailable(nix::Error::EPERM).to_string();
         assert_eq!(
             said,
-            "live runs is not available here: making network namespaces needs root (CAP_SYS_ADMIN); \
+            "live runs: not available here: making network namespaces needs root (CAP_SYS_ADMIN); \
              run as root, for example with sudo"
         );
     }
