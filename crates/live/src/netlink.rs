@@ -24,12 +24,8 @@ pub(crate) struct Netlink {
 /// TCP's settings for all connections to one destination, as `ip route` gives them; `None` is the kernel's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RouteSettings {
-    /// MSS that connections offer, in bytes (`advmss`).
-    pub advmss: Option<u32>,
     /// First congestion window, in segments (`initcwnd`).
     pub initcwnd: Option<u32>,
-    /// Upper bound of cwnd, in segments (`cwnd`, locked: else the kernel takes no notice).
-    pub cwnd: Option<u32>,
     /// Floor of the retransmission timeout, in milliseconds (`rto_min`).
     pub rto_min_ms: Option<u32>,
     /// Each segment is acknowledged at once (`quickack`).
@@ -38,16 +34,11 @@ pub struct RouteSettings {
 
 impl RouteSettings {
     fn metrics(self) -> Vec<RouteMetric> {
-        /// Bit of `RTAX_CWND` in `RTAX_LOCK`.
-        const LOCK_CWND: u32 = 1 << 7;
         /// Bit of `RTAX_RTO_MIN` in `RTAX_LOCK`: without it the kernel's own floor stays.
         const LOCK_RTO_MIN: u32 = 1 << 13;
-        let lock = self.cwnd.map_or(0, |_| LOCK_CWND) | self.rto_min_ms.map_or(0, |_| LOCK_RTO_MIN);
         [
-            (lock != 0).then_some(RouteMetric::Lock(lock)),
-            self.advmss.map(RouteMetric::Advmss),
+            self.rto_min_ms.map(|_| RouteMetric::Lock(LOCK_RTO_MIN)),
             self.initcwnd.map(RouteMetric::InitCwnd),
-            self.cwnd.map(RouteMetric::Cwnd),
             self.rto_min_ms.map(RouteMetric::RtoMin),
             self.quickack.then_some(RouteMetric::QuickAck(1)),
         ]

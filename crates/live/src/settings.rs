@@ -169,21 +169,16 @@ impl Host<'_> {
             reason: format!(
                 "another flow between the same hosts has {set:?}, and Linux has one setting per destination"
             ),
-            allowed: "initial_window, max_cwnd, delayed_ack = false and rto.min alike for flows between two hosts"
-                .to_owned(),
+            allowed: "initial_window, delayed_ack = false and rto.min alike for flows between two hosts".to_owned(),
         })
     }
 }
 
 fn route_settings(tcp: &Tcp) -> Result<RouteSettings, LiveError> {
-    let options = if tcp.timestamps { 12 } else { 0 };
-    let payload = tcp.mss.as_u64() - options;
     let [rto_min, _] = rto_bounds_ms(tcp)?;
     let number = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     Ok(RouteSettings {
-        advmss: None,
         initcwnd: initial_segments(tcp),
-        cwnd: tcp.max_cwnd.map(|most| number((most.as_u64() / payload).max(1))),
         rto_min_ms: rto_min.map(number),
         quickack: tcp.delayed_ack.is_none(),
     })
@@ -212,7 +207,7 @@ mod tests {
     #[test]
     fn a_host_is_told_what_its_flows_ask_for() {
         let more = "tcp = { stack = \"linux\", sack = false, timestamps = false, max_retries = 4, ecn = true, \
-                    initial_window = 3, max_cwnd = \"14600 B\", delayed_ack = false, idle_restart = false }";
+                    initial_window = 3, delayed_ack = false, idle_restart = false }";
         let host = settings(&flow(more)).unwrap();
         let of = |name: &str| host.sysctls[&format!("ipv4/{name}")].as_str();
         let set = [
@@ -225,7 +220,7 @@ mod tests {
         ];
         assert_eq!(set.map(of), ["0", "0", "1", "1", "4", "0"]);
         let (_, route) = host.tun.routes[0];
-        assert_eq!((route.initcwnd, route.cwnd, route.rto_min_ms, route.quickack), (Some(3), Some(10), None, true));
+        assert_eq!((route.initcwnd, route.rto_min_ms, route.quickack), (Some(3), None, true));
         assert_eq!(host.tun.mtu, 1500);
     }
 
