@@ -208,6 +208,7 @@ fn tcp(tcp: &Tcp, habits: &Habits, at: &dyn Fn(&str) -> String) -> Result<Vec<Ke
     compare.setting("undo", &tcp.undo, &s.undo, &l.undo)?;
     compare.setting("reduce_once", &tcp.reduce_once, &s.reduce_once, &l.reduce_once)?;
     compare.setting("full_ack_cap", &tcp.full_ack_cap, &s.full_ack_cap, &l.full_ack_cap)?;
+    compare.setting("impatient", &tcp.impatient, &s.impatient, &l.impatient)?;
     compare.setting("ecn_echo", &tcp.ecn_echo, &s.ecn_echo, &l.ecn_echo)?;
     compare.setting("initial_ssthresh", &tcp.initial_ssthresh, &s.initial_ssthresh, &l.initial_ssthresh)?;
     compare.setting("cwnd_validation", &tcp.cwnd_validation, &s.cwnd_validation, &l.cwnd_validation)?;

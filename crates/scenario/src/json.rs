@@ -304,6 +304,7 @@ fn tcp(tcp: &Tcp) -> Value {
         "undo": tcp.undo,
         "reduce_once": tcp.reduce_once,
         "full_ack_cap": tcp.full_ack_cap,
+        "impatient": tcp.impatient,
         "max_retries": tcp.max_retries,
         "sack": tcp.sack,
         "timestamps": tcp.timestamps,

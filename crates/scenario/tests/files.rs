@@ -80,6 +80,7 @@ fn defaults_are_those_of_the_rfcs() {
             && tcp.lost_retransmission
             && tcp.undo
             && tcp.full_ack_cap
+            && tcp.impatient
     );
     assert!(!tcp.ecn && !tcp.nagle && !tcp.cwnd_validation && !tcp.unused_growth && !tcp.slow_start_at_equality);
     assert_eq!((tcp.reduction, tcp.idle_restart), (Reduction::Immediate, IdleRestart::Rfc5681));

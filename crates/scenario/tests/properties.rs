@@ -57,6 +57,7 @@ const TCP: &[&[&str]] = &[
     &["reduction = \"immediate\""],
     &["undo = false"],
     &["full_ack_cap = false", "full_ack_cap = true"],
+    &["impatient = false", "impatient = true"],
     &["dupthresh = 5"],
     &["limited_transmit = false"],
     &["lost_retransmission = false"],

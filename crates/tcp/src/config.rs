@@ -189,6 +189,10 @@ pub struct Config {
     /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)`; off: to ssthresh (the two choices
     /// of RFC 6582, section 3.2, step 3).
     pub full_ack_cap: bool,
+    /// In a NewReno recovery restart the retransmission timer at the first partial ACK only, so that a window with many holes
+    /// ends in a timeout and slow start (RFC 6582's "Impatient" variant, which its section 3.2, step 3, has); off: at each, and
+    /// a hole is repaired per round-trip time however many there are ("Slow-but-Steady", section 4; Linux).
+    pub impatient: bool,
     /// Expiries of a retransmission timer in a row before the connection is given up (RFC 9293's R2; Linux's
     /// `tcp_retries2`); [`u32::MAX`] is without bound.
     pub max_retries: u32,
@@ -233,6 +237,7 @@ impl Default for Config {
             undo: true,
             reduce_once: false,
             full_ack_cap: true,
+            impatient: true,
             max_retries: 15,
             time_wait: Duration::from_secs(240),
         }

@@ -286,6 +286,7 @@ fn udp_tcp() -> Tcp {
         undo: false,
         reduce_once: false,
         full_ack_cap: false,
+        impatient: false,
         max_retries: None,
         sack: false,
         timestamps: false,

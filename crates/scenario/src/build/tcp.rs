@@ -173,6 +173,7 @@ impl<'a> Build<'a> {
             undo: layers.get("undo")?,
             reduce_once: layers.get("reduce_once")?,
             full_ack_cap: layers.get("full_ack_cap")?,
+            impatient: layers.get("impatient")?,
             max_retries: match layers.get::<OrWord<u64>>("max_retries")? {
                 OrWord::Value(n) => Some(u32::try_from(n).ok()?),
                 OrWord::Word(_) => None,

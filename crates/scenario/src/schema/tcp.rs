@@ -194,6 +194,13 @@ pub(crate) static TCP: Table = Table {
              section 3.2, step 3, has both).",
         ),
         Field::new(
+            "impatient",
+            Kind::Switch,
+            Need::Default("true"),
+            "In NewReno's recovery the first partial ACK alone restarts the retransmission timer, so that many holes end in a \
+             timeout (RFC 6582, section 3.2, step 3); `false`: each does, as in Linux (its \"Slow-but-Steady\" variant).",
+        ),
+        Field::new(
             "max_retries",
             Kind::Or(&Kind::Integer(1, 1000), &[Word("unlimited", "never gives up, as ns-2")]),
             Need::Default("15"),

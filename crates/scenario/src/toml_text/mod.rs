@@ -325,6 +325,7 @@ fn tcp_pairs(tcp: &Tcp) -> Pairs {
         ("undo", tcp.undo.to_string()),
         ("reduce_once", tcp.reduce_once.to_string()),
         ("full_ack_cap", tcp.full_ack_cap.to_string()),
+        ("impatient", tcp.impatient.to_string()),
         ("max_retries", or_unlimited(tcp.max_retries.map(|n| n.to_string()))),
         ("sack", tcp.sack.to_string()),
         ("timestamps", tcp.timestamps.to_string()),

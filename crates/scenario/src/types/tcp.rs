@@ -39,6 +39,8 @@ pub struct Tcp {
     pub reduce_once: bool,
     /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)` (RFC 6582), else to ssthresh.
     pub full_ack_cap: bool,
+    /// The first partial ACK alone of a NewReno recovery restarts the retransmission timer (RFC 6582), else each (Linux).
+    pub impatient: bool,
     /// Timeouts in a row after which the connection is given up (RFC 9293's R2); `None` is never.
     pub max_retries: Option<u32>,
     /// SACK (RFC 2018).

@@ -127,6 +127,8 @@ pub(crate) struct Settings {
     pub(crate) limited_transmit: bool,
     /// RFC 6582, section 3.2, step 3: `min(ssthresh, max(FlightSize, SMSS) + SMSS)` on a full ACK, else ssthresh.
     pub(crate) full_ack_cap: bool,
+    /// RFC 6582's "Impatient" variant, else "Slow-but-Steady".
+    pub(crate) impatient: bool,
     /// Lost retransmissions are looked for.
     pub(crate) lost_retransmission: bool,
 }
@@ -227,6 +229,7 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
         dupthresh: config.dupthresh.max(1),
         limited_transmit: config.limited_transmit,
         full_ack_cap: config.full_ack_cap,
+        impatient: config.impatient,
         lost_retransmission: config.lost_retransmission,
     };
     Recovery::new(match config.recovery {

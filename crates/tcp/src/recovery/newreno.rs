@@ -1,9 +1,10 @@
 //! NewReno: partial ACKs keep fast recovery going (RFC 6582).
 //!
 //! Sources: RFC 6582, section 3.2. State: `recover`; `inflation`, the artificial part of cwnd, which partial ACKs
-//! deflate and which may so become negative. Differences: the "impatient" variant (the timer is restarted at the first
-//! partial ACK only) as in section 4; none of the heuristics of section 4.2 that allow a fast retransmit below
-//! `recover`; the full ACK's window is the RFC's first choice unless `Config::full_ack_cap` is off.
+//! deflate and which may so become negative. Differences: the "Impatient" variant (the timer is restarted at the first
+//! partial ACK only), which section 3.2 has, unless `Config::impatient` is off: then section 4's "Slow-but-Steady", as Linux;
+//! none of the heuristics of section 4.2 that allow a fast retransmit below `recover`; the full ACK's window is the RFC's
+//! first choice unless `Config::full_ack_cap` is off.
 //! Vectors: `newreno_repairs_two_holes_in_one_episode`, `duplicates_of_exactly_recover_start_no_fast_retransmit`.
 
 use super::{
@@ -54,7 +55,11 @@ impl NewReno {
                 self.inflation += smss as i64;
             }
             let newly_lost = board.mark_head_lost();
-            return Verdict { newly_lost, keep_timer: self.partial_acks > 1, ..Verdict::default() };
+            return Verdict {
+                newly_lost,
+                keep_timer: self.settings.impatient && self.partial_acks > 1,
+                ..Verdict::default()
+            };
         }
         let left_recovery = self.in_recovery;
         let left_loss = self.loss.ends(ack.una);

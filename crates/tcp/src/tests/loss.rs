@@ -113,6 +113,21 @@ fn newreno_repairs_two_holes_in_one_episode() {
     assert_eq!(net.ends[C].info().phase, Phase::Open);
 }
 
+/// RFC 6582, section 4: either way a hole is repaired per round trip; with the timer of the first partial ACK only while it runs.
+#[test]
+fn a_newreno_that_is_not_impatient_repairs_many_holes_without_a_timeout() {
+    const HOLES: [u64; 13] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25];
+    for (impatient, timeouts) in [(true, 1), (false, 0)] {
+        let (mut net, diary) = start(Config { impatient, ..config(RecoveryKind::NewReno, 40) }, &HOLES);
+        net.run(at(1_650));
+        for (round, hole) in (0..).zip(&HOLES[..11]) {
+            assert_eq!(sent(&net, 300 + 100 * round).first(), Some(hole), "round {round}");
+        }
+        assert_eq!(net.ends[C].stats().timeouts, timeouts, "impatient: {impatient}");
+        assert_eq!(congestions(&diary).len(), 1 + timeouts as usize, "one reduction for all holes");
+    }
+}
+
 #[test]
 fn a_full_ack_of_newreno_is_capped_by_what_is_in_flight() {
     let (mut net, _) = start(config(RecoveryKind::NewReno, 20), &[1]);

@@ -37,7 +37,7 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(RecoveryKind::Fack)
     ];
     let reduction = prop_oneof![Just(Reduction::Immediate), Just(Reduction::Prr), Just(Reduction::PrrLinux)];
-    let flags = prop::collection::vec(any::<bool>(), 13);
+    let flags = prop::collection::vec(any::<bool>(), 14);
     ((kind, reduction), flags, 1u64..200_000, 100u16..1460).prop_map(|((recovery, reduction), f, buffer, mss)| Config {
         recovery,
         reduction,
@@ -49,6 +49,7 @@ fn configs() -> impl Strategy<Value = Config> {
         limited_transmit: f[5],
         undo: f[6],
         full_ack_cap: f[7],
+        impatient: f[13],
         lost_retransmission: f[8],
         pacing: if f[9] { Pacing::Ratio { slow_start: 200, avoidance: 120 } } else { Pacing::Off },
         idle_restart: if f[10] { IdleRestart::Linux } else { IdleRestart::Rfc5681 },
