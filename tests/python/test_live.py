@@ -14,6 +14,7 @@ import pytest
 import narrows as nw
 from narrows import live
 from narrows.cli.live import ExecCommand, programs
+from narrows.comparison import gauge
 from narrows.errors import InputError, LiveError
 from narrows.outcome import Batch, Run
 from narrows.scenario import Scenario
@@ -129,6 +130,70 @@ def test_udp_arrives_at_its_rate() -> None:
     measured = run(Scenario.from_text(text, "udp.toml"))
     assert measured.flow("f").throughput_mbps == pytest.approx(2, rel=0.1)
     assert measured.flow("f").lost_packets == 0
+
+
+PARKING_LOT = """
+format = 1
+name = "lot"
+duration = "4 s"
+[topology]
+kind = "parking_lot"
+hops = 2
+bottleneck = [
+  { rate = "8 Mb/s", delay = "4 ms", queue = { limit = "40 packets" } },
+  { rate = "12 Mb/s", delay = "4 ms", queue = { limit = "40 packets" } },
+]
+access = { rate = "1 Gb/s", delay = "0.5 ms", queue = { limit = "1000 packets" } }
+[tcp]
+stack = "linux"
+cc = "cubic"
+[[flows]]
+name = "long"
+from = "s0"
+to = "d0"
+[[flows]]
+name = "first"
+from = "s1"
+to = "d1"
+[[flows]]
+name = "second"
+from = "s2"
+to = "d2"
+dscp = 10
+"""
+
+
+def test_several_bottlenecks_are_each_shared_by_those_that_pass_them() -> None:
+    measured = run(Scenario.from_text(PARKING_LOT, "lot.toml"))
+    rates = {name: measured.flow(name).throughput_mbps or 0 for name in ("long", "first", "second")}
+    assert min(rates.values()) > 0.5
+    # A start of a second is left out of the reckoning by the bounds.
+    assert 0.75 * 8 < rates["long"] + rates["first"] < 8.1
+    assert 0.75 * 12 < rates["long"] + rates["second"] < 12.1
+    assert (measured.flow("long").rtt_min_ms or 0) > (measured.flow("first").rtt_min_ms or 1e9)
+
+
+def test_a_slow_way_back_holds_the_data_up() -> None:
+    # ACKs of 52 bytes every second segment: 16 kb/s take 38 a second, and so some 0.9 Mb/s of data at most.
+    wide = 'between = ["r1", "r2"], rate = "10 Mb/s", delay = "6 ms",'
+    text = SCENARIO.replace(wide, f'{wide} reverse = {{ rate = "16 kb/s", delay = "20 ms" }},')
+    assert text != SCENARIO
+    measured = run(Scenario.from_text(text, "asymmetric.toml"))
+    flow = measured.flow("f")
+    assert (flow.rtt_min_ms or 0) > 6 + 20
+    assert 0.1 < (flow.throughput_mbps or 0) < 2.5
+    assert (measured.queue("r2->r1").utilisation or 0) > 0.7
+
+
+def test_a_rate_that_the_machine_cannot_hold_is_given_up() -> None:
+    wide = {"topology.bottleneck.rate": "400 Gb/s", "topology.access.rate": "400 Gb/s", "duration": "30 s"}
+    deep = {"topology.bottleneck.queue.limit": "100000 packets"}
+    with pytest.raises(LiveError) as caught:
+        live.run(Scenario.from_file(gauge.networks()["rate-1g"], wide | deep))
+    if "cannot hold" not in str(caught.value):
+        pytest.skip(str(caught.value))
+    assert caught.value.kind == "unavailable"
+    assert "a lower rate at the bottleneck" in str(caught.value)
 
 
 def test_random_losses_are_those_of_the_link() -> None:

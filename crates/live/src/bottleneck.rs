@@ -1,6 +1,7 @@
 //! The thread that is the network: packets from the hosts' TUN devices through [`Network`] and back, in real time.
 
 use crate::clock::Clock;
+use crate::conditions::{LATE, LATE_SHARE};
 use crate::network::{Deliver, Network};
 use crate::tun::Tun;
 use narrows_samples::Histogram;
@@ -23,6 +24,25 @@ const LONGEST: usize = 65_535;
 /// kernel's throttling of real-time threads stops it for 50 ms at a time; then a nice value of -20 serves better.
 const FIFO_UP_TO: Rate = Rate::mbps(500);
 
+/// A thread that works for more than this share of the time has no pause, in [0, 1]. Real-time threads get 0.95 at most.
+const NO_PAUSE: f64 = 0.9;
+
+/// What is asked of the thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Rate of all that it has to carry.
+    pub fastest: Rate,
+    /// It gives up once it has had no pause for so long and been late for it: the machine cannot hold the rate. `None` is never.
+    pub patience: Option<Duration>,
+}
+
+impl From<Rate> for Pace {
+    /// Carries at this rate and never gives up.
+    fn from(fastest: Rate) -> Self {
+        Self { fastest, patience: None }
+    }
+}
+
 /// How late packets were handed to their hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
@@ -34,10 +54,40 @@ pub struct Lateness {
     pub scheduling: String,
     /// Processor time of the thread over the run.
     pub cpu: Duration,
+    /// When the thread gave up, having been late and without a pause for [`Pace::patience`].
+    pub gave_up: Option<Instant>,
 }
 
 /// Host number and device, for each host.
 pub type Ports<'a> = [(usize, &'a Tun)];
+
+/// Whether the thread keeps up: looked at each time its patience has passed.
+struct Pauses {
+    patience: Duration,
+    since: Instant,
+    cpu: Duration,
+    handed_over: u64,
+    late: u64,
+}
+
+impl Pauses {
+    fn since(now: Instant, cpu: Duration, patience: Duration) -> Self {
+        Self { patience, since: now, cpu, handed_over: 0, late: 0 }
+    }
+
+    /// Whether the thread has worked without a pause for as long as its patience, and was late in it as doubted runs are.
+    fn are_over(&mut self, now: Instant, hosts: &Hosts<'_>) -> bool {
+        let past = now.since(self.since);
+        if past < self.patience {
+            return false;
+        }
+        let (cpu, handed_over) = (processor_time(), hosts.lateness.handed_over.count());
+        let busy = (cpu - self.cpu).as_secs_f64() / past.as_secs_f64();
+        let late = (hosts.late - self.late) as f64 > LATE_SHARE * (handed_over - self.handed_over) as f64;
+        *self = Self { since: now, cpu, handed_over, late: hosts.late, ..*self };
+        busy > NO_PAUSE && late
+    }
+}
 
 /// Where packets are handed over, and how late.
 struct Hosts<'a> {
@@ -46,12 +96,16 @@ struct Hosts<'a> {
     clock: Clock,
     end: Instant,
     lateness: Lateness,
+    /// Packets that were later than [`LATE`].
+    late: u64,
 }
 
 impl Deliver for Hosts<'_> {
     fn deliver(&mut self, node: usize, bytes: &[u8], at: Instant) {
         if at <= self.end {
-            self.lateness.handed_over.record(self.clock.now().since(at).as_nanos());
+            let late = self.clock.now().since(at);
+            self.lateness.handed_over.record(late.as_nanos());
+            self.late += u64::from(late > LATE);
         }
         let sent = self.tuns.get(node).copied().flatten().map(|tun| tun.send(bytes));
         if !matches!(sent, Some(Ok(()))) {
@@ -63,27 +117,34 @@ impl Deliver for Hosts<'_> {
 /// Runs the network on the calling thread until `stop` is set, and at least until scenario time `end`. Returns the network as it was
 /// at `end`, or, if stopped before, then.
 ///
-/// Time zero of the network is time zero of `clock`; what hosts send before is carried at time zero.
+/// Time zero of the network is time zero of `clock`; what hosts send before is carried at time zero. Where `pace` has a patience, it may
+/// give up before the end ([`Lateness::gave_up`]).
 pub fn carry(
     network: Network,
     ports: &Ports<'_>,
     clock: Clock,
     end: Instant,
-    fastest: Rate,
+    pace: impl Into<Pace>,
     stop: &AtomicBool,
 ) -> (Network, Lateness) {
+    let Pace { fastest, patience } = pace.into();
     let nodes = ports.iter().map(|&(node, _)| node + 1).max().unwrap_or(0);
     let mut tuns = vec![None; nodes];
     ports.iter().for_each(|&(node, tun)| tuns[node] = Some(tun));
     let lateness = Lateness { scheduling: schedule(fastest), ..Lateness::default() };
-    let mut hosts = Hosts { tuns, clock, end, lateness };
+    let mut hosts = Hosts { tuns, clock, end, lateness, late: 0 };
     let mut network = network;
     let mut polled: Vec<PollFd<'_>> =
         ports.iter().map(|(_, tun)| PollFd::new(tun.as_fd(), PollFlags::POLLIN)).collect();
     let mut buffer = vec![0; LONGEST];
     let begin = processor_time();
+    let mut pauses = patience.map(|patience| Pauses::since(clock.now(), begin, patience));
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now().min(end);
+        if pauses.as_mut().is_some_and(|pauses| pauses.are_over(now, &hosts)) {
+            hosts.lateness.gave_up = Some(now);
+            break;
+        }
         network.advance(now, &mut hosts);
         if now >= end {
             break;

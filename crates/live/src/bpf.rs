@@ -14,7 +14,7 @@ mod programs;
 mod register;
 mod variables;
 
-pub use attach::{Attached, Direction};
+pub use attach::{Attached, Direction, Hook};
 pub use object::{Loaded, Opened};
 pub use programs::{Program, in_words, parameters, program, programs};
 pub use register::{Registered, register, unique_name};

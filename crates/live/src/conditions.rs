@@ -1,6 +1,7 @@
 //! The conditions of a live run: what of the machine had a say in its numbers, and whether to trust them.
 
 use crate::bottleneck::Lateness;
+use crate::trace::Traced;
 use narrows_samples::Histogram;
 use narrows_units::Duration;
 use std::fs;
@@ -61,6 +62,14 @@ pub struct Conditions {
     pub rtt_source: String,
     /// Records of the kernel's tracepoints that were lost because the reader was late.
     pub trace_lost: u64,
+    /// Records that were counted and, being more than four million, not kept: their samples of the round-trip time are missing.
+    pub trace_not_kept: u64,
+    /// Tracepoints that this kernel lacks; what they would tell is missing.
+    pub trace_missing: Vec<&'static str>,
+    /// Share of a processor that reading the records took, in [0, 1].
+    pub trace_cpu: f64,
+    /// How often each flow's thread looks at its connection (`TCP_INFO`).
+    pub look: Duration,
     /// Programs of the user's that ran meanwhile, and how each ended: `s1: iperf3 -c d1: exit code 0`.
     pub programs: Vec<String>,
     /// Why the numbers are not to be trusted, a sentence each; empty if they are.
@@ -134,6 +143,14 @@ impl Conditions {
         if facts.max_ns >= self.traffic.max_ns {
             self.traffic = facts;
         }
+    }
+
+    /// Takes in how well the kernel's tracepoints were followed over a run of `duration`.
+    pub(crate) fn note_trace(&mut self, traced: &Traced, duration: Duration) {
+        self.trace_lost = traced.overruns;
+        self.trace_not_kept = traced.not_kept;
+        self.trace_missing.clone_from(&traced.missing);
+        self.trace_cpu = traced.cpu.as_secs_f64() / duration.as_secs_f64().max(1e-9);
     }
 
     /// Whether the numbers may be taken as they are.

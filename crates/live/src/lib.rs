@@ -29,12 +29,16 @@ mod error;
 #[cfg(target_os = "linux")]
 mod fit;
 #[cfg(target_os = "linux")]
+mod hold;
+#[cfg(target_os = "linux")]
 mod hosts;
 #[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod netns;
 mod network;
+#[cfg(target_os = "linux")]
+mod release;
 #[cfg(target_os = "linux")]
 mod rights;
 #[cfg(target_os = "linux")]
@@ -57,7 +61,7 @@ mod tun;
 
 pub use books::{Books, Track};
 #[cfg(target_os = "linux")]
-pub use bottleneck::{Lateness, Ports, carry};
+pub use bottleneck::{Lateness, Pace, Ports, carry};
 #[cfg(target_os = "linux")]
 pub use child::{Captured, Child, Command, Ended, Exit, Output, Program};
 #[cfg(target_os = "linux")]

@@ -9,17 +9,18 @@ use crate::collect::{self, Known};
 use crate::commands::Commands;
 use crate::conditions::Conditions;
 use crate::fit::{Control, KernelsOwn, control};
+use crate::hold;
 use crate::hosts::Hosts;
 use crate::network::Network;
 use crate::schemes::Schemes;
 use crate::trace::{Trace, Traced};
-use crate::traffic::{FlowRecord, Traffic};
+use crate::traffic::{FlowRecord, Traffic, look};
 use crate::tun::Tun;
 use narrows_cc::{ParamValue, Params};
 use narrows_fabric::{Progress, Seeds};
 use narrows_samples::Samples;
 use narrows_scenario::{Flow, NodeKind, Sampling, Scenario, Traffic as Kind};
-use narrows_units::{Duration, Instant, Rate};
+use narrows_units::{Duration, Instant};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
@@ -81,7 +82,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     let end = Instant::ZERO + scenario.duration;
     let (ports, stop) = (stage.ports(), AtomicBool::new(false));
     let ((network, lateness), told) = thread::scope(|scope| {
-        let bottleneck = scope.spawn(|| carry(network, &ports, clock, end, fastest(scenario), &stop));
+        let bottleneck = scope.spawn(|| carry(network, &ports, clock, end, hold::pace(scenario), &stop));
         let told = meanwhile(&stage, traffic, options, clock, || {
             stop.fetch_or(stopped(options), Ordering::Relaxed);
             bottleneck.is_finished()
@@ -93,6 +94,9 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     drop(ports);
     if stopped(options) {
         return Err(LiveError::Stopped);
+    }
+    if let Some(at) = lateness.gave_up {
+        return Err(hold::not_held(scenario, at, &lateness));
     }
     stage.conditions.note_lateness(&lateness, scenario.duration);
     let traced = trace.map(Trace::stop).transpose()?;
@@ -131,7 +135,8 @@ fn meanwhile(
         thread::sleep(LOOK);
     }
     commands.look(&stage.schemes, stage.scenario, clock.now())?;
-    if stopped(options) {
+    // Stopped from outside, or the bottleneck gave up.
+    if stopped(options) || clock.now() < Instant::ZERO + stage.scenario.duration {
         running.stop();
     }
     let records = running.join();
@@ -183,7 +188,7 @@ pub fn shell(scenario: &Scenario, seed: u64, host: &str, traffic: bool) -> Resul
     let clock = Clock::starting_in(SETTLE);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| carry(network, &ports, clock, Instant::ZERO + FOR_EVER, fastest(&lasting), &stop));
+        scope.spawn(|| carry(network, &ports, clock, Instant::ZERO + FOR_EVER, hold::fastest(&lasting), &stop));
         let exit = prepared.start(clock).and_then(|running| {
             let child = Child::spawn(netns, &Program::shell(host, &addresses(&lasting)))?;
             let exit = child.wait(None)?;
@@ -313,7 +318,10 @@ impl<'a> Stage<'a> {
         for (flow, record) in self.scenario.flows.iter().zip(&records) {
             self.conditions.note_traffic(&flow.name, &record.lateness);
         }
-        self.conditions.trace_lost = traced.as_ref().map_or(0, |traced| traced.overruns);
+        self.conditions.look = look(self.scenario);
+        if let Some(traced) = &traced {
+            self.conditions.note_trace(traced, self.scenario.duration);
+        }
         let windows = self.windows()?;
         let known = Known { scenario: self.scenario, records, traced, commands, windows, clock, books: &books };
         collect::flows(known, &mut samples);
@@ -381,15 +389,6 @@ fn params(flow: &Flow) -> Params {
         narrows_scenario::ParamValue::Switch(on) => ParamValue::Switch(*on),
     };
     Params::new(flow.tcp.cc_params.iter().map(|(name, given)| (name.clone(), value(given))).collect())
-}
-
-/// The largest rate among the links that a scenario's traffic must share: the bottleneck of the fastest path, which is what the
-/// thread has to carry.
-fn fastest(scenario: &Scenario) -> Rate {
-    let directions = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
-    let largest = |d: &narrows_scenario::Direction| d.changes.iter().filter_map(|c| c.rate).fold(d.rate, Rate::max);
-    // Access links are often made wide so that they do not matter: the narrowest link bounds what passes most networks.
-    directions.map(largest).min().unwrap_or(Rate::ZERO)
 }
 
 /// Names of nodes and their addresses.

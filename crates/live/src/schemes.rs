@@ -10,7 +10,7 @@ mod ngwa;
 pub use acns::AcnsCounters;
 pub use ngwa::NgwaCounters;
 
-use crate::bpf::{Attached, Direction, Loaded, unique_name};
+use crate::bpf::{Attached, Direction, Hook, Loaded, unique_name};
 use crate::fit::{Control, control};
 use crate::netlink::Netlink;
 use crate::{Host, Hosts, KernelsOwn, LiveError};
@@ -28,6 +28,7 @@ pub struct Schemes {
     acns: Option<Ends>,
     ngwa: Option<Ends>,
     kernels_own: Vec<KernelsOwn>,
+    hook: Hook,
 }
 
 /// A scheme's object in the kernel, and where it is attached. Links go before the object.
@@ -46,8 +47,13 @@ impl Schemes {
     /// CUBIC and Reno or with a longer trend than the program holds, and NGWA at a host at which a flow without it ends or
     /// begins too. [`LiveError::Unavailable`] where the machine cannot load or attach the programs.
     pub fn attach(scenario: &Scenario, hosts: &Hosts) -> Result<Self, LiveError> {
-        let mut schemes =
-            Self { controls: vec![None; scenario.flows.len()], acns: None, ngwa: None, kernels_own: Vec::new() };
+        Self::attach_by(scenario, hosts, Hook::Newest)
+    }
+
+    /// The same with the say in how packet programs are attached.
+    fn attach_by(scenario: &Scenario, hosts: &Hosts, hook: Hook) -> Result<Self, LiveError> {
+        let controls = vec![None; scenario.flows.len()];
+        let mut schemes = Self { controls, acns: None, ngwa: None, kernels_own: Vec::new(), hook };
         if let Some(settings) = &scenario.acns
             && takes_part(scenario, "acns")?
         {
@@ -123,7 +129,7 @@ impl Schemes {
                 self.controls[flow] = Some(name.clone());
             }
         }
-        let packets = on_devices(&loaded, "acns", &flows, hosts)?;
+        let packets = self.on_devices(&loaded, "acns", &flows, hosts)?;
         for host in at(&flows, hosts) {
             // Marks are a segment's own: TCP may not hand down several as one.
             host.netns.run(|| Netlink::open()?.segment_in_tcp(host.tun.index()))??;
@@ -142,7 +148,11 @@ impl Schemes {
         let mode = ngwa::mode(settings)?;
         let name = unique_name(ngwa::NONE);
         let mut opened = ngwa::open(settings)?;
-        opened.set_registered_name(ngwa::NONE, &name)?;
+        if mode.congestion_window {
+            opened.leave_out_control(ngwa::NONE);
+        } else {
+            opened.set_registered_name(ngwa::NONE, &name)?;
+        }
         let mut loaded = opened.load()?;
         let mut controls = Vec::new();
         if !mode.congestion_window {
@@ -152,8 +162,27 @@ impl Schemes {
                 self.kernels_own.push(ngwa::recovery());
             }
         }
-        let packets = on_devices(&loaded, "ngwa", &flows, hosts)?;
+        let packets = self.on_devices(&loaded, "ngwa", &flows, hosts)?;
         Ok(Ends { _packets: packets, _controls: controls, loaded })
+    }
+
+    /// Attaches `SCHEME_ingress` and `SCHEME_egress` to the devices of all hosts of these flows.
+    fn on_devices(
+        &self,
+        loaded: &Loaded,
+        scheme: &str,
+        flows: &[(usize, &Flow)],
+        hosts: &Hosts,
+    ) -> Result<Vec<Attached>, LiveError> {
+        let mut attached = Vec::new();
+        for host in at(flows, hosts) {
+            let index = i32::try_from(host.tun.index()).map_err(|error| LiveError::failed("number a device", error))?;
+            for (end, direction) in [("ingress", Direction::Ingress), ("egress", Direction::Egress)] {
+                let attach = || loaded.attach_packets(&format!("{scheme}_{end}"), index, direction, self.hook);
+                attached.push(host.netns.run(attach)??);
+            }
+        }
+        Ok(attached)
     }
 }
 
@@ -187,24 +216,6 @@ fn takes_part(scenario: &Scenario, scheme: &str) -> Result<bool, LiveError> {
 fn at<'a>(flows: &[(usize, &Flow)], hosts: &'a Hosts) -> Vec<&'a Host> {
     let nodes: BTreeSet<usize> = flows.iter().flat_map(|(_, flow)| [flow.from, flow.to]).collect();
     nodes.into_iter().filter_map(|node| hosts.of_node(node)).collect()
-}
-
-/// Attaches `SCHEME_ingress` and `SCHEME_egress` to the devices of all hosts of these flows.
-fn on_devices(
-    loaded: &Loaded,
-    scheme: &str,
-    flows: &[(usize, &Flow)],
-    hosts: &Hosts,
-) -> Result<Vec<Attached>, LiveError> {
-    let mut attached = Vec::new();
-    for host in at(flows, hosts) {
-        let index = i32::try_from(host.tun.index()).map_err(|error| LiveError::failed("number a device", error))?;
-        for (end, direction) in [("ingress", Direction::Ingress), ("egress", Direction::Egress)] {
-            let attach = || loaded.attach_packets(&format!("{scheme}_{end}"), index, direction);
-            attached.push(host.netns.run(attach)??);
-        }
-    }
-    Ok(attached)
 }
 
 /// What a map of flows has for one end of a flow.

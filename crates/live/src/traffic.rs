@@ -251,11 +251,11 @@ fn plan(
     };
     let stoppable = endless && (spec.stop < end || matches!(spec.traffic, Kind::OnOff { .. }));
     let unsent = || u32::try_from(narrowest(scenario, topology, spec).bytes_in(UNSENT).as_u64()).unwrap_or(u32::MAX);
-    let look = LOOK * (scenario.flows.len() as u64).div_ceil(FEW).max(1);
-    let (look, every) = match scenario.sampling {
-        Sampling::Off => (look, None),
-        Sampling::Interval(every) => (look.min(every), Some(every)),
-        Sampling::Events => (look, Some(look)),
+    let look = look(scenario);
+    let every = match scenario.sampling {
+        Sampling::Off => None,
+        Sampling::Interval(every) => Some(every),
+        Sampling::Events => Some(look),
     };
     Plan {
         index,
@@ -270,6 +270,15 @@ fn plan(
         control,
         dscp: spec.dscp,
         unsent: stoppable.then(|| unsent().max(LEAST_UNSENT)),
+    }
+}
+
+/// How often flows' threads look at their connections: each millisecond; with many flows, which share the processors, more seldom.
+pub(crate) fn look(scenario: &Scenario) -> Duration {
+    let look = LOOK * (scenario.flows.len() as u64).div_ceil(FEW).max(1);
+    match scenario.sampling {
+        Sampling::Interval(every) => look.min(every),
+        Sampling::Off | Sampling::Events => look,
     }
 }
 

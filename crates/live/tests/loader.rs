@@ -5,7 +5,7 @@
 #![allow(unsafe_code, clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 
 use narrows_live::LiveError;
-use narrows_live::bpf::{Direction, Opened, unique_name};
+use narrows_live::bpf::{Direction, Hook, Opened, unique_name};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt::TcpCongestion};
 use std::path::Path;
 use std::process::Command;
@@ -162,11 +162,11 @@ fn a_packet_program_attaches_to_a_device_of_its_namespace() {
     let Some(opened) = ready("packets", "10") else { return };
     let loaded = opened.load().unwrap();
     in_a_namespace(move || {
-        let first = loaded.attach_packets("pass", 1, Direction::Ingress).unwrap();
-        loaded.attach_packets("pass", 1, Direction::Ingress).unwrap_err();
+        let first = loaded.attach_packets("pass", 1, Direction::Ingress, Hook::Newest).unwrap();
+        loaded.attach_packets("pass", 1, Direction::Ingress, Hook::Newest).unwrap_err();
         drop(first);
-        let _again = loaded.attach_packets("pass", 1, Direction::Ingress).unwrap();
-        let error = loaded.attach_packets("pass", 4711, Direction::Ingress).unwrap_err();
+        let _again = loaded.attach_packets("pass", 1, Direction::Ingress, Hook::Newest).unwrap();
+        let error = loaded.attach_packets("pass", 4711, Direction::Ingress, Hook::Newest).unwrap_err();
         assert!(matches!(error, LiveError::Unavailable { .. }), "{error:?}");
     });
 }
@@ -176,8 +176,8 @@ fn a_program_that_tcx_does_not_take_becomes_a_filter() {
     let Some(opened) = ready("filter", "10") else { return };
     let loaded = opened.load().unwrap();
     in_a_namespace(move || {
-        let _ingress = loaded.attach_packets("filter", 1, Direction::Ingress).unwrap();
-        let _egress = loaded.attach_packets("filter", 1, Direction::Egress).unwrap();
+        let _ingress = loaded.attach_packets("filter", 1, Direction::Ingress, Hook::Newest).unwrap();
+        let _egress = loaded.attach_packets("filter", 1, Direction::Egress, Hook::Newest).unwrap();
         let shown = Command::new("tc").args(["filter", "show", "dev", "lo", "ingress"]).output();
         let Ok(shown) = shown else {
             eprintln!("skipped: tc is not installed");

@@ -22,7 +22,13 @@ pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<
     made.set_item("cc", pairs(py, &told.controls)?)?;
     made.set_item("sysctls", pairs(py, &told.sysctls)?)?;
     made.set_item("rtt_source", &told.rtt_source)?;
+    made.set_item("tcp_info_every_ms", told.look.as_millis_f64())?;
     made.set_item("trace_records_lost", told.trace_lost)?;
+    made.set_item("trace_records_not_kept", told.trace_not_kept)?;
+    made.set_item("trace_cpu_percent", (told.trace_cpu * 1000.0).round() / 10.0)?;
+    if !told.trace_missing.is_empty() {
+        made.set_item("tracepoints_missing", PyList::new(py, &told.trace_missing)?)?;
+    }
     made.set_item("left_to_the_kernel", PyList::new(py, &told.left_to_kernel)?)?;
     if !told.programs.is_empty() {
         made.set_item("programs", PyList::new(py, &told.programs)?)?;

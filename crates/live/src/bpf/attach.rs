@@ -18,6 +18,16 @@ pub enum Direction {
     Egress,
 }
 
+/// By what a packet program is attached to its device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hook {
+    /// A tcx link (Linux 6.6), or where the kernel knows none a filter.
+    #[default]
+    Newest,
+    /// A filter of the device (clsact), as on a kernel before 6.6.
+    Filter,
+}
+
 /// Something attached; dropping it detaches.
 #[derive(Debug)]
 pub struct Attached {
@@ -70,29 +80,45 @@ impl Loaded {
     /// program that is attached returns TCX_NEXT (-1) for packets that it lets pass, which a filter knows as TC_ACT_UNSPEC.
     ///
     /// # Errors
-    /// [`LiveError::Unavailable`] if the kernel takes neither.
-    pub fn attach_packets(&self, name: &str, ifindex: i32, direction: Direction) -> Result<Attached, LiveError> {
+    /// [`LiveError::Unavailable`] if the kernel takes neither, or not what `hook` demands.
+    pub fn attach_packets(
+        &self,
+        name: &str,
+        ifindex: i32,
+        direction: Direction,
+        hook: Hook,
+    ) -> Result<Attached, LiveError> {
         let program = self.program(name)?;
-        let (refused, said) = match attach_tcx(&program, ifindex) {
-            Ok(link) => return Ok(Attached { _link: Some(link) }),
-            Err(refused) => refused,
+        let refused = match hook {
+            Hook::Newest => match attach_tcx(&program, ifindex) {
+                Ok(link) => return Ok(Attached { _link: Some(link) }),
+                // A kernel that knows no such link says EINVAL. Whatever else it says, it says as well of the other way.
+                Err((refused, said)) if refused.raw_os_error() != Some(libc::EINVAL) => {
+                    return Err(no_hook(name, ifindex, &tcx_reason(&refused, &said)));
+                }
+                Err((refused, said)) => format!("{}; as a filter: ", tcx_reason(&refused, &said)),
+            },
+            Hook::Filter => String::new(),
         };
-        // A kernel that knows no such link says EINVAL. Whatever else it says, it says as well of the other way.
-        let other = if refused.raw_os_error() == Some(libc::EINVAL) {
-            match attach_filter(&program, ifindex, direction) {
-                Ok(()) => return Ok(Attached { _link: None }),
-                Err(why) => format!("; as a filter: {why}"),
-            }
-        } else {
-            String::new()
-        };
-        let why = log::why(&said);
-        Err(LiveError::Unavailable {
-            what: format!("the eBPF program \"{name}\" on packets of device {ifindex}"),
-            why: format!("{}{other}", if why.is_empty() { refused.to_string() } else { why }),
-            remedy: "it takes Linux 6.6 or later, or a kernel with clsact (CONFIG_NET_CLS_ACT), and the device".into(),
-        })
+        attach_filter(&program, ifindex, direction)
+            .map(|()| Attached { _link: None })
+            .map_err(|why| no_hook(name, ifindex, &format!("{refused}{why}")))
     }
+}
+
+/// What it means that a device takes no packet program.
+fn no_hook(name: &str, ifindex: i32, why: &str) -> LiveError {
+    LiveError::Unavailable {
+        what: format!("the eBPF program \"{name}\" on packets of device {ifindex}"),
+        why: why.to_owned(),
+        remedy: "it takes Linux 6.6 or later, or a kernel with clsact (CONFIG_NET_CLS_ACT), and the device".into(),
+    }
+}
+
+/// Why there is no tcx link: what libbpf said, or else the kernel's error.
+fn tcx_reason(refused: &io::Error, said: &str) -> String {
+    let why = log::why(said);
+    if why.is_empty() { refused.to_string() } else { why }
 }
 
 /// Attaches by a tcx link; the error is the kernel's, with what libbpf said of it.

@@ -2,6 +2,7 @@
 
 use super::{log, variables};
 use crate::LiveError;
+use crate::release;
 use libbpf_rs::{ErrorKind, Map, MapCore as _, MapMut, Object, ObjectBuilder, OpenObject, ProgramMut};
 use std::path::Path;
 
@@ -60,6 +61,17 @@ impl Opened {
         for mut program in self.object.progs_mut() {
             if program.name() == name {
                 program.set_autoload(false);
+            }
+        }
+    }
+
+    /// Does not make the struct_ops `map`, nor load its programs: for a kernel that has no struct_ops links, where the rest of the
+    /// object is enough. Without such a map nothing happens.
+    pub fn leave_out_control(&mut self, map: &str) {
+        for mut found in self.object.maps_mut() {
+            if found.name() == map {
+                // It is no part of the object that was opened a moment ago that could be refused.
+                let _ = found.set_autocreate(false);
             }
         }
     }
@@ -137,6 +149,8 @@ fn unavailable(name: &str, error: &libbpf_rs::Error, said: &str) -> LiveError {
         "run as root, or with the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
     } else if !Path::new(TYPES).exists() {
         "it needs a kernel that carries its type information (CONFIG_DEBUG_INFO_BTF=y)"
+    } else if release::numbers() < Some(release::LINKS_SINCE) {
+        "it takes Linux 6.4 or later, with struct_ops links; the kernel's own congestion controls need none of this"
     } else {
         "`narrows doctor` says what this kernel has"
     };

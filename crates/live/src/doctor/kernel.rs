@@ -2,13 +2,9 @@
 
 use super::{Check, Status};
 use crate::bpf::{ELSEWHERE, TYPES, features, programs};
+use crate::release::{self, LINKS_SINCE, TCX_SINCE};
 use crate::{LiveError, rights};
-use nix::sys::utsname::uname;
 use std::io;
-
-/// From where on each feature is in Linux, as major and minor version.
-const LINKS_SINCE: (u32, u32) = (6, 4);
-const TCX_SINCE: (u32, u32) = (6, 6);
 
 pub(super) fn checks() -> Vec<Check> {
     vec![user(), version(), types(), system_call(), struct_ops(), links(), tcx(), tracepoints(), cubic()]
@@ -36,16 +32,10 @@ fn user() -> Check {
     check.but(status, format!("this process lacks {}", names(&lacking)), "run it as root")
 }
 
-/// Major and minor version of a release such as "6.18.44-amd64".
-fn numbers(release: &str) -> Option<(u32, u32)> {
-    let mut parts = release.split(|c: char| !c.is_ascii_digit());
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
 fn version() -> Check {
-    let release = uname().map_or_else(|_| String::new(), |name| name.release().to_string_lossy().into_owned());
+    let release = release::name();
     let check = Check::ok("kernel", "Linux 6.6 or later has all that live runs use", format!("Linux {release}"));
-    match numbers(&release) {
+    match release::parse(&release) {
         Some(version) if version >= TCX_SINCE => check,
         Some(version) if version >= LINKS_SINCE => check.but(
             Status::Partly,
@@ -189,18 +179,4 @@ fn cubic() -> Check {
         "eBPF programs cannot call it: ACNS runs over Reno",
         "a kernel with CUBIC built in (CONFIG_TCP_CONG_CUBIC=y) and BTF",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_numbers() {
-        assert_eq!(numbers("6.18.44-fc"), Some((6, 18)));
-        assert_eq!(numbers("6.1.0-56-amd64"), Some((6, 1)));
-        assert_eq!(numbers("7.0-rc1"), Some((7, 0)));
-        assert_eq!(numbers(""), None);
-        assert!(numbers("6.18.1") > Some(TCX_SINCE) && numbers("6.4.9") >= Some(LINKS_SINCE));
-    }
 }

@@ -29,12 +29,17 @@ fn scenario(rest: &str) -> Scenario {
 
 /// Runs it; `None`, and the reason printed, where this machine cannot.
 fn run(rest: &str) -> Option<Came> {
+    run_by(rest, Hook::Newest)
+}
+
+/// The same with the say in how packet programs are attached.
+fn run_by(rest: &str, hook: Hook) -> Option<Came> {
     if lacks_root() {
         return None;
     }
     let scenario = scenario(rest);
     let hosts = Hosts::new(&scenario).unwrap();
-    let schemes = match Schemes::attach(&scenario, &hosts) {
+    let schemes = match Schemes::attach_by(&scenario, &hosts, hook) {
         Ok(schemes) => schemes,
         Err(LiveError::Unavailable { why, .. }) => {
             eprintln!("skipped: {why}");
@@ -142,6 +147,21 @@ fn ngwa_caps_the_window_to_what_the_queue_takes() {
         assert_eq!(came.schemes.control(0).is_some(), mode == 3);
         assert_eq!(came.schemes.kernels_own().len(), usize::from(mode == 3));
     }
+}
+
+/// What a kernel before 6.6 does: the same programs as filters of the devices.
+#[test]
+fn schemes_work_as_filters_where_there_is_no_tcx() {
+    let Some(came) = run_by(&format!("{PLAIN}cc = \"cubic\"\n[ngwa]\nmode = 1\n{FLOW}"), Hook::Filter) else { return };
+    let receiver = came.schemes.ngwa_receiver(&came.scenario, 0).unwrap().unwrap();
+    assert!(came.rate(0) > BUSY && came.dropped == 0, "{} {receiver:?}", came.rate(0));
+    assert!(receiver.taken > 1000 && receiver.ignored == 0 && receiver.capped > 100, "{receiver:?}");
+    let Some(came) = run_by(&format!("{ACNS}cc = \"cubic\"\n{FLOW}"), Hook::Filter) else { return };
+    let sender = came.schemes.acns_sender(&came.scenario, 0).unwrap().unwrap();
+    let receiver = came.schemes.acns_receiver(&came.scenario, 0).unwrap().unwrap();
+    let (told, heard) = (receiver.told_freeze + receiver.told_fallback, sender.received[1] + sender.received[2]);
+    assert!(came.rate(0) > BUSY && told > 10 && told >= heard && told - heard <= 2, "{sender:?} {receiver:?}");
+    assert!(sender.held > 50 && sender.fallbacks > 5, "{sender:?}");
 }
 
 #[test]

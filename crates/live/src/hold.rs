@@ -1,0 +1,39 @@
+//! Whether this machine holds the rate of a network.
+
+use crate::LiveError;
+use crate::bottleneck::{Lateness, Pace};
+use narrows_scenario::{Direction, Scenario};
+use narrows_units::{Duration, Instant, Rate};
+
+/// How long the bottleneck's thread may work without a pause until a run is given up: longer than a slow start.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is asked of the thread that is the network of a run.
+pub(crate) fn pace(scenario: &Scenario) -> Pace {
+    Pace { fastest: fastest(scenario), patience: Some(PATIENCE) }
+}
+
+/// The largest rate among the links that a scenario's traffic must share: the bottleneck of the fastest path, which is what the
+/// thread has to carry.
+pub(crate) fn fastest(scenario: &Scenario) -> Rate {
+    let directions = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
+    let largest = |d: &Direction| d.changes.iter().filter_map(|c| c.rate).fold(d.rate, Rate::max);
+    // Access links are often made wide so that they do not matter: the narrowest link bounds what passes most networks.
+    directions.map(largest).min().unwrap_or(Rate::ZERO)
+}
+
+/// What it means that the bottleneck's thread gave up.
+pub(crate) fn not_held(scenario: &Scenario, at: Instant, lateness: &Lateness) -> LiveError {
+    LiveError::Unavailable {
+        what: format!("a live network of {}", fastest(scenario)),
+        why: format!(
+            "this machine cannot hold the rate: {:.1} s into the run the thread that is the network had worked for {} without a \
+             pause, and packets were up to {:.0} ms late",
+            at.since(Instant::ZERO).as_secs_f64(),
+            PATIENCE,
+            lateness.handed_over.max() as f64 / 1e6,
+        ),
+        remedy: "a lower rate at the bottleneck, larger packets, or a faster machine with nothing else to do"
+            .to_owned(),
+    }
+}
