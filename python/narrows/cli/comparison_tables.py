@@ -85,6 +85,14 @@ def print_survey(made: Survey, console: Console | None = None) -> None:
         Standard output by default.
     """
     out = console or Console(highlight=False)
+    for one in made.gauges:
+        told = Text.assemble((one.title, "bold"), f": {number(one.live.mean if one.live.n else None)} ")
+        told.append("ms" if one.configured is None else "Mb/s")
+        if one.configured is None:
+            told.append(f", simulated {number(one.simulated)}", style="dim")
+        if one.doubts or not one.within:
+            told.append("  not to be trusted" if one.doubts else "  off", style="red")
+        out.print(told)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("network", overflow="fold")
     table.add_column("cc", no_wrap=True)

@@ -120,6 +120,7 @@ def _live(
         for cell in made.missed
         if cell.failure is None
     ]
+    told += [f"the live network is further off on {one.network} than is asked of it" for one in made.off]
     for one in told:
         note(one)
     if told:

@@ -370,17 +370,28 @@ def measures_json(subject: Subject) -> dict[str, Any]:
     """
     return {
         one.measure.key: {
-            "first": _estimate(one.first),
-            "second": _estimate(one.second),
-            "difference": _estimate(one.difference.difference),
-            "percent": _estimate(one.difference.percent),
+            "first": estimate_json(one.first),
+            "second": estimate_json(one.second),
+            "difference": estimate_json(one.difference.difference),
+            "percent": estimate_json(one.difference.percent),
             "p_value": _finite(one.difference.p_value),
         }
         for one in subject.compared
     }
 
 
-def _estimate(estimate: Estimate) -> dict[str, Any]:
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """Write an estimate as JSON has it: mean, interval and runs.
+
+    Parameters
+    ----------
+    estimate : Estimate
+
+    Returns
+    -------
+    dict
+        ``null`` stands where there is no value or no interval.
+    """
     return {
         "mean": _finite(estimate.mean),
         "low": _finite(estimate.low),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from narrows.comparison.comparison import Compared, Subject
+    from narrows.comparison.gauge import Gauge
     from narrows.comparison.measures import Measure
     from narrows.comparison.survey import Cell, Survey
     from narrows.stats import Estimate
@@ -37,6 +38,15 @@ _HEADS: Final = (
     "live",
     "lost: simulated",
     "live",
+    "runs",
+)
+_GAUGE_HEADS: Final = (
+    "configured, Mb/s",
+    "simulated",
+    "live",
+    "live against configured",
+    "lateness, µs: mean",
+    "p99",
     "runs",
 )
 _DOUBTED: Final = "**not to be trusted**"
@@ -126,11 +136,13 @@ def text(survey: Survey) -> str:
         " the end of the run; RTT is the mean of what the sender measured (live, of what the conditions name as its"
         " source); losses are data packets that the network dropped, in a run.",
     ]
+    parts += _gauges(survey.gauges)
     for name in dict.fromkeys(cell.network for cell in survey.cells):
         cells = [cell for cell in survey.cells if cell.network == name]
         parts += [f"### {cells[0].title}", f"`validation/live/{name}.toml`", _table(_HEADS, _rows(cells))]
     parts += _remarks(survey)
-    rows = conditions_table(one for cell in survey.cells for one in cell.conditions)
+    told = [one for gauge in survey.gauges for one in gauge.conditions]
+    rows = conditions_table([*told, *(one for cell in survey.cells for one in cell.conditions)])
     if rows:
         parts += [
             "### Conditions of the live runs",
@@ -170,6 +182,33 @@ def _small_queue(survey: Survey) -> str:
     same = "the same direction" if (ours > 0) == (live > 0) else "**not** the same direction"
     told = f"simulated {_percent(ours)} and live {_percent(live)}: {same}"
     return f"Throughput of {one} against that of {other} on `{network}`, where the queue is small: {told}."
+
+
+def _gauges(gauges: Sequence[Gauge]) -> list[str]:
+    """The live network's own rates and idle round trip; nothing where they were not measured."""
+    rows, idle = [], ""
+    for one in gauges:
+        simulated = style.number(one.simulated, 4)
+        spread = f" ± {style.number(one.live.half_width)}" if one.live.n > 1 and one.live.half_width > 0 else ""
+        rate = style.number(one.live.mean if one.live.n else None, 4) + spread
+        mark = _DOUBTED if one.doubts else ("" if one.within else "**off**")
+        if one.configured is None:
+            told = "" if one.off is None else f", {one.off:+.2f} ms".replace("-", "−")
+            idle = (
+                f"A round trip that meets no queue (`validation/live/gauge/{one.network}.toml`): simulated"
+                f" {simulated} ms, live {rate} ms{told}. {mark}".rstrip()
+            )
+            continue
+        late = (one.lateness_us("mean_us"), one.lateness_us("p99_us"))
+        off = style.number(None) if one.off is None else f"{one.off:+.2f} %".replace("-", "−")
+        rows.append([style.number(one.configured), simulated, rate, off, *map(style.number, late), mark])
+    if not rows and not idle:
+        return []
+    told = (
+        "What the bottleneck sent while its queue held packets, IP bytes per second after the first two seconds, one"
+        " CUBIC flow; the worst lateness of the runs."
+    )
+    return ["### The live network itself", told, _table(_GAUGE_HEADS, rows), *filter(None, [idle])]
 
 
 def _rows(cells: Iterable[Cell]) -> list[list[str]]:
@@ -218,7 +257,8 @@ def _percent(value: float | None) -> str:
 
 def _remarks(survey: Survey) -> list[str]:
     """Why cells are not to be trusted, or could not be run; a line each."""
-    doubted = [f"{cell.cc} on {cell.network}: {doubt}" for cell in survey.cells for doubt in cell.doubts]
+    doubted = [f"{one.network}: {doubt}" for one in survey.gauges for doubt in one.doubts]
+    doubted += [f"{cell.cc} on {cell.network}: {doubt}" for cell in survey.cells for doubt in cell.doubts]
     failed = [f"{cell.cc} on {cell.network}: {cell.failure}" for cell in survey.failed]
     parts = []
     for title, lines in (("Runs that are not to be trusted", doubted), ("What could not be run", failed)):

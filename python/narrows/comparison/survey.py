@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core, bundled
 from narrows import runs as simulated
+from narrows.comparison import gauge as gauges
 from narrows.comparison.comparison import FORMAT, Arm, Comparison, measures_json
 from narrows.comparison.make import LIVE, SIMULATED, run_live
 from narrows.errors import InputError, Interrupted, NarrowsError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.comparison.comparison import Subject
+    from narrows.comparison.gauge import Gauge
     from narrows.conditions import Conditions
     from narrows.runs import ProgressHook
 
@@ -128,6 +130,8 @@ class Survey:
         Of Narrows.
     quick : bool
         Whether it was a first look.
+    gauges : tuple of Gauge
+        What the live network itself does; empty where cells were chosen.
     """
 
     cells: tuple[Cell, ...]
@@ -136,11 +140,17 @@ class Survey:
     machine: str
     version: str
     quick: bool = False
+    gauges: tuple[Gauge, ...] = ()
 
     @property
     def missed(self) -> tuple[Cell, ...]:
         """Yardsticks that simulated is further from live than asked, or that could not be run."""
         return tuple(cell for cell in self.cells if cell.asked and not cell.within)
+
+    @property
+    def off(self) -> tuple[Gauge, ...]:
+        """Gauges whose rate or round trip is further off than asked."""
+        return tuple(one for one in self.gauges if not one.within)
 
     @property
     def failed(self) -> tuple[Cell, ...]:
@@ -172,6 +182,7 @@ class Survey:
             "machine": self.machine,
             "quick": self.quick,
             "yardstick_met": not self.missed,
+            "gauges": [one.to_json() for one in self.gauges],
             "cells": [
                 {
                     "network": cell.network,
@@ -216,6 +227,8 @@ def survey(
 ) -> Survey:
     """Run congestion controls on networks, simulated and on the machine's own stack.
 
+    Where neither congestion controls nor networks are chosen, what the live network itself carries is measured first.
+
     Parameters
     ----------
     cc : iterable of str, optional
@@ -254,15 +267,19 @@ def survey(
         for network, path in chosen.items()
         for control in controls
     ]
+    measured = gauges.networks() if cc is None and names is None else {}
+    before = [Scenario.from_file(path, overrides) for path in measured.values()]
+    total = len(before) + len(work)
+    first = tuple(gauges.gauge(one, count, _part(progress, done, total)) for done, one in enumerate(before))
     cells: list[Cell] = []
-    for done, (network, control, scenario) in enumerate(work):
-        part = _part(progress, done, len(work))
+    for done, (network, control, scenario) in enumerate(work, len(before)):
+        part = _part(progress, done, total)
         try:
             cells.append(_cell(network, control, scenario, count, jobs, part))
         except (Interrupted, InputError):
             raise
         except NarrowsError as error:
-            if not cells:
+            if not cells and not first:
                 raise
             cells.append(Cell(network, scenario.title, control, failure=str(error)))
         if part is not None:
@@ -274,6 +291,7 @@ def survey(
         machine=platform.machine(),
         version=_core.version(),
         quick=quick,
+        gauges=first,
     )
 
 

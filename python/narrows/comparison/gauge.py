@@ -1,0 +1,179 @@
+"""A gauge: what the live network itself does beside what it is told to do: rates, and a round trip without a queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows import bundled
+from narrows import runs as simulated
+from narrows.comparison.comparison import estimate_json
+from narrows.comparison.make import run_live
+from narrows.metrics import rate_over_time
+from narrows.stats import mean_ci
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from narrows.conditions import Conditions
+    from narrows.outcome import Run
+    from narrows.runs import ProgressHook
+    from narrows.scenario import Scenario
+    from narrows.stats import Estimate
+
+BOTTLENECK: Final = "r1->r2"
+"""The queue of these networks whose link is the bottleneck."""
+
+WARMUP_S: Final = 2
+"""Whole seconds at the beginning in which the queue is not full yet, left out."""
+
+RATE_WITHIN: Final = {"rate-10m": 0.5, "rate-100m": 0.5, "rate-500m": 2.0}
+"""How far the rate may be from the configured one, per cent. At 1 Gb/s nothing is asked."""
+
+IDLE_WITHIN_MS: Final = 0.6
+"""How far an idle round trip may be from the simulated one, ms."""
+
+_ORDER: Final = ("rate-10m", "rate-100m", "rate-500m", "rate-1g", "idle")
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """What was measured on a network.
+
+    Attributes
+    ----------
+    network, title : str
+        Name and title of the network.
+    configured : float or None
+        Rate of its bottleneck, Mb/s; ``None`` where the round trip is measured.
+    simulated : float or None
+        The same quantity as `live`, simulated.
+    live : Estimate
+        Mean rate of the bottleneck in Mb/s, or mean round-trip time in ms, with an interval over the runs.
+    conditions : tuple of dict
+        Of the live runs.
+    doubts : tuple of str
+        Why live runs are not to be trusted.
+    """
+
+    network: str
+    title: str
+    configured: float | None
+    simulated: float | None
+    live: Estimate
+    conditions: tuple[Conditions, ...]
+    doubts: tuple[str, ...]
+
+    @property
+    def off(self) -> float | None:
+        """How far live is off: per cent of the configured rate, or ms more than simulated."""
+        if not self.live.n:
+            return None
+        if self.configured is not None:
+            return 100 * (self.live.mean / self.configured - 1)
+        return None if self.simulated is None else self.live.mean - self.simulated
+
+    @property
+    def within(self) -> bool:
+        """Whether it is as near as asked, where something is asked."""
+        limit = RATE_WITHIN.get(self.network) if self.configured is not None else IDLE_WITHIN_MS
+        return limit is None or (self.off is not None and abs(self.off) <= limit)
+
+    def lateness_us(self, key: str) -> float | None:
+        """Return the worst lateness of the runs.
+
+        Parameters
+        ----------
+        key : str
+            ``mean_us``, ``p50_us``, ``p99_us`` or ``max_us``.
+
+        Returns
+        -------
+        float or None
+            Microseconds; ``None`` where the conditions tell none.
+        """
+        found = [(one.get("lateness") or {}).get(key) for one in self.conditions]
+        return max((value for value in found if value is not None), default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as JSON has it."""
+        return {
+            "network": self.network,
+            "unit": "ms" if self.configured is None else "Mb/s",
+            "configured": self.configured,
+            "simulated": self.simulated,
+            "live": estimate_json(self.live),
+            "off": self.off,
+            "within": self.within,
+            "trusted": not self.doubts,
+            "doubts": list(self.doubts),
+            "conditions": list(self.conditions),
+        }
+
+
+def networks() -> dict[str, Path]:
+    """Scenario files of the networks, by name, slow ones first.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If this installation lacks them.
+    """
+    found = {path.stem: path for path in bundled.directory("validation/live/gauge").glob("*.toml")}
+    return {name: found[name] for name in _ORDER if name in found}
+
+
+def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -> Gauge:
+    """Measure one network.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        One of `networks`; longer than `WARMUP_S` where it is about a rate.
+    runs : int
+        Live runs, one after the other. The simulator does the same in each, so once is enough.
+    progress : callable, optional
+
+    Returns
+    -------
+    Gauge
+
+    Raises
+    ------
+    LiveError
+        If live runs are not available on this machine, or one failed.
+    """
+    live = run_live(scenario, runs, progress)
+    is_rate = scenario.name.startswith("rate-")
+    measured = _rate_mbps if is_rate else _rtt_ms
+    return Gauge(
+        network=scenario.name,
+        title=scenario.title,
+        configured=_configured_mbps(scenario) if is_rate else None,
+        simulated=measured(simulated.run(scenario, jobs=1).runs[0]),
+        live=mean_ci([measured(run) for run in live.runs]),
+        conditions=tuple(run.conditions for run in live.runs if run.conditions is not None),
+        doubts=live.doubts,
+    )
+
+
+def _rate_mbps(run: Run) -> float | None:
+    """Mean of what the bottleneck sent per second, IP bytes, without the start."""
+    frame = run.samples.frame("queue")
+    rows = frame[frame["name"].astype(str) == BOTTLENECK]
+    rates = rate_over_time(rows["time_s"], rows["forwarded_bytes"])[1][WARMUP_S:]
+    return float(rates.mean()) if len(rates) else None
+
+
+def _rtt_ms(run: Run) -> float | None:
+    return run.flows[0].rtt_mean_ms
+
+
+def _configured_mbps(scenario: Scenario) -> float:
+    """Rate of the slowest link, which is the bottleneck."""
+    slowest: float = min(link["forward"]["rate_bps"] for link in scenario.resolved["links"])
+    return slowest / 1e6
