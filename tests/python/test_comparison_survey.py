@@ -203,7 +203,7 @@ def test_gauges_are_told_where_nothing_is_chosen(
     ]
     text = (tmp_path / "live.md").read_text(encoding="utf-8")
     assert "| 10.0 | 9.996 | 9.996 | −0.04 % |" in text
-    assert "simulated 12.02 ms, live 12.02 ms, +0.00 ms." in text
+    assert "simulated 12.02 ms, live 12.02 ms, 0.00 ms." in text
     live["slower"] = True
     shown = narrows("--quick", "-o", tmp_path / "live.md")
     assert shown.exit_code == 1

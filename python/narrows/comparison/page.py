@@ -189,26 +189,35 @@ def _gauges(gauges: Sequence[Gauge]) -> list[str]:
     rows, idle = [], ""
     for one in gauges:
         simulated = style.number(one.simulated, 4)
-        spread = f" ± {style.number(one.live.half_width)}" if one.live.n > 1 and one.live.half_width > 0 else ""
+        spread = (
+            f" ± {style.number(one.live.half_width)}"
+            if one.live.n > 1 and one.live.half_width > 1e-6 * one.live.mean
+            else ""
+        )
         rate = style.number(one.live.mean if one.live.n else None, 4) + spread
         mark = _DOUBTED if one.doubts else ("" if one.within else "**off**")
         if one.configured is None:
-            told = "" if one.off is None else f", {one.off:+.2f} ms".replace("-", "−")
+            told = "" if one.off is None else f", {_hundredths(one.off)} ms"
             idle = (
                 f"A round trip that meets no queue (`validation/live/gauge/{one.network}.toml`): simulated"
                 f" {simulated} ms, live {rate} ms{told}. {mark}".rstrip()
             )
             continue
         late = (one.lateness_us("mean_us"), one.lateness_us("p99_us"))
-        off = style.number(None) if one.off is None else f"{one.off:+.2f} %".replace("-", "−")
+        off = style.number(None) if one.off is None else f"{_hundredths(one.off)} %"
         rows.append([style.number(one.configured), simulated, rate, off, *map(style.number, late), mark])
     if not rows and not idle:
         return []
     told = (
         "What the bottleneck sent while its queue held packets, IP bytes per second after the first two seconds, one"
-        " CUBIC flow; the worst lateness of the runs."
+        " CUBIC flow, in the network's own reckoning; how late packets were against it, the worst of the runs."
     )
     return ["### The live network itself", told, _table(_GAUGE_HEADS, rows), *filter(None, [idle])]
+
+
+def _hundredths(value: float) -> str:
+    """A difference to two decimals, with its sign unless it is nothing."""
+    return "0.00" if abs(value) < 0.005 else f"{value:+.2f}".replace("-", "−")
 
 
 def _rows(cells: Iterable[Cell]) -> list[list[str]]:
