@@ -70,7 +70,7 @@ impl Opened {
     pub fn leave_out_control(&mut self, map: &str) {
         for mut found in self.object.maps_mut() {
             if found.name() == map {
-                // It is no part of the object that was opened a moment ago that could be refused.
+                // Refused only once the object is loaded, which takes `self`.
                 let _ = found.set_autocreate(false);
             }
         }
