@@ -23,9 +23,10 @@ impl AckRatio {
     /// A filter that rests at one segment per ACK: the rule without the correction.
     pub const ONE: Self = Self(1 << SHIFT);
 
-    /// Takes in an ACK: the kernel does in Open only, and counts a part of a segment as one.
-    pub fn observe(&mut self, ack: &Ack, path: &Path) {
-        if path.phase == Phase::Open && !ack.acked.is_zero() {
+    /// Takes in an ACK: the kernel does in Open only, and counts a part of a segment as one. The module of 2006 passes over
+    /// an ACK that acknowledges nothing; Linux 6.1 (`duplicates`) takes it for one of no segment.
+    pub fn observe(&mut self, ack: &Ack, path: &Path, duplicates: bool) {
+        if path.phase == Phase::Open && (duplicates || !ack.acked.is_zero()) {
             let segments = ack.acked.as_u64().div_ceil(path.smss.as_u64().max(1));
             self.0 = (self.0 - (self.0 >> SHIFT)).saturating_add(segments);
         }

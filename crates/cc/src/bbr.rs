@@ -40,7 +40,8 @@
 //! * Linux compares what is in flight at the next segment's departure (`packets_in_net_at_edt`), because its qdisc holds
 //!   segments that count as sent. Here a segment counts when it leaves, so the departure is now; the segments that a
 //!   rising phase is about to send are counted as there.
-//! * Segments leave one by one at the pacing rate, not in bursts of `tso_segs_goal`; the goal counts in the window only.
+//! * Segments leave one by one at the pacing rate unless the connection sends bursts (`tso`, on with `stack = "linux"`); the goal
+//!   of `tso_segs_goal` counts in the window either way.
 //! * Time is in nanoseconds; Linux's is in microseconds, and in milliseconds for the ten seconds and the 200 ms.
 //! * A rate is never below one segment a minute, so that a wrong sample cannot silence a flow.
 //! * Growth is not gated by cwnd: samples that the application limited do not lower the model.

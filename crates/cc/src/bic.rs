@@ -46,7 +46,8 @@
 //! # Vectors
 //! `bic_linux_loss_at_100`, `bic_linux_loss_at_1000`, `bic_nominal_loss_at_100`, `bic_nominal_loss_at_1000`,
 //! `bic_ssthresh`, `bic_fast_convergence`, `bic_low_window_is_reno`, `bic_timeout_forgets`,
-//! `bic_filter_never_leaves_31_with_one_segment_per_ack`, `bic_linux_is_about_twice_the_nominal_rule`,
+//! `bic_filter_never_leaves_31_with_one_segment_per_ack`,
+//! `bic_linux_takes_a_duplicate_in_open_for_no_segment`, `bic_filter_looks_in_open_only`, `bic_linux_is_about_twice_the_nominal_rule`,
 //! `bic_before_the_first_loss_grows_by_five_percent`, `bic_ns2_counts_acks`.
 
 use crate::ack_ratio::AckRatio;
@@ -214,7 +215,7 @@ impl Bic {
 
 impl CongestionControl for Bic {
     fn observe(&mut self, ack: &Ack, path: &Path) {
-        self.s.ratio.observe(ack, path);
+        self.s.ratio.observe(ack, path, self.settings.profile != Profile::Ns2);
     }
 
     fn watches_acks(&self) -> bool {

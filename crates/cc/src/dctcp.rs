@@ -23,7 +23,7 @@
 //! |---|---|---|---|---|---|
 //! | alpha | real | integer, 1/1024 | real | real | `profile` |
 //! | alpha at the start | 1 (SHOULD) | 1 | 1 | 0 | `alpha` |
-//! | a window ends | beyond WindowEnd, this ACK counted | at `next_seq`, before this ACK is counted | as RFC | by sequence number | `profile` |
+//! | a window ends | beyond WindowEnd, this ACK counted | at `next_seq`, this ACK counted | as RFC | by sequence number | `profile` |
 //! | alpha below 1/64 without marks | goes on to fall | becomes 0 | goes on to fall | goes on to fall | `profile` |
 //! | echo: cwnd | (1 - alpha/2) cwnd | the same in whole segments, at least 2 | as RFC | as RFC | `profile` |
 //! | loss | RFC 5681: half of FlightSize | half of cwnd | half | half | `profile` |
@@ -37,12 +37,14 @@
 //!   hole held back in the window of its repair.
 //! * A loss in a window that an echo has reduced already is answered too, since the echo's reduction may be next to nothing
 //!   (RFC 8257, section 3.5; Linux does the same).
+//! * The first kernels of 6.1 looked for the end of a window before they counted the ACK; later ones (6.1 with its fixes, 6.15)
+//!   call `in_ack_event` after the ACK is counted, and so do we.
 //! * Without ECN this is Reno. Retransmissions and pure ACKs are not ECN-capable (RFC 3168); Linux's module makes them so.
 //! * A segment that is not ECN-capable ends an echo; marks around a retransmission are told as they are.
 //!
 //! # Vectors
 //! `dctcp_alpha_without_marks`, `dctcp_alpha_all_marked`, `dctcp_alpha_half_marked`, `dctcp_alpha_real`, `dctcp_echo_reduces_by_half_of_alpha`,
-//! `dctcp_loss_halves`, `dctcp_alpha_moves_once_per_window`, `dctcp_linux_counts_an_ack_in_the_window_it_begins`.
+//! `dctcp_loss_halves`, `dctcp_alpha_moves_once_per_window`, `dctcp_linux_ends_a_window_with_the_ack_that_reaches_its_end`.
 
 use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::reno::Reno;
@@ -183,20 +185,13 @@ impl CongestionControl for Dctcp {
     }
 
     fn observe(&mut self, ack: &Ack, path: &Path) {
-        match self.alpha {
-            Alpha::Real { .. } => {
-                self.count(ack);
-                if path.snd_una > self.window_end {
-                    self.end_window(path);
-                }
-            }
-            // Linux looks before the ACK is counted.
-            Alpha::Linux { .. } => {
-                if path.snd_una >= self.window_end {
-                    self.end_window(path);
-                }
-                self.count(ack);
-            }
+        self.count(ack);
+        let ended = match self.alpha {
+            Alpha::Real { .. } => path.snd_una > self.window_end,
+            Alpha::Linux { .. } => path.snd_una >= self.window_end,
+        };
+        if ended {
+            self.end_window(path);
         }
     }
 

@@ -30,8 +30,11 @@
 //! | bandwidth test | 20 % | 20 % | 20 % | rise of up to 20 % | `bandwidth_switch` |
 //! | beta | 0.5 to 0.8 | 64/128 to 102/128 | as Linux | from 0.5 | `profile` |
 //! | Delta starts | at the loss | at the end of recovery | at the end of recovery | at the loss | `profile` |
-//! | RTT samples | - | every one | srtt, in avoidance | every one | - |
+//! | RTT samples | - | every one | srtt, in avoidance | every one | `rtt_from_srtt` |
 //! | least alpha | - | none | none | 1 | - |
+//!
+//! `rtt_from_srtt = true` measures as ns-2.35's module does, taken from Linux 2.6.22: a flow that starts behind the queue of
+//! others takes that queue for the path. The switch isolates what that does to rivals (docs/validation.md); no stack turns it on.
 //!
 //! `profile = "linux"` is the default: the draft leaves the measurement of throughput and of RTTmax open, and the kernel's
 //! module, whose measurement both profiles use, is its authors' own.
@@ -47,12 +50,12 @@
 //! `htcp_f`, `htcp_linux_alpha`, `htcp_linux_trajectory`, `htcp_linux_beta`, `htcp_first_event_takes_half`,
 //! `htcp_bandwidth_switch_takes_half`, `htcp_linux_rtt_scaling`, `htcp_max_rtt_ignores_jumps_and_fades`,
 //! `htcp_delta_starts_at_the_end_of_recovery`, `htcp_undo_restores_delta_and_max_rtt`,
-//! `htcp_foreign_cut_starts_a_new_epoch`, `htcp_draft_growth`, `htcp_draft_beta`.
+//! `htcp_foreign_cut_starts_a_new_epoch`, `htcp_draft_growth`, `htcp_draft_beta`, `htcp_takes_rtts_from_srtt_if_asked`.
 
 use crate::growth::{self, Fraction};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Phase, Window};
-use narrows_units::{Bytes, Duration, Instant};
+use narrows_units::{Bytes, Instant};
 
 /// One, in the units of alpha and beta.
 const ONE: u64 = 128;
@@ -71,6 +74,11 @@ pub(crate) const ROW: Row = Row {
             name: "profile",
             doc: "Whose arithmetic: linux in integers and milliseconds, draft (draft-leith-tcp-htcp-06) in real numbers.",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "draft"] },
+        },
+        Param {
+            name: "rtt_from_srtt",
+            doc: "Take RTTmin and RTTmax from srtt, in congestion avoidance only, as Linux 2.6.22 and ns-2.35 do.",
+            kind: ParamKind::Switch { default: false },
         },
         Param {
             name: "rtt_scaling",
@@ -93,6 +101,7 @@ pub(crate) const ROW: Row = Row {
 fn build(params: &Params) -> Box<dyn CongestionControl> {
     Box::new(Htcp {
         draft: params.choice(&ROW, "profile") == "draft",
+        from_srtt: params.switch(&ROW, "rtt_from_srtt"),
         rtt_scaling: params.switch(&ROW, "rtt_scaling"),
         bandwidth_switch: params.switch(&ROW, "bandwidth_switch"),
         s: Saved::default(),
@@ -136,6 +145,8 @@ struct Saved {
 #[derive(Clone, Debug)]
 pub struct Htcp {
     draft: bool,
+    /// Whether RTTmin and RTTmax come from srtt, in congestion avoidance only.
+    from_srtt: bool,
     rtt_scaling: bool,
     bandwidth_switch: bool,
     s: Saved,
@@ -171,8 +182,16 @@ impl Htcp {
         ticks(now).saturating_sub(self.s.last_cong)
     }
 
-    fn measure_rtt(&mut self, rtt: Duration, open: bool) {
-        let rtt = rtt.as_nanos().div_ceil(1_000_000);
+    /// Takes RTTmin and RTTmax from srtt (`measure_rtt` of Linux 2.6.22): RTTmax only after three RTTs without a loss.
+    fn measure_srtt(&mut self, path: &Path) {
+        if let Some(srtt) = path.srtt.map(|srtt| srtt.as_millis()).filter(|srtt| *srtt > 0) {
+            let settled = self.min_rtt > 0 && self.delta(path.now) / self.min_rtt > 3;
+            self.measure_rtt(srtt, path.phase == Phase::Open && settled);
+        }
+    }
+
+    /// Takes a round-trip time, in ticks.
+    fn measure_rtt(&mut self, rtt: u64, open: bool) {
         if self.min_rtt == 0 || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }
@@ -299,8 +318,8 @@ impl CongestionControl for Htcp {
         if open {
             self.acked = segments;
         }
-        if let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero()) {
-            self.measure_rtt(rtt, open);
+        if let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero() && !self.from_srtt) {
+            self.measure_rtt(rtt.as_nanos().div_ceil(1_000_000), open);
         }
         if self.bandwidth_switch {
             self.measure_throughput(segments, path);
@@ -317,6 +336,9 @@ impl CongestionControl for Htcp {
                 let acked = if self.draft { ack.acked } else { ack.delivered };
                 growth::slow_start(win, acked, if self.draft { path.smss } else { Bytes::MAX }, path);
             } else {
+                if self.from_srtt {
+                    self.measure_srtt(path);
+                }
                 self.avoid(ack.acked, path, win);
             }
         }

@@ -129,7 +129,7 @@ pub struct Path {
     /// Rate at which the connection paces its segments: the algorithm's own ([`Window::pacing_rate`]) where it set one,
     /// else what the connection's setting gives. `None`: segments leave as ACKs allow.
     pub pacing_rate: Option<Rate>,
-    /// Phase of loss recovery.
+    /// Phase of loss recovery; in [`CongestionControl::observe`] that before the ACK.
     pub phase: Phase,
 }
 
@@ -150,6 +150,16 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
+/// The timestamps of an ACK in milliseconds, on their circles of 2^32, as Linux's modules read them (`rcv_tsval`,
+/// `rcv_tsecr`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clocks {
+    /// TSval: the peer's clock when it sent the ACK, with the offset that its end gave it.
+    pub remote: u32,
+    /// TSecr less the own offset: the own clock when the segment was sent that the ACK answers.
+    pub local: u32,
+}
+
 /// An acknowledgment that was accepted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
@@ -167,6 +177,9 @@ pub struct Ack {
     /// the sender's (TSval - TSecr). The clocks' offset is in it, so only differences mean something. `None` without
     /// timestamps.
     pub one_way_delay: Option<Duration>,
+    /// The clocks of both ends, as Linux's modules see them. `None` without timestamps. Given to algorithms that
+    /// [ask for ACKs](CongestionControl::watches_acks).
+    pub clocks: Option<Clocks>,
     /// Bytes of this ACK that the receiver reports as marked CE (all of `delivered` with classic ECN and ECE set).
     pub marked: Bytes,
     /// Bytes that this ACK showed to be lost.
@@ -245,8 +258,9 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn on_start(&mut self, _path: &Path, _win: &mut Window) {}
 
     /// Sees every ACK that is not old, whatever the phase, duplicates included, before anything is decided: the place to
-    /// measure (Linux's `in_ack_event` and `pkts_acked`). `path` is that after the ACK. Called only where
-    /// [`watches_acks`](Self::watches_acks) asks for it.
+    /// measure (Linux's `pkts_acked` and `in_ack_event`, in this order). `path` is that after the ACK, except for
+    /// [`Path::phase`], which is that before it: the ACK that ends a recovery still belongs to it, and the one that begins a
+    /// recovery does not yet. Called only where [`watches_acks`](Self::watches_acks) asks for it.
     fn observe(&mut self, _ack: &Ack, _path: &Path) {}
 
     /// Whether [`observe`](Self::observe) is wanted; constant over the life of the algorithm.

@@ -34,13 +34,15 @@
 //! | slow start doubles | every other round | every round | every round | every other round | `profile` |
 //! | end of slow start | at Actual | cwnd = target + 1 | cwnd = target + 1 | cwnd less an eighth | `profile` |
 //! | one segment more | at once | at once | at once | 1/cwnd per ACK | `profile` |
+//! | window that the decision starts from | present | present | present | present | `last_round` |
 //! | left after a loss | 3/4 | 1/2 | 1/2 | 3/4 | `profile` |
 //! | after a timeout | 1/2, slow start | 1/2, slow start | 1/2, slow start | 1/2, slow start from 2 | - |
 //! | an idle time | - | forgets BaseRTT | forgets BaseRTT | - | `profile` |
 //!
 //! We follow Linux (the default): it is what runs, and its Vegas works with any loss recovery, where the paper's needs
 //! timers of its own. `profile = "ns2"` is ns-2's own agent, close to the paper. ns-2's `Agent/TCP/Linux` also has a
-//! `vegas`, which is Linux's: `profile = "linux"` is that one too.
+//! `vegas`, which is that of Linux 2.6.22: it decides by what the round before sent, and steps from the window of that round.
+//! `last_round = true` does so in `profile = "linux"`; it isolates what that does (docs/validation.md), and no stack turns it on.
 //!
 //! Linux's Diff is larger than the paper's by rtt/base, so a long queue is left sooner; near the equilibrium they differ by
 //! less than half a segment.
@@ -57,7 +59,8 @@
 //! `vegas_linux_slow_start_ends_at_the_target`, `vegas_linux_idleness_forgets_the_base`, `vegas_linux_is_reno_outside_open`,
 //! `vegas_linux_needs_three_samples`, `vegas_linux_halves`, `vegas_ns2_doubles_every_other_round`,
 //! `vegas_ns2_leaves_an_eighth_at_the_end_of_slow_start`, `vegas_ns2_spreads_its_increase`,
-//! `vegas_ns2_settles_between_one_and_three`, `vegas_ns2_gives_a_quarter_back`.
+//! `vegas_ns2_settles_between_one_and_three`, `vegas_ns2_gives_a_quarter_back`,
+//! `vegas_last_round_steps_from_the_window_of_the_round_before`.
 
 pub mod ns2;
 
@@ -90,6 +93,11 @@ pub(crate) const ROW: Row = Row {
             doc: "More segments in the queue end slow start (1 in the paper, Linux and ns-2).",
             kind: ParamKind::Number { unit: "segments", default: 1.0, min: 0.0, max: 1000.0 },
         },
+        Param {
+            name: "last_round",
+            doc: "In linux, decide by the round before, and step from its window, as Linux 2.6.22 and ns-2's TCP/Linux do.",
+            kind: ParamKind::Switch { default: false },
+        },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::Own),
@@ -107,7 +115,9 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     if params.choice(&ROW, "profile") == "ns2" {
         Box::new(ns2::VegasNs2::new(Limits { alpha: or("alpha", 1.0), beta: or("beta", 3.0), gamma }))
     } else {
-        Box::new(Vegas::new(Limits { alpha: or("alpha", 2.0), beta: or("beta", 4.0), gamma }))
+        let limits = Limits { alpha: or("alpha", 2.0), beta: or("beta", 4.0), gamma };
+        let last = params.switch(&ROW, "last_round").then(LastRound::default);
+        Box::new(Vegas { last, ..Vegas::new(limits) })
     }
 }
 
@@ -131,13 +141,43 @@ pub struct Vegas {
     /// Whether the connection is Open and Vegas, not Reno, moves the window.
     doing: bool,
     diff: u64,
+    /// The round before, where it decides (`last_round`).
+    last: Option<LastRound>,
+}
+
+/// Edges and window of the last round (`beg_snd_una`, `beg_snd_nxt`, `beg_snd_cwnd` of Linux 2.6.22).
+#[derive(Clone, Copy, Debug, Default)]
+struct LastRound {
+    una: u64,
+    nxt: u64,
+    /// Whole segments of it, of the size they had then.
+    cwnd: Bytes,
+    /// That size.
+    smss: Bytes,
+}
+
+impl LastRound {
+    /// A round that begins at `una`, now.
+    fn begin(una: u64, path: &Path, win: &Window) -> Self {
+        Self { una, nxt: path.snd_nxt, cwnd: whole(path, win), smss: path.smss }
+    }
+
+    /// Ends the round: returns it, and begins the next.
+    fn turn(&mut self, path: &Path, win: &Window) -> Self {
+        std::mem::replace(self, Self::begin(self.nxt, path, win))
+    }
+
+    /// Segments that it sent.
+    fn sent(self) -> u64 {
+        self.nxt.saturating_sub(self.una) / self.smss.as_u64().max(1)
+    }
 }
 
 impl Vegas {
     /// Vegas with these limits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { limits, rounds: Rounds::default(), counter: ByteCounter::default(), doing: true, diff: 0 }
+        Self { limits, rounds: Rounds::default(), counter: ByteCounter::default(), doing: true, diff: 0, last: None }
     }
 
     /// Begins to measure afresh where the connection is Open again, and stops where it is not.
@@ -145,6 +185,9 @@ impl Vegas {
         let open = path.phase == Phase::Open;
         if open && !self.doing {
             self.rounds.begin(path);
+            if let Some(last) = &mut self.last {
+                last.nxt = path.snd_nxt;
+            }
         }
         self.doing = open;
     }
@@ -174,14 +217,44 @@ impl Vegas {
     }
 }
 
+/// The decision of Linux 2.6.22 outside of slow start's steps, from what the last round sent and its window.
+fn decide_by_last_round(limits: Limits, last: LastRound, queued: f64, path: &Path, win: &mut Window) {
+    if win.in_slow_start() {
+        if queued > limits.gamma {
+            let target = (last.sent() as f64 - queued) as u64 + 1;
+            win.cwnd = win.cwnd.min(path.smss * target);
+            win.ssthresh = Some(path.smss * 2);
+        }
+        return;
+    }
+    let next = match queued {
+        above if above > limits.beta => last.cwnd.saturating_sub(last.smss),
+        below if below < limits.alpha => last.cwnd + last.smss,
+        _ => last.cwnd,
+    };
+    match whole(path, win) {
+        now if next > now && growth::may_grow(path) => win.cwnd += path.smss,
+        now if next < now => win.cwnd = win.cwnd.saturating_sub(path.smss),
+        _ => {}
+    }
+}
+
+/// The whole segments of a window.
+fn whole(path: &Path, win: &Window) -> Bytes {
+    path.smss * growth::whole_segments(win.cwnd, path)
+}
+
 /// The threshold is no larger than the window, so that slow start is over.
 fn lower_threshold(win: &mut Window) {
     win.ssthresh = Some(win.ssthresh.map_or(win.cwnd, |s| s.min(win.cwnd)));
 }
 
 impl CongestionControl for Vegas {
-    fn on_start(&mut self, path: &Path, _win: &mut Window) {
+    fn on_start(&mut self, path: &Path, win: &mut Window) {
         self.rounds.forget(path);
+        if let Some(last) = &mut self.last {
+            *last = LastRound::begin(path.snd_una, path, win);
+        }
     }
 
     fn observe(&mut self, ack: &Ack, _path: &Path) {
@@ -205,8 +278,19 @@ impl CongestionControl for Vegas {
                 growth::linux_reno(&mut self.counter, ack.delivered, path, win);
             }
         } else if self.rounds.ended(path) {
+            let last = self.last.as_mut().map(|last| last.turn(path, win));
             match (self.rounds.base(), self.rounds.min()) {
                 // With two samples or fewer both may be those of delayed ACKs.
+                (Some(base), Some(rtt)) if self.rounds.samples() > 2 && last.is_some() => {
+                    let last = last.unwrap_or_default();
+                    let halves =
+                        2 * last.sent() - rounds::without_queue(2 * last.sent(), base, rtt).min(2 * last.sent());
+                    decide_by_last_round(self.limits, last, halves as f64 / 2.0, path, win);
+                    if win.in_slow_start() && may_grow {
+                        growth::slow_start(win, ack.delivered, Bytes::MAX, path);
+                    }
+                    win.cwnd = win.cwnd.max(path.smss * 2);
+                }
                 (Some(base), Some(rtt)) if self.rounds.samples() > 2 => {
                     self.decide(ack.delivered, base, rtt, path, win);
                 }

@@ -26,18 +26,23 @@
 //! |---|---|---|---|---|---|---|
 //! | sample | each ACK | once per RTT | once per RTT, at least 50 ms | as Linux | once per RTT | `profile` |
 //! | filter | Tustin, 0.5 s, zero samples when idle | Tustin, 0.9 | twice 7/8, in integers | as Linux | Tustin, 0.9 | `profile` |
-//! | window after a loss | at once, and never raised | at once, never raised | at the end of recovery, also raised | as a bound of rate halving | at once | `profile` |
+//! | window after a loss | at once, and never raised | at once, never raised | at the end of recovery, also raised | the estimate at the loss, at least half | at once | `profile`, `keeps_half` |
 //! | during recovery | BWE * RTTmin | BWE * RTTmin | half | half | BWE * RTTmin | `profile` |
 //! | RTT | sample | sample | sample, up to whole ms | srtt, in jiffies | sample | - |
+//! | after a timeout | BWE * RTTmin | BWE * RTTmin | BWE * RTTmin | half | BWE * RTTmin | `keeps_half` |
 //! | RTTmin after a timeout | kept | kept | starts anew | starts anew | kept | `profile` |
 //!
 //! `profile = "linux"` is the default, because it is what runs. It is Westwood+; the filter of 2001 overestimates where ACKs
-//! come in bursts, which is why its authors replaced it, and `profile = "paper"` shows that.
+//! come in bursts, which is why its authors replaced it, and `profile = "paper"` shows that. `keeps_half = true` is Linux's
+//! estimate as ns-2.35's TCP/Linux applies it: that agent never sends CA_EVENT_COMPLETE_CWR, so that the window ends at half
+//! or at the estimate, whichever is larger. The switch isolates what that does (docs/validation.md); no stack turns it on.
 //!
 //! # Limits
 //! * All ACKs count by the slow path's rule, which takes off what duplicate ACKs counted before; the kernel's fast path does
 //!   not, for the rare ACKs that find something to take off there.
 //! * The kernel sets the window also where an undo has just ended recovery; here the undo stands.
+//! * The first kernels of 6.1 called `in_ack_event` before `pkts_acked`, so that they estimated with the round-trip time of the
+//!   ACK before; later ones (6.1 with its fixes, 6.15) and ns-2 call it after, and so do we.
 //! * The kernel's integers stop up to 7 bytes/ms short in each filter, so small rates are underestimated.
 //! * Westwood+'s filter is that of ns-3, of constant coefficients; the paper's with Delta_k in them is `paper`'s.
 //!
@@ -46,7 +51,8 @@
 //! `westwood_linux_sets_the_window_at_the_end_of_recovery`, `westwood_timeout_sets_ssthresh`,
 //! `westwood_timeout_restarts_rtt_min`, `westwood_duplicate_acks_count_once`, `westwood_window_is_at_least_50_ms`,
 //! `westwood_originals_reduce_at_once_and_never_raise`, `westwood_idle_time_fades_the_tustin_filter`,
-//! `westwood_growth_is_reno`, `westwood_undo_stands`.
+//! `westwood_growth_is_reno`, `westwood_undo_stands`, `westwood_linux_takes_the_round_trip_time_of_the_ack_first`,
+//! `westwood_keeps_at_least_half_if_asked`.
 
 pub mod estimate;
 
@@ -64,11 +70,18 @@ pub(crate) const ROW: Row = Row {
     name: "westwood",
     title: "Westwood+ / Westwood",
     sources: &["Casetti et al. 2001 (profile paper)", "Mascolo et al. 2004 (profile plus)", "Linux 6.1"],
-    params: &[Param {
-        name: "profile",
-        doc: "Whose estimate: linux (Westwood+ in integers), plus (Westwood+ 2004, real), paper (Westwood 2001, a sample per ACK).",
-        kind: ParamKind::Choice { default: "linux", allowed: &["linux", "plus", "paper"] },
-    }],
+    params: &[
+        Param {
+            name: "profile",
+            doc: "Whose estimate: linux (Westwood+ in integers), plus (Westwood+ 2004, real), paper (Westwood 2001, a sample per ACK).",
+            kind: ParamKind::Choice { default: "linux", allowed: &["linux", "plus", "paper"] },
+        },
+        Param {
+            name: "keeps_half",
+            doc: "In linux, a loss leaves at least half of the window, because the end of recovery is not told: as in ns-2.35.",
+            kind: ParamKind::Switch { default: false },
+        },
+    ],
     // The kernel's bandwidth is in whole bytes per millisecond, which small segments feel.
     traits: Traits { response: Response::ReducesToEstimate, needs_ecn: false, scales: false },
     ns2: Some(Ns2Agent::TcpLinux),
@@ -90,7 +103,8 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
         rtt: INIT_RTT,
         rtt_min: INIT_RTT,
         restart_rtt_min: true,
-        reduced: false,
+        keeps_half: params.switch(&ROW, "keeps_half") && linux,
+        reduced: None,
         counter: ByteCounter::default(),
     })
 }
@@ -104,8 +118,10 @@ pub struct Westwood {
     rtt: Duration,
     rtt_min: Duration,
     restart_rtt_min: bool,
-    /// Whether a loss or an ECN echo waits for the end of its recovery (`linux`).
-    reduced: bool,
+    /// Whether the window after a recovery is no less than ssthresh.
+    keeps_half: bool,
+    /// The estimate at the loss or ECN echo whose recovery has not ended (`linux`).
+    reduced: Option<Bytes>,
     counter: ByteCounter,
 }
 
@@ -123,17 +139,13 @@ impl CongestionControl for Westwood {
     }
 
     fn observe(&mut self, ack: &Ack, path: &Path) {
-        let sample = ack.rtt.filter(|rtt| !rtt.is_zero());
-        // The kernel looks at the window before it takes in this ACK's round-trip time; the papers do not say.
-        if let Some(rtt) = sample.filter(|_| !self.linux) {
-            self.rtt = rtt;
+        // The kernel's `pkts_acked` comes before its `in_ack_event`; the papers do not say.
+        if let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.rtt = if self.linux { Duration::from_millis(rtt.as_nanos().div_ceil(1_000_000)) } else { rtt };
         }
         let counted = self.count.count(ack.acked, path.smss);
         self.estimate.observe(counted, self.rtt, path.now);
         self.rtt_min = if core::mem::take(&mut self.restart_rtt_min) { self.rtt } else { self.rtt_min.min(self.rtt) };
-        if let Some(rtt) = sample.filter(|_| self.linux) {
-            self.rtt = Duration::from_millis(rtt.as_nanos().div_ceil(1_000_000));
-        }
     }
 
     fn watches_acks(&self) -> bool {
@@ -157,11 +169,10 @@ impl CongestionControl for Westwood {
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
         self.counter.reset();
         let timeout = matches!(event, Congestion::Timeout { .. });
-        self.reduced = self.linux && !timeout;
-        let threshold = match self.reduced {
-            true => growth::reduced_segments(win.cwnd, 512, 2, path),
-            false => self.pipe(path),
-        };
+        let pipe = self.pipe(path);
+        self.reduced = (self.linux && !timeout).then_some(pipe);
+        let halves = self.reduced.is_some() || self.keeps_half;
+        let threshold = if halves { growth::reduced_segments(win.cwnd, 512, 2, path) } else { pipe };
         growth::answer(event, path, win, |_| threshold);
         if self.linux && matches!(event, Congestion::Timeout { repeated: false }) {
             self.restart_rtt_min = true;
@@ -169,14 +180,19 @@ impl CongestionControl for Westwood {
     }
 
     fn on_recovered(&mut self, path: &Path, win: &mut Window) {
-        if core::mem::take(&mut self.reduced) {
-            win.cwnd = self.pipe(path);
-            win.ssthresh = Some(win.cwnd);
+        match self.reduced.take() {
+            // TCP/Linux sets the estimate at the loss, raises it to ssthresh at the end, and tells the module nothing.
+            Some(pipe) if self.keeps_half => win.cwnd = win.ssthresh.map_or(pipe, |half| pipe.max(half)),
+            Some(_) => {
+                win.cwnd = self.pipe(path);
+                win.ssthresh = Some(win.cwnd);
+            }
+            None => {}
         }
     }
 
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {
-        self.reduced = false;
+        self.reduced = None;
     }
 
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {

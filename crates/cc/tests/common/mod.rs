@@ -6,7 +6,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use narrows_cc::{
-    Ack, Congestion, CongestionControl, ParamValue, Params, Path, Phase, RateSample, Row, Sent, Window, find,
+    Ack, Clocks, Congestion, CongestionControl, ParamValue, Params, Path, Phase, RateSample, Row, Sent, Window, find,
 };
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -171,6 +171,7 @@ impl Model {
             rate: Some(rate),
             // Half of the round-trip time is on the way there.
             one_way_delay: self.sampling.then_some(self.rtt / 2 + self.clock_offset),
+            clocks: self.sampling.then(|| self.clocks()),
             marked: if self.marking { acked } else { Bytes::ZERO },
             ..Ack::default()
         };
@@ -180,6 +181,13 @@ impl Model {
         self.cc.on_ack(&ack, &self.path, &mut self.win);
         self.clamp();
         self.send();
+    }
+
+    /// The clocks that an ACK at the present time shows, whose segment was sent a round-trip time ago.
+    fn clocks(&self) -> Clocks {
+        let millis = |ago: Duration| (self.path.now.since(Instant::ZERO) - ago).as_millis() as u32;
+        let remote = millis(self.rtt / 2).wrapping_add(self.clock_offset.as_millis() as u32);
+        Clocks { remote, local: millis(self.rtt) }
     }
 
     /// One round in which each ACK covers `per` segments; the window at its end, in segments.

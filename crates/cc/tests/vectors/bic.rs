@@ -125,6 +125,16 @@ fn bic_filter_looks_in_open_only() {
 }
 
 #[test]
+fn bic_linux_takes_a_duplicate_in_open_for_no_segment() {
+    // `pkts_acked` comes for it too, with no packet; the module of 2006 looks at ACKs of data only.
+    for (profile, sixteenths) in [("linux", 30.0), ("nominal", 30.0), ("ns2", 32.0)] {
+        let mut m = lost_at(profile, 100);
+        m.cc.observe(&narrows_cc::Ack { duplicate: true, ..Default::default() }, &m.path);
+        assert_eq!(m.state("delayed_ack"), sixteenths, "{profile}");
+    }
+}
+
+#[test]
 fn bic_before_the_first_loss_grows_by_five_percent() {
     let mut nominal = Model::new("bic", &[("profile", "nominal")], 100).at(400, Some(400));
     assert_eq!(nominal.round(), 420.0, "cnt 400 / 16 = 25 is capped to 20");

@@ -51,21 +51,26 @@ fn dctcp_alpha_moves_once_per_window() {
 }
 
 #[test]
-fn dctcp_linux_counts_an_ack_in_the_window_it_begins() {
-    // The last segment of the first window of ten is marked. By RFC 8257 it is one of the eleven up to the first ACK beyond;
-    // by Linux it is of the next window.
-    let after_eleven = |profile| {
+fn dctcp_linux_ends_a_window_with_the_ack_that_reaches_its_end() {
+    // The last segment of the first window of ten is marked. By Linux its ACK ends the window, counted; by RFC 8257 the next one
+    // does, so that the window has eleven.
+    let marked_last = |profile| {
         let mut m = Model::new("dctcp", &[("profile", profile), ("alpha", "0")], 10);
-        for n in 1..=11 {
+        let mut after = |n: u64| {
             m.marking = n == 10;
             m.ack(1448);
+            (m.state("alpha"), m.state("bytes_delivered"))
+        };
+        for n in 1..=8 {
+            after(n);
         }
-        (m.state("alpha"), m.state("bytes_marked"))
+        [9, 10, 11].map(after)
     };
-    assert_eq!(after_eleven("linux"), (0.0, 1448.0));
-    let (alpha, pending) = after_eleven("rfc8257");
-    close(&[alpha], &[1.0 / 11.0 / 16.0], 1e-9);
-    assert_eq!(pending, 0.0);
+    let tenth = f64::from(64 / 10) / 1024.0;
+    assert_eq!(marked_last("linux"), [(0.0, 9.0 * 1448.0), (tenth, 0.0), (tenth, 1448.0)]);
+    let rfc = marked_last("rfc8257");
+    assert_eq!((rfc[1], rfc[2].1), ((0.0, 14_480.0), 0.0));
+    close(&[rfc[2].0], &[1.0 / 11.0 / 16.0], 1e-9);
 }
 
 #[test]

@@ -190,3 +190,24 @@ fn htcp_draft_beta() {
         close(&[m.state("beta"), m.cwnd()], &[beta, 300.0 * beta], 1e-3);
     }
 }
+
+#[test]
+fn htcp_takes_rtts_from_srtt_if_asked() {
+    let given = [("rtt_from_srtt", "true")];
+    let mut m = Model::new("htcp", &given, 150);
+    m.ack(1448);
+    assert_eq!(m.state("min_rtt"), 0.0, "not in slow start");
+    // ACKs without a sample of their own: srtt is all there is.
+    m = m.at(100, Some(2));
+    m.sampling = false;
+    m.ack(1448);
+    assert_eq!((m.state("min_rtt"), m.state("max_rtt")), (0.15, 0.0), "no largest within three RTTs of a loss");
+    m.path.now += Duration::from_secs(1);
+    m.rtt = Duration::from_millis(160);
+    m.ack(1448);
+    assert_eq!((m.state("min_rtt"), m.state("max_rtt")), (0.15, 0.16));
+    let mut samples = Model::new("htcp", &[], 150).at(100, Some(2));
+    samples.sampling = false;
+    samples.ack(1448);
+    assert_eq!(samples.state("min_rtt"), 0.0, "by default only samples count");
+}

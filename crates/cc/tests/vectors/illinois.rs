@@ -8,7 +8,11 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 
 /// A flow of 100 segments that does not grow, whose round-trip times have been 100 and 200 ms.
 fn measured(profile: &str) -> Model {
-    let mut m = Model::new("illinois", &[("profile", profile)], 100).at(100, Some(50));
+    of(&[("profile", profile)])
+}
+
+fn of(given: &[(&str, &str)]) -> Model {
+    let mut m = Model::new("illinois", given, 100).at(100, Some(50));
     m.path.cwnd_limited = false;
     m.rounds(2);
     m.rtt = MS(200);
@@ -141,4 +145,15 @@ fn illinois_paper_grows_by_alpha_per_round() {
     assert!((9.9..=10.0).contains(&step), "{step}");
     let mut delayed = Model::new("illinois", &[("profile", "paper")], 100).at(1000, Some(50));
     close(&[delayed.round_of(2) - 1000.0], &[step], 1e-2);
+}
+
+#[test]
+fn illinois_leaves_beta_of_the_window_if_asked() {
+    for (da, left) in [(5, 12.0), (50, 32.0), (100, 50.0)] {
+        let mut m = of(&[("leaves_beta", "true")]);
+        m.rtt = MS(100 + da);
+        m.rounds(8);
+        m.loss();
+        assert_eq!((m.cwnd(), m.ssthresh()), (left, left), "{da} ms: 100 * beta >> 6");
+    }
 }

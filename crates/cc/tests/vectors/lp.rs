@@ -1,7 +1,7 @@
 //! TCP-LP (the reference's section 20).
 
 use crate::common::Model;
-use narrows_cc::{Ack, Phase};
+use narrows_cc::{Ack, Clocks, Congestion, Phase};
 use narrows_units::Duration;
 
 const PAPER: (&str, &str) = ("profile", "paper");
@@ -71,22 +71,37 @@ fn lp_is_frozen_for_three_rounds() {
     }
 }
 
-/// Two samples of 50 ms, of which the second makes the first range, and the window back at 40 segments.
-fn linux() -> Model {
-    let mut m = model(&[LINUX], 40);
-    delayed(&mut m, 50_000);
-    delayed(&mut m, 50_000);
-    m.path.now += Duration::from_secs(1);
-    m.at(40, Some(2))
+/// An ACK after `gap` ms that shows the peer's clock `difference` ms ahead of the echoed stamp, a round trip of 100 ms ago.
+fn stamped(m: &mut Model, gap: u64, difference: u32) {
+    m.path.now += Duration::from_millis(gap);
+    let local = m.path.now.since(narrows_units::Instant::ZERO).as_millis() as u32 - 100;
+    let ack = Ack {
+        acked: m.path.smss,
+        delivered: m.path.smss,
+        rtt: Some(Duration::from_millis(100)),
+        clocks: Some(Clocks { remote: local.wrapping_add(difference), local }),
+        ..Ack::default()
+    };
+    m.cc.observe(&ack, &m.path);
+    m.cc.on_ack(&ack, &m.path, &mut m.win);
+}
+
+/// A flow of 40 segments that has seen two pairs of stamps with clocks `offset` ms apart. By the first the peer's clock goes at
+/// 900 Hz, so that delays which rise do not soon lift the estimate above 1000.
+fn linux(given: &[(&str, &str)], offset: u32) -> Model {
+    let mut m = model(&[&[LINUX], given].concat(), 40).at(40, Some(1000));
+    stamped(&mut m, 1000, offset.wrapping_add(150));
+    assert_eq!(m.cwnd(), 41.0, "the first sample starts the estimate of the peer's clock");
+    m = m.at(40, Some(20));
+    stamped(&mut m, 1000, offset.wrapping_add(50));
+    assert_eq!(m.state("remote_hz"), 900.0);
+    m
 }
 
 #[test]
 fn lp_linux_first_range_is_a_sign() {
-    let mut m = model(&[LINUX], 40);
-    delayed(&mut m, 50_000);
-    assert_eq!(m.cwnd(), 40.0, "the first sample starts the estimate of the receiver's clock");
-    delayed(&mut m, 50_000);
-    assert_eq!(m.cwnd(), 20.0, "a range of one delay: its threshold is the delay");
+    let m = linux(&[], 0);
+    assert_eq!((m.cwnd(), m.ssthresh()), (20.0, 20.0), "a range of one delay: its threshold is the delay");
     let mut paper = model(&[PAPER], 40);
     delayed(&mut paper, 50_000);
     delayed(&mut paper, 50_000);
@@ -95,25 +110,67 @@ fn lp_linux_first_range_is_a_sign() {
 
 #[test]
 fn lp_linux_makes_a_new_range_after_a_sign() {
-    let mut m = linux();
-    assert_eq!((ms(&m, "min_delay"), ms(&m, "max_delay"), ms(&m, "threshold")), (50.0, 100.0, 57.5));
-    delayed(&mut m, 109_000);
-    assert_eq!((ms(&m, "smoothed_delay"), m.cwnd()), (57.375, 40.0), "below");
-    delayed(&mut m, 58_375);
-    assert_eq!((ms(&m, "min_delay"), ms(&m, "max_delay")), (57.5, 115.0), "at the threshold");
-    assert_eq!(m.cwnd(), 20.0);
+    let mut m = linux(&[], 0).at(40, Some(30));
+    m.path.cwnd_limited = false;
+    assert_eq!((ms(&m, "min_delay"), ms(&m, "max_delay"), ms(&m, "threshold")), (50.0, 100.0, 57.0));
+    stamped(&mut m, 1000, 105);
+    assert_eq!((ms(&m, "smoothed_delay"), m.cwnd()), (56.0, 40.0), "below");
+    stamped(&mut m, 1000, 66);
+    assert_eq!((ms(&m, "min_delay"), ms(&m, "max_delay")), (58.0, 116.0), "at the threshold or above");
+    assert_eq!((m.cwnd(), m.ssthresh()), (20.0, 30.0), "slow start goes on");
     // Still rising within three round-trip times.
-    delayed(&mut m, 200_000);
-    assert_eq!(m.cwnd(), 1.0);
+    stamped(&mut m, 250, 200);
+    assert_eq!((m.cwnd(), m.state("inference")), (1.0, 1.0));
+}
+
+#[test]
+fn lp_linux_sign_that_comes_with_a_loss_cuts_first() {
+    let mut m = linux(&[], 0).at(40, Some(2));
+    // The sign comes with the ACK by which a loss is found, so it belongs to Open.
+    let local = 100_000;
+    m.path.now = narrows_units::Instant::ZERO + Duration::from_millis(u64::from(local) + 100);
+    let ack = Ack {
+        delivered: m.path.smss,
+        rtt: Some(Duration::from_millis(100)),
+        clocks: Some(Clocks { remote: local + 120, local }),
+        ..Ack::default()
+    };
+    m.cc.observe(&ack, &m.path);
+    m.cc.on_congestion(&Congestion::Loss { lost: m.path.smss }, &m.path, &mut m.win);
+    assert_eq!((m.cwnd(), m.ssthresh()), (10.0, 10.0), "half of the half");
+}
+
+#[test]
+fn lp_linux_guesses_the_rate_of_the_peers_clock() {
+    // (remote_hz, largest delay in s) after pairs whose peer's clock went by `remote` ms in 1000.
+    let after = |remote: &[u32]| {
+        let mut m = model(&[LINUX], 40).at(40, Some(2));
+        let mut difference = 10_000;
+        stamped(&mut m, 1000, difference);
+        for step in remote {
+            difference = difference + step - 1000;
+            stamped(&mut m, 1000, difference);
+        }
+        (m.state("remote_hz"), m.state("max_delay"))
+    };
+    assert_eq!(after(&[1000]), (1000.0, 20.0), "the sign of the first range doubles it");
+    // A record counts once another has passed it.
+    let (hz, longest) = after(&[1000, 1100, 1100]);
+    assert_eq!(hz, 1002.0, "twice 1/64 of the way to 1100");
+    assert!(longest > 4e6, "the peer's stamp does not count above 1000 Hz: {longest}");
+    let (hz, longest) = after(&[500, 500]);
+    assert_eq!(hz, 500.0);
+    assert!(longest > 30.0, "and twice up to 500: {longest}");
 }
 
 #[test]
 fn lp_range_moves_one_record_late() {
     // No sign before all of the range, so that it stays.
-    let mut m = model(&[LINUX, ("delta", "1")], 40);
-    for (delay, max) in [(50, 0), (50, 100), (105, 100), (107, 105), (60, 105), (106, 106), (90, 106)] {
-        delayed(&mut m, delay * 1000);
-        assert_eq!(ms(&m, "max_delay"), max as f64, "after {delay} ms");
+    let mut m = linux(&[("delta", "1")], 0);
+    assert_eq!(ms(&m, "max_delay"), 100.0);
+    for (delay, max) in [(105, 100), (107, 105), (60, 105), (106, 106), (90, 106)] {
+        stamped(&mut m, 1000, delay);
+        assert_eq!(ms(&m, "max_delay"), f64::from(max), "after {delay} ms");
     }
     let mut paper = model(&[PAPER], 40);
     delayed(&mut paper, 50_000);
@@ -128,25 +185,41 @@ fn lp_paper_keeps_its_range() {
     assert_eq!((ms(&m, "min_delay"), ms(&m, "max_delay")), (50.0, 150.0));
 }
 
+/// Whether a queue that grows to 150 ms cuts the window, with clocks `offset` ms apart.
+fn heeds_a_queue(offset: u32) -> bool {
+    let mut m = linux(&[], offset);
+    m.path.now += Duration::from_secs(1);
+    (0..30).any(|step| {
+        let before = m.cwnd();
+        stamped(&mut m, 1000, offset.wrapping_add(50 + 5 * step));
+        m.cwnd() < before
+    })
+}
+
 #[test]
 fn lp_linux_with_clocks_apart_is_reno() {
-    // A queue that doubles the delay, with clocks that agree and with clocks an hour apart.
-    let windows = |given: &[(&str, &str)], offset: u64| {
-        let mut m = model(given, 40);
+    assert!(heeds_a_queue(0), "clocks that agree");
+    assert!(!heeds_a_queue(3_600_000), "no queue is 15 % of an hour");
+    // The paper's range tells a queue whatever the offset.
+    for offset in [0, 3600] {
+        let mut m = model(&[PAPER], 40);
         m.clock_offset = Duration::from_secs(offset);
         m.rounds(20);
         let before = m.cwnd();
         m.rtt = Duration::from_millis(200);
-        (before, m.rounds(20)[19])
-    };
-    let (before, after) = windows(&[LINUX], 0);
-    assert!(after < before, "{before} to {after}");
-    let (before, after) = windows(&[LINUX], 3600);
-    assert!(after > before + 18.0, "{before} to {after}: no queue is 15 % of an hour");
-    for offset in [0, 3600] {
-        let (before, after) = windows(&[PAPER], offset);
+        let after = m.rounds(20)[19];
         assert!(after < before, "paper, {offset} s: {before} to {after}");
     }
+}
+
+#[test]
+fn lp_linux_beyond_2_to_29_ms_sees_no_sign() {
+    for offset in [1 << 29, 1 << 30, 3 << 30, u32::MAX - 1_000_000] {
+        let m = linux(&[], offset);
+        assert_eq!(m.cwnd(), 40.0, "not even that of the first range: {offset}");
+        assert!(!heeds_a_queue(offset), "{offset}");
+    }
+    assert_eq!(linux(&[], (1 << 29) - 1000).cwnd(), 20.0);
 }
 
 #[test]
@@ -177,6 +250,17 @@ fn lp_sign_in_recovery_cuts_nothing() {
     delayed(&mut m, 66_000);
     assert!(m.cwnd() >= 40.0);
     assert_eq!(m.state("inference"), 1.0, "but the phase has begun");
+}
+
+#[test]
+fn lp_linux_sign_in_recovery_cuts_nothing() {
+    let mut m = linux(&[], 0).at(40, Some(2));
+    m.path.phase = Phase::Recovery;
+    stamped(&mut m, 1000, 150);
+    assert_eq!((m.cwnd(), ms(&m, "max_delay")), (40.0, 125.0), "but the range is new");
+    m.path.phase = Phase::Disorder;
+    stamped(&mut m, 1000, 250);
+    assert_eq!(m.cwnd(), 20.0);
 }
 
 #[test]
@@ -235,15 +319,13 @@ fn rises(m: &mut Model) -> bool {
 
 #[test]
 fn lp_paper_ends_slow_start_at_a_sign() {
-    for (given, ssthresh) in [(PAPER, 40.0), (LINUX, 1000.0)] {
-        let mut m = model(&[given], 40);
-        delayed(&mut m, 50_000);
-        delayed(&mut m, 150_000);
-        m.path.now += Duration::from_secs(10);
-        m = m.at(40, Some(1000));
-        assert!(rises(&mut m), "{given:?}: no sign");
-        assert!(m.ssthresh() <= ssthresh && m.ssthresh() >= ssthresh / 2.0, "{given:?}: {}", m.ssthresh());
-    }
+    let mut m = model(&[PAPER], 40);
+    delayed(&mut m, 50_000);
+    delayed(&mut m, 150_000);
+    m.path.now += Duration::from_secs(10);
+    m = m.at(40, Some(1000));
+    assert!(rises(&mut m), "no sign");
+    assert!(m.ssthresh() <= 40.0 && m.ssthresh() >= 20.0, "{}", m.ssthresh());
 }
 
 #[test]

@@ -190,3 +190,15 @@ fn vegas_alpha_and_beta_are_the_profiles_unless_given() {
     let settled = wide.rounds(60).pop().unwrap();
     assert!((60.0..=62.0).contains(&settled), "{settled}");
 }
+
+#[test]
+fn vegas_last_round_steps_from_the_window_of_the_round_before() {
+    let windows = |given: &[(&str, &str)]| {
+        let mut m = Model::new("vegas", given, 100).at(20, Some(2));
+        [(); 6].map(|()| m.round())
+    };
+    // Without a queue the present window grows each round, that of the round before every other.
+    let (present, before) = (windows(&[]), windows(&[("last_round", "true")]));
+    assert_eq!(present[5] - present[1], 4.0, "{present:?}");
+    assert_eq!(before[5] - before[1], 2.0, "{before:?}");
+}

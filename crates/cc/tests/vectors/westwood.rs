@@ -176,3 +176,33 @@ fn westwood_undo_stands() {
     m.cc.observe(&duplicate, &m.path);
     assert_eq!(m.state("accounted"), 1448.0);
 }
+
+#[test]
+fn westwood_linux_takes_the_round_trip_time_of_the_ack_first() {
+    // `pkts_acked`, then `in_ack_event`: the first ACK's own time bounds RTTmin, not the 20 s of before.
+    for profile in ["linux", "plus", "paper"] {
+        let mut m = Model::new("westwood", &[("profile", profile)], 100);
+        m.ack(1448);
+        assert_eq!(m.state("rtt_min"), 0.1, "{profile}");
+    }
+}
+
+#[test]
+fn westwood_keeps_at_least_half_if_asked() {
+    let mut m = Model::new("westwood", &[("keeps_half", "true")], 100).at(100, Some(2));
+    m.rounds(60);
+    let (before, pipe) = (m.cwnd(), (m.state("bw_est") * 0.1 / 1448.0).floor());
+    m.loss();
+    m.cc.on_recovered(&m.path, &mut m.win);
+    assert_eq!(
+        (m.cwnd(), m.ssthresh()),
+        (pipe, (before / 2.0).floor()),
+        "the estimate at the loss; ssthresh stays half"
+    );
+    let mut fresh = Model::new("westwood", &[("keeps_half", "true")], 100).at(100, Some(2));
+    fresh.loss();
+    fresh.cc.on_recovered(&fresh.path, &mut fresh.win);
+    assert_eq!((fresh.cwnd(), fresh.ssthresh()), (50.0, 50.0), "an estimate of next to nothing leaves half");
+    fresh.timeout(false);
+    assert_eq!((fresh.cwnd(), fresh.ssthresh()), (1.0, 25.0), "and so does a timeout");
+}
