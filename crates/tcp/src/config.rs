@@ -136,6 +136,10 @@ pub struct Config {
     pub max_cwnd: Option<Bytes>,
     /// Delayed acknowledgments.
     pub delayed_ack: DelayedAck,
+    /// Where ACKs are delayed: acknowledge as Linux does, up to 16 segments at once at the beginning and after what may
+    /// be a loss (quick ACKs), and otherwise after a delay that follows the interval of segments, of which `timeout` of
+    /// [`delayed_ack`](Self::delayed_ack) is the shortest (40 ms there). Off: always `timeout`.
+    pub quick_ack: bool,
     /// Retransmission timer.
     pub rto: RtoConfig,
     /// Loss recovery.
@@ -146,7 +150,8 @@ pub struct Config {
     pub dupthresh: u32,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// With SACK: deem a retransmission lost, and send it again, once as much of what was sent *after* it is delivered as
+    /// With SACK: deem what was sent before retransmissions that are delivered lost, at the end of a burst too, and a
+    /// retransmission lost, and send it again, once as much of what was sent *after* it is delivered as
     /// means loss of an original (`dupthresh` segments, or more than `dupthresh - 1` SMSS). On by default: RFC 6675 leaves
     /// it to the retransmission timer, and meanwhile new data goes out at a constant window for a whole RTO; Linux
     /// and RFC 8985 do not wait. Off gives RFC 6675 to the letter, and ns-2's Sack1.
@@ -155,6 +160,10 @@ pub struct Config {
     pub sack: bool,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Timestamps count milliseconds, from an offset of each end
+    /// ([`Connection::set_timestamp_offset`](crate::Connection::set_timestamp_offset)), as Linux's do; off: microseconds of a
+    /// clock that both ends share.
+    pub timestamp_offsets: bool,
     /// Offer window scaling (RFC 7323).
     pub window_scaling: bool,
     /// Offer classic ECN (RFC 3168).
@@ -163,6 +172,10 @@ pub struct Config {
     pub ecn_echo: EcnEcho,
     /// Receive buffer in bytes; the largest window that is advertised.
     pub recv_buffer: Bytes,
+    /// Let the advertised window begin at about 64 kB and grow with what the application reads, as Linux 6.1 does
+    /// (`tcp_rcv_space_adjust`, `tcp_grow_window`), up to [`recv_buffer`](Self::recv_buffer): twice as much is the memory
+    /// that Linux calls `tcp_rmem[2]`. Off: the whole buffer is offered from the beginning.
+    pub autotuning: bool,
     /// Nagle's algorithm (RFC 9293, section 3.7.4).
     pub nagle: bool,
     /// What an idle time of more than one RTO does to the window.
@@ -193,6 +206,9 @@ pub struct Config {
     /// ends in a timeout and slow start (RFC 6582's "Impatient" variant, which its section 3.2, step 3, has); off: at each, and
     /// a hole is repaired per round-trip time however many there are ("Slow-but-Steady", section 4; Linux).
     pub impatient: bool,
+    /// Paced segments leave in bursts as from Linux with TSO (`tcp_tso_autosize`): up to a millisecond's worth at the pacing rate,
+    /// two at least; off: one by one.
+    pub tso: bool,
     /// Expiries of a retransmission timer in a row before the connection is given up (RFC 9293's R2; Linux's
     /// `tcp_retries2`); [`u32::MAX`] is without bound.
     pub max_retries: u32,
@@ -210,6 +226,7 @@ impl Default for Config {
             initial_ssthresh: None,
             max_cwnd: None,
             delayed_ack: DelayedAck::On { every: 2, timeout: Duration::from_millis(200) },
+            quick_ack: false,
             rto: RtoConfig {
                 style: RtoStyle::Rfc6298,
                 initial: Duration::from_secs(1),
@@ -224,10 +241,12 @@ impl Default for Config {
             lost_retransmission: true,
             sack: true,
             timestamps: true,
+            timestamp_offsets: false,
             window_scaling: true,
             ecn: false,
             ecn_echo: EcnEcho::UntilCwr,
             recv_buffer: Bytes::new(16 * 1024 * 1024),
+            autotuning: false,
             nagle: false,
             idle_restart: IdleRestart::Rfc5681,
             cwnd_validation: false,
@@ -238,6 +257,7 @@ impl Default for Config {
             reduce_once: false,
             full_ack_cap: true,
             impatient: true,
+            tso: false,
             max_retries: 15,
             time_wait: Duration::from_secs(240),
         }

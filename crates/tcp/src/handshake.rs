@@ -2,6 +2,7 @@
 
 use crate::assist::{Agreement, Assist, WindowCap};
 use crate::config::Config;
+use crate::linux::autotuning;
 use narrows_units::Instant;
 use narrows_wire::{TcpFlags, TcpOptions, Timestamps};
 
@@ -14,8 +15,12 @@ const MIN_SMSS: u64 = 16;
 /// Bytes of the timestamps option on each data segment, padding included.
 const TIMESTAMP_BYTES: u64 = 12;
 
-/// The smallest shift with which the receive buffer can be offered whole.
+/// The smallest shift with which the receive buffer can be offered whole; where the window is tuned as in Linux, its own
+/// choice.
 pub(crate) fn window_shift(config: &Config) -> u8 {
+    if config.autotuning {
+        return autotuning::shift(config.recv_buffer.as_u64());
+    }
     let buffer = config.recv_buffer.as_u64();
     (0..MAX_SHIFT).find(|&s| 65_535u64 << s >= buffer).unwrap_or(MAX_SHIFT)
 }

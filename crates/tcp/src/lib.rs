@@ -9,6 +9,7 @@ mod congestion;
 mod connection;
 mod ecn;
 mod handshake;
+mod linux;
 mod offset;
 mod options;
 mod pacer;

@@ -1,4 +1,4 @@
-//! An offset that there may not be, in one word.
+//! An optional offset packed into a `u64`.
 
 /// An offset in a stream, or none: no stream is as long as the number that stands for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,16 +1,29 @@
-//! Timestamps: TS.Recent and protection against wrapped sequence numbers (RFC 7323, sections 4 and 5).
+//! Timestamps: TS.Recent and protection against wrapped sequence numbers (RFC 7323, sections 4 and 5), and the clock that
+//! gives them their values.
+//!
+//! Two clocks ([`Config::timestamp_offsets`](crate::Config::timestamp_offsets)): microseconds that all ends share, or, as in
+//! Linux, milliseconds with an offset of each end (`tcp_time_stamp_raw`, `secure_tcp_ts_off`).
 
+use narrows_cc::Clocks;
 use narrows_units::{Duration, Instant};
 use narrows_wire::Timestamps;
 
-/// Length of a tick of the timestamp clock: 1 us.
-pub(crate) const TICK_NANOS: u64 = 1_000;
+/// Length of a tick of the shared clock: 1 us.
+const TICK_NANOS: u64 = 1_000;
+/// Length of a tick of Linux's clock (`TCP_TS_HZ`): 1 ms.
+const COARSE_NANOS: u64 = 1_000_000;
 
 /// After so long an idle time TS.Recent says nothing (RFC 7323, section 5.5). The RFC's 24 days go with its slowest tick;
-/// half the circle of a 1 us clock is 35.8 minutes, and the rule must apply before that.
-const RECENT_EXPIRES: Duration = Duration::from_secs(30 * 60);
+/// half the circle of a 1 us clock is 35.8 minutes, and the rule must apply before that: 30 minutes, in [`age_of`]'s unit.
+const RECENT_EXPIRES: u32 = 1676;
 
-/// The timestamp clock; it wraps after 71.6 minutes, within the order that PAWS relies on.
+/// Time in units of 2^30 ns (1.07 s), which keeps the state small.
+#[inline]
+const fn age_of(now: Instant) -> u32 {
+    (now.as_nanos() >> 30) as u32
+}
+
+/// The shared timestamp clock; it wraps after 71.6 minutes, within the order that PAWS relies on.
 #[inline]
 pub(crate) const fn tick(now: Instant) -> u32 {
     // Truncation is the wrap of the clock.
@@ -28,26 +41,95 @@ pub(crate) const fn tick_before(a: u32, b: u32) -> bool {
 pub(crate) struct TimestampState {
     /// Whether both ends sent the option.
     pub(crate) on: bool,
+    /// Whether the clock is Linux's.
+    coarse: bool,
+    /// What the own clock shows at time zero, in ticks.
+    offset: u32,
     recent: u32,
-    recent_at: Instant,
+    /// See [`age_of`].
+    recent_at: u32,
 }
 
 impl TimestampState {
+    /// Timestamps that nobody has agreed on yet, of the shared clock or (`coarse`) of Linux's.
+    pub(crate) fn new(coarse: bool) -> Self {
+        Self { coarse, ..Self::default() }
+    }
+
+    /// Lets the own clock show `offset` at time zero.
+    pub(crate) fn set_offset(&mut self, offset: u32) {
+        self.offset = offset;
+    }
+
+    /// Forgets the connection, and keeps the clock.
+    pub(crate) fn restart(&mut self) {
+        *self = Self { coarse: self.coarse, offset: self.offset, ..Self::default() };
+    }
+
+    /// What the own clock shows now.
+    #[inline]
+    pub(crate) fn tick(&self, now: Instant) -> u32 {
+        if self.coarse {
+            // Truncation is the wrap of the clock.
+            ((now.as_nanos() / COARSE_NANOS) as u32).wrapping_add(self.offset)
+        } else {
+            tick(now).wrapping_add(self.offset)
+        }
+    }
+
+    /// Time since the own clock showed `echo`, within a tick.
+    #[inline]
+    pub(crate) fn since(&self, echo: u32, now: Instant) -> Duration {
+        Duration::from_nanos(u64::from(self.tick(now).wrapping_sub(echo)) * self.tick_nanos())
+    }
+
+    #[inline]
+    fn tick_nanos(&self) -> u64 {
+        if self.coarse { COARSE_NANOS } else { TICK_NANOS }
+    }
+
+    /// The peer's clock less the own, by the timestamps of an ACK, on a circle of 2^32 us.
+    #[inline]
+    pub(crate) fn difference(&self, ts: Timestamps) -> Duration {
+        let ticks = ts.val.wrapping_sub(ts.ecr.wrapping_sub(self.offset));
+        // Whole circles of milliseconds are whole circles of microseconds, so truncation loses nothing.
+        let micros = u64::from(ticks) * (self.tick_nanos() / TICK_NANOS);
+        Duration::from_micros(u64::from(micros as u32))
+    }
+
+    /// Both clocks in milliseconds, by the timestamps of an ACK that comes now.
+    pub(crate) fn clocks(&self, ts: Timestamps, now: Instant) -> Clocks {
+        if self.coarse {
+            return Clocks { remote: ts.val, local: ts.ecr.wrapping_sub(self.offset) };
+        }
+        // The shared clock is told off its circle by the present time.
+        let millis = |stamp: u32| {
+            let age = u64::from(self.tick(now).wrapping_sub(stamp)) * TICK_NANOS;
+            (now.as_nanos().saturating_sub(age) / COARSE_NANOS) as u32
+        };
+        Clocks { remote: millis(ts.val), local: millis(ts.ecr) }
+    }
+
     /// Takes TSval of the peer's SYN.
     pub(crate) fn start(&mut self, val: u32, now: Instant) {
-        (self.on, self.recent, self.recent_at) = (true, val, now);
+        (self.on, self.recent, self.recent_at) = (true, val, age_of(now));
     }
 
     /// The option for a segment that leaves now.
     #[inline]
     pub(crate) fn option(&self, now: Instant) -> Option<Timestamps> {
-        self.on.then(|| Timestamps { val: tick(now), ecr: self.recent })
+        self.on.then(|| Timestamps { val: self.tick(now), ecr: self.recent })
+    }
+
+    #[inline]
+    fn is_expired(&self, now: Instant) -> bool {
+        age_of(now).wrapping_sub(self.recent_at) >= RECENT_EXPIRES
     }
 
     /// Whether a segment with this TSval is from before the last wrap (rule R1 of section 5.3).
     #[inline]
     pub(crate) fn is_old(&self, val: u32, now: Instant) -> bool {
-        tick_before(val, self.recent) && now.since(self.recent_at) < RECENT_EXPIRES
+        tick_before(val, self.recent) && !self.is_expired(now)
     }
 
     /// Whether a segment with this TSval is not from before TS.Recent.
@@ -59,8 +141,8 @@ impl TimestampState {
     /// Takes TSval of an acceptable segment that begins at or before the last ACK sent (section 4.3).
     #[inline]
     pub(crate) fn on_segment(&mut self, val: u32, now: Instant) {
-        if !tick_before(val, self.recent) || now.since(self.recent_at) >= RECENT_EXPIRES {
-            (self.recent, self.recent_at) = (val, now);
+        if !tick_before(val, self.recent) || self.is_expired(now) {
+            (self.recent, self.recent_at) = (val, age_of(now));
         }
     }
 }
@@ -84,6 +166,34 @@ mod tests {
     fn the_order_of_timestamps_wraps() {
         assert!(tick_before(u32::MAX, 0) && !tick_before(0, u32::MAX));
         assert_eq!(tick(Instant::from_nanos((1 << 32) * TICK_NANOS + 3_000)), 3);
+    }
+
+    #[test]
+    fn linux_counts_milliseconds_from_an_offset_of_each_end() {
+        let mut ts = TimestampState::new(true);
+        ts.set_offset(u32::MAX - 9);
+        let now = Instant::from_nanos(25_999_999);
+        assert_eq!(ts.tick(now), 15, "25 ms after u32::MAX - 9");
+        assert_eq!(ts.since(5, now), Duration::from_millis(10));
+        // The peer shows 1000 where we show 3 ms, with our offset on the wire.
+        let echo = Timestamps { val: 1_000, ecr: 3u32.wrapping_add(u32::MAX - 9) };
+        assert_eq!(ts.clocks(echo, now), Clocks { remote: 1_000, local: 3 });
+        assert_eq!(ts.difference(echo), Duration::from_millis(997));
+        let behind = Timestamps { val: 0, ecr: echo.ecr };
+        let circle = 1u64 << 32;
+        assert_eq!(ts.difference(behind), Duration::from_micros(circle - 3_000), "three milliseconds behind");
+        ts.start(7, now);
+        ts.restart();
+        assert_eq!((ts.on, ts.tick(now)), (false, 15), "a listener keeps its clock");
+    }
+
+    #[test]
+    fn the_shared_clock_in_milliseconds_does_not_wrap_with_its_microseconds() {
+        let ts = TimestampState::new(false);
+        let now = Instant::from_nanos((1 << 32) * TICK_NANOS + 2_000_000);
+        let stamps = Timestamps { val: tick(now), ecr: tick(Instant::from_nanos(now.as_nanos() - 10_000_000)) };
+        let now_ms = (now.as_nanos() / COARSE_NANOS) as u32;
+        assert_eq!(ts.clocks(stamps, now), Clocks { remote: now_ms, local: now_ms - 10 });
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //! The rate is the congestion control's own where it set one. Else it is Linux's (`tcp_update_pacing_rate`), where
 //! [`Pacing::Ratio`] asks for it: `ratio * SMSS * max(cwnd, packets out) / SRTT`, computed once per ACK.
 //!
-//! Every segment waits for its own turn. Linux sends up to a millisecond's worth at once (its TSO quantum), and shortens
-//! the gap after a segment that left late by up to half; neither is modelled, so bursts here are never larger than
-//! Linux's.
+//! Without bursts every segment waits for its own turn. With them ([`Config::tso`](crate::Config::tso)) segments leave as from
+//! Linux with TSO: up to a millisecond's worth together (`tcp_tso_autosize`), the first ten of a connection unpaced, and a gap
+//! after a burst that left late is shorter by as much, up to half (`tcp_update_skb_after_send`). Not modelled is that Linux
+//! waits for room for a whole burst (`tcp_tso_should_defer`), which senders without pacing do too.
 
 use crate::config::Pacing;
 use narrows_cc::Window;
@@ -13,6 +14,22 @@ use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
 
 /// Data segments of a connection that leave before its own pacing begins.
 const UNPACED: Packets = Packets::new(10);
+
+/// `GSO_LEGACY_MAX_SIZE` less `MAX_TCP_HEADER` and one: the most bytes that Linux hands down together.
+const BURST_MAX: u64 = 65_215;
+
+/// Least rate of bursts of two segments (`bbr_min_tso_rate`).
+const TWO_FROM: Rate = Rate::kbps(1200);
+
+/// Segments that leave together at `rate` (`tcp_tso_autosize`): 1/1024 s of it, two at least where the rate is not very low, and
+/// on paths of less than 16 ms a share of the largest burst more, which halves with each 512 us (`tcp_tso_rtt_log`, Linux 5.18).
+pub(crate) fn burst_segments(rate: Rate, smss: u64, min_rtt: Option<Duration>) -> u32 {
+    let halvings = min_rtt.map_or(u64::MAX, |rtt| (rtt.as_nanos() / 1000) >> 9);
+    let near = if halvings < 32 { BURST_MAX >> halvings } else { 0 };
+    let bytes = (rate.as_bps() / 8 / 1024).saturating_add(near).min(BURST_MAX);
+    let least = if rate < TWO_FROM { 1 } else { 2 };
+    u32::try_from(bytes / smss.max(1)).unwrap_or(u32::MAX).max(least)
+}
 
 /// Releases segments no faster than a rate. Without a rate it holds back nothing.
 #[derive(Debug, Default)]
@@ -24,7 +41,31 @@ pub(crate) struct Pacer {
     /// What the connection's own setting gives since the last ACK; zero before there is a round-trip time, and without one.
     own: Rate,
     /// None before anything was paced.
-    clock: Option<Box<Serialiser>>,
+    turn: Option<Box<Turn>>,
+}
+
+/// Segments that leave together, and the time that they take at the rate.
+#[derive(Debug, Default)]
+struct Turn {
+    clock: Serialiser,
+    began: Instant,
+    /// Segments that may still leave at `began`.
+    left: u32,
+    /// Time that those which left take.
+    takes: Duration,
+    /// How late the first of them left.
+    late: Duration,
+}
+
+/// A data segment that leaves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    /// Payload.
+    pub(crate) bytes: u64,
+    /// Which data segment of the connection it is, from 1.
+    pub(crate) number: Packets,
+    /// Segments that may leave together, by [`burst_segments`]; `None` where each waits for its turn.
+    pub(crate) burst: Option<u32>,
 }
 
 impl Pacer {
@@ -49,20 +90,28 @@ impl Pacer {
     /// Whether a segment may leave now; if not, [`deadline`](Self::deadline) says when.
     #[inline]
     pub(crate) fn admits(&mut self, now: Instant) -> bool {
-        self.waiting = now < self.next;
+        self.waiting = now < self.next && !self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.began == now);
         !self.waiting
     }
 
-    /// A data segment of `bytes` left, the `sent`-th of the connection.
+    /// A data segment left.
     #[inline]
-    pub(crate) fn on_sent(&mut self, bytes: u64, sent: Packets, win: &Window, now: Instant) {
-        let Some(rate) = self.rate(win).filter(|_| win.pacing_rate.is_some() || sent >= UNPACED) else { return };
-        let clock = self.clock.get_or_insert_default();
+    pub(crate) fn on_sent(&mut self, segment: Departure, win: &Window, now: Instant) {
+        let Some(rate) = self.rate(win) else { return };
+        let from_the_first = win.pacing_rate.is_some() && segment.burst.is_none();
+        if !from_the_first && segment.number < UNPACED {
+            return;
+        }
+        let turn = self.turn.get_or_insert_default();
+        if let Some(burst) = segment.burst {
+            self.next = turn.together(burst, Bytes::new(segment.bytes), rate, (self.next, now));
+            return;
+        }
         if now > self.next {
-            clock.restart();
+            turn.clock.restart();
             self.next = now;
         }
-        self.next += clock.time_for(Bytes::new(bytes), rate);
+        self.next += turn.clock.time_for(Bytes::new(segment.bytes), rate);
     }
 
     /// Lets nothing leave before `until`.
@@ -94,6 +143,23 @@ impl Pacer {
     }
 }
 
+impl Turn {
+    /// A segment of a burst of `burst` left at `now`; returns when the next burst may leave, if that was due at `due`.
+    fn together(&mut self, burst: u32, bytes: Bytes, rate: Rate, (due, now): (Instant, Instant)) -> Instant {
+        if self.left == 0 || self.began != now {
+            let late = now.since(due);
+            if !late.is_zero() {
+                self.clock.restart();
+            }
+            (self.began, self.left, self.takes, self.late) = (now, burst.max(1), Duration::ZERO, late);
+        }
+        self.left -= 1;
+        self.takes += self.clock.time_for(bytes, rate);
+        let credit = self.late.min(Duration::from_nanos(self.takes.as_nanos() / 2));
+        self.began + (self.takes - credit)
+    }
+}
+
 /// `percent` of `window` bytes per `srtt`; none where that is nothing, or more than any rate.
 fn by_ratio(percent: u32, window: u64, srtt: Duration) -> Option<Rate> {
     let bits = u128::from(window) * 8 * u128::from(percent) * 10_000_000;
@@ -112,6 +178,44 @@ mod tests {
         Window { cwnd: Bytes::new(cwnd), ssthresh, pacing_rate, slow_start_at_equality: false }
     }
 
+    fn segment(number: u64) -> Departure {
+        Departure { bytes: 1000, number: Packets::new(number), burst: None }
+    }
+
+    #[test]
+    fn a_burst_is_a_millisecond_s_worth_and_two_segments_at_least() {
+        let of = |rate, rtt_us: u64| burst_segments(rate, 1448, Some(Duration::from_micros(rtt_us)));
+        assert_eq!(
+            [Rate::mbps(1), Rate::mbps(2), Rate::mbps(20), Rate::mbps(100)].map(|rate| of(rate, 40_000)),
+            [1, 2, 2, 8]
+        );
+        assert_eq!((of(Rate::gbps(10), 40_000), burst_segments(Rate::mbps(20), 1448, None)), (45, 2));
+        // 65,215 bytes halved ten times, and not at all.
+        assert_eq!((of(Rate::mbps(20), 5 * 1024), of(Rate::mbps(20), 500)), (2, 45));
+    }
+
+    #[test]
+    fn a_burst_leaves_at_once_and_the_next_waits_for_all_of_it() {
+        let win = window(100_000, None, Some(Rate::mbps(8)));
+        let mut pacer = Pacer::default();
+        let ms = |ms: u64| Instant::ZERO + Duration::from_micros(1000 * ms);
+        let burst = |number| Departure { burst: Some(3), ..segment(number) };
+        pacer.on_sent(burst(9), &win, ms(1));
+        assert!(pacer.admits(ms(1)), "the first ten are not paced");
+        for number in 10..13 {
+            assert!(pacer.admits(ms(5)), "{number}");
+            pacer.on_sent(burst(number), &win, ms(5));
+        }
+        assert!(!pacer.admits(ms(5)));
+        // Three milliseconds' worth; the first was late by more than half of that.
+        assert_eq!(pacer.deadline(), ms(5) + Duration::from_micros(1500));
+        let due = pacer.deadline();
+        pacer.on_sent(burst(13), &win, due);
+        assert_eq!(pacer.next, ms(7) + Duration::from_micros(500), "in time: the whole gap");
+        assert!(pacer.admits(ms(5) + Duration::from_micros(1500)), "two are left of the burst");
+        assert!(!pacer.admits(ms(7)), "and none at another time");
+    }
+
     #[test]
     fn segments_leave_at_the_rate() {
         let mut pacer = Pacer::default();
@@ -119,7 +223,7 @@ mod tests {
         let mut now = Instant::ZERO;
         for _ in 0..10 {
             assert!(pacer.admits(now));
-            pacer.on_sent(1000, Packets::new(1), &win, now);
+            pacer.on_sent(segment(1), &win, now);
             assert!(!pacer.admits(now), "one millisecond each, from the first where the algorithm set the rate");
             now = pacer.deadline();
         }
@@ -141,7 +245,7 @@ mod tests {
     fn without_a_rate_nothing_waits() {
         let mut pacer = Pacer::default();
         pacer.on_ack(LINUX, &window(10_000, None, None), 0, 1000, None);
-        pacer.on_sent(1000, Packets::new(100), &window(10_000, None, None), Instant::ZERO);
+        pacer.on_sent(segment(100), &window(10_000, None, None), Instant::ZERO);
         assert!(pacer.admits(Instant::ZERO), "no round-trip time yet");
         assert_eq!(pacer.deadline(), Instant::NEVER);
     }

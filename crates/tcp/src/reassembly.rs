@@ -33,6 +33,11 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
+    /// Octets that wait.
+    pub(crate) fn octets(&self) -> u64 {
+        self.ranges.iter().map(|(left, right)| right - left).sum()
+    }
+
     /// Adds `[start, end)`.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> Inserted {
         debug_assert!(start < end, "an empty range");

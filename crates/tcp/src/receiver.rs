@@ -2,8 +2,12 @@
 //!
 //! Offsets count the peer's stream from 0 and never wrap; its FIN takes the octet after the last byte.
 
+mod linux;
+mod window;
+
 use crate::assist::WindowCap;
 use crate::config::{Config, DelayedAck};
+use crate::linux::Linux;
 use crate::offset::MaybeOffset;
 use crate::reassembly::Reassembly;
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
@@ -53,15 +57,17 @@ pub(crate) struct Receiver {
     promised: u64,
     buffer: u64,
     /// RMSS: the largest payload seen.
-    rmss: u64,
+    rmss: u32,
+    /// Delayed ACKs: the longest delay, in nanoseconds.
+    delay: u32,
     /// Offset of the peer's FIN once known.
     fin: MaybeOffset,
     /// A scheme's bound of the window.
     cap: Option<WindowCap>,
-    /// Delayed ACKs: the longest delay.
-    delay: Duration,
     /// Bytes that the application had read when it began to read by hand, and since.
     read: u64,
+    /// The rules of Linux, where they decide ACKs or the window.
+    linux: Option<Box<Linux>>,
 }
 
 impl Receiver {
@@ -72,7 +78,10 @@ impl Receiver {
             DelayedAck::On { every, timeout } => (every.max(1), timeout),
         };
         let buffer = config.recv_buffer.as_u64().min(65_535 << 14);
-        let first = cap.map_or(buffer, |cap| buffer.min(cap.bytes.as_u64())).min(65_535);
+        let linux = Linux::new(config);
+        let tuned = linux.as_ref().and_then(|linux| linux.tuning.as_ref()).map(|tuning| tuning.window(0, 1));
+        let first = tuned.unwrap_or(buffer);
+        let first = cap.map_or(first, |cap| first.min(cap.bytes.as_u64())).min(65_535);
         Self {
             first: SeqNum::default(),
             nxt: 0,
@@ -92,9 +101,10 @@ impl Receiver {
             rmss: 0,
             dsack: None,
             every,
-            delay,
+            delay: u32::try_from(delay.as_nanos()).unwrap_or(u32::MAX),
             ack_now: false,
             ack_at: Instant::NEVER,
+            linux,
         }
     }
 
@@ -165,7 +175,9 @@ impl Receiver {
         let n = self.readable().min(max);
         self.read += n;
         self.field = None;
-        self.ack_now |= n > 0 && self.better_edge().is_some_and(|edge| edge > self.offered);
+        if n > 0 && !self.on_read_as_linux() {
+            self.ack_now |= self.better_edge().is_some_and(|edge| edge > self.offered);
+        }
         n
     }
 
@@ -189,7 +201,7 @@ impl Receiver {
     /// Takes `len` bytes of payload at RCV.NXT that it [`expects`](Self::expects), without a FIN.
     #[inline]
     pub(crate) fn on_expected(&mut self, len: u64, now: Instant) {
-        self.rmss = self.rmss.max(len);
+        self.rmss = self.rmss.max(u32::try_from(len).unwrap_or(u32::MAX));
         self.field = None;
         self.nxt += len;
         self.on_in_order(false, now);
@@ -201,7 +213,7 @@ impl Receiver {
             self.on_expected(len, now);
             return Arrival::InOrder;
         }
-        self.rmss = self.rmss.max(len);
+        self.rmss = self.rmss.max(u32::try_from(len).unwrap_or(u32::MAX));
         self.field = None;
         self.on_data_slow(offset, len, fin, sack, now)
     }
@@ -245,10 +257,14 @@ impl Receiver {
 
     #[inline]
     fn on_in_order(&mut self, at_once: bool, now: Instant) {
-        if at_once || self.every == 1 || self.nxt - self.acked >= u64::from(self.every) * self.rmss {
+        if at_once || self.every == 1 {
+            self.ack_now = true;
+        } else if self.acks_as_linux() {
+            // Decided by `on_data_as_linux`, which follows.
+        } else if self.nxt - self.acked >= u64::from(self.every) * u64::from(self.rmss) {
             self.ack_now = true;
         } else if self.ack_at == Instant::NEVER {
-            self.ack_at = now + self.delay;
+            self.ack_at = now + Duration::from_nanos(u64::from(self.delay));
         }
     }
 
@@ -282,36 +298,16 @@ impl Receiver {
         self.ack_at
     }
 
-    /// The delayed-ACK timer may have expired.
-    pub(crate) fn on_timeout(&mut self, now: Instant) {
-        self.ack_now |= now >= self.ack_at;
-    }
-
-    /// Whether the right edge may move left.
-    #[inline]
-    fn shrinks(&self) -> bool {
-        self.cap.is_some_and(|cap| cap.shrink)
-    }
-
-    /// By how much the right edge moves at least.
-    #[inline]
-    fn step(&self) -> u64 {
-        (self.buffer / 2).min(self.rmss.max(1))
-    }
-
-    /// Where the right edge should move to, if it should: only by a worthwhile step (RFC 9293, section 3.8.6.2.2), and back
-    /// only where a scheme may shrink the window.
-    #[inline]
-    fn better_edge(&self) -> Option<u64> {
-        let unread = self.readable();
-        let mut room = self.buffer.saturating_sub(unread);
-        if let Some(cap) = self.cap {
-            let cap = cap.bytes.as_u64();
-            // A window of less than a segment, as the field's units will say it, would be a silly one: better none.
-            room = room.min(if cap >> self.shift << self.shift < self.rmss { 0 } else { cap });
+    /// The delayed-ACK timer may have expired; `rto` is this end's retransmission timeout.
+    pub(crate) fn on_timeout(&mut self, rto: Duration, now: Instant) {
+        if now < self.ack_at {
+            return;
         }
-        let edge = self.nxt + room;
-        (edge >= self.offered + self.step() || (edge < self.offered && self.shrinks())).then_some(edge)
+        self.ack_now = true;
+        if let Some(quick) = self.linux.as_mut().and_then(|linux| linux.quick.as_mut()) {
+            quick.on_timeout(rto);
+            self.ack_at = Instant::NEVER;
+        }
     }
 
     /// The window field of a segment that leaves now; `scaled` is false for SYN. The segment carries the ACK too.
@@ -320,10 +316,13 @@ impl Receiver {
         self.acked = self.nxt;
         self.ack_now = false;
         self.ack_at = Instant::NEVER;
+        if self.follows_linux() {
+            self.on_ack_sent_as_linux();
+        }
         if let (true, Some(field)) = (scaled, self.field) {
             return field;
         }
-        if scaled && self.cap.is_none() && self.auto_read {
+        if scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() {
             // What `advertise` does where all the buffer is free and the edge moves on.
             let field = (self.buffer >> self.shift).min(u64::from(u16::MAX));
             let offered = self.nxt + (field << self.shift);
@@ -337,36 +336,6 @@ impl Receiver {
             }
         }
         self.advertise(scaled)
-    }
-
-    /// Moves the window to where it should be, and returns the field.
-    #[inline(never)]
-    fn advertise(&mut self, scaled: bool) -> u16 {
-        let shift = if scaled { self.shift } else { 0 };
-        let better = self.better_edge();
-        let widest = self.nxt + (u64::from(u16::MAX) << shift);
-        self.promised = better.unwrap_or(self.promised).clamp(self.nxt, widest);
-        let mut field = (better.unwrap_or(self.offered).max(self.nxt) - self.nxt) >> shift;
-        // What was rounded up may be taken back next time, and a scheme may change its mind; all else stays.
-        let mut settled = scaled && self.cap.is_none();
-        if !self.shrinks() && self.nxt + (field << shift) < self.offered {
-            field = self.round_up(shift);
-            settled = false;
-        }
-        let field = u16::try_from(field).unwrap_or(u16::MAX);
-        self.field = settled.then_some(field);
-        self.offered = self.nxt + (u64::from(field) << shift);
-        self.edge = self.edge.max(self.offered);
-        field
-    }
-
-    /// The window in units of `1 << shift` bytes, rounded up so that the edge does not move back. Where less than a unit
-    /// arrives per ACK that would push the edge on with each of them, and the window would never close: what was promised
-    /// is kept, and what rounding gave beyond it is taken back (RFC 7323, section 2.4, allows both).
-    fn round_up(&self, shift: u8) -> u64 {
-        let unit = 1 << shift;
-        let field = (self.offered - self.nxt).div_ceil(unit);
-        if self.nxt + field * unit < self.promised + unit { field } else { (self.promised - self.nxt).div_ceil(unit) }
     }
 
     /// The SACK blocks of the next ACK, at most `max` of them; a duplicate is reported once.

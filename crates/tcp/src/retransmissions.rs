@@ -68,12 +68,13 @@ impl Retransmissions {
         self.note(older, octets);
     }
 
-    /// A retransmission was delivered: `octets` from `start` on, sent at `sent_at`.
-    pub(crate) fn on_delivered(&mut self, sent_at: Instant, start: u64, octets: u64) {
+    /// A retransmission was delivered: `octets` from `start` on, sent at `sent_at`. Returns SND.NXT when it was sent.
+    pub(crate) fn on_delivered(&mut self, sent_at: Instant, start: u64, octets: u64) -> Option<u64> {
         let older = self.ring.partition_point(|r| r.sent_at < sent_at);
         let burst = self.ring.iter().skip(older).take_while(|r| r.sent_at == sent_at);
-        let before = burst.into_iter().position(|r| (r.start..r.end).contains(&start)).unwrap_or(0);
-        self.note(older + before, octets);
+        let before = burst.into_iter().position(|r| (r.start..r.end).contains(&start));
+        self.note(older + before.unwrap_or(0), octets);
+        before.and_then(|before| self.ring.get(older + before)).map(|r| r.nxt)
     }
 
     /// Puts a delivery down for the first `older`.
@@ -189,7 +190,11 @@ mod tests {
                         let i = undelivered[which.index(undelivered.len())];
                         sent[i].delivered = true;
                         let s = sent[i];
-                        if s.first { ring.on_first_delivered(s.start, LEN) } else { ring.on_delivered(at(s.sent_at), s.start, LEN) }
+                        if s.first {
+                            ring.on_first_delivered(s.start, LEN);
+                        } else {
+                            ring.on_delivered(at(s.sent_at), s.start, LEN);
+                        }
                     }
                 }
                 ring.check();

@@ -8,7 +8,7 @@
 //! and feeds the retransmission timer, as RFC 7323's echo rule intends; and from the *latest*, which is what congestion
 //! control and reports want to know of the path.
 
-use crate::options::{TICK_NANOS, tick};
+use crate::options::TimestampState;
 use crate::segment::{Segment, flag};
 use narrows_units::{Duration, Instant};
 
@@ -48,17 +48,13 @@ impl AckTiming {
         }
     }
 
-    /// The sample; `echo` is the ACK's TSecr if timestamps are in use.
+    /// The sample; `echo` is the ACK's TSecr if timestamps are in use, by the clock of `ts`.
     #[inline]
-    pub(crate) fn sample(&self, echo: Option<u32>, now: Instant) -> Option<Sample> {
+    pub(crate) fn sample(&self, echo: Option<u32>, ts: &TimestampState, now: Instant) -> Option<Sample> {
         if let Some(sent_at) = self.retransmitted {
             // What lay above the hole waited for the repair: its age says nothing of the path.
             let echo = echo?;
-            let rtt = if echo == tick(sent_at) {
-                now.since(sent_at)
-            } else {
-                Duration::from_nanos(u64::from(tick(now).wrapping_sub(echo)) * TICK_NANOS)
-            };
+            let rtt = if echo == ts.tick(sent_at) { now.since(sent_at) } else { ts.since(echo, now) };
             return Some(Sample { timer: rtt, path: rtt });
         }
         if self.earliest == Instant::NEVER {

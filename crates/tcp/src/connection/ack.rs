@@ -1,18 +1,18 @@
 //! An ACK at the sender: what it delivers, what recovery makes of it, and what congestion control does.
 //!
 //! Order: window, scoreboard, round-trip time, spurious retransmission, recovery's verdict; then the congestion control
-//! hears of advice, of congestion and of the ACK itself, in this order.
+//! measures, and hears of advice, of congestion and of the ACK itself, in this order. It measures in the phase before the
+//! ACK, because Linux calls `pkts_acked` and `in_ack_event` before `tcp_fastretrans_alert`.
 
 use super::Connection;
 use crate::config::{Reduction, RtoStyle};
-use crate::options::TICK_NANOS;
 use crate::prr::{Prr, Step};
 use crate::recovery::{AckEvent, Verdict};
 use crate::rto::SampleContext;
 use crate::rtt::AckTiming;
 use narrows_cc::{Ack, Advice, Congestion, LostSegment, Phase, Window};
 use narrows_units::{Bytes, Duration, Instant};
-use narrows_wire::{SackBlocks, TcpFlags, TcpRepr, Timestamps};
+use narrows_wire::{SackBlocks, TcpFlags, TcpRepr};
 
 /// What an ACK brings besides recovery's verdict, in octets.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +128,8 @@ impl Connection {
             rtt,
             rate: self.rate.sample(self.rtt.min(), now),
             duplicate: false,
-            one_way_delay: ts.map(clock_difference),
+            one_way_delay: ts.map(|ts| self.ts.difference(ts)),
+            clocks: ts.filter(|_| self.congestion.watches_acks).map(|ts| self.ts.clocks(ts, now)),
             marked: Bytes::ZERO,
             newly_lost: Bytes::ZERO,
         };
@@ -145,6 +146,8 @@ impl Connection {
 
     fn digest(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, duplicate: bool, advice: Option<Advice>, now: Instant) {
         let mut timing = AckTiming::new();
+        // What is measured of this ACK belongs to the phase that it finds.
+        let found_in = self.phase();
         if self.tx.board.awaits_retransmissions() {
             self.tx.board.believe(now - self.rtt.min().unwrap_or(Duration::ZERO));
         }
@@ -171,7 +174,8 @@ impl Connection {
                 rate.on_delivered(segment, stamp, now);
             });
         }
-        let echo = tcp.options.timestamps.filter(|_| self.ts.on).map(|t| t.ecr);
+        let ts = tcp.options.timestamps.filter(|_| self.ts.on);
+        let echo = ts.map(|t| t.ecr);
         let rtt = self.take_sample(&timing, acked, echo, now);
         let echoed = self.ecn.on && tcp.flags.has(TcpFlags::ECE);
         if echoed {
@@ -207,12 +211,13 @@ impl Connection {
             rtt,
             rate: self.rate.sample(self.rtt.min(), now),
             duplicate,
-            one_way_delay: tcp.options.timestamps.filter(|_| self.ts.on).map(clock_difference),
+            one_way_delay: ts.map(|ts| self.ts.difference(ts)),
+            clocks: ts.filter(|_| self.congestion.watches_acks).map(|ts| self.ts.clocks(ts, now)),
             marked: Bytes::new(marked),
             newly_lost: Bytes::new(verdict.newly_lost),
         };
         if self.congestion.watches_acks {
-            let path = self.path(self.tx.board.flight(), now);
+            let path = self.path_in(found_in, self.tx.board.flight(), now);
             self.congestion.observe(&ack, &path);
         }
         if verdict.newly_lost > 0 && self.congestion.watches_losses {
@@ -379,7 +384,7 @@ impl Connection {
     /// Takes the round-trip time sample of this ACK, if it has one.
     #[inline]
     fn take_sample(&mut self, timing: &AckTiming, acked: u64, echo: Option<u32>, now: Instant) -> Option<Duration> {
-        let sample = timing.sample(echo.filter(|_| acked > 0), now)?;
+        let sample = timing.sample(echo.filter(|_| acked > 0), &self.ts, now)?;
         self.rtt.on_sample(sample.path);
         if self.config.rto.style == RtoStyle::Ns2 && !self.ts.on {
             // One segment is timed at a time.
@@ -444,10 +449,4 @@ impl Connection {
         self.congestion.on_undo(&before, &path);
         self.tx.usage.restart(now);
     }
-}
-
-/// The receiver's clock less the sender's, by the timestamps of an ACK; the circle of the clock is the range.
-#[inline]
-fn clock_difference(ts: Timestamps) -> Duration {
-    Duration::from_nanos(u64::from(ts.val.wrapping_sub(ts.ecr)) * TICK_NANOS)
 }

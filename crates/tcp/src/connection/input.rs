@@ -1,6 +1,7 @@
 //! Segments of a synchronized connection (RFC 9293, section 3.10.7.4).
 
 use super::Connection;
+use crate::config::EcnEcho;
 use crate::receiver::Arrival;
 use crate::stats::State;
 use narrows_units::{Instant, Packets};
@@ -105,7 +106,10 @@ impl Connection {
             self.stats.rare().duplicate_segments += Packets::new(1);
             // Old data is reported by D-SACK (RFC 2883).
             if offset < self.rx.nxt() as i64 {
-                let _duplicate = self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now);
+                let arrival = self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now);
+                if segment.payload_len > 0 && self.rx.follows_linux() {
+                    self.data_as_linux(segment, offset, arrival, now);
+                }
             }
             if self.state == State::TimeWait && fin {
                 self.timers.time_wait = now + self.config.time_wait;
@@ -153,11 +157,19 @@ impl Connection {
                 self.pure_ack(now, &mut ack);
                 self.urgent.get_or_insert_default().parted_ack = Some(ack);
             }
-            if self.ecn.on_data(ce, tcp.flags.has(TcpFlags::CWR)) {
+            let echoed = self.ecn.echo;
+            let changed = self.ecn.on_data(ce, tcp.flags.has(TcpFlags::CWR));
+            if self.rx.acks_as_linux() && self.config.ecn_echo == EcnEcho::UntilCwr {
+                self.ecn_as_linux(segment, tcp, echoed);
+            } else if changed {
                 self.rx.request_ack();
             }
         }
-        match self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now) {
+        let arrival = self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now);
+        if segment.payload_len > 0 && self.rx.follows_linux() {
+            self.data_as_linux(segment, offset, arrival, now);
+        }
+        match arrival {
             Arrival::InOrder => {}
             Arrival::OutOfOrder => self.stats.rare().out_of_order_segments += Packets::new(1),
             Arrival::Duplicate => self.stats.rare().duplicate_segments += Packets::new(1),

@@ -7,6 +7,7 @@
 //! | `predicted.rs` | the segments of a bulk transfer where all is well: nearly all |
 //! | `input.rs` | all other segments of a synchronized connection |
 //! | `ack.rs` | an ACK: what it delivers, loss recovery, congestion control |
+//! | `linux.rs` | what a receiver that follows Linux is told |
 //! | `output.rs` | which segment leaves next, and its header |
 //! | `timers.rs` | what happens when a timer expires |
 //! | `check.rs` | invariants, for tests |
@@ -15,6 +16,7 @@ mod ack;
 #[cfg(test)]
 mod check;
 mod input;
+mod linux;
 mod open;
 mod output;
 mod predicted;
@@ -175,7 +177,7 @@ impl Connection {
             initial_window: initial_window(config.initial_window, smss),
             send_shift: 0,
             sack: false,
-            ts: TimestampState::default(),
+            ts: TimestampState::new(config.timestamp_offsets),
             recovery: recovery::build(&config, smss, false, &mut tx.board),
             tx,
             rx: Receiver::new(&config, first_cap(assist.as_deref())),
@@ -327,6 +329,11 @@ impl Connection {
     #[inline]
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.rtt.take()
+    }
+
+    /// Sets what the clock of this end's timestamps shows at time zero, in ticks; to be called before the first segment.
+    pub fn set_timestamp_offset(&mut self, offset: u32) {
+        self.ts.set_offset(offset);
     }
 
     /// Sets the DSCP of every later segment; only the lower six bits count.

@@ -20,6 +20,7 @@ impl Connection {
             self.reject(segment, tcp);
         } else if tcp.flags.has(TcpFlags::SYN) {
             self.on_peer_syn(tcp, now);
+            self.accept_as_linux();
             self.accept_offer(tcp);
             self.syn.get_or_insert_default().passive = true;
             self.state = State::SynReceived;
@@ -123,6 +124,7 @@ impl Connection {
             self.smss = self.smss.saturating_sub(overhead).max(1);
             self.rx.set_cap(cap);
         }
+        self.establish_as_linux(syn.passive, now);
         self.ecn.on = self.agreement == Agreement::Ecn;
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
         if self.congestion.watches_losses {
@@ -151,7 +153,7 @@ impl Connection {
         self.timeout_una = MaybeOffset::NONE;
         self.syn = None;
         self.rx = Receiver::new(&self.config, first_cap(self.assist.as_deref()));
-        self.ts = crate::options::TimestampState::default();
+        self.ts.restart();
         self.agreement = Agreement::Nothing;
         self.urgent = None;
     }

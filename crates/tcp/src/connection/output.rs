@@ -4,14 +4,14 @@ use super::Connection;
 use crate::assist::{Outgoing, SegmentKind};
 use crate::config::IdleRestart;
 use crate::handshake::syn_options;
-use crate::options::tick;
+use crate::pacer::{Departure, burst_segments};
 use crate::recovery::{Next, Room};
 use crate::segment::{Segment, flag};
 use crate::sender::Fresh;
 use crate::stats::State;
 use crate::usage::Stop;
 use narrows_cc::{Phase, Sent};
-use narrows_units::{Bytes, Duration, Instant, Packets, SeqNum};
+use narrows_units::{Bytes, Duration, Instant, Packets, Rate, SeqNum};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport};
 
 /// SACK blocks that fit beside timestamps, and without them (RFC 2018, section 3).
@@ -81,7 +81,7 @@ impl Connection {
         }
         syn.sent_at = now;
         let answers = self.state == State::SynReceived;
-        let ours = Timestamps { val: tick(now), ecr: 0 };
+        let ours = Timestamps { val: self.ts.tick(now), ecr: 0 };
         let ts = Some(self.ts.option(now).unwrap_or(ours));
         let options = syn_options(&self.config, syn.peer.as_ref(), ts);
         let flags = TcpFlags::SYN.with(syn.flags).with(if answers { TcpFlags::ACK } else { TcpFlags::NONE });
@@ -261,7 +261,7 @@ impl Connection {
         self.recovery.on_sent(next);
         if self.undo.is_armed() {
             let first_time = !segment.has(flag::EVER) || self.recovery.phase() == Phase::Loss;
-            self.undo.on_retransmit(tick(now), first_time && index == self.tx.board.head_index());
+            self.undo.on_retransmit(self.ts.tick(now), first_time && index == self.tx.board.head_index());
         }
         let payload = segment.payload();
         let stats = self.stats.rare();
@@ -284,6 +284,9 @@ impl Connection {
         self.stats.sent_bytes += Bytes::new(bytes);
         self.stats.sent_packets += Packets::new(u64::from(payload > 0));
         self.tx.last_sent = now;
+        if payload > 0 && self.rx.follows_linux() {
+            self.rx.on_data_sent(now);
+        }
         self.tx.usage.on_sent();
         if self.timers.rto == Instant::NEVER {
             self.timers.rto = now + self.rto.current();
@@ -292,7 +295,17 @@ impl Connection {
         if self.congestion.watches_sending || !idle.is_zero() {
             self.tell_sent(bytes, retransmission, idle, now);
         }
-        self.pacer.on_sent(bytes, self.stats.sent_packets, &self.congestion.win, now);
+        if let Some(rate) = self.pacer.rate(&self.congestion.win) {
+            self.pace(bytes, rate, now);
+        }
+    }
+
+    /// Tells the pacer of a data segment that leaves where `rate` paces them.
+    #[inline(never)]
+    fn pace(&mut self, bytes: u64, rate: Rate, now: Instant) {
+        let burst = self.config.tso.then(|| burst_segments(rate, self.smss, self.rtt.min()));
+        let segment = Departure { bytes, number: self.stats.sent_packets, burst };
+        self.pacer.on_sent(segment, &self.congestion.win, now);
     }
 
     #[inline(never)]
@@ -352,7 +365,7 @@ impl Connection {
     }
 
     /// A segment of a synchronized connection; it carries the present ACK and window.
-    #[inline]
+    #[inline(always)]
     fn segment(&mut self, seq: SeqNum, flags: TcpFlags, payload: u32, now: Instant, out: &mut Packet) {
         let ack = self.rx.ack();
         let window = self.rx.on_ack_sent(true);

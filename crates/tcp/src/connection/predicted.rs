@@ -6,6 +6,7 @@
 //! what they would do, step by step: `predicted_segments_are_like_all_others` compares.
 
 use super::Connection;
+use crate::receiver::Arrival;
 use crate::stats::State;
 use narrows_units::{Instant, Packets};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
@@ -53,7 +54,11 @@ impl Connection {
             if segment.ip.ecn() == Ecn::Ce {
                 self.stats.rare().ce_received += Packets::new(1);
             }
+            let offset = self.rx.nxt();
             self.rx.on_expected(u64::from(segment.payload_len), now);
+            if self.rx.follows_linux() {
+                self.data_as_linux(segment, offset as i64, Arrival::InOrder, now);
+            }
         } else {
             self.tx.repeated_acks = 0;
             let acked = ack - self.tx.una;

@@ -47,7 +47,7 @@ impl Connection {
         if matches!(self.state, State::Closed | State::Listen) {
             return;
         }
-        self.rx.on_timeout(now);
+        self.rx.on_timeout(self.rto.current(), now);
         self.pacer.on_timeout(now);
         if now >= self.timers.time_wait {
             self.enter_closed();

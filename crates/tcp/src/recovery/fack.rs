@@ -29,7 +29,7 @@ pub(crate) struct Fack {
 impl Fack {
     /// A connection without losses yet.
     pub(crate) fn new(settings: Settings, board: &mut Scoreboard) -> Self {
-        Self { sack: Sack::new(settings, board).without_rescue(), limited_transmit: settings.limited_transmit }
+        Self { sack: Sack::new(settings, board).by_blocks_alone(), limited_transmit: settings.limited_transmit }
     }
 }
 

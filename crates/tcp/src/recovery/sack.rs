@@ -11,8 +11,12 @@
 //! reduction sends no more than is delivered; with RFC 6675's pipe a window that stays too large loses packets for as
 //! long as the episode lasts.
 //!
+//! With the same switch the delivery of retransmissions tells the loss of what was sent before them, as RACK does (RFC 8985).
+//! `IsLost` waits for SACK blocks above a hole, which the end of a burst never gets: it would stay in the pipe until all holes
+//! below it are repaired, by what is left of the window. After Hybla's bursts that took minutes.
+//!
 //! Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`,
-//! `a_lost_retransmission_is_sent_again_without_a_timeout`.
+//! `a_lost_retransmission_is_sent_again_without_a_timeout`, `retransmissions_tell_the_loss_of_what_they_overtook`.
 
 use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new, phase};
 use crate::scoreboard::Scoreboard;
@@ -31,8 +35,8 @@ pub(crate) struct Sack {
     retransmit: bool,
     /// Whether this episode's rescue retransmission is still to be had (NextSeg, rule 4).
     rescue: bool,
-    /// Whether episodes have one.
-    rescues: bool,
+    /// Whether the SACK blocks alone tell losses, as in FACK: no rescue retransmission, and none tells what it overtook.
+    by_blocks_alone: bool,
     loss: Loss,
 }
 
@@ -77,14 +81,14 @@ impl Sack {
             in_recovery: false,
             retransmit: false,
             rescue: false,
-            rescues: true,
+            by_blocks_alone: false,
             loss: Loss::default(),
         }
     }
 
-    /// The same without rescue retransmissions.
-    pub(super) fn without_rescue(self) -> Self {
-        Self { rescues: false, ..self }
+    /// The same with losses told by SACK blocks alone.
+    pub(super) fn by_blocks_alone(self) -> Self {
+        Self { by_blocks_alone: true, ..self }
     }
 
     /// Digests an ACK as [`LossRecovery::on_ack`] does; `judge` says what it shows to be lost.
@@ -111,7 +115,10 @@ impl Sack {
             let octets = u64::from(dupthresh - 1) * smss;
             (verdict.newly_lost, verdict.lost_retransmission) = board.mark_lost_retransmissions(dupthresh, octets);
         }
-        if !board.any_sacked() {
+        let overtakes = self.settings.lost_retransmission && !self.by_blocks_alone;
+        let overtaken = if overtakes { board.mark_overtaken(dupthresh) } else { 0 };
+        verdict.newly_lost += overtaken;
+        if !board.any_sacked() && overtaken == 0 {
             return verdict;
         }
         let may_enter = !(self.in_recovery || self.loss.active || ack.una < self.recovery_point);
@@ -136,7 +143,7 @@ impl Sack {
     fn begin(&mut self, nxt: u64, board: &mut Scoreboard) {
         self.in_recovery = true;
         self.recovery_point = nxt;
-        self.rescue = self.rescues;
+        self.rescue = !self.by_blocks_alone;
         board.restart_retransmission();
         self.retransmit = board.next_hole() == Some(board.head_index());
     }

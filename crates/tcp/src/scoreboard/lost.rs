@@ -10,21 +10,40 @@ impl Scoreboard {
     /// octets newly marked.
     #[inline]
     pub(crate) fn mark_lost(&mut self, dupthresh: u32, bytes: u64) -> u64 {
-        if self.above_bytes == 0 { 0 } else { self.advance_frontier(dupthresh, bytes) }
+        if self.above_bytes == 0 { 0 } else { self.advance_frontier(dupthresh, bytes, 0) }
     }
 
-    fn advance_frontier(&mut self, dupthresh: u32, bytes: u64) -> u64 {
+    /// Marks what was sent, for the first time, before each of `dupthresh` retransmissions that are delivered, so that they
+    /// overtook it (RFC 8985, section 6.2, step 4); returns the octets newly marked. SACK blocks tell no loss of the end of what
+    /// was sent: nothing lies above it.
+    pub(crate) fn mark_overtaken(&mut self, dupthresh: u32) -> u64 {
+        let Some(losses) = self.losses.as_deref_mut().filter(|losses| !losses.overtook.is_empty()) else { return 0 };
+        let wanted = dupthresh as usize;
+        losses.overtook.sort_unstable_by(|a, b| b.cmp(a));
+        losses.overtook.truncate(wanted);
+        match losses.overtook.get(wanted - 1) {
+            Some(&before) => self.advance_frontier(u32::MAX, u64::MAX, before),
+            None => 0,
+        }
+    }
+
+    /// Moves the frontier over what is SACKed, has so much SACKed above it, or ends at or below the offset `before`.
+    fn advance_frontier(&mut self, dupthresh: u32, bytes: u64, before: u64) -> u64 {
         let mut newly = 0;
-        while self.above_bytes > 0 {
+        loop {
             let at = (self.frontier - self.base) as usize;
             let sacked_next = self.segments.get(at + 1).is_some_and(|s| s.has(flag::SACKED));
             let Some(segment) = self.segments.get_mut(at) else { break };
+            let overtaken = segment.end() <= before;
+            if self.above_bytes == 0 && !overtaken {
+                break;
+            }
             if segment.has(flag::SACKED) {
                 self.above_bytes -= u64::from(segment.len);
                 if !sacked_next {
                     self.above_ranges -= 1;
                 }
-            } else if self.above_ranges >= dupthresh || self.above_bytes > bytes {
+            } else if overtaken || self.above_ranges >= dupthresh || self.above_bytes > bytes {
                 if !segment.has(flag::LOST) {
                     segment.flags |= flag::LOST;
                     newly += u64::from(segment.len);
@@ -75,7 +94,8 @@ impl Scoreboard {
         if !segment.has(flag::EVER) {
             losses.in_network.on_first_delivered(segment.start, octets);
         } else if segment.sent_at <= losses.credible {
-            losses.in_network.on_delivered(segment.sent_at, segment.start, octets);
+            let nxt = losses.in_network.on_delivered(segment.sent_at, segment.start, octets);
+            losses.overtook.extend(nxt);
         }
     }
 
@@ -164,6 +184,7 @@ impl Scoreboard {
         if let Some(losses) = &mut self.losses {
             losses.in_network.clear();
             losses.again.clear();
+            losses.overtook.clear();
         }
         self.lost - before
     }
@@ -182,6 +203,9 @@ impl Scoreboard {
         self.lost = 0;
         self.frontier = self.base;
         self.above_bytes = self.sacked;
+        if let Some(losses) = &mut self.losses {
+            losses.overtook.clear();
+        }
     }
 
     /// Starts `NextSeg` at the head: HighRxt = HighACK.

@@ -79,6 +79,8 @@ struct Losses {
     /// Below HighRxt: octets whose retransmission was lost too.
     again: VecDeque<(u64, u64)>,
     found: Vec<(Segment, Stamp)>,
+    /// SND.NXT when each of the latest delivered retransmissions was sent, the largest first.
+    overtook: Vec<u64>,
 }
 
 impl Scoreboard {

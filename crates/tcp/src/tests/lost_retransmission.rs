@@ -1,7 +1,7 @@
 //! Retransmissions that are lost themselves (RFC 8985, section 5; RFC 5681, section 4.3; RFC 3168, section 6.1.2).
 
 use super::harness::*;
-use crate::{Config, DelayedAck, InitialWindow, RecoveryKind};
+use crate::{Config, DelayedAck, InitialWindow, RecoveryKind, Reduction};
 use narrows_cc::{Congestion, Phase};
 use narrows_units::{Bytes, Duration};
 use narrows_wire::{Ecn, Packet};
@@ -229,4 +229,19 @@ fn other_recoveries_leave_it_to_the_timer() {
         net.run(at(3_000));
         assert_eq!(net.ends[C].stats().timeouts, 1, "{recovery:?}");
     }
+}
+
+#[test]
+fn retransmissions_tell_the_loss_of_what_they_overtook() {
+    // More than the halved window is lost at the end of a burst, where no SACK block ever lies above it. As long as it counts as
+    // in the network, little else is let out.
+    let lost: Vec<u64> = (6..=60).chain(121..=400).collect();
+    let cc = Box::new(Double { reno: true, first: Some(400), ..Double::default() });
+    let config = Config { reduction: Reduction::PrrLinux, reduce_once: true, ..config() };
+    let (mut net, _) = start_with(cc, config, &lost, &[]);
+    net.ends[C].withdraw();
+    net.ends[C].write(Bytes::new(400 * UNIT));
+    net.run(at(2_000));
+    assert_eq!(net.ends[C].acked(), Bytes::new(400 * UNIT), "in 18 round trips, by a window of 200 segments");
+    assert_eq!(net.ends[C].stats().timeouts, 0);
 }

@@ -1,0 +1,126 @@
+//! The behaviour of a Linux receiver beyond the RFCs: its ACKs and its window.
+//!
+//! | file | its part | switch |
+//! |---|---|---|
+//! | `peer_mss.rs` | the estimate of the peer's segment size that both others use | either |
+//! | `quickack.rs` | which ACK leaves at once, and how long the others wait | [`Config::quick_ack`](crate::Config::quick_ack) |
+//! | `autotuning.rs` | how the advertised window grows | [`Config::autotuning`](crate::Config::autotuning) |
+//!
+//! All follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`). They are state machines that the
+//! receiver tells of segments and asks; none knows a packet. Where both switches are off none of this exists.
+
+pub(crate) mod autotuning;
+pub(crate) mod peer_mss;
+pub(crate) mod quickack;
+
+use crate::config::{Config, DelayedAck};
+use autotuning::{Arrived, Autotuning};
+use narrows_units::{Duration, Instant};
+use peer_mss::PeerMss;
+use quickack::QuickAck;
+
+/// What this end knows of its own path when a segment arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnPath {
+    /// Smoothed round-trip time, if there was a sample.
+    pub(crate) srtt: Option<Duration>,
+    /// Retransmission timeout.
+    pub(crate) rto: Duration,
+}
+
+/// A segment with data, as headers describe it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// Payload, bytes.
+    pub(crate) len: u64,
+    /// TCP header with its options, bytes.
+    pub(crate) header: u64,
+    /// PSH is set.
+    pub(crate) push: bool,
+    /// TSecr, and the time since our clock showed it.
+    pub(crate) echo: Option<(u32, Duration)>,
+    /// Its first octet, as an offset.
+    pub(crate) start: i64,
+}
+
+/// The Linux part of a receiver.
+#[derive(Debug)]
+pub(crate) struct Linux {
+    pub(crate) mss: PeerMss,
+    /// Where ACKs follow Linux.
+    pub(crate) quick: Option<QuickAck>,
+    /// Where the window follows Linux.
+    pub(crate) tuning: Option<Autotuning>,
+}
+
+impl Linux {
+    /// The part that the settings ask for. Without delayed ACKs every segment is acknowledged anyway, and no part
+    /// decides that.
+    pub(crate) fn new(config: &Config) -> Option<Box<Self>> {
+        let quick = match config.delayed_ack {
+            DelayedAck::On { timeout, .. } if config.quick_ack => Some(QuickAck::new(timeout)),
+            _ => None,
+        };
+        let tuning = config.autotuning.then(|| Autotuning::new(config.recv_buffer.as_u64(), u64::from(config.mss)));
+        let any = quick.is_some() || tuning.is_some();
+        any.then(|| Box::new(Self { mss: PeerMss::default(), quick, tuning }))
+    }
+
+    /// The connection is established; `window` is what was offered last.
+    pub(crate) fn establish(&mut self, advmss: u64, window: u64, shift: u8, now: Instant) {
+        self.mss = PeerMss::new(advmss, window);
+        if let Some(quick) = &mut self.quick {
+            quick.establish(now);
+        }
+        if let Some(tuning) = &mut self.tuning {
+            tuning.establish(advmss, window, shift, now);
+        }
+    }
+
+    /// A segment with data arrived in order (`tcp_event_data_recv`); `window` is what was offered last.
+    pub(crate) fn on_in_order(&mut self, segment: &Segment, at: &Arrived, window: u64, own: &OwnPath) {
+        let before = self.mss.bytes();
+        let note = self.mss.measure(segment.len, segment.header, segment.push);
+        if let Some(quick) = &mut self.quick {
+            quick.on_push(note);
+            quick.on_data(self.mss.quota(window), own.rto, at.now);
+        }
+        if let Some(tuning) = &mut self.tuning {
+            if let Some(echo) = segment.echo {
+                tuning.on_echo(echo, segment.len >= before);
+            }
+            tuning.on_window_edge(at.nxt, window, at.now);
+            if segment.len >= SMALLEST_GROWTH
+                && tuning.grow(at, segment.len, self.mss.bytes())
+                && let Some(quick) = &mut self.quick
+            {
+                quick.nudge();
+            }
+        }
+    }
+
+    /// A segment beyond a gap arrived on a connection with SACK (`tcp_data_queue_ofo`).
+    pub(crate) fn on_out_of_order(&mut self, segment: &Segment, at: &Arrived) {
+        let Some(tuning) = &mut self.tuning else { return };
+        if let Some(echo) = segment.echo {
+            tuning.on_echo(echo, segment.len >= self.mss.bytes());
+        }
+        if tuning.grow(at, segment.len, self.mss.bytes())
+            && let Some(quick) = &mut self.quick
+        {
+            quick.nudge();
+        }
+    }
+
+    /// Whether less than half of the buffer is free, where `__tcp_select_window` ends quick ACKs.
+    pub(crate) fn note_pressure(&mut self, held: u64) {
+        if let (Some(tuning), Some(quick)) = (&self.tuning, &mut self.quick)
+            && tuning.is_tight(held, self.mss.bytes())
+        {
+            quick.exhaust();
+        }
+    }
+}
+
+/// Shortest payload for which the window grows (`tcp_event_data_recv`), bytes.
+const SMALLEST_GROWTH: u64 = 128;
