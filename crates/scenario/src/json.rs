@@ -40,6 +40,17 @@ impl Scenario {
                 "tcp": if matches!(flow.traffic, Traffic::Udp { .. }) { Value::Null } else { tcp(&flow.tcp) },
             })
         });
+        let mut whole = self.json_around();
+        if let Value::Object(map) = &mut whole {
+            map.insert("nodes".into(), nodes.collect());
+            map.insert("links".into(), links.collect());
+            map.insert("flows".into(), flows.collect());
+        }
+        whole
+    }
+
+    /// The same without nodes, links and flows.
+    pub(crate) fn json_around(&self) -> Value {
         let sampling = match self.sampling {
             Sampling::Off => json!({ "kind": "off" }),
             Sampling::Events => json!({ "kind": "events" }),
@@ -55,10 +66,7 @@ impl Scenario {
             "start_jitter_ns": self.start_jitter.as_nanos(),
             "ip": ip_number(self.ip),
             "sampling": sampling,
-            "nodes": nodes.collect::<Vec<_>>(),
-            "links": links.collect::<Vec<_>>(),
             "wifi": self.wifi.iter().map(|channel| self.wifi_json(channel)).collect::<Vec<_>>(),
-            "flows": flows.collect::<Vec<_>>(),
             "acns": self.acns.as_ref().map(|acns| self.acns_json(acns)),
             "ngwa": self.ngwa.as_ref().map(|ngwa| self.ngwa_json(ngwa)),
         })
@@ -162,7 +170,7 @@ impl Scenario {
     }
 }
 
-fn direction(direction: &Direction) -> Value {
+pub(crate) fn direction(direction: &Direction) -> Value {
     json!({
         "rate_bps": direction.rate.as_bps(),
         "delay_ns": direction.delay.as_nanos(),
@@ -241,7 +249,7 @@ fn loss(loss: &Loss) -> Value {
     }
 }
 
-fn traffic(flow: &Flow) -> Value {
+pub(crate) fn traffic(flow: &Flow) -> Value {
     let kind = flow.traffic.word();
     match flow.traffic {
         Traffic::Bulk { size } => json!({ "kind": kind, "size_bytes": size.map(narrows_units::Bytes::as_u64) }),
@@ -268,7 +276,7 @@ fn traffic(flow: &Flow) -> Value {
     }
 }
 
-fn tcp(tcp: &Tcp) -> Value {
+pub(crate) fn tcp(tcp: &Tcp) -> Value {
     let params: Map<String, Value> = tcp
         .cc_params
         .iter()
@@ -296,6 +304,7 @@ fn tcp(tcp: &Tcp) -> Value {
         "initial_ssthresh_bytes": tcp.initial_ssthresh.map(narrows_units::Bytes::as_u64),
         "max_cwnd_bytes": tcp.max_cwnd.map(narrows_units::Bytes::as_u64),
         "delayed_ack": tcp.delayed_ack.map(|ack| json!({ "every": ack.every, "timeout_ns": ack.timeout.as_nanos() })),
+        "quick_ack": tcp.quick_ack,
         "recovery": tcp.recovery.word(),
         "reduction": tcp.reduction.word(),
         "dupthresh": tcp.dupthresh,
@@ -305,13 +314,16 @@ fn tcp(tcp: &Tcp) -> Value {
         "reduce_once": tcp.reduce_once,
         "full_ack_cap": tcp.full_ack_cap,
         "impatient": tcp.impatient,
+        "tso": tcp.tso,
         "max_retries": tcp.max_retries,
         "sack": tcp.sack,
         "timestamps": tcp.timestamps,
+        "timestamp_offsets": tcp.timestamp_offsets,
         "window_scaling": tcp.window_scaling,
         "ecn": tcp.ecn,
         "ecn_echo": tcp.ecn_echo.word(),
         "recv_buffer_bytes": tcp.recv_buffer.as_u64(),
+        "autotuning": tcp.autotuning,
         "read_rate_bps": tcp.read_rate.map(narrows_units::Rate::as_bps),
         "nagle": tcp.nagle,
         "idle_restart": tcp.idle_restart.word(),

@@ -7,18 +7,23 @@
 //! text -> tree (places) -> overrides -> check (kinds, ranges) -> build (rules among fields) -> Scenario
 //! ```
 
+// `serde_json::json!` recurses once per key, and `[tcp]` has many.
+#![recursion_limit = "256"]
+
 mod build;
 mod catalogue;
 mod check;
 mod dscp;
 mod json;
 mod json_schema;
+mod json_shared;
 mod problem;
 mod quantity;
 mod record;
 mod reference;
 mod schema;
 mod set;
+mod size;
 mod suggest;
 mod toml_text;
 mod tree;
@@ -29,6 +34,7 @@ pub use catalogue::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, Cata
 pub use json_schema::{schema, schema_for};
 pub use problem::{Problem, Problems, SET_PATH};
 pub use reference::reference;
+pub use size::Size;
 pub use types::*;
 
 use problem::{Place, Report};

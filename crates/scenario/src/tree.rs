@@ -1,6 +1,7 @@
 //! A TOML document as a plain tree in which every key and value knows its line and column.
 
 use crate::problem::{Place, Report};
+use std::cell::Cell;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -83,18 +84,23 @@ fn cut(text: &str) -> String {
 struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
+    /// The last offset asked for, and its column: places come in order, and a line may be very long.
+    last: Cell<(usize, usize)>,
 }
 
 impl<'a> Lines<'a> {
     fn new(text: &'a str) -> Self {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { text, starts }
+        Self { text, starts, last: Cell::new((0, 1)) }
     }
 
     fn place(&self, offset: usize) -> Place {
         let line = self.starts.partition_point(|start| *start <= offset).max(1);
         let start = self.starts.get(line - 1).copied().unwrap_or(0);
-        let column = self.text.get(start..offset).map_or(1, |before| before.chars().count() + 1);
+        let (last, known) = self.last.get();
+        let (from, column) = if (start..=offset).contains(&last) { (last, known) } else { (start, 1) };
+        let column = column + self.text.get(from..offset).map_or(0, |before| before.chars().count());
+        self.last.set((offset, column));
         Place::File(line, column)
     }
 }
@@ -190,6 +196,16 @@ mod tests {
         let Branch::Table(b) = &top[1].tree.value else { panic!("a table") };
         let Branch::Table(inner) = &b[0].tree.value else { panic!("a table") };
         assert_eq!(inner[0].place, Place::File(3, 9), "columns count characters, not bytes");
+    }
+
+    #[test]
+    fn a_long_line_takes_no_longer_than_its_length() {
+        let text = format!("x = [{}]\ny = 1\n", "1,".repeat(300_000));
+        let tree = read(&text, &mut Report::new("x"));
+        let Branch::Table(top) = &tree.value else { panic!("a table") };
+        let Branch::List(items) = &top[0].tree.value else { panic!("a list") };
+        assert_eq!((items[0].place, items[299_999].place), (Place::File(1, 6), Place::File(1, 600_004)));
+        assert_eq!(top[1].place, Place::File(2, 1));
     }
 
     #[test]

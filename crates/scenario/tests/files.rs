@@ -82,7 +82,16 @@ fn defaults_are_those_of_the_rfcs() {
             && tcp.full_ack_cap
             && tcp.impatient
     );
-    assert!(!tcp.ecn && !tcp.nagle && !tcp.cwnd_validation && !tcp.unused_growth && !tcp.slow_start_at_equality);
+    assert!(!tcp.quick_ack && !tcp.autotuning);
+    assert!(
+        !tcp.timestamp_offsets
+            && !tcp.ecn
+            && !tcp.nagle
+            && !tcp.cwnd_validation
+            && !tcp.unused_growth
+            && !tcp.tso
+            && !tcp.slow_start_at_equality
+    );
     assert_eq!((tcp.reduction, tcp.idle_restart), (Reduction::Immediate, IdleRestart::Rfc5681));
     assert_eq!((tcp.ecn_echo, tcp.pacing), (EcnEcho::UntilCwr, None));
     assert_eq!(tcp.delayed_ack.map(|ack| (ack.every, ack.timeout.as_millis())), Some((2, 200)));
@@ -143,6 +152,65 @@ fn the_resolved_scenario_has_names_and_base_units() {
     assert_eq!(json["flows"][3]["traffic"]["rate_bps"], 500_000);
     assert_eq!(json["acns"]["routers"], serde_json::json!(["R0", "R1", "R2", "P1", "P2", "R3"]));
 }
+
+#[test]
+fn what_is_shared_in_the_text_is_the_same_as_in_the_tree() {
+    let mixed = ready_to_run().into_iter().map(|(_, text)| text).chain([MANY.to_owned()]);
+    for text in mixed {
+        let scenario = good(&text);
+        let mut shared: Value = serde_json::from_str(&scenario.to_shared_json()).unwrap();
+        let mut take = |key: &str| shared.as_object_mut().unwrap().shift_remove(key).unwrap();
+        let [directions, stops, traffics, tcps] = ["directions", "stops", "traffics", "tcps"].map(&mut take);
+        let names: Value = shared["nodes"].as_array().unwrap().iter().map(|node| node["name"].clone()).collect();
+        let put = |member: &mut Value, list: &Value| {
+            if let Some(number) = member.as_u64() {
+                *member = list[usize::try_from(number).unwrap()].clone();
+            }
+        };
+        for link in shared["links"].as_array_mut().unwrap() {
+            put(&mut link["a"], &names);
+            put(&mut link["b"], &names);
+            put(&mut link["forward"], &directions);
+            put(&mut link["reverse"], &directions);
+        }
+        for flow in shared["flows"].as_array_mut().unwrap() {
+            put(&mut flow["from"], &names);
+            put(&mut flow["to"], &names);
+            put(&mut flow["stop_ns"], &stops);
+            put(&mut flow["traffic"], &traffics);
+            put(&mut flow["tcp"], &tcps);
+        }
+        assert_eq!(shared, scenario.to_json());
+    }
+    let text = good(MANY).to_shared_json();
+    assert_eq!(text.matches("\"rto\"").count(), 2, "settings that flows share stand once");
+    assert!(text.len() < 300 * 150, "{} bytes for 300 flows", text.len());
+}
+
+/// Three hundred flows of two kinds with settings of their own, each table for itself.
+const MANY: &str = r#"
+[topology]
+kind = "star"
+leaves = 2
+access = { rate = "1 Mb/s", delay = "1 ms" }
+[[flows]]
+name = "one"
+from = "h1"
+to = "h2"
+cc = "reno"
+copies = 150
+[[flows]]
+name = "two"
+from = "h2"
+to = "h1"
+copies = 149
+stagger = "1 ms"
+[[flows]]
+name = "three"
+from = "h2"
+to = "h1"
+cc = "reno"
+"#;
 
 #[test]
 fn shorthands_make_what_they_say() {

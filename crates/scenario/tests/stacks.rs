@@ -68,6 +68,11 @@ const SETTINGS: &[&str] = &[
     "dupthresh = 4",
     "delayed_ack = false",
     "delayed_ack = { every = 3, timeout = \"70 ms\" }",
+    "quick_ack = false",
+    "quick_ack = true",
+    "recv_buffer = \"1 MiB\"",
+    "autotuning = false",
+    "autotuning = true",
     "recovery = \"rto_only\"",
     "recovery = \"tahoe\"",
     "recovery = \"reno\"",
@@ -87,10 +92,14 @@ const SETTINGS: &[&str] = &[
     "full_ack_cap = true",
     "impatient = false",
     "impatient = true",
+    "tso = false",
+    "tso = true",
     "max_retries = 7",
     "max_retries = \"unlimited\"",
     "timestamps = false",
     "timestamps = true",
+    "timestamp_offsets = false",
+    "timestamp_offsets = true",
     "ecn_echo = \"until_cwr\"",
     "ecn_echo = \"each_mark\"\necn = true",
     "idle_restart = \"off\"",
@@ -203,4 +212,14 @@ fn marks_are_echoed_one_by_one_where_congestion_control_needs_it() {
     assert_eq!(tcp("ecn = true", "cc = \"dctcp\"").ecn_echo, EcnEcho::EachMark);
     assert_eq!(tcp("ecn = true\ncc = \"dctcp\"", "cc = \"reno\"").ecn_echo, EcnEcho::UntilCwr);
     assert_eq!(tcp("ecn = true\necn_echo = \"until_cwr\"", "cc = \"dctcp\"").ecn_echo, EcnEcho::UntilCwr);
+}
+
+#[test]
+fn a_buffer_that_a_file_sets_is_not_tuned() {
+    let linux = "stack = \"linux\"";
+    let buffer = "recv_buffer = \"100 kB\"";
+    assert!(tcp(linux, "").autotuning);
+    assert!(!tcp(&format!("{linux}\n{buffer}"), "").autotuning);
+    assert!(!tcp(linux, &format!("tcp = {{ {buffer} }}")).autotuning);
+    assert!(tcp(&format!("{linux}\n{buffer}\nautotuning = true"), "").autotuning);
 }

@@ -44,6 +44,7 @@ impl Build<'_> {
         }
         let reach = Reach::new(&nodes.list, net.0, net.1);
         let mut base = None;
+        let mut recent = Vec::new();
         let mut flows = Vec::new();
         let mut names = BTreeSet::new();
         for (index, record) in list.iter().enumerate() {
@@ -70,6 +71,7 @@ impl Build<'_> {
                 }
                 base.as_mut().and_then(|base: &mut Base<'_>| self.flow_tcp(record, base, &path))
             };
+            let tcp = tcp.map(|tcp| shared(tcp, &mut recent));
             let times = self.times(&row);
             let ends = self.ends_of_copies(&row, nodes, &reach);
             let names = self.names(&row, index, &mut names);
@@ -261,6 +263,20 @@ impl Build<'_> {
     }
 }
 
+/// The same settings out of the latest different ones, where they are among them: a file with a table for each flow would
+/// keep as many copies.
+fn shared(tcp: Arc<Tcp>, recent: &mut Vec<Arc<Tcp>>) -> Arc<Tcp> {
+    const KEPT: usize = 8;
+    if let Some(same) = recent.iter().find(|known| **known == tcp) {
+        return Arc::clone(same);
+    }
+    if recent.len() == KEPT {
+        recent.remove(0);
+    }
+    recent.push(Arc::clone(&tcp));
+    tcp
+}
+
 fn or_none<T: FromValue>(record: &Record, key: &str) -> Option<Option<T>> {
     record.get::<OrWord<T>>(key).map(OrWord::value)
 }
@@ -278,6 +294,7 @@ fn udp_tcp() -> Tcp {
         initial_ssthresh: None,
         max_cwnd: None,
         delayed_ack: None,
+        quick_ack: false,
         recovery: Recovery::RtoOnly,
         reduction: Reduction::Immediate,
         dupthresh: 3,
@@ -287,13 +304,16 @@ fn udp_tcp() -> Tcp {
         reduce_once: false,
         full_ack_cap: false,
         impatient: false,
+        tso: false,
         max_retries: None,
         sack: false,
         timestamps: false,
+        timestamp_offsets: false,
         window_scaling: false,
         ecn: false,
         ecn_echo: EcnEcho::UntilCwr,
         recv_buffer: get("recv_buffer").unwrap_or(Bytes::ZERO),
+        autotuning: false,
         read_rate: None,
         nagle: false,
         idle_restart: IdleRestart::Off,

@@ -1,4 +1,4 @@
-//! TCP settings of a flow: what it says itself, then `[tcp]`, then the habits of its stack, then the defaults.
+//! One flow's TCP settings: its own keys, then `[tcp]`, then its stack's defaults, then the general ones.
 
 use super::Build;
 use super::cc::Chosen;
@@ -165,6 +165,7 @@ impl<'a> Build<'a> {
             initial_ssthresh: layers.get::<OrWord<Bytes>>("initial_ssthresh")?.value(),
             max_cwnd,
             delayed_ack: delayed_ack(tables)?,
+            quick_ack: layers.get("quick_ack")?,
             recovery: answer.recovery,
             reduction: answer.reduction,
             dupthresh: layers.get("dupthresh")?,
@@ -174,16 +175,19 @@ impl<'a> Build<'a> {
             reduce_once: layers.get("reduce_once")?,
             full_ack_cap: layers.get("full_ack_cap")?,
             impatient: layers.get("impatient")?,
+            tso: layers.get("tso")?,
             max_retries: match layers.get::<OrWord<u64>>("max_retries")? {
                 OrWord::Value(n) => Some(u32::try_from(n).ok()?),
                 OrWord::Word(_) => None,
             },
             sack: answer.sack,
             timestamps: layers.get("timestamps")?,
+            timestamp_offsets: layers.get("timestamp_offsets")?,
             window_scaling: layers.get("window_scaling")?,
             ecn: answer.ecn,
             ecn_echo: answer.ecn_echo,
             recv_buffer,
+            autotuning: autotuning(said, &layers)?,
             read_rate: layers.get::<OrWord<_>>("read_rate")?.value(),
             nagle: layers.get("nagle")?,
             idle_restart: idle_restart(&layers)?,
@@ -339,6 +343,13 @@ fn delayed_ack(tables: &[&Record]) -> Option<Option<DelayedAck>> {
     let Some(layers) = or_off(tables, "delayed_ack", &DELAYED_ACK)? else { return Some(None) };
     // Where no table says anything, they are on.
     Some(Some(DelayedAck { every: layers.get("every")?, timeout: layers.get("timeout")? }))
+}
+
+/// Whether the window is tuned: not where a file sets a buffer and is silent about tuning, as a program's `SO_RCVBUF` ends it
+/// in Linux (`SOCK_RCVBUF_LOCK`).
+fn autotuning(said: &Said<'_>, layers: &Layers<'_>) -> Option<bool> {
+    let given = |key: &str| said.tables().into_iter().flatten().any(|table| table.given(key).is_some());
+    Some(layers.get("autotuning")? && (given("autotuning") || !given("recv_buffer")))
 }
 
 fn pacing(tables: &[&Record]) -> Option<Option<Pacing>> {

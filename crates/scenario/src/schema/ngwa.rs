@@ -1,4 +1,4 @@
-//! NGWA.
+//! Keys of the `[ngwa]` table, with their units and defaults.
 
 use super::{Field, Kind, LARGE, MOST, Need, SOME_TIME, Table, Word};
 

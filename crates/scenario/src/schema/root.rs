@@ -187,7 +187,7 @@ pub(crate) static FLOW: Table = Table {
             "stack",
             Kind::Choice(STACKS),
             Need::Described("`stack` of `[tcp]`"),
-            "Whose habits it has, short for `tcp = { stack = .. }`.",
+            "Which system's defaults it has, short for `tcp = { stack = .. }`.",
         )
         .only(TCP_KINDS),
         Field::new(

@@ -77,7 +77,7 @@ pub(crate) static TCP: Table = Table {
             "stack",
             Kind::Choice(STACKS),
             Need::Default("rfc"),
-            "Whose habits hold where neither the flow nor `[tcp]` says otherwise.",
+            "Which system's defaults hold where neither the flow nor `[tcp]` says otherwise.",
         ),
         Field::new("cc", Kind::Cc, Need::Default("cubic"), "Congestion control."),
         Field::new(
@@ -129,6 +129,13 @@ pub(crate) static TCP: Table = Table {
             "Delayed acknowledgments, or `false`.",
         ),
         Field::new(
+            "quick_ack",
+            Kind::Switch,
+            Need::Default("false"),
+            "Where ACKs are delayed: as Linux, up to 16 segments are acknowledged one by one at the beginning, after a pause of an RTO and after \
+             old data, and each segment that lets the window grow; the delay follows the interval of segments, from `delayed_ack.timeout` up.",
+        ),
+        Field::new(
             "recovery",
             Kind::Choice(&[
                 Word("rto_only", "only the retransmission timer (RFC 793)"),
@@ -170,8 +177,9 @@ pub(crate) static TCP: Table = Table {
             "lost_retransmission",
             Kind::Switch,
             Need::Default("true"),
-            "With `sack` recovery: find by what was sent later that a retransmission was lost too, as Linux and RFC 8985; \
-             `false` leaves it to the timer, as RFC 6675 and ns-2.",
+            "With `sack` recovery: find by what was sent later, and is delivered, that a retransmission was lost too, and by \
+             retransmissions that the end of a burst was, as Linux and RFC 8985; `false` leaves both to the timer, as RFC 6675 and \
+             ns-2.",
         ),
         Field::new(
             "undo",
@@ -201,6 +209,13 @@ pub(crate) static TCP: Table = Table {
              timeout (RFC 6582, section 3.2, step 3); `false`: each does, as in Linux (its \"Slow-but-Steady\" variant).",
         ),
         Field::new(
+            "tso",
+            Kind::Switch,
+            Need::Default("false"),
+            "Paced segments leave in bursts as from Linux with TSO: up to a millisecond's worth at the pacing rate, two at least \
+             (`tcp_tso_autosize`); `false`: one by one.",
+        ),
+        Field::new(
             "max_retries",
             Kind::Or(&Kind::Integer(1, 1000), &[Word("unlimited", "never gives up, as ns-2")]),
             Need::Default("15"),
@@ -212,6 +227,13 @@ pub(crate) static TCP: Table = Table {
             Kind::Switch,
             Need::Default("true"),
             "Timestamps (RFC 7323); 12 bytes of each segment.",
+        ),
+        Field::new(
+            "timestamp_offsets",
+            Kind::Switch,
+            Need::Default("false"),
+            "Timestamps count milliseconds from a random offset of each pair of hosts and direction, as in Linux \
+             (`secure_tcp_ts_off`); `false`: microseconds of one clock, so that one-way delays can be measured.",
         ),
         Field::new(
             "window_scaling",
@@ -234,6 +256,14 @@ pub(crate) static TCP: Table = Table {
             Kind::Size(1, 65_535 << 14),
             Need::Default("16 MiB"),
             "Receive buffer: the largest window that is advertised.",
+        ),
+        Field::new(
+            "autotuning",
+            Kind::Switch,
+            Need::Default("false"),
+            "The advertised window begins at 64 kB and grows with what is read, up to `recv_buffer`, as in Linux 6.1 with \
+             `tcp_rmem[2]` of twice `recv_buffer`; `false`: all of `recv_buffer` is offered from the beginning. Where a file gives \
+             `recv_buffer` and not this, it is `false`, as `SO_RCVBUF` ends tuning in Linux.",
         ),
         Field::new(
             "read_rate",

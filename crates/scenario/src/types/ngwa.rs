@@ -1,4 +1,4 @@
-//! NGWA.
+//! The settings of NGWA after defaults are merged.
 
 use narrows_units::{Bytes, Duration};
 

@@ -5,7 +5,7 @@ use narrows_units::{Bytes, Duration, Rate};
 /// TCP settings of a flow, both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
-    /// Whose habits hold where nothing else says otherwise; every setting below has them resolved.
+    /// The system whose defaults hold where nothing else is set; every setting below has them resolved.
     pub stack: Stack,
     /// Congestion control, by its name in the registry.
     pub cc: String,
@@ -23,6 +23,8 @@ pub struct Tcp {
     pub max_cwnd: Option<Bytes>,
     /// Delayed ACKs: `None` is one ACK per segment.
     pub delayed_ack: Option<DelayedAck>,
+    /// Delayed ACKs follow Linux: quick ACKs, and a delay that adapts.
+    pub quick_ack: bool,
     /// Recovery.
     pub recovery: Recovery,
     /// How the window goes down in an episode.
@@ -41,20 +43,26 @@ pub struct Tcp {
     pub full_ack_cap: bool,
     /// The first partial ACK alone of a NewReno recovery restarts the retransmission timer (RFC 6582), else each (Linux).
     pub impatient: bool,
+    /// Paced segments leave in bursts as from Linux with TSO, else one by one.
+    pub tso: bool,
     /// Timeouts in a row after which the connection is given up (RFC 9293's R2); `None` is never.
     pub max_retries: Option<u32>,
     /// SACK (RFC 2018).
     pub sack: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
+    /// Timestamps count milliseconds from an offset of each end, as in Linux; else microseconds of one clock.
+    pub timestamp_offsets: bool,
     /// Window scaling (RFC 7323).
     pub window_scaling: bool,
     /// Classic ECN (RFC 3168).
     pub ecn: bool,
     /// How a receiver echoes marks.
     pub ecn_echo: EcnEcho,
-    /// Receive buffer.
+    /// Receive buffer: the largest window that is advertised.
     pub recv_buffer: Bytes,
+    /// The window begins at 64 kB and grows up to the receive buffer, as in Linux 6.1.
+    pub autotuning: bool,
     /// Rate at which the receiving application reads; `None` is at once.
     pub read_rate: Option<Rate>,
     /// Nagle's algorithm.
@@ -81,7 +89,7 @@ pub struct Tcp {
     pub rto_granularity: Duration,
 }
 
-/// A system whose habits a flow has.
+/// A system whose defaults a flow has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
     /// The RFCs' recommendations.

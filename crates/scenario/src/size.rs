@@ -1,0 +1,52 @@
+//! How large a scenario is: the counts on which memory and time of a run depend.
+
+use crate::types::{Sampling, Scenario, Wifi, WifiQueues};
+
+/// Counts of a scenario.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Nodes.
+    pub nodes: u64,
+    /// Links, both directions in one.
+    pub links: u64,
+    /// Flows.
+    pub flows: u64,
+    /// Rows that sampling flows yields at most (jitter starts flows later); 0 where every event is sampled.
+    pub flow_rows: u64,
+    /// Rows that sampling queues yields; 0 where every event is sampled.
+    pub queue_rows: u64,
+    /// Rows that sampling routers with an agent yields; 0 where every event is sampled.
+    pub router_rows: u64,
+}
+
+impl Scenario {
+    /// Counts nodes, links, flows and the rows that sampling will yield.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        let size = Size {
+            nodes: self.nodes.len() as u64,
+            links: self.links.len() as u64,
+            flows: self.flows.len() as u64,
+            ..Size::default()
+        };
+        let Sampling::Interval(every) = self.sampling else { return size };
+        let every = every.as_nanos().max(1);
+        // Samples are taken from time zero to the end, both included.
+        let from = |start: u64| self.duration.as_nanos().checked_sub(start).map_or(0, |rest| rest / every + 1);
+        let not_before = |start: u64| from(start.div_ceil(every).saturating_mul(every));
+        let radio = |wifi: &Wifi| match wifi.queues {
+            WifiQueues::Shared => wifi.stations.len() + 1,
+            WifiQueues::PerStation => 2 * wifi.stations.len(),
+        };
+        let queues = 2 * size.links + self.wifi.iter().map(|wifi| radio(wifi) as u64).sum::<u64>();
+        let agents = self.acns.as_ref().map_or(0, |acns| acns.routers.len())
+            + self.ngwa.as_ref().map_or(0, |ngwa| ngwa.routers.len());
+        let starts = self.flows.iter().map(|flow| not_before(flow.start.as_nanos()));
+        Size {
+            flow_rows: starts.fold(0, u64::saturating_add),
+            queue_rows: queues.saturating_mul(from(0)),
+            router_rows: (agents as u64).saturating_mul(from(0)),
+            ..size
+        }
+    }
+}
