@@ -24,7 +24,7 @@ pub fn queue_row(now: Instant, index: usize, view: &QueueView, meter: &LinkMeter
     }
 }
 
-/// A queue over the whole run: `unsent` is what of the transmission under way at the end lies after it.
+/// A queue over the whole run: `unsent` is the part of the current transmission that falls after the end.
 #[must_use]
 pub fn queue_total(view: &QueueView, meter: &LinkMeter, unsent: (Duration, Bytes), capacity_bits: u64) -> QueueTotal {
     let (unsent_time, unsent_bytes) = unsent;

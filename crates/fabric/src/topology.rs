@@ -57,76 +57,145 @@ impl Topology {
         Self { edges, outgoing, only, anchors, forwards, tables: vec![None; nodes] }
     }
 
-    /// Prepares routes to `node`. [`next`](Self::next) knows no way to nodes that were not prepared.
+    /// Prepares routes to `node`. [`next`](Self::next) knows no way to nodes that were not prepared. A table has a word per node
+    /// of the network: where targets are many, [`paths`](Self::paths) does without.
     pub fn prepare(&mut self, node: usize) {
         let target = self.anchors[node] as usize;
         if self.tables[target].is_none() {
-            self.tables[target] = Some(self.ways_to(target));
+            let mut search = Search::new(self.outgoing.len());
+            search.run(self, target, &[]);
+            self.tables[target] = Some(search.ways.into_boxed_slice());
         }
     }
 
     /// The link direction that leads from `at` towards `node`; `None` where there is no way.
     #[inline]
     pub fn next(&self, at: usize, node: usize) -> Option<usize> {
+        self.step(at, node, |at| self.tables[self.anchors[node] as usize].as_ref()?.get(at).copied())
+    }
+
+    /// The next hop to `node`, where `way` is the direction to take at a node that has several, towards the anchor of `node`.
+    #[inline]
+    fn step(&self, at: usize, node: usize, way: impl FnOnce(usize) -> Option<u32>) -> Option<usize> {
         let only = self.only[at];
         if only != NOWHERE {
             return Some(only as usize);
         }
-        let target = self.anchors[node] as usize;
-        if at == target {
+        if at == self.anchors[node] as usize {
             // `node` hangs on this node by its only link; the other direction of that link has the same number but one bit.
             return Some((self.only[node] ^ 1) as usize);
         }
-        let way = *self.tables[target].as_ref()?.get(at)?;
-        (way != NOWHERE).then_some(way as usize)
+        way(at).filter(|&way| way != NOWHERE).map(|way| way as usize)
+    }
+
+    /// Calls `found` with each of `pairs` (from, to), in the order of targets, and the link directions from one to the other.
+    ///
+    /// Pairs that have no way get the hops up to where it ends. Time grows with the part of the network that lies between the
+    /// nodes, and memory not with the number of targets. `None` where `stopped` said so.
+    pub fn paths(
+        &self,
+        pairs: &mut [(usize, usize)],
+        stopped: impl Fn() -> bool,
+        mut found: impl FnMut(usize, usize, &[u32]),
+    ) -> Option<()> {
+        pairs.sort_unstable_by_key(|&(from, to)| (self.anchors[to], to, from));
+        let mut search = Search::new(self.outgoing.len());
+        let mut path = Vec::new();
+        let mut sources = Vec::new();
+        for group in pairs.chunk_by(|&(_, one), &(_, other)| self.anchors[one] == self.anchors[other]) {
+            if stopped() {
+                return None;
+            }
+            sources.clear();
+            sources.extend(group.iter().map(|&(from, _)| self.anchors[from] as usize));
+            let target = group.first().map_or(0, |&(_, to)| self.anchors[to] as usize);
+            search.run(self, target, &sources);
+            for &(from, to) in group {
+                path.clear();
+                let mut at = from;
+                while at != to
+                    && path.len() <= self.outgoing.len()
+                    && let Some(edge) = self.step(at, to, |at| search.way(at))
+                {
+                    path.push(edge as u32);
+                    at = self.edges[edge].to;
+                }
+                found(from, to, &path);
+            }
+        }
+        Some(())
     }
 
     /// The link directions that leave a node, in link order.
     pub fn leaving(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         self.outgoing[node].iter().map(|&edge| edge as usize)
     }
+}
 
-    /// Breadth-first search backwards from `target`.
-    fn ways_to(&self, target: usize) -> Box<[u32]> {
-        let mut ways = vec![NOWHERE; self.outgoing.len()].into_boxed_slice();
-        let mut frontier = vec![target];
-        let mut seen = vec![false; self.outgoing.len()];
-        seen[target] = true;
-        while !frontier.is_empty() {
-            let mut further = Vec::new();
-            for &node in &frontier {
-                if node != target && !self.forwards[node] {
+/// Breadth-first searches backwards from one target after another.
+#[derive(Debug)]
+struct Search {
+    /// Per node: the direction to take towards the target, where the last search came by.
+    ways: Vec<u32>,
+    /// Per node: the number of the last search that came by, and of the last that it was a source of.
+    seen: Vec<u32>,
+    wanted: Vec<u32>,
+    number: u32,
+    frontier: Vec<usize>,
+    further: Vec<usize>,
+}
+
+impl Search {
+    fn new(nodes: usize) -> Self {
+        Self {
+            ways: vec![NOWHERE; nodes],
+            seen: vec![0; nodes],
+            wanted: vec![0; nodes],
+            number: 0,
+            frontier: Vec::new(),
+            further: Vec::new(),
+        }
+    }
+
+    /// The direction to take at a node, if the last search came by.
+    fn way(&self, node: usize) -> Option<u32> {
+        (self.seen[node] == self.number).then(|| self.ways[node])
+    }
+
+    /// Searches from `target` until all `sources` are found; without any, until nothing is left.
+    fn run(&mut self, topology: &Topology, target: usize, sources: &[usize]) {
+        self.number += 1;
+        let number = self.number;
+        let mut missing = usize::MAX;
+        if !sources.is_empty() {
+            missing = 0;
+            for &source in sources {
+                missing += usize::from(source != target && self.wanted[source] != number);
+                self.wanted[source] = number;
+            }
+        }
+        self.frontier.clear();
+        self.frontier.push(target);
+        (self.seen[target], self.ways[target]) = (number, NOWHERE);
+        while !self.frontier.is_empty() && missing > 0 {
+            self.further.clear();
+            for &node in &self.frontier {
+                if node != target && !topology.forwards[node] {
                     continue;
                 }
-                for &edge in &self.outgoing[node] {
-                    let neighbour = self.edges[edge as usize].to;
-                    if !seen[neighbour] {
-                        seen[neighbour] = true;
-                        ways[neighbour] = edge ^ 1;
-                        further.push(neighbour);
+                for &edge in &topology.outgoing[node] {
+                    let neighbour = topology.edges[edge as usize].to;
+                    if self.seen[neighbour] != number {
+                        (self.seen[neighbour], self.ways[neighbour]) = (number, edge ^ 1);
+                        missing -= usize::from(self.wanted[neighbour] == number);
+                        self.further.push(neighbour);
                     }
                 }
             }
             // In node order, so that which way is found first does not depend on the search's own history.
-            further.sort_unstable();
-            frontier = further;
+            self.further.sort_unstable();
+            std::mem::swap(&mut self.frontier, &mut self.further);
         }
-        ways
-    }
-
-    /// The nodes on the way from one node to another, both included; `None` where there is no way.
-    #[cfg(test)]
-    pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        let mut path = vec![from];
-        let mut at = from;
-        while at != to {
-            at = self.edges[self.next(at, to)?].to;
-            path.push(at);
-            if path.len() > self.outgoing.len() {
-                return None;
-            }
-        }
-        Some(path)
     }
 }
 
@@ -170,10 +239,24 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
         s
     }
 
+    /// The nodes from one to another, by tables and by [`Topology::paths`], which agree.
     fn path(kinds: &str, links: &[(usize, usize)], from: usize, to: usize) -> Option<Vec<usize>> {
         let mut t = Topology::new(&scenario(kinds, links));
         t.prepare(to);
-        t.path(from, to)
+        let mut path = vec![from];
+        while let Some(&at) = path.last().filter(|&&at| at != to) {
+            path.push(t.edges[t.next(at, to)?].to);
+        }
+        let mut searched = vec![from];
+        t.paths(
+            &mut [(from, to)],
+            || false,
+            |_, _, hops| {
+                searched.extend(hops.iter().map(|&edge| t.edges[edge as usize].to));
+            },
+        );
+        assert_eq!(path, searched);
+        Some(path)
     }
 
     #[test]
@@ -202,5 +285,33 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
     fn two_hosts_can_share_one_link() {
         assert_eq!(path("HH", &[(0, 1)], 0, 1), Some(vec![0, 1]));
         assert_eq!(path("HH", &[(0, 1)], 1, 0), Some(vec![1, 0]));
+    }
+
+    #[test]
+    fn paths_to_many_targets_are_those_of_the_tables() {
+        // A ring of eight routers with a chord, and a host at each: several ways of equal length.
+        let ring = (0..8).map(|i| (i, (i + 1) % 8));
+        let links: Vec<_> = ring.chain([(1, 5)]).chain((0..8).map(|i| (i, 8 + i))).collect();
+        let mut t = Topology::new(&scenario(&format!("{}{}", "R".repeat(8), "H".repeat(8)), &links));
+        (8..16).for_each(|host| t.prepare(host));
+        let mut pairs: Vec<_> = (8..16).flat_map(|from| (8..16).map(move |to| (from, to))).collect();
+        let mut count = 0;
+        t.paths(
+            &mut pairs,
+            || false,
+            |from, to, hops| {
+                let (mut at, mut expected) = (from, Vec::new());
+                while at != to {
+                    let edge = t.next(at, to).unwrap();
+                    expected.push(edge as u32);
+                    at = t.edges[edge].to;
+                }
+                assert_eq!(hops, expected, "{from} to {to}");
+                count += 1;
+            },
+        )
+        .unwrap();
+        assert_eq!(count, 64);
+        assert_eq!(t.paths(&mut pairs, || true, |_, _, _| unreachable!("stopped")), None);
     }
 }

@@ -6,13 +6,16 @@
 
 mod histogram;
 mod packed;
+mod part;
 mod probe;
+mod store;
 mod table;
 mod tables;
 
 pub use histogram::Histogram;
 pub use packed::{Packed, PackedColumn};
 pub use probe::{NoProbe, Probe};
+pub use store::{Fault, Store};
 pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{
     FlowRow, FlowSamples, FlowTotal, FlowTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, RouterRow,
@@ -47,4 +50,16 @@ pub struct Samples {
     pub station_names: Vec<String>,
     /// Names of 802.11 channels, in the order of the `channel` column.
     pub channel_names: Vec<String>,
+}
+
+impl Samples {
+    /// Samples whose tables over time hand finished parts over to `store`.
+    #[must_use]
+    pub fn kept_in(store: &std::sync::Arc<dyn Store>) -> Self {
+        let mut samples = Self::default();
+        samples.flows.keep_in(store.clone());
+        samples.queues.keep_in(store.clone());
+        samples.routers.keep_in(store.clone());
+        samples
+    }
 }

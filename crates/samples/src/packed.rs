@@ -7,31 +7,47 @@
 //! nowhere, takes no bytes at all. Nothing is lost: unpacked, the values are what they were.
 //!
 //! It is for time more than for space: memory that is touched for the first time costs more than what is written into it.
+//!
+//! A table that has a [`Store`] hands over what it has packed, [`Part`] by part: what the store does not keep in memory is in
+//! a file, so that a table of any length takes as much memory as the store allows.
 
+use crate::part::Part;
+use crate::store::{Fault, Store};
 use crate::table::{Column, Data, Plain, Table};
+use std::sync::Arc;
 
 /// Rows after which a block ends with its frame: few enough that they stay in the processor's caches.
 const BLOCK_ROWS: usize = 256;
 
+/// Rows after which a part ends with its block, where parts are made: 20 MB of a table of twenty columns when it is unpacked.
+const PART_ROWS: usize = 1 << 17;
+
 /// How a block was packed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Block {
-    rows: usize,
+pub(crate) struct Block {
+    pub(crate) rows: usize,
     /// Rows of its last frame: a value was compared with that of so many rows before.
-    stride: usize,
+    pub(crate) stride: usize,
 }
 
 /// One column of all blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Cells {
+pub(crate) struct Cells {
     /// Per block how far the first row moved, and in how many bytes each row says how it differs in that.
-    moves: Vec<(u64, u8)>,
-    bytes: Vec<u8>,
+    pub(crate) moves: Vec<(u64, u8)>,
+    pub(crate) bytes: Vec<u8>,
 }
 
-/// A table of samples, packed; [`unpack`](Self::unpack) and [`columns`](Table::columns) give the values.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// A table of samples, packed; [`unpack`](Self::unpack), [`columns`](Table::columns) and [`chunk`](Self::chunk) give the
+/// values.
+#[derive(Clone, Debug, Default)]
 pub struct Packed<T: Plain> {
+    /// Where finished parts go; without a store there are none.
+    store: Option<Arc<dyn Store>>,
+    parts: Vec<Arc<Part>>,
+    /// Why rows were lost, if any were.
+    fault: Option<Fault>,
+    /// Of the part that is not finished.
     blocks: Vec<Block>,
     columns: Vec<Cells>,
     /// The last frame of the last block, for the next one to be compared with, and then all rows that are in no block.
@@ -44,11 +60,15 @@ pub struct Packed<T: Plain> {
     /// Rows of the frame before it.
     stride: usize,
     rows: usize,
+    /// Rows in finished parts.
+    sealed: usize,
 }
 
 /// A column of a packed table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PackedColumn<'a> {
+    parts: &'a [Arc<Part>],
+    index: usize,
     blocks: &'a [Block],
     cells: Option<&'a Cells>,
     /// What is in no block.
@@ -69,14 +89,59 @@ impl<T: Plain> Packed<T> {
         self.rows += 1;
     }
 
-    /// The table with every value in its place: eight bytes each.
+    /// Hands finished parts over to `store`, from now on.
+    pub fn keep_in(&mut self, store: Arc<dyn Store>) {
+        self.store = Some(store);
+    }
+
+    /// Why rows were lost, if any were: the table is of no use then.
     #[must_use]
-    pub fn unpack(&self) -> T {
+    pub const fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// The table with every value in its place: eight bytes each.
+    ///
+    /// # Errors
+    /// [`Fault`]: the store fails.
+    pub fn unpack(&self) -> Result<T, Fault> {
         let mut table = T::default();
         for (column, (_, data)) in table.columns_mut().into_iter().zip(self.columns()) {
-            *column = data.to_vec();
+            *column = data.to_vec()?;
         }
-        table
+        Ok(table)
+    }
+
+    /// How many chunks there are: finished parts, and what is in none.
+    #[must_use]
+    pub const fn chunks(&self) -> usize {
+        self.parts.len() + 1
+    }
+
+    /// Unpacks the rows of a chunk, which follow those of the one before; no rows after the last.
+    ///
+    /// # Errors
+    /// [`Fault`]: the store fails.
+    pub fn chunk(&self, number: usize) -> Result<T, Fault> {
+        let mut table = T::default();
+        let part = self.parts.get(number);
+        if part.is_none() && number > self.parts.len() {
+            return Ok(table);
+        }
+        let blocks = part.map(|part| part.blocks()).transpose()?;
+        for (index, column) in table.columns_mut().into_iter().enumerate() {
+            let mut add = |values: &[u64]| append(column, values);
+            match (part, &blocks) {
+                (Some(part), Some(blocks)) => decode(blocks, &part.cells(index)?, &mut add)?,
+                _ => self.column(index).open(&mut add)?,
+            }
+        }
+        Ok(table)
+    }
+
+    fn column(&self, index: usize) -> PackedColumn<'_> {
+        let rest = self.window[self.done..].iter().map(|row| row.as_ref()[index]).collect();
+        PackedColumn { parts: &self.parts, index, blocks: &self.blocks, cells: self.columns.get(index), rest }
     }
 
     fn end_frame(&mut self) {
@@ -84,14 +149,38 @@ impl<T: Plain> Packed<T> {
         if end > self.frame {
             self.stride = end - self.frame;
             self.frame = end;
-            if end - self.done >= BLOCK_ROWS {
-                self.pack();
+            if end - self.done >= BLOCK_ROWS
+                && let Err(fault) = self.pack().and_then(|()| self.seal())
+            {
+                // What cannot be kept is dropped: the run hears of it and ends.
+                self.fault = Some(fault);
+                self.blocks.clear();
+                self.columns.clear();
+                self.start_over();
             }
         }
     }
 
+    /// Makes a part of the blocks when they are enough for one.
+    fn seal(&mut self) -> Result<(), Fault> {
+        let open = self.rows - self.sealed;
+        if let (Some(store), true) = (&self.store, open >= PART_ROWS) {
+            self.parts.push(Arc::new(Part::seal(&mut self.blocks, &mut self.columns, store)?));
+            self.sealed = self.rows;
+            self.start_over();
+        }
+        Ok(())
+    }
+
+    /// Compares the next block with nothing, as the first.
+    fn start_over(&mut self) {
+        self.window.clear();
+        self.done = 0;
+        self.frame = 0;
+    }
+
     /// Moves the window's rows into a block, but for the last frame, which stays to compare with.
-    fn pack(&mut self) {
+    fn pack(&mut self) -> Result<(), Fault> {
         let stride = self.stride;
         pad(&mut self.window, self.done, stride, T::Cells::default());
         self.done = self.done.max(stride);
@@ -103,11 +192,12 @@ impl<T: Plain> Packed<T> {
             self.columns.iter_mut().zip(first.as_ref().iter().zip(all.as_ref())).enumerate()
         {
             let moved = new.iter().zip(old).map(|(new, old)| new.as_ref()[index].wrapping_sub(old.as_ref()[index]));
-            cells.pack(first, all, moved.map(|moved| fold(moved.wrapping_sub(first))));
+            cells.pack(first, all, moved.map(|moved| fold(moved.wrapping_sub(first))))?;
         }
         self.window.drain(..self.window.len() - stride);
         self.done = stride;
         self.frame = stride;
+        Ok(())
     }
 }
 
@@ -148,9 +238,13 @@ const fn unfold(value: u64) -> u64 {
 impl Cells {
     /// Keeps a block's values, which have no bits but those of `all`.
     #[inline]
-    fn pack(&mut self, first: u64, all: u64, values: impl ExactSizeIterator<Item = u64>) {
+    fn pack(&mut self, first: u64, all: u64, values: impl ExactSizeIterator<Item = u64>) -> Result<(), Fault> {
+        self.moves.try_reserve(1).map_err(|_| Fault::OutOfMemory)?;
         match all {
-            0 => self.moves.push((first, 0)),
+            0 => {
+                self.moves.push((first, 0));
+                Ok(())
+            }
             1..0x100 => self.put::<1>(first, values),
             0x100..0x1_0000 => self.put::<2>(first, values),
             0x1_0000..0x1_0000_0000 => self.put::<4>(first, values),
@@ -158,13 +252,15 @@ impl Cells {
         }
     }
 
-    fn put<const WIDTH: usize>(&mut self, first: u64, values: impl ExactSizeIterator<Item = u64>) {
-        self.moves.push((first, WIDTH as u8));
+    fn put<const WIDTH: usize>(&mut self, first: u64, values: impl ExactSizeIterator<Item = u64>) -> Result<(), Fault> {
         let start = self.bytes.len();
+        self.bytes.try_reserve(WIDTH * values.len()).map_err(|_| Fault::OutOfMemory)?;
+        self.moves.push((first, WIDTH as u8));
         self.bytes.resize(start + WIDTH * values.len(), 0);
         for (cell, value) in self.bytes[start..].chunks_exact_mut(WIDTH).zip(values) {
             cell.copy_from_slice(&value.to_le_bytes()[..WIDTH]);
         }
+        Ok(())
     }
 }
 
@@ -176,32 +272,66 @@ fn take<const WIDTH: usize>(bytes: &[u8], first: u64, into: &mut Vec<u64>) {
     }));
 }
 
+/// Hands over the values of a column's blocks, of which the first is compared with nothing.
+fn decode(blocks: &[Block], cells: &Cells, part: &mut impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
+    // As when it was packed: what the block is compared with, and then the block.
+    let (mut window, mut bytes) = (Vec::new(), &cells.bytes[..]);
+    for (&Block { rows, stride }, &(first, width)) in blocks.iter().zip(&cells.moves) {
+        let done = window.len();
+        pad(&mut window, done, stride, 0);
+        let done = window.len();
+        let (cells, later) = bytes.split_at(rows * usize::from(width));
+        match width {
+            0 => window.resize(done + rows, first),
+            1 => take::<1>(cells, first, &mut window),
+            2 => take::<2>(cells, first, &mut window),
+            4 => take::<4>(cells, first, &mut window),
+            _ => take::<8>(cells, first, &mut window),
+        }
+        for row in done..window.len() {
+            window[row] = window[row].wrapping_add(window[row - stride]);
+        }
+        part(&window[done..])?;
+        window.drain(..window.len() - stride);
+        bytes = later;
+    }
+    Ok(())
+}
+
+/// Appends values, where there is memory for them.
+pub(crate) fn append(column: &mut Vec<u64>, values: &[u64]) -> Result<(), Fault> {
+    column.try_reserve(values.len()).map_err(|_| Fault::OutOfMemory)?;
+    column.extend_from_slice(values);
+    Ok(())
+}
+
 impl PackedColumn<'_> {
     /// Hands over the values, part by part in order.
-    pub fn for_each_part(&self, mut part: impl FnMut(&[u64])) {
-        let (moves, mut bytes) = self.cells.map_or((&[][..], &[][..]), |cells| (&cells.moves[..], &cells.bytes[..]));
-        // As when it was packed: what the block is compared with, and then the block.
-        let mut window = Vec::new();
-        for (&Block { rows, stride }, &(first, width)) in self.blocks.iter().zip(moves) {
-            let done = window.len();
-            pad(&mut window, done, stride, 0);
-            let done = window.len();
-            let (cells, later) = bytes.split_at(rows * usize::from(width));
-            match width {
-                0 => window.resize(done + rows, first),
-                1 => take::<1>(cells, first, &mut window),
-                2 => take::<2>(cells, first, &mut window),
-                4 => take::<4>(cells, first, &mut window),
-                _ => take::<8>(cells, first, &mut window),
-            }
-            for row in done..window.len() {
-                window[row] = window[row].wrapping_add(window[row - stride]);
-            }
-            part(&window[done..]);
-            window.drain(..window.len() - stride);
-            bytes = later;
+    ///
+    /// # Errors
+    /// What `part` says, or [`Fault`] where the store fails.
+    pub fn for_each_part(&self, mut part: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
+        for finished in self.parts {
+            decode(&finished.blocks()?, &finished.cells(self.index)?, &mut part)?;
         }
-        part(&self.rest);
+        self.open(&mut part)
+    }
+
+    /// Hands over what is in no finished part.
+    fn open(&self, part: &mut impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
+        if let Some(cells) = self.cells {
+            decode(self.blocks, cells, part)?;
+        }
+        part(&self.rest)
+    }
+}
+
+/// Tables are equal if their values are, wherever these are.
+impl<T: Plain> PartialEq for Packed<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let values =
+            |table: &Self| table.columns().iter().map(|(_, data)| data.to_vec()).collect::<Result<Vec<_>, _>>();
+        self.rows == other.rows && matches!((values(self), values(other)), (Ok(a), Ok(b)) if a == b)
     }
 }
 
@@ -214,19 +344,105 @@ impl<T: Plain> Table for Packed<T> {
     }
 
     fn columns(&self) -> Vec<(Column, Data<'_>)> {
-        let column = |(index, column): (usize, &Column)| {
-            let rest = self.window[self.done..].iter().map(|row| row.as_ref()[index]).collect();
-            (*column, Data::Packed(PackedColumn { blocks: &self.blocks, cells: self.columns.get(index), rest }))
-        };
-        T::COLUMNS.iter().enumerate().map(column).collect()
+        T::COLUMNS.iter().enumerate().map(|(index, column)| (*column, Data::Packed(self.column(index)))).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::{NONE, RouterRow, RouterSamples};
     use proptest::prelude::*;
+    use std::sync::Mutex;
+
+    /// A disk that is memory, which keeps so many bytes besides.
+    #[derive(Debug, Default)]
+    struct Disk {
+        bytes: Mutex<Vec<u8>>,
+        kept: Mutex<usize>,
+        most: usize,
+        room: usize,
+    }
+
+    impl Store for Disk {
+        fn keep(&self, bytes: usize) -> bool {
+            let mut kept = self.kept.lock().unwrap();
+            let fits = *kept + bytes <= self.most;
+            *kept += if fits { bytes } else { 0 };
+            fits
+        }
+        fn release(&self, bytes: usize) {
+            *self.kept.lock().unwrap() -= bytes;
+        }
+        fn put(&self, bytes: &[u8]) -> Result<u64, Fault> {
+            let mut all = self.bytes.lock().unwrap();
+            let at = all.len();
+            all.extend_from_slice(bytes);
+            if all.len() > self.room { Err(Fault::Disk("is full".to_owned())) } else { Ok(at as u64) }
+        }
+        fn get(&self, at: u64, into: &mut [u8]) -> Result<(), Fault> {
+            let at = at as usize;
+            into.copy_from_slice(&self.bytes.lock().unwrap()[at..at + into.len()]);
+            Ok(())
+        }
+    }
+
+    /// Frames of uneven size, so many rows in all or a few more.
+    fn long(rows: usize, mut push: impl FnMut(&RouterRow)) {
+        let (mut made, mut frame) = (0, 0);
+        while made < rows {
+            for router in 0..1 + frame % 700 {
+                let noise = (made * 2_654_435_761) % 1_000_003;
+                let window_bytes = if made % 7 == 0 { NONE } else { noise as u64 };
+                let (time_ns, router) = (1000 * frame as u64, router as u64);
+                push(&RouterRow { time_ns, router, window_bytes, flows: made as u64, ..RouterRow::default() });
+                made += 1;
+            }
+            frame += 1;
+        }
+    }
+
+    #[test]
+    fn parts_in_memory_and_away_unpack_to_the_same_rows() {
+        let mut plain = RouterSamples::default();
+        let mut whole = Packed::<RouterSamples>::default();
+        long(5 * PART_ROWS / 2, |row| plain.push(row));
+        long(5 * PART_ROWS / 2, |row| whole.push(row));
+        let mut all = 0;
+        for share in [4, 3, 0] {
+            let most = if share == 4 { usize::MAX / 2 } else { all * share / 4 };
+            let disk = Arc::new(Disk { most, room: usize::MAX, ..Disk::default() });
+            let mut packed = Packed::<RouterSamples>::default();
+            packed.keep_in(disk.clone());
+            long(5 * PART_ROWS / 2, |row| packed.push(row));
+            assert_eq!(packed.unpack().unwrap(), plain, "{most}");
+            assert_eq!(packed, whole, "{most}");
+            assert_eq!((packed.chunks(), packed.len()), (3, plain.time_ns.len()), "{most}");
+            let mut row = 0;
+            for number in 0..packed.chunks() {
+                let chunk = packed.chunk(number).unwrap();
+                assert_eq!(chunk.row(0), plain.row(row), "{most}, chunk {number}");
+                row += chunk.time_ns.len();
+                assert_eq!(chunk.row(chunk.time_ns.len() - 1), plain.row(row - 1), "{most}, chunk {number}");
+            }
+            assert_eq!(row, packed.len());
+            all = all.max(*disk.kept.lock().unwrap());
+            assert_eq!(share == 0, *disk.kept.lock().unwrap() == 0, "{most}");
+            assert_eq!(share == 4, disk.bytes.lock().unwrap().is_empty(), "{most}");
+            drop(packed);
+            assert_eq!(*disk.kept.lock().unwrap(), 0, "what is gone counts no more");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_a_fault_and_takes_no_memory() {
+        let mut packed = Packed::<RouterSamples>::default();
+        packed.keep_in(Arc::new(Disk { room: 100, ..Disk::default() }));
+        long(5 * PART_ROWS / 2, |row| packed.push(row));
+        assert_eq!(packed.fault(), Some(&Fault::Disk("is full".to_owned())));
+        assert!(packed.parts.is_empty() && bytes(&packed) < 8 * 7 * PART_ROWS);
+    }
 
     /// Puts frames of so many rows in and checks that they come out.
     fn there_and_back(frames: &[usize], value: impl Fn(usize, usize) -> u64) -> Packed<RouterSamples> {
@@ -243,7 +459,7 @@ mod tests {
                 plain.push(&row);
             }
         }
-        assert_eq!(packed.unpack(), plain);
+        assert_eq!(packed.unpack().unwrap(), plain);
         assert_eq!(packed.len(), plain.time_ns.len());
         packed
     }

@@ -1,6 +1,6 @@
 //! The interface through which a running simulation reports.
 
-use crate::{FlowRow, QueueRow, RouterRow};
+use crate::{Fault, FlowRow, QueueRow, RouterRow};
 
 /// Receives samples as they are taken. A probe that is off costs nothing: `ENABLED` is a constant.
 pub trait Probe {
@@ -12,6 +12,10 @@ pub trait Probe {
     fn queue(&mut self, row: &QueueRow);
     /// A router agent's sample.
     fn router(&mut self, row: &RouterRow);
+    /// Why samples were lost, if any were: the run ends then.
+    fn fault(&self) -> Option<&Fault> {
+        None
+    }
 }
 
 /// A probe that is off.
@@ -35,5 +39,8 @@ impl Probe for crate::Samples {
     }
     fn router(&mut self, row: &RouterRow) {
         self.routers.push(row);
+    }
+    fn fault(&self) -> Option<&Fault> {
+        self.flows.fault().or(self.queues.fault()).or(self.routers.fault())
     }
 }

@@ -1,6 +1,7 @@
 //! Tables of columns, declared once with unit and meaning.
 
-use crate::packed::PackedColumn;
+use crate::packed::{PackedColumn, append};
+use crate::store::Fault;
 
 /// Stands in an integer column for "no value" (no threshold yet, no sample yet).
 pub const NONE: u64 = u64::MAX;
@@ -17,7 +18,7 @@ pub struct Column {
 }
 
 /// A column's values: integers, of which [`NONE`] is "no value".
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Data<'a> {
     /// As they are.
     Plain(&'a [u64]),
@@ -27,7 +28,10 @@ pub enum Data<'a> {
 
 impl Data<'_> {
     /// Hands over the values, part by part in order.
-    pub fn for_each_part(&self, mut part: impl FnMut(&[u64])) {
+    ///
+    /// # Errors
+    /// What `part` says, or [`Fault`] where a store of samples fails.
+    pub fn for_each_part(&self, mut part: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         match self {
             Self::Plain(values) => part(values),
             Self::Packed(column) => column.for_each_part(part),
@@ -35,11 +39,13 @@ impl Data<'_> {
     }
 
     /// The values.
-    #[must_use]
-    pub fn to_vec(&self) -> Vec<u64> {
+    ///
+    /// # Errors
+    /// [`Fault`]: a store of samples fails, or there is no memory for them.
+    pub fn to_vec(&self) -> Result<Vec<u64>, Fault> {
         let mut all = Vec::new();
-        self.for_each_part(|values| all.extend_from_slice(values));
-        all
+        self.for_each_part(|values| append(&mut all, values))?;
+        Ok(all)
     }
 }
 

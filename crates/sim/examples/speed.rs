@@ -43,7 +43,10 @@ fn measure() -> Result<String, String> {
     let delivered: u64 = (0..flows.sent_packets.len())
         .map(|f| in_packets(flows.delivered_bytes[f], flows.sent_bytes[f], flows.sent_packets[f]))
         .sum();
-    let digest = if switches.is_empty() { String::new() } else { format!(" \"digest\": \"{}\",", outcome.digest()) };
+    let digest = match switches.is_empty() {
+        true => String::new(),
+        false => format!(" \"digest\": \"{}\",", outcome.digest().map_err(|e| e.to_string())?),
+    };
     Ok(format!(
         "{{\"delivered_packets\": {delivered}, \"arrived_packets\": {arrived}, \"sent_packets\": {sent}, \"cpu_s\": {cpu:.3}, \"packets_per_cpu_s\": {:.0}, \"events\": {}, \
          \"peak_rss_bytes\": {},{digest} \"version\": \"{}\"}}",

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// Builds the world of one run.
 ///
 /// # Errors
-/// [`RunError::TooLarge`], [`RunError::Unknown`], [`RunError::Scheme`] and [`RunError::Radio`].
+/// [`RunError::TooLarge`], [`RunError::Unknown`], [`RunError::Scheme`], [`RunError::Radio`] and [`RunError::Stopped`].
 pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result<World<'a>, RunError> {
     let seeds = Seeds::new(options.seed, options.run);
     let flows = scenario.flows.len();
@@ -39,25 +39,30 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         count: slots.count(),
         allowed: MAX_SLOTS,
     })?;
-    let mut topology = Topology::new(scenario);
-    for flow in &scenario.flows {
-        topology.prepare(flow.from);
-        topology.prepare(flow.to);
-    }
+    let go_on = || if options.stopped() { Err(RunError::Stopped) } else { Ok(()) };
+    let topology = Topology::new(scenario);
+    go_on()?;
     let factory = Factory::new(scenario, seeds, options.algorithms)?;
+    go_on()?;
     let mut radio = radio(scenario, seeds)?;
     let nodes = Nodes::new(nodes(scenario, &factory), exits(&topology, 2 * scenario.links.len(), &radio));
+    go_on()?;
     let links = links(scenario, seeds, &nodes, plain_loop);
+    go_on()?;
     for edge in (links.len()..topology.edges.len()).filter(|&edge| nodes.sees_departures(edge)) {
         radio.tell_departures(edge - links.len(), edge);
     }
-    let mut routes = Routes::new(scenario, &topology);
+    let mut routes = Routes::new(scenario, &topology, || options.stopped()).ok_or(RunError::Stopped)?;
+    go_on()?;
     fold(scenario, &topology, &nodes, &links, &mut routes);
-    let states: Vec<_> = scenario
-        .flows
-        .iter()
-        .map(|f| FlowState::new(f, flow_start(scenario, f, seeds), flow_source(scenario, f, seeds)))
-        .collect();
+    go_on()?;
+    let mut states = Vec::with_capacity(flows);
+    for part in scenario.flows.chunks(1 << 14) {
+        go_on()?;
+        states.extend(
+            part.iter().map(|f| FlowState::new(f, flow_start(scenario, f, seeds), flow_source(scenario, f, seeds))),
+        );
+    }
     let mut world = World {
         scenario,
         now: Instant::ZERO,
@@ -79,6 +84,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         sampling: scenario.sampling,
         plain_loop,
         events: 0,
+        look_at: 0,
         packets: 0,
     };
     world.prepare();

@@ -7,8 +7,9 @@ use crate::flow::{End, FlowState};
 use narrows_tcp::Connection;
 use narrows_units::Bytes;
 
-/// The place of what has none.
-const NOWHERE: u32 = u32::MAX;
+/// The place of a flow without connections. One below the largest, so that the place of its server does not wrap round where
+/// pointers have 32 bits: no table is that long there.
+const NOWHERE: u32 = u32::MAX - 1;
 
 /// See the module.
 #[derive(Debug)]
@@ -58,5 +59,15 @@ pub(crate) fn delivered(connections: &Connections, flow: usize, state: &FlowStat
     match connections.get(flow, state.sender().other()) {
         Some(receiver) => receiver.delivered_to_app() - receiver.readable(),
         None => Bytes::new(state.meter.datagram_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_server_that_is_not_there_does_not_wrap_round() {
+        assert_eq!(NOWHERE.checked_add(End::Server.index() as u32), Some(u32::MAX));
     }
 }

@@ -1,26 +1,30 @@
 //! The fingerprint of a run: SHA-256 over its samples.
 
-use narrows_samples::{Samples, Table};
+use narrows_samples::{Fault, Samples, Table};
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of every table in declared order, each as its name, and per column its name and its values as little-endian
 /// 64-bit words; then the names of flows, queues and routers. Where there are 802.11 channels, the table of their stations and
 /// the names of stations and channels follow likewise, so that a run without channels keeps the digest that it always had.
-/// Lower-case hexadecimal.
-pub(crate) fn digest(samples: &Samples) -> String {
+/// Lower-case hexadecimal. Where the samples lie, in memory or in a file, changes nothing.
+///
+/// # Errors
+/// [`Fault`]: samples cannot be read back from their file, or `stopped` said so, which is asked before each 64 KiB.
+pub(crate) fn digest(samples: &Samples, stopped: impl Fn() -> bool) -> Result<String, Fault> {
     let mut hash = Sha256::new();
-    feed(&mut hash, &samples.flows);
-    feed(&mut hash, &samples.queues);
-    feed(&mut hash, &samples.routers);
-    feed(&mut hash, &samples.flow_totals);
-    feed(&mut hash, &samples.queue_totals);
-    feed(&mut hash, &samples.router_totals);
+    let go_on = || if stopped() { Err(Fault::Stopped) } else { Ok(()) };
+    feed(&mut hash, &samples.flows, &go_on)?;
+    feed(&mut hash, &samples.queues, &go_on)?;
+    feed(&mut hash, &samples.routers, &go_on)?;
+    feed(&mut hash, &samples.flow_totals, &go_on)?;
+    feed(&mut hash, &samples.queue_totals, &go_on)?;
+    feed(&mut hash, &samples.router_totals, &go_on)?;
     feed_names(&mut hash, &[&samples.flow_names, &samples.queue_names, &samples.router_names]);
     if !samples.channel_names.is_empty() {
-        feed(&mut hash, &samples.station_totals);
+        feed(&mut hash, &samples.station_totals, &go_on)?;
         feed_names(&mut hash, &[&samples.station_names, &samples.channel_names]);
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn feed_names(hash: &mut Sha256, lists: &[&Vec<String>]) {
@@ -30,15 +34,24 @@ fn feed_names(hash: &mut Sha256, lists: &[&Vec<String>]) {
     }
 }
 
-fn feed<T: Table>(hash: &mut Sha256, table: &T) {
+/// Values that are hashed at once: a buffer of 64 KiB.
+const AT_ONCE: usize = 1 << 13;
+
+fn feed<T: Table>(hash: &mut Sha256, table: &T, go_on: &impl Fn() -> Result<(), Fault>) -> Result<(), Fault> {
     hash.update(T::NAME.as_bytes());
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(8 * AT_ONCE);
     for (column, data) in table.columns() {
+        go_on()?;
         hash.update(column.name.as_bytes());
         data.for_each_part(|values| {
-            bytes.clear();
-            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-            hash.update(&bytes);
-        });
+            for values in values.chunks(AT_ONCE) {
+                go_on()?;
+                bytes.clear();
+                bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                hash.update(&bytes);
+            }
+            Ok(())
+        })?;
     }
+    Ok(())
 }

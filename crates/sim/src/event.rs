@@ -167,6 +167,11 @@ impl Agenda {
         Some(Self { fixed, near: Tree::new(0, near), far: Tree::new(near, slots.saturating_sub(near)) })
     }
 
+    /// An agenda on which nothing will ever stand.
+    pub(crate) fn idle() -> Self {
+        Self { fixed: 0, near: Tree::new(0, 0), far: Tree::new(0, 0) }
+    }
+
     /// Arms `slot` for `time`, in place of what it was armed for; `Instant::NEVER` makes it idle.
     #[inline]
     pub(crate) fn arm(&mut self, slot: Slot, time: Instant) {

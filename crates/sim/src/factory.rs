@@ -124,9 +124,20 @@ impl Factory {
         let mut opener = Connection::connect(config(), cc, assist, client, server, iss());
         let (cc, assist) = self.control(flow, index, "cc server");
         let mut listener = Connection::listen(config(), cc, assist, server, client, iss());
+        if flow.tcp.timestamp_offsets {
+            opener.set_timestamp_offset(self.timestamp_offset(flow.from, flow.to));
+            listener.set_timestamp_offset(self.timestamp_offset(flow.to, flow.from));
+        }
         opener.set_dscp(flow.dscp);
         listener.set_dscp(flow.dscp);
         [opener, listener]
+    }
+
+    /// What the timestamps of `node` towards `peer` start at. As in Linux (`secure_tcp_ts_off`) the connections between two
+    /// hosts share it, and each direction has its own.
+    fn timestamp_offset(&self, node: usize, peer: usize) -> u32 {
+        let pair = format!("node/{}/{}", self.names[node], self.names[peer]);
+        (self.seeds.stream(&pair, "timestamp offset").next_u64() >> 32) as u32
     }
 
     /// The congestion control and the scheme's part at one end of a flow.

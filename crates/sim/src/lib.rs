@@ -25,9 +25,11 @@ mod routes;
 mod run;
 mod sampling;
 mod slots;
+mod spill;
 mod tcp_config;
 mod world;
 
 pub use foreign::Algorithms;
 pub use narrows_fabric::{PcapFailure, Progress, catalogue};
-pub use run::{Options, Outcome, RunError, run};
+pub use run::{Options, Outcome, RunError, paths, run};
+pub use spill::{Budget, Spill};

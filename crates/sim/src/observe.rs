@@ -2,6 +2,7 @@
 
 use crate::connections::delivered;
 use crate::flow::End;
+use crate::run::{Options, RunError};
 use crate::world::World;
 use narrows_fabric::{LinkMeter, queue_row, queue_total, router_row, router_total};
 use narrows_queue::QueueView;
@@ -9,6 +10,9 @@ use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow,
 use narrows_scheme::Port;
 use narrows_tcp::Connection;
 use narrows_units::{Bytes, Duration, Instant};
+
+/// Rows of totals between two looks at the progress handle.
+const LOOK_EVERY: usize = 1 << 12;
 
 fn bytes(value: Option<Bytes>) -> u64 {
     value.map_or(NONE, Bytes::as_u64)
@@ -86,12 +90,23 @@ impl World<'_> {
     }
 
     /// Adds the totals and the names to the samples of a finished run.
-    pub(crate) fn totals(&self, samples: &mut Samples) {
+    ///
+    /// # Errors
+    /// [`RunError::Stopped`] where the run's progress handle asks for it.
+    pub(crate) fn totals(&self, samples: &mut Samples, options: &Options<'_>) -> Result<(), RunError> {
+        let go_on = |row: usize| {
+            let stopped = row.is_multiple_of(LOOK_EVERY) && options.stopped();
+            if stopped { Err(RunError::Stopped) } else { Ok(()) }
+        };
         samples.flow_totals.reserve(self.flows.len());
         for flow in 0..self.flows.len() {
+            go_on(flow)?;
             samples.flow_totals.push(&self.flow_total(flow));
         }
-        for queue in 0..self.links.len() + self.radio.queue_count() {
+        let queues = self.links.len() + self.radio.queue_count();
+        samples.queue_totals.reserve(queues);
+        for queue in 0..queues {
+            go_on(queue)?;
             samples.queue_totals.push(&self.queue_total(queue));
         }
         for agent in self.nodes.iter().filter_map(|node| node.agent.as_ref()) {
@@ -105,6 +120,7 @@ impl World<'_> {
         samples.router_names =
             (0..self.nodes.count()).filter(|&n| self.nodes[n].agent.is_some()).map(|n| name(n).to_owned()).collect();
         self.radio.totals(self.end, |node| name(node).to_owned(), samples);
+        Ok(())
     }
 
     fn flow_total(&self, flow: usize) -> FlowTotal {

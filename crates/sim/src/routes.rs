@@ -3,9 +3,8 @@
 //! Flows between the same nodes share a way. A hop also says whether the next one is a line folded into its own
 //! ([`lines`](crate::lines)): then packets are carried on at once, without an event where the two meet.
 
-use narrows_fabric::Topology;
+use narrows_fabric::{Edge, Topology};
 use narrows_scenario::Scenario;
-use std::collections::BTreeMap;
 
 /// A hop of a way: an edge, or the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,26 +62,41 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// The ways of a scenario's flows; [`Topology::prepare`] was called for both ends of each. Nothing is folded yet.
-    pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
+    /// The ways of a scenario's flows, with nothing folded yet; `None` where `stopped` said so.
+    pub(crate) fn new(scenario: &Scenario, topology: &Topology, stopped: impl Fn() -> bool) -> Option<Self> {
         let mut hops = Vec::new();
-        let mut known = BTreeMap::new();
-        let mut way = |from: usize, to: usize| {
-            *known.entry((from, to)).or_insert_with(|| {
-                let start = Way(hops.len() as u32);
-                let mut at = from;
-                while at != to
-                    && let Some(edge) = topology.next(at, to)
-                {
-                    hops.push(Hop((edge as u32) << 1));
-                    at = topology.edges[edge].to;
-                }
-                hops.push(Hop::END);
-                start
-            })
+        let mut pairs: Vec<_> = scenario.flows.iter().flat_map(|f| [(f.from, f.to), (f.to, f.from)]).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut known: Vec<(usize, usize, Way)> = Vec::with_capacity(pairs.len());
+        topology.paths(&mut pairs, stopped, |from, to, path| {
+            known.push((from, to, Way(hops.len() as u32)));
+            hops.extend(path.iter().map(|&edge| Hop(edge << 1)));
+            hops.push(Hop::END);
+        })?;
+        drop(pairs);
+        known.sort_unstable_by_key(|&(from, to, _)| (from, to));
+        let way = |from, to| {
+            let place = known.partition_point(|&(a, b, _)| (a, b) < (from, to));
+            known.get(place).map_or(Way(0), |&(.., way)| way)
         };
         let starts = scenario.flows.iter().map(|f| [way(f.to, f.from), way(f.from, f.to)]).collect();
-        Self { hops, starts }
+        Some(Self { hops, starts })
+    }
+
+    /// The nodes that the packets of a flow pass, both ends included.
+    pub(crate) fn nodes(&self, flow: usize, topology: &Topology) -> Vec<usize> {
+        let mut way = self.start(flow, true);
+        let mut nodes = Vec::new();
+        while let Some(edge) = self.hop(way).edge() {
+            let Edge { from, to } = topology.edges[edge];
+            if nodes.is_empty() {
+                nodes.push(from);
+            }
+            nodes.push(to);
+            way = way.next();
+        }
+        nodes
     }
 
     /// The way of a flow's packets from where they are made.
@@ -155,10 +169,9 @@ to = "h2"
     #[test]
     fn a_way_leads_from_hop_to_hop() {
         let scenario = narrows_scenario::parse(TEXT, "t.toml", &[], &crate::catalogue()).unwrap();
-        let mut topology = Topology::new(&scenario);
+        let topology = Topology::new(&scenario);
         let ends = [scenario.flows[0].from, scenario.flows[0].to];
-        ends.iter().for_each(|&node| topology.prepare(node));
-        let mut routes = Routes::new(&scenario, &topology);
+        let mut routes = Routes::new(&scenario, &topology, || false).unwrap();
         assert_eq!(routes.start(0, true), routes.start(1, true), "flows between the same nodes share a way");
         routes.fold(|before, edge| topology.edges[before].to == topology.edges[edge].from);
         for along in [true, false] {
@@ -175,6 +188,9 @@ to = "h2"
             }
             assert_eq!((node, hops), (to, 3));
         }
+        let names: Vec<_> = routes.nodes(0, &topology).into_iter().map(|n| scenario.nodes[n].name.as_str()).collect();
+        assert_eq!(names, ["h1", "r1", "r2", "h2"]);
+        assert!(Routes::new(&scenario, &topology, || true).is_none(), "stopped");
         assert_eq!(routes.way_from(2, true, ends[0], &topology), None);
     }
 }

@@ -4,8 +4,10 @@ use crate::build::build;
 use crate::capture::{Capture, ChannelCapture};
 use crate::digest::digest;
 use crate::foreign::Algorithms;
-use narrows_fabric::{PcapFailure, Progress};
-use narrows_samples::{NoProbe, Samples};
+use crate::routes::Routes;
+use crate::spill::Spill;
+use narrows_fabric::{PcapFailure, Progress, Topology};
+use narrows_samples::{Fault, NoProbe, Probe, Samples, Store};
 use narrows_scenario::{Sampling, Scenario};
 use std::path::Path;
 use std::sync::Arc;
@@ -47,6 +49,9 @@ pub enum RunError {
     /// A capture file cannot be written.
     #[error(transparent)]
     Capture(#[from] PcapFailure),
+    /// Samples cannot be kept, in memory or in their temporary file.
+    #[error("samples cannot be kept: {0}")]
+    Samples(#[from] Fault),
     /// The run was stopped from outside.
     #[error("the run was stopped before its end")]
     Stopped,
@@ -68,6 +73,25 @@ pub struct Options<'a> {
     pub plain_loop: bool,
     /// Congestion controls beside those of the registry, which come first.
     pub algorithms: Option<&'a Arc<dyn Algorithms>>,
+    /// Where samples go that memory shall not hold; `None` keeps all of them in memory. The samples are the same.
+    pub spill: Option<&'a Arc<Spill>>,
+}
+
+impl Options<'_> {
+    /// Whether somebody has asked the run to end.
+    pub(crate) fn stopped(&self) -> bool {
+        self.progress.is_some_and(Progress::stopped)
+    }
+}
+
+/// The nodes that the packets of each flow pass on their way from its `from` to its `to`, both included, as indices.
+///
+/// # Errors
+/// [`RunError::Stopped`] where `progress` asks for it.
+pub fn paths(scenario: &Scenario, progress: &Progress) -> Result<Vec<Vec<usize>>, RunError> {
+    let topology = Topology::new(scenario);
+    let routes = Routes::new(scenario, &topology, || progress.stopped()).ok_or(RunError::Stopped)?;
+    Ok((0..scenario.flows.len()).map(|flow| routes.nodes(flow, &topology)).collect())
 }
 
 /// What a run yields.
@@ -83,9 +107,19 @@ pub struct Outcome {
 
 impl Outcome {
     /// SHA-256 of the samples, computed here and now: over samples of many queues it takes about a tenth of what the run took.
-    #[must_use]
-    pub fn digest(&self) -> String {
-        digest(&self.samples)
+    ///
+    /// # Errors
+    /// [`Fault`]: samples cannot be read back from their temporary file.
+    pub fn digest(&self) -> Result<String, Fault> {
+        digest(&self.samples, || false)
+    }
+
+    /// The same, until `progress` is asked to stop.
+    ///
+    /// # Errors
+    /// [`Fault`]: as for [`digest`](Self::digest), or `progress` was asked to stop before it was done.
+    pub fn digest_unless_stopped(&self, progress: &Progress) -> Result<String, Fault> {
+        digest(&self.samples, || progress.stopped())
     }
 }
 
@@ -95,7 +129,8 @@ impl Outcome {
 /// any number of threads.
 ///
 /// # Errors
-/// [`RunError`]: the scenario is too large or names what does not exist, a capture cannot be written, or the run was stopped.
+/// [`RunError`]: the scenario is too large or names what does not exist, a capture or samples cannot be written, or the run was
+/// stopped.
 pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunError> {
     let mut world = build(scenario, options)?;
     if let Some(dir) = options.pcap_dir {
@@ -105,7 +140,10 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
             scenario.wifi.iter().map(|w| ChannelCapture::new(w, &scenario.nodes)).collect::<Result<_, _>>()?;
         world.capture = Some(Capture::create(dir, &links, channels)?);
     }
-    let mut samples = Samples::default();
+    let mut samples = options.spill.map_or_else(Samples::default, |spill| {
+        let store: Arc<dyn Store> = spill.clone();
+        Samples::kept_in(&store)
+    });
     match scenario.sampling {
         Sampling::Off => world.run(&mut NoProbe, options.progress)?,
         Sampling::Interval(_) | Sampling::Events => world.run(&mut samples, options.progress)?,
@@ -113,6 +151,10 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
     if let Some(capture) = world.capture.take() {
         capture.finish()?;
     }
-    world.totals(&mut samples);
+    if let Some(fault) = samples.fault() {
+        return Err(fault.clone().into());
+    }
+    world.put_away();
+    world.totals(&mut samples, options)?;
     Ok(Outcome { samples, events: world.events, packets: world.packets })
 }

@@ -12,6 +12,7 @@ impl World<'_> {
     /// Samples everything and arms the next sample.
     pub(crate) fn sample<P: Probe>(&mut self, probe: &mut P) {
         let now = self.now;
+        self.look_at = 0;
         if P::ENABLED {
             for edge in 0..self.links.len() {
                 if let Link::Line(line) = &mut self.links[edge] {

@@ -18,6 +18,7 @@ pub(crate) fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
             None => tcp::DelayedAck::Off,
             Some(scenario::DelayedAck { every, timeout }) => tcp::DelayedAck::On { every, timeout },
         },
+        quick_ack: t.quick_ack,
         rto: tcp::RtoConfig {
             style: match t.rto_style {
                 scenario::RtoStyle::Rfc6298 => tcp::RtoStyle::Rfc6298,
@@ -49,9 +50,11 @@ pub(crate) fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
         reduce_once: t.reduce_once,
         full_ack_cap: t.full_ack_cap,
         impatient: t.impatient,
+        tso: t.tso,
         max_retries: t.max_retries.unwrap_or(u32::MAX),
         sack: t.sack,
         timestamps: t.timestamps,
+        timestamp_offsets: t.timestamp_offsets,
         window_scaling: t.window_scaling,
         ecn: t.ecn,
         ecn_echo: match t.ecn_echo {
@@ -59,6 +62,7 @@ pub(crate) fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
             scenario::EcnEcho::EachMark => tcp::EcnEcho::EachMark,
         },
         recv_buffer: t.recv_buffer,
+        autotuning: t.autotuning,
         nagle: t.nagle,
         idle_restart: match t.idle_restart {
             scenario::IdleRestart::Off => tcp::IdleRestart::Off,
@@ -113,12 +117,16 @@ mod tests {
             ("undo = false", tcp::Config { undo: false, ..base }),
             ("reduce_once = true", tcp::Config { reduce_once: true, ..base }),
             ("full_ack_cap = false", tcp::Config { full_ack_cap: false, ..base }),
+            ("tso = true", tcp::Config { tso: true, ..base }),
             ("impatient = false", tcp::Config { impatient: false, ..base }),
+            ("timestamp_offsets = true", tcp::Config { timestamp_offsets: true, ..base }),
             ("idle_restart = false", tcp::Config { idle_restart: tcp::IdleRestart::Off, ..base }),
             ("idle_restart = true", base),
             ("idle_restart = \"linux\"", tcp::Config { idle_restart: tcp::IdleRestart::Linux, ..base }),
             ("cwnd_validation = true", tcp::Config { cwnd_validation: true, ..base }),
             ("unused_growth = true", tcp::Config { unused_growth: true, ..base }),
+            ("quick_ack = true", tcp::Config { quick_ack: true, ..base }),
+            ("autotuning = true", tcp::Config { autotuning: true, ..base }),
             ("slow_start_at_equality = true", tcp::Config { slow_start_at_equality: true, ..base }),
             (
                 "pacing = { avoidance = 110 }",
@@ -148,12 +156,17 @@ mod tests {
         let linux = tcp::Config {
             initial_window: tcp::InitialWindow::Segments(10),
             delayed_ack: tcp::DelayedAck::On { every: 2, timeout: Duration::from_millis(40) },
+            quick_ack: true,
+            recv_buffer: narrows_units::Bytes::new(3 << 20),
+            autotuning: true,
             reduction: tcp::Reduction::PrrLinux,
             reduce_once: true,
             full_ack_cap: false,
             impatient: false,
+            tso: true,
             idle_restart: tcp::IdleRestart::Linux,
             cwnd_validation: true,
+            timestamp_offsets: true,
             rto: rto(tcp::RtoStyle::Linux, 1, 120, 1),
             ..base
         };

@@ -26,7 +26,8 @@ use prefetch_index::prefetch_index;
 /// From so many flows on what they need is not in the caches when it is needed.
 const MANY_FLOWS: usize = 256;
 
-/// Events between two looks at the progress handle.
+/// Events between two looks at the progress handle, of which there is one after each sample too: a sample is a row for
+/// every flow and queue.
 const LOOK_EVERY: u64 = 1 << 14;
 
 /// The simulated world: everything that changes during a run.
@@ -53,6 +54,8 @@ pub(crate) struct World<'a> {
     pub(crate) sampling: Sampling,
     pub(crate) plain_loop: bool,
     pub(crate) events: u64,
+    /// With how many events the progress handle is looked at next.
+    pub(crate) look_at: u64,
     pub(crate) packets: u64,
 }
 
@@ -94,7 +97,7 @@ impl World<'_> {
     /// Runs to the end, reporting to `probe`.
     ///
     /// # Errors
-    /// [`RunError::Stopped`] where `progress` asks for it.
+    /// [`RunError::Stopped`] where `progress` asks for it, [`RunError::Samples`] where `probe` lost some.
     pub(crate) fn run<P: Probe>(&mut self, probe: &mut P, progress: Option<&Progress>) -> Result<(), RunError> {
         while let Some((time, slot)) = self.agenda.next() {
             if time > self.end {
@@ -102,9 +105,15 @@ impl World<'_> {
             }
             self.now = time;
             self.events += 1;
-            if self.events.is_multiple_of(LOOK_EVERY)
+            if self.events >= self.look_at
+                && let Some(fault) = probe.fault()
+            {
+                return Err(fault.clone().into());
+            }
+            if self.events >= self.look_at
                 && let Some(progress) = progress
             {
+                self.look_at = self.events + LOOK_EVERY;
                 progress.set(time.as_nanos(), self.end.as_nanos());
                 if progress.stopped() {
                     return Err(RunError::Stopped);
@@ -114,6 +123,9 @@ impl World<'_> {
         }
         self.now = self.end;
         for edge in 0..self.links.len() {
+            if (edge as u64).is_multiple_of(LOOK_EVERY) && progress.is_some_and(Progress::stopped) {
+                return Err(RunError::Stopped);
+            }
             on_link!(self, edge,
                 line => line.close_books(self.end),
                 (link, books) => link.drain(self.end, &mut books));
@@ -126,6 +138,12 @@ impl World<'_> {
             progress.set(1, 1);
         }
         Ok(())
+    }
+
+    /// Gives back the memory of what totals are not made of, since they need some.
+    pub(crate) fn put_away(&mut self) {
+        self.agenda = Agenda::idle();
+        self.parcels = Parcels::default();
     }
 
     #[inline]

@@ -123,7 +123,7 @@ fn watched(cc: &'static str, text: &str) -> (Outcome, Vec<(u64, u64)>) {
 
 /// The bottleneck's queue in bytes at the samples after `from` seconds that `counts`, sorted.
 fn queue(outcome: &Outcome, from: f64, counts: impl Fn(u64) -> bool) -> Vec<u64> {
-    let q = outcome.samples.queues.unpack();
+    let q = outcome.samples.queues.unpack().unwrap();
     let mut bytes: Vec<u64> = (0..q.time_ns.len())
         .filter(|&i| q.queue[i] == 2 && q.time_ns[i] as f64 > from * 1e9 && counts(q.time_ns[i]))
         .map(|i| q.bytes[i])
@@ -144,7 +144,7 @@ fn utilisation(outcome: &Outcome) -> f64 {
 
 /// Payload rate of flow `i` between two times, in Mb/s.
 fn mbps(outcome: &Outcome, i: u64, from: f64, to: f64) -> f64 {
-    let f = outcome.samples.flows.unpack();
+    let f = outcome.samples.flows.unpack().unwrap();
     let at = |seconds: f64| {
         let mut rows = (0..f.time_ns.len()).filter(|&r| f.flow[r] == i && f.time_ns[r] as f64 <= seconds * 1e9);
         rows.next_back().map_or(0, |r| f.delivered_bytes[r])

@@ -34,7 +34,7 @@ fn run(tcp: &str) -> Outcome {
 
 /// By which share the first flow's window goes down each time it does, once it has settled.
 fn cuts(outcome: &Outcome) -> Vec<f64> {
-    let flows = outcome.samples.flows.unpack();
+    let flows = outcome.samples.flows.unpack().unwrap();
     let of_first = |i: &usize| flows.flow[*i] == 0 && flows.time_ns[*i] > 1_000_000_000;
     let windows: Vec<f64> = (0..flows.flow.len()).filter(of_first).map(|i| flows.cwnd_bytes[i] as f64).collect();
     windows.windows(2).filter(|w| w[1] < w[0]).map(|w| 1.0 - w[1] / w[0]).collect()

@@ -61,7 +61,7 @@ fn samples_are_monotone_in_time_and_in_their_counters() {
         let text =
             path(PLAIN, &format!("{BULK}{UDP}")).replace("duration", &format!("sampling = {sampling}\nduration"));
         let s = run_text(&text).samples;
-        let (flows, queues) = (s.flows.unpack(), s.queues.unpack());
+        let (flows, queues) = (s.flows.unpack().unwrap(), s.queues.unpack().unwrap());
         assert!(flows.time_ns.is_sorted() && !flows.time_ns.is_empty());
         for flow in 0..2 {
             let of = |column: &[u64]| -> Vec<u64> {

@@ -48,7 +48,7 @@ fn flow(name: &str, from: &str, to: &str, more: &str) -> String {
 
 /// The windows that a flow's sender was offered in the samples from one second to another.
 fn windows(outcome: &Outcome, flow: u64, from: u64, to: u64) -> Vec<u64> {
-    let s = outcome.samples.flows.unpack();
+    let s = outcome.samples.flows.unpack().unwrap();
     let between = |i: &usize| (from..to).contains(&(s.time_ns[*i] / 1_000_000_000)) && s.flow[*i] == flow;
     (0..s.time_ns.len()).filter(between).map(|i| s.rwnd_bytes[i]).collect()
 }
@@ -193,7 +193,7 @@ fn without_routers_nothing_but_the_smss_is_another() {
         let without = run_text(&text);
         // Before the handshake is over the segments' size is not settled.
         let rows = |outcome: &Outcome| {
-            let flows = outcome.samples.flows.unpack();
+            let flows = outcome.samples.flows.unpack().unwrap();
             (4..).map_while(|i| flows.row(i)).collect::<Vec<_>>()
         };
         assert_eq!(rows(&with), rows(&without), "mode {mode}");
@@ -277,10 +277,10 @@ fn the_same_seed_gives_the_same_samples_on_any_loop_and_thread() {
                 .replace("sampling", "start_jitter = \"500 ms\"\nsampling");
             let scenario = scenario(&text);
             let with = |seed, plain_loop| run(&scenario, &Options { seed, plain_loop, ..Options::default() }).unwrap();
-            let digests: Vec<String> = (0..3).map(|seed| with(seed, false).digest()).collect();
-            let plain: Vec<String> = (0..3).map(|seed| with(seed, true).digest()).collect();
+            let digests: Vec<String> = (0..3).map(|seed| with(seed, false).digest().unwrap()).collect();
+            let plain: Vec<String> = (0..3).map(|seed| with(seed, true).digest().unwrap()).collect();
             let threads: Vec<String> = std::thread::scope(|scope| {
-                let all: Vec<_> = (0..3).map(|seed| scope.spawn(move || with(seed, false).digest())).collect();
+                let all: Vec<_> = (0..3).map(|seed| scope.spawn(move || with(seed, false).digest().unwrap())).collect();
                 all.into_iter().map(|t| t.join().unwrap()).collect()
             });
             assert_eq!(digests, plain, "mode {mode}, {stamp}: the plain loop");

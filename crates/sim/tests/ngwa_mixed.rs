@@ -43,7 +43,7 @@ fn udp(rate: &str, more: &str) -> String {
 
 /// The windows of the first flow in the samples from one second to another.
 fn windows(outcome: &Outcome, from: u64, to: u64) -> Vec<u64> {
-    let s = outcome.samples.flows.unpack();
+    let s = outcome.samples.flows.unpack().unwrap();
     let between = |i: &usize| (from..to).contains(&(s.time_ns[*i] / 1_000_000_000)) && s.flow[*i] == 0;
     (0..s.time_ns.len()).filter(between).map(|i| s.rwnd_bytes[i]).collect()
 }
@@ -221,7 +221,7 @@ copies = 3
 "#
     );
     let outcome = run_text(&text);
-    let s = outcome.samples.flows.unpack();
+    let s = outcome.samples.flows.unpack().unwrap();
     let late = (0..s.time_ns.len()).filter(|i| s.time_ns[*i] > 20_000_000_000);
     // Two flows a hop, and the queues that ACKs go through are wider than windows.
     late.for_each(|i| assert!(s.rwnd_bytes[i].abs_diff(29_400) <= 1_000, "flow {}: {}", s.flow[i], s.rwnd_bytes[i]));

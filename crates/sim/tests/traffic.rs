@@ -64,7 +64,7 @@ fn a_freeze_keeps_the_window_whatever_the_recovery() {
         let totals = samples.flow_totals.row(0).unwrap();
         assert!(totals.fast_retransmits > 10 && totals.commands_freeze + totals.commands_fallback == 0, "{totals:?}");
         assert_eq!(totals.timeouts, 0, "a timeout would reduce the window, as it may: {recovery}");
-        let windows = samples.flows.unpack().cwnd_bytes;
+        let windows = samples.flows.unpack().unwrap().cwnd_bytes;
         let late = windows.iter().skip(100);
         assert!(late.clone().all(|&cwnd| cwnd == 100_000), "{recovery}: {:?}", late.min());
     }
@@ -139,7 +139,7 @@ fn a_change_of_rate_shows_in_the_throughput() {
     let changing = format!("{PLAIN}\nchanges = [{{ at = \"10 s\", rate = \"2 Mb/s\" }}]");
     let text = path(&changing, BULK).replace("duration", "sampling = \"1 s\"\nduration");
     let s = run_text(&text).samples;
-    let arrived = s.flows.unpack().arrived_bytes;
+    let arrived = s.flows.unpack().unwrap().arrived_bytes;
     let rate = |from: usize, to: usize| (arrived[to] - arrived[from]) as f64 * 8.0 / (to - from) as f64 / 1e6;
     assert!(rate(3, 9) > 9.5, "{}", rate(3, 9));
     assert!(rate(12, 19) > 1.9 && rate(12, 19) < 2.02, "{}", rate(12, 19));

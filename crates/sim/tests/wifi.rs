@@ -342,7 +342,7 @@ fn a_router_agent_speaks_for_an_interface_queue() {
     let total = outcome.samples.flow_totals.row(0).unwrap();
     assert!(total.commands_freeze + total.commands_fallback > 0, "{total:?}");
     // The samples of the router are about its fullest queue, which is the one onto the air.
-    let routers = outcome.samples.routers.unpack();
+    let routers = outcome.samples.routers.unpack().unwrap();
     assert!(routers.flows_freeze.iter().chain(&routers.flows_fallback).any(|&n| n > 0));
     assert_eq!(outcome.samples.router_names, ["ap"]);
 }
@@ -354,7 +354,7 @@ fn samples_over_time_agree_with_the_totals() {
         let mut s = with(&text(1, &flows), 1, vec![wlan(1, [2])]);
         s.sampling = sampling;
         let samples = go(&s, 1).samples;
-        let queues = samples.queues.unpack();
+        let queues = samples.queues.unpack().unwrap();
         assert!(queues.time_ns.is_sorted());
         for (index, limit) in [(2, 100), (3, 100)] {
             let of = |column: &[u64]| -> Vec<u64> {
