@@ -52,6 +52,11 @@ pub struct Lateness {
     pub refused: u64,
     /// How the thread was scheduled: `SCHED_FIFO 10`, `nice -20`, `normal`.
     pub scheduling: String,
+    /// When the thread began to carry packets; time zero if it stood ready before. What hosts sent until then waited for it, which
+    /// [`handed_over`](Self::handed_over) does not show.
+    pub began: Instant,
+    /// Longest time by which the thread was late to look at its devices: what waits there when the run ends was never handed over.
+    pub stood: Duration,
     /// Processor time of the thread over the run.
     pub cpu: Duration,
     /// When the thread gave up, having been late and without a pause for [`Pace::patience`].
@@ -131,7 +136,7 @@ pub fn carry(
     let nodes = ports.iter().map(|&(node, _)| node + 1).max().unwrap_or(0);
     let mut tuns = vec![None; nodes];
     ports.iter().for_each(|&(node, tun)| tuns[node] = Some(tun));
-    let lateness = Lateness { scheduling: schedule(fastest), ..Lateness::default() };
+    let lateness = Lateness { scheduling: schedule(fastest), began: clock.now(), ..Lateness::default() };
     let mut hosts = Hosts { tuns, clock, end, lateness, late: 0 };
     let mut network = network;
     let mut polled: Vec<PollFd<'_>> =
@@ -139,8 +144,10 @@ pub fn carry(
     let mut buffer = vec![0; LONGEST];
     let begin = processor_time();
     let mut pauses = patience.map(|patience| Pauses::since(clock.now(), begin, patience));
+    let mut due = Instant::ZERO;
     while !stop.load(Ordering::Relaxed) {
         let now = clock.now().min(end);
+        hosts.lateness.stood = hosts.lateness.stood.max(now.since(due));
         if pauses.as_mut().is_some_and(|pauses| pauses.are_over(now, &hosts)) {
             hosts.lateness.gave_up = Some(now);
             break;
@@ -149,7 +156,9 @@ pub fn carry(
         if now >= end {
             break;
         }
-        wait(&mut polled, network.next_event().min(end), clock);
+        let next = network.next_event().min(end);
+        due = next.min(clock.now() + NAP);
+        wait(&mut polled, next, clock);
         take(ports, &polled, &mut buffer, (&mut network, &mut hosts));
     }
     hosts.lateness.cpu = processor_time() - begin;

@@ -1,4 +1,4 @@
-//! eBPF programs: from the bytes of an object to something attached, whose end is the end of a value.
+//! eBPF programs: from the bytes of an object to an attachment that is released on drop.
 //!
 //! An object is opened ([`Opened`]), its constants are set, it is loaded ([`Loaded`]: the kernel's verifier has passed it),
 //! and then its parts are attached. What is attached lives as long as the [`Attached`] that stands for it: the kernel holds

@@ -30,6 +30,12 @@ impl Clock {
         self.at(monotonic_ns())
     }
 
+    /// Whether time zero has passed. [`now`](Self::now) cannot tell: it is zero before it too.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        monotonic_ns() >= self.zero_ns
+    }
+
     /// Scenario time at an instant of `CLOCK_MONOTONIC`, in nanoseconds; zero before time zero.
     #[must_use]
     pub fn at(&self, monotonic_ns: u64) -> Instant {
@@ -68,7 +74,7 @@ mod tests {
         assert_eq!(clock.now(), Instant::ZERO);
         clock.sleep_until(Instant::ZERO + Duration::from_millis(5));
         let now = clock.now();
-        assert!(now >= Instant::ZERO + Duration::from_millis(5), "{now:?}");
+        assert!(now >= Instant::ZERO + Duration::from_millis(5) && clock.has_begun(), "{now:?}");
         assert_eq!(clock.at(clock.monotonic_of(now)), now);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Known<'a> {
 ///
 /// Of a flow's data direction the network knows what arrived and what was lost, exactly; a row of samples gets both as they were at its
 /// time, to the millisecond. Round-trip times are the kernel's samples, an ACK each, where there are tracepoints, else its
-/// smoothed one at each look.
+/// smoothed one at each look at which more was delivered than before. The same goes for the time after the sender has closed.
 pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
     let Known { scenario, records, traced, commands, windows, clock, books } = known;
     samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
@@ -43,7 +43,7 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
         with_network(&mut of_flow, books.tracks.get(index).map_or(&[][..], Vec::as_slice));
         commands.fill(&mut of_flow, index);
         rows.append(&mut of_flow);
-        let mut total = total(record.total, &record.srtt, trace, books, index);
+        let mut total = total(record.total, &round_trips(&record.srtt, &record.closing, trace), trace, books, index);
         [total.commands_normal, total.commands_freeze, total.commands_fallback] = commands.last(index);
         if let Some(&Some((taken, ignored))) = windows.get(index) {
             (total.window_options, total.window_options_ignored) = (taken, ignored);
@@ -110,7 +110,16 @@ fn with_network(rows: &mut [FlowRow], track: &[Track]) {
     }
 }
 
-fn total(mut total: FlowTotal, srtt: &Histogram, trace: Option<&FlowTrace>, books: &Books, index: usize) -> FlowTotal {
+/// A flow's round-trip times: the kernel's per-ACK samples and, from when the sender closed, what looks at its connection showed;
+/// the looks' alone where there are no records.
+fn round_trips(looks: &Histogram, closing: &[(u64, u64)], trace: Option<&FlowTrace>) -> Histogram {
+    let Some(trace) = trace else { return looks.clone() };
+    let mut all = trace.round_trips.clone();
+    closing.iter().for_each(|&(rtt, times)| all.record_many(rtt, times));
+    all
+}
+
+fn total(mut total: FlowTotal, rtt: &Histogram, trace: Option<&FlowTrace>, books: &Books, index: usize) -> FlowTotal {
     if let Some(meter) = books.meters.get(index) {
         total.arrived_bytes = meter.arrived_bytes;
         total.arrived_packets = meter.arrived_packets;
@@ -120,7 +129,6 @@ fn total(mut total: FlowTotal, srtt: &Histogram, trace: Option<&FlowTrace>, book
     if let Some(trace) = trace {
         total.fast_retransmits = trace.fast_retransmits;
     }
-    let rtt = trace.map_or(srtt, |trace| &trace.round_trips);
     if rtt.count() > 0 {
         total.rtt_samples = rtt.count();
         total.rtt_sum_ns = rtt.sum();

@@ -5,6 +5,7 @@
 //! A command that fails, or is killed, leaves what was there before: the pin is the last step of attaching, and the first
 //! that detaching takes away.
 
+mod mounting;
 mod store;
 
 use crate::bpf::{in_words, open_pinned, parameters, pin, program, register};
@@ -64,8 +65,8 @@ pub fn attach(name: &str, params: &[(String, String)], make_default: bool) -> Re
         return Err(LiveError::Unsupported {
             field: "congestion control".into(),
             value: name.into(),
-            reason: "it does not answer congestion, and would harm every network that this host is on".into(),
-            allowed: "in emulated networks only".into(),
+            reason: "it does not respond to congestion, and would harm every network of this host".into(),
+            allowed: "`narrows live` and simulated runs".into(),
         });
     }
     let params = parameters(row, params)?;
@@ -151,7 +152,7 @@ fn may_attach() -> Result<(), LiveError> {
     }
     Err(LiveError::Unavailable {
         what: "registering congestion controls".into(),
-        why: "this process has neither the right to load eBPF programs nor to change the network".into(),
+        why: "this process may neither load eBPF programs nor change the network".into(),
         remedy: "run it as root".into(),
     })
 }

@@ -1,4 +1,4 @@
-//! What this machine can do of what Narrows does with a real kernel, found by trying: why not, and what would change it.
+//! Which live features this machine supports, found by trying; for each unsupported one, the reason and the fix.
 //!
 //! Every probe leaves things as they were: what it makes lies in namespaces of its own or is closed at once. A congestion
 //! control is registered for a moment under a name of this process.

@@ -1,19 +1,19 @@
-//! Why something live could not be done.
+//! Errors of live runs and of attaching to this host: what failed, why, what is allowed, what to do.
 
 /// Why a live run, or attaching to this host, failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LiveError {
-    /// This machine cannot do it as it is; the command line leaves with exit code 3.
+    /// The machine lacks what is needed; the command line exits with code 3.
     #[error("{what}: not available here: {why}; {remedy}")]
     Unavailable {
         /// What is missing: "live runs", "eBPF congestion control".
         what: String,
         /// Why it is.
         why: String,
-        /// What would change it.
+        /// What the user can do, as a command: "run as root".
         remedy: String,
     },
-    /// What was asked for has no live form; the command line leaves with exit code 2.
+    /// Linux cannot provide what was requested; the command line exits with code 2.
     #[error("{field}: {value}: {reason}; allowed: {allowed}")]
     Unsupported {
         /// The field of the scenario, or the option of the command line.
@@ -25,7 +25,14 @@ pub enum LiveError {
         /// What is allowed.
         allowed: String,
     },
-    /// A step failed that should not have.
+    /// Several things keep a scenario from running live, each [`Unsupported`](Self::Unsupported) or
+    /// [`Unavailable`](Self::Unavailable).
+    #[error("the scenario has no live form: {} refusals{}", refusals.len(), lines(refusals))]
+    Refused {
+        /// Every one that was found.
+        refusals: Vec<LiveError>,
+    },
+    /// A step failed unexpectedly; the command line exits with code 1.
     #[error("cannot {what}: {reason}")]
     Failed {
         /// The step, as a verb: "open /dev/net/tun".
@@ -36,6 +43,11 @@ pub enum LiveError {
     /// The run was stopped from outside.
     #[error("the run was stopped before its end")]
     Stopped,
+}
+
+/// A line for each, behind a line break.
+fn lines(refusals: &[LiveError]) -> String {
+    refusals.iter().map(|one| format!("\n  {one}")).collect()
 }
 
 impl LiveError {

@@ -1,11 +1,12 @@
-//! What of a scenario the kernel can be asked for.
+//! Which scenario settings the kernel can honour.
 //!
 //! A setting is *honoured* if the kernel takes it, by a socket option, a route or a setting of the namespace. What the
-//! kernel does not take is its *own* where a scenario leaves it to its stack's habits, and *refused* where the scenario
-//! asks for something else itself: a run with other rules than those asked for would be no answer.
+//! kernel does not take is its *own* where a scenario leaves it to its stack's defaults, and *refused* where the scenario
+//! sets something else itself: a run under other rules than those asked for answers another question.
 
 use crate::LiveError;
 use crate::controls;
+use crate::refusals::Refusals;
 use narrows_fabric::catalogue;
 use narrows_scenario::{Flow, InitialWindow, NodeKind, ParamValue, Recovery, Scenario, Stack, Tcp, Traffic, parse};
 use std::fmt::Debug;
@@ -36,9 +37,10 @@ pub struct KernelsOwn {
 ///
 /// # Errors
 /// [`LiveError::Unsupported`] for what has no live form: 802.11 channels, a host with more than one link, and settings
-/// of TCP that the kernel does not take.
+/// of TCP that the kernel does not take; several as [`LiveError::Refused`].
 pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
-    network(scenario)?;
+    let mut refusals = Refusals::default();
+    network(scenario, &mut refusals);
     let mut own = Vec::new();
     let mut before: Option<&Arc<Tcp>> = None;
     for flow in scenario.flows.iter().filter(|flow| is_tcp(flow)) {
@@ -49,11 +51,23 @@ pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
         before = Some(&flow.tcp);
         let at = |setting: &str| format!("flows.{}.tcp.{setting}", flow.name);
         let habits = Habits::of(&flow.tcp)?;
-        own.extend(tcp(&flow.tcp, &habits, &at)?);
+        let mut compare = Compare { own: &mut own, refusals: &mut refusals, at: &at };
+        recovery(&flow.tcp, &habits, &mut compare);
+        let follows = flow.tcp.recovery != habits.stack.recovery;
+        let habits = if follows { Habits::with_recovery(&flow.tcp)? } else { habits };
+        tcp(&flow.tcp, &habits, &mut compare);
     }
+    refusals.end()?;
     own.sort();
     own.dedup();
-    Ok(own)
+    Ok(stacks(scenario).chain(own).collect())
+}
+
+/// The stacks of a scenario's flows that are not Linux's: the settings that follow from them come after.
+fn stacks(scenario: &Scenario) -> impl Iterator<Item = KernelsOwn> + '_ {
+    let used = |stack: &Stack| scenario.flows.iter().any(|flow| is_tcp(flow) && flow.tcp.stack == *stack);
+    let others = [Stack::Rfc, Stack::Ns2].into_iter().filter(used);
+    others.map(|stack| KernelsOwn { setting: "stack", scenario: word(&stack), kernel: word(&Stack::Linux) })
 }
 
 /// The congestion control of a flow: ours where there is a program of that name, else the kernel's.
@@ -74,29 +88,31 @@ pub fn control(flow: &Flow) -> Result<Control, LiveError> {
         return Err(LiveError::Unsupported {
             field: field(),
             value: name.to_owned(),
-            reason: "neither Linux nor an eBPF program of Narrows has this congestion control".to_owned(),
+            reason: "neither Linux nor Narrows' eBPF programs have this congestion control".to_owned(),
             allowed: allowed(),
         });
     };
     if !available.iter().any(|item| item == module) {
         return Err(LiveError::Unavailable {
             what: format!("congestion control {name}"),
-            why: format!("this kernel has only {}", available.join(", ")),
+            why: format!("this kernel has {} alone", available.join(", ")),
             remedy: format!("load its module (modprobe tcp_{module}), or choose one of {}", allowed()),
         });
     }
     let habits = Habits::of(&flow.tcp)?;
+    let mut refusals = Refusals::default();
     for (index, (key, value)) in flow.tcp.cc_params.iter().enumerate() {
         let usual = |tcp: &Tcp| tcp.cc_params.get(index).is_some_and(|(_, usual)| usual == value);
         if !usual(&habits.stack) && !usual(&habits.linux) {
-            return Err(LiveError::Unsupported {
+            refusals.add(LiveError::Unsupported {
                 field: format!("flows.{}.tcp.cc_params.{key}", flow.name),
                 value: shown(value),
-                reason: format!("the kernel's {module} takes no parameters of a connection"),
-                allowed: "its default".to_owned(),
+                reason: format!("the kernel's {module} has no parameters per connection"),
+                allowed: "its default, or a simulated run".to_owned(),
             });
         }
     }
+    refusals.end()?;
     Ok(Control::Kernel(module.to_owned()))
 }
 
@@ -123,33 +139,37 @@ fn shown(value: &ParamValue) -> String {
     }
 }
 
-fn network(scenario: &Scenario) -> Result<(), LiveError> {
-    if let Some(wifi) = scenario.wifi.first() {
-        return Err(LiveError::Unsupported {
+fn network(scenario: &Scenario, refusals: &mut Refusals) {
+    for wifi in &scenario.wifi {
+        refusals.add(LiveError::Unsupported {
             field: format!("wifi.{}", wifi.name),
             value: "an 802.11 channel".to_owned(),
-            reason: "live runs have links only".to_owned(),
+            reason: "live runs have wired links only".to_owned(),
             allowed: "links, or a simulated run".to_owned(),
         });
     }
     for (index, node) in scenario.nodes.iter().enumerate() {
         let links = scenario.links.iter().filter(|link| link.a == index || link.b == index).count();
         if node.kind == NodeKind::Host && links > 1 {
-            return Err(LiveError::Unsupported {
+            refusals.add(LiveError::Unsupported {
                 field: format!("nodes.{}", node.name),
                 value: format!("{links} links"),
                 reason: "a live host has one device".to_owned(),
-                allowed: "one link, to a router that has the others".to_owned(),
+                allowed: "one link per host; let a router have the others".to_owned(),
             });
         }
     }
-    Ok(())
 }
 
-/// A setting's value as scenario files have it: `RtoOnly` is `rto_only` there, and `NewReno` is `newreno`.
+/// A setting's value as scenario files have it: `RtoOnly` is `rto_only` there, and `NewReno` is `newreno`. A quantity keeps its
+/// unit.
 fn word(value: &dyn Debug) -> String {
+    let plain = format!("{value:?}").replace("NewReno", "newreno").replace("Some(", "").replace(')', "");
+    if plain.starts_with(|first: char| first.is_ascii_digit()) {
+        return plain;
+    }
     let mut word = String::new();
-    for letter in format!("{value:?}").replace("NewReno", "newreno").replace("Some(", "").replace(')', "").chars() {
+    for letter in plain.chars() {
         if letter.is_ascii_uppercase() && word.ends_with(|before: char| before.is_ascii_lowercase()) {
             word.push('_');
         }
@@ -167,11 +187,18 @@ struct Habits {
 
 impl Habits {
     fn of(tcp: &Tcp) -> Result<Self, LiveError> {
-        Ok(Self { stack: plain(tcp, tcp.stack)?, linux: plain(tcp, Stack::Linux)? })
+        Ok(Self { stack: plain(tcp, tcp.stack, "")?, linux: plain(tcp, Stack::Linux, "")? })
+    }
+
+    /// The same of a flow that asks for a recovery of its own: the settings that follow from it are not asked for.
+    fn with_recovery(tcp: &Tcp) -> Result<Self, LiveError> {
+        let recovery = format!("recovery = {:?}\n", word(&tcp.recovery));
+        Ok(Self { stack: plain(tcp, tcp.stack, &recovery)?, linux: plain(tcp, Stack::Linux, "")? })
     }
 }
 
-fn plain(tcp: &Tcp, stack: Stack) -> Result<Arc<Tcp>, LiveError> {
+/// Settings that follow from a flow's congestion control, ECN and SACK, from a stack, and from more lines.
+fn plain(tcp: &Tcp, stack: Stack, more: &str) -> Result<Arc<Tcp>, LiveError> {
     let word = match stack {
         Stack::Rfc => "rfc",
         Stack::Linux => "linux",
@@ -181,114 +208,116 @@ fn plain(tcp: &Tcp, stack: Stack) -> Result<Arc<Tcp>, LiveError> {
     let text = format!(
         "nodes = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlinks = [{{ between = [\"a\", \"b\"], rate = \"1 Mb/s\", \
          delay = \"0 s\" }}]\nflows = [{{ from = \"a\", to = \"b\" }}]\n[tcp]\n\
-         stack = {word:?}\ncc = {:?}\necn = {}\nsack = {}\n",
+         stack = {word:?}\ncc = {:?}\necn = {}\nsack = {}\n{more}",
         tcp.cc, tcp.ecn, tcp.sack
     );
     let scenario = parse(&text, "habits.toml", &[], &catalogue());
-    let scenario = scenario.map_err(|problems| LiveError::failed("find a stack's habits", problems))?;
+    let scenario = scenario.map_err(|problems| LiveError::failed("look up a stack's defaults", problems))?;
     let flow = scenario.flows.into_iter().next();
-    flow.map(|flow| flow.tcp).ok_or_else(|| LiveError::failed("find a stack's habits", "it has no flow"))
+    flow.map(|flow| flow.tcp).ok_or_else(|| LiveError::failed("look up a stack's defaults", "it has no flow"))
 }
 
-/// Refuses what of a flow's settings was asked for and is not to be had; returns what the kernel does in its own way.
-fn tcp(tcp: &Tcp, habits: &Habits, at: &dyn Fn(&str) -> String) -> Result<Vec<KernelsOwn>, LiveError> {
-    bounds(tcp, at)?;
-    let mut own = Vec::new();
-    let mut compare = Compare { own: &mut own, at };
-    let Habits { stack: s, linux: l } = habits;
+/// Rejects a recovery that Linux has not. NewReno's is there without SACK, which a flow that asks for it goes without.
+fn recovery(tcp: &Tcp, habits: &Habits, compare: &mut Compare<'_>) {
     if !(tcp.recovery == Recovery::NewReno || (tcp.recovery == Recovery::Sack && tcp.sack)) {
-        compare.setting("recovery", &tcp.recovery, &s.recovery, &l.recovery)?;
+        compare.setting("recovery", &tcp.recovery, &habits.stack.recovery, &habits.linux.recovery);
     }
-    compare.setting("reduction", &tcp.reduction, &s.reduction, &l.reduction)?;
+}
+
+/// Rejects explicitly requested settings that Linux cannot provide, and notes what the kernel does in its own way.
+fn tcp(tcp: &Tcp, habits: &Habits, compare: &mut Compare<'_>) {
+    bounds(tcp, compare);
+    let Habits { stack: s, linux: l } = habits;
+    compare.setting("reduction", &tcp.reduction, &s.reduction, &l.reduction);
     // A route can lock cwnd (RTAX_CWND), but a connection heeds that only where the kernel keeps metrics of its peer, which 6.18 does not.
-    compare.setting("max_cwnd", &tcp.max_cwnd, &s.max_cwnd, &l.max_cwnd)?;
-    compare.setting("dupthresh", &tcp.dupthresh, &s.dupthresh, &l.dupthresh)?;
-    compare.setting("limited_transmit", &tcp.limited_transmit, &s.limited_transmit, &l.limited_transmit)?;
-    compare.setting("lost_retransmission", &tcp.lost_retransmission, &s.lost_retransmission, &l.lost_retransmission)?;
-    compare.setting("undo", &tcp.undo, &s.undo, &l.undo)?;
-    compare.setting("reduce_once", &tcp.reduce_once, &s.reduce_once, &l.reduce_once)?;
-    compare.setting("full_ack_cap", &tcp.full_ack_cap, &s.full_ack_cap, &l.full_ack_cap)?;
-    compare.setting("impatient", &tcp.impatient, &s.impatient, &l.impatient)?;
-    compare.setting("ecn_echo", &tcp.ecn_echo, &s.ecn_echo, &l.ecn_echo)?;
-    compare.setting("initial_ssthresh", &tcp.initial_ssthresh, &s.initial_ssthresh, &l.initial_ssthresh)?;
-    compare.setting("cwnd_validation", &tcp.cwnd_validation, &s.cwnd_validation, &l.cwnd_validation)?;
-    compare.setting("unused_growth", &tcp.unused_growth, &s.unused_growth, &l.unused_growth)?;
+    compare.setting("max_cwnd", &tcp.max_cwnd, &s.max_cwnd, &l.max_cwnd);
+    compare.setting("dupthresh", &tcp.dupthresh, &s.dupthresh, &l.dupthresh);
+    compare.setting("limited_transmit", &tcp.limited_transmit, &s.limited_transmit, &l.limited_transmit);
+    compare.setting("lost_retransmission", &tcp.lost_retransmission, &s.lost_retransmission, &l.lost_retransmission);
+    compare.setting("undo", &tcp.undo, &s.undo, &l.undo);
+    compare.setting("reduce_once", &tcp.reduce_once, &s.reduce_once, &l.reduce_once);
+    compare.setting("full_ack_cap", &tcp.full_ack_cap, &s.full_ack_cap, &l.full_ack_cap);
+    compare.setting("impatient", &tcp.impatient, &s.impatient, &l.impatient);
+    if tcp.timestamps {
+        compare.setting("timestamp_offsets", &tcp.timestamp_offsets, &s.timestamp_offsets, &l.timestamp_offsets);
+    }
+    compare.setting("tso", &tcp.tso, &s.tso, &l.tso);
+    compare.setting("ecn_echo", &tcp.ecn_echo, &s.ecn_echo, &l.ecn_echo);
+    compare.setting("initial_ssthresh", &tcp.initial_ssthresh, &s.initial_ssthresh, &l.initial_ssthresh);
+    compare.setting("cwnd_validation", &tcp.cwnd_validation, &s.cwnd_validation, &l.cwnd_validation);
+    compare.setting("unused_growth", &tcp.unused_growth, &s.unused_growth, &l.unused_growth);
     compare.setting(
         "slow_start_at_equality",
         &tcp.slow_start_at_equality,
         &s.slow_start_at_equality,
         &l.slow_start_at_equality,
-    )?;
-    compare.setting("rto.style", &tcp.rto_style, &s.rto_style, &l.rto_style)?;
-    compare.setting("rto.initial", &tcp.rto_initial, &s.rto_initial, &l.rto_initial)?;
-    compare.setting("rto.granularity", &tcp.rto_granularity, &s.rto_granularity, &l.rto_granularity)?;
+    );
+    compare.setting("rto.style", &tcp.rto_style, &s.rto_style, &l.rto_style);
+    compare.setting("rto.initial", &tcp.rto_initial, &s.rto_initial, &l.rto_initial);
+    compare.setting("rto.granularity", &tcp.rto_granularity, &s.rto_granularity, &l.rto_granularity);
     // Others than the stack's are set.
     if tcp.rto_min == s.rto_min {
-        compare.setting("rto.min", &tcp.rto_min, &s.rto_min, &l.rto_min)?;
+        compare.setting("rto.min", &tcp.rto_min, &s.rto_min, &l.rto_min);
     }
     if tcp.rto_max == s.rto_max {
-        compare.setting("rto.max", &tcp.rto_max, &s.rto_max, &l.rto_max)?;
+        compare.setting("rto.max", &tcp.rto_max, &s.rto_max, &l.rto_max);
     }
     if tcp.delayed_ack.is_some() {
-        compare.setting("delayed_ack", &tcp.delayed_ack, &s.delayed_ack, &l.delayed_ack)?;
+        compare.setting("delayed_ack", &tcp.delayed_ack, &s.delayed_ack, &l.delayed_ack);
+        compare.setting("quick_ack", &tcp.quick_ack, &s.quick_ack, &l.quick_ack);
     }
     if tcp.idle_restart == narrows_scenario::IdleRestart::Rfc5681 {
-        compare.setting("idle_restart", &tcp.idle_restart, &s.idle_restart, &l.idle_restart)?;
+        compare.setting("idle_restart", &tcp.idle_restart, &s.idle_restart, &l.idle_restart);
     }
-    Ok(own)
 }
 
-/// Refuses values that the kernel does not take of settings that it does.
-fn bounds(tcp: &Tcp, at: &dyn Fn(&str) -> String) -> Result<(), LiveError> {
+/// Rejects values that the kernel does not take of settings that it does.
+fn bounds(tcp: &Tcp, compare: &mut Compare<'_>) {
     /// `MAX_TCP_WINDOW` of `include/net/tcp.h`, up to which the kernel lets a socket set its MSS.
     const MAX_MSS: u64 = 32_767;
     /// `SOCK_MIN_RCVBUF / 2` of `include/net/sock.h`, and then some for kernels that count more overhead.
     const MIN_BUFFER: u64 = 4096;
-    let refuse = |setting, value: u64, allowed: &str| {
-        Err(LiveError::Unsupported {
-            field: at(setting),
+    let mut refuse = |setting, value: u64, allowed: &str| {
+        compare.refusals.add(LiveError::Unsupported {
+            field: (compare.at)(setting),
             value: format!("{value} B"),
-            reason: "Linux does not take it".to_owned(),
+            reason: "Linux does not accept this size".to_owned(),
             allowed: allowed.to_owned(),
-        })
+        });
     };
     if tcp.mss.as_u64() > MAX_MSS {
-        return refuse("mss", tcp.mss.as_u64(), "at most 32767 B");
+        refuse("mss", tcp.mss.as_u64(), "at most 32767 B");
     }
     if tcp.recv_buffer.as_u64() < MIN_BUFFER {
-        return refuse("recv_buffer", tcp.recv_buffer.as_u64(), "at least 4096 B");
+        refuse("recv_buffer", tcp.recv_buffer.as_u64(), "at least 4096 B");
     }
-    Ok(())
 }
 
 struct Compare<'a> {
     own: &'a mut Vec<KernelsOwn>,
+    refusals: &'a mut Refusals,
     at: &'a dyn Fn(&str) -> String,
 }
 
 impl Compare<'_> {
     /// Compares a setting that the kernel does not take with the stack's habit and with Linux's.
-    fn setting<T: PartialEq + Debug>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-        habit: &T,
-        linux: &T,
-    ) -> Result<(), LiveError> {
+    fn setting<T: PartialEq + Debug>(&mut self, name: &'static str, value: &T, habit: &T, linux: &T) {
         if value == linux {
-            return Ok(());
+            return;
         }
-        if value != habit {
-            return Err(LiveError::Unsupported {
-                field: (self.at)(name),
-                value: word(value),
-                reason: "Linux has its own way here, which nothing sets for a connection".to_owned(),
-                allowed: format!("{} as Linux has it, or none given", word(linux)),
-            });
-        }
+        let bounds = matches!(name, "max_cwnd" | "initial_ssthresh");
+        let word = |value: &T| if bounds && word(value) == "none" { "unlimited".to_owned() } else { word(value) };
         let (scenario, kernel) = (word(value), word(linux));
+        if value != habit {
+            self.refusals.add(LiveError::Unsupported {
+                field: (self.at)(name),
+                value: scenario,
+                reason: "Linux has no such setting for a connection".to_owned(),
+                allowed: format!("{kernel}, which is Linux's, or leave it out"),
+            });
+            return;
+        }
         self.own.push(KernelsOwn { setting: name, scenario, kernel });
-        Ok(())
     }
 }
 
@@ -350,15 +379,23 @@ mod tests {
         let own = check(&scenario("stack = \"rfc\"\ncc = \"reno\"")).unwrap();
         let style = own.iter().find(|item| item.setting == "rto.style").unwrap();
         assert_eq!((style.scenario.as_str(), style.kernel.as_str()), ("rfc6298", "linux"));
-        assert!(check(&scenario("stack = \"ns2\"\ncc = \"reno\"")).unwrap().iter().any(|i| i.setting == "recovery"));
+        let own = check(&scenario("stack = \"ns2\"\ncc = \"reno\"")).unwrap();
+        let stack = KernelsOwn { setting: "stack", scenario: "ns2".to_owned(), kernel: "linux".to_owned() };
+        assert_eq!(own[0], stack, "the reason of the rest comes first");
+        assert!(own.iter().any(|item| item.setting == "recovery"));
     }
 
     #[test]
     fn what_is_asked_for_and_not_to_be_had_is_refused() {
         assert_eq!(
             refused("stack = \"linux\"\nrecovery = \"tahoe\""),
-            "flows.f.tcp.recovery: tahoe: Linux has its own way here, which nothing sets for a connection; \
-             allowed: sack as Linux has it, or none given"
+            "flows.f.tcp.recovery: tahoe: Linux has no such setting for a connection; \
+             allowed: sack, which is Linux's, or leave it out"
+        );
+        assert_eq!(
+            refused("initial_ssthresh = \"20 kB\""),
+            "flows.f.tcp.initial_ssthresh: 20000 B: Linux has no such setting for a connection; \
+             allowed: unlimited, which is Linux's, or leave it out"
         );
         for line in ["initial_ssthresh = \"20 kB\"", "unused_growth = true", "dupthresh = 5", "reduction = \"prr\""] {
             let key = line.split(' ').next().unwrap();
@@ -366,7 +403,10 @@ mod tests {
             assert!(said.starts_with(&format!("flows.f.tcp.{key}: ")), "{line}: {said}");
         }
         assert!(check(&scenario("stack = \"rfc\"\nreduce_once = true")).is_ok(), "asked for as Linux has it");
-        assert!(refused("mss = \"40 kB\"").contains("f.tcp.mss: 40000 B: Linux does not take it; allowed: at most"));
+        assert!(
+            refused("mss = \"40 kB\"")
+                .contains("f.tcp.mss: 40000 B: Linux does not accept this size; allowed: at most")
+        );
     }
 
     #[test]
@@ -398,7 +438,7 @@ mod tests {
         assert!(matches!(&tahoe, LiveError::Unsupported { allowed, .. } if allowed.contains("reno")), "{tahoe}");
         if controls::available().iter().any(|name| name == "cubic") {
             let said = of("cc = \"cubic\"\ncc_params = { beta = 0.5 }").unwrap_err().to_string();
-            assert!(said.starts_with("flows.f.tcp.cc_params.beta: 0.5: the kernel's cubic takes no"), "{said}");
+            assert!(said.starts_with("flows.f.tcp.cc_params.beta: 0.5: the kernel's cubic has no"), "{said}");
             assert_eq!(of("stack = \"rfc\"\ncc = \"cubic\""), Ok(Control::Kernel("cubic".to_owned())));
         }
         if !controls::available().iter().any(|name| name == "yeah") {

@@ -27,13 +27,12 @@ pub(crate) fn not_held(scenario: &Scenario, at: Instant, lateness: &Lateness) ->
     LiveError::Unavailable {
         what: format!("a live network of {}", fastest(scenario)),
         why: format!(
-            "this machine cannot hold the rate: {:.1} s into the run the thread that is the network had worked for {} without a \
+            "this machine is too slow for this rate: {:.1} s into the run the bottleneck's thread had worked for {} without a \
              pause, and packets were up to {:.0} ms late",
             at.since(Instant::ZERO).as_secs_f64(),
             PATIENCE,
             lateness.handed_over.max() as f64 / 1e6,
         ),
-        remedy: "a lower rate at the bottleneck, larger packets, or a faster machine with nothing else to do"
-            .to_owned(),
+        remedy: "lower the bottleneck's rate, use larger packets, or stop other programs".to_owned(),
     }
 }

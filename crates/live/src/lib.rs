@@ -38,6 +38,8 @@ mod netlink;
 mod netns;
 mod network;
 #[cfg(target_os = "linux")]
+mod refusals;
+#[cfg(target_os = "linux")]
 mod release;
 #[cfg(target_os = "linux")]
 mod rights;

@@ -77,7 +77,7 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<(), LiveError> {
         std::io::ErrorKind::NotFound => LiveError::Unavailable {
             what: format!("net.{} = {value}", name.replace('/', ".")),
             why: "this kernel has no such setting in a network namespace".to_owned(),
-            remedy: "a newer kernel has it".to_owned(),
+            remedy: "use a newer kernel".to_owned(),
         },
         _ => LiveError::failed(format!("set net.{} = {value}", name.replace('/', ".")), error),
     })
@@ -108,7 +108,7 @@ fn unavailable(error: nix::Error) -> LiveError {
             ("the kernel has no network namespaces (CONFIG_NET_NS)", "use a kernel that has them")
         }
         nix::Error::ENOSPC => ("too many namespaces exist", "raise user.max_net_namespaces"),
-        _ => (error.desc(), "see unshare(2)"),
+        _ => (error.desc(), "look the error up in unshare(2)"),
     };
     LiveError::Unavailable { what: "live runs".to_owned(), why: why.to_owned(), remedy: remedy.to_owned() }
 }

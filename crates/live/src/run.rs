@@ -12,6 +12,7 @@ use crate::fit::{Control, KernelsOwn, control};
 use crate::hold;
 use crate::hosts::Hosts;
 use crate::network::Network;
+use crate::refusals;
 use crate::schemes::Schemes;
 use crate::trace::{Trace, Traced};
 use crate::traffic::{FlowRecord, Traffic, look};
@@ -88,7 +89,8 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
             bottleneck.is_finished()
         });
         stop.store(true, Ordering::Relaxed);
-        let carried = bottleneck.join().map_err(|_| LiveError::failed("carry packets", "its thread panicked"))?;
+        let carried =
+            bottleneck.join().map_err(|_| LiveError::failed("carry packets", "the bottleneck's thread panicked"))?;
         Ok::<_, LiveError>((carried, told?))
     })?;
     drop(ports);
@@ -225,6 +227,7 @@ struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     fn new(scenario: &'a Scenario, seeds: Seeds) -> Result<Self, LiveError> {
+        refusals::judge(scenario)?;
         let hosts = Hosts::new(scenario)?;
         let mut conditions = Conditions::of_machine();
         conditions.left_to_kernel = hosts.kernels_own().iter().map(in_words).collect();
@@ -257,7 +260,7 @@ impl<'a> Stage<'a> {
         found.map(|host| host.netns.as_fd()).ok_or_else(|| LiveError::Unsupported {
             field: "host".to_owned(),
             value: host.to_owned(),
-            reason: "is no host of the scenario".to_owned(),
+            reason: "the scenario has no host of this name".to_owned(),
             allowed: nodes()
                 .filter(|(_, node)| node.kind == NodeKind::Host)
                 .map(|(_, node)| node.name.as_str())
@@ -316,7 +319,7 @@ impl<'a> Stage<'a> {
         let Told { records, commands, programs } = told;
         self.conditions.programs = programs;
         for (flow, record) in self.scenario.flows.iter().zip(&records) {
-            self.conditions.note_traffic(&flow.name, &record.lateness);
+            self.conditions.note_traffic(&flow.name, &record.lateness, self.scenario.duration);
         }
         self.conditions.look = look(self.scenario);
         if let Some(traced) = &traced {

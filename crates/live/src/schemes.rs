@@ -13,10 +13,12 @@ pub use ngwa::NgwaCounters;
 use crate::bpf::{Attached, Direction, Hook, Loaded, unique_name};
 use crate::fit::{Control, control};
 use crate::netlink::Netlink;
+use crate::refusals::Refusals;
 use crate::{Host, Hosts, KernelsOwn, LiveError};
 use libbpf_rs::{Link, MapCore as _, MapFlags};
 use narrows_fabric::ports;
 use narrows_scenario::{Flow, Scenario, Traffic};
+use narrows_scheme::ngwa::NgwaMode;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -186,6 +188,33 @@ impl Schemes {
     }
 }
 
+/// Adds what the schemes of a scenario have no live form of.
+pub(crate) fn judge(scenario: &Scenario, refusals: &mut Refusals) {
+    if let Some(settings) = &scenario.acns
+        && refusals.take(takes_part(scenario, "acns")) != Some(false)
+    {
+        refusals.take(acns::trend(settings));
+        for (_, flow) in flows_of(scenario, "acns") {
+            refusals.take(acns::base(flow));
+        }
+    }
+    if scenario.ngwa.is_some() && refusals.take(takes_part(scenario, "ngwa")) != Some(false) {
+        refusals.take(ngwa::alone(scenario, &flows_of(scenario, "ngwa")));
+    }
+}
+
+/// Whether a flow gets its congestion control from its scheme, and not by [`control`].
+pub(crate) fn brings_control(scenario: &Scenario, flow: &Flow) -> bool {
+    match flow.tcp.assist.as_deref() {
+        Some("acns") => scenario.acns.is_some(),
+        Some("ngwa") => {
+            let mode = scenario.ngwa.as_ref().and_then(|settings| NgwaMode::new(settings.mode));
+            mode.is_some_and(|mode| !mode.congestion_window)
+        }
+        _ => false,
+    }
+}
+
 /// The TCP flows that take part in a scheme, with their numbers.
 fn flows_of<'a>(scenario: &'a Scenario, scheme: &str) -> Vec<(usize, &'a Flow)> {
     let flows = scenario.flows.iter().enumerate();
@@ -199,16 +228,18 @@ fn is_tcp(flow: &Flow) -> bool {
 /// Whether any flow takes part in the scheme; refuses those that are not over IPv4.
 fn takes_part(scenario: &Scenario, scheme: &str) -> Result<bool, LiveError> {
     let flows = flows_of(scenario, scheme);
+    let mut refusals = Refusals::default();
     for (_, flow) in &flows {
         if !scenario.nodes[flow.from].address.is_ipv4() {
-            return Err(LiveError::Unsupported {
+            refusals.add(LiveError::Unsupported {
                 field: format!("flows.{}.tcp.assist", flow.name),
                 value: scheme.to_owned(),
-                reason: "the eBPF programs know the scheme's place in IPv4 alone".to_owned(),
+                reason: "the eBPF programs support IPv4 alone".to_owned(),
                 allowed: "ip = 4, or a simulated run".to_owned(),
             });
         }
     }
+    refusals.end()?;
     Ok(!flows.is_empty())
 }
 

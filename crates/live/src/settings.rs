@@ -6,13 +6,14 @@
 use crate::LiveError;
 use crate::fit::{initial_segments, rto_bounds_ms};
 use crate::netns::set_sysctl;
+use crate::refusals::Refusals;
 use crate::tun::{RouteSettings, TunConfig};
 use narrows_scenario::{Flow, IdleRestart, IpVersion, Recovery, Scenario, Tcp, Traffic};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
 
-/// Smallest MTU of a device: what other programs than our flows expect, whose segments are bounded by socket.
+/// Smallest MTU of a device, which other programs expect; our flows set their MSS per socket.
 const MIN_MTU: u64 = 1500;
 /// Largest MTU: an IPv4 packet is no larger.
 const MAX_MTU: u64 = 65_535;
@@ -23,10 +24,11 @@ const TCP_HEADER: u64 = 20;
 /// Bytes of a UDP header.
 const UDP_HEADER: u64 = 8;
 
-/// `tcp_rmem` and `tcp_wmem`: least, first and largest buffer of a socket that does not set its own. The kernel's
-/// largest (6 and 4 MiB on most machines) bounds a connection of large bandwidth-delay product.
-const BUFFERS: [(&str, &str); 2] =
-    [("ipv4/tcp_rmem", "4096 131072 268435456"), ("ipv4/tcp_wmem", "4096 65536 268435456")];
+/// `tcp_wmem`: least, first and largest buffer of a socket that does not set its own. The kernel's largest (4 MiB on most
+/// machines) bounds a connection of large bandwidth-delay product.
+const SEND_BUFFERS: &str = "4096 65536 268435456";
+/// `tcp_rmem[1]`: receive buffer of a new socket, bytes of memory.
+const FIRST_RECEIVE_BUFFER: u64 = 131_072;
 
 /// What a host is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,9 +43,11 @@ impl Settings {
     /// What the host that is node number `node` is told.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] where flows of the host want different settings of what is one for all of them.
+    /// [`LiveError::Unsupported`] where flows of the host want different settings of what is one for all of them; several as
+    /// [`LiveError::Refused`].
     pub fn of_host(scenario: &Scenario, node: usize) -> Result<Self, LiveError> {
-        let mut host = Host { scenario, node, sysctls: BTreeMap::new(), routes: BTreeMap::new() };
+        let (sysctls, routes, refusals) = (BTreeMap::new(), BTreeMap::new(), Refusals::default());
+        let mut host = Host { scenario, node, sysctls, routes, refusals };
         host.common();
         let flows = scenario.flows.iter().filter(|flow| flow.from == node || flow.to == node);
         let mut mtu = MIN_MTU;
@@ -53,6 +57,7 @@ impl Settings {
                 host.flow(flow)?;
             }
         }
+        host.refusals.end()?;
         let accepts_ecn = scenario.flows.iter().any(|flow| flow.to == node && flow.tcp.ecn);
         // 2: ECN where the peer asks for it. 1 is set by flows that start here.
         host.sysctls
@@ -86,6 +91,7 @@ struct Host<'a> {
     node: usize,
     sysctls: BTreeMap<String, String>,
     routes: BTreeMap<IpAddr, RouteSettings>,
+    refusals: Refusals,
 }
 
 impl Host<'_> {
@@ -96,8 +102,9 @@ impl Host<'_> {
             ("ipv4/tcp_no_metrics_save", "1"),
             // The answer to a SYN has the SYN's DSCP: listeners are shared by flows.
             ("ipv4/tcp_reflect_tos", "1"),
+            ("ipv4/tcp_wmem", SEND_BUFFERS),
         ];
-        self.sysctls.extend(fixed.into_iter().chain(BUFFERS).map(|(name, value)| (name.to_owned(), value.to_owned())));
+        self.sysctls.extend(fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     fn flow(&mut self, flow: &Flow) -> Result<(), LiveError> {
@@ -110,24 +117,29 @@ impl Host<'_> {
             ("tcp_window_scaling", tcp.window_scaling, "window_scaling"),
         ] {
             if opens || wanted {
-                self.set(flow, name, u8::from(wanted), key)?;
+                self.set(flow, name, u8::from(wanted), key);
             }
         }
         if opens && (tcp.ecn || self.opens_with_ecn()) {
-            self.set(flow, "tcp_ecn", u8::from(tcp.ecn), "ecn")?;
+            self.set(flow, "tcp_ecn", u8::from(tcp.ecn), "ecn");
         }
         if tcp.idle_restart != IdleRestart::Rfc5681 {
             let on = u8::from(tcp.idle_restart == IdleRestart::Linux);
-            self.set(flow, "tcp_slow_start_after_idle", on, "idle_restart")?;
+            self.set(flow, "tcp_slow_start_after_idle", on, "idle_restart");
         }
-        self.set(flow, "tcp_retries2", tcp.max_retries.map_or(u8::MAX, |n| n.min(255) as u8), "max_retries")?;
+        self.set(flow, "tcp_retries2", tcp.max_retries.map_or(u8::MAX, |n| n.min(255) as u8), "max_retries");
         if let Some(pacing) = tcp.pacing {
-            self.set(flow, "tcp_pacing_ss_ratio", pacing.slow_start, "pacing.slow_start")?;
-            self.set(flow, "tcp_pacing_ca_ratio", pacing.avoidance, "pacing.avoidance")?;
+            self.set(flow, "tcp_pacing_ss_ratio", pacing.slow_start, "pacing.slow_start");
+            self.set(flow, "tcp_pacing_ca_ratio", pacing.avoidance, "pacing.avoidance");
+        }
+        if tcp.autotuning {
+            // The largest window is half of the memory, as long as the kernel has not measured another ratio.
+            let most = (2 * tcp.recv_buffer.as_u64()).min(i32::MAX as u64);
+            self.set(flow, "tcp_rmem", format!("4096 {} {most}", most.min(FIRST_RECEIVE_BUFFER)), "recv_buffer");
         }
         let [_, rto_max] = rto_bounds_ms(tcp)?;
         if let Some(most) = rto_max {
-            self.set(flow, "tcp_rto_max_ms", most, "rto.max")?;
+            self.set(flow, "tcp_rto_max_ms", most, "rto.max");
         }
         self.route(flow)
     }
@@ -137,10 +149,12 @@ impl Host<'_> {
     }
 
     /// Sets `name` below `ipv4` for all flows of the host, for the sake of one that says so in its setting `key`.
-    fn set(&mut self, flow: &Flow, name: &str, value: impl Display, key: &str) -> Result<(), LiveError> {
+    fn set(&mut self, flow: &Flow, name: &str, value: impl Display, key: &str) {
         let value = value.to_string();
         let set = self.sysctls.entry(format!("ipv4/{name}")).or_insert_with(|| value.clone()).clone();
-        if set == value { Ok(()) } else { Err(self.disagree(flow, key, &value, &set)) }
+        if set != value {
+            self.refusals.add(self.disagree(flow, key, &value, &set));
+        }
     }
 
     fn disagree(&self, flow: &Flow, key: &str, value: &str, set: &str) -> LiveError {
@@ -222,6 +236,19 @@ mod tests {
         let (_, route) = host.tun.routes[0];
         assert_eq!((route.initcwnd, route.rto_min_ms, route.quickack), (Some(3), None, true));
         assert_eq!(host.tun.mtu, 1500);
+    }
+
+    #[test]
+    fn a_window_that_the_kernel_tunes_is_bounded_by_the_host_s_memory() {
+        let rmem = |more: &str| settings(&flow(more)).unwrap().sysctls.get("ipv4/tcp_rmem").cloned();
+        let [tuned, small] = ["", ", autotuning = true, recv_buffer = \"20 kB\""]
+            .map(|more| rmem(&format!("tcp = {{ stack = \"linux\"{more} }}")));
+        assert_eq!(tuned.as_deref(), Some("4096 131072 6291456"), "the kernel's own default");
+        assert_eq!(small.as_deref(), Some("4096 40000 40000"));
+        assert_eq!(rmem("tcp = { stack = \"linux\", autotuning = false }"), None, "its sockets set their own");
+        let flows = flow("name = \"a\"\ntcp = { stack = \"linux\" }")
+            + &flow("name = \"b\"\ntcp = { stack = \"linux\", autotuning = true, recv_buffer = \"1 MiB\" }");
+        assert!(settings(&flows).unwrap_err().to_string().contains("flows.b.tcp.recv_buffer"));
     }
 
     #[test]

@@ -48,14 +48,14 @@ struct Raw {
     bytes_acked: u64,
     _bytes_received: u64,
     _segs_out: u32,
-    _segs_in: u32,
+    segs_in: u32,
     _notsent_bytes: u32,
     min_rtt: u32,
     _data_segs_in: u32,
     data_segs_out: u32,
     _delivery_rate: u64,
     _times: [u64; 3],
-    _delivered: u32,
+    delivered: u32,
     _delivered_ce: u32,
     bytes_sent: u64,
     bytes_retrans: u64,
@@ -121,6 +121,25 @@ impl TcpInfo {
         const TCP_SYN_SENT: u8 = 2;
         const TCP_SYN_RECV: u8 = 3;
         matches!(self.raw.state, TCP_SYN_SENT | TCP_SYN_RECV)
+    }
+
+    /// Whether this end has closed, or the connection is gone: the kernel's tracepoint `tcp_probe` is silent from then on.
+    #[must_use]
+    pub const fn has_closed(&self) -> bool {
+        const TCP_CLOSE_WAIT: u8 = 8;
+        !self.is_opening() && !self.is_established() && self.raw.state != TCP_CLOSE_WAIT
+    }
+
+    /// Segments that the receiver has by its ACKs, a SYN and a FIN counted too; wraps. `None` before Linux 4.18.
+    #[must_use]
+    pub fn delivered(&self) -> Option<u32> {
+        field!(self, delivered)
+    }
+
+    /// Segments that came, with payload or without; wraps. `None` before Linux 4.2.
+    #[must_use]
+    pub fn received_segments(&self) -> Option<u32> {
+        field!(self, segs_in)
     }
 
     /// Whether the connection has both SACK (RFC 2018) and timestamps (RFC 7323), as `(sack, timestamps)`.
@@ -284,7 +303,9 @@ mod tests {
         assert_eq!(offset_of!(Raw, rto), 8);
         assert_eq!(offset_of!(Raw, total_retrans), 100);
         assert_eq!(offset_of!(Raw, bytes_acked), 120);
+        assert_eq!(offset_of!(Raw, segs_in), 140);
         assert_eq!(offset_of!(Raw, data_segs_out), 156);
+        assert_eq!(offset_of!(Raw, delivered), 192);
         assert_eq!(offset_of!(Raw, bytes_sent), 200);
         assert_eq!(offset_of!(Raw, snd_wnd), 228);
         assert_eq!(offset_of!(Raw, total_rto), 240);

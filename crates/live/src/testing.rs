@@ -2,6 +2,11 @@
 
 #![allow(clippy::print_stderr, clippy::unwrap_used)]
 
+#[path = "../tests/trusted/mod.rs"]
+mod trusted;
+
+use crate::traffic::FlowRecord;
+use crate::{Conditions, Lateness};
 use narrows_scenario::Scenario;
 use nix::unistd::Uid;
 
@@ -20,6 +25,23 @@ fn lacks_tun() -> bool {
         eprintln!("skipped: needs /dev/net/tun");
     }
     lacks
+}
+
+pub(crate) use trusted::trusted;
+
+/// Why a run of this scenario is not to be trusted.
+pub(crate) fn doubts(scenario: &Scenario, lateness: &Lateness, records: &[FlowRecord]) -> Vec<String> {
+    /// The tests' runs are short: a flow's thread that stands still for a tenth of a second moves their figures.
+    const STOOD_STILL: u64 = 100_000_000;
+    let mut conditions = Conditions::of_machine();
+    conditions.note_lateness(lateness, scenario.duration);
+    for (flow, record) in scenario.flows.iter().zip(records) {
+        conditions.note_traffic(&flow.name, &record.lateness, scenario.duration);
+    }
+    if conditions.traffic.max_ns > STOOD_STILL {
+        conditions.doubts.push(format!("a flow's thread stood still for {} ms", conditions.traffic.max_ns / 1_000_000));
+    }
+    conditions.doubts
 }
 
 /// A dumbbell of one pair, 10 Mb/s and 10 ms one way, with the given rest of its file.

@@ -28,7 +28,7 @@ pub use record::FlowRecord;
 /// Time between two looks of a flow at its connection, where flows are few: a look costs some microseconds.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Flows up to which they are few.
+/// Largest number of flows still sampled every millisecond.
 const FEW: u64 = 8;
 
 /// What may wait unsent in the kernel of a flow that can be stopped, as time at the rate of its path's narrowest link.
@@ -217,9 +217,12 @@ fn doors(
     for (&(node, port), guests) in guests {
         // A listener answers a SYN before anyone knows whose it is, so it has what its flows share: the largest receive
         // buffer, for the scale of the window, and their congestion control if they agree on one (Reno has no state
-        // that would stay).
+        // that would stay). A buffer that the listener sets would stay, so a flow goes first whose window the kernel tunes.
         let flow = |guest: &Guest| &scenario.flows[guest.flow];
-        let Some(largest) = guests.iter().max_by_key(|guest| flow(guest).tcp.recv_buffer) else { continue };
+        let Some(largest) = guests.iter().max_by_key(|guest| (flow(guest).tcp.autotuning, flow(guest).tcp.recv_buffer))
+        else {
+            continue;
+        };
         let control = |guest: &Guest| controls.get(guest.flow).map_or("", String::as_str);
         let agreed = guests.iter().all(|guest| control(guest) == control(largest));
         let wishes = socket::Wishes {

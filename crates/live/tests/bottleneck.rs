@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 use narrows_fabric::{Seeds, catalogue};
-use narrows_live::{Clock, Hosts, Network, carry};
+use narrows_live::{Clock, Conditions, Hosts, Network, carry};
 use narrows_samples::Samples;
 use narrows_units::{Duration, Instant, Rate};
 use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
 use std::thread;
+use trusted::trusted;
+
+mod trusted;
 
 const SCENARIO: &str = r#"
 format = 1
@@ -59,14 +62,21 @@ fn a_round_trip_takes_as_long_as_the_links_say() {
         Ok(hosts) => hosts,
         Err(error) => return eprintln!("skipped: {error}"),
     };
-    let network = Network::new(&scenario, Seeds::new(1, 0)).unwrap();
-    let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
-    let clock = Clock::starting_in(Duration::from_millis(20));
-    let (end, stop) = (Instant::ZERO + scenario.duration, AtomicBool::new(false));
-    let (times, (network, lateness)) = thread::scope(|scope| {
-        let carried = scope.spawn(|| carry(network, &ports, clock, end, Rate::mbps(10), &stop));
-        (round_trips(&hosts, clock), carried.join().unwrap())
-    });
+    let Some((times, network, lateness)) = trusted(|| {
+        let network = Network::new(&scenario, Seeds::new(1, 0)).unwrap();
+        let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
+        let clock = Clock::starting_in(Duration::from_millis(20));
+        let (end, stop) = (Instant::ZERO + scenario.duration, AtomicBool::new(false));
+        let (times, (network, lateness)) = thread::scope(|scope| {
+            let carried = scope.spawn(|| carry(network, &ports, clock, end, Rate::mbps(10), &stop));
+            (round_trips(&hosts, clock), carried.join().unwrap())
+        });
+        let mut conditions = Conditions::of_machine();
+        conditions.note_lateness(&lateness, scenario.duration);
+        ((times, network, lateness), conditions.doubts)
+    }) else {
+        return;
+    };
     let late = &lateness.handed_over;
     let median = times[times.len() / 2];
     eprintln!("round trips: median {median} us, {times:?}; handed over late by {} ns (median)", late.percentile(0.5));

@@ -12,6 +12,7 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -68,6 +69,11 @@ fn is_listed() -> bool {
     controls::available().iter().any(|name| name == "agile_sd")
 }
 
+/// Whether a BPF file system is mounted.
+fn is_mounted() -> bool {
+    statfs("/sys/fs/bpf").unwrap().filesystem_type() == BPF_FS_MAGIC
+}
+
 fn pins() -> usize {
     std::fs::read_dir("/sys/fs/bpf").map_or(0, Iterator::count)
 }
@@ -103,12 +109,16 @@ fn a_command_may_be_killed_at_any_moment() {
             assert!(child.try_wait().unwrap().is_none(), "round {round}: it ended by itself");
             child.kill().unwrap();
             child.wait().unwrap();
-            // Whatever it was at, the next commands work, and leave nothing of it.
+            // Whatever it was at, looking is enough to undo a mount of which nothing is left.
+            if attached().unwrap().is_empty() && !Path::new("/sys/fs/bpf/narrows").exists() {
+                assert!(!is_mounted(), "round {round}");
+            }
+            // The next commands work, and leave nothing of it.
             attach("agile_sd", &[], true).unwrap();
             assert_eq!(attached().unwrap().len(), 1, "round {round}");
             detach("agile_sd").unwrap();
             assert_eq!(controls::default().as_ref(), Some(&before), "round {round}");
-            assert!(!is_listed() && !Path::new("/sys/fs/bpf/narrows").exists(), "round {round}");
+            assert!(!is_listed() && !is_mounted(), "round {round}");
         }
     });
 }
@@ -136,7 +146,7 @@ fn attach_use_list_detach() {
         assert_eq!(detach("agile_sd").unwrap().default, None);
         assert!(!is_listed());
         assert_eq!(attached().unwrap(), vec![]);
-        assert_eq!(pins(), 0, "what was mounted is mounted no more");
+        assert!(!is_mounted(), "what was mounted is mounted no more");
         assert!(matches!(detach("agile_sd"), Err(LiveError::Unsupported { .. })));
     });
 }
@@ -218,6 +228,57 @@ fn what_a_killed_command_left_is_swept_away() {
 }
 
 #[test]
+fn a_mount_that_a_killed_command_left_is_undone_by_the_next() {
+    apart(|| {
+        // As it stands between the mount and the folder, with the folder, and with what comes before the pin.
+        for left in ["", "narrows", "narrows/cc", "narrows/cc/agile_sd"] {
+            for detaching in [false, true] {
+                attach("agile_sd", &[], false).unwrap();
+                take_all_but(left);
+                assert!(is_mounted(), "{left:?}");
+                if detaching {
+                    assert!(detach("agile_sd").unwrap_err().to_string().contains("nothing is attached"), "{left:?}");
+                } else {
+                    assert_eq!(attached().unwrap(), vec![], "{left:?}");
+                }
+                assert!(!is_mounted(), "{left:?}");
+            }
+        }
+    });
+}
+
+/// Takes away what is pinned and remembered of `agile_sd`, and of the folders all but those on the way to `left`.
+fn take_all_but(left: &str) {
+    let top = Path::new("/sys/fs/bpf");
+    for name in ["link", "params"] {
+        std::fs::remove_file(top.join("narrows/cc/agile_sd").join(name)).unwrap();
+    }
+    while is_listed() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for folder in ["narrows/cc/agile_sd", "narrows/cc", "narrows"] {
+        if !left.starts_with(folder) {
+            std::fs::remove_dir(top.join(folder)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_mount_of_ours_that_somebody_else_uses_stays() {
+    apart(|| {
+        assert!(attach("agile_sd", &[], false).unwrap().mounted);
+        std::fs::create_dir("/sys/fs/bpf/other").unwrap();
+        detach("agile_sd").unwrap();
+        assert!(Path::new("/sys/fs/bpf/other").exists());
+        assert_eq!(attached().unwrap(), vec![]);
+        assert!(is_mounted());
+        std::fs::remove_dir("/sys/fs/bpf/other").unwrap();
+        assert_eq!(attached().unwrap(), vec![]);
+        assert!(!is_mounted());
+    });
+}
+
+#[test]
 fn a_folder_of_somebody_else_is_not_trusted() {
     apart(|| {
         let none: Option<&str> = None;
@@ -245,7 +306,7 @@ fn a_file_system_that_was_there_stays() {
 #[test]
 fn what_is_no_algorithm_or_parameter_is_refused() {
     let error = attach("cubic", &[], false).unwrap_err().to_string();
-    assert!(error.contains("cubic: there is no eBPF program of it; allowed: agile_sd"), "{error}");
+    assert!(error.contains("cubic: Narrows has no eBPF program of this name; allowed: agile_sd"), "{error}");
     let error = attach("agile_sd", &words(&[("lambda_max", "0")]), false).unwrap_err().to_string();
     assert!(error.contains("a number from 1 to 100"), "{error}");
 }

@@ -8,7 +8,7 @@ use narrows_cc::ParamValue::{self, Number};
 use narrows_cc::Params;
 use narrows_fabric::{Seeds, catalogue};
 use narrows_live::bpf::{register, unique_name};
-use narrows_live::{Clock, Hosts, LiveError, Network, TcpInfo, carry};
+use narrows_live::{Clock, Conditions, Hosts, LiveError, Network, TcpInfo, carry};
 use narrows_samples::NONE;
 use narrows_scenario::Scenario;
 use narrows_units::{Duration, Instant, Rate};
@@ -20,6 +20,9 @@ use std::net::{IpAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use trusted::trusted;
+
+mod trusted;
 
 /// What TCP_INFO said at a time: cwnd and ssthresh in segments, smoothed round-trip time in milliseconds.
 #[derive(Clone, Copy, Debug)]
@@ -45,17 +48,24 @@ fn scenario(seconds: u64) -> Scenario {
 /// A bulk flow under the congestion control `name`, looked at every millisecond; `None`, with the reason said, where that
 /// cannot be.
 fn looks(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Option<Vec<Look>> {
-    let scenario = scenario(seconds);
-    let params = Params::new(given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
-    let made = Hosts::new(&scenario).and_then(|hosts| Ok((hosts, register(name, &unique_name(name), &params)?)));
-    let (hosts, registered) = match made {
-        Ok(made) => made,
+    match trusted(|| {
+        looks_once(name, given, seconds).map_or_else(|e| (Err(e), Vec::new()), |(l, doubts)| (Ok(l), doubts))
+    })? {
+        Ok(looks) => Some(looks),
         Err(error @ LiveError::Unavailable { .. }) => {
             eprintln!("skipped: {error}");
-            return None;
+            None
         }
         Err(error) => panic!("{error}"),
-    };
+    }
+}
+
+/// One such run, and its doubts.
+fn looks_once(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Result<(Vec<Look>, Vec<String>), LiveError> {
+    let scenario = scenario(seconds);
+    let params = Params::new(given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
+    let hosts = Hosts::new(&scenario)?;
+    let registered = register(name, &unique_name(name), &params)?;
     let node = |name: &str| scenario.nodes.iter().position(|node| node.name == name).unwrap();
     let (from, to) = (hosts.of_node(node("s1")).unwrap(), hosts.of_node(node("d1")).unwrap());
     let IpAddr::V4(address) = scenario.nodes[node("d1")].address else { panic!("IPv4") };
@@ -66,12 +76,14 @@ fn looks(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Option<Vec<L
     let stop = AtomicBool::new(false);
     let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
     std::thread::scope(|scope| {
-        scope.spawn(|| carry(network, &ports, clock, end, Rate::mbps(20), &stop));
+        let carrying = scope.spawn(|| carry(network, &ports, clock, end, Rate::mbps(20), &stop).1);
         scope.spawn(|| to.netns.run(|| swallow(server, &stop)).unwrap());
         let flow = scope.spawn(|| from.netns.run(|| send(server, registered.name(), clock, end)).unwrap());
         let looks = flow.join();
         stop.store(true, Ordering::Relaxed);
-        Some(looks.unwrap())
+        let mut conditions = Conditions::of_machine();
+        conditions.note_lateness(&carrying.join().unwrap(), scenario.duration);
+        Ok((looks.unwrap(), conditions.doubts))
     })
 }
 

@@ -69,7 +69,7 @@ impl Loaded {
         link.map(|link| Attached { _link: Some(link) }).map_err(|error| LiveError::Unavailable {
             what: format!("the eBPF program \"{name}\""),
             why: reason(&error, &said),
-            remedy: "`narrows doctor` says what this kernel has".into(),
+            remedy: "see `narrows doctor`, which says what this kernel supports".into(),
         })
     }
 
@@ -111,7 +111,7 @@ fn no_hook(name: &str, ifindex: i32, why: &str) -> LiveError {
     LiveError::Unavailable {
         what: format!("the eBPF program \"{name}\" on packets of device {ifindex}"),
         why: why.to_owned(),
-        remedy: "it takes Linux 6.6 or later, or a kernel with clsact (CONFIG_NET_CLS_ACT), and the device".into(),
+        remedy: "use Linux 6.6 or later, or a kernel with clsact (CONFIG_NET_CLS_ACT)".into(),
     }
 }
 

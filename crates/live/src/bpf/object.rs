@@ -133,7 +133,7 @@ pub(super) fn reason(error: &libbpf_rs::Error, said: &str) -> String {
 }
 
 /// What helps a root whom the kernel refuses.
-pub(crate) const ELSEWHERE: &str = "it takes root on the machine itself: a container or a security module forbids it";
+pub(crate) const ELSEWHERE: &str = "run as root on the machine itself: a container or a security module forbids it";
 
 /// What a failure to load means on this machine.
 fn unavailable(name: &str, error: &libbpf_rs::Error, said: &str) -> LiveError {
@@ -148,11 +148,11 @@ fn unavailable(name: &str, error: &libbpf_rs::Error, said: &str) -> LiveError {
     let remedy = if !crate::rights::may_load() {
         "run as root, or with the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
     } else if !Path::new(TYPES).exists() {
-        "it needs a kernel that carries its type information (CONFIG_DEBUG_INFO_BTF=y)"
+        "use a kernel with type information (CONFIG_DEBUG_INFO_BTF=y)"
     } else if release::numbers() < Some(release::LINKS_SINCE) {
-        "it takes Linux 6.4 or later, with struct_ops links; the kernel's own congestion controls need none of this"
+        "use Linux 6.4 or later, which has struct_ops links, or one of the kernel's own congestion controls"
     } else {
-        "`narrows doctor` says what this kernel has"
+        "see `narrows doctor`, which says what this kernel supports"
     };
     LiveError::Unavailable {
         what: format!("the eBPF object \"{name}\""),

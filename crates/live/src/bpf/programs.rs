@@ -38,7 +38,7 @@ pub fn program(name: &str) -> Result<&'static Program, LiveError> {
     PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| LiveError::Unsupported {
         field: "congestion control".into(),
         value: name.into(),
-        reason: "there is no eBPF program of it".into(),
+        reason: "Narrows has no eBPF program of this name".into(),
         allowed: PROGRAMS.iter().map(|program| program.name).collect::<Vec<_>>().join(", "),
     })
 }
@@ -68,7 +68,7 @@ impl Program {
                 return Err(LiveError::Unsupported {
                     field: "parameter".into(),
                     value: param.name.into(),
-                    reason: format!("the eBPF program of {} has its default alone", self.name),
+                    reason: format!("the eBPF program of {} supports its default alone", self.name),
                     allowed: taken(row, &opened).join(", "),
                 });
             }

@@ -241,7 +241,7 @@ impl Listener<'_> {
                 Ok(Message::LEN) => self.heed(Message::from_bytes(bytes))?,
                 Ok(_) => return Ok(false),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
-                Err(error) => return Err(LiveError::failed("hear of a program", error)),
+                Err(error) => return Err(LiveError::failed("learn how a program ended", error)),
             }
         }
     }
@@ -260,7 +260,12 @@ impl Listener<'_> {
             Some(Message::Exited(status)) => {
                 self.shared.change(|state| state.exit = Some(Exit::from_wait_status(status)));
             }
-            None => return Err(LiveError::failed("hear of a program", "its first process does not make sense")),
+            None => {
+                return Err(LiveError::failed(
+                    "learn how a program ended",
+                    "its first process sent an unknown message",
+                ));
+            }
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ pub(super) fn check_line(host: &str, line: &str, path: &str) -> Result<(), LiveE
         })
     };
     let Some(word) = line.split_ascii_whitespace().find(|word| !is_assignment(word)) else {
-        return refuse("there is no program in it".to_owned(), "a command line, such as 'iperf3 -c h2'");
+        return refuse("it names no program".to_owned(), "a command line, such as 'iperf3 -c h2'");
     };
     let word = word.trim_end_matches([';', '&']);
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./+:@%,".contains(c));
@@ -102,7 +102,7 @@ pub(super) fn check_line(host: &str, line: &str, path: &str) -> Result<(), LiveE
     let (reason, allowed) = if word.contains('/') {
         (format!("there is no program `{word}` that can be executed"), "the path of a program")
     } else {
-        (format!("there is no program `{word}` in PATH"), "a program in PATH, the path of one, or what sh has itself")
+        (format!("there is no program `{word}` in PATH"), "a program in PATH, the path of one, or a built-in of sh")
     };
     refuse(reason, allowed)
 }

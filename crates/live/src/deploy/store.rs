@@ -1,8 +1,8 @@
 //! What is pinned, and what is remembered of it: a folder in the BPF file system.
 //!
 //! ```text
+//! /sys/fs/bpf/narrows-mounted    only if we mounted the file system (`mounting`): the last detach takes it away again
 //! /sys/fs/bpf/narrows/           locked while a command changes something
-//!     mounted -> here            only if we mounted the file system: the last detach takes it away again
 //!     cc/agile_sd/link           the kernel's link, pinned; without it the rest is a leftover
 //!     cc/agile_sd/params         -> profile=paper lambda_max=3 ..
 //!     cc/agile_sd/replaced       -> bbr; the default before
@@ -10,20 +10,16 @@
 //! Words are kept as the targets of symbolic links: this file system has no ordinary files, a link is made at once or not at
 //! all, and it goes with the pin when the machine does.
 
+use super::mounting::{BPF_FS, is_mounted, mount, unmount_if_unused};
 use crate::LiveError;
 use crate::bpf::open_pinned;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-/// Where systemd mounts the BPF file system too, and for root alone.
-const BPF_FS: &str = "/sys/fs/bpf";
-
-/// The folder, locked. When dropped it takes away itself, and the file system if we mounted it, should nothing be in it.
+/// The folder, locked. When dropped it takes away leftovers, itself, and the file system if we mounted it, should nothing be in it.
 #[derive(Debug)]
 pub(super) struct Store {
     root: PathBuf,
@@ -34,20 +30,13 @@ pub(super) struct Store {
 impl Store {
     /// The folder, made if there is none; mounts the BPF file system where it is not mounted.
     pub(super) fn make() -> Result<Self, LiveError> {
-        let mounted_now = !is_bpf_fs();
+        let mounted_now = !is_mounted();
         if mounted_now {
-            let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-            mount(Some("bpf"), BPF_FS, Some("bpf"), flags, Some("mode=0700")).map_err(|error| {
-                LiveError::Unavailable {
-                    what: "the BPF file system".into(),
-                    why: format!("it is not mounted at {BPF_FS}, and mounting it fails: {error}"),
-                    remedy: format!("mount it: mount -t bpf bpf {BPF_FS}"),
-                }
-            })?;
+            mount()?;
         }
         let store = Self::make_folder(mounted_now);
         if store.is_err() && mounted_now {
-            let _in_use = umount2(BPF_FS, MntFlags::UMOUNT_NOFOLLOW);
+            unmount_if_unused();
         }
         store
     }
@@ -63,22 +52,22 @@ impl Store {
         let store = Self { root, lock: Some(lock), mounted_now };
         let cc = store.root.join("cc");
         fs::create_dir_all(&cc).map_err(|error| failed("make", &cc, error))?;
-        if mounted_now {
-            write(&store.root.join("mounted"), "here")?;
-        }
         Ok(store)
     }
 
-    /// The folder, if there is one.
+    /// The folder, if there is one. A mount that a killed command left without one is undone.
     pub(super) fn find() -> Result<Option<Self>, LiveError> {
         let root = Path::new(BPF_FS).join("narrows");
-        if !is_bpf_fs() {
+        if !is_mounted() {
             return Ok(None);
         }
         loop {
             match fs::metadata(&root) {
                 Ok(_) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    unmount_if_unused();
+                    return Ok(None);
+                }
                 Err(error) => return Err(failed("look into", &root, error)),
             }
             if let Some(lock) = locked(&root)? {
@@ -108,19 +97,16 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        // What a killed command left. Everyone who makes or removes a pin holds the lock.
+        let without_pin = |entry: &Entry| matches!(entry.link().try_exists(), Ok(false));
+        self.entries().into_iter().filter(without_pin).for_each(|entry| entry.remove());
         if fs::remove_dir(self.root.join("cc")).is_err() && self.root.join("cc").exists() {
             return; // something is attached
         }
-        let mark = self.root.join("mounted");
-        let ours = fs::read_link(&mark).is_ok();
-        if fs::remove_file(&mark).is_err() && ours {
-            return;
-        }
         let empty = fs::remove_dir(&self.root).is_ok();
         self.lock = None; // an open file keeps its file system mounted
-        if ours && empty && is_empty() {
-            // Is it in use, somebody else has come to need it, and it stays.
-            let _in_use = umount2(BPF_FS, MntFlags::UMOUNT_NOFOLLOW);
+        if empty {
+            unmount_if_unused();
         }
     }
 }
@@ -186,22 +172,11 @@ fn failed(verb: &str, path: &Path, error: std::io::Error) -> LiveError {
     if error.kind() == std::io::ErrorKind::PermissionDenied {
         return LiveError::Unavailable {
             what: path.display().to_string(),
-            why: "this user may not look into it".into(),
+            why: "this user may not read it".into(),
             remedy: "run it as root".into(),
         };
     }
     LiveError::failed(format!("{verb} {}", path.display()), error)
-}
-
-/// Whether nobody has put anything into the BPF file system. Names with a dot are the kernel's own (`maps.debug`): it takes
-/// none such from others (`bpf_lookup` in `kernel/bpf/inode.c`).
-fn is_empty() -> bool {
-    let from_others = |name: &std::ffi::OsStr| !name.to_string_lossy().contains('.');
-    fs::read_dir(BPF_FS).is_ok_and(|items| !items.flatten().any(|item| from_others(&item.file_name())))
-}
-
-fn is_bpf_fs() -> bool {
-    statfs(BPF_FS).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
 }
 
 /// The lock on the folder; none if the folder went away while we waited for it.

@@ -84,7 +84,7 @@ fn remedy(error: &io::Error) -> String {
     }
 }
 
-/// A check of what only those who may load can know.
+/// A check that needs permission to load eBPF.
 fn privileged(check: Check, attempt: impl FnOnce() -> Result<(), LiveError>) -> Check {
     if !rights::may_load() {
         return check.without_finding().but(

@@ -183,7 +183,7 @@ fn samples_of_queues_come_at_their_times_and_tracks_say_what_arrived() {
     let mut samples = Samples::default();
     let books = net.finish(&scenario, &mut samples).unwrap();
     let Sampling::Interval(every) = scenario.sampling else { panic!("an interval") };
-    let queues = samples.queues.unpack();
+    let queues = samples.queues.unpack().unwrap();
     assert_eq!(queues.time_ns.len() as u64, 4 * (scenario.duration.as_nanos() / every.as_nanos() + 1));
     let arrived: Vec<_> = books.tracks[0].iter().map(|t| (t.at.as_nanos() / 1_000_000, t.arrived_bytes)).collect();
     assert_eq!(arrived, [(0, 0), (3, 1000), (13, 2000), (23, 3000)]);

@@ -67,25 +67,34 @@ pub(super) fn base(flow: &Flow) -> Result<usize, LiveError> {
     BASES.iter().position(|(base, _)| *base == name).ok_or_else(|| LiveError::Unsupported {
         field: format!("flows.{}.tcp.cc", flow.name),
         value: name,
-        reason: "in the kernel ACNS runs over two congestion controls".to_owned(),
+        reason: "on Linux ACNS runs over CUBIC and Reno alone".to_owned(),
         allowed: "cubic and reno, or a simulated run".to_owned(),
+    })
+}
+
+/// Rejects a trend that is longer than the program holds.
+///
+/// # Errors
+/// [`LiveError::Unsupported`].
+pub(super) fn trend(settings: &Acns) -> Result<(), LiveError> {
+    let count = settings.trend_count as usize;
+    if count < METRICS {
+        return Ok(());
+    }
+    Err(LiveError::Unsupported {
+        field: "acns.trend_count".to_owned(),
+        value: count.to_string(),
+        reason: "the eBPF program stores fewer commands".to_owned(),
+        allowed: format!("1 to {}, or a simulated run", METRICS - 1),
     })
 }
 
 /// The object with its constants set; sockets will know [`BASES`] by these names.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] if the trend is longer than the program holds.
+/// As [`trend`].
 pub(super) fn open(settings: &Acns, names: &[String; 2]) -> Result<Opened, LiveError> {
-    let count = settings.trend_count as usize;
-    if count >= METRICS {
-        return Err(LiveError::Unsupported {
-            field: "acns.trend_count".to_owned(),
-            value: count.to_string(),
-            reason: "the eBPF program keeps fewer commands".to_owned(),
-            allowed: format!("1 to {}, or a simulated run", METRICS - 1),
-        });
-    }
+    trend(settings)?;
     let mut opened = Opened::new("acns", OBJECT)?;
     let scope = match settings.command_scope {
         AcnsScope::Window => 0,

@@ -2,6 +2,7 @@
 
 use super::{is_tcp, u32_at, u64_at};
 use crate::bpf::Opened;
+use crate::refusals::Refusals;
 use crate::{KernelsOwn, LiveError};
 use narrows_scenario::{Flow, Ngwa, Scenario};
 use narrows_scheme::ngwa::NgwaMode;
@@ -54,20 +55,22 @@ impl NgwaCounters {
 /// Refuses scenarios with a flow without NGWA at a host with it: nothing in a packet tells them apart.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] with the first such flow.
+/// [`LiveError::Unsupported`] with each such flow.
 pub(super) fn alone(scenario: &Scenario, flows: &[(usize, &Flow)]) -> Result<(), LiveError> {
     let with = |node: usize| flows.iter().any(|(_, flow)| flow.from == node || flow.to == node);
+    let mut refusals = Refusals::default();
     for (index, flow) in scenario.flows.iter().enumerate().filter(|(_, flow)| is_tcp(flow)) {
         if (with(flow.from) || with(flow.to)) && !flows.iter().any(|&(number, _)| number == index) {
-            return Err(LiveError::Unsupported {
+            refusals.add(LiveError::Unsupported {
                 field: format!("flows.{}.tcp.assist", flow.name),
                 value: flow.tcp.assist.clone().unwrap_or_else(|| "none".to_owned()),
-                reason: "NGWA is agreed on by nobody, so a live host has it for all its connections".to_owned(),
-                allowed: "ngwa for all flows of a host, or a simulated run".to_owned(),
+                reason: "NGWA is not negotiated per connection, so a live host runs it for all its flows or none"
+                    .to_owned(),
+                allowed: "assist = \"ngwa\" for all flows of a host, or a simulated run".to_owned(),
             });
         }
     }
-    Ok(())
+    refusals.end()
 }
 
 /// The scenario's mode.

@@ -1,7 +1,7 @@
 //! The schemes between real hosts over the network of their scenario.
 
 use super::*;
-use crate::testing::lacks_root;
+use crate::testing::{doubts, lacks_root, trusted};
 use crate::{Clock, FlowRecord, Network, Traffic as Applications, carry};
 use narrows_fabric::Seeds;
 use narrows_samples::Samples;
@@ -37,14 +37,24 @@ fn run_by(rest: &str, hook: Hook) -> Option<Came> {
     if lacks_root() {
         return None;
     }
+    match trusted(|| {
+        run_once(rest, hook).map_or_else(|why| (Err(why), Vec::new()), |(came, doubts)| (Ok(came), doubts))
+    })? {
+        Ok(came) => Some(came),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            None
+        }
+    }
+}
+
+/// One run, and its doubts; or why this machine cannot attach the programs.
+fn run_once(rest: &str, hook: Hook) -> Result<(Came, Vec<String>), String> {
     let scenario = scenario(rest);
     let hosts = Hosts::new(&scenario).unwrap();
     let schemes = match Schemes::attach_by(&scenario, &hosts, hook) {
         Ok(schemes) => schemes,
-        Err(LiveError::Unavailable { why, .. }) => {
-            eprintln!("skipped: {why}");
-            return None;
-        }
+        Err(LiveError::Unavailable { why, .. }) => return Err(why),
         Err(other) => panic!("{other}"),
     };
     let controls: Vec<String> = scenario
@@ -58,11 +68,11 @@ fn run_by(rest: &str, hook: Hook) -> Option<Came> {
     let network = Network::new(&scenario, seeds).unwrap();
     let (clock, stop) = (Clock::starting_in(Duration::from_millis(20)), AtomicBool::new(false));
     let end = Instant::ZERO + scenario.duration;
-    let (network, records) = std::thread::scope(|threads| {
+    let ((network, lateness), records) = std::thread::scope(|threads| {
         let (stop, hosts) = (&stop, &hosts);
         let carrying = threads.spawn(move || {
             let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
-            carry(network, &ports, clock, end, Rate::mbps(100), stop).0
+            carry(network, &ports, clock, end, Rate::mbps(100), stop)
         });
         let records = traffic.start(clock).unwrap().join();
         stop.store(true, Ordering::Relaxed);
@@ -71,7 +81,8 @@ fn run_by(rest: &str, hook: Hook) -> Option<Came> {
     let mut samples = Samples::default();
     network.finish(&scenario, &mut samples).unwrap();
     let dropped = samples.queue_totals.dropped_overflow.iter().sum();
-    Some(Came { records, dropped, schemes, scenario })
+    let doubts = doubts(&scenario, &lateness, &records);
+    Ok((Came { records, dropped, schemes, scenario }, doubts))
 }
 
 impl Came {
@@ -178,10 +189,10 @@ fn what_has_no_live_form_is_refused_before_anything_is_loaded() {
     let mixed = format!("{PLAIN}[ngwa]\nmode = 1\n{FLOW}{}", FLOW.replace("from", "tcp = { assist = \"none\" }\nfrom"));
     let mixed = scenario(&mixed);
     let said = ngwa::alone(&mixed, &flows_of(&mixed, "ngwa")).unwrap_err().to_string();
-    assert!(said.contains("ngwa for all flows of a host"), "{said}");
+    assert!(said.contains("assist = \"ngwa\" for all flows of a host"), "{said}");
     let mut six = flow("");
     six.nodes.iter_mut().for_each(|node| node.address = std::net::Ipv6Addr::LOCALHOST.into());
-    assert!(takes_part(&six, "acns").unwrap_err().to_string().contains("the scheme's place in IPv4 alone"));
+    assert!(takes_part(&six, "acns").unwrap_err().to_string().contains("the eBPF programs support IPv4 alone"));
 }
 
 /// The objects have every constant that is set, of the size that it is set with. This needs no root.

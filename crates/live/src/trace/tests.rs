@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{lacks_root, scenario};
+use crate::testing::{doubts, lacks_root, scenario, trusted};
 use crate::{Clock, Host, Hosts, Network, TcpInfo, carry};
 use narrows_fabric::{Seeds, ports};
 use narrows_units::{Duration, Instant, Rate};
@@ -16,8 +16,13 @@ struct Seen {
 }
 
 /// Sends for some time over the first flow's ports from the first host to the other, where another connection is that must
-/// not be traced, through a bottleneck with the queue `queue`.
-fn bulk(queue: &str, millis: u64) -> Seen {
+/// not be traced, through a bottleneck with the queue `queue`. `None`, with the reason said, where no run is to be trusted.
+fn bulk(queue: &str, millis: u64) -> Option<Seen> {
+    trusted(|| bulk_once(queue, millis))
+}
+
+/// One such run, and its doubts.
+fn bulk_once(queue: &str, millis: u64) -> (Seen, Vec<String>) {
     let text = format!(
         "duration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\n\
          bottleneck = {{ rate = \"10 Mb/s\", delay = \"8 ms\", queue = {{ limit = \"{queue}\" }} }}\n\
@@ -31,13 +36,13 @@ fn bulk(queue: &str, millis: u64) -> Seen {
     let inodes: Vec<u64> = hosts.iter().map(|host| host.netns.inode()).collect();
     let trace = Trace::start(&inodes, &scenario).unwrap();
     let stop = AtomicBool::new(false);
-    let clock = Clock::starting_in(Duration::ZERO);
+    let clock = Clock::starting_in(Duration::from_millis(20));
     let began_ns = crate::monotonic_ns();
     std::thread::scope(|scope| {
         let devices: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
         let stop = &stop;
         let end = Instant::ZERO + Duration::from_secs(6);
-        let network = scope.spawn(move || carry(network, &devices, clock, end, Rate::mbps(100), stop).1.refused);
+        let network = scope.spawn(move || carry(network, &devices, clock, end, Rate::mbps(100), stop).1);
         let address = |host: &Host, port| SocketAddr::new(scenario.nodes[host.node].address, port);
         let (client, server) = ports(0);
         let (listener, other) = to
@@ -71,8 +76,9 @@ fn bulk(queue: &str, millis: u64) -> Seen {
         let ended_ns = crate::monotonic_ns();
         let traced = trace.stop().unwrap();
         stop.store(true, Ordering::Relaxed);
-        assert_eq!(network.join().unwrap(), 0);
-        Seen { last, traced, began_ns, ended_ns }
+        let lateness = network.join().unwrap();
+        assert_eq!(lateness.refused, 0);
+        (Seen { last, traced, began_ns, ended_ns }, doubts(&scenario, &lateness, &[]))
     })
 }
 
@@ -91,7 +97,7 @@ fn each_ack_leaves_a_record_of_the_sender() {
     if lacks_root() {
         return;
     }
-    let seen = bulk("50 packets", 1000);
+    let Some(seen) = bulk("50 packets", 1000) else { return };
     let [flow] = &seen.traced.flows[..] else { panic!("{}", seen.traced.flows.len()) };
     let (first, last) = (flow.records[0], *flow.records.last().unwrap());
     // The kernel's account of the same connection, by another way.
@@ -123,7 +129,7 @@ fn losses_show_as_retransmissions_and_phases() {
     if lacks_root() {
         return;
     }
-    let seen = bulk("5 packets", 1500);
+    let Some(seen) = bulk("5 packets", 1500) else { return };
     let flow = &seen.traced.flows[0];
     let sent_again = u64::from(flow.records.last().unwrap().retransmitted_packets);
     assert_eq!(sent_again, seen.last.row(true).retransmitted_packets);

@@ -97,7 +97,7 @@ impl Doors {
 
 fn accept(listener: &OwnedFd) -> Option<(SocketAddr, OwnedFd)> {
     let fd = accept4(listener.as_raw_fd(), SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC).ok()?;
-    // SAFETY: the call has just made this descriptor, and nobody else has it.
+    // SAFETY: the call has just made this descriptor, and no other code owns it.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     let peer: SockaddrStorage = getpeername(socket.as_raw_fd()).ok()?;
     Some((plain(&peer)?, socket))

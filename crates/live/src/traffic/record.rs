@@ -13,10 +13,11 @@ pub struct FlowRecord {
     pub rows: Vec<FlowRow>,
     /// Over its whole life.
     pub total: FlowTotal,
-    /// The kernel's smoothed round-trip time, in nanoseconds, at each look at the connection (every millisecond where
-    /// flows are few): a stand-in for samples of the round-trip
-    /// time where there are no per-ACK records.
+    /// Round-trip times in nanoseconds, as looks at the connection (every millisecond where flows are few) show them: a
+    /// stand-in where there are no per-ACK records.
     pub srtt: Histogram,
+    /// Those of them after the sender had closed, with how often each: there the kernel makes no per-ACK records.
+    pub closing: Vec<(u64, u64)>,
     /// How late the flow's thread was, in nanoseconds, whenever its application or a sample was due.
     pub lateness: Histogram,
     /// What the kernel said of the sender's connection at the end; `None` for UDP, and for a flow that did not start.
@@ -35,6 +36,8 @@ pub(super) struct Accounts {
     pub(super) row_at: Instant,
     rows: Vec<FlowRow>,
     srtt: Histogram,
+    closing: Vec<(u64, u64)>,
+    seen: Option<Seen>,
     lateness: Histogram,
     /// Datagrams sent, and their payload.
     pub(super) datagrams: u64,
@@ -53,6 +56,8 @@ impl Accounts {
             row_at: every.map_or(Instant::NEVER, |every| first_sample(from, every)),
             rows: Vec::new(),
             srtt: Histogram::default(),
+            closing: Vec::new(),
+            seen: None,
             lateness: Histogram::default(),
             datagrams: 0,
             datagram_bytes: 0,
@@ -69,8 +74,8 @@ impl Accounts {
     /// A look at the flow, and a row if one is due: `info` of the sender's connection, `opened` if that end sent the
     /// SYN, and the bytes that the receiver has read.
     pub(super) fn sample(&mut self, now: Instant, info: Option<(TcpInfo, bool)>, delivered: u64) {
-        if let Some(srtt) = info.as_ref().and_then(|(info, _)| info.srtt_ns()) {
-            self.srtt.record(srtt);
+        if let Some((info, _)) = &info {
+            self.round_trips(info);
         }
         if let Some(every) = self.every.filter(|_| now >= self.row_at) {
             self.row_at = next_sample(now, every);
@@ -81,6 +86,19 @@ impl Accounts {
                 delivered_bytes: delivered,
                 ..row
             });
+        }
+    }
+
+    /// The round-trip times that came since the look before.
+    fn round_trips(&mut self, info: &TcpInfo) {
+        let Some(now) = Seen::of(info) else { return };
+        let (rtt, times) = now.samples_since(self.seen);
+        self.seen = Some(now);
+        if times > 0 {
+            self.srtt.record_many(rtt, times);
+            if info.has_closed() {
+                self.closing.push((rtt, times));
+            }
         }
     }
 
@@ -125,7 +143,47 @@ impl Accounts {
             aborted_ns: self.aborted.map_or(NONE, |at| at.as_nanos()),
             ..sender
         };
-        FlowRecord { rows: self.rows, total, srtt: self.srtt, lateness: self.lateness, last, control }
+        FlowRecord {
+            rows: self.rows,
+            total,
+            srtt: self.srtt,
+            closing: self.closing,
+            lateness: self.lateness,
+            last,
+            control,
+        }
+    }
+}
+
+/// What a look saw of the connection's round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seen {
+    srtt_ns: u64,
+    delivered: u32,
+    segments: u32,
+}
+
+impl Seen {
+    /// `None` before the first sample. A kernel that does not count (before Linux 4.18) shows a sample with each change of the
+    /// smoothed value.
+    fn of(info: &TcpInfo) -> Option<Self> {
+        let srtt_ns = info.srtt_ns()?;
+        let delivered = info.delivered().unwrap_or(srtt_ns as u32);
+        Some(Self { srtt_ns, delivered, segments: info.received_segments().unwrap_or(0) })
+    }
+
+    /// The samples since the look before: their value and how many. One alone is told from the smoothed value before and after
+    /// it, of which it moved an eighth (RFC 6298, section 2.3); for several the smoothed value stands.
+    fn samples_since(self, before: Option<Self>) -> (u64, u64) {
+        let Some(before) = before else { return (self.srtt_ns, 1) };
+        let delivered = self.delivered.wrapping_sub(before.delivered);
+        if delivered == 0 {
+            return (self.srtt_ns, 0);
+        }
+        let acks = self.segments.wrapping_sub(before.segments).clamp(1, delivered);
+        let moved = 8 * (i128::from(self.srtt_ns) - i128::from(before.srtt_ns));
+        let alone = u64::try_from(i128::from(before.srtt_ns) + moved).unwrap_or(self.srtt_ns);
+        (if acks == 1 { alone } else { self.srtt_ns }, acks.into())
     }
 }
 
@@ -163,6 +221,19 @@ mod tests {
         assert_eq!(next_sample(at(1000), ms), at(2000));
         assert_eq!(next_sample(at(5300), ms), at(6000));
         assert_eq!([0, 1, 1000, 1001].map(|us| first_sample(at(us), ms)), [0, 1000, 1000, 2000].map(at));
+    }
+
+    #[test]
+    fn a_look_after_which_nothing_came_shows_no_round_trip_time() {
+        let seen = |srtt_us: u64, delivered, segments| Seen { srtt_ns: srtt_us * 1000, delivered, segments };
+        assert_eq!(seen(12_000, 1, 1).samples_since(None), (12_000_000, 1), "the handshake");
+        let before = Some(seen(12_000, 1, 1));
+        assert_eq!(seen(12_000, 1, 1).samples_since(before).1, 0);
+        assert_eq!(seen(12_000, 1, 2).samples_since(before).1, 0, "a segment that acknowledges nothing new");
+        assert_eq!(seen(12_100, 3, 2).samples_since(before), (12_800_000, 1), "7/8 of 12.0 ms and 1/8 of 12.8 ms");
+        assert_eq!(seen(12_100, 7, 4).samples_since(before), (12_100_000, 3));
+        assert_eq!(seen(12_100, 2, 9).samples_since(before).1, 1, "an ACK at most for each segment delivered");
+        assert_eq!(seen(100, 2, 2).samples_since(before).0, 100_000, "no sample is below zero");
     }
 
     #[test]

@@ -69,11 +69,14 @@ pub(super) fn start_connecting(socket: &OwnedFd, to: SocketAddr) -> io::Result<(
     }
 }
 
-/// Bounds the window that a socket advertises by the scenario's receive buffer.
+/// Bounds the window that a socket advertises by the scenario's receive buffer, where the kernel does not tune it itself.
 ///
 /// The kernel takes its own measure of the window again whenever it has learnt how much memory packets take
 /// (`tcp_measure_rcv_mss`), so this is done once more when data has come.
 pub(super) fn bound_window(socket: &OwnedFd, tcp: &Tcp) -> Result<(), LiveError> {
+    if tcp.autotuning {
+        return Ok(());
+    }
     let window = i32::try_from(tcp.recv_buffer.as_u64()).unwrap_or(i32::MAX);
     set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &window, "TCP_WINDOW_CLAMP")
 }
@@ -127,7 +130,10 @@ fn transfer(socket: &OwnedFd, wishes: &Wishes<'_>) -> Result<(), LiveError> {
     const UNBOUNDED: u64 = 1 << 40;
     let tcp = wishes.tcp;
     set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &i32::from(!tcp.nagle), "TCP_NODELAY")?;
-    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &memory(tcp), "SO_RCVBUFFORCE")?;
+    if !tcp.autotuning {
+        // A socket that sets its own buffer has none that grows.
+        set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &memory(tcp), "SO_RCVBUFFORCE")?;
+    }
     bound_window(socket, tcp)?;
     if tcp.pacing.is_some() {
         set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &UNBOUNDED, "SO_MAX_PACING_RATE")?;

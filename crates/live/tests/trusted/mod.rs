@@ -1,0 +1,35 @@
+//! Live runs that a test may judge: those that their own conditions do not doubt.
+
+#![allow(clippy::print_stderr)]
+
+/// Runs made before a test is left out.
+const TRIES: usize = 3;
+
+/// The value of a run without doubts. `run` gives its value and its doubts, and is repeated while there are some; `None`, with
+/// the reason on standard error, if each of three runs is doubted.
+pub fn trusted<T>(mut run: impl FnMut() -> (T, Vec<String>)) -> Option<T> {
+    let mut doubts = Vec::new();
+    for _ in 0..TRIES {
+        let made = run();
+        if made.1.is_empty() {
+            return Some(made.0);
+        }
+        doubts = made.1;
+    }
+    eprintln!("skipped: none of {TRIES} runs is to be trusted; of the last: {}", doubts.join("; "));
+    None
+}
+
+#[test]
+fn a_doubted_run_is_repeated_three_times_at_most() {
+    let mut made = 0;
+    let mut of = |trusted_from: usize| {
+        made = 0;
+        trusted(|| {
+            made += 1;
+            (made, if made < trusted_from { vec!["late".to_owned()] } else { Vec::new() })
+        })
+    };
+    assert_eq!([of(1), of(3), of(4)], [Some(1), Some(3), None]);
+    assert_eq!(made, TRIES);
+}
