@@ -3,6 +3,7 @@
 //! An object sees an ACK or an event, the path and the window, and sets the window's fields. What it sets is checked after
 //! each call. The first call that raises, or leaves nonsense behind, stops the run; [`Ledger`] keeps why.
 
+use crate::watch::Calls;
 use narrows_cc::{Ack, Congestion, CongestionControl, ParamValue, Params, Path, Phase, Window};
 use narrows_sim::{Algorithms, Progress};
 use narrows_units::{Bytes, Rate};
@@ -11,6 +12,7 @@ use pyo3::types::{PyBool, PyDict};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Largest window that a congestion control may set: what a receiver can announce (RFC 7323, section 2.3), in bytes.
 const MAX_WINDOW: f64 = (65_535_u64 << 14) as f64;
@@ -33,7 +35,13 @@ impl Ledger {
         self.fault.lock().ok().and_then(|fault| fault.clone())
     }
 
-    fn note(&self, why: String) {
+    /// Whether the run is to end: then no more hooks are called.
+    fn stopped(&self) -> bool {
+        self.progress.stopped()
+    }
+
+    /// Keeps the first reason, and stops the run.
+    pub(crate) fn note(&self, why: String) {
         if let Ok(mut fault) = self.fault.lock() {
             fault.get_or_insert(why);
         }
@@ -43,14 +51,15 @@ impl Ledger {
 
 /// The classes of a run by name.
 pub(crate) struct Classes {
-    classes: BTreeMap<String, Py<PyAny>>,
+    classes: BTreeMap<String, (Py<PyAny>, f64)>,
     ledger: Arc<Ledger>,
+    calls: Arc<Calls>,
 }
 
 impl Classes {
-    /// Classes (or any callables that make an object) by name.
-    pub(crate) fn new(classes: BTreeMap<String, Py<PyAny>>, ledger: Arc<Ledger>) -> Self {
-        Self { classes, ledger }
+    /// Classes (or any callables that make an object) by name, each with the time that a call may take, in seconds.
+    pub(crate) fn new(classes: BTreeMap<String, (Py<PyAny>, f64)>, ledger: Arc<Ledger>, calls: Arc<Calls>) -> Self {
+        Self { classes, ledger, calls }
     }
 }
 
@@ -66,9 +75,11 @@ impl Algorithms for Classes {
     }
 
     fn build(&self, name: &str, params: &Params) -> Box<dyn CongestionControl> {
+        let limit = self.classes.get(name).map_or(f64::INFINITY, |(_, limit)| *limit);
+        let limit = Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
         let object = Python::attach(|py| {
-            let made = self.classes.get(name).map(|class| make(py, class, params));
-            match made? {
+            let (class, _) = self.classes.get(name).filter(|_| !self.ledger.stopped())?;
+            match self.calls.during(name, "its making", limit, || make(py, class, params)) {
                 Ok(object) => Some(object),
                 Err(error) => {
                     self.ledger.note(format!("{name}: raised when it was made: {}", shown(py, &error)));
@@ -76,7 +87,8 @@ impl Algorithms for Classes {
                 }
             }
         });
-        Box::new(Foreign { name: name.to_owned(), object, ledger: Arc::clone(&self.ledger) })
+        let (ledger, calls) = (Arc::clone(&self.ledger), Arc::clone(&self.calls));
+        Box::new(Foreign { name: name.to_owned(), object, limit, ledger, calls })
     }
 }
 
@@ -131,7 +143,10 @@ struct Foreign {
     name: String,
     /// None after a fault: from then on the window stays until the run has stopped.
     object: Option<Object>,
+    /// Time that a call may take.
+    limit: Duration,
     ledger: Arc<Ledger>,
+    calls: Arc<Calls>,
 }
 
 impl fmt::Debug for Foreign {
@@ -150,14 +165,17 @@ impl Foreign {
         path: &Path,
         win: &mut Window,
     ) {
-        let Some(method) = self.object.as_ref().and_then(pick) else { return };
-        let why = Python::attach(|py| match run(py, method, first, path, win) {
-            Ok(after) => after.check(py, win).err().map(|why| format!("{}: {hook} {why}", self.name)),
-            Err(error) => Some(format!("{}: {hook} raised {}", self.name, shown(py, &error))),
+        let Some(method) = self.object.as_ref().and_then(pick).filter(|_| !self.ledger.stopped()) else { return };
+        let why = Python::attach(|py| {
+            match self.calls.during(&self.name, hook, self.limit, || run(py, method, first, path, win)) {
+                Ok(after) => after.check(py, win).err().map(|why| format!("{}: {hook} {why}", self.name)),
+                Err(error) => Some(format!("{}: {hook} raised {}", self.name, shown(py, &error))),
+            }
         });
         if let Some(why) = why {
             let now = path.now.as_secs_f64();
-            self.ledger.note(format!("{why}; at {now} s with cwnd {} before the call", win.cwnd.as_u64()));
+            self.ledger
+                .note(format!("{why}; simulated time {now} s, cwnd before the call {} bytes", win.cwnd.as_u64()));
             self.object = None;
         }
     }
@@ -198,7 +216,7 @@ impl After {
             number(py, value).filter(|v| (1.0..=MAX_WINDOW).contains(v)).map(|v| Bytes::new(v as u64)).ok_or_else(
                 || {
                     let given = text(py, value);
-                    format!("set {what} to {given}; allowed is a number of bytes from 1 to {MAX_WINDOW}")
+                    format!("set {what} to {given}; allowed: a number of bytes from 1 to {MAX_WINDOW}")
                 },
             )
         };
@@ -211,7 +229,7 @@ impl After {
         } else {
             let rate = number(py, &self.pacing_rate).filter(|v| (1.0..=1e15).contains(v)).ok_or_else(|| {
                 let given = text(py, &self.pacing_rate);
-                format!("set pacing_rate to {given}; allowed is None or a rate from 1 to 1e15 bit/s")
+                format!("set pacing_rate to {given}; allowed: None, or a number from 1 to 1e15 in bit/s")
             })?;
             Some(Rate::bps(rate as u64))
         };
@@ -230,7 +248,7 @@ fn number(py: Python<'_>, value: &Py<PyAny>) -> Option<f64> {
 
 /// A value as Python shows it, cut where it is longer than a message should be.
 fn text(py: Python<'_>, value: &Py<PyAny>) -> String {
-    let shown = value.bind(py).repr().map_or_else(|_| "something without a name".to_owned(), |r| r.to_string());
+    let shown = value.bind(py).repr().map_or_else(|_| "a value whose repr() fails".to_owned(), |r| r.to_string());
     match shown.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", shown.get(..end).unwrap_or_default()),
         None => shown,

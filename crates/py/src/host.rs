@@ -18,6 +18,11 @@ pub(crate) fn live_error(py: Python<'_>, error: &Error) -> PyErr {
     let (kind, remedy) = match error {
         Error::Unavailable { remedy, .. } => ("unavailable", Some(remedy.as_str())),
         Error::Unsupported { .. } => ("unsupported", None),
+        // What the scenario has to change comes before what the machine lacks.
+        Error::Refused { refusals } if refusals.iter().all(|one| matches!(one, Error::Unavailable { .. })) => {
+            ("unavailable", None)
+        }
+        Error::Refused { .. } => ("unsupported", None),
         Error::Failed { .. } => ("failed", None),
         Error::Stopped => ("stopped", None),
     };

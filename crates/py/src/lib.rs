@@ -2,21 +2,29 @@
 
 #![allow(unsafe_code, reason = "PyO3's macros expand to it")]
 
+mod backstop;
 mod foreign;
 mod host;
 mod live;
+mod memory;
+mod watch;
 
+use backstop::PyBackstop;
 use foreign::{Classes, Ledger, PyAck, PyCongestion, PyPath, PyWindow};
-use narrows_samples::{Samples, Table};
+use narrows_samples::{
+    Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples,
+    StationTotals, Table,
+};
 use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
-use narrows_sim::{Algorithms, Options, Outcome, Progress, RunError};
+use narrows_sim::{Algorithms, Budget, Options, Outcome, Progress, RunError, Spill};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyOSError, PyValueError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use watch::{Calls, watched};
 
 create_exception!(_core, ScenarioError, PyValueError, "A scenario that is refused; `problems` lists why.");
 create_exception!(_core, AlgorithmError, PyException, "A congestion control written in Python that failed.");
@@ -24,7 +32,7 @@ create_exception!(_core, Stopped, PyException, "A run that was stopped by `Progr
 
 /// A validated scenario.
 #[pyclass(name = "Scenario", frozen)]
-struct PyScenario(narrows_scenario::Scenario);
+struct PyScenario(Arc<narrows_scenario::Scenario>);
 
 #[pymethods]
 impl PyScenario {
@@ -43,14 +51,35 @@ impl PyScenario {
         self.0.seed
     }
 
-    /// Return the scenario as TOML with every default shown.
-    fn to_toml(&self) -> String {
-        self.0.to_toml()
+    /// Return counts of nodes, links, flows, and of the rows that sampling will yield.
+    fn size<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
+        let size = self.0.size();
+        let counts = PyDict::new(py);
+        counts.set_item("nodes", size.nodes)?;
+        counts.set_item("links", size.links)?;
+        counts.set_item("flows", size.flows)?;
+        counts.set_item("flow_rows", size.flow_rows)?;
+        counts.set_item("queue_rows", size.queue_rows)?;
+        counts.set_item("router_rows", size.router_rows)?;
+        Ok(counts)
     }
 
-    /// Return the resolved scenario (nodes, links, flows) as JSON.
-    fn to_json(&self) -> String {
-        self.0.to_json().to_string()
+    /// Return the scenario as TOML with every default shown.
+    fn to_toml(&self, py: Python<'_>) -> PyResultOf<String> {
+        let scenario = Arc::clone(&self.0);
+        aside(py, move || scenario.to_toml())
+    }
+
+    /// Return the resolved scenario (nodes, links, flows) as JSON, in which what flows or links have in common is listed once.
+    fn to_json(&self, py: Python<'_>) -> PyResultOf<String> {
+        let scenario = Arc::clone(&self.0);
+        aside(py, move || scenario.to_shared_json())
+    }
+
+    /// Return the nodes that the packets of each flow pass, as the engine routes them: indices, both ends included.
+    fn paths(&self, py: Python<'_>) -> PyResultOf<Vec<Vec<usize>>> {
+        let scenario = Arc::clone(&self.0);
+        aside(py, move || narrows_sim::paths(&scenario, &Progress::default()))?.map_err(run_error)
     }
 }
 
@@ -75,18 +104,65 @@ impl PyProgress {
     fn stop(&self) {
         self.0.stop();
     }
+
+    /// Raise `Stopped` if `stop` was called.
+    fn check(&self) -> PyResultOf<()> {
+        if self.0.stopped() { Err(run_error(RunError::Stopped)) } else { Ok(()) }
+    }
 }
 
-/// What one run yields.
+/// Does something that knows nothing of Python on a thread of its own, so that Ctrl-C is heard meanwhile; it is then left to
+/// come to its end alone.
+fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResultOf<T> {
+    let (tell, mut told) = std::sync::mpsc::channel();
+    std::thread::Builder::new().name("narrows-aside".into()).stack_size(8 << 20).spawn(move || tell.send(work()))?;
+    loop {
+        let told = &mut told;
+        match py.detach(move || told.recv_timeout(std::time::Duration::from_millis(50))) {
+            Ok(made) => return Ok(made),
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(_) => return Err(PyRuntimeError::new_err("the thread ended without a result")),
+        }
+    }
+}
+
+/// An error of a run as Python knows it.
+fn run_error(error: RunError) -> PyErr {
+    match error {
+        RunError::Stopped => Stopped::new_err(error.to_string()),
+        RunError::Samples(fault) => lost(&fault),
+        RunError::Capture(_) => PyOSError::new_err(error.to_string()),
+        other => PyValueError::new_err(other.to_string()),
+    }
+}
+
+/// How many bytes of samples may stay in memory, of all runs that are given it.
+#[pyclass(name = "Budget", frozen)]
+struct PyBudget(Arc<Budget>);
+
+#[pymethods]
+impl PyBudget {
+    #[new]
+    fn new(most: usize) -> Self {
+        Self(Arc::new(Budget::new(most)))
+    }
+
+    /// Return how many bytes are in memory now.
+    fn kept(&self) -> usize {
+        self.0.kept()
+    }
+}
+
+/// What one run yields; the conditions of a live one; and what can stop the handing over.
 #[pyclass(name = "Result", frozen)]
-struct PyResult(Outcome, Option<narrows_live::Conditions>);
+struct PyResult(Outcome, Option<narrows_live::Conditions>, Arc<Progress>);
 
 #[pymethods]
 impl PyResult {
     /// Compute SHA-256 of the samples.
     #[getter]
-    fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.digest())
+    fn digest(&self, py: Python<'_>) -> PyResultOf<String> {
+        py.detach(|| self.0.digest_unless_stopped(&self.2)).map_err(|fault| lost(&fault))
     }
 
     #[getter]
@@ -129,42 +205,92 @@ impl PyResult {
         self.1.as_ref().map(|told| live::conditions(py, told)).transpose()
     }
 
-    /// Return the tables: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value".
+    /// Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value".
     fn tables<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
-        let Samples { flows, queues, routers, flow_totals, queue_totals, router_totals, station_totals, .. } =
-            &self.0.samples;
+        let Samples { flow_totals, queue_totals, router_totals, station_totals, .. } = &self.0.samples;
         let tables = PyDict::new(py);
-        add_table(&tables, flows)?;
-        add_table(&tables, queues)?;
-        add_table(&tables, routers)?;
-        add_table(&tables, flow_totals)?;
-        add_table(&tables, queue_totals)?;
-        add_table(&tables, router_totals)?;
-        add_table(&tables, station_totals)?;
+        let progress = Some(&*self.2);
+        tables.set_item(FlowTotals::NAME, columns(py, flow_totals, progress)?)?;
+        tables.set_item(QueueTotals::NAME, columns(py, queue_totals, progress)?)?;
+        tables.set_item(RouterTotals::NAME, columns(py, router_totals, progress)?)?;
+        tables.set_item(StationTotals::NAME, columns(py, station_totals, progress)?)?;
         Ok(tables)
     }
+
+    /// Return how many rows there are of the samples of flows, queues or routers, and in how many chunks.
+    fn sampled(&self, table: &str) -> PyResultOf<(usize, usize)> {
+        let Samples { flows, queues, routers, .. } = &self.0.samples;
+        match table {
+            FlowSamples::NAME => Ok((flows.len(), flows.chunks())),
+            QueueSamples::NAME => Ok((queues.len(), queues.chunks())),
+            RouterSamples::NAME => Ok((routers.len(), routers.chunks())),
+            _ => Err(no_table(table)),
+        }
+    }
+
+    /// Return a chunk of the samples of flows, queues or routers: columns as in `tables`.
+    fn chunk<'py>(&self, py: Python<'py>, table: &str, number: usize) -> PyResultOf<Bound<'py, PyList>> {
+        let Samples { flows, queues, routers, .. } = &self.0.samples;
+        match table {
+            FlowSamples::NAME => unpacked(py, flows, number),
+            QueueSamples::NAME => unpacked(py, queues, number),
+            RouterSamples::NAME => unpacked(py, routers, number),
+            _ => Err(no_table(table)),
+        }
+    }
+}
+
+fn no_table(name: &str) -> PyErr {
+    let known = [FlowSamples::NAME, QueueSamples::NAME, RouterSamples::NAME].join(", ");
+    PyValueError::new_err(format!("there is no table {name}; allowed: {known}"))
+}
+
+/// What became of samples that could not be kept or read, as Python's exceptions have it.
+fn lost(fault: &Fault) -> PyErr {
+    match fault {
+        Fault::OutOfMemory => PyMemoryError::new_err(fault.to_string()),
+        Fault::Disk(_) => PyOSError::new_err(fault.to_string()),
+        Fault::Stopped => Stopped::new_err(fault.to_string()),
+    }
+}
+
+fn unpacked<'py, T: Plain + Send + Sync>(
+    py: Python<'py>,
+    table: &Packed<T>,
+    number: usize,
+) -> PyResultOf<Bound<'py, PyList>>
+where
+    T::Cells: Send + Sync,
+{
+    let chunk = py.detach(|| table.chunk(number)).map_err(|fault| lost(&fault))?;
+    columns(py, &chunk, None)
 }
 
 /// PyO3's result; the plain name is taken by the class.
 type PyResultOf<T> = pyo3::PyResult<T>;
 
-fn add_table<T: Table>(tables: &Bound<'_, PyDict>, table: &T) -> PyResultOf<()> {
-    let py = tables.py();
+fn columns<'py, T: Table>(py: Python<'py>, table: &T, progress: Option<&Progress>) -> PyResultOf<Bound<'py, PyList>> {
     let columns = PyList::empty(py);
     for (column, data) in table.columns() {
+        // Other threads get their turn, and with it whoever is asked to stop this.
+        py.detach(std::thread::yield_now);
+        if progress.is_some_and(Progress::stopped) {
+            return Err(run_error(RunError::Stopped));
+        }
         let bytes = PyBytes::new_with(py, table.len() * 8, |buffer| {
             let mut cells = buffer.chunks_exact_mut(8);
-            data.for_each_part(|values| {
+            let copied = data.for_each_part(|values| {
                 // Values first: what comes second in a zip is not asked for once the first has ended.
                 for (value, cell) in values.iter().zip(cells.by_ref()) {
                     cell.copy_from_slice(&value.to_le_bytes());
                 }
+                Ok(())
             });
-            Ok(())
+            copied.map_err(|fault| lost(&fault))
         })?;
         columns.append((column.name, column.unit, column.doc, bytes))?;
     }
-    tables.set_item(T::NAME, columns)
+    Ok(columns)
 }
 
 /// A congestion control written in Python: name, title, and parameters as (name, meaning, default).
@@ -196,14 +322,15 @@ fn foreign_row((name, title, params): ForeignRow) -> CatalogueRow {
 #[pyo3(signature = (text, path, overrides, own))]
 fn parse(
     py: Python<'_>,
-    text: &str,
-    path: &str,
+    text: String,
+    path: String,
     overrides: Vec<(String, String)>,
     own: Vec<ForeignRow>,
 ) -> PyResultOf<PyScenario> {
     let mut catalogue = narrows_sim::catalogue();
     catalogue.cc.extend(own.into_iter().map(foreign_row));
-    narrows_scenario::parse(text, path, &overrides, &catalogue).map(PyScenario).map_err(|problems| {
+    let parsed = aside(py, move || narrows_scenario::parse(&text, &path, &overrides, &catalogue))?;
+    parsed.map(|scenario| PyScenario(Arc::new(scenario))).map_err(|problems| {
         let error = ScenarioError::new_err(problems.to_string());
         match problem_list(py, &problems).and_then(|list| error.value(py).setattr("problems", list)) {
             Ok(()) => error,
@@ -227,9 +354,13 @@ fn problem_list<'py>(py: Python<'py>, problems: &narrows_scenario::Problems) -> 
     Ok(list)
 }
 
-/// Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError` and `OSError`.
+/// Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError`, `OSError` and `MemoryError`.
+///
+/// `own` has congestion controls by name, each with the time that a call of it may take, in seconds. `spill` is a directory
+/// for samples that memory shall not hold, and how many bytes of them it may hold.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, own))]
+#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, own, spill = None))]
+#[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 fn run(
     py: Python<'_>,
     scenario: &PyScenario,
@@ -237,29 +368,33 @@ fn run(
     run: u64,
     progress: Option<&PyProgress>,
     pcap_dir: Option<PathBuf>,
-    own: BTreeMap<String, Py<PyAny>>,
+    own: BTreeMap<String, (Py<PyAny>, f64)>,
+    spill: Option<(PathBuf, PyRef<'_, PyBudget>)>,
 ) -> PyResultOf<PyResult> {
+    let spill = spill.map(|(directory, budget)| Arc::new(Spill::new(&directory, Arc::clone(&budget.0))));
     let progress = progress.map_or_else(Arc::default, |p| Arc::clone(&p.0));
+    let scenario = Arc::clone(&scenario.0);
+    let (stop, used) = (Arc::clone(&progress), !own.is_empty());
     let ledger = Ledger::new(Arc::clone(&progress));
+    let calls = Arc::<Calls>::default();
     let algorithms: Option<Arc<dyn Algorithms>> =
-        if own.is_empty() { None } else { Some(Arc::new(Classes::new(own, Arc::clone(&ledger)))) };
-    let options = Options {
-        seed,
-        run,
-        pcap_dir: pcap_dir.as_deref(),
-        progress: Some(&progress),
-        plain_loop: false,
-        algorithms: algorithms.as_ref(),
+        used.then(|| Arc::new(Classes::new(own, Arc::clone(&ledger), Arc::clone(&calls))) as _);
+    let work = move || {
+        let (pcap_dir, progress, algorithms) = (pcap_dir.as_deref(), Some(&*stop), algorithms.as_ref());
+        let spill = spill.as_ref();
+        narrows_sim::run(&scenario, &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill })
     };
-    let outcome = py.detach(|| narrows_sim::run(&scenario.0, &options));
+    let outcome = py.detach(|| if used { watched(work, (&calls, &ledger, &progress)) } else { work() });
     if let Some(fault) = ledger.fault() {
         return Err(AlgorithmError::new_err(fault));
     }
-    outcome.map(|made| PyResult(made, None)).map_err(|error| match error {
-        RunError::Stopped => Stopped::new_err(error.to_string()),
-        RunError::Capture(_) => PyOSError::new_err(error.to_string()),
-        other => PyValueError::new_err(other.to_string()),
-    })
+    outcome.map(|made| PyResult(made, None, progress)).map_err(run_error)
+}
+
+/// Return how many threads there are of runs with congestion controls of the user's: under way, or left in a hook.
+#[pyfunction]
+fn own_threads() -> usize {
+    watch::threads()
 }
 
 /// Return the JSON Schema of scenario files.
@@ -274,10 +409,31 @@ fn catalogue() -> String {
     narrows_sim::catalogue().to_json().to_string()
 }
 
-/// Return the version of the engine.
+/// The commit that the package was built from, between marks and in a field of fixed width: see `build.rs`.
+#[used]
+static COMMIT: [u8; 64] = *include_bytes!(concat!(env!("OUT_DIR"), "/commit"));
+
+/// Return the released version of the engine, without the commit.
 #[pyfunction]
-const fn version() -> &'static str {
+const fn release() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// Return the commit that the package was built from: `9094a25`, with `.dirty` after it if the tree was not clean, or
+/// `unknown`.
+#[pyfunction]
+fn commit() -> String {
+    // The compiler must not look into the field, or it would be in the code too, and one build be two.
+    let field = String::from_utf8_lossy(std::hint::black_box(&COMMIT)).into_owned();
+    let inside = field.split_once('<').map_or("", |(_, after)| after);
+    inside.trim_end_matches('>').trim_end().to_owned()
+}
+
+/// Return the version of the engine with its commit: `0.1.0+g9094a25`, `0.1.0+g9094a25.dirty` or `0.1.0+unknown`.
+#[pyfunction]
+fn version() -> String {
+    let commit = commit();
+    if commit == "unknown" { format!("{}+{commit}", release()) } else { format!("{}+g{commit}", release()) }
 }
 
 #[pymodule]
@@ -288,7 +444,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add("LiveError", module.py().get_type::<host::LiveError>())?;
     module.add_class::<PyScenario>()?;
     module.add_class::<PyProgress>()?;
+    module.add_class::<PyBudget>()?;
     module.add_class::<PyResult>()?;
+    module.add_class::<PyBackstop>()?;
     module.add_class::<host::PyDeployed>()?;
     module.add_class::<PyAck>()?;
     module.add_class::<PyCongestion>()?;
@@ -296,9 +454,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_class::<PyWindow>()?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(own_threads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::end_on_failed_allocation, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(release, module)?)?;
+    module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(host::attach, module)?)?;
     module.add_function(wrap_pyfunction!(host::detach, module)?)?;
     module.add_function(wrap_pyfunction!(host::attached, module)?)?;

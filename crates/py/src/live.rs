@@ -75,7 +75,7 @@ pub(crate) fn live(
     match py.detach(|| narrows_live::run(&scenario.0, &options)) {
         Ok(made) => {
             let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets };
-            Ok(PyResult(outcome, Some(made.conditions)))
+            Ok(PyResult(outcome, Some(made.conditions), progress.unwrap_or_default()))
         }
         Err(error) => Err(live_error(py, &error)),
     }
