@@ -88,3 +88,19 @@ def locked(file: IO[bytes]) -> bool:
     except OSError:  # a file system without locks
         return True
     return True
+
+
+def wait_for(descriptor: int) -> None:
+    """Take a lock on an open file or directory, and wait for the process that has it.
+
+    Parameters
+    ----------
+    descriptor : int
+        The lock ends when it is closed.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from narrows import ownership
 from narrows.catalogue import engine_catalogue
 from narrows.errors import InputError
 from narrows.phys import settings
@@ -193,12 +194,19 @@ def write_all(directory: Path, names: list[str] | None = None) -> list[Path]:
     -------
     list of Path
         The pages.
+
+    Raises
+    ------
+    InputError
+        If one would replace a file that is no page or plot of Narrows'.
     """
+    wanted = [entry for entry in engine_catalogue()["cc"] if names is None or entry["name"] in names]
+    for entry in wanted:
+        ownership.page(directory / f"{entry['name']}.md", f"# `{entry['name']}`")
+        ownership.page(directory / f"{entry['name']}.svg", ">digest ")
     directory.mkdir(parents=True, exist_ok=True)
     written = []
-    for entry in engine_catalogue()["cc"]:
-        if names is not None and entry["name"] not in names:
-            continue
+    for entry in wanted:
         plot(run_standard(entry["name"]), directory / f"{entry['name']}.svg")
         target = directory / f"{entry['name']}.md"
         target.write_text(page(entry), encoding="utf-8")

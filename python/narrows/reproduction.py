@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows.errors import InputError
+from narrows.ownership import RESULTS, claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import ModuleType
 
+    from narrows.ownership import Claim
     from narrows.papers.reproduction import Reproduction
     from narrows.runs import ProgressHook
     from narrows.sweep import Progress, Sweep
@@ -53,11 +55,13 @@ def reproduce(
     pair: tuple[str, str] | None = None,
     beyond: bool = False,
     live: bool = False,
+    live_jobs: int | None = None,
     flows: int | None = None,
     page_only: bool = False,
     progress: ProgressHook | None = None,
     watch: Watch | None = None,
     say: Callable[[str], None] | None = None,
+    force: bool = False,
 ) -> Reproduction:
     """Repeat a paper's experiments and set what was published beside what is measured.
 
@@ -82,6 +86,8 @@ def reproduce(
     live : bool
         Of a paper that has it: on this machine's own TCP stack, in real time, beside the simulator; into
         ``results/<paper>-live`` by default.
+    live_jobs : int, optional
+        With `live` of a paper whose runs may be made side by side: how many at a time; one by default.
     flows : int, optional
         Of a paper that is made of sweeps: how many flows share the link.
     page_only : bool
@@ -92,6 +98,8 @@ def reproduce(
         Of a paper that is made of sweeps: shows each of them in place of `progress`.
     say : callable, optional
         With `live`: told in a sentence how long it will take, before it begins.
+    force : bool
+        Whether files that are not Narrows' may lie in the directory: they are kept.
 
     Returns
     -------
@@ -111,11 +119,11 @@ def reproduce(
     if paper not in known:
         message = f"paper is {paper!r}; allowed: {', '.join(known)}"
         raise InputError(message)
-    for what, number in (("runs", runs), ("jobs", jobs)):
+    for what, number in (("runs", runs), ("jobs", jobs), ("live_jobs", live_jobs)):
         if number is not None and number < 1:
             message = f"{what} is {number}; allowed: 1 or more"
             raise InputError(message)
-    from narrows.papers import SWEPT, module
+    from narrows.papers import AT_ONCE, SWEPT, module
 
     if (flows is not None or page_only) and paper not in SWEPT:
         message = f"paper {paper!r} is not made of sweeps; allowed with flows or page: {', '.join(sorted(SWEPT))}"
@@ -124,25 +132,40 @@ def reproduce(
         message = f"flows is {flows}; allowed: 2 to {MAX_FLOWS}"
         raise InputError(message)
     _one_of(pair=pair is not None, beyond=beyond, live=live)
+    if live_jobs is not None and not (live and paper in AT_ONCE):
+        message = f"live_jobs is {live_jobs}; allowed with live of: {', '.join(sorted(AT_ONCE))}"
+        raise InputError(message)
     package = module(paper)
     if beyond:
-        target = Path("results") / f"{paper}-beyond" if out is None else Path(out)
-        extended: Reproduction = _beyond(paper).reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
+        package = _beyond(paper)
+        target = _claimed(package, out or Path("results") / f"{paper}-beyond", force)
+        extended: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
         return extended
     if live:
-        target = Path("results") / f"{paper}-live" if out is None else Path(out)
-        real: Reproduction = _live(paper).reproduce(
-            target, quick=quick, runs=runs, jobs=jobs, progress=progress, say=say
+        package = _live(paper)
+        target = _claimed(package, out or Path("results") / f"{paper}-live", force)
+        beside: dict[str, object] = {} if live_jobs is None else {"at_once": live_jobs}
+        real: Reproduction = package.reproduce(
+            target, quick=quick, runs=runs, jobs=jobs, progress=progress, say=say, **beside
         )
         return real
     if pair is not None:
-        return _pair(paper, package, out, pair, quick=quick, runs=runs, jobs=jobs, progress=progress)
-    target = Path("results") / paper if out is None else Path(out)
+        named = "-".join((paper, *pair)).lower().replace(" ", "")
+        chosen = claim(out or Path("results") / named, force=force)
+        return _pair(
+            paper, package, chosen, pair, runs=1 if quick and runs is None else runs, jobs=jobs, progress=progress
+        )
+    target = _claimed(package, out or Path("results") / paper, force)
     more: dict[str, object] = {}
     if paper in SWEPT:
         more = {"watch": watch, "page_only": page_only} | ({} if flows is None else {"flows": flows})
     made: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress, **more)
     return made
+
+
+def _claimed(package: ModuleType, out: str | PathLike[str], force: bool) -> Claim:
+    """Claim the directory of a package's report, before anything runs."""
+    return claim(out, kind=getattr(package, "KIND", RESULTS), force=force)
 
 
 def _one_of(**asked: bool) -> None:
@@ -176,10 +199,9 @@ def _beyond(paper: str) -> ModuleType:
 def _pair(
     paper: str,
     package: ModuleType,
-    out: str | PathLike[str] | None,
+    out: Claim,
     pair: tuple[str, str],
     *,
-    quick: bool,
     runs: int | None,
     jobs: int | None,
     progress: ProgressHook | None,
@@ -190,9 +212,5 @@ def _pair(
         having = ", ".join(name for name in papers() if hasattr(module(name), "reproduce_pair"))
         message = f"paper {paper!r} has no pairs; allowed with a pair: {having}"
         raise InputError(message)
-    named = "-".join((paper, *pair)).lower().replace(" ", "")
-    target = Path("results") / named if out is None else Path(out)
-    made: Reproduction = package.reproduce_pair(
-        target, pair, runs=1 if quick and runs is None else runs, jobs=jobs, progress=progress
-    )
+    made: Reproduction = package.reproduce_pair(out, pair, runs=runs, jobs=jobs, progress=progress)
     return made

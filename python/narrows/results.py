@@ -7,19 +7,14 @@ A directory holds ``scenario.toml`` (as run, every default shown), ``summary.jso
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import secrets
-import shutil
-from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from narrows import durable
+from narrows import ownership
 from narrows import summary as summaries
-from narrows.errors import InputError, NarrowsError, RunError
+from narrows.errors import InputError, NarrowsError
 from narrows.outcome import Batch, Run
 from narrows.routers import RouterMetrics
 from narrows.samples import Samples
@@ -29,7 +24,6 @@ from narrows.stats import Reached
 from narrows.totals import FlowMetrics, QueueMetrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from os import PathLike
 
     from narrows.outcome import Outcome
@@ -41,68 +35,18 @@ REPORT: Final = "report.html"
 PCAP: Final = "pcap"
 COMPARISON: Final = "comparison.json"
 
-_MARKERS: Final = (SUMMARY, "reproduction.json", COMPARISON)
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_LARGEST: Final = 1e30
+"""More than any metric can be: counts have 64 bits."""
 
 
-@contextmanager
-def staged(directory: str | PathLike[str]) -> Iterator[Path]:
-    """Make a directory that appears whole or not at all.
-
-    The block fills a directory under a temporary name beside the wanted one. When the block ends well, everything is
-    forced to disk and renamed; when it raises, nothing is left behind. A result directory of before is replaced; any
-    other directory with something in it is refused, before the block is entered.
-
-    Parameters
-    ----------
-    directory : path
-        The wanted directory; missing parents are made.
-
-    Yields
-    ------
-    pathlib.Path
-        Where to write.
-
-    Raises
-    ------
-    InputError
-        If the directory cannot be made there, or is something else than a result directory.
-    RunError
-        If writing failed: a full disk, say.
-    """
-    wanted = Path(os.path.abspath(directory))  # noqa: PTH100 - resolve() would follow a link at the end
-    _refuse_foreign(wanted, directory)
-    made: list[Path] = []
-    try:
-        made = _make_parents(wanted.parent)
-        temporary = wanted.parent / f".{wanted.name}.{secrets.token_hex(4)}.partial"
-        temporary.mkdir()
-    except OSError as error:
-        _remove_empty(made)
-        kind = RunError if error.errno in _FULL else InputError
-        message = f"{directory}: cannot be written: {error.strerror or error}"
-        raise kind(message) from None
-    try:
-        yield temporary
-        _sync_tree(temporary)
-        _put_in_place(temporary, wanted)
-    except OSError as error:
-        _discard(temporary, made)
-        message = f"{directory}: results cannot be written: {error.strerror or error}; nothing was kept there"
-        raise RunError(message) from error
-    except BaseException:
-        _discard(temporary, made)
-        raise
-
-
-def write(result: Outcome, directory: str | PathLike[str]) -> Path:
+def write(result: Outcome, directory: ownership.Target) -> Path:
     """Write a result directory, whole or not at all.
 
     Parameters
     ----------
     result : Run or Batch
     directory : path
-        As for `staged`.
+        As for `narrows.ownership.staged`.
 
     Returns
     -------
@@ -112,21 +56,21 @@ def write(result: Outcome, directory: str | PathLike[str]) -> Path:
     Raises
     ------
     InputError, RunError
-        As `staged` does.
+        As `narrows.ownership.staged` does.
     """
-    with staged(directory) as temporary:
+    with ownership.staged(directory) as temporary:
         fill(result, temporary)
     return Path(directory)
 
 
-def write_with_report(result: Outcome, directory: str | PathLike[str]) -> Path:
+def write_with_report(result: Outcome, directory: ownership.Target) -> Path:
     """Write a result directory with a report in it, whole or not at all.
 
     Parameters
     ----------
     result : Run or Batch
     directory : path
-        As for `staged`.
+        As for `narrows.ownership.staged`.
 
     Returns
     -------
@@ -136,11 +80,11 @@ def write_with_report(result: Outcome, directory: str | PathLike[str]) -> Path:
     Raises
     ------
     InputError, RunError
-        As `staged` does.
+        As `narrows.ownership.staged` does.
     """
     from narrows.report import write_report
 
-    with staged(directory) as temporary:
+    with ownership.staged(directory) as temporary:
         fill(result, temporary)
         write_report(cast("Run | Batch", result), temporary / REPORT)
     return Path(directory) / REPORT
@@ -153,7 +97,7 @@ def fill(result: Outcome, directory: Path) -> None:
     ----------
     result : Run or Batch
     directory : pathlib.Path
-        Such as `staged` gives.
+        Such as `narrows.ownership.staged` gives.
 
     Raises
     ------
@@ -192,6 +136,7 @@ def load(directory: str | PathLike[str]) -> Run | Batch:
         If this version refuses the scenario in it.
     """
     root = Path(directory)
+    ownership.found(root)
     try:
         data = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
         text = (root / SCENARIO).read_text(encoding="utf-8")
@@ -200,9 +145,12 @@ def load(directory: str | PathLike[str]) -> Run | Batch:
         if (root / COMPARISON).is_file():
             message = f"{directory}: holds a comparison; allowed: a result directory, such as those within it"
         raise InputError(message) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         message = f"{directory}: cannot be read: {error}"
         raise InputError(message) from None
+    if isinstance(data, dict) and "paper" in data:
+        message = f"{directory}: holds the reproduction of a paper, whose page is {root / REPORT}"
+        raise InputError(message)
     if not isinstance(data, dict) or data.get("format") != summaries.FORMAT:
         found = data.get("format") if isinstance(data, dict) else None
         message = f"{root / SUMMARY}: format is {found!r}; allowed: {summaries.FORMAT}"
@@ -211,7 +159,7 @@ def load(directory: str | PathLike[str]) -> Run | Batch:
         return _revive(root, data, Scenario.from_text(text, str(root / SCENARIO)))
     except NarrowsError:
         raise
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, NotImplementedError) as error:
         message = f"{directory}: is damaged: {error!r}"
         raise InputError(message) from None
 
@@ -220,11 +168,16 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
     details = data.get("runs_detail")
     everything = Samples.from_parquet(root / SAMPLES) if (root / SAMPLES).exists() else None
 
+    if everything is not None and everything.lacking():
+        message = f"{root / SAMPLES}: lacks the columns {', '.join(everything.lacking())}"
+        raise ValueError(message)
+
     def revive(row: dict[str, Any], alone: bool) -> Run:
         index = int(row.get("run", 0))
         if everything is None:
             message = f"{root / SAMPLES} is missing"
             raise OSError(message)
+        _known(row, scenario)
         return Run(
             scenario=scenario,
             seed=int(data["seed"]),
@@ -252,87 +205,35 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
     )
 
 
+def _known(row: dict[str, Any], scenario: Scenario) -> None:
+    """Check that a run's flows are those of its scenario, in its order."""
+    named = [flow["name"] for flow in row["flows"]]
+    wanted = [flow["name"] for flow in scenario.resolved["flows"]]
+    if named != wanted:
+        message = f"flows are {str(named)[:80]}, and those of {SCENARIO} {str(wanted)[:80]}"
+        raise ValueError(message)
+
+
 def _own(
     row_type: type[FlowMetrics | QueueMetrics | RouterMetrics | StationMetrics], row: dict[str, Any]
 ) -> dict[str, Any]:
     """The fields of a row; those with a default may be missing, for older versions did not write them."""
-    return {field.name: row[field.name] for field in fields(row_type) if field.name in row or field.default is MISSING}
+    return {
+        field.name: _checked(field.name, row[field.name], str(field.type))
+        for field in fields(row_type)
+        if field.name in row or field.default is MISSING
+    }
 
 
-def _refuse_foreign(wanted: Path, named: str | PathLike[str]) -> None:
-    try:
-        if not wanted.exists():
-            return
-        if not wanted.is_dir():
-            message = f"{named}: is a file; allowed: a new directory, an empty one, or one with results"
-            raise InputError(message)
-        if any(wanted.iterdir()) and not _is_ours(wanted):
-            message = (
-                f"{named}: holds something else than results and is left as it is; "
-                "allowed: a new directory, an empty one, or one with results"
-            )
-            raise InputError(message)
-    except OSError as error:
-        message = f"{named}: cannot be looked at: {error.strerror or error}"
-        raise InputError(message) from None
-
-
-def _is_ours(directory: Path) -> bool:
-    for marker in _MARKERS:
-        with suppress(OSError, ValueError):
-            content = json.loads((directory / marker).read_text(encoding="utf-8"))
-            if isinstance(content, dict) and "format" in content:
-                return True
-    return False
-
-
-def _make_parents(parent: Path) -> list[Path]:
-    """Make a directory and what it needs; return what was made, the innermost last."""
-    missing = []
-    while not parent.exists():
-        missing.append(parent)
-        parent = parent.parent
-    made: list[Path] = []
-    try:
-        for path in reversed(missing):
-            path.mkdir(exist_ok=True)
-            made.append(path)
-    except OSError:
-        _remove_empty(made)
-        raise
-    return made
-
-
-def _remove_empty(made: list[Path]) -> None:
-    for path in reversed(made):
-        with suppress(OSError):
-            path.rmdir()
-
-
-def _discard(temporary: Path, made: list[Path]) -> None:
-    shutil.rmtree(temporary, ignore_errors=True)
-    _remove_empty(made)
-
-
-def _sync_tree(root: Path) -> None:
-    for folder, _, files in os.walk(root, topdown=False):
-        for name in files:
-            durable.sync(Path(folder) / name)
-        durable.sync(Path(folder))
-
-
-def _put_in_place(temporary: Path, wanted: Path) -> None:
-    """Rename; what was there before steps aside first, and comes back if the renaming fails."""
-    aside = None
-    if wanted.exists() and any(wanted.iterdir()):
-        aside = wanted.parent / f".{wanted.name}.{secrets.token_hex(4)}.old"
-        wanted.rename(aside)
-    try:
-        temporary.rename(wanted)
-    except OSError:
-        if aside is not None:
-            aside.rename(wanted)
-        raise
-    durable.sync(wanted.parent)
-    if aside is not None:
-        shutil.rmtree(aside, ignore_errors=True)
+def _checked(name: str, value: object, wanted: str) -> object:
+    """A value of a row, if it is of the type that its field declares, and a number that a metric can have."""
+    if value is None and "None" in wanted:
+        return value
+    if "str" in wanted:
+        fine = isinstance(value, str)
+    else:
+        fine = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+    if not fine:
+        message = f"{name} is {str(value)[:40]}"
+        raise ValueError(message)
+    return value

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows import results
+from narrows import ownership, results
 from narrows.comparison.comparison import FORMAT, KIND, Arm, Comparison
 from narrows.errors import InputError
 
@@ -24,7 +24,7 @@ def fill(comparison: Comparison, directory: Path) -> None:
     ----------
     comparison : Comparison
     directory : pathlib.Path
-        Such as `narrows.results.staged` gives.
+        Such as `narrows.ownership.staged` gives.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def write(comparison: Comparison, directory: str | PathLike[str]) -> Path:
     ----------
     comparison : Comparison
     directory : path
-        As for `narrows.results.staged`.
+        As for `narrows.ownership.staged`.
 
     Returns
     -------
@@ -60,9 +60,9 @@ def write(comparison: Comparison, directory: str | PathLike[str]) -> Path:
     Raises
     ------
     InputError, RunError
-        As `narrows.results.staged` does.
+        As `narrows.ownership.staged` does.
     """
-    with results.staged(directory) as temporary:
+    with ownership.staged(directory) as temporary:
         fill(comparison, temporary)
     return Path(directory)
 

@@ -9,6 +9,7 @@ from narrows import bundled
 from narrows import runs as simulated
 from narrows.comparison.comparison import estimate_json
 from narrows.comparison.make import run_live
+from narrows.errors import LiveError
 from narrows.metrics import rate_over_time
 from narrows.stats import mean_ci
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.conditions import Conditions
-    from narrows.outcome import Run
+    from narrows.outcome import Batch, Run
     from narrows.runs import ProgressHook
     from narrows.scenario import Scenario
     from narrows.stats import Estimate
@@ -29,6 +30,9 @@ WARMUP_S: Final = 2
 
 RATE_WITHIN: Final = {"rate-10m": 0.5, "rate-100m": 0.5, "rate-500m": 2.0}
 """How far the rate may be from the configured one, per cent. At 1 Gb/s nothing is asked."""
+
+FAST: Final = ("rate-100m", "rate-500m", "rate-1g")
+"""Rates that a machine may not hold, while the rest of a survey can be made on it."""
 
 IDLE_WITHIN_MS: Final = 0.6
 """How far an idle round trip may be from the simulated one, ms."""
@@ -54,6 +58,8 @@ class Gauge:
         Of the live runs.
     doubts : tuple of str
         Why live runs are not to be trusted.
+    failure : str or None
+        Why this machine does not hold the rate; there are no live runs then.
     """
 
     network: str
@@ -63,6 +69,7 @@ class Gauge:
     live: Estimate
     conditions: tuple[Conditions, ...]
     doubts: tuple[str, ...]
+    failure: str | None = None
 
     @property
     def off(self) -> float | None:
@@ -107,6 +114,7 @@ class Gauge:
             "within": self.within,
             "trusted": not self.doubts,
             "doubts": list(self.doubts),
+            "failure": self.failure,
             "conditions": list(self.conditions),
         }
 
@@ -145,9 +153,18 @@ def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -
     Raises
     ------
     LiveError
-        If live runs are not available on this machine, or one failed.
+        If live runs are not available on this machine, or one failed; that a rate is not held is noted instead.
     """
-    live = run_live(scenario, runs, progress)
+    made: Run | Batch | None = None
+    failure = None
+    try:
+        made = run_live(scenario, runs, progress)
+    except LiveError as error:
+        # What does not run at the slowest rate does not run here at all.
+        if error.kind != "unavailable" or scenario.name not in FAST:
+            raise
+        failure = str(error)
+    live = () if made is None else made.runs
     is_rate = scenario.name.startswith("rate-")
     measured = _rate_mbps if is_rate else _rtt_ms
     return Gauge(
@@ -155,9 +172,10 @@ def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -
         title=scenario.title,
         configured=_configured_mbps(scenario) if is_rate else None,
         simulated=measured(simulated.run(scenario, jobs=1).runs[0]),
-        live=mean_ci([measured(run) for run in live.runs]),
-        conditions=tuple(run.conditions for run in live.runs if run.conditions is not None),
-        doubts=live.doubts,
+        live=mean_ci([measured(run) for run in live]),
+        conditions=tuple(run.conditions for run in live if run.conditions is not None),
+        doubts=() if made is None else made.doubts,
+        failure=failure,
     )
 
 

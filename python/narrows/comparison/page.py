@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from narrows import bundled
 from narrows.comparison.survey import RTT_WITHIN, SIMULATED_RUNS, SMALL_QUEUE, THROUGHPUT_WITHIN, YARDSTICK
 from narrows.conditions import table as conditions_table
 from narrows.errors import InputError
@@ -139,7 +140,8 @@ def text(survey: Survey) -> str:
     parts += _gauges(survey.gauges)
     for name in dict.fromkeys(cell.network for cell in survey.cells):
         cells = [cell for cell in survey.cells if cell.network == name]
-        parts += [f"### {cells[0].title}", f"`validation/live/{name}.toml`", _table(_HEADS, _rows(cells))]
+        folder = "pairs/" if (bundled.directory("validation/live/pairs") / f"{name}.toml").is_file() else ""
+        parts += [f"### {cells[0].title}", f"`validation/live/{folder}{name}.toml`", _table(_HEADS, _rows(cells))]
     parts += _remarks(survey)
     told = [one for gauge in survey.gauges for one in gauge.conditions]
     rows = conditions_table([*told, *(one for cell in survey.cells for one in cell.conditions)])
@@ -196,6 +198,7 @@ def _gauges(gauges: Sequence[Gauge]) -> list[str]:
         )
         rate = style.number(one.live.mean if one.live.n else None, 4) + spread
         mark = _DOUBTED if one.doubts else ("" if one.within else "**off**")
+        mark = mark if one.failure is None else "**not held**"
         if one.configured is None:
             told = "" if one.off is None else f", {_hundredths(one.off)} ms"
             idle = (
@@ -268,7 +271,8 @@ def _remarks(survey: Survey) -> list[str]:
     """Why cells are not to be trusted, or could not be run; a line each."""
     doubted = [f"{one.network}: {doubt}" for one in survey.gauges for doubt in one.doubts]
     doubted += [f"{cell.cc} on {cell.network}: {doubt}" for cell in survey.cells for doubt in cell.doubts]
-    failed = [f"{cell.cc} on {cell.network}: {cell.failure}" for cell in survey.failed]
+    failed = [f"{one.network}: {one.failure}" for one in survey.gauges if one.failure is not None]
+    failed += [f"{cell.cc} on {cell.network}: {cell.failure}" for cell in survey.failed]
     parts = []
     for title, lines in (("Runs that are not to be trusted", doubted), ("What could not be run", failed)):
         if lines:

@@ -18,13 +18,14 @@ from narrows.errors import InputError, Interrupted, NarrowsError
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from narrows.comparison.comparison import Subject
     from narrows.comparison.gauge import Gauge
     from narrows.conditions import Conditions
     from narrows.runs import ProgressHook
+    from narrows.scenario import Override
 
 CONTROLS: Final = ("reno", "cubic", "bbr", "agile_sd")
 """Congestion controls of a survey."""
@@ -46,6 +47,9 @@ YARDSTICK: Final = ("100m-12ms-1bdp", ("reno", "cubic"))
 """The network and the congestion controls for which that is asked."""
 
 
+_AND: Final = " + "
+"""Joins the congestion controls of flows that name their own."""
+
 SMALL_QUEUE: Final = ("100m-12ms-small", "agile_sd", "cubic")
 """A network whose queue is so small that the decrease factor decides, and the two whose throughputs are told there."""
 
@@ -57,7 +61,7 @@ class Cell:
     Attributes
     ----------
     network, title, cc : str
-        Name and title of the network; the congestion control of all its flows.
+        Name and title of the network; the congestion control of all its flows, or those of its flows: ``cubic + bbr``.
     flows : tuple of Subject
         The flows in both arms, simulated first; empty if it could not be run.
     live_runs, simulated_runs : int
@@ -216,10 +220,27 @@ def networks() -> dict[str, Path]:
     return dict(sorted(found.items(), key=lambda entry: (entry[0] != YARDSTICK[0], entry[0])))
 
 
+def pairs() -> dict[str, Path]:
+    """Scenario files of networks whose flows name their own congestion controls, by name, the smallest queue first.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If this installation lacks them.
+    """
+    found = {path.stem: path for path in bundled.directory("validation/live/pairs").glob("*.toml")}
+    return dict(sorted(found.items(), key=lambda entry: (not entry[0].endswith("-half"), entry[0])))
+
+
 def survey(
     cc: Iterable[str] | None = None,
     names: Iterable[str] | None = None,
     *,
+    own: Iterable[str] | None = None,
     runs: int | None = None,
     quick: bool = False,
     jobs: int | None = None,
@@ -235,6 +256,8 @@ def survey(
         Congestion controls, or patterns with a star for those of `CONTROLS`; all of these by default.
     names : iterable of str, optional
         Names of networks, in which a star stands for anything; all by default.
+    own : iterable of str, optional
+        Scenarios, by file or name, that take the place of the networks.
     runs : int, optional
         Live runs of each cell, one after the other; `RUNS` by default.
     quick : bool
@@ -259,15 +282,20 @@ def survey(
     """
     count = simulated.in_range("runs", (1 if quick else RUNS) if runs is None else runs, 1, 1000)
     overrides = {"duration": QUICK_DURATION} if quick else {}
-    chosen = _chosen(names)
+    known: dict[str, str | Path] = {**networks(), **pairs()}
+    if own is not None:
+        known = {Scenario.from_file(one).name: one for one in own}
+    chosen = _chosen(names, known)
     controls = _controls(cc)
     # All are parsed first: what is wrong shall be known before the long wait, not after half of it.
     work = [
-        (network, control, Scenario.from_file(path, {"tcp.cc": control, **overrides}))
+        (network, told, scenario)
         for network, path in chosen.items()
-        for control in controls
+        for told, scenario in _cells_of(path, controls, overrides).items()
+        # Whoever chooses congestion controls alone gets the pairs of those.
+        if names is not None or own is not None or set(told.split(_AND)) <= set(controls)
     ]
-    measured = gauges.networks() if cc is None and names is None else {}
+    measured = gauges.networks() if cc is None and names is None and own is None else {}
     before = [Scenario.from_file(path, overrides) for path in measured.values()]
     total = len(before) + len(work)
     first = tuple(gauges.gauge(one, count, _part(progress, done, total)) for done, one in enumerate(before))
@@ -293,6 +321,16 @@ def survey(
         quick=quick,
         gauges=first,
     )
+
+
+def _cells_of(path: str | Path, controls: Sequence[str], overrides: Mapping[str, Override]) -> dict[str, Scenario]:
+    """A network under each of the congestion controls; once under its own where its flows name theirs."""
+    made: dict[str, Scenario] = {}
+    for control in controls:
+        scenario = Scenario.from_file(path, {"tcp.cc": control, **overrides})
+        used = [name for name in scenario.congestion_controls().values() if name is not None]
+        made.setdefault(_AND.join(dict.fromkeys(used)), scenario)
+    return made
 
 
 def _cell(
@@ -321,14 +359,13 @@ def _controls(cc: Iterable[str] | None) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def _chosen(names: Iterable[str] | None) -> dict[str, Path]:
-    known = networks()
+def _chosen(names: Iterable[str] | None, known: dict[str, str | Path]) -> dict[str, str | Path]:
     if names is None:
         return known
     wanted: Sequence[str] = list(names)
     for name in wanted:
         if not any(fnmatchcase(one, name) for one in known):
-            message = f"--scenario is {name!r}; allowed: {', '.join(known)}, or a pattern with *"
+            message = f"--network is {name!r}; allowed: {', '.join(known)}, or a pattern with *"
             raise InputError(message)
     return {name: path for name, path in known.items() if any(fnmatchcase(name, one) for one in wanted)}
 

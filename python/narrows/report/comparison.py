@@ -64,7 +64,7 @@ def write(made: Comparison, out: str | PathLike[str]) -> Path:
         page = page / "report.html"
     folder = page.parent / "figures"
     resolved = made.scenario.resolved
-    drawn = network.from_resolved(resolved)
+    drawn = network.of(made.scenario)
     topology.write_figures(drawn, folder, made.scenario.title)
     queues = made.telling_queues
     first, second = made.arms

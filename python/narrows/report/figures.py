@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from narrows.report import series, style, windows
 from narrows.report.charts import Figure, Line, Panel
+from narrows.samples import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
     from narrows.report.series import Series
     from narrows.samples import Samples
+
+#: Samples of flows, queues and routers that a report is drawn from at most; of more, every n-th is.
+DRAWN_ROWS = 1_000_000
 
 #: Queues shown in a report: those that ever held the most. The rest would be lines along zero.
 MAX_QUEUES = 4
@@ -57,7 +62,7 @@ def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -
     list of Figure
         Empty if the scenario samples nothing.
     """
-    flows, queues, routers = (samples.frame(kind) for kind in ("flow", "queue", "router"))
+    (flows, n), (queues, m), (routers, k) = (samples.thinned(kind, DRAWN_ROWS) for kind in KINDS)
     if flows.empty and queues.empty and routers.empty:
         return []
     width = series.bin_width(duration_s)
@@ -72,7 +77,14 @@ def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -
         router_commands(routers, edges, span),
         windows.router_windows(routers, span),
     ]
-    return [figure for figure in made if figure is not None]
+    step = max(n, m, k)
+    return [figure if step == 1 else _thinned(figure, step) for figure in made if figure is not None]
+
+
+def _thinned(figure: Figure, step: int) -> Figure:
+    """Say of a figure what it leaves out."""
+    told = f" Drawn from each {step:,}th sample or more often: samples.parquet has all."
+    return replace(figure, caption=figure.caption + told)
 
 
 def _flow_parts(frame: pd.DataFrame, order: Mapping[str, int]) -> list[tuple[str, int, list[pd.DataFrame]]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import deque
 from dataclasses import dataclass
 
 
@@ -72,26 +71,6 @@ class Network:
             out[edge.a].append(edge.b)
             out[edge.b].append(edge.a)
         return out
-
-
-def shortest_path(neighbours: list[list[int]], start: int, stop: int, routers: frozenset[int]) -> tuple[int, ...]:
-    """Nodes of a path with the fewest hops whose inner nodes forward; empty if there is none."""
-    before: dict[int, int] = {start: start}
-    queue = deque([start])
-    while queue and stop not in before:
-        node = queue.popleft()
-        if node != start and node not in routers:
-            continue
-        for other in neighbours[node]:
-            if other not in before:
-                before[other] = node
-                queue.append(other)
-    if stop not in before:
-        return ()
-    path = [stop]
-    while path[-1] != start:
-        path.append(before[path[-1]])
-    return tuple(reversed(path))
 
 
 def bottlenecks(network: Network) -> frozenset[tuple[int, int]]:

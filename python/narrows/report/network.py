@@ -1,29 +1,31 @@
-"""What a drawing and a table of flows need, from a resolved scenario (`Scenario.resolved`)."""
+"""What a drawing and a table of flows need, from a scenario."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from narrows.report import channels, style
-from narrows.report.layout import Channel, Direction, Edge, FlowPath, Network, shortest_path
+from narrows.report.layout import Channel, Direction, Edge, FlowPath, Network
 from narrows.schemes import control_of, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from narrows.scenario import Scenario
 
-def from_resolved(resolved: Mapping[str, Any]) -> Network:
-    """Nodes, links and paths of flows.
+
+def of(scenario: Scenario) -> Network:
+    """Nodes, links and paths of flows, as the engine routes them.
 
     Parameters
     ----------
-    resolved : mapping
-        What `Scenario.resolved` gives: `nodes`, `links`, `flows`, perhaps `acns` or `ngwa`, and `wifi`.
+    scenario : Scenario
 
     Returns
     -------
     Network
     """
+    resolved = scenario.resolved
     names = [str(node["name"]) for node in resolved["nodes"]]
     index = {name: i for i, name in enumerate(names)}
     routers = frozenset(i for i, node in enumerate(resolved["nodes"]) if node["kind"] == "router")
@@ -44,13 +46,11 @@ def from_resolved(resolved: Mapping[str, Any]) -> Network:
     )
     scheme = running(resolved)
     agents = frozenset(index[name] for name in scheme[1]["routers"]) if scheme else frozenset()
-    bare = Network(tuple(names), routers, edges, (), agents, shared)
-    neighbours = bare.neighbours()
     flows = tuple(
-        FlowPath(str(flow["name"]), i, shortest_path(neighbours, index[flow["from"]], index[flow["to"]], routers))
-        for i, flow in enumerate(resolved["flows"])
+        FlowPath(str(flow["name"]), i, tuple(path))
+        for i, (flow, path) in enumerate(zip(resolved["flows"], scenario.paths(), strict=True))
     )
-    return Network(bare.names, routers, edges, flows, agents, shared)
+    return Network(tuple(names), routers, edges, flows, agents, shared)
 
 
 def _radio_edges(channel: Mapping[str, Any], number: int, index: Mapping[str, int]) -> Iterable[Edge]:
@@ -98,7 +98,7 @@ def flow_rows(resolved: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 _STACKS = {"linux": " as in Linux", "ns2": " as in ns-2"}
-"""Whose habits a flow has, where these are not the RFCs'."""
+"""Which system's defaults a flow has, where these are not the RFCs'."""
 
 
 def _control(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:

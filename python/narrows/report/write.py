@@ -54,7 +54,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         page = page / "report.html"
     folder = page.parent / "figures"
     resolved = result.scenario.resolved
-    drawn = network.from_resolved(resolved)
+    drawn = network.of(result.scenario)
     order = {flow["name"]: index for index, flow in enumerate(resolved["flows"])}
     scheme, scheme_settings = schemes.setting_rows(resolved)
     topology.write_figures(drawn, folder, result.scenario.title)

@@ -1,0 +1,208 @@
+"""Putting collected files in place, so that a command killed at any moment leaves the old files or the new ones.
+
+1. The list of the directory is replaced by one that has the old files and the new ones, and names the staging folder.
+2. Each new file is renamed to its place. A file there that is not on the list stops this, and stays.
+3. Old files that have no successor are removed, then the list is replaced by that of the new files alone.
+
+From the first step on, whoever opens the directory can do the rest (`finish`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from narrows import durable
+from narrows.ownership import manifest
+from narrows.ownership.manifest import MANIFEST, Manifest
+from narrows.ownership.staging import LIST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from narrows.ownership.staging import Staging
+
+
+class BlockedError(Exception):
+    """Something that is not Narrows' stands where a file is to go.
+
+    Parameters
+    ----------
+    name : str
+        Relative to the directory.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def put(staging: Staging, directory: Path, kind: str, part: str, *, alone: bool) -> None:
+    """Put the collected files into a directory, and list them there.
+
+    Parameters
+    ----------
+    staging : Staging
+    directory : pathlib.Path
+        Made by this if it is missing: then it appears with all files at once.
+    kind : str
+        Of the directory, if it has no list yet.
+    part : str
+        Whose files they are.
+    alone : bool
+        Whether all files of before go, and not only those of the part.
+
+    Raises
+    ------
+    BlockedError
+        If something that is not ours is in the way. Nothing was replaced then.
+    OSError
+        If the file system refuses.
+    """
+    _sync_tree(staging.content)
+    incoming = manifest.describe(staging.content, part)
+    if not directory.exists():
+        durable.write(staging.content / MANIFEST, Manifest(kind, incoming).dumps().encode())
+        try:
+            staging.content.rename(directory)
+        except OSError as error:
+            (staging.content / MANIFEST).unlink()
+            if error.errno not in {errno.EEXIST, errno.ENOTEMPTY}:  # else somebody made it meanwhile
+                raise
+        else:
+            durable.sync(directory.parent)
+            return
+    with _locked(directory):
+        known = manifest.read(directory) or Manifest(kind)
+        begun = replace(
+            known, incoming=incoming, staging=os.path.relpath(staging.folder, directory), part=None if alone else part
+        )
+        _check(directory, begun)
+        _list(staging, directory, begun)
+        _carry_out(staging, directory, begun)
+
+
+def finish(staging: Staging, directory: Path) -> None:
+    """Do the rest of what a killed command had begun to put in place.
+
+    Parameters
+    ----------
+    staging : Staging
+        Its folder, taken over.
+    directory : pathlib.Path
+
+    Raises
+    ------
+    BlockedError, OSError
+        As `put`.
+    """
+    with _locked(directory):
+        begun = manifest.read(directory)
+        if begun is not None and begun.staging is not None:
+            _check(directory, begun, staging)
+            _carry_out(staging, directory, begun)
+
+
+def forget(directory: Path, known: Manifest) -> None:
+    """Give up what a killed command had begun, where its staging folder is gone: list what is there of old and new.
+
+    Parameters
+    ----------
+    directory : pathlib.Path
+    known : Manifest
+        Its list.
+
+    Raises
+    ------
+    OSError
+        If the list cannot be written.
+    """
+    there = {
+        name: entry
+        for listed in (known.files, known.incoming)
+        for name, entry in listed.items()
+        if entry.describes(directory / name)
+    }
+    durable.write(directory / MANIFEST, Manifest(known.kind, there).dumps().encode())
+
+
+def _check(directory: Path, begun: Manifest, staging: Staging | None = None) -> None:
+    for name in begun.incoming:
+        if staging is None or os.path.lexists(staging.content / name):
+            _may_replace(directory, begun, name)
+
+
+def _may_replace(directory: Path, begun: Manifest, name: str) -> None:
+    for parent in list(PurePosixPath(name).parents)[:-1]:
+        folder = directory / parent
+        if folder.is_symlink() or (os.path.lexists(folder) and not folder.is_dir()):
+            raise BlockedError(str(parent))
+    if os.path.lexists(directory / name) and not begun.owns(directory, name):
+        raise BlockedError(name)
+
+
+def _carry_out(staging: Staging, directory: Path, begun: Manifest) -> None:
+    folders = {directory}
+    for name in begun.incoming:
+        source, target = staging.content / name, directory / name
+        if os.path.lexists(source):
+            _may_replace(directory, begun, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source.replace(target)
+            folders.update(directory / parent for parent in PurePosixPath(name).parents)
+    gone = [
+        name
+        for name, entry in begun.files.items()
+        if name not in begun.incoming and begun.part in {None, entry.part} and entry.describes(directory / name)
+    ]
+    for name in gone:
+        (directory / name).unlink()
+    _remove_empty(directory, gone)
+    for folder in folders:
+        with suppress(FileNotFoundError):
+            durable.sync(folder)
+    # What the user has made his own meanwhile leaves the list.
+    kept = {
+        name: entry
+        for name, entry in begun.files.items()
+        if name not in begun.incoming and begun.part not in {None, entry.part}
+    }
+    _list(staging, directory, Manifest(begun.kind, kept | begun.incoming))
+
+
+def _list(staging: Staging, directory: Path, made: Manifest) -> None:
+    """Replace the list by way of the staging folder, so that a kill leaves nothing in the directory."""
+    path = staging.folder / LIST
+    path.write_bytes(made.dumps().encode())
+    durable.sync(path)
+    path.replace(directory / MANIFEST)
+    durable.sync(directory)
+
+
+def _remove_empty(directory: Path, gone: list[str]) -> None:
+    folders = {parent for name in gone for parent in PurePosixPath(name).parents} - {PurePosixPath(".")}
+    for folder in sorted(folders, key=lambda one: -len(one.parts)):
+        with suppress(OSError):
+            (directory / folder).rmdir()
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Let one process at a time put files into a directory."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        durable.wait_for(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _sync_tree(root: Path) -> None:
+    for folder, _, files in os.walk(root, topdown=False):
+        for name in files:
+            durable.sync(Path(folder) / name)
+        durable.sync(Path(folder))
