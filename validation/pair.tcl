@@ -13,6 +13,9 @@
 #   flows=1|2 stagger=S  how many flows, and how much later the second starts
 #   start=S jitter=S     when the first starts; each starts later by a random time below jitter
 #   options=BYTES        room that TCP/Linux's timestamps take in a packet
+#   rival=NAME           the module of the second flow, if it is another one (TCP/Linux only)
+#   bind=CLASS.VAR:VALUE,..     variables of ns-2's classes, set before any agent is made: Agent/TCP.bugFix_:false
+#   param=MODULE.NAME:VALUE,..  parameters of TCP/Linux's modules: cubic.initial_ssthresh:1000
 #   duration=S seed=N sample=S
 #
 # Prints one line of JSON on stderr: for each flow the payload bytes acknowledged, the packets that the bottleneck dropped or
@@ -20,6 +23,7 @@
 
 array set opt {
     agent Linux module reno rate 10 rtt 50 limit 61 per 0 flows 1 stagger 0 start 0 jitter 0 duration 60 seed 1 sample 0.1 options 0
+    rival {} bind {} param {}
 }
 foreach pair $argv {
     lassign [split $pair =] key value
@@ -39,6 +43,20 @@ Agent/TCP set tcpTick_ 0.001
 Agent/TCP set minrto_ 0.2
 # Timestamps are read by TCP/Linux only, and take no room unless asked to: a packet is as large as with the other agents.
 Agent/TCP set ts_option_size_ $opt(options)
+
+foreach one [split $opt(bind) ,] {
+    if {![regexp {^([A-Za-z0-9/]+)\.([A-Za-z0-9_]+):([-+.A-Za-z0-9]+)$} $one all class variable value]} {
+        puts stderr "pair.tcl: bind is $one; allowed: CLASS.VARIABLE:VALUE"; exit 2
+    }
+    $class set $variable $value
+}
+set params {}
+foreach one [split $opt(param) ,] {
+    if {![regexp {^([a-z0-9]+)\.([a-z0-9_]+):([-0-9]+)$} $one all module name value]} {
+        puts stderr "pair.tcl: param is $one; allowed: MODULE.NAME:INTEGER"; exit 2
+    }
+    lappend params "$module $name $value"
+}
 
 set ns [new Simulator]
 set access_ms 1.0
@@ -80,7 +98,11 @@ for {set fid 1} {$fid <= $opt(flows)} {incr fid} {
     $ns attach-agent $s $tcp
     $ns attach-agent $d $sink
     $ns connect $tcp $sink
-    if {$opt(agent) eq "Linux"} { $ns at 0 "$tcp select_ca $opt(module)" }
+    if {$opt(agent) eq "Linux"} {
+        set module [expr {$fid == 2 && $opt(rival) ne "" ? $opt(rival) : $opt(module)}]
+        foreach one $params { $ns at 0 "$tcp set_ca_default_param $one" }
+        $ns at 0 "$tcp select_ca $module"
+    }
     set source [new Application/FTP]
     $source attach-agent $tcp
     set begins($fid) [expr {$opt(start) + ($fid - 1) * $opt(stagger) + $opt(jitter) * rand()}]

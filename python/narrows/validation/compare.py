@@ -14,7 +14,7 @@ from narrows.stats import mean_ci
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from narrows.validation.description import Description
+    from narrows.validation.description import Description, Explanation
 
 Trace = NDArray[np.float64]
 """cwnd in segments, sampled at the same times in both simulators."""
@@ -114,10 +114,12 @@ class Comparison:
         Of mean throughput, ours against theirs, relative to theirs.
     distance : float
         Between the windows over time; see `distance`.
-    why : str or None
-        What accounts for the difference, where it is beyond the target and something does.
+    explanation : Explanation or None
+        Where the difference is beyond the target: the range that it was recorded in, if there is one.
     allowed : float
         The target.
+    held_out : bool
+        Whether no range was fitted to the network.
     """
 
     variant: str
@@ -128,8 +130,9 @@ class Comparison:
     theirs: Side
     difference: float
     distance: float
-    why: str | None
+    explanation: Explanation | None
     allowed: float
+    held_out: bool = False
 
     @property
     def beyond(self) -> bool:
@@ -138,8 +141,8 @@ class Comparison:
 
     @property
     def unexplained(self) -> bool:
-        """Whether it is, and nothing accounts for it."""
-        return self.beyond and self.why is None
+        """Whether it is, on a network that ranges were fitted to, and lies in none of them."""
+        return self.beyond and not self.held_out and self.explanation is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ class Verdict:
     variant : str
         Its name.
     median, worst : float
-        Of the absolute relative differences in mean throughput.
+        Of the absolute relative differences in mean throughput. Networks that are held out do not count.
     where : str
         The network of the worst.
     losses : float
@@ -162,8 +165,8 @@ class Verdict:
         Flows compared, beyond the target, and beyond it without explanation.
     far : bool
         Whether the median is beyond its target.
-    why : str or None
-        What accounts for that, where something does.
+    explanation : Explanation or None
+        The range that such a median was recorded in, if there is one.
     """
 
     variant: str
@@ -176,7 +179,7 @@ class Verdict:
     beyond: int
     unexplained: int
     far: bool
-    why: str | None
+    explanation: Explanation | None
 
 
 def relative(ours: float, theirs: float) -> float:
@@ -252,6 +255,7 @@ def compare(
     for i, (mine, other) in enumerate(zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=True)):
         left, right = Side.of(mine), Side.of(other)
         difference = relative(left.mbps, right.mbps)
+        held_out = any(one.name == network and one.held_out for one in description.networks)
         beyond = abs(difference) > description.worst_within
         made.append(
             Comparison(
@@ -263,8 +267,9 @@ def compare(
                 theirs=right,
                 difference=difference,
                 distance=distance(left.cwnd, right.cwnd, sample_s),
-                why=description.explain(variant, network, difference) if beyond else None,
+                explanation=description.explain(variant, network, difference) if beyond else None,
                 allowed=description.worst_within,
+                held_out=held_out,
             )
         )
     return made
@@ -286,7 +291,8 @@ def verdict(description: Description, variant: str, comparisons: Iterable[Compar
     -------
     Verdict
     """
-    own = [one for one in comparisons if one.variant == variant]
+    every = [one for one in comparisons if one.variant == variant]
+    own = [one for one in every if not one.held_out] or every
     worst = max(own, key=lambda one: abs(one.difference))
     losses = [abs(relative(one.ours.lost, one.theirs.lost)) for one in own if one.theirs.lost > 0]
     middle = median(abs(one.difference) for one in own)
@@ -302,5 +308,5 @@ def verdict(description: Description, variant: str, comparisons: Iterable[Compar
         beyond=sum(one.beyond for one in own),
         unexplained=sum(one.unexplained for one in own),
         far=far,
-        why=description.explain_median(variant, middle) if far else None,
+        explanation=description.explain_median(variant, middle) if far else None,
     )

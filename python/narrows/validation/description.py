@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,10 +36,10 @@ class Network:
         Rate of the bottleneck, Mb/s.
     rtt : float
         Round-trip time without queueing, ms.
-    buffer : float
-        What may wait at the bottleneck, in bandwidth-delay products.
     duration : float
         Simulated time, s.
+    buffer : float
+        What may wait at the bottleneck, in bandwidth-delay products.
     per : float
         Packet error rate of data packets.
     flows : int
@@ -52,19 +52,25 @@ class Network:
         Whether it belongs to ``--quick``.
     drawn : bool
         Whether its windows are drawn.
+    held_out : bool
+        Whether no range of an explanation was fitted to it, so that it shows how far the ranges reach.
+    packets : int, optional
+        What may wait at the bottleneck, in packets; `buffer` says it otherwise.
     """
 
     name: str
     rate: float
     rtt: float
-    buffer: float
     duration: float
+    buffer: float = 1.0
     per: float = 0.0
     flows: int = 1
     stagger: float = 0.0
     runs: int = 1
     quick: bool = False
     drawn: bool = False
+    held_out: bool = False
+    packets: int | None = None
 
     @property
     def bdp_packets(self) -> float:
@@ -80,7 +86,8 @@ class Network:
     @property
     def buffer_packets(self) -> int:
         """How many packets may wait, not counting the one being sent."""
-        return max(MIN_BUFFER_PACKETS, round(self.buffer * self.bdp_packets))
+        wanted = round(self.buffer * self.bdp_packets) if self.packets is None else self.packets
+        return max(MIN_BUFFER_PACKETS, wanted)
 
     @property
     def chaotic(self) -> bool:
@@ -111,6 +118,8 @@ class Variant:
         Whether ns-2 opens a connection first, as we do.
     quick : bool
         Whether it belongs to ``--quick``.
+    also_fill : int, optional
+        A second value of fresh memory under which ns-2 takes another branch of this variant, shown beside the first.
     """
 
     name: str
@@ -119,6 +128,7 @@ class Variant:
     tcp: Mapping[str, Any]
     handshake: bool
     quick: bool = False
+    also_fill: int | None = None
 
     @property
     def title(self) -> str:
@@ -133,37 +143,77 @@ T = TypeVar("T", Network, Variant)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A named difference of model, and how large a difference it accounts for.
+    """A recorded difference: how large it is, and where an experiment isolates its cause, which.
 
     Attributes
     ----------
     variant, networks : str
         Names, in which a star stands for anything; several networks are separated by blanks.
-    why : str
-        A sentence.
     between : tuple of float
-        Smallest and largest relative difference in mean throughput that it accounts for.
+        Smallest and largest relative difference in mean throughput that was recorded.
+    why : str
+        A sentence: the cause, or what is known of it.
+    experiment : str or None
+        The experiment that isolates the cause; without one the cause is not known.
     median : float
-        Largest median over the networks that it accounts for; 0 for none.
+        Largest median over the networks that was recorded; 0 for none.
     """
 
     variant: str
     networks: str
-    why: str
     between: tuple[float, float]
+    why: str
+    experiment: str | None = None
     median: float = 0.0
 
     def covers(self, variant: str, network: str, difference: float) -> bool:
-        """Whether it accounts for a difference.
+        """Whether a difference is the one that was recorded.
 
         Examples
         --------
-        >>> known = Explanation("compound", "10m-*", "The delay window stays 0.", (0.2, 0.6))
+        >>> known = Explanation("compound", "10m-*", (0.2, 0.6), "The delay window stays 0.")
         >>> known.covers("compound", "10m-50ms", 0.4), known.covers("compound", "10m-50ms", 0.7)
         (True, False)
         """
         named = any(fnmatchcase(network, pattern) for pattern in self.networks.split())
         return named and fnmatchcase(variant, self.variant) and self.between[0] <= difference <= self.between[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A switch that is turned in one or both simulators, and nothing else.
+
+    Attributes
+    ----------
+    name : str
+        Unique name.
+    variant : str
+        The variant of the first flow, and of the second unless `rival` is given.
+    networks : tuple of Network
+        Where it is turned.
+    switch : str
+        What is turned, and how, in words.
+    tcp : mapping
+        Settings over the variant's on our side.
+    ns2 : mapping
+        Arguments of ``pair.tcl`` over the pair's.
+    fill : int or None
+        The value of fresh memory of ns-2, if that is turned.
+    rival : str or None
+        The variant of the second flow.
+    rival_tcp : mapping
+        Settings over the rival's on our side.
+    """
+
+    name: str
+    variant: str
+    networks: tuple[Network, ...]
+    switch: str
+    tcp: Mapping[str, Any] = field(default_factory=dict)
+    ns2: Mapping[str, str] = field(default_factory=dict)
+    fill: int | None = None
+    rival: str | None = None
+    rival_tcp: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +225,9 @@ class Description:
     networks : tuple of Network
     variants : tuple of Variant
     explanations : tuple of Explanation
+    experiments : tuple of Experiment
+    fill : int
+        The value of each byte of memory that ns-2 gets, so that what it reads before it writes is the same each time.
     faults : tuple of str
         What is known to be wrong or old in ns-2 and is not imitated, a sentence each.
     median_within, worst_within : float
@@ -187,18 +240,35 @@ class Description:
     variants: tuple[Variant, ...]
     explanations: tuple[Explanation, ...]
     faults: tuple[str, ...] = field(default=())
+    experiments: tuple[Experiment, ...] = field(default=())
+    fill: int = 0
     median_within: float = 0.05
     worst_within: float = 0.20
     judged: bool = True
 
-    def explain(self, variant: str, network: str, difference: float) -> str | None:
-        """Find the sentence that accounts for a difference, if there is one."""
-        return next((e.why for e in self.explanations if e.covers(variant, network, difference)), None)
+    def explain(self, variant: str, network: str, difference: float) -> Explanation | None:
+        """Find the explanation that a difference was recorded in; none on a network that is held out."""
+        if any(one.name == network and one.held_out for one in self.networks):
+            return None
+        return next((e for e in self.explanations if e.covers(variant, network, difference)), None)
 
-    def explain_median(self, variant: str, median: float) -> str | None:
-        """Find the sentence that accounts for a variant's median, if there is one."""
+    def explain_median(self, variant: str, median: float) -> Explanation | None:
+        """Find the explanation that a variant's median was recorded in, if there is one."""
         named = (e for e in self.explanations if fnmatchcase(variant, e.variant))
-        return next((e.why for e in named if median <= e.median), None)
+        return next((e for e in named if median <= e.median), None)
+
+    def with_networks(self, networks: Sequence[Network]) -> Description:
+        """Replace all networks by others, to which no explanation was fitted.
+
+        Parameters
+        ----------
+        networks : sequence of Network
+
+        Returns
+        -------
+        Description
+        """
+        return replace(self, networks=tuple(networks), explanations=(), experiments=(), judged=False)
 
     def choose(
         self, variants: Iterable[str] | None = None, networks: Iterable[str] | None = None, quick: bool = False
@@ -221,13 +291,10 @@ class Description:
         InputError
             If a name fits nothing.
         """
-        return Description(
-            networks=_chosen("scenario", self.networks, networks, quick),
+        return replace(
+            self,
+            networks=_chosen("network", self.networks, networks, quick),
             variants=_chosen("cc", self.variants, variants, quick),
-            explanations=self.explanations,
-            faults=self.faults,
-            median_within=self.median_within,
-            worst_within=self.worst_within,
             judged=self.judged and networks is None,
         )
 
@@ -277,8 +344,9 @@ def parse(text: str) -> Description:
     """
     read = tomllib.loads(text)
     agents = read["agents"]
+    networks = tuple(Network(**entry) for entry in read["networks"])
     return Description(
-        networks=tuple(Network(**entry) for entry in read["networks"]),
+        networks=networks,
         variants=tuple(
             Variant(
                 name=entry["name"],
@@ -287,6 +355,7 @@ def parse(text: str) -> Description:
                 tcp=agents[entry["agent"]]["tcp"] | entry.get("tcp", {}),
                 handshake=agents[entry["agent"]]["handshake"],
                 quick=entry.get("quick", False),
+                also_fill=entry.get("also_fill"),
             )
             for entry in read["variants"]
         ),
@@ -296,11 +365,27 @@ def parse(text: str) -> Description:
                 networks=entry["networks"],
                 why=entry["why"],
                 between=(entry["between"][0], entry["between"][1]),
+                experiment=entry.get("experiment"),
                 median=entry.get("median", 0.0),
             )
             for entry in read.get("explanations", [])
         ),
+        experiments=tuple(_experiment(entry, networks) for entry in read.get("experiments", [])),
+        fill=read.get("fill", 0),
         faults=tuple(read.get("faults", [])),
         median_within=read["median_within"],
         worst_within=read["worst_within"],
+    )
+
+
+def _experiment(entry: Mapping[str, Any], known: Sequence[Network]) -> Experiment:
+    """Read an experiment; its networks are named, or are tables of its own."""
+    named = [next(one for one in known if one.name == name) for name in entry.get("on", "").split()]
+    own = [Network(**table) for table in entry.get("networks", [])]
+    return Experiment(
+        name=entry["name"],
+        variant=entry["variant"],
+        networks=tuple(named + own),
+        switch=entry["switch"],
+        **{key: entry[key] for key in ("tcp", "ns2", "fill", "rival", "rival_tcp") if key in entry},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import threading
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from narrows import interruption
 from narrows.errors import InputError, RunError
 from narrows.runs import Task, processors, run_all
 from narrows.scenario import Scenario
@@ -43,11 +45,46 @@ _LONGEST_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of a pair in either simulator."""
+    """One run of a pair in either simulator.
+
+    Attributes
+    ----------
+    variant : Variant
+    network : Network
+    seed : int
+    fill : int
+        The value of each byte of memory that ns-2 gets.
+    rival : Variant, optional
+        The variant of the second flow, where it is another one.
+    ns2 : tuple of str
+        Further arguments of ``pair.tcl``.
+    """
 
     variant: Variant
     network: Network
     seed: int
+    fill: int = 0
+    rival: Variant | None = None
+    ns2: tuple[str, ...] = ()
+
+
+def environment(fill: int) -> dict[str, str]:
+    """Return the environment under which glibc fills ns-2's fresh memory.
+
+    ns-2.35 reads members of its agents before it writes them. Under a fixed fill what it reads is the same each time.
+    glibc fills what `malloc` returns with the complement of ``MALLOC_PERTURB_``, but not what its thread cache returns,
+    so that this is turned off.
+
+    Parameters
+    ----------
+    fill : int
+        0 to 254; 255 would turn filling off.
+
+    Returns
+    -------
+    dict
+    """
+    return os.environ | {"MALLOC_PERTURB_": str(fill ^ 0xFF), "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 
 def find_ns2() -> str:
@@ -93,12 +130,12 @@ def run_ours(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | 
     ScenarioError, RunError, Interrupted
         As `narrows.runs.run_all`.
     """
-    parsed: dict[tuple[str, str], Scenario] = {}
-    for job in jobs:
-        key = (job.variant.name, job.network.name)
-        if key not in parsed:
-            parsed[key] = Scenario.from_text(inputs.scenario(job.variant, job.network), "/".join(key))
-    tasks = [Task(parsed[job.variant.name, job.network.name], job.seed) for job in jobs]
+    texts = [inputs.scenario(job.variant, job.network, job.rival) for job in jobs]
+    parsed: dict[str, Scenario] = {}
+    for job, text in zip(jobs, texts, strict=True):
+        if text not in parsed:
+            parsed[text] = Scenario.from_text(text, f"{job.variant.name}/{job.network.name}")
+    tasks = [Task(parsed[text], job.seed) for job, text in zip(jobs, texts, strict=True)]
     total, done = sum(job.network.cost for job in jobs), 0.0
     flows: list[list[Flow]] = []
     for begin in range(0, len(jobs), _AT_ONCE):
@@ -190,12 +227,12 @@ class _Running:
         self._processes: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def start(self, command: list[str]) -> subprocess.Popen[str]:
+    def start(self, command: list[str], env: dict[str, str]) -> subprocess.Popen[str]:
         with self._lock:
             if self._stopped:
                 message = "stopped"
                 raise RunError(message)
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
             self._processes.add(process)
             return process
 
@@ -218,6 +255,7 @@ def _wait(futures: Sequence[Future[list[Flow]]], costs: Sequence[float], progres
     cost = dict(zip(map(id, futures), costs, strict=True))
     pending, done, total, told = len(futures), 0.0, sum(costs), time.monotonic()
     while pending:
+        interruption.check()
         with suppress(Empty):
             future = finished.get(timeout=_POLL_S)
             future.result()
@@ -229,8 +267,10 @@ def _wait(futures: Sequence[Future[list[Flow]]], costs: Sequence[float], progres
 
 
 def _ns2(program: str, job: Job, running: _Running) -> list[Flow]:
-    command = [program, str(script()), *inputs.arguments(job.variant, job.network, job.seed)]
-    process = running.start(command)
+    command = [program, str(script()), *inputs.arguments(job.variant, job.network, job.seed), *job.ns2]
+    if job.rival is not None:
+        command.append(f"rival={job.rival.ns2}")
+    process = running.start(command, environment(job.fill))
     try:
         _, said = process.communicate(timeout=_LONGEST_S)
     except subprocess.TimeoutExpired:

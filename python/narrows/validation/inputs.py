@@ -29,7 +29,7 @@ NEVER_FULL = "100000 packets"
 """Limit of the queues that are not studied."""
 
 
-def scenario(variant: Variant, network: Network) -> str:
+def scenario(variant: Variant, network: Network, rival: Variant | None = None) -> str:
     """Write the scenario of a pair.
 
     The limit of a queue of ours does not count the packet that is being sent.
@@ -38,6 +38,8 @@ def scenario(variant: Variant, network: Network) -> str:
     ----------
     variant : Variant
     network : Network
+    rival : Variant, optional
+        The variant of the second flow, where it is another one.
 
     Returns
     -------
@@ -101,6 +103,8 @@ from = "{s}"
 to = "{d}"
 start = "{START_S + i * network.stagger:g} s"
 """)
+        if i == 1 and rival is not None:
+            parts.append(f"tcp = {as_toml(dict(rival.tcp))}\n")
     return "".join(parts)
 
 

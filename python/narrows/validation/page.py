@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, Final
 
 from narrows import _core
 from narrows.report import style
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.validation.compare import Comparison, Side, Verdict
-    from narrows.validation.description import Network, Variant
+    from narrows.validation.description import Explanation, Network, Variant
+    from narrows.validation.experiments import Measured
     from narrows.validation.validate import Validation
+
+TITLE: Final = "# Narrows beside ns-2.35"
+"""The first line of each page."""
 
 
 def write(validation: Validation, target: Path) -> list[Path]:
@@ -65,18 +70,16 @@ def text(validation: Validation, folder: str) -> str:
         Markdown.
     """
     description = validation.description
-    command = "narrows validate --against ns2" + (" --quick" if validation.quick else "")
     parts = [
-        "# Narrows beside ns-2.35",
-        f"Each variant of TCP runs on each network on Narrows {_core.version()} and on ns-2.35; what either delivers,"
-        f" loses and does with its window is compared. `{command}` makes this page anew; `validation/README.md` tells"
-        " how to read and extend what is run.",
+        TITLE,
+        _made(validation),
         "## What comes out",
         _headline(validation),
-        _verdicts(validation.verdicts),
+        _verdicts(validation),
         "Throughput is the payload delivered per time. Its difference is ours against ns-2's, relative to ns-2's, for"
         f" each flow of each network; the targets are {_percent(description.median_within)} for the median and"
-        f" {_percent(description.worst_within)} for the worst. The distance of two windows is the mean absolute"
+        f" {_percent(description.worst_within)} for the worst. Networks that are held out do not count in this table."
+        " The distance of two windows is the mean absolute"
         f" difference of their moving averages over {AVERAGED_S:g} s, relative to ns-2's mean window: 0 is the same"
         " window at all times. Where losses fall at random or flows compete, a start a moment later gives other"
         f" numbers; there both run under several seeds, each flow starts later by up to {JITTER_S:g} s, means are"
@@ -84,49 +87,201 @@ def text(validation: Validation, folder: str) -> str:
         "## The networks",
         _networks(description.networks),
     ]
+    if validation.held_out:
+        parts += ["## Networks that no range was fitted to", *_held_out(validation)]
+    if validation.far_in_median or validation.beyond:
+        parts += ["## Differences beyond the target", *_beyond(validation)]
+    if validation.experiments:
+        parts += ["## Experiments", *_experiments(validation.experiments)]
+    parts += ["## What ns-2.35 reads before it writes", *_memory(validation)]
     if description.faults:
         parts += ["## What ns-2.35 does that Narrows does not imitate", _list(description.faults)]
-    if validation.far_in_median or any(one.beyond for one in validation.comparisons):
-        parts += ["## Differences beyond the target", _list(_beyond(validation))]
     parts.append("## The variants")
     for variant in description.variants:
         own = [one for one in validation.comparisons if one.variant == variant.name]
         parts += [
             f"### {variant.name}",
             _setting(variant),
-            _pairs(own),
+            _pairs(validation, own),
             f"![Windows of {variant.name} over time]({folder}/cwnd-{variant.name}.png)",
         ]
     return "\n\n".join(parts) + "\n"
 
 
-def _headline(validation: Validation) -> str:
-    verdicts, description = validation.verdicts, validation.description
-    near = len(verdicts) - len(validation.far_in_median)
-    flows, beyond = len(validation.comparisons), sum(one.beyond for one in validation.comparisons)
-    unexplained = sum(one.unexplained for one in validation.comparisons)
-    rest = "none of them is unexplained" if not unexplained else f"**{unexplained} of them UNEXPLAINED**"
+def _made(validation: Validation) -> str:
+    command = "narrows validate --against ns2" + (" --quick" if validation.quick else "")
     return (
-        f"{near} of {len(verdicts)} variants are within {_percent(description.median_within)} of ns-2 in the median"
-        f" over the networks. Of {flows} flows compared, {beyond} differ by more than"
-        f" {_percent(description.worst_within)}; {rest if beyond else 'so there is nothing to explain'}."
+        f"Each variant of TCP runs on each network on Narrows {_core.version()} and on ns-2.35; throughput, losses and"
+        f" windows are compared. `{command}` writes this page; `validation/README.md` explains what is run and how to"
+        " add to it."
     )
 
 
-def _verdicts(verdicts: Iterable[Verdict]) -> str:
+def _headline(validation: Validation) -> str:
+    verdicts, description = validation.verdicts, validation.description
+    near = len(verdicts) - len(validation.far_in_median)
+    fitted = [one for one in validation.comparisons if not one.held_out]
+    beyond = validation.beyond
+    isolated = sum(validation.isolated(one.explanation) for one in beyond)
+    new = sum(one.unexplained for one in beyond)
+    limit = _percent(description.worst_within)
+    parts = [f"Of {len(fitted)} flows compared, {len(beyond)} differ by more than {limit}."]
+    if description.judged:
+        within = _percent(description.median_within)
+        parts.insert(
+            0, f"{near} of {len(verdicts)} variants are within {within} of ns-2 in the median over the networks. "
+        )
+    if beyond:
+        parts.append(
+            f" For {isolated} of them an experiment isolates the cause; for {len(beyond) - isolated - new} the cause is"
+            f" not known, and the difference is as large as it was when it was recorded; {new} are"
+            f" {'**UNEXPLAINED**' if new else 'unexplained'}: no recorded range has them."
+        )
+    if validation.held_out:
+        far = sum(one.beyond for one in validation.held_out)
+        parts.append(
+            f" The recorded ranges were fitted to these networks. On others, that no range was fitted to, {far} of"
+            f" {len(validation.held_out)} flows differ by more than {limit}."
+        )
+    return "".join(parts)
+
+
+def _mark(validation: Validation, explanation: Explanation | None) -> str:
+    if explanation is None:
+        return "**UNEXPLAINED**"
+    return "isolated" if validation.isolated(explanation) else "cause not known"
+
+
+def _flow(one: Comparison) -> str:
+    return one.network + (f" (flow {one.flow})" if one.flow > 1 else "")
+
+
+def _held_out(validation: Validation) -> list[str]:
+    rows = []
+    for variant in validation.description.variants:
+        own = [one for one in validation.held_out if one.variant == variant.name]
+        worst = max(own, key=lambda one: abs(one.difference))
+        far = [f"{_flow(one)} {_signed(one.difference)}" for one in own if one.beyond]
+        rows.append(
+            [
+                variant.name,
+                str(len(own)),
+                _percent(median(abs(one.difference) for one in own)),
+                f"{_signed(worst.difference)} on {worst.network}",
+                str(len(far)),
+                ", ".join(far) or "none",
+            ]
+        )
+    names = ", ".join(network.name for network in validation.description.networks if network.held_out)
+    limit = _percent(validation.description.worst_within)
+    return [
+        f"No range was fitted to {names}. Differences there are counted, never explained.",
+        _table(["variant", "flows", "median difference", "worst", f"beyond {limit}", "which"], rows),
+    ]
+
+
+def _experiments(measured: Iterable[Measured]) -> list[str]:
+    """Write a table of experiments: each pair as it is, and with the switch turned."""
+    rows, told = [], {}
+    for one in measured:
+        told[one.experiment.name] = one.experiment.switch
+        for was, now in zip(one.before, one.after, strict=True):
+            flow = f", flow {was.flow}" if len(one.before) > 1 else ""
+            who = one.experiment.rival if was.flow == 2 and one.experiment.rival else one.experiment.variant
+            rows.append(
+                [
+                    one.experiment.name,
+                    f"{who} on {one.network}{flow}",
+                    f"{_mbps(was.ours)} / {_mbps(was.theirs)}",
+                    _signed(was.difference),
+                    f"{_mbps(now.ours)} / {_mbps(now.theirs)}",
+                    _signed(now.difference),
+                    "yes" if one.isolates else "no" if any(flow.beyond for flow in one.before) else "-",
+                ]
+            )
+    heads = ["experiment", "flow", "Mb/s, ours / ns-2's", "difference", "switch turned", "difference", "isolates"]
+    return [
+        "Each runs a pair as it is, and again with one switch turned in one or both simulators. It isolates a cause if"
+        " every difference beyond the target is within it, and at most half, once the switch is turned. One whose"
+        " difference is within the target from the start shows an effect, and isolates nothing.",
+        _list(f"{name}: {switch}" for name, switch in told.items()),
+        _table(heads, rows),
+    ]
+
+
+def _memory(validation: Validation) -> list[str]:
+    """Write which memory ns-2 ran on, and what another one does to the variants that depend on it."""
+    fill = validation.description.fill
+    parts = [
+        f"ns-2.35 reads members of its agents before it writes them. Here it runs with each byte of fresh memory set to"
+        f" {fill} (`MALLOC_PERTURB_={fill ^ 0xFF} GLIBC_TUNABLES=glibc.malloc.tcache_count=0`), so that its numbers"
+        " are the same each time. Valgrind finds such reads in the modules vegas, compound, veno and yeah, and in the"
+        " agent Fack (`fastrecov_`, which no constructor sets)."
+    ]
+    for variant in validation.description.variants:
+        other = [one for one in validation.branches if one.variant == variant.name]
+        if variant.also_fill is None or not other:
+            continue
+        first = {(one.network, one.flow): one for one in validation.comparisons if one.variant == variant.name}
+        parts += [
+            f"{variant.name}: `tcp_vegas_cong_avoid` (`tcp/linux/src/tcp_vegas.c`, line 208) computes"
+            " `old_wnd = (vegas->beg_snd_nxt - vegas->beg_snd_una) / tp->mss_cache` when the first round ends; nothing"
+            " has set `beg_snd_una` by then, and `LinuxTcpAgent`'s constructor does not clear it. Line 272"
+            f" compares what follows from it with gamma: memory of zeros goes on with slow start, memory of"
+            f" {variant.also_fill} leaves it after four segments.",
+            _table(
+                [
+                    "network",
+                    "Narrows, Mb/s",
+                    f"ns-2 on {fill}",
+                    "difference",
+                    f"ns-2 on {variant.also_fill}",
+                    "difference",
+                ],
+                [
+                    [
+                        one.network + (f", flow {one.flow}" if one.flow > 1 else ""),
+                        _mbps(one.ours),
+                        _mbps(first[one.network, one.flow].theirs),
+                        _signed(first[one.network, one.flow].difference),
+                        _mbps(one.theirs),
+                        _signed(one.difference),
+                    ]
+                    for one in other
+                ],
+            ),
+            "In the median over the networks without losses at random and with one flow the difference is"
+            f" {_percent(_calm(validation, first.values()))} on memory of {fill}, and"
+            f" {_percent(_calm(validation, other))} on memory of {variant.also_fill}.",
+        ]
+    return parts
+
+
+def _calm(validation: Validation, comparisons: Iterable[Comparison]) -> float:
+    """Return the median difference on networks that are not chaotic."""
+    calm = {network.name for network in validation.description.networks if not network.chaotic}
+    return median([abs(one.difference) for one in comparisons if one.network in calm] or [0.0])
+
+
+def _worst(validation: Validation, verdict: Verdict) -> str:
+    found = (one for one in validation.beyond if one.variant == verdict.variant and one.network == verdict.where)
+    return _mark(validation, max(found, key=lambda one: abs(one.difference)).explanation)
+
+
+def _verdicts(validation: Validation) -> str:
     return _table(
         ["variant", "flows", "median difference", "worst", "on", "lost packets, median", "distance of windows, median"],
         [
             [
                 one.variant,
                 str(one.compared),
-                _percent(one.median) + ("" if not one.far else " (explained)" if one.why else " **UNEXPLAINED**"),
-                _percent(one.worst) + (" **UNEXPLAINED**" if one.unexplained else " (explained)" if one.beyond else ""),
+                _percent(one.median) + (f" ({_mark(validation, one.explanation)})" if one.far else ""),
+                _percent(one.worst) + (f" ({_worst(validation, one)})" if one.beyond else ""),
                 one.where,
                 _percent(one.losses),
                 f"{one.distance:.3f}",
             ]
-            for one in verdicts
+            for one in validation.verdicts
         ],
     )
 
@@ -136,10 +291,10 @@ def _networks(networks: Iterable[Network]) -> str:
         ["network", "rate", "RTT", "buffer", "packet errors", "flows", "time", "seeds"],
         [
             [
-                one.name,
+                one.name + (" (held out)" if one.held_out else ""),
                 f"{one.rate:g} Mb/s",
                 f"{one.rtt:g} ms",
-                f"{one.buffer_packets} packets ({one.buffer:g} BDP)",
+                f"{one.buffer_packets} packets ({one.buffer_packets / one.bdp_packets:.2g} BDP)",
                 f"{one.per:g}" if one.per else "none",
                 str(one.flows) + (f", the second {one.stagger:g} s later" if one.flows > 1 else ""),
                 f"{one.duration:g} s",
@@ -151,17 +306,28 @@ def _networks(networks: Iterable[Network]) -> str:
 
 
 def _beyond(validation: Validation) -> list[str]:
-    """Write a sentence per variant and reason, with the flows that it accounts for."""
-    told = [
-        f"{one.variant}, median: {_percent(one.median)}. {one.why or '**UNEXPLAINED**'}"
-        for one in validation.far_in_median
-    ]
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for one in validation.comparisons:
-        if one.beyond:
-            where = f"{one.network}{f' (flow {one.flow})' if one.flow > 1 else ''} {_signed(one.difference)}"
-            reasons.setdefault((one.variant, one.why or "**UNEXPLAINED**"), []).append(where)
-    return told + [f"{variant}, {', '.join(where)}: {why}" for (variant, why), where in reasons.items()]
+    """Write a sentence per variant and reason with the flows that have it, those with an isolated cause first."""
+    reasons: dict[tuple[str, Explanation | None], list[str]] = {}
+    for far in validation.far_in_median:
+        reasons.setdefault((far.variant, far.explanation), []).append(f"the median {_percent(far.median)}")
+    for one in validation.beyond:
+        reasons.setdefault((one.variant, one.explanation), []).append(f"{_flow(one)} {_signed(one.difference)}")
+    isolated: list[str] = []
+    unknown: list[str] = []
+    for (variant, explanation), places in reasons.items():
+        flows = f"{variant}, {', '.join(places)}"
+        if explanation is None:
+            unknown.insert(0, f"{flows}: **UNEXPLAINED**")
+        elif validation.isolated(explanation):
+            isolated.append(f"{flows}: {explanation.why} (Experiment `{explanation.experiment}`.)")
+        else:
+            unknown.append(f"{flows}: {explanation.why}")
+    parts = []
+    if isolated:
+        parts += ["### An experiment isolates the cause", _list(isolated)]
+    if unknown:
+        parts += ["### Cause not known", _list(unknown)]
+    return parts
 
 
 def _setting(variant: Variant) -> str:
@@ -170,10 +336,10 @@ def _setting(variant: Variant) -> str:
     return f"On ns-2 {variant.title}; on Narrows `{as_toml(variant.tcp)}`."
 
 
-def _pairs(comparisons: Iterable[Comparison]) -> str:
+def _pairs(validation: Validation, comparisons: Iterable[Comparison]) -> str:
     rows = []
     for one in comparisons:
-        note = "" if not one.beyond else one.why or "**UNEXPLAINED**"
+        note = "" if not one.beyond else "held out" if one.held_out else _mark(validation, one.explanation)
         rows.append(
             [
                 one.network + (f", flow {one.flow}" if one.flow > 1 else ""),
@@ -187,17 +353,8 @@ def _pairs(comparisons: Iterable[Comparison]) -> str:
                 note,
             ]
         )
-    heads = [
-        "network",
-        "Narrows, Mb/s",
-        "ns-2, Mb/s",
-        "difference",
-        "lost",
-        "lost on ns-2",
-        "timeouts",
-        "distance",
-        "why",
-    ]
+    heads = ["network", "Narrows, Mb/s", "ns-2, Mb/s", "difference", "lost", "lost on ns-2", "timeouts", "distance"]
+    heads.append(f"beyond {_percent(validation.description.worst_within)}")
     if not any(row[-1] for row in rows):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     return _table(heads, rows)

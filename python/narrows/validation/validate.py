@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _core
 from narrows.errors import InputError
-from narrows.validation import description, execute, inputs
+from narrows.validation import description, execute, experiments, inputs
 from narrows.validation.compare import Comparison, Verdict, compare, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     from narrows.runs import ProgressHook
-    from narrows.validation.description import Description
+    from narrows.validation.description import Description, Explanation, Network, Variant
+    from narrows.validation.experiments import Measured
 
 AGAINST = ("ns2",)
 """What Narrows can be set beside."""
 
-FORMAT = 1
+FORMAT = 2
 """Version of the JSON."""
 
 QUICK_RUNS = 5
@@ -42,18 +43,41 @@ class Validation:
         One per variant.
     quick : bool
         Whether it was a first look.
+    experiments : tuple of Measured
+        What switches do to differences.
+    branches : tuple of Comparison
+        Variants of which ns-2 takes another branch under another fill of its memory, under that fill.
     """
 
     description: Description
     comparisons: tuple[Comparison, ...]
     verdicts: tuple[Verdict, ...]
     quick: bool = False
+    experiments: tuple[Measured, ...] = ()
+    branches: tuple[Comparison, ...] = ()
 
     @property
     def unexplained(self) -> int:
-        """How many flows and medians are beyond their targets without explanation."""
-        medians = sum(one.far and one.why is None for one in self.verdicts)
+        """How many flows and medians are beyond their targets and outside of what was recorded."""
+        medians = sum(one.far and one.explanation is None for one in self.verdicts)
         return sum(one.unexplained for one in self.comparisons) + medians
+
+    def isolated(self, explanation: Explanation | None) -> bool:
+        """Whether the experiment that an explanation names was run and isolates the cause, wherever it was run."""
+        if explanation is None or explanation.experiment is None:
+            return False
+        own = [one for one in self.experiments if one.experiment.name == explanation.experiment]
+        return bool(own) and all(one.isolates for one in own)
+
+    @property
+    def beyond(self) -> tuple[Comparison, ...]:
+        """Flows beyond the target on networks that ranges were fitted to."""
+        return tuple(one for one in self.comparisons if one.beyond and not one.held_out)
+
+    @property
+    def held_out(self) -> tuple[Comparison, ...]:
+        """Flows on networks that no range was fitted to."""
+        return tuple(one for one in self.comparisons if one.held_out)
 
     @property
     def far_in_median(self) -> tuple[Verdict, ...]:
@@ -70,6 +94,10 @@ class Validation:
             "median_within": self.description.median_within,
             "worst_within": self.description.worst_within,
             "unexplained": self.unexplained,
+            "isolated": sum(self.isolated(one.explanation) for one in self.beyond),
+            "fill": self.description.fill,
+            "held_out": {"flows": len(self.held_out), "beyond": sum(one.beyond for one in self.held_out)},
+            "experiments": [experiments.to_json(one) for one in self.experiments],
             "variants": [
                 {
                     "name": one.variant,
@@ -81,26 +109,33 @@ class Validation:
                     "flows": one.compared,
                     "beyond": one.beyond,
                     "unexplained": one.unexplained,
-                    "median_explanation": one.why,
+                    "median_explanation": _why(one.explanation),
                 }
                 for one in self.verdicts
             ],
-            "flows": [
-                {
-                    "variant": one.variant,
-                    "network": one.network,
-                    "flow": one.flow,
-                    "runs": one.runs,
-                    "difference": _finite(one.difference),
-                    "distance": _finite(one.distance),
-                    "ours": _side(one, "ours"),
-                    "ns2": _side(one, "theirs"),
-                    "explanation": one.why,
-                    "unexplained": one.unexplained,
-                }
-                for one in self.comparisons
-            ],
+            "flows": [self._flow(one) for one in self.comparisons],
+            "branches": [self._flow(one) for one in self.branches],
         }
+
+    def _flow(self, one: Comparison) -> dict[str, Any]:
+        return {
+            "variant": one.variant,
+            "network": one.network,
+            "flow": one.flow,
+            "runs": one.runs,
+            "difference": _finite(one.difference),
+            "distance": _finite(one.distance),
+            "ours": _side(one, "ours"),
+            "ns2": _side(one, "theirs"),
+            "explanation": _why(one.explanation),
+            "isolated": self.isolated(one.explanation),
+            "held_out": one.held_out,
+            "unexplained": one.unexplained,
+        }
+
+
+def _why(explanation: Explanation | None) -> str | None:
+    return None if explanation is None else explanation.why
 
 
 def _side(comparison: Comparison, which: str) -> dict[str, float]:
@@ -123,6 +158,7 @@ def validate(
     cc: Iterable[str] | None = None,
     networks: Iterable[str] | None = None,
     *,
+    own: Sequence[Network] | None = None,
     quick: bool = False,
     jobs: int | None = None,
     progress: ProgressHook | None = None,
@@ -137,8 +173,10 @@ def validate(
         Names of variants, in which a star stands for anything; all by default.
     networks : iterable of str, optional
         Names of networks, likewise.
+    own : sequence of Network, optional
+        Networks that take the place of those that come with Narrows; no recorded difference counts there.
     quick : bool
-        A few pairs with few seeds, for a first look.
+        A few pairs with few seeds, for a first look: no network that is held out, and no experiment.
     jobs : int, optional
         How many runs at the same time; as many as there are processors by default.
     progress : callable, optional
@@ -163,27 +201,61 @@ def validate(
     if jobs is not None and jobs < 1:
         message = f"jobs is {jobs}; allowed: 1 or more"
         raise InputError(message)
-    chosen = description.load().choose(cc, networks, quick)
-    pairs = [(variant, network) for variant in chosen.variants for network in chosen.networks]
-    runs = [min(network.runs, QUICK_RUNS) if quick else network.runs for _, network in pairs]
+    known = description.load()
+    if own is not None:
+        known = known.with_networks([replace(one, quick=True) for one in own])
+    chosen = known.choose(cc, networks, quick)
+    places = [(variant, network, chosen.fill) for variant in chosen.variants for network in chosen.networks]
+    also = [
+        (variant, network, variant.also_fill)
+        for variant in chosen.variants
+        for network in chosen.networks
+        if variant.also_fill is not None and not quick
+    ]
+    part = _part(progress, 0.0, 0.9)
+    comparisons = _compared(chosen, places + also, quick, jobs, part)
+    first = tuple(one for of_pair in comparisons[: len(places)] for one in of_pair)
+    turned = () if quick else experiments.wanted(chosen, first)
+    measured = experiments.measure(chosen, known.variants, turned, first, jobs, _part(progress, 0.9, 0.1))
+    return Validation(
+        description=chosen,
+        comparisons=first,
+        verdicts=tuple(verdict(chosen, variant.name, first) for variant in chosen.variants),
+        quick=quick,
+        experiments=measured,
+        branches=tuple(one for of_pair in comparisons[len(places) :] for one in of_pair),
+    )
+
+
+def _compared(
+    chosen: Description,
+    places: Sequence[tuple[Variant, Network, int]],
+    quick: bool,
+    jobs: int | None,
+    progress: ProgressHook | None,
+) -> list[list[Comparison]]:
+    """Run pairs and compare them, pair by pair."""
+    counts = [min(network.runs, QUICK_RUNS) if quick else network.runs for _, network, _ in places]
     work = [
-        execute.Job(variant, network, seed)
-        for (variant, network), count in zip(pairs, runs, strict=True)
+        execute.Job(variant, network, seed, fill)
+        for (variant, network, fill), count in zip(places, counts, strict=True)
         for seed in range(1, count + 1)
     ]
     ours, theirs = execute.run_both(work, jobs, progress)
-    comparisons: list[Comparison] = []
+    made: list[list[Comparison]] = []
     begin = 0
-    for (variant, network), count in zip(pairs, runs, strict=True):
+    for (variant, network, _), count in zip(places, counts, strict=True):
         end = begin + count
-        comparisons += compare(chosen, variant.name, network.name, ours[begin:end], theirs[begin:end], inputs.SAMPLE_S)
+        made.append(compare(chosen, variant.name, network.name, ours[begin:end], theirs[begin:end], inputs.SAMPLE_S))
         begin = end
-    return Validation(
-        description=chosen,
-        comparisons=tuple(comparisons),
-        verdicts=tuple(verdict(chosen, variant.name, comparisons) for variant in chosen.variants),
-        quick=quick,
-    )
+    return made
+
+
+def _part(progress: ProgressHook | None, begin: float, share: float) -> ProgressHook | None:
+    """Report the progress of a part as that of the whole."""
+    if progress is None:
+        return None
+    return lambda fraction: progress(begin + fraction * share)
 
 
 def write(validation: Validation, out: str | PathLike[str]) -> list[Path]:
