@@ -1,4 +1,4 @@
-"""Narrows, a congestion-control laboratory: one scenario file, one report, several worlds.
+"""Narrows, a congestion-control laboratory: write one scenario; run it in simulation or on real Linux TCP.
 
 >>> import narrows as nw
 >>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})

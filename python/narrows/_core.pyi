@@ -1,11 +1,13 @@
 """The Rust extension: scenarios in, samples out. Conversion only."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Self, final
 
 __all__ = [
     "Ack",
     "AlgorithmError",
+    "Backstop",
+    "Budget",
     "Congestion",
     "Deployed",
     "LiveError",
@@ -20,12 +22,16 @@ __all__ = [
     "attachable",
     "attached",
     "catalogue",
+    "commit",
     "detach",
     "doctor",
+    "end_on_failed_allocation",
     "live",
     "live_check",
     "live_shell",
+    "own_threads",
     "parse",
+    "release",
     "run",
     "schema",
     "version",
@@ -188,10 +194,18 @@ class Scenario:
     def duration_ns(self) -> int: ...
     @property
     def seed(self) -> int: ...
+    def size(self) -> dict[str, int]:
+        """Return counts: nodes, links, flows, flow_rows, queue_rows, router_rows (what sampling yields)."""
     def to_toml(self) -> str:
         """Return the scenario as TOML with every default shown."""
     def to_json(self) -> str:
-        """Return the resolved scenario (nodes, links, flows) as JSON."""
+        """Return the resolved scenario (nodes, links, flows) as JSON.
+
+        What flows or links have in common is listed once: ``tcp``, ``traffic``, ``stop_ns``, ``forward``, ``reverse``
+        are numbers of entries in ``tcps``, ``traffics``, ``stops`` and ``directions``, and ends numbers of nodes.
+        """
+    def paths(self) -> list[list[int]]:
+        """Return the nodes that the packets of each flow pass: indices, both ends included."""
 
 @final
 class Progress:
@@ -202,6 +216,26 @@ class Progress:
         """Return the share of the simulated time that has passed, in [0, 1]."""
     def stop(self) -> None:
         """Ask the run to stop; it raises `Stopped`."""
+    def check(self) -> None:
+        """Raise `Stopped` if `stop` was called."""
+
+@final
+class Backstop:
+    """Ends the process on a signal where no handler in Python runs within a time."""
+
+    def __new__(cls, grace_s: float, message: str, signals: list[int]) -> Self: ...
+    def fileno(self) -> int:
+        """Return the descriptor that `signal.set_wakeup_fd` takes."""
+    def heard(self) -> None:
+        """Tell that a handler in Python has run."""
+
+@final
+class Budget:
+    """How many bytes of samples may stay in memory, of all runs that are given it."""
+
+    def __new__(cls, most: int) -> Self: ...
+    def kept(self) -> int:
+        """Return how many bytes are in memory now."""
 
 @final
 class Result:
@@ -228,7 +262,11 @@ class Result:
         """Return what a live run depended on; none of a simulated one."""
 
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
-        """Return the tables: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
+        """Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
+    def sampled(self, table: str) -> tuple[int, int]:
+        """Return how many rows there are of the samples of flows, queues or routers, and in how many chunks."""
+    def chunk(self, table: str, number: int) -> list[tuple[str, str, str, bytes]]:
+        """Return a chunk of the samples of flows, queues or routers: columns as in `tables`."""
 
 def parse(
     text: str,
@@ -244,9 +282,18 @@ def run(
     run: int,
     progress: Progress | None,
     pcap_dir: str | None,
-    own: dict[str, Callable[..., object]],
+    own: dict[str, tuple[Callable[..., object], float]],
+    spill: tuple[str, Budget] | None = None,
 ) -> Result:
-    """Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError` and `OSError`."""
+    """Run a scenario without holding the interpreter's lock.
+
+    ``own`` has congestion controls by name, each with the longest time that a call of it may take, s. ``spill`` is a
+    directory for samples that memory shall not hold, and how many bytes of them it may hold. Raises `Stopped`,
+    `AlgorithmError`, `OSError` and `MemoryError`.
+    """
+
+def own_threads() -> int:
+    """Return how many threads there are of runs with the user's congestion controls: under way, or left in a hook."""
 
 def live(
     scenario: Scenario,
@@ -263,6 +310,9 @@ def live_check(scenario: Scenario) -> None:
 
 def live_shell(scenario: Scenario, seed: int, host: str, traffic: bool) -> int:
     """Open a shell on a host of the emulated network, on this terminal; return its exit code; raises `LiveError`."""
+
+def end_on_failed_allocation() -> None:
+    """End this process with exit code 1 and a message where an allocation of the engine fails, for commands."""
 
 def schema() -> str:
     """Return the JSON Schema of scenario files."""
@@ -296,4 +346,10 @@ def doctor() -> list[tuple[str, str, str, str, str, str]]:
     """
 
 def version() -> str:
-    """Return the version of the engine."""
+    """Return the version with its commit: ``0.1.0+g9094a25``, ``0.1.0+g9094a25.dirty`` or ``0.1.0+unknown``."""
+
+def release() -> str:
+    """Return the released version of the engine, without the commit."""
+
+def commit() -> str:
+    """Return the commit that the package was built from, with ``.dirty`` if the tree was not clean, or ``unknown``."""

@@ -81,3 +81,31 @@ def interval(half_width: float, mean: float | None) -> str:
     if mean is None or half_width == 0:
         return f"±{number(half_width)}"
     return f"±{half_width:,.{decimals(mean)}f}"
+
+
+def clock(seconds: float) -> str:
+    """A time as people say it.
+
+    Parameters
+    ----------
+    seconds : float
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> clock(0.4), clock(48.2), clock(600), clock(5400), clock(200_000)
+    ('0 s', '48 s', '10 min', '1 h 30 min', '2 d 7 h')
+    """
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h"

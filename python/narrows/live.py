@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows import _core
+from narrows import _core, bundled, estimate, interruption
 from narrows.errors import InputError, Interrupted, LiveError
 from narrows.outcome import Batch, Run
 from narrows.runs import capture_directory, in_range, taken
@@ -57,7 +57,16 @@ def check(scenario: Scenario) -> None:
     try:
         _core.live_check(scenario.core)
     except _core.LiveError as error:
-        raise LiveError.from_core(error) from None
+        raise _told(scenario, error) from None
+
+
+def _told(scenario: Scenario, error: _core.LiveError) -> LiveError:
+    """The error; where a bundled scenario is refused and has a variant for live runs, with its name."""
+    told = LiveError.from_core(error)
+    variant = f"{scenario.name}-live"
+    if told.kind == "unsupported" and variant in bundled.scenarios():
+        return LiveError(f"{told}\n  scenario {variant} is its variant for live runs", told.kind, told.remedy)
+    return told
 
 
 def run(
@@ -106,6 +115,7 @@ def run(
     parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     if overrides:
         parsed = parsed.with_overrides(overrides)
+    estimate.check_one(parsed)
     chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
     in_range("runs", runs, 1, 100_000)
     for program in programs:
@@ -150,6 +160,7 @@ def _one(
     thread.start()
     try:
         while thread.is_alive():
+            interruption.check()
             thread.join(_POLL_S)
             progress(gauge.fraction())
     except BaseException:
@@ -158,7 +169,7 @@ def _one(
         raise
     for failure in failures:
         if isinstance(failure, _core.LiveError):
-            raise LiveError.from_core(failure) from None
+            raise _told(scenario, failure) from None
         raise failure
     return taken(scenario, seed, index, results[0], results[0].conditions())
 
@@ -211,5 +222,5 @@ def hosts(scenario: Scenario) -> list[str]:
 
 def _known(scenario: Scenario, host: str, field: str) -> None:
     if host not in hosts(scenario):
-        message = f"{field} {host}: is no host of {scenario.name}; allowed: {', '.join(hosts(scenario))}"
+        message = f"{field} {host}: {scenario.name} has no host of this name; allowed: {', '.join(hosts(scenario))}"
         raise InputError(message)

@@ -36,6 +36,9 @@ __all__ = [
 
 C = TypeVar("C", bound=type)
 
+TIME_LIMIT_S = 1.0
+"""Longest that one call of a method may take where nothing else is said, s."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
@@ -80,13 +83,14 @@ class CongestionControl(Protocol):
 class _Own:
     factory: Callable[..., object]
     title: str
+    time_limit_s: float
     parameters: tuple[tuple[str, str, bool | float], ...]
 
 
 _registry: dict[str, _Own] = {}
 
 
-def register(name: str, factory: Callable[..., object]) -> None:
+def register(name: str, factory: Callable[..., object], *, time_limit_s: float = TIME_LIMIT_S) -> None:
     """Make a class usable as ``cc = "name"`` in scenarios that are read from now on.
 
     Parameters
@@ -97,11 +101,14 @@ def register(name: str, factory: Callable[..., object]) -> None:
         Called without positional arguments for each end of each flow; makes an object with ``on_ack`` and
         ``on_congestion``. Its keyword parameters with numbers or switches as defaults become ``cc_params``. The first
         line of its docstring is the title.
+    time_limit_s : float
+        Longest that one call of a method may take, on the clock, s; ``math.inf`` for no limit. The run fails where a
+        call takes longer.
 
     Raises
     ------
     InputError
-        If the name or a parameter cannot be used, or a method is missing.
+        If the name, the limit or a parameter cannot be used, or a method is missing.
 
     Examples
     --------
@@ -119,26 +126,39 @@ def register(name: str, factory: Callable[..., object]) -> None:
     from narrows.catalogue import engine_catalogue
 
     if not _is_text(name) or not _NAME.fullmatch(name):
-        message = f"congestion control {name!r}: allowed is a name of lower-case letters, digits and _, such as my_aimd"
+        message = (
+            f"congestion control {name!r}: the name cannot be used; "
+            "allowed: lower-case letters, digits and _, such as my_aimd"
+        )
         raise InputError(message)
     if name in {str(row["name"]) for row in engine_catalogue()["cc"]}:
-        message = f"congestion control {name!r}: the engine has one of this name; allowed is a name of your own"
+        message = (
+            f"congestion control {name!r}: the engine has one of this name; "
+            "allowed: any name that `narrows list cc` lacks"
+        )
         raise InputError(message)
     for method in ("on_ack", "on_congestion"):
         if isinstance(factory, type) and not callable(getattr(factory, method, None)):
-            message = f"congestion control {name!r}: {factory.__name__} has no method {method}"
+            message = (
+                f"congestion control {name!r}: {factory.__name__} has no method {method}; "
+                "allowed: a class with on_ack(ack, path, window) and on_congestion(event, path, window)"
+            )
             raise InputError(message)
+    if not time_limit_s > 0:
+        message = f"congestion control {name!r}: time_limit_s is {time_limit_s}; allowed: more than 0 s"
+        raise InputError(message)
     doc = inspect.getdoc(factory) or ""
     title = doc.partition("\n")[0].rstrip(".") or f"{getattr(factory, '__name__', name)} (Python)"
-    _registry[name] = _Own(factory, title, _parameters(name, factory))
+    _registry[name] = _Own(factory, title, float(time_limit_s), _parameters(name, factory))
 
 
-def congestion_control(name: str) -> Callable[[C], C]:
+def congestion_control(name: str, *, time_limit_s: float = TIME_LIMIT_S) -> Callable[[C], C]:
     """Register a class, as a decorator; see `register`.
 
     Parameters
     ----------
     name : str
+    time_limit_s : float
         As for `register`.
 
     Returns
@@ -152,11 +172,13 @@ def congestion_control(name: str) -> Callable[[C], C]:
         If it is written without its name: ``@congestion_control`` would register nothing.
     """
     if not _is_text(name):
-        message = f"congestion_control takes a name: allowed is @narrows.congestion_control({_suggestion(name)!r})"
+        message = (
+            f"the decorator congestion_control has no name; allowed: @narrows.congestion_control({_suggestion(name)!r})"
+        )
         raise InputError(message)
 
     def registered(factory: C) -> C:
-        register(name, factory)
+        register(name, factory, time_limit_s=time_limit_s)
         return factory
 
     return registered
@@ -188,7 +210,7 @@ def load(path: str | PathLike[str]) -> None:
     try:
         runpy.run_path(str(path), run_name="narrows_own")
     except OSError as error:
-        message = f"{path}: cannot be read: {error.strerror or error}"
+        message = f"{path}: cannot be read: {error.strerror or error}; allowed: a Python file"
         raise InputError(message) from None
     except InputError as error:
         message = f"{path}: {error}"
@@ -230,6 +252,17 @@ def controls() -> dict[str, Callable[..., object]]:
     return {name: own.factory for name, own in _registry.items()}
 
 
+def timed() -> dict[str, tuple[Callable[..., object], float]]:
+    """Return own congestion controls by name, each with the longest time of a call, as the engine wants them.
+
+    Returns
+    -------
+    dict
+        Factory and seconds, in the order of registration.
+    """
+    return {name: (own.factory, own.time_limit_s) for name, own in _registry.items()}
+
+
 def rows() -> list[tuple[str, str, list[tuple[str, str, bool | float]]]]:
     """Return own congestion controls as the engine's catalogue wants them.
 
@@ -255,7 +288,7 @@ def _parameters(name: str, factory: Callable[..., object]) -> tuple[tuple[str, s
             given = "no default" if default is inspect.Parameter.empty else f"the default {default!r}"
             message = (
                 f"congestion control {name!r}: parameter {parameter.name!r} has {given};"
-                " allowed are keyword parameters whose default is a number or a bool"
+                " allowed: keyword parameters whose default is a number or a bool"
             )
             raise InputError(message)
         found.append((parameter.name, "", default if isinstance(default, bool) else float(default)))

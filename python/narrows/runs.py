@@ -14,20 +14,21 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Literal, overload
 
-from narrows import _core, own
+from narrows import _core, estimate, interruption, memory, own
 from narrows.errors import InputError, Interrupted, RunError
 from narrows.outcome import Batch, Run
 from narrows.routers import router_metrics
-from narrows.samples import CoreTable, Samples
+from narrows.samples import Samples
 from narrows.scenario import Override, Scenario
 from narrows.stations import all_stations
 from narrows.totals import flow_metrics, queue_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import ThreadPoolExecutor
     from os import PathLike
 
+    from narrows.chunks import CoreTable
     from narrows.conditions import Conditions
     from narrows.stations import StationMetrics
 
@@ -121,7 +122,7 @@ def run(
     Raises
     ------
     InputError
-        If an argument is out of range or a file cannot be read.
+        If an argument is out of range, a file cannot be read, or the runs take more memory or disk than there is.
     ScenarioError
         If the scenario is refused; all problems at once.
     RunError
@@ -140,6 +141,7 @@ def run(
         parsed = parsed.with_overrides(overrides)
     chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
     in_range("runs", runs, 1, 1_000_000)
+    estimate.check(parsed, runs, in_range("jobs", processors() if jobs is None else jobs, 1, 4096))
     tasks = [Task(parsed, chosen, index, capture_directory(pcap, index, runs)) for index in range(runs)]
     made = run_all(tasks, jobs=jobs, progress=progress)
     return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
@@ -177,6 +179,7 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
         return []
     crew = _Crew(listed, min(workers, len(listed)))
     try:
+        crew.start()
         crew.wait(progress)
     except KeyboardInterrupt:
         crew.stop()
@@ -206,6 +209,9 @@ class _Crew:
         for index in range(len(tasks)):
             self._todo.put(index)
         self._threads = [Thread(target=self._work, name=f"narrows_{n}", daemon=True) for n in range(workers)]
+
+    def start(self) -> None:
+        """Start the threads; Ctrl-C may come before all of them run."""
         for thread in self._threads:
             thread.start()
 
@@ -213,6 +219,7 @@ class _Crew:
         """Wait for all, or for the first to fail, in short steps so that Ctrl-C is heard at once."""
         pending, told = len(self._tasks), time.monotonic()
         while pending:
+            interruption.check()
             with suppress(Empty):
                 self._take(self._done.get(timeout=_POLL_S))
                 pending -= 1
@@ -228,7 +235,7 @@ class _Crew:
         for gauge in self._gauges:
             gauge.stop()
         for thread in self._threads:
-            while thread.is_alive():
+            while thread.ident is not None and thread.is_alive():
                 thread.join(_POLL_S)
         while not self._done.empty():
             with suppress(Exception):  # what failed is not asked for any more
@@ -293,31 +300,46 @@ def make(task: Task, gauge: _core.Progress) -> Run:
 
     Raises
     ------
+    InputError
+        If it takes more memory than there is.
     RunError
         If it failed.
     narrows._core.Stopped
         If the gauge stopped it.
     """
     where = None if task.pcap_dir is None else str(task.pcap_dir)
+    estimate.check_one(task.scenario)
     try:
-        result = _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.controls())
+        spill = (str(memory.spill_directory()), memory.budget())
+        result = _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill)
+        return taken(task.scenario, task.seed, task.index, result, gauge=gauge)
     except _core.Stopped:
         raise
     except _core.AlgorithmError as error:
         message = f"{task.scenario.name}: run {task.index} with seed {task.seed} was stopped: {error}"
         raise RunError(message) from None
-    except OSError as error:
-        message = f"{task.scenario.name}: packets cannot be captured into {where}: {error.strerror or error}"
+    except MemoryError as error:
+        message = f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: the system gave no more memory"
         raise RunError(message) from error
-    except (RuntimeError, ValueError, OverflowError, MemoryError) as error:
+    except OSError as error:
+        what = "a file cannot be written" if where is None else f"packets cannot be captured into {where}"
+        message = f"{task.scenario.name}: {what}: {error.strerror or error}"
+        raise RunError(message) from error
+    except (RuntimeError, ValueError, OverflowError) as error:
         message = (
             f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {str(error) or type(error).__name__}"
         )
         raise RunError(message) from error
-    return taken(task.scenario, task.seed, task.index, result)
 
 
-def taken(scenario: Scenario, seed: int, index: int, result: _core.Result, conditions: Conditions | None = None) -> Run:
+def taken(
+    scenario: Scenario,
+    seed: int,
+    index: int,
+    result: _core.Result,
+    conditions: Conditions | None = None,
+    gauge: _core.Progress | None = None,
+) -> Run:
     """Take over what the engine yielded.
 
     Parameters
@@ -329,12 +351,20 @@ def taken(scenario: Scenario, seed: int, index: int, result: _core.Result, condi
     result : narrows._core.Result
     conditions : dict, optional
         Of a run on a real machine.
+    gauge : narrows._core.Progress, optional
+        Can stop it.
 
     Returns
     -------
     Run
+
+    Raises
+    ------
+    narrows._core.Stopped
+        If the gauge stopped it.
     """
     tables = result.tables()
+    check = (lambda: None) if gauge is None else gauge.check
     controls, channels = scenario.congestion_controls(), scenario.interface_queues()
     return Run(
         scenario=scenario,
@@ -346,20 +376,16 @@ def taken(scenario: Scenario, seed: int, index: int, result: _core.Result, condi
         packets=result.packets,
         flows=tuple(
             flow_metrics(name, controls.get(name), totals)
-            for name, totals in zip(result.flow_names, _rows(tables["flow_totals"]), strict=True)
+            for name, totals in zip(result.flow_names, _rows(tables["flow_totals"], check), strict=True)
         ),
         queues=tuple(
             queue_metrics(name, totals, channels.get(name))
-            for name, totals in zip(result.queue_names, _rows(tables["queue_totals"]), strict=True)
+            for name, totals in zip(result.queue_names, _rows(tables["queue_totals"], check), strict=True)
         ),
-        samples=Samples.from_core(
-            tables,
-            {"flow": result.flow_names, "queue": result.queue_names, "router": result.router_names},
-            index,
-        ),
+        samples=Samples.from_result(result, index),
         routers=tuple(
             router_metrics(name, totals)
-            for name, totals in zip(result.router_names, _rows(tables["router_totals"]), strict=True)
+            for name, totals in zip(result.router_names, _rows(tables["router_totals"], check), strict=True)
         ),
         stations=_stations(scenario, result, tables),
         conditions=conditions,
@@ -367,17 +393,16 @@ def taken(scenario: Scenario, seed: int, index: int, result: _core.Result, condi
 
 
 def _stations(scenario: Scenario, result: _core.Result, tables: Mapping[str, CoreTable]) -> tuple[StationMetrics, ...]:
-    rows = _rows(tables["station_totals"])
+    rows = list(_rows(tables["station_totals"], lambda: None))
     return all_stations(result.station_names, result.channel_names, rows, scenario.core.duration_ns)
 
 
-def _rows(table: CoreTable) -> list[dict[str, int | None]]:
-    """Rows of a table of totals; few of them, so plain integers will do."""
-    columns = {
-        name: [None if value == _NONE else value for value in memoryview(data).cast("q").tolist()]
-        for name, _, _, data in table
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+def _rows(table: CoreTable, check: Callable[[], None]) -> Iterator[dict[str, int | None]]:
+    """Rows of a table of totals, one at a time: of a hundred thousand flows all at once would take gigabytes."""
+    names = [name for name, *_ in table]
+    for row in zip(*(memoryview(data).cast("q") for *_, data in table), strict=True):
+        check()
+        yield {name: None if value == _NONE else value for name, value in zip(names, row, strict=True)}
 
 
 def in_range(what: str, value: int, low: int, high: int) -> int:

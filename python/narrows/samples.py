@@ -1,4 +1,4 @@
-"""Samples over time as one tidy table, built on the engine's columns without copying them.
+"""Samples over time as one tidy table, built on the engine's columns.
 
 Every column knows its unit, meaning and kind of row: they stand in the Arrow field's metadata (``unit``, ``doc``,
 ``kind``) and travel into Parquet. Integers are signed, so that differences are too; "no value" is null.
@@ -6,15 +6,35 @@ Every column knows its unit, meaning and kind of row: they stand in the Arrow fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from narrows import memory, rewritten
+from narrows.chunks import (
+    TIDY,
+    Chunks,
+    CoreTable,
+    Engine,
+    Joined,
+    OfRun,
+    Parquet,
+    Whole,
+    from_core,
+    tidy_schema,
+    widen,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
+    import numpy as np
     import pandas as pd
     import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from narrows import _core
+
+__all__ = ["KINDS", "CoreTable", "Kind", "Samples"]
 
 Kind = Literal["flow", "queue", "router"]
 """What a row is about."""
@@ -22,18 +42,14 @@ Kind = Literal["flow", "queue", "router"]
 KINDS: Final[tuple[Kind, ...]] = ("flow", "queue", "router")
 """All kinds, in the order in which their rows and columns come."""
 
-CoreTable = list[tuple[str, str, str, bytes]]
-"""A table as the extension gives it: name, unit, meaning and little-endian u64 values of each column."""
+GROUP_ROWS: Final = 1 << 17
+"""Least rows of a row group in Parquet: so many are in memory at a time while a file is written or read."""
 
-_NONE: Final = -1
-"""2^64-1, the engine's "no value", read as a signed integer."""
+_EAGER_ROWS: Final = 1_000_000
+"""Rows of a Parquet file up to which it is read at once; of a larger one what is asked for is read when it is."""
 
-_TIDY: Final[dict[str, tuple[str, str]]] = {
-    "run": ("", "Index of the run, from 0."),
-    "time_s": ("s", "Time of the sample."),
-    "kind": ("", "flow, queue or router."),
-    "name": ("", "Name of the flow, queue or router."),
-}
+_WIDTH: Final = 9
+"""Bytes of a value in a table: eight, and its share of the bitmap of nulls and of dictionaries."""
 
 
 class Samples:
@@ -44,15 +60,21 @@ class Samples:
     Parameters
     ----------
     tables : mapping
-        One Arrow table per kind, with the columns ``run time_s kind name`` and those of the kind.
+        One Arrow table per kind, with the columns ``run time_s kind name`` and those of the kind, or one
+        `narrows.chunks.Chunks`.
     """
 
-    def __init__(self, tables: Mapping[Kind, pa.Table]) -> None:
-        self._tables: Mapping[Kind, pa.Table] = tables
+    def __init__(self, tables: Mapping[Kind, pa.Table | Chunks]) -> None:
+        import pyarrow as pa
+
+        self._made: dict[Kind, pa.Table] = {kind: t for kind, t in tables.items() if isinstance(t, pa.Table)}
+        self._chunks: dict[Kind, Chunks] = {
+            kind: Whole(table) if isinstance(table, pa.Table) else table for kind, table in tables.items()
+        }
 
     @classmethod
     def from_core(cls, tables: Mapping[str, CoreTable], names: Mapping[Kind, Sequence[str]], run: int = 0) -> Samples:
-        """Wrap the engine's columns.
+        """Wrap columns as the engine has them.
 
         Parameters
         ----------
@@ -67,7 +89,24 @@ class Samples:
         -------
         Samples
         """
-        return cls(_OnDemand({kind: tables[f"{kind}s"] for kind in KINDS}, names, run))
+        return cls({kind: from_core(kind, tables[f"{kind}s"], names[kind], run) for kind in KINDS})
+
+    @classmethod
+    def from_result(cls, result: _core.Result, run: int = 0) -> Samples:
+        """Wrap what a run of the engine sampled; nothing of it is unpacked before somebody looks.
+
+        Parameters
+        ----------
+        result : narrows._core.Result
+        run : int
+            Index of the run.
+
+        Returns
+        -------
+        Samples
+        """
+        names = {"flow": result.flow_names, "queue": result.queue_names, "router": result.router_names}
+        return cls({kind: Engine(result, kind, names[kind], run) for kind in KINDS})
 
     @classmethod
     def concat(cls, parts: Iterable[Samples]) -> Samples:
@@ -82,10 +121,8 @@ class Samples:
         -------
         Samples
         """
-        import pyarrow as pa
-
         listed = list(parts)
-        return cls({kind: pa.concat_tables([part.table(kind) for part in listed]) for kind in KINDS})
+        return cls({kind: Joined([part._chunks[kind] for part in listed]) for kind in KINDS})
 
     @classmethod
     def from_parquet(cls, path: str | PathLike[str]) -> Samples:
@@ -104,16 +141,38 @@ class Samples:
         ------
         OSError
             If the file cannot be read.
+        ValueError, TypeError
+            If it has other columns, or columns of another type. A file of up to a million rows that another program has
+            read and rewritten is read as long as its values are the same.
         """
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
-        tidy = pq.ParquetFile(path, read_dictionary=["kind", "name"]).read()
+        absent = [name for name in TIDY if name not in pq.read_schema(path).names]
+        if absent:
+            message = f"{path}: lacks the columns {', '.join(absent)}"
+            raise ValueError(message)
+        file = pq.ParquetFile(path, read_dictionary=["kind", "name"])
+        if file.metadata.num_rows > _EAGER_ROWS:
+            file.close()
+            return cls({kind: Parquet(path, kind) for kind in KINDS})
+        tidy = file.read()
         tables: dict[Kind, pa.Table] = {}
         for kind in KINDS:
-            own = [f.name for f in tidy.schema if f.name in _TIDY or (f.metadata or {}).get(b"kind") == kind.encode()]
-            tables[kind] = tidy.filter(pc.equal(tidy["kind"], kind)).select(own)
+            tables[kind] = rewritten.as_written(tidy.filter(pc.equal(tidy["kind"], kind)), kind, path)
+        if sum(table.num_rows for table in tables.values()) != tidy.num_rows:
+            message = f"{path}: has rows that are of no {', '.join(KINDS)}"
+            raise ValueError(message)
         return cls(tables)
+
+    def lacking(self) -> list[str]:
+        """Name the columns that samples of a run have and these lack; those that earlier versions did not write aside.
+
+        Returns
+        -------
+        list of str
+        """
+        return [name for kind in KINDS for name in rewritten.lacking(self.schema(kind).names, kind)]
 
     def of_run(self, run: int) -> Samples:
         """Keep the rows of one run.
@@ -127,9 +186,47 @@ class Samples:
         -------
         Samples
         """
-        import pyarrow.compute as pc
+        return Samples({kind: OfRun(chunks, run) for kind, chunks in self._chunks.items()})
 
-        return Samples({kind: table.filter(pc.equal(table["run"], run)) for kind, table in self._tables.items()})
+    def rows(self, kind: Kind) -> int:
+        """Count the rows of one kind.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue", "router"}
+
+        Returns
+        -------
+        int
+        """
+        return self._chunks[kind].rows
+
+    def schema(self, kind: Kind) -> pa.Schema:
+        """Columns of one kind, with units and meanings in their metadata.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue", "router"}
+
+        Returns
+        -------
+        pyarrow.Schema
+        """
+        return self._chunks[kind].schema
+
+    def batches(self, kind: Kind) -> Iterator[pa.Table]:
+        """Rows of one kind, some at a time, whatever their number.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue", "router"}
+
+        Yields
+        ------
+        pyarrow.Table
+            Columns as in `table`; some hundred thousand rows at most, where there are more than that.
+        """
+        yield from self._chunks[kind]
 
     def table(self, kind: Kind) -> pa.Table:
         """Rows of one kind, with the columns that apply to it.
@@ -142,8 +239,54 @@ class Samples:
         -------
         pyarrow.Table
             Columns ``run time_s kind name`` and those of the kind.
+
+        Raises
+        ------
+        InputError
+            If they are more than memory holds; `batches` and `thinned` give them all the same.
         """
-        return self._tables[kind]
+        if kind not in self._made:
+            import pyarrow as pa
+
+            self._check(kind, 1)
+            self._made[kind] = pa.concat_tables(self._chunks[kind])
+        return self._made[kind]
+
+    def thinned(self, kind: Kind, most: int) -> tuple[pd.DataFrame, int]:
+        """Rows of one kind as a data frame of about so many rows: every n-th of each flow, queue or router.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue", "router"}
+        most : int
+            Rows that are wanted at most; a few more for names with few rows.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            As `frame`.
+        step : int
+            Which n: 1 where nothing is left out.
+        """
+        import pyarrow as pa
+
+        step = -(-self.rows(kind) // max(1, most)) or 1
+        if step == 1:
+            return self.frame(kind), 1
+        count = _Counter()
+        kept = [chunk.filter(pa.array(count.turns(chunk) % step == 0)) for chunk in self.batches(kind)]
+        frame: pd.DataFrame = pa.concat_tables(kept).unify_dictionaries().to_pandas()
+        return frame, step
+
+    def _check(self, kind: Kind, copies: int) -> None:
+        """Refuse to put more into memory than it holds."""
+        rows = self.rows(kind)
+        memory.check(
+            copies * rows * _WIDTH * len(self.schema(kind)),
+            f"{rows:,} samples of {kind}s in one table",
+            "less often sampled (sampling), or read in parts: Samples.batches, Samples.thinned, "
+            "or samples.parquet by row groups",
+        )
 
     def frame(self, kind: Kind) -> pd.DataFrame:
         """Rows of one kind as a data frame; "no value" is NaN.
@@ -156,7 +299,13 @@ class Samples:
         -------
         pandas.DataFrame
             Columns as in `table`.
+
+        Raises
+        ------
+        InputError
+            As `table`.
         """
+        self._check(kind, 2)
         frame: pd.DataFrame = self.table(kind).unify_dictionaries().to_pandas()
         return frame
 
@@ -170,12 +319,12 @@ class Samples:
         """
         import pyarrow as pa
 
-        tables = [self._tables[kind] for kind in KINDS]
-        schema = pa.schema(
-            [tables[0].schema.field(name) for name in _TIDY]
-            + [field for table in tables for field in table.schema if field.name not in _TIDY]
-        )
-        return pa.concat_tables([_widen(table, schema) for table in tables]).unify_dictionaries()
+        tables = [self.table(kind) for kind in KINDS]
+        schema = self._tidy()
+        return pa.concat_tables([widen(table, schema) for table in tables]).unify_dictionaries()
+
+    def _tidy(self) -> pa.Schema:
+        return tidy_schema({kind: self.schema(kind) for kind in KINDS})
 
     def to_pandas(self) -> pd.DataFrame:
         """Everything as one tidy data frame; see `to_arrow`.
@@ -190,6 +339,8 @@ class Samples:
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the tidy table as Parquet (zstd), units and meanings in the fields' metadata.
 
+        It is written row group by row group, so that any number of rows takes the same memory.
+
         Parameters
         ----------
         path : path
@@ -202,7 +353,10 @@ class Samples:
         """
         import pyarrow.parquet as pq
 
-        pq.write_table(self.to_arrow(), path, compression="zstd")
+        schema = self._tidy()
+        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            for group in _groups(widen(chunk, schema) for kind in KINDS for chunk in self.batches(kind)):
+                writer.write_table(group)
 
     def units(self) -> dict[str, str]:
         """Return the unit of every column, empty where it has none.
@@ -224,85 +378,55 @@ class Samples:
 
     def _metadata(self, key: bytes) -> dict[str, str]:
         return {
-            field.name: (field.metadata or {}).get(key, b"").decode()
-            for kind in KINDS
-            for field in self.table(kind).schema
+            field.name: (field.metadata or {}).get(key, b"").decode() for kind in KINDS for field in self.schema(kind)
         }
 
     def __len__(self) -> int:
         """Return the number of rows, of all kinds."""
-        return sum(self._tables[kind].num_rows for kind in KINDS)
+        return sum(self.rows(kind) for kind in KINDS)
 
     def __repr__(self) -> str:
         """Return the number of rows by kind."""
-        rows = ", ".join(f"{self._tables[kind].num_rows} {kind}" for kind in KINDS)
+        rows = ", ".join(f"{self.rows(kind)} {kind}" for kind in KINDS)
         return f"<Samples: {rows} rows>"
 
 
-class _OnDemand(Mapping[Kind, "pa.Table"]):
-    """The engine's columns, wrapped when somebody looks at them: of thousands of short runs nobody does."""
+class _Counter:
+    """Counts the rows of each name in each run, chunk after chunk."""
 
-    def __init__(self, columns: Mapping[Kind, CoreTable], names: Mapping[Kind, Sequence[str]], run: int) -> None:
-        self._columns, self._names, self._run = columns, names, run
-        self._made: dict[Kind, pa.Table] = {}
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, str], int] = {}
 
-    def __getitem__(self, kind: Kind) -> pa.Table:
-        if kind not in self._made:
-            self._made[kind] = _table(kind, self._columns[kind], self._names[kind], self._run)
-        return self._made[kind]
+    def turns(self, chunk: pa.Table) -> NDArray[np.int64]:
+        """Which row of its run and name each row is, from 0."""
+        import numpy as np
 
-    def __iter__(self) -> Iterator[Kind]:
-        return iter(self._columns)
+        table = chunk.select(["run", "name"]).unify_dictionaries().combine_chunks()
+        turns = np.zeros(table.num_rows, dtype=np.int64)
+        if not table.num_rows:
+            return turns
+        name = table["name"].chunk(0)
+        run, index = table["run"].to_numpy(), name.indices.to_numpy()
+        labels = name.dictionary.to_pylist()
+        order = np.lexsort((np.arange(len(run)), index, run))
+        cuts = np.flatnonzero(np.diff(run[order]) | np.diff(index[order])) + 1
+        for rows in np.split(order, cuts):
+            key = (int(run[rows[0]]), cast("str", labels[index[rows[0]]]))
+            begin = self._seen.get(key, 0)
+            turns[rows] = begin + np.arange(len(rows))
+            self._seen[key] = begin + len(rows)
+        return turns
 
-    def __len__(self) -> int:
-        return len(self._columns)
 
-
-def _table(kind: Kind, columns: CoreTable, names: Sequence[str], run: int) -> pa.Table:
-    import numpy as np
+def _groups(chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Put chunks together that are small; at least one group, if without rows."""
     import pyarrow as pa
 
-    index_name = kind
-    values = {name: np.frombuffer(data, dtype="<i8") for name, _, _, data in columns}
-    rows = len(values["time_ns"])
-    arrays: list[Any] = [
-        pa.array(np.full(rows, run, dtype=np.int32)),
-        pa.array(values["time_ns"] / 1e9),
-        pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([kind])),
-        pa.DictionaryArray.from_arrays(
-            pa.array(values[index_name].astype(np.int32)), pa.array(list(names), type=pa.string())
-        ),
-    ]
-    fields = [_field(name, array.type, *_TIDY[name], "") for name, array in zip(_TIDY, arrays, strict=True)]
-    for name, unit, doc, data in columns:
-        if name not in ("time_ns", index_name):
-            arrays.append(_column(data, values[name]))
-            fields.append(_field(name, pa.int64(), unit, doc, kind))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-
-def _field(name: str, dtype: pa.DataType, unit: str, doc: str, kind: str) -> pa.Field:
-    import pyarrow as pa
-
-    return pa.field(name, dtype, metadata={"unit": unit, "doc": doc, "kind": kind})
-
-
-def _column(data: bytes, values: Any) -> pa.Array:
-    """Wrap a column's bytes; only the bitmap of nulls is made, and only where there are any."""
-    import numpy as np
-    import pyarrow as pa
-
-    missing = values == _NONE
-    bitmap = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes()) if missing.any() else None
-    return pa.Array.from_buffers(pa.int64(), len(values), [bitmap, pa.py_buffer(data)])
-
-
-def _widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    import pyarrow as pa
-
-    present = set(table.schema.names)
-    columns = [
-        table[field.name] if field.name in present else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
-        for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+    waiting: list[pa.Table] = []
+    for chunk in chunks:
+        waiting.append(chunk)
+        if sum(table.num_rows for table in waiting) >= GROUP_ROWS:
+            yield pa.concat_tables(waiting).unify_dictionaries()
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting).unify_dictionaries()

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from narrows import _core, bundled, own
+from narrows import _core, bundled, inputs, own
 from narrows.errors import InputError, Problem, ScenarioError
 from narrows.schemes import control_of
 
@@ -85,7 +85,7 @@ class Scenario:
         Parameters
         ----------
         path : path or str
-            A file, or the name of a bundled scenario (``narrows list scenarios``).
+            A file, or the name of a bundled scenario (``narrows list scenarios``); ``-`` is standard input.
         overrides : mapping, optional
             As for `from_text`.
 
@@ -100,15 +100,8 @@ class Scenario:
         ScenarioError
             With every problem found.
         """
-        found = _find(path)
-        try:
-            text = found.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            message = f"{path}: is not text in UTF-8 (byte {error.start}); allowed: a scenario in TOML"
-            raise InputError(message) from None
-        except OSError as error:
-            message = f"{path}: cannot be read: {error.strerror or error}"
-            raise InputError(message) from None
+        found = path if str(path) == inputs.STANDARD_INPUT else _find(path)
+        text = inputs.text(found, "a scenario file (TOML) or a name from `narrows list scenarios`")
         return cls.from_text(text, str(path), overrides)
 
     def with_overrides(self, overrides: Mapping[str, Override]) -> Scenario:
@@ -167,9 +160,33 @@ class Scenario:
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
-        """Nodes, links and flows with shorthands expanded, as the engine gets them."""
+        """Nodes, links and flows with shorthands expanded, as the engine gets them; to be read only.
+
+        What flows or links have in common (``tcp``, ``traffic``, ``forward``, ``reverse``) is one object for all.
+        """
         resolved: dict[str, Any] = json.loads(self._core.to_json())
+        lists = ("directions", "stops", "traffics", "tcps")
+        directions, stops, traffics, tcps = (resolved.pop(key) for key in lists)
+        names = [node["name"] for node in resolved["nodes"]]
+        for link in resolved["links"]:
+            link["a"], link["b"] = names[link["a"]], names[link["b"]]
+            link["forward"], link["reverse"] = directions[link["forward"]], directions[link["reverse"]]
+        for flow in resolved["flows"]:
+            flow["from"], flow["to"] = names[flow["from"]], names[flow["to"]]
+            flow["stop_ns"] = stops[flow["stop_ns"]]
+            flow["traffic"] = traffics[flow["traffic"]]
+            flow["tcp"] = None if flow["tcp"] is None else tcps[flow["tcp"]]
         return resolved
+
+    def paths(self) -> list[list[int]]:
+        """Return the nodes that each flow's packets pass, as the engine routes them.
+
+        Returns
+        -------
+        list of list of int
+            By flow: indices into ``resolved["nodes"]``, from the flow's ``from`` to its ``to``, both included.
+        """
+        return self._core.paths()
 
     @property
     def title(self) -> str:
@@ -244,9 +261,6 @@ def _written(value: Override) -> str:
 
 def _find(path: str | PathLike[str]) -> Path:
     given = Path(path)
-    if given.is_dir():
-        message = f"{path}: is a directory; allowed: a scenario file (TOML) or a name from `narrows list scenarios`"
-        raise InputError(message)
     if given.exists():
         return given
     known = bundled.scenarios()

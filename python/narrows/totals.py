@@ -6,7 +6,7 @@ The formulas are in `narrows.metrics`.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from narrows.metrics import (
@@ -118,7 +118,7 @@ class FlowMetrics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics by name, in declared order."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class QueueMetrics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics by name, in declared order."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) -> FlowMetrics:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from narrows import _core
+from narrows import _core, estimate, interruption
 from narrows.errors import InputError, Interrupted
 from narrows.outcome import Batch
 from narrows.routers import RouterMetrics
@@ -178,6 +178,7 @@ def run_until(
     wanted = precision if isinstance(precision, Precision) else Precision(relative=precision)
     chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
     workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
+    estimate.check(parsed, wanted.least, workers)
     search = _Search(parsed, chosen, wanted, metric, pcap)
     search.run(workers, progress)
     return search.batch()
@@ -214,6 +215,7 @@ class _Search:
         told = time.monotonic()
         try:
             while not self._over():
+                interruption.check()
                 self._start(pool, workers)
                 with suppress(Empty):
                     self._ended.get(timeout=_POLL_S)

@@ -24,7 +24,7 @@ from narrows.cli import (
 
 app = typer.Typer(
     name="narrows",
-    help="Narrows, a congestion-control laboratory: one scenario file, one report, several worlds.",
+    help="Narrows, a congestion-control laboratory. Write one scenario; run it in simulation or on real Linux TCP.",
     epilog="Start with: narrows run dumbbell-cubic",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -34,9 +34,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from narrows import _core
+        from narrows import _core, engine
 
-        typer.echo(f"narrows {_core.version()}")
+        typer.echo(f"narrows {engine.told(_core.version())}")
         raise typer.Exit
 
 

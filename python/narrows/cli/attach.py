@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 SYSCTL = "net.ipv4.tcp_congestion_control"
 
-EXAMPLE = "Example: narrows attach agile_sd --param lambda_max=3"
-DETACH_EXAMPLE = "Example: narrows detach agile_sd"
+EXAMPLE = (
+    "Example: narrows attach agile_sd --param lambda_max=3\n\n"
+    "What is attached: narrows attach --list\n\n"
+    "Undo it: narrows detach agile_sd"
+)
+DETACH_EXAMPLE = "To have one: narrows attach agile_sd\n\nExample: narrows detach agile_sd"
 
 
 @guarded

@@ -11,7 +11,7 @@ import typer
 from narrows.cli.guard import hint
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from narrows.ownership import Claim
 
 
 def run_both(
@@ -20,7 +20,7 @@ def run_both(
     seed: int | None,
     runs: int | None,
     jobs: int | None,
-    output: Path | None,
+    output: Claim | None,
     *,
     json: bool,
     bar: bool,
@@ -36,7 +36,7 @@ def run_both(
         Value by path.
     seed, runs, jobs : int or None
         As for `narrows.comparison.run_both`.
-    output : pathlib.Path or None
+    output : Claim or None
         Directory for both arms and their comparison.
     json, bar, quiet : bool
         Whether to print JSON; to show a progress bar; to print nothing.
@@ -46,7 +46,7 @@ def run_both(
     NarrowsError
         As `narrows.comparison.run_both` raises them.
     """
-    from narrows import comparison, results
+    from narrows import comparison, ownership
     from narrows.cli.progress import Bar
     from narrows.comparison import directory as directories
     from narrows.scenario import Scenario
@@ -55,8 +55,8 @@ def run_both(
     begin = time.monotonic()
     with ExitStack() as stack:
         # The directory is made first: that it cannot be written shall be known before the long wait, not after it.
-        directory = stack.enter_context(results.staged(output)) if output is not None else None
-        shown = stack.enter_context(Bar(f"{scenario.name}: live and simulated", wanted=bar and not quiet))
+        directory = stack.enter_context(ownership.staged(output)) if output is not None else None
+        shown = stack.enter_context(Bar(f"{scenario.name}: live and simulated", wanted=bar and not quiet, quiet=quiet))
         made = comparison.run_both(scenario, runs=1 if runs is None else runs, seed=seed, jobs=jobs, progress=shown)
         if directory is not None:
             directories.fill(made, directory)
@@ -69,6 +69,6 @@ def run_both(
 
         print_comparison(made, time.monotonic() - begin)
         if output is not None:
-            hint(f"results: {output}; for a page: narrows report {output}")
+            hint(f"results: {output.named}; for a page: narrows report {output.named}")
     if made.doubts and json:
         hint(f"warning: not to be trusted: {'; '.join(made.doubts)}")

@@ -90,8 +90,9 @@ def print_survey(made: Survey, console: Console | None = None) -> None:
         told.append("ms" if one.configured is None else "Mb/s")
         if one.configured is None:
             told.append(f", simulated {number(one.simulated)}", style="dim")
-        if one.doubts or not one.within:
-            told.append("  not to be trusted" if one.doubts else "  off", style="red")
+        if one.doubts or one.failure is not None or not one.within:
+            word = "not to be trusted" if one.doubts else "off"
+            told.append(f"  {word if one.failure is None else 'not held by this machine'}", style="red")
         out.print(told)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("network", overflow="fold")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.cli.guard import guarded, hint
-from narrows.cli.options import Jobs, Json, Load, NoProgress, Output, Set, overrides
-from narrows.errors import InputError
+from narrows.cli.options import Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, claimed, overrides
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/pairs\n\n"
     "Variants of one algorithm, two flows of many, a time of one's own: "
-    "narrows contest --cc cubic,cubic:stack=linux,cubic:cc_params.beta=0.8 --on mine.toml --slots a,b --window 20:60"
+    "narrows contest --cc cubic,cubic:stack=linux,cubic:cc_params.beta=0.8 --on rtt-unfairness "
+    "--slots rtt-20ms,rtt-80ms --window 20:60"
 )
 
 
@@ -40,6 +40,7 @@ def contest(
         typer.Option("--on", metavar="SCENARIO", help="A scenario file with two TCP flows, or the name of one."),
     ] = "contest-wired",
     output: Output = None,
+    force: Force = False,
     runs: Annotated[
         int,
         typer.Option("--runs", "-n", metavar="N", help="Runs of each pair, all with the same random numbers."),
@@ -65,6 +66,7 @@ def contest(
     set_: Set = None,
     load: Load = None,
     jobs: Jobs = None,
+    max_memory: MaxMemory = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
@@ -74,10 +76,11 @@ def contest(
     from there; more contestants or runs add to what is there.
     """
     from narrows import contest as contests
-    from narrows import own
+    from narrows import memory, own
     from narrows.contest.api import hold
     from narrows.scenario import Scenario
 
+    memory.allow(max_memory)
     for own_file in load or []:
         own.load(own_file)
     begin = time.monotonic()
@@ -94,12 +97,10 @@ def contest(
     )
     from narrows.cli.progress import Bar
 
-    if output is not None and output.is_file():
-        message = f"{output}: is a file; allowed: a new directory, an empty one, or one with a contest"
-        raise InputError(message)
+    held = claimed(output, force, [on], "contest")
     with Bar("contest", wanted=not no_progress) as bar:
-        made = hold(plan, output, jobs=jobs, progress=_shown_on(bar))
-    page = None if output is None else made.report(output)
+        made = hold(plan, held, jobs=jobs, progress=_shown_on(bar))
+    page = None if held is None else made.report(held)
     if json:
         from narrows.contest.export import dumps
 

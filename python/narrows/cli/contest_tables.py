@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from narrows.contest import Contest
     from narrows.stats import Estimate
 
-_NUMBERED = 6
-"""Above this many contestants columns are headed by numbers, as where their names would not fit."""
-
 
 def print_contest(made: Contest, seconds: float, console: Console | None = None) -> None:
     """Print who got how much against whom, and how each did over all.
@@ -52,19 +49,28 @@ def _table() -> Table:
 
 
 def _shares(made: Contest, width: int) -> Table:
-    labels = made.plan.labels
+    labels, rows = made.plan.labels, made.plan.headings
     table = _table()
     corner = "first \\ second"
     table.add_column(corner, overflow="fold", min_width=len(corner))
-    named = max(map(len, (corner, *labels))) + sum(len(label) + 2 for label in labels)
-    numbered = len(labels) > _NUMBERED or named > width
-    for i, label in enumerate(labels):
-        table.add_column(str(i + 1) if numbered else label, justify="right", no_wrap=True)
+    columns = _columns(rows, width - max(map(len, (corner, *rows))))
+    if columns is None:
+        columns = tuple(str(i + 1) for i in range(len(rows)))
+        rows = tuple(f"{i + 1:>2} {row}" for i, row in enumerate(rows))
+    for column in columns:
+        table.add_column(Text(column), justify="right", no_wrap=True, vertical="bottom")
     margin = made.plan.criteria.margin
-    for i, row in enumerate(labels):
-        name = f"{i + 1:>2} {row}" if numbered else row
-        table.add_row(Text(name), *(_share(made.estimate("share", row, column).mean, margin) for column in labels))
+    for first, row in zip(labels, rows, strict=True):
+        table.add_row(Text(row), *(_share(made.estimate("share", first, second).mean, margin) for second in labels))
     return table
+
+
+def _columns(headings: tuple[str, ...], room: int) -> tuple[str, ...] | None:
+    """Headings as they are, or with a field a line, if their columns take no more than so many characters."""
+    for made in (headings, tuple(heading.replace(":", "\n") for heading in headings)):
+        if sum(2 + max(map(len, heading.split("\n"))) for heading in made) <= room:
+            return made
+    return None
 
 
 def _share(value: float, margin: float) -> Text:

@@ -22,7 +22,7 @@ STYLES = {"ok": "green", "partly": "yellow", "missing": "red", "unknown": "yello
 
 @guarded
 def doctor(json: Json = False) -> None:
-    """Show which backends and features this machine can run, and for each it cannot why, and what would change it."""
+    """Show which live features this machine supports; for each unsupported one, the reason and the fix."""
     from narrows.doctor import doctor as look
 
     checks = look()

@@ -24,6 +24,11 @@ P = ParamSpec("P")
 _SIGNALLED = 128
 """Exit code on a signal, less its number: 130 on Ctrl-C, as in shells."""
 
+_GRACE_S = 1.0
+"""Time by which a handler in Python must have heard of a signal, s; else the process ends without one."""
+
+_DEAF = "interrupted while something kept the Python interpreter busy; a later run with the same -o cleans up"
+
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a verb as Ctrl-C does: a batch system's time limit, a closed terminal."""
 
@@ -40,7 +45,8 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     -------
     callable
         With the same signature; it exits with 2 on bad input, 1 on a failed run or an output that cannot be written,
-        3 on what this machine cannot do, 128 and the number of the signal on Ctrl-C, SIGTERM and SIGHUP.
+        3 on what this machine cannot do, 128 and the number of the signal on Ctrl-C, SIGTERM and SIGHUP. One signal is
+        enough, whatever the process is doing.
     """
 
     @functools.wraps(verb)
@@ -51,10 +57,13 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 sys.stdout.flush()
             except NarrowsError as error:
                 tell(error)
-                raise typer.Exit(error.exit_code) from None
+                raise _ending(error.exit_code) from None
             except KeyboardInterrupt as interruption:
                 note(str(interruption) if isinstance(interruption, Interrupted) else "interrupted")
-                raise typer.Exit(_SIGNALLED + received[-1]) from None
+                raise _ending(_SIGNALLED + received[-1]) from None
+            except MemoryError:
+                note("the system gave no more memory; allowed: fewer samples, flows, runs or --jobs at a time")
+                raise _ending(1) from None
             except OSError as error:
                 if error.errno == errno.EPIPE:  # the reader went away, as `head` does: Typer ends quietly
                     raise
@@ -66,6 +75,21 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     return wrapper
 
 
+def _ending(code: int) -> typer.Exit:
+    """Return the end of a verb; end the process at once where a hook of a user's algorithm did not return.
+
+    The interpreter would wait for such a thread's next step when it shuts down, or fall over it.
+    """
+    from narrows import _core
+
+    if _core.own_threads():
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    return typer.Exit(code)
+
+
 @contextmanager
 def _as_ctrl_c() -> Iterator[list[int]]:
     """Let other ways of being ended do what Ctrl-C does: keep what finished, leave nothing half-written.
@@ -73,24 +97,36 @@ def _as_ctrl_c() -> Iterator[list[int]]:
     Yields
     ------
     list of int
-        Numbers of the signals received, the latest last; Ctrl-C's, which needs no handler, stands at the beginning.
+        Numbers of the signals received, the latest last; Ctrl-C's stands at the beginning.
     """
     received = [int(signal.SIGINT)]
+    if threading.current_thread() is not threading.main_thread():  # handlers belong to the main thread
+        yield received
+        return
+    from narrows import _core, interruption
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
+        backstop.heard()
+        interruption.note()
         received.append(number)
         raise KeyboardInterrupt
 
-    # Handlers belong to the main thread. A signal that is ignored (nohup) or handled by the host program stays so.
-    main = threading.current_thread() is threading.main_thread()
-    ours = [number for number in _ENDING if main and signal.getsignal(number) is signal.SIG_DFL]
+    # A signal that is ignored (nohup) or handled by the host program stays so.
+    usual = dict.fromkeys(_ENDING, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
+    ours = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
+    backstop = _core.Backstop(_GRACE_S, _DEAF, [int(number) for number in ours])
+    _core.end_on_failed_allocation()
+    interruption.forget()
     for number in ours:
         signal.signal(number, interrupt)
+    before = signal.set_wakeup_fd(backstop.fileno(), warn_on_full_buffer=False) if ours else None
     try:
         yield received
     finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+        if before is not None:
+            signal.set_wakeup_fd(before)
+        for number, handler in ours.items():
+            signal.signal(number, handler)
 
 
 def tell(error: NarrowsError) -> None:

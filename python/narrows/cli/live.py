@@ -10,16 +10,20 @@ import typer
 from typer.core import TyperCommand
 
 from narrows.cli.guard import guarded, hint
-from narrows.cli.options import File, Json, NoProgress, Output, Set, overrides
+from narrows.cli.options import File, Force, Json, MaxMemory, NoProgress, Output, Set, claimed, overrides
 from narrows.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from narrows.live import Program
     from narrows.runs import Batch, Run
 
 EXAMPLE = (
-    "Example: narrows live dumbbell-cubic --set 'duration=10 s' -o out\n\n"
-    "Other programs: narrows live dumbbell-cubic --exec d1 'iperf3 -s' --exec s1 'sleep 1; iperf3 -c d1'"
+    "Example: narrows live dumbbell-cubic --set 'duration=12 s' -o out\n\n"
+    "A program on a host meanwhile: narrows live dumbbell-cubic --set 'duration=12 s' --exec s1 'sleep 2; ss -tin'\n\n"
+    "Traffic of other programs: narrows live dumbbell-cubic --set 'duration=15 s' --exec d1 'iperf3 -s -1' "
+    "--exec s1 'sleep 1; iperf3 -c d1'"
 )
 SHELL_EXAMPLE = "Example: narrows shell dumbbell-cubic s1"
 
@@ -27,6 +31,9 @@ _BETWEEN = "\x1f"
 """Joins the two values of ``--exec``: Typer knows no option that takes two and may be repeated."""
 
 _EXEC = "--exec"
+
+_SHOWN = 3
+"""Differences from the scenario's stack that are listed; the conditions have all."""
 
 _WELL = (": exit code 0", ": ran until the end")
 """How a program ends that has done what it should."""
@@ -105,6 +112,7 @@ Exec = Annotated[
 def live(
     file: File,
     output: Output = None,
+    force: Force = False,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", help="Seed of losses and applications; by default the scenario's own."),
@@ -117,6 +125,7 @@ def live(
     pcap: Annotated[
         bool, typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link).")
     ] = False,
+    max_memory: MaxMemory = None,
     json: Json = False,
     no_progress: NoProgress = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Print nothing but errors.")] = False,
@@ -126,21 +135,26 @@ def live(
     Hosts are network namespaces without names; nothing outside them is touched, and nothing is left behind. Needs
     Linux and root: `narrows doctor` says what is missing. Exit code 3 where this machine cannot do it.
     """
+    from narrows import memory
+
+    memory.allow(max_memory)
     if pcap and output is None:
         message = "--pcap needs a directory to put the packets; add -o DIR"
         raise InputError(message)
+    from narrows import estimate, ownership, results
     from narrows import live as world
-    from narrows import results
     from narrows.cli.progress import Bar
     from narrows.scenario import Scenario
 
     scenario = Scenario.from_file(file, overrides(set_))
     wanted = programs(exec_)
+    held = claimed(output, force, [file])
+    estimate.check_one(scenario)
     world.check(scenario)
     begin = time.monotonic()
     interruption: Interrupted | None = None
     with ExitStack() as stack:
-        directory = stack.enter_context(results.staged(output)) if output is not None else None
+        directory = stack.enter_context(ownership.staged(held)) if held is not None else None
         bar = stack.enter_context(Bar(f"{scenario.name}: live", wanted=not (no_progress or quiet or wanted)))
         captured = directory / results.PCAP if directory is not None and pcap else None
         result: Run | Batch
@@ -158,6 +172,9 @@ def live(
             hint(f"results: {output}; for a page: narrows report {output}")
     for doubt in dict.fromkeys(doubt for run in result.runs for doubt in run.doubts):
         hint(f"warning: not to be trusted: {doubt}")
+    others = _kernels_own(result.runs[0].conditions or {})
+    if others and not quiet:
+        hint(others)
     for end in (end for run in result.runs for end in (run.conditions or {}).get("programs", ())):
         if not end.endswith(_WELL):
             hint(f"warning: {_EXEC} {end}")
@@ -174,6 +191,19 @@ def _print(result: Any, json: bool, seconds: float) -> None:
         from narrows.cli.tables import print_result
 
         print_result(result, seconds)
+
+
+def _kernels_own(conditions: Mapping[str, Any]) -> str:
+    """What the kernel does in its own way and the scenario otherwise, in a line; empty where they agree.
+
+    >>> _kernels_own({"left_to_the_kernel": ["stack: ns2 there, linux here", "undo: false there, true here"]})
+    "note: Linux's own in place of the scenario's: stack: ns2 there, linux here; undo: false there, true here"
+    """
+    told = list(conditions.get("left_to_the_kernel", ()))
+    if not told:
+        return ""
+    shown = told if len(told) <= _SHOWN else [*told[:_SHOWN], f"and {len(told) - _SHOWN} more (left_to_the_kernel)"]
+    return f"note: Linux's own in place of the scenario's: {'; '.join(shown)}"
 
 
 @guarded

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from narrows.errors import InputError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from narrows.ownership import Claim
+
 File = Annotated[
-    str, typer.Argument(metavar="FILE", help="A scenario file (TOML), or a name from `narrows list scenarios`.")
+    str,
+    typer.Argument(
+        metavar="FILE", help="A scenario file (TOML; - is standard input), or a name from `narrows list scenarios`."
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -24,8 +32,55 @@ Load = Annotated[
     list[Path] | None,
     typer.Option("--load", metavar="FILE.py", help="Run a Python file first that registers congestion controls."),
 ]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory", metavar="SIZE", help="Most memory to take, such as 8GB; by default 3/4 of what is free."
+    ),
+]
 NoProgress = Annotated[bool, typer.Option("--no-progress", metavar="", help="Show no progress bar.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="Directory for the results.")]
+
+
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", metavar="", help="Use DIR although it holds files that are not Narrows': they are kept as they are."
+    ),
+]
+
+
+def claimed(output: Path | None, force: bool, inputs: Iterable[str | Path] = (), kind: str = "results") -> Claim | None:
+    """Claim the directory of ``-o``, before anything runs.
+
+    Parameters
+    ----------
+    output : pathlib.Path, optional
+    force : bool
+        Whether ``--force`` is given.
+    inputs : iterable of path
+        Files that the command reads.
+    kind : str
+        As for `narrows.ownership.claim`.
+
+    Returns
+    -------
+    Claim or None
+        ``None`` without a directory.
+
+    Raises
+    ------
+    InputError
+        If it may not be used, or ``--force`` has no directory.
+    """
+    if output is None:
+        if force:
+            message = "--force is about the directory of -o; add -o DIR"
+            raise InputError(message)
+        return None
+    from narrows import ownership
+
+    return ownership.claim(output, kind=kind, force=force, inputs=inputs)
 
 
 def overrides(assignments: list[str] | None) -> dict[str, str]:

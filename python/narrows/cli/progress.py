@@ -6,13 +6,66 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from narrows.cli.guard import hint
+from narrows.format import clock
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from rich.progress import Progress, TaskID
 
 PATIENCE_S = 0.5
 """How long nothing is shown: what is over by then needs no bar."""
+
+
+LONG_S = 60.0
+"""What takes longer than this is told."""
+
+_FIRST_S = 2.0
+_AGAIN_S = 600.0
+_CHANGED = 1.5
+
+
+class Pace:
+    """Says on stderr how long something will take, if that is long: from its own pace, after two seconds.
+
+    It says so again when the estimate has changed by half, and every ten minutes. Only progress is known: where the
+    rest of a run is busier than its beginning, the estimate grows.
+
+    Parameters
+    ----------
+    say : callable
+        Prints a line.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._begin = time.monotonic()
+        self._told = (0.0, 0.0)
+
+    def __call__(self, fraction: float) -> None:
+        """Take note of how much is done.
+
+        Parameters
+        ----------
+        fraction : float
+            In [0, 1].
+        """
+        seconds = time.monotonic() - self._begin
+        if seconds < _FIRST_S or not 0 < fraction < 1:
+            return
+        whole = seconds / fraction
+        before, at = self._told
+        changed = not before or not 1 / _CHANGED < whole / before < _CHANGED
+        if whole < LONG_S or not (changed or seconds - at >= _AGAIN_S):
+            return
+        self._told = whole, seconds
+        self._say(f"takes about {clock(whole)}; {clock(whole - seconds)} left ({_percent(fraction)} done)")
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.0f} %" if fraction >= 0.01 else f"{100 * fraction:.1g} %"
 
 
 class Bar:
@@ -25,11 +78,14 @@ class Bar:
     what : str
         Stands before the bar.
     wanted : bool
-        Whether to show anything.
+        Whether to show a bar.
+    quiet : bool
+        Whether to say nothing of how long it takes either.
     """
 
-    def __init__(self, what: str, wanted: bool = True) -> None:
+    def __init__(self, what: str, wanted: bool = True, *, quiet: bool = False) -> None:
         self._what = what
+        self._pace = None if quiet else Pace(self._say)
         self._wanted = wanted and sys.stderr.isatty()
         self._begin = time.monotonic()
         self._progress: Progress | None = None
@@ -47,6 +103,8 @@ class Bar:
         fraction : float
             In [0, 1].
         """
+        if self._pace is not None:
+            self._pace(fraction)
         if not self._wanted:
             return
         if self._progress is None:
@@ -57,6 +115,12 @@ class Bar:
             self._progress.start()
         if self._task is not None:
             self._progress.update(self._task, completed=fraction)
+
+    def _say(self, line: str) -> None:
+        if self._progress is not None:
+            self._progress.console.print(f"{self._what}: {line}", style="dim", highlight=False)
+        else:
+            hint(f"{self._what}: {line}")
 
     def describe(self, what: str) -> None:
         """Change what stands before the bar.

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from contextlib import contextmanager
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from narrows.cli.guard import guarded
-from narrows.errors import InputError, RunError
+from narrows.errors import InputError, NarrowsError
 
 if TYPE_CHECKING:
-    from narrows.comparison import Comparison
-    from narrows.outcome import Batch, Run
+    from collections.abc import Callable, Iterator
 
-EXAMPLE = "Example: narrows report results/cubic"
+EXAMPLE = (
+    "Results to show: narrows run dumbbell-cubic --runs 3 -o results/cubic\n\nExample: narrows report results/cubic"
+)
+
+_DAMAGES = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
+"""What results raise that are not as they were written."""
 
 
 @guarded
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A directory that `narrows run -o` wrote, with --both or without.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A directory that `narrows run`, `live`, `contest` or `sweep` wrote with -o."
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="HTML", help="The page; by default DIR/report.html.")
     ] = None,
 ) -> None:
     """Make one page of results that works offline, and its figures as PNG and SVG beside it."""
-    from narrows.comparison import directory as comparisons
-    from narrows.results import REPORT, load
+    from narrows import ownership
+    from narrows.results import REPORT
 
-    result = comparisons.load(directory) if comparisons.holds_one(directory) else load(directory)
     page = directory / REPORT if output is None else output
     if output is not None and not output.absolute().parent.is_dir():
         message = f"{output}: cannot be written: its directory does not exist"
@@ -38,31 +45,54 @@ def report(
     if page.suffix != ".html" or page.is_dir():
         message = f"{output}: is no name of a page; allowed: a file ending in .html"
         raise InputError(message)
-    try:
-        _write(result, page)
-    except OSError as error:
-        message = f"{page}: cannot be written: {error.strerror or error}"
-        raise RunError(message) from error
+    with _told_as_damage(directory):
+        write = _writer(directory)
+    ownership.page(page)
+    with _told_as_damage(directory), ownership.adding(page.parent, f"report {page.name}") as folder:
+        write(folder / page.name)
     typer.echo(page)
 
 
-def _write(result: Run | Batch | Comparison, page: Path) -> None:
-    """Write the page and its figures under a temporary name first: a page of before stays if this one fails."""
-    import shutil
-    import tempfile
+def _writer(directory: Path) -> Callable[[Path], object]:
+    """Read a directory, and return what writes its page."""
+    from narrows import results
+    from narrows.comparison import directory as comparisons
+    from narrows.contest import saved
+    from narrows.sweep import directory as sweeps
 
-    from narrows.comparison import Comparison
-    from narrows.report import comparison, write_report
+    if comparisons.holds_one(directory):
+        from narrows.report import comparison
 
-    staging = Path(tempfile.mkdtemp(prefix=f".{page.stem}.", suffix=".partial", dir=page.absolute().parent))
+        compared = comparisons.load(directory)
+        return lambda page: comparison.write(compared, page)
+    if not (directory / results.SUMMARY).is_file():
+        if (directory / sweeps.MARKER).is_file():
+            from narrows.sweep import page as sweep_page
+
+            return lambda page: sweep_page.write(directory, page)
+        if saved.holds_one(directory):
+            from narrows.contest import page as contest_page
+
+            contest = saved.load(directory)
+            return lambda page: contest_page.write_page(contest, page)
+    from narrows.report import write_report
+
+    result = results.load(directory)
+    return lambda page: write_report(result, page)
+
+
+@contextmanager
+def _told_as_damage(directory: Path) -> Iterator[None]:
+    """Say of results that were changed since they were written that they are damaged, where a page cannot be made."""
+    from narrows import ownership
+
     try:
-        if isinstance(result, Comparison):
-            comparison.write(result, staging / page.name)
-        else:
-            write_report(result, staging / page.name)
-        for made in sorted(path for path in staging.rglob("*") if path.is_file()):
-            wanted = page.parent / made.relative_to(staging)
-            wanted.parent.mkdir(exist_ok=True)
-            made.replace(wanted)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        yield
+    except NarrowsError:
+        raise
+    except _DAMAGES as error:
+        changed = ownership.changed(directory)
+        if not changed:
+            raise
+        message = f"{directory}: is damaged: {', '.join(changed)} changed since Narrows wrote it ({error!r})"
+        raise InputError(message) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.cli.guard import guarded, hint, note
-from narrows.cli.options import Jobs, Json, NoProgress, Output  # noqa: TC001 - Typer reads the annotations
+from narrows.cli.options import Force, Jobs, Json, MaxMemory, NoProgress, Output  # noqa: TC001 - Typer reads the annotations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +22,9 @@ LISTED = 20
 EXAMPLE = (
     "Example: narrows reproduce acns --quick -o results/acns\n\n"
     "One pair of the contest over time: narrows reproduce contest --pair westwood hybla\n\n"
-    "Beyond the paper: narrows reproduce ngwa --beyond\n\n"
-    "On this machine's own TCP, as root: narrows reproduce acns --live\n\n"
-    "A paper's sweep, resumable: narrows reproduce agile-sd -o results/agile-sd"
+    "Beyond the paper: narrows reproduce ngwa --beyond --quick\n\n"
+    "On this machine's own TCP, as root: narrows reproduce acns --live --quick\n\n"
+    "A paper's sweep, resumable: narrows reproduce agile-sd --quick -o results/agile-sd"
 )
 
 
@@ -38,6 +38,7 @@ def reproduce(
         ),
     ] = False,
     output: Output = None,
+    force: Force = False,
     runs: Annotated[
         int | None,
         typer.Option(
@@ -66,6 +67,15 @@ def reproduce(
             help="Of papers that have it: on this machine's own TCP, in real time, beside the simulator. Needs root.",
         ),
     ] = False,
+    live_jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--live-jobs",
+            metavar="N",
+            help="Of ngwa --live: live runs at a time, 1 by default. Each has a network of its own and is judged by "
+            "its own conditions.",
+        ),
+    ] = None,
     flows: Annotated[
         int | None,
         typer.Option("--flows", metavar="N", help="Of agile-sd: flows of its second and third scenario, 4 by default."),
@@ -74,6 +84,7 @@ def reproduce(
         bool, typer.Option("--page", metavar="", help="Of agile-sd: write the page from the runs in DIR; run nothing.")
     ] = False,
     jobs: Jobs = None,
+    max_memory: MaxMemory = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
@@ -83,8 +94,11 @@ def reproduce(
     sweep that was interrupted goes on where it was. If runs of a sweep failed, the page is made of
     the others and the exit code is 1.
     """
+    from narrows import memory
     from narrows.cli.progress import Bar
     from narrows.reproduction import reproduce as repeat
+
+    memory.allow(max_memory)
 
     def watch(sweep: Sweep, directory: Path) -> Display:
         from narrows.cli.sweep_progress import Display
@@ -101,11 +115,13 @@ def reproduce(
             pair=pair,
             beyond=beyond,
             live=live,
+            live_jobs=live_jobs,
             flows=flows,
             page_only=page,
             progress=bar,
             watch=watch,
             say=hint,
+            force=force,
         )
     if json:
         import json as codec

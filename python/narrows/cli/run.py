@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.cli.guard import guarded, hint
-from narrows.cli.options import File, Jobs, Json, Load, NoProgress, Output, Set, overrides
+from narrows.cli.options import File, Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, claimed, overrides
 from narrows.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=90 s' -o out\n\n"
     "As many runs as it takes: narrows run dumbbell-cubic --until 2%\n\n"
-    "Beside the machine's own TCP: narrows run dumbbell-cubic --both --runs 3 --set 'duration=20 s'"
+    "Beside the machine's own TCP: narrows run dumbbell-cubic --both --set 'duration=12 s'"
 )
 
+
+_MUCH = 1e9
+"""Bytes of samples that are told before a run."""
 
 MIN_RUNS = 2
 """Fewest runs that have an interval."""
@@ -47,6 +50,7 @@ class _Order:
 def run(
     file: File,
     output: Output = None,
+    force: Force = False,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", help="Seed; by default the scenario's own.")
     ] = None,
@@ -92,6 +96,7 @@ def run(
     ] = False,
     load: Load = None,
     jobs: Jobs = None,
+    max_memory: MaxMemory = None,
     json: Json = False,
     no_progress: NoProgress = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="Print nothing but errors.")] = False,
@@ -100,6 +105,9 @@ def run(
 
     The same scenario, seed and version give the same digest, whatever the number of jobs.
     """
+    from narrows import memory
+
+    memory.allow(max_memory)
     if both:
         for option, given in (("--until", until), ("--pcap", pcap), ("--load", load)):
             if given:
@@ -107,7 +115,17 @@ def run(
                 raise InputError(message)
         from narrows.cli.both import run_both
 
-        run_both(file, overrides(set_), seed, runs, jobs, output, json=json, bar=not no_progress, quiet=quiet)
+        run_both(
+            file,
+            overrides(set_),
+            seed,
+            runs,
+            jobs,
+            claimed(output, force, [file]),
+            json=json,
+            bar=not no_progress,
+            quiet=quiet,
+        )
         return
     if pcap and output is None:
         message = "--pcap needs a directory to put the packets; add -o DIR"
@@ -115,19 +133,22 @@ def run(
     order = _Order(
         seed, 1 if runs is None else runs, jobs, _precision(until, until_metric, runs, max_runs), until_metric
     )
-    from narrows import own, results
+    held = claimed(output, force, [file, *(load or [])])
+    from narrows import own, ownership, results
     from narrows.cli.progress import Bar
     from narrows.scenario import Scenario
 
     for own_file in load or []:
         own.load(own_file)
     scenario = Scenario.from_file(file, overrides(set_))
+    _check(scenario, order, output, quiet=quiet)
     begin = time.monotonic()
     interruption: Interrupted | None = None
     with ExitStack() as stack:
         # The directory is made first: that it cannot be written shall be known before the long wait, not after it.
-        directory = stack.enter_context(results.staged(output)) if output is not None else None
-        bar = stack.enter_context(Bar(scenario.name, wanted=not (no_progress or quiet)))
+        directory = stack.enter_context(ownership.staged(held)) if held is not None else None
+        stack.enter_context(memory.spilling_into(directory))
+        bar = stack.enter_context(Bar(scenario.name, wanted=not (no_progress or quiet), quiet=quiet))
         captured = directory / results.PCAP if directory is not None and pcap else None
         result: Run | Batch
         try:
@@ -146,6 +167,18 @@ def run(
         _warn(result)
     if interruption is not None:
         raise interruption
+
+
+def _check(scenario: Scenario, order: _Order, output: Path | None, *, quiet: bool) -> None:
+    """Refuse what memory or disk do not hold, before a directory is made; say of much that it is much."""
+    from narrows import estimate, runs
+
+    workers = runs.processors() if order.jobs is None else order.jobs
+    made = estimate.check(scenario, order.runs, max(1, workers), output)
+    if made.disk_bytes >= _MUCH and not quiet:
+        from narrows.memory import shown
+
+        hint(f"{scenario.name}: {made.rows:,} samples, about {shown(made.disk_bytes)} on the disk")
 
 
 def _run(scenario: Scenario, order: _Order, captured: Path | None, bar: Bar) -> Run | Batch:

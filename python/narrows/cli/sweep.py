@@ -8,21 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.cli.guard import guarded, hint
-from narrows.cli.options import Jobs, Json, Load, NoProgress, Output, Set, overrides
+from narrows.cli.options import Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, overrides
 
 if TYPE_CHECKING:
     from narrows.sweep import Sweep, SweepResult
 
 EXAMPLE = (
-    "Example: narrows sweep buffers.toml -o results/buffers\n\n"
-    "What it would run: narrows sweep buffers.toml --plan; how long that would take: with --estimate in its place"
+    "A sweep file: printf '%s\\n' 'scenario = \"dumbbell-cubic\"' "
+    '\'axes = [{ path = "tcp.cc", values = ["reno", "cubic"] }]\' > two.toml\n\n'
+    "What it would run: narrows sweep two.toml --plan\n\n"
+    "How long that would take: narrows sweep two.toml --estimate\n\n"
+    "Example: narrows sweep two.toml -o results/two"
 )
 
 
 @guarded
 def sweep(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file (TOML): docs/sweep.md tells what it says.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file (TOML): format: docs/sweep.md.")],
     output: Output = None,
+    force: Force = False,
     plan: Annotated[
         bool, typer.Option("--plan", metavar="", help="Print the points and run nothing; with --json all of them.")
     ] = False,
@@ -41,6 +45,7 @@ def sweep(
     set_: Set = None,
     load: Load = None,
     jobs: Jobs = None,
+    max_memory: MaxMemory = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
@@ -49,9 +54,10 @@ def sweep(
     A sweep that was cut short (Ctrl-C, kill -9, a power cut, a full disk) goes on with the same command: what had
     finished is kept, what had failed is tried again. The results go into DIR, results/NAME by default.
     """
-    from narrows import own
+    from narrows import memory, own, ownership
     from narrows.sweep import Sweep
 
+    memory.allow(max_memory)
     for own_file in load or []:
         own.load(own_file)
     read = Sweep.from_file(file, overrides(set_))
@@ -67,8 +73,9 @@ def sweep(
     from narrows.cli.sweep_progress import Display
     from narrows.sweep import execute
 
+    held = ownership.claim(directory, kind=ownership.SWEEP, force=force)
     with Display(read, directory, wanted=not no_progress) as display:
-        made = execute(read, directory, jobs=jobs, dask=dask, progress=display, large=large)
+        made = execute(read, held, jobs=jobs, dask=dask, progress=display, large=large)
     _print(read, made, directory, json=json)
     if made.failures:
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.text import Text
 
+from narrows.format import clock
 from narrows.sweep.bounds import free_bytes, nbytes, room
 
 if TYPE_CHECKING:
@@ -136,34 +137,6 @@ def told(estimate: Estimate) -> str:
     by = f"by {estimate.probes:,} run{'' if estimate.probes == 1 else 's'}"
     low, high = clock(estimate.low), clock(estimate.high)
     return f"about {clock(estimate.seconds)}{'' if low == high else f' ({low} to {high})'}, {by}"
-
-
-def clock(seconds: float) -> str:
-    """A time as people say it.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> clock(0.4), clock(48.2), clock(600), clock(5400), clock(200_000)
-    ('0 s', '48 s', '10 min', '1 h 30 min', '2 d 7 h')
-    """
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h"
 
 
 def shown(axis: Axis) -> str:

@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from narrows.cli.guard import hint, note
-from narrows.cli.sweep_progress import clock
-from narrows.format import MISSING, number
+from narrows.format import MISSING, clock, number
 from narrows.sweep import address, columns
 from narrows.sweep.bounds import nbytes
 from narrows.sweep.directory import RUNS, size

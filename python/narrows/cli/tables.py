@@ -418,7 +418,18 @@ def print_validation(made: Validation) -> None:
         table.add_row(one.variant, str(one.compared), median, worst, losses, f"{one.distance:.3f}", one.where)
     out.print(table)
     for flow in made.comparisons:
-        if flow.beyond:
-            mark = Text("UNEXPLAINED", style="red") if flow.unexplained else Text("explained", style="green")
-            what = f"  {flow.variant} on {flow.network}, flow {flow.flow}: {flow.difference:+.1%}  "
-            out.print(Text.assemble(mark, what, (flow.why or "", "dim")))
+        if not flow.beyond:
+            continue
+        if flow.unexplained:
+            mark = Text("UNEXPLAINED", style="red")
+        elif flow.explanation is None:
+            mark = Text("held out", style="yellow")
+        elif made.isolated(flow.explanation):
+            mark = Text("isolated", style="green")
+        else:
+            mark = Text("cause not known", style="yellow")
+        what = f"  {flow.variant} on {flow.network}, flow {flow.flow}: {flow.difference:+.1%}  "
+        out.print(Text.assemble(mark, what, ("" if flow.explanation is None else flow.explanation.why, "dim")))
+    for turned in made.experiments:
+        was, now = (", ".join(f"{flow.difference:+.1%}" for flow in side) for side in (turned.before, turned.after))
+        out.print(f"experiment {turned.experiment.name} on {turned.network}: {was}; with the switch turned {now}")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from narrows.cli.guard import guarded, hint, note
-from narrows.cli.options import Jobs, Json, NoProgress  # noqa: TC001 - Typer reads the annotations
+from narrows.cli.options import Jobs, Json, MaxMemory, NoProgress  # noqa: TC001 - Typer reads the annotations
 from narrows.errors import InputError
+
+if TYPE_CHECKING:
+    from narrows.validation.description import Network
 
 Chosen = tuple[list[str] | None, list[str] | None]
 """Names of variants and of networks; ``None`` for all."""
 
 EXAMPLE = (
     "Example: narrows validate --against ns2 --cc reno,cubic --quick -o out/validation.md\n\n"
-    "Against this machine's own stack: narrows validate --against live --quick -o out/live.md"
+    "A network of your own: narrows validate --cc reno --scenario dumbbell-cubic --quick -o out/own.md\n\n"
+    "Against this machine's own stack: narrows validate --against live --cc cubic --quick -o out/live.md"
 )
 
 _PAGES = {"ns2": Path("docs/validation.md"), "live": Path("docs/live.md")}
@@ -32,9 +36,21 @@ def validate(
         str | None,
         typer.Option("--cc", metavar="NAMES", help="Only these variants, separated by commas; * stands for anything."),
     ] = None,
-    scenario: Annotated[
+    network: Annotated[
         str | None,
-        typer.Option("--scenario", metavar="NAMES", help="Only these networks, separated by commas; * likewise."),
+        typer.Option("--network", metavar="NAMES", help="Only these networks, separated by commas; * likewise."),
+    ] = None,
+    networks: Annotated[
+        Path | None,
+        typer.Option("--networks", metavar="FILE", help="Your own networks: a file with [[networks]] (ns2 only)."),
+    ] = None,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scenario",
+            metavar="FILE|NAME",
+            help="Your own network: a scenario. Beside ns-2 it must be a dumbbell. Repeat it for more.",
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", metavar="", help="A first look in seconds: few pairs, few seeds.")
@@ -53,36 +69,74 @@ def validate(
         ),
     ] = None,
     jobs: Jobs = None,
+    max_memory: MaxMemory = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
     """Run variants of TCP on Narrows and on ns-2, or on this machine's own TCP stack, and compare.
 
     Writes a page with tables, beside ns-2 also the windows over time. Exits with 1 if a difference is beyond the target
-    and nothing accounts for it.
+    and was not recorded before. Networks that are held out do not affect the exit code.
     """
+    from narrows import memory
+
+    memory.allow(max_memory)
     if against not in _PAGES:
         message = f"--against is {against!r}; allowed: {', '.join(_PAGES)}"
         raise InputError(message)
+    own = networks is not None or bool(scenario)
+    if own and output is None:
+        message = (
+            f"--networks, --scenario: need -o FILE, because {_PAGES[against]} is the page of Narrows' own networks"
+        )
+        raise InputError(message)
     page = _PAGES[against] if output is None else output
     page = page if page.suffix == ".md" else page / _PAGES[against].name
-    chosen, bar = (_names(cc), _names(scenario)), not no_progress
+    chosen, bar = (_names(cc), _names(network)), not no_progress
     if against == "live":
-        _live(chosen, page, runs=runs, quick=quick, jobs=jobs, json=json, bar=bar)
+        if networks is not None:
+            message = "--networks: goes with --against ns2; live networks are scenarios: --scenario FILE"
+            raise InputError(message)
+        _live(chosen, page, own=scenario, runs=runs, quick=quick, jobs=jobs, json=json, bar=bar)
         return
     if runs is not None:
         message = f"--runs {runs}: goes with --against live; beside ns-2 each network has its own number of seeds"
         raise InputError(message)
-    _ns2(chosen, page, quick=quick, jobs=jobs, json=json, bar=bar)
+    _ns2(chosen, page, _own(networks, scenario) if own else None, quick=quick, jobs=jobs, json=json, bar=bar)
 
 
-def _ns2(chosen: Chosen, page: Path, *, quick: bool, jobs: int | None, json: bool, bar: bool) -> None:
+def _own(networks: Path | None, scenario: list[str] | None) -> list[Network]:
+    from narrows.validation import own
+
+    found = own.from_file(networks) if networks is not None else []
+    found += [own.from_scenario(one) for one in scenario or []]
+    names = [one.name for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        message = f"--networks, --scenario: the name {twice[0]!r} stands twice; allowed: names that differ"
+        raise InputError(message)
+    return found
+
+
+def _ns2(
+    chosen: Chosen,
+    page: Path,
+    own: list[Network] | None,
+    *,
+    quick: bool,
+    jobs: int | None,
+    json: bool,
+    bar: bool,
+) -> None:
     from narrows.cli.progress import Bar
     from narrows.validation import validate as run_both
+    from narrows.validation.own import check_page
+    from narrows.validation.page import TITLE
     from narrows.validation.validate import write
 
+    check_page(page, TITLE)
     with Bar("validating against ns2", wanted=bar) as shown:
-        made = run_both("ns2", *chosen, quick=quick, jobs=jobs, progress=shown)
+        made = run_both("ns2", *chosen, own=own, quick=quick, jobs=jobs, progress=shown)
     paths = write(made, page)
     if json:
         _echo(made.to_json())
@@ -92,12 +146,22 @@ def _ns2(chosen: Chosen, page: Path, *, quick: bool, jobs: int | None, json: boo
         print_validation(made)
     hint(f"wrote {paths[0]}")
     if made.unexplained:
-        note(f"{made.unexplained} flows or medians differ from ns-2 by more than allowed, and nothing accounts for it")
+        note(
+            f"{made.unexplained} flows or medians differ from ns-2 by more than allowed, and no recorded range has them"
+        )
         raise typer.Exit(1)
 
 
 def _live(
-    chosen: Chosen, page: Path, *, runs: int | None, quick: bool, jobs: int | None, json: bool, bar: bool
+    chosen: Chosen,
+    page: Path,
+    *,
+    own: list[str] | None,
+    runs: int | None,
+    quick: bool,
+    jobs: int | None,
+    json: bool,
+    bar: bool,
 ) -> None:
     from narrows.cli.progress import Bar
     from narrows.comparison import page as pages
@@ -105,7 +169,7 @@ def _live(
 
     pages.check(page)
     with Bar("validating against this machine's own stack", wanted=bar) as shown:
-        made = survey(*chosen, runs=runs, quick=quick, jobs=jobs, progress=shown)
+        made = survey(*chosen, own=own, runs=runs, quick=quick, jobs=jobs, progress=shown)
     pages.write(made, page)
     if json:
         _echo(made.to_json())

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from narrows.contest.contestant import Contestant
     from narrows.contest.execute import ContestHook
     from narrows.contest.plan import Plan
+    from narrows.ownership import Target
     from narrows.scenario import Override, Scenario
 
 SCENARIO = "contest-wired"
@@ -31,7 +32,7 @@ def run(
     window: tuple[float, float] | None = None,
     overrides: Mapping[str, Override] | None = None,
     solo: bool = True,
-    out: str | PathLike[str] | None = None,
+    out: Target | None = None,
     jobs: int | None = None,
     progress: ContestHook | None = None,
 ) -> Contest:
@@ -82,7 +83,7 @@ def run(
 
 def hold(
     plan: Plan,
-    out: str | PathLike[str] | None = None,
+    out: Target | None = None,
     *,
     jobs: int | None = None,
     progress: ContestHook | None = None,

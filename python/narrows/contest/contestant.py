@@ -67,6 +67,12 @@ class Contestant:
             fields[key] = value
         return cls(label, fields)
 
+    @property
+    def spelled(self) -> str:
+        """What `parse` would read it from."""
+        assignments = [f"{key}={value}" for key, value in self.tcp.items() if key != "cc"]
+        return ":".join((str(self.tcp.get("cc", "")), *assignments))
+
 
 def contestants(given: Iterable[str | Contestant]) -> tuple[Contestant, ...]:
     """Check a list of contestants.
@@ -96,6 +102,50 @@ def contestants(given: Iterable[str | Contestant]) -> tuple[Contestant, ...]:
             raise InputError(message)
         seen.add(one.label)
     return chosen
+
+
+def headings(chosen: tuple[Contestant, ...]) -> tuple[str, ...]:
+    """Shorten labels to what tells the contestants apart, for rows and columns of matrices.
+
+    Fields that all share are left out, the congestion control too if all have the same; ``cc_params.`` is left out
+    where no other field ends alike. Labels that are not `Contestant.spelled` stay as they are.
+
+    Parameters
+    ----------
+    chosen : tuple of Contestant
+
+    Returns
+    -------
+    tuple of str
+        One each, all different.
+
+    Examples
+    --------
+    >>> given = ("cubic", "cubic:stack=linux", "cubic:cc_params.beta=0.8")
+    >>> headings(tuple(map(Contestant.parse, given)))
+    ('cubic', 'stack=linux', 'beta=0.8')
+    >>> headings(tuple(map(Contestant.parse, ("cubic:ecn=true", "bbr:ecn=true", "bbr:ecn=true:stack=rfc"))))
+    ('cubic', 'bbr', 'bbr:stack=rfc')
+    """
+    if len(chosen) < 2:
+        return tuple(one.label for one in chosen)
+    shared = set.intersection(*({(key, str(value)) for key, value in one.tcp.items()} for one in chosen))
+    endings = [_ending(key) for key in {key for one in chosen for key in one.tcp}]
+
+    def heading(one: Contestant) -> str:
+        if one.label != one.spelled:
+            return one.label
+        fields = [(key, value) for key, value in one.tcp.items() if key != "cc" and (key, str(value)) not in shared]
+        told = [f"{_ending(key) if endings.count(_ending(key)) == 1 else key}={value}" for key, value in fields]
+        named = [] if told and ("cc", str(one.tcp["cc"])) in shared else [str(one.tcp["cc"])]
+        return ":".join(named + told)
+
+    made = tuple(map(heading, chosen))
+    return made if len(set(made)) == len(made) else tuple(one.label for one in chosen)
+
+
+def _ending(key: str) -> str:
+    return key.removeprefix("cc_params.")
 
 
 def _known(name: str) -> None:

@@ -6,11 +6,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from narrows import _core, runs
+from narrows import _core, interruption, ownership, runs
 from narrows.contest import measure
 from narrows.contest.record import Record
 from narrows.contest.store import Store
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from narrows.contest.plan import Match, Plan
+    from narrows.ownership import Target
 
     ContestHook = Callable[["Progress"], None]
     """Called about ten times a second, on the calling thread."""
@@ -93,7 +93,7 @@ class Executed:
 
 def execute(
     plan: Plan,
-    directory: str | PathLike[str] | None = None,
+    directory: Target | None = None,
     *,
     jobs: int | None = None,
     progress: ContestHook | None = None,
@@ -103,7 +103,7 @@ def execute(
     Parameters
     ----------
     plan : Plan
-    directory : path, optional
+    directory : path or Claim, optional
         Where records are kept as runs end, and looked for before. Without one they are in memory only.
     jobs : int, optional
         How many runs at the same time; as many as there are processors by default. Records do not depend on it.
@@ -130,7 +130,7 @@ def execute(
     # Run by run, not match by match: what there is after an interruption has every pair.
     wanted = {plan.key(match, run): (match, run) for run in range(plan.runs) for match in plan.matches}
     with ExitStack() as stack:
-        store = None if directory is None else stack.enter_context(Store(Path(directory), Record, "contest"))
+        store = None if directory is None else stack.enter_context(Store(directory, Record, ownership.CONTEST))
         records = {} if store is None else store.read(wanted)
         kept = len(records)
         missing = [(match, run) for key, (match, run) in wanted.items() if key not in records]
@@ -170,6 +170,7 @@ class _Pool:
         begin = told = time.monotonic()
         pending = len(missing)
         while pending:  # in short steps, so that Ctrl-C is heard at once
+            interruption.check()
             with suppress(Empty):
                 finished.get(timeout=_POLL_S).result()
                 pending -= 1

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core
+from narrows.contest.plan import engine
 from narrows.contest.result import PLACES
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def to_json(contest: Contest) -> dict[str, Any]:
         "contestants": [
             {"label": one.label, "tcp": {key: str(value) for key, value in one.tcp.items()}} for one in plan.contestants
         ],
+        "engine": engine(),
+        "solo": plan.has_solo,
         "slots": [slot.name for slot in plan.slots],
         "window_s": [plan.window.start_s, plan.window.end_s],
         "pairs": [

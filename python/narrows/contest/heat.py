@@ -238,6 +238,7 @@ class Map:
     measure : Measure
     title, caption : str
     labels : tuple of str
+        What tells the contestants apart.
     rows : tuple
         Of tuples of `Cell`.
     means : tuple
@@ -297,7 +298,7 @@ def make(
         for row, line in zip(labels, told, strict=True)
     )
     name = f"{key}-{slot}" if measure.of == "flow" else key
-    return Map(name.replace("_", "-"), measure, title, caption, labels, rows, means, scale)
+    return Map(name.replace("_", "-"), measure, title, caption, contest.plan.headings, rows, means, scale)
 
 
 def _cell(measure: Measure, scale: Ramp, told: Estimate, who: str) -> Cell:

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from narrows import _core
+from narrows import _core, ownership
 from narrows.contest import export, figures, heat, series, text
 from narrows.contest.contestant import Contestant
 from narrows.contest.measures import MEASURES
 from narrows.contest.plan import SAMPLING
-from narrows.errors import InputError, RunError
+from narrows.errors import InputError
 from narrows.report import network, render, topology
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from narrows.contest.plan import Order, Plan
     from narrows.contest.result import Contest, Place
     from narrows.contest.standing import Standing
+    from narrows.ownership import Target
     from narrows.scenario import Scenario
     from narrows.stats import Estimate
 
@@ -87,13 +86,13 @@ def shown(estimate: Estimate, key: str) -> Shown:
     return Shown(value, spread, mean)
 
 
-def write(contest: Contest, directory: str | PathLike[str]) -> Path:
-    """Write page, figures and numbers, each file whole or not at all.
+def write(contest: Contest, directory: Target) -> Path:
+    """Write page, figures and numbers, all together or not at all; they replace those of before.
 
     Parameters
     ----------
     contest : Contest
-    directory : path
+    directory : path or Claim
         Made if missing.
 
     Returns
@@ -104,26 +103,58 @@ def write(contest: Contest, directory: str | PathLike[str]) -> Path:
     Raises
     ------
     InputError
-        If the directory cannot be made.
+        If the directory cannot be made, or holds something else.
     RunError
         If writing failed.
     """
-    folder = Path(directory)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"{directory}: cannot be written: {error.strerror or error}"
-        raise InputError(message) from None
-    try:
-        render.write_text(folder / CELLS, export.cells_csv(contest))
-        render.write_text(folder / SUMMARY, export.dumps(contest))
-        render.write_text(folder / SCENARIO, contest.plan.scenario.to_toml())
-        drawn = [one for _, maps in _maps(contest, contest.plan.orders[0]) for one in maps if one.measure.key in _DRAWN]
-        figures.write(drawn, folder / "figures")
-        return render.write_text(folder / PAGE, page(contest))
-    except OSError as error:
-        message = f"{directory}: results cannot be written: {error.strerror or error}; the runs before are kept"
-        raise RunError(message) from error
+    held = ownership.claim(directory, kind=ownership.CONTEST)
+    with ownership.staged(held, part="page", alone=False) as folder:
+        fill(contest, folder)
+    return Path(held.named) / PAGE
+
+
+def fill(contest: Contest, folder: Path) -> None:
+    """Write page, figures and numbers into an existing directory.
+
+    Parameters
+    ----------
+    contest : Contest
+    folder : pathlib.Path
+        Such as `narrows.ownership.staged` gives.
+
+    Raises
+    ------
+    OSError
+        If writing fails.
+    """
+    render.write_text(folder / CELLS, export.cells_csv(contest))
+    render.write_text(folder / SUMMARY, export.dumps(contest))
+    render.write_text(folder / SCENARIO, contest.plan.scenario.to_toml())
+    write_page(contest, folder / PAGE)
+
+
+def write_page(contest: Contest, path: Path) -> Path:
+    """Write the page alone, and ``figures/`` beside it as PNG and SVG.
+
+    Parameters
+    ----------
+    contest : Contest
+    path : pathlib.Path
+        The page.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    OSError
+        If writing fails.
+    """
+    drawn = [one for _, maps in _maps(contest, contest.plan.orders[0]) for one in maps if one.measure.key in _DRAWN]
+    figures.write(drawn, path.parent / "figures")
+    return render.write_text(path, page(contest))
 
 
 def page(contest: Contest) -> str:
@@ -140,7 +171,7 @@ def page(contest: Contest) -> str:
     """
     plan = contest.plan
     resolved = plan.scenario.resolved
-    drawn = network.from_resolved(resolved)
+    drawn = network.of(plan.scenario)
     standings = contest.standings()
     return render.page(
         "contest.html.j2",
@@ -148,7 +179,7 @@ def page(contest: Contest) -> str:
         version=_core.version(),
         scenario_title=plan.scenario.title,
         description=resolved.get("description") or "",
-        labels=plan.labels,
+        labels=plan.headings,
         slots=[slot.name for slot in plan.slots],
         runs=plan.runs,
         lead=text.lead(contest, standings),
@@ -297,7 +328,7 @@ def _pair(contest: Contest, first: str, second: str, order: Order) -> dict[str, 
 def _curves(contest: Contest, order: Order) -> list[tuple[str, list[dict[str, Any]]]]:
     drawings = series.matrix(contest, order)
     made = []
-    for row, line in zip(contest.plan.labels, drawings, strict=True):
+    for heading, row, line in zip(contest.plan.headings, contest.plan.labels, drawings, strict=True):
         cells = []
         for column, svg in zip(contest.plan.labels, line, strict=True):
             time = contest.estimate("equilibrium_s", row, column, "first", order)
@@ -309,7 +340,7 @@ def _curves(contest: Contest, order: Order) -> list[tuple[str, list[dict[str, An
                     "title": f"{row}, then {column}: {text.behaviour(contest, row, column, order)}{reached}",
                 }
             )
-        made.append((row, cells))
+        made.append((heading, cells))
     return made
 
 

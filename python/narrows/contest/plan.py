@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from narrows import _core, own
+from narrows import engine as engines
+from narrows import own
 from narrows.contest.behaviour import Criteria
-from narrows.contest.contestant import Contestant
+from narrows.contest.contestant import Contestant, headings
 from narrows.contest.contestant import contestants as checked
 from narrows.contest.slots import Slot, default_window, find
 from narrows.contest.slots import fields as slot_fields
@@ -101,6 +101,11 @@ class Plan:
         return tuple(one.label for one in self.contestants)
 
     @property
+    def headings(self) -> tuple[str, ...]:
+        """What tells the contestants apart, in the order of rows and columns: labels without what all share."""
+        return headings(self.contestants)
+
+    @property
     def total(self) -> int:
         """Number of runs."""
         return len(self.matches) * self.runs
@@ -110,7 +115,7 @@ class Plan:
         """Whether contestants also run alone."""
         return any(one.first is None or one.second is None for one in self.matches)
 
-    def key(self, match: Match, run: int) -> str:
+    def key(self, match: Match, run: int, by: str | None = None) -> str:
         """Content address of a run's record: what is run, by what, and how it is measured.
 
         Parameters
@@ -118,6 +123,8 @@ class Plan:
         match : Match
         run : int
             Index of the run.
+        by : str, optional
+            Which engine ran it, as `engine` tells; this one by default.
 
         Returns
         -------
@@ -126,7 +133,8 @@ class Plan:
         """
         # Two contestants may set the same, and two orders start at the same time: each has its record all the same.
         who = (match.first, match.second, match.order)
-        parts = (match.identity, who, self.seed, run, engine(), MEASURES, self.slots, self.window, self.criteria)
+        ran = engine() if by is None else by
+        parts = (match.identity, who, self.seed, run, ran, MEASURES, self.slots, self.window, self.criteria)
         return hashlib.sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
 
@@ -213,16 +221,15 @@ def make(
     return Plan(base, pair, chosen, tuple(matches), tuple(orders), number, runs, measured, criteria or Criteria())
 
 
-@cache
 def engine() -> str:
-    """Identify the engine: its version, and the digest of the extension itself, since a version may be built anew.
+    """Identify the engine: its release, and its build, since a release may be built again.
 
     Returns
     -------
     str
     """
-    digest = hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
-    return f"{_core.version()}+{digest[:12]}"
+    made = engines.engine()
+    return f"{made.release}+{made.build}"
 
 
 def _match(

@@ -18,13 +18,13 @@ from narrows.stats import Estimate, mean_ci
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from os import PathLike
     from pathlib import Path
 
     import pandas as pd
 
     from narrows.contest.plan import Order, Plan
     from narrows.contest.record import FlowRecord, Record
+    from narrows.ownership import Target
 
     Values = list[float | None]
 
@@ -288,7 +288,7 @@ class Contest:
         """
         return self.plan.runs > 1 and all(len({run.digest for run in runs}) == 1 for runs in self._by_match.values())
 
-    def report(self, directory: str | PathLike[str]) -> Path:
+    def report(self, directory: Target) -> Path:
         """Write the page, its figures, and the numbers.
 
         Parameters

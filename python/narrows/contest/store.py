@@ -13,16 +13,21 @@ from contextlib import suppress
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
-from narrows import durable
+from narrows import durable, ownership
 from narrows.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
-    from pathlib import Path
     from types import TracebackType
+
+    from narrows.ownership import Claim, Target
 
 RUNS: Final = "runs.jsonl"
 """The file in a contest's directory."""
+
+
+_BEGIN: Final = b'{"'
+"""What a record begins with: a last line without an end is cut off only if it is one."""
 
 
 class Kept(Protocol):
@@ -48,12 +53,12 @@ class Store(Generic[R]):
 
     Parameters
     ----------
-    directory : Path
-        Made if it is missing. Refused if it holds something, but no records.
+    directory : path or Claim
+        Made if it is missing. Refused if it holds something else.
     kind : type
         Of the records.
     what : str
-        What the directory is of, in a word, for messages.
+        Kind of the directory; see `narrows.ownership`.
 
     Raises
     ------
@@ -61,12 +66,13 @@ class Store(Generic[R]):
         If the directory cannot be used, or another process is writing there.
     """
 
-    def __init__(self, directory: Path, kind: type[R], what: str) -> None:
+    def __init__(self, directory: Target, kind: type[R], what: str) -> None:
         self._kind = kind
         self._what = what
-        self._path = directory / RUNS
+        held = ownership.claim(directory, kind=what)
+        self._path = held.directory / RUNS
         self._lock = Lock()
-        self._file = self._open(directory)
+        self._file = self._open(held)
         self.foreign = 0
         """Records in the file that are of another plan, engine or measure."""
 
@@ -110,6 +116,8 @@ class Store(Generic[R]):
             end = 0
             for line in self._file:
                 if not line.endswith(b"\n"):
+                    if not line.startswith(_BEGIN[: len(line)]):
+                        raise self._not_ours()
                     break
                 end += len(line)
                 made = self._parse(line)
@@ -146,24 +154,21 @@ class Store(Generic[R]):
                     os.ftruncate(self._file.fileno(), end)
                 raise self._failed(error) from error
 
-    def _open(self, directory: Path) -> IO[bytes]:
+    def _open(self, held: Claim) -> IO[bytes]:
+        held.make()
         try:
-            directory.mkdir(parents=True, exist_ok=True)
-            if not self._path.exists() and any(directory.iterdir()):
-                message = (
-                    f"{directory}: holds something else than a {self._what} and is left as it is; "
-                    f"allowed: a new directory, an empty one, or one with a {self._what}"
-                )
-                raise InputError(message)
             file = self._path.open("ab+", buffering=0)
         except OSError as error:
-            message = f"{directory}: cannot be written: {error.strerror or error}"
+            message = f"{held.named}: cannot be written: {error.strerror or error}"
             raise InputError(message) from None
         if not durable.locked(file):
             file.close()
-            message = f"{directory}: another {self._what} is writing there; allowed: one at a time"
+            message = f"{held.named}: another {self._what} is writing there; allowed: one at a time"
             raise InputError(message)
         return file
+
+    def _not_ours(self) -> RunError:
+        return RunError(f"{self._path}: its end was not written by Narrows and is kept; allowed: end its last line")
 
     def _failed(self, error: OSError) -> RunError:
         return RunError(f"{self._path}: cannot be written: {error.strerror or error}; finished runs before are kept")
@@ -171,8 +176,29 @@ class Store(Generic[R]):
     def _parse(self, line: bytes) -> R | None:
         try:
             return self._kind.from_json(json.loads(line))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
+
+
+def records(content: bytes, kind: type[R]) -> list[R]:
+    """Read the records of a file that is not open for writing; other lines are left out.
+
+    Parameters
+    ----------
+    content : bytes
+        Of the file.
+    kind : type
+        Of the records.
+
+    Returns
+    -------
+    list
+    """
+    found = []
+    for line in content.split(b"\n"):
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            found.append(kind.from_json(json.loads(line)))
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -23,6 +23,9 @@ BEYOND: dict[str, str] = {"ngwa": "narrows.papers.ngwa.beyond"}
 #: callable or `None`, and tells it in a sentence how long it will take before it begins.
 LIVE: dict[str, str] = {"acns": "narrows.papers.acns.live", "ngwa": "narrows.papers.ngwa.live"}
 
+#: Papers whose live `reproduce` takes `at_once` besides: how many live runs at a time.
+AT_ONCE: frozenset[str] = frozenset({"ngwa"})
+
 #: Papers that are made of sweeps: their `reproduce` takes `watch`, `flows` and `page_only` besides.
 SWEPT: frozenset[str] = frozenset({"agile-sd"})
 

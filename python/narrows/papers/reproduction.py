@@ -6,11 +6,12 @@ import csv
 import io
 import math
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+    from os import PathLike
 
     import numpy as np
     from numpy.typing import NDArray
@@ -152,10 +153,10 @@ class Reproduction:
                 return one
         raise KeyError(name)
 
-    def moved(self, staging: Path, out: Path) -> Reproduction:
+    def moved(self, staging: Path, out: str | PathLike[str]) -> Reproduction:
         """The same with its files where they end up, once the staging directory has become `out`."""
         paths, figures = (
-            tuple(out / path.relative_to(staging) for path in some) for some in (self.paths, self.figures)
+            tuple(Path(out) / path.relative_to(staging) for path in some) for some in (self.paths, self.figures)
         )
         return replace(self, paths=paths, figures=figures)
 

@@ -10,55 +10,25 @@ import functools
 import hashlib
 import inspect
 import marshal
-from dataclasses import dataclass
 from pathlib import Path
 from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows import _core, own
+from narrows import own
+from narrows.engine import Engine, engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from narrows.scenario import Scenario
 
+__all__ = ["FORMAT", "Engine", "content", "engine", "fingerprint", "nameless", "of", "own_controls"]
+
 FORMAT: Final = 1
 """Of addresses, and of what is kept of a run: another one is another address for everything."""
 
 
 _NAMES: Final = ("name = ", "title = ", "description = ", "seed = ")
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """Which engine made, or would make, a run.
-
-    Attributes
-    ----------
-    version : str
-        As ``narrows --version`` prints it.
-    build : str
-        The first 16 digits of SHA-256 over the extension's file: two builds of one version are told apart.
-    """
-
-    version: str
-    build: str
-
-    def __str__(self) -> str:
-        """Return both, for people."""
-        return f"{self.version} (build {self.build})"
-
-
-@functools.cache
-def engine() -> Engine:
-    """Return the engine of this process.
-
-    Returns
-    -------
-    Engine
-    """
-    with Path(_core.__file__).open("rb") as file:
-        return Engine(_core.version(), hashlib.file_digest(file, "sha256").hexdigest()[:16])
 
 
 def content(text: str, parts: Iterable[str] = ()) -> str:
@@ -117,7 +87,7 @@ def of(what: str, seed: int) -> str:
         SHA-256, in hexadecimal.
     """
     made = engine()
-    whole = "\n".join(("narrows sweep", str(FORMAT), made.version, made.build, str(seed), what))
+    whole = "\n".join(("narrows sweep", str(FORMAT), made.release, made.build, str(seed), what))
     return hashlib.sha256(whole.encode()).hexdigest()
 
 

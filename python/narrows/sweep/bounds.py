@@ -7,25 +7,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from narrows.errors import InputError, ScenarioError
+from narrows.memory import shown as nbytes
 from narrows.sweep.columns import kept_metrics
+from narrows.sweep.store import SMALL_PARTS
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from narrows.sweep.plan import Sweep
 
+__all__ = ["MAX_RUNS", "check_room", "check_runs", "free_bytes", "nbytes", "room"]
+
 MAX_RUNS: Final = 100_000
 """Most runs of a sweep that was not said to be large."""
 
-_FOOTER: Final = 180
-"""Bytes that a part takes for each of its columns, whatever is in it (measured)."""
+_FOOTER: Final = 220
+"""Bytes that a part takes at most for each of its columns, beside its values (measured: 183 to 212)."""
+
+_VALUE: Final = 0.7
+"""Bytes that a value takes at most (measured: 0.2 to 0.7; most of a row's columns do not apply to it, and are null)."""
 
 _FIXED: Final = 16
 """Columns that are no metrics."""
 
 
 def room(sweep: Sweep, runs: int) -> int:
-    """Bytes that the rows of runs take at most, while each has a part of its own.
+    """Bytes that the rows of runs take at most, parts that wait to be put together included.
 
     Parameters
     ----------
@@ -39,8 +46,9 @@ def room(sweep: Sweep, runs: int) -> int:
     """
     width = _FIXED + len(sweep.columns) + len(kept_metrics(sweep.keep))
     rows = max((_rows(sweep, name) for name in sweep.bases), default=1)
-    # Everything is written once more when parts are put together, before they go.
-    return runs * (width * _FOOTER + 2 * rows * width * 8)
+    # Parts of one run each are put together by 64; everything is written once more at the end, before the rest goes.
+    parts = min(runs, SMALL_PARTS) + runs // SMALL_PARTS + 1
+    return int(parts * width * _FOOTER + 2 * runs * rows * width * _VALUE)
 
 
 def check_runs(sweep: Sweep) -> None:
@@ -104,29 +112,6 @@ def free_bytes(directory: str | PathLike[str]) -> int:
     while not path.exists() and path != path.parent:
         path = path.parent
     return shutil.disk_usage(path).free
-
-
-def nbytes(size: float) -> str:
-    """Bytes as people read them.
-
-    Parameters
-    ----------
-    size : float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> nbytes(512), nbytes(25_300), nbytes(3.2e9)
-    ('512 B', '25 kB', '3.2 GB')
-    """
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if size < 1000 or unit == "TB":
-            break
-        size /= 1000
-    return f"{size:.1f} {unit}" if size < 10 and unit != "B" else f"{size:.0f} {unit}"
 
 
 def _rows(sweep: Sweep, name: str) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from narrows import interruption
 from narrows.errors import InputError, Interrupted
 from narrows.outcome import Batch
 from narrows.sweep import bounds, forecast, table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
+    from narrows.ownership import Target
     from narrows.sweep.plan import Sweep, SweepRun
     from narrows.sweep.record import Record
 
@@ -84,7 +86,7 @@ class SweepInterrupted(Interrupted):
 
 def execute(
     sweep: Sweep,
-    directory: str | PathLike[str] | None = None,
+    directory: Target | None = None,
     *,
     jobs: int | None = None,
     dask: str | None = None,
@@ -96,7 +98,7 @@ def execute(
     Parameters
     ----------
     sweep : Sweep
-    directory : path, optional
+    directory : path or Claim, optional
         Where finished runs are kept, and looked for before. Without one they are in memory only.
     jobs : int, optional
         How many runs at the same time; as many as there are processors by default. Results do not depend on it.
@@ -220,6 +222,7 @@ class _Job:
             self._writer = Writer(self._commit)
             self._backend.start(self._missing)
         while self._ended < len(self._missing):  # in short steps, so that Ctrl-C is heard at once
+            interruption.check()
             record = self._backend.get(_POLL_S)
             if record is not None:
                 self._put(record)

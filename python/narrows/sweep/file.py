@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows import bundled
+from narrows import bundled, inputs
 from narrows.errors import InputError, Problem, SweepError
 from narrows.sweep import columns, lines
 from narrows.sweep.axes import read_axes
@@ -90,17 +90,7 @@ def read(path: str | PathLike[str], overrides: Mapping[str, Override] | None = N
     SweepError
         With every problem found.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        message = f"{path}: is not text in UTF-8 (byte {error.start}); allowed: a sweep in TOML"
-        raise InputError(message) from None
-    except IsADirectoryError:
-        message = f"{path}: is a directory; allowed: a sweep file (TOML)"
-        raise InputError(message) from None
-    except OSError as error:
-        message = f"{path}: cannot be read: {error.strerror or error}; allowed: a sweep file (TOML)"
-        raise InputError(message) from None
+    text = inputs.text(path, "a sweep file (TOML)")
     return parse(text, str(path), overrides)
 
 
@@ -305,9 +295,9 @@ def _bases(reader: Reader, beside: Path, scenario: str | None, axes: tuple[Axis,
             continue
         try:
             shown = name if found in bundled.scenarios().values() else str(found)
-            bases[name] = Base(name, shown, found.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            reader.refuse(place, name, "a scenario in TOML that can be read", why=f"{found} cannot be read: {error}")
+            bases[name] = Base(name, shown, inputs.text(found, "a scenario in TOML"))
+        except InputError as error:
+            reader.refuse(place, name, "a scenario in TOML that can be read", why=str(error))
     return bases
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from narrows.sweep import table
 
@@ -11,6 +12,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+
+
+_PART: Final = re.compile(r"part-\d{8}-[0-9a-f]{8}\.parquet")
+_PARTIAL: Final = re.compile(rf"\.{_PART.pattern}\.\d+\.partial")
+_MAGIC: Final = b"PAR1"
+"""What a Parquet file begins with."""
 
 
 def read(path: Path) -> pa.Table:
@@ -203,7 +210,7 @@ def listed(folder: Path) -> list[Path]:
     -------
     list of Path
     """
-    return sorted(folder.glob("part-*.parquet")) if folder.is_dir() else []
+    return sorted(path for path in folder.iterdir() if _is_part(path)) if folder.is_dir() else []
 
 
 def number_of(path: Path) -> int:
@@ -232,4 +239,12 @@ def is_partial(path: Path) -> bool:
     -------
     bool
     """
-    return path.name.startswith(".") and path.name.endswith(".partial")
+    if _PARTIAL.fullmatch(path.name) is None or path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begin = file.read(len(_MAGIC))
+    return _MAGIC.startswith(begin)
+
+
+def _is_part(path: Path) -> bool:
+    return _PART.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()

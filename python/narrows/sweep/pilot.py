@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from narrows import interruption
 from narrows.sweep import bounds, forecast
 from narrows.sweep.local import threads
 
@@ -50,6 +51,7 @@ def estimate(sweep: Sweep, *, jobs: int | None = None, budget_s: float | None = 
     ended = 0
     try:
         while ended < len(runs):
+            interruption.check()
             record = backend.get(_POLL_S)
             if record is not None:
                 ended += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from narrows import _core, runs
-from narrows.errors import RunError, ScenarioError
+from narrows.errors import InputError, RunError, ScenarioError
 from narrows.sweep.columns import row_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def make(scenario: Scenario, seed: int, address: str, measure: Measure | None, g
     try:
         made = runs.make(runs.Task(scenario, seed), gauge)
         extra = {"jain": made.jain, **measured(made, measure)}
-    except RunError as error:
+    except (InputError, RunError) as error:
         return failed(address, seed, str(error), time.thread_time() - begin, time.perf_counter() - began)
     return Record(
         address=address,

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
-from narrows import durable
+from narrows import durable, ownership
+from narrows.engine import release_of
 from narrows.errors import InputError, RunError
 from narrows.sweep import address, parts, table
 from narrows.sweep.directory import (
@@ -32,15 +33,18 @@ from narrows.sweep.directory import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from os import PathLike
     from types import TracebackType
 
     import pyarrow as pa
 
+    from narrows.ownership import Target
     from narrows.sweep.plan import Sweep, SweepRun
     from narrows.sweep.record import Record
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+
+SMALL_PARTS: Final = 64
+"""Parts of one commit each that are put together into one when there are so many."""
 
 
 class Store:
@@ -48,7 +52,7 @@ class Store:
 
     Parameters
     ----------
-    directory : path
+    directory : path or Claim
         Made if it is missing; refused if it holds something else.
     sweep : Sweep
 
@@ -58,12 +62,13 @@ class Store:
         If the directory cannot be used, is of another sweep, engine or version, or another process writes there.
     """
 
-    def __init__(self, directory: str | PathLike[str], sweep: Sweep) -> None:
-        self.directory = Path(directory)
+    def __init__(self, directory: Target, sweep: Sweep) -> None:
+        self._held = ownership.claim(directory, kind=ownership.SWEEP)
+        self.directory = Path(self._held.named)
         self._layout = table.Layout.of(sweep)
         self._sweep = sweep
         self._next = 0
-        self._made: list[Path] = []
+        self._small: list[Path] = []
         self.walls: dict[str, float] = {}
         """What runs that are there took, on the clock (s), by content address; after `load`."""
         self.broken = 0
@@ -131,9 +136,23 @@ class Store:
         """
         made = table.labelled(records, plan, self._layout)
         try:
-            self._write(self.directory / RUNS, made)
+            self._small.append(self._write(self.directory / RUNS, made))
+            if len(self._small) >= SMALL_PARTS:
+                self._merge()
         except OSError as error:
             raise self._failed(error) from error
+
+    def _merge(self) -> None:
+        """Make one part of the last few, so that what parts take beside their rows does not grow with their number.
+
+        As in `compact`, every run is there at least once whatever interrupts it.
+        """
+        folder, small = self.directory / RUNS, self._small
+        self._small = []
+        self._write(folder, parts.unique([parts.read(path) for path in small], self._layout))
+        for path in small:
+            path.unlink()
+        durable.sync(folder)
 
     def table(self) -> pa.Table:
         """Read all rows, each run once, without the columns of axes.
@@ -195,47 +214,36 @@ class Store:
             raise RunError(f"{error}; the same command puts it aside and makes its runs again") from error
 
     def _open(self) -> IO[bytes]:
-        directory = self.directory
+        self._held.make()
         try:
-            above = directory.absolute()
-            while not above.exists():
-                above = above.parent
-                self._made.append(above)
-            directory.mkdir(parents=True, exist_ok=True)
-            known = (directory / MARKER).exists()
-            foreign = [path.name for path in directory.iterdir() if path.name != LOCK and not parts.is_partial(path)]
-            if foreign and not known:
-                message = (
-                    f"{directory}: holds something else than a sweep and is left as it is; "
-                    "allowed: a new directory, an empty one, or that of this sweep"
-                )
-                raise InputError(message)
-            file = (directory / LOCK).open("ab")
+            file = (self._held.directory / LOCK).open("ab")
         except OSError as error:
-            message = f"{directory}: cannot be written: {error.strerror or error}; allowed: a directory for the results"
+            message = f"{self._held.named}: cannot be written: {error.strerror or error}"
             raise InputError(message) from None
         if not durable.locked(file):
             file.close()
-            message = f"{directory}: another sweep is writing there; allowed: one at a time, or another directory"
+            message = (
+                f"{self._held.named}: another sweep is writing there; allowed: one at a time, or another directory"
+            )
             raise InputError(message)
         return file
 
     def _mark(self) -> None:
         """Check what the directory is, or say so in a new one."""
-        marker = self.directory / MARKER
         wanted = self._description()
+        files = {MARKER: json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"}
+        files |= {kept_name(base.name): base.text for base in self._sweep.bases.values()}
+        files[SWEEP] = self._sweep.text
         try:
-            # The marker comes first: a directory with anything in it has one.
+            marker = self.directory / MARKER
             if marker.exists():
                 self._compare(read_json(marker), wanted)
-            _write_if_new(marker, json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")
+            if any(not _holds(self.directory / name, text) for name, text in files.items()):
+                with ownership.staged(self._held, part="sweep", alone=False) as folder:
+                    (folder / SCENARIOS).mkdir()
+                    for name, text in files.items():
+                        (folder / name).write_bytes(text.encode())
             (self.directory / RUNS).mkdir(exist_ok=True)
-            (self.directory / SCENARIOS).mkdir(exist_ok=True)
-            for base in self._sweep.bases.values():
-                _write_if_new(self.directory / kept_name(base.name), base.text)
-            _write_if_new(self.directory / SWEEP, self._sweep.text)
-            for folder in (self.directory, *self._made):
-                durable.sync(folder)
         except OSError as error:
             message = f"{self.directory}: cannot be written: {error.strerror or error}"
             raise (RunError if error.errno in _FULL else InputError)(message) from None
@@ -256,7 +264,7 @@ class Store:
         if found.get("format") != FORMAT:
             message = f"{directory / MARKER}: format is {found.get('format')!r}; allowed: {FORMAT}"
             raise InputError(message)
-        if (found.get("version"), found.get("build")) != (wanted["version"], wanted["build"]):
+        if (release_of(str(found.get("version"))), found.get("build")) != (address.engine().release, wanted["build"]):
             message = (
                 f"{directory}: holds runs of narrows {found.get('version')} (build {found.get('build')}), and this is "
                 f"{address.engine()}: runs of two versions are never mixed; allowed: a new directory (-o), or the "
@@ -300,10 +308,11 @@ class Store:
             self.broken += 1
             return None
 
-    def _write(self, folder: Path, rows: pa.Table) -> None:
+    def _write(self, folder: Path, rows: pa.Table) -> Path:
         path = folder / f"part-{self._next:08d}-{secrets.token_hex(4)}.parquet"
         self._next += 1
         durable.write(path, parts.encoded(rows))
+        return path
 
     def _wants_order(self, old: Sequence[Path], other: Sequence[Path], plan: Mapping[str, Sequence[SweepRun]]) -> bool:
         if len(old) != 1 or other:
@@ -323,7 +332,5 @@ class Store:
         )
 
 
-def _write_if_new(path: Path, text: str) -> None:
-    content = text.encode()
-    if not path.exists() or path.read_bytes() != content:
-        durable.write(path, content)
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()

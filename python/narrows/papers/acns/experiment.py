@@ -6,15 +6,16 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from narrows.ownership import staged
 from narrows.papers.acns import evaluation, evidence, figures, page, text, verification
 from narrows.papers.reproduction import Reproduction, cells_csv, command
 from narrows.report import charts, network, render, topology
-from narrows.results import staged
 from narrows.runs import run_all
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.ownership import Target
     from narrows.runs import ProgressHook
 
 PAGE = "report.html"
@@ -23,7 +24,7 @@ CELLS = "cells.csv"
 
 
 def reproduce(
-    out: Path,
+    out: Target,
     *,
     quick: bool = False,
     runs: int | None = None,
@@ -82,7 +83,7 @@ def write(
         [*figures.of_evaluation(evaluated), figures.of_comparison(cells), *figures.of_verification(verified)],
         folder / "figures",
     )
-    plan = network.from_resolved(evaluated.acns.scenario.resolved)
+    plan = network.of(evaluated.acns.scenario)
     drawings = topology.write_figures(plan, folder / "figures", "ACNS evaluation: two sites")
     result = Reproduction(
         paper="acns",

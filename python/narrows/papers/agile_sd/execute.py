@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows import _core
+from narrows.engine import release_of
 from narrows.errors import InputError
+from narrows.ownership import AGILE_SD, SWEEP, claim
 from narrows.papers.agile_sd.data import Data, collect
 from narrows.papers.agile_sd.parts import NAMES
 from narrows.sweep import execute, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from narrows.ownership import Target
     from narrows.papers.agile_sd.parts import Part
     from narrows.reproduction import Watch
     from narrows.runs import ProgressHook
@@ -24,7 +27,7 @@ RUNS = "runs"
 
 
 def run(
-    out: Path,
+    out: Target,
     parts: Sequence[Part],
     *,
     jobs: int | None = None,
@@ -35,7 +38,7 @@ def run(
 
     Parameters
     ----------
-    out : Path
+    out : path or Claim
         Data sets lie in its ``runs/NAME``.
     parts : sequence of Part
     jobs : int, optional
@@ -56,6 +59,8 @@ def run(
     narrows.sweep.SweepInterrupted
         On Ctrl-C; what had finished is kept.
     """
+    home = claim(out, kind=AGILE_SD)
+    home.make()
     total = sum(len(part.sweep.runs) for part in parts)
     before = 0
     results = {}
@@ -65,12 +70,12 @@ def run(
             if progress is not None:
                 progress((before + state.done) / total)
 
-        folder = out / RUNS / part.name
+        held = home.within(f"{RUNS}/{part.name}", SWEEP)
         if watch is None:
-            results[part.name] = execute(part.sweep, folder, jobs=jobs, progress=tell)
+            results[part.name] = execute(part.sweep, held, jobs=jobs, progress=tell)
         else:
-            with watch(part.sweep, folder) as display:
-                results[part.name] = execute(part.sweep, folder, jobs=jobs, progress=display)
+            with watch(part.sweep, Path(held)) as display:
+                results[part.name] = execute(part.sweep, held, jobs=jobs, progress=display)
         before += len(part.sweep.runs)
     return collect(results, _core.version())
 
@@ -99,7 +104,7 @@ def read(out: Path) -> Data:
         message = f"{out}: lacks {', '.join(f'{RUNS}/{name}' for name in lacking)}; allowed: a directory that was run"
         raise InputError(message)
     markers = {name: marker(out / RUNS / name) for name in there}
-    if len({(one.get("version"), one.get("build")) for one in markers.values()}) > 1:
+    if len({(release_of(str(one.get("version"))), one.get("build")) for one in markers.values()}) > 1:
         told = ", ".join(f"{name} by {one.get('version')} (build {one.get('build')})" for name, one in markers.items())
         message = f"{out}: runs of two versions are never mixed; {told}; allowed: data sets of one"
         raise InputError(message)

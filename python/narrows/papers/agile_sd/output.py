@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from narrows.ownership import AGILE_SD, claim, staged
 from narrows.papers.agile_sd import cells, claims, execute, fairness, figures, page, text
 from narrows.papers.agile_sd.arms import scenario
 from narrows.papers.agile_sd.flows import FLOWS, TEXTS
@@ -17,6 +18,7 @@ from narrows.scenario import Scenario
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.ownership import Target
     from narrows.papers.agile_sd.data import Data
     from narrows.papers.reproduction import Claim
     from narrows.reproduction import Watch
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 PAGE = "report.html"
 SUMMARY = "summary.json"
+KIND = AGILE_SD
 CELLS = "cells.csv"
 
 
@@ -63,7 +66,7 @@ def decide(data: Data) -> Found:
 
 
 def reproduce(
-    out: Path,
+    out: Target,
     *,
     quick: bool = False,
     runs: int | None = None,
@@ -109,12 +112,15 @@ def reproduce(
     narrows.errors.Interrupted
         On Ctrl-C; what had finished is kept.
     """
+    held = claim(out, kind=KIND)
     if page_only:
-        data = execute.read(out)
+        data = execute.read(held.directory)
     else:
         wanted = parts(quick=quick, seeds=runs, flows=flows)
-        data = execute.run(out, wanted, jobs=jobs, progress=progress, watch=watch)
-    return write(out, data)
+        data = execute.run(held, wanted, jobs=jobs, progress=progress, watch=watch)
+    with staged(held, part="page", alone=False) as folder:
+        result = write(folder, data)
+    return result.moved(folder, held)
 
 
 def write(folder: Path, data: Data) -> Reproduction:
@@ -123,7 +129,7 @@ def write(folder: Path, data: Data) -> Reproduction:
     found = decide(data)
     drawn = charts.draw(figures.all_of(data), folder / "figures")
     plain = as_run("together", data.flows)
-    plan = network.from_resolved(plain.resolved)
+    plan = network.of(plain)
     drawings = topology.write_figures(plan, folder / "figures", text.title(data.flows))
     result = Reproduction(
         paper="agile-sd",

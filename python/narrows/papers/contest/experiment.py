@@ -12,10 +12,10 @@ from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from narrows.contest import Plan, Record
     from narrows.contest.plan import Order
+    from narrows.ownership import Target
     from narrows.runs import ProgressHook
 
 SCENARIO = "hybrid-contest"
@@ -95,7 +95,7 @@ def plan(
 
 
 def run(
-    out: Path | None, *, quick: bool, runs: int, jobs: int | None = None, progress: ProgressHook | None = None
+    out: Target | None, *, quick: bool, runs: int, jobs: int | None = None, progress: ProgressHook | None = None
 ) -> Made:
     """Make all runs of both sets that are not there yet.
 

@@ -9,16 +9,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from narrows.outcome import joint_digest
+from narrows.ownership import CONTEST, claim, staged
 from narrows.papers.contest import evaluation, experiment, heat, page, pair, published, text
 from narrows.papers.contest.claims import claims, examples
 from narrows.papers.contest.variants import NAMES, PAIRS, variant
 from narrows.papers.reproduction import Reproduction, command
 from narrows.report import charts, network, render, topology
-from narrows.results import staged
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.ownership import Target
     from narrows.papers.contest.experiment import Made
     from narrows.papers.contest.pair import Duel
     from narrows.papers.reproduction import Cell
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 SUMMARY = "summary.json"
 CELLS = "cells.csv"
+KIND = CONTEST
 TITLE = "Contest of fifteen variants: two wired hosts, one 802.11 channel"
 
 _CONTEST_SHARE = 0.97
@@ -34,7 +36,7 @@ _CONTEST_SHARE = 0.97
 
 
 def reproduce(
-    out: Path,
+    out: Target,
     *,
     quick: bool = False,
     runs: int | None = None,
@@ -76,10 +78,13 @@ def reproduce(
     def tell(begin: float, end: float) -> ProgressHook | None:
         return None if progress is None else lambda share: progress(begin + share * (end - begin))
 
-    made = experiment.run(out, quick=quick, runs=seeds, jobs=jobs, progress=tell(0.0, _CONTEST_SHARE))
+    held = claim(out, kind=KIND)
+    made = experiment.run(held, quick=quick, runs=seeds, jobs=jobs, progress=tell(0.0, _CONTEST_SHARE))
     wanted = [(of, *names) for of in experiment.SETS for names in PAIRS]
     duels = pair.duels(wanted, 1, jobs=jobs, progress=tell(_CONTEST_SHARE, 1.0))
-    return write(out, made, duels, command=command("contest", quick=quick, runs=runs))
+    with staged(held, part="page", alone=False) as folder:
+        result = write(folder, made, duels, command=command("contest", quick=quick, runs=runs))
+    return result.moved(folder, held)
 
 
 def write(folder: Path, made: Made, duels: list[Duel], command: str) -> Reproduction:
@@ -92,7 +97,7 @@ def write(folder: Path, made: Made, duels: list[Duel], command: str) -> Reproduc
     files = [path for one in maps for path in heat.draw(folder / "figures", one.name, one.title, one.heats)]
     drawn = charts.draw([pair.figure(duel) for duel in duels], folder / "figures")
     scenario = made.plans["limited"].scenario
-    plan = network.from_resolved(scenario.resolved)
+    plan = network.of(scenario)
     drawings = topology.write_figures(plan, folder / "figures", TITLE)
     found = claims(limited, unlimited)
     result = Reproduction(
@@ -115,7 +120,7 @@ def write(folder: Path, made: Made, duels: list[Duel], command: str) -> Reproduc
 
 
 def reproduce_pair(
-    out: Path,
+    out: Target,
     names: tuple[str, str],
     *,
     runs: int | None = None,

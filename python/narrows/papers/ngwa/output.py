@@ -6,18 +6,19 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from narrows.ownership import staged
 from narrows.papers.ngwa import cells, claims, figures, linux, linux_claims, page, rounds, text, window, window_claims
 from narrows.papers.ngwa.arms import ARMS, scenario
 from narrows.papers.ngwa.published import Published
 from narrows.papers.reproduction import Reproduction, cells_csv, command
 from narrows.report import charts, network, render, topology
-from narrows.results import staged
 from narrows.runs import run_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from narrows.ownership import Target
     from narrows.papers.ngwa.linux import Transfers
     from narrows.papers.ngwa.rounds import Rounds
     from narrows.papers.ngwa.window import Window
@@ -39,7 +40,7 @@ class Made:
 
 
 def reproduce(
-    out: Path,
+    out: Target,
     *,
     quick: bool = False,
     runs: int | None = None,
@@ -112,7 +113,7 @@ def write(folder: Path, made: Made, command: str, *, quick: bool = False) -> Rep
         folder / "figures",
     )
     plain = scenario()
-    plan = network.from_resolved(plain.resolved)
+    plan = network.of(plain)
     drawings = topology.write_figures(plan, folder / "figures", "NGWA: four pairs")
     result = Reproduction(
         paper="ngwa",

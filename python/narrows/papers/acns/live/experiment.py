@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from narrows import results
+from narrows import ownership, results
 from narrows.papers.acns.live import cells as figures_of
 from narrows.papers.acns.live import claims as decided
 from narrows.papers.acns.live import figures, measured, page, plan, text
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from narrows.ownership import Target
     from narrows.papers.acns.live.measured import Measured
     from narrows.runs import ProgressHook
 
@@ -28,7 +29,7 @@ RUNS: Final = "live"
 
 
 def reproduce(
-    out: Path,
+    out: Target,
     *,
     quick: bool = False,
     runs: int | None = None,
@@ -70,7 +71,7 @@ def reproduce(
         If a run, or writing, failed.
     """
     # The directory is made first: that it cannot be written shall be known before the long wait, not after it.
-    with results.staged(out) as folder:
+    with ownership.staged(out) as folder:
         made = measured.run(
             quick=quick, runs=plan.RUNS if runs is None else runs, jobs=jobs, progress=progress, say=say
         )
@@ -97,9 +98,7 @@ def write(folder: Path, made: Measured, command: str) -> Reproduction:
     claims = [*of_paper, *of_demonstration]
     drawn = charts.draw(figures.all_figures(made), folder / "figures")
     scenario = made.live.evaluation.acns.scenario
-    drawings = topology.write_figures(
-        network.from_resolved(scenario.resolved), folder / "figures", "ACNS evaluation: two sites"
-    )
+    drawings = topology.write_figures(network.of(scenario), folder / "figures", "ACNS evaluation: two sites")
     result = Reproduction(
         paper="acns",
         cells=tuple(cells),

@@ -101,7 +101,7 @@ def render(
         duration=f"{scenario.duration_s:g}",
         charts={one.figure.name: one for one in drawn},
         topology_svg=Markup(  # noqa: S704 - escaped there
-            topology.to_svg(networks.from_resolved(scenario.resolved), "ACNS evaluation: two sites")
+            topology.to_svg(networks.of(scenario), "ACNS evaluation: two sites")
         ),
         flow_rows=networks.flow_rows(scenario.resolved),
         conditions=_conditions(measured),

@@ -23,8 +23,9 @@ LINUX: Final[dict[str, Override]] = {
     "tcp.recovery": "sack",
     "tcp.initial_ssthresh": "unlimited",
     "tcp.max_cwnd": "unlimited",
+    "tcp.autotuning": False,
 }
-"""What Linux has in its own way: nothing sets it for a connection, but for SACK.
+"""What Linux has in its own way: nothing sets it for a connection, but for SACK and a constant receive buffer.
 
 Without SACK Linux repairs one segment a round trip and hardly ever times out, which is not what ns-2 does either. A
 sender then sends nothing new for many round trips, so that it asks for nothing and hears no command.

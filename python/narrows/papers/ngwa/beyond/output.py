@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 from narrows import _core
 from narrows.outcome import joint_digest
+from narrows.ownership import staged
 from narrows.papers.ngwa.beyond import page
 from narrows.papers.ngwa.beyond.questions import QUESTIONS, WORK
 from narrows.papers.reproduction import Cell, Claim, Reproduction, cells_csv, command
 from narrows.report import charts, render
-from narrows.results import staged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from narrows.ownership import Target
     from narrows.papers.ngwa.beyond.question import Question, Results, Section
     from narrows.runs import ProgressHook
 
@@ -37,7 +38,7 @@ class Answer:
 
 
 def reproduce(
-    out: Path,
+    out: Target,
     *,
     quick: bool = False,
     runs: int | None = None,

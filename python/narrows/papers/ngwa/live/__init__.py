@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from narrows.papers.ngwa.live.output import reproduce
+from narrows.papers.ngwa.live.output import KIND, reproduce
 
-__all__ = ["reproduce"]
+__all__ = ["KIND", "reproduce"]

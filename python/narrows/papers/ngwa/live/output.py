@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from narrows import _core
 from narrows.errors import InputError
+from narrows.ownership import NGWA_LIVE, claim, staged
 from narrows.papers.ngwa.live import figures, page, plan, result
 from narrows.papers.ngwa.live.execute import Made, execute
 from narrows.papers.reproduction import Reproduction, cells_csv, command
@@ -17,20 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from narrows.ownership import Target
     from narrows.papers.ngwa.live.plan import Job
     from narrows.runs import ProgressHook
 
 PAGE = "report.html"
 SUMMARY = "summary.json"
 CELLS = "cells.csv"
+KIND = NGWA_LIVE
+"""Of the directory."""
 
 
 def reproduce(
-    out: Path,
+    out: Target,
     *,
     quick: bool = False,
     runs: int | None = None,
     jobs: int | None = None,
+    at_once: int = 1,
     progress: ProgressHook | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Reproduction:
@@ -47,7 +52,9 @@ def reproduce(
     runs : int, optional
         1: intervals are by batch means within a run, as the paper's.
     jobs : int, optional
-        How many simulations at the same time; live runs are made one after the other.
+        How many simulations at the same time.
+    at_once : int
+        How many live runs at the same time, each judged by its own conditions.
     progress : callable, optional
         Called with the share of the work that is done, in [0, 1].
     say : callable, optional
@@ -74,8 +81,11 @@ def reproduce(
         raise InputError(message)
     lengths = plan.QUICK if quick else plan.FULL
     listed = plan.jobs(lengths)
-    made = execute(listed, out, processes=jobs, progress=progress, say=say)
-    return write(out, made, listed, lengths, quick=quick)
+    held = claim(out, kind=KIND)
+    made = execute(listed, held, processes=jobs, at_once=at_once, progress=progress, say=say)
+    with staged(held, part="page", alone=False) as folder:
+        result = write(folder, made, listed, lengths, quick=quick)
+    return result.moved(folder, held)
 
 
 def write(folder: Path, made: Made, jobs: Sequence[Job], lengths: plan.Lengths, *, quick: bool) -> Reproduction:
