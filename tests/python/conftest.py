@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
 import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
 
@@ -20,6 +21,20 @@ if TYPE_CHECKING:
     from narrows.scenario import Scenario
 
 NONE = 2**64 - 1
+
+T = TypeVar("T")
+
+
+class Trusted(Protocol):
+    """Makes something live until its doubts are none."""
+
+    def __call__(self, make: Callable[[], tuple[T, Sequence[str]]]) -> T: ...
+
+
+class LiveRun(Protocol):
+    """Runs a scenario live until the run is to be trusted."""
+
+    def __call__(self, which: Scenario, *, latest_ms: float = ..., **more: Any) -> Run: ...
 
 
 def pytest_configure() -> None:
@@ -40,6 +55,57 @@ def as_nobody() -> list[str]:
     if tried.returncode != 0:
         pytest.skip("a user without rights cannot read this installation")
     return before
+
+
+TRIES = 3
+"""Live runs made before a test that judges one is left out."""
+
+
+def _trusted(make: Callable[[], tuple[T, Sequence[str]]]) -> T:
+    doubts: Sequence[str] = ()
+    for _ in range(TRIES):
+        value, doubts = make()
+        if not doubts:
+            return value
+    pytest.skip(f"none of {TRIES} live runs is to be trusted; of the last: {'; '.join(doubts)}")
+
+
+@pytest.fixture(scope="session")
+def trusted() -> Trusted:
+    """Return a function that repeats something live, which gives a value and its doubts, while there are doubts.
+
+    After three tries the test is skipped, with the doubts of the last.
+    """
+    return _trusted
+
+
+@pytest.fixture(scope="session")
+def live_run(trusted: Trusted) -> LiveRun:
+    """Return a function that runs a scenario live until a run is to be trusted, or skips the test and says why.
+
+    With `latest_ms` a run is doubted too if one packet was later than that.
+    """
+    from narrows import live
+    from narrows.errors import LiveError
+    from narrows.outcome import Run
+
+    def once(which: Scenario, latest_ms: float, **more: Any) -> tuple[Run, Sequence[str]]:
+        try:
+            made = live.run(which, **more)
+        except LiveError as error:
+            if error.kind == "unavailable":
+                pytest.skip(str(error))
+            raise
+        assert isinstance(made, Run)
+        assert made.conditions is not None
+        latest = made.conditions["lateness"]["max_us"] / 1000
+        late = [f"a packet came {latest:.1f} ms late"] if latest > latest_ms else []
+        return made, [*made.doubts, *late]
+
+    def until_trusted(which: Scenario, *, latest_ms: float = math.inf, **more: Any) -> Run:
+        return trusted(lambda: once(which, latest_ms, **more))
+
+    return until_trusted
 
 
 @pytest.fixture(scope="session")

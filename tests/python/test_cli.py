@@ -22,8 +22,7 @@ from narrows.outcome import Batch
 if TYPE_CHECKING:
     from typer.testing import Result
 
-VERBS = ["run", "reproduce", "sweep", "contest", "validate", "report", "list", "explain", "show", "schema"]
-VERBS += ["attach", "detach", "doctor"]
+VERBS = [str(verb.name) for verb in app.registered_commands]
 NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
 QUICK = ["--set", "duration=12 s"]
 
@@ -72,9 +71,9 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_version_is_the_engines() -> None:
-    from narrows import _core
+    from narrows import _core, engine
 
-    assert narrows("--version").stdout == f"narrows {_core.version()}\n"
+    assert narrows("--version").stdout == f"narrows {engine.told(_core.version())}\n"
 
 
 def test_run_prints_flows_queues_and_digest() -> None:

@@ -151,7 +151,12 @@ def test_an_arm_without_runs_is_refused(arms: tuple[Batch, Batch]) -> None:
 def test_a_directory_gives_the_comparison_back(both: Comparison, arms: tuple[Batch, Batch], tmp_path: Path) -> None:
     made = Comparison(both.first, Arm("live", doubted(arms[1], 0)))
     comparison.write(made, tmp_path / "r")
-    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["comparison.json", "live", "simulated"]
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == [
+        ".narrows.json",
+        "comparison.json",
+        "live",
+        "simulated",
+    ]
     assert directory.holds_one(tmp_path / "r")
     back = comparison.load(tmp_path / "r")
     # The scenario that is kept is the one as run: what was overridden in it is its own now.

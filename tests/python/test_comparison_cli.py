@@ -110,6 +110,7 @@ def test_a_page_is_made_of_both(file: Path, stand_in: Callable[..., list[int]], 
     text = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
     assert "simulated beside live" in text
     assert sorted(p.name for p in (tmp_path / "r").iterdir()) == [
+        ".narrows.json",
         "comparison.json",
         "figures",
         "live",

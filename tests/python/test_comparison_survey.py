@@ -39,6 +39,9 @@ def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         if control in settings["fail"]:
             message = f"{control} is not available here"
             raise LiveError(message, "unavailable")
+        if scenario.name in settings.get("too fast", ()):
+            message = f"a live network of {scenario.name}: this machine is too slow for this rate"
+            raise LiveError(message, "unavailable")
         altered = scenario
         if scenario.name == survey.YARDSTICK[0]:
             altered = scenario.with_overrides({"topology.bottleneck.rate": settings["rate"]})
@@ -74,6 +77,43 @@ def test_every_cell_is_a_scenario_with_linux_habits_and_its_own_name(network: st
     assert made.title != made.name
     assert set(made.congestion_controls().values()) == {cc}
     assert 'stack = "linux"' in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("network", survey.pairs())
+def test_pairs_keep_their_own_congestion_controls(network: str) -> None:
+    path = survey.pairs()[network]
+    made = Scenario.from_file(path, {"tcp.cc": "reno"})
+    assert (made.name, list(made.congestion_controls().values())) == (path.stem, ["cubic", "bbr"])
+    assert 'stack = "linux"' in path.read_text(encoding="utf-8")
+
+
+def test_pairs_are_run_once_and_only_where_they_are_asked_for(live: dict[str, Any]) -> None:
+    made = survey.survey(names=["cubic-bbr-*"], runs=1, quick=True)
+    assert [name for name, _, _ in live["asked"]] == ["cubic-bbr-half", "cubic-bbr-1bdp", "cubic-bbr-2bdp"]
+    assert {cell.cc for cell in made.cells} == {"cubic + bbr"}
+    told = page.text(made)
+    assert "| cubic + bbr, cubic |" in told
+    assert "| cubic + bbr, bbr |" in told
+    live["asked"].clear()
+    survey.survey(["cubic"], runs=1, quick=True)
+    assert not [name for name, _, _ in live["asked"] if name in survey.pairs()]
+
+
+def test_bursts_of_bbr_give_cubic_beside_it_more() -> None:
+    """Live, CUBIC loses the same when BBR's host sends segments one by one (docs/live.md)."""
+    rates = {}
+    for tso in (True, False):
+        scenario = Scenario.from_file(survey.pairs()["cubic-bbr-1bdp"], {"tcp.tso": tso, "sampling": "off"})
+        made = nw.run(scenario, runs=4)
+        assert isinstance(made, Batch)
+        rates[tso] = sum(run.flow("cubic").throughput_mbps or 0 for run in made.runs) / 4
+    assert rates[True] > 1.2 * rates[False]
+
+
+def test_the_pairs_take_a_few_minutes() -> None:
+    total_s = sum(Scenario.from_file(path).duration_s for path in survey.pairs().values())
+    assert len(survey.pairs()) == 3
+    assert total_s * survey.RUNS <= 3 * 60
 
 
 def test_the_whole_table_takes_less_than_a_quarter_of_an_hour() -> None:
@@ -149,7 +189,7 @@ def test_doubted_runs_are_marked_in_the_table(live: dict[str, Any]) -> None:
 def test_the_table_takes_its_place_in_a_page_and_the_rest_stays(live: dict[str, Any], tmp_path: Path) -> None:
     target = tmp_path / "live.md"
     target.write_text(f"# Mine\n\nbefore\n\n{page.BEGIN}\nold\n{page.END}\n\nafter\n", encoding="utf-8")
-    shown = narrows("--quick", "--cc", "reno", "--scenario", "10m-40*", "-o", target)
+    shown = narrows("--quick", "--cc", "reno", "--network", "10m-40*", "-o", target)
     assert shown.exit_code == 0
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert live["asked"] == [(NETWORK, "reno", 1)]
@@ -158,7 +198,7 @@ def test_the_table_takes_its_place_in_a_page_and_the_rest_stays(live: dict[str, 
     assert text.endswith(f"{page.END}\n\nafter\n")
     assert "old" not in text
     once = text
-    narrows("--quick", "--cc", "reno", "--scenario", "10m-40*", "-o", target)
+    narrows("--quick", "--cc", "reno", "--network", "10m-40*", "-o", target)
     assert target.read_text(encoding="utf-8") == once
 
 
@@ -210,6 +250,23 @@ def test_gauges_are_told_where_nothing_is_chosen(
     assert "further off on rate-10m than is asked" in shown.stderr
 
 
+def test_a_rate_that_this_machine_does_not_hold_is_told_and_the_rest_is_made(
+    live: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {name: path for name, path in gauge.networks().items() if name in ("rate-10m", "rate-1g")}
+    monkeypatch.setattr(gauge, "networks", lambda: kept)
+    monkeypatch.setattr(survey, "QUICK_DURATION", "3 s")
+    monkeypatch.setattr(survey, "CONTROLS", ("reno",))
+    monkeypatch.setattr(survey, "networks", lambda: {NETWORK: Path("validation/live") / f"{NETWORK}.toml"})
+    live["too fast"] = ("rate-1g",)
+    shown = narrows("--quick", "-o", tmp_path / "live.md")
+    assert "not held by this machine" in shown.stdout
+    text = (tmp_path / "live.md").read_text(encoding="utf-8")
+    assert "| **not held** |" in text
+    assert "- rate-1g: a live network of rate-1g: this machine is too slow for this rate" in text
+    assert f"validation/live/{NETWORK}.toml" in text, "the rest is made"
+
+
 def test_the_documentation_has_a_place_for_the_table() -> None:
     page.check(Path(__file__).resolve().parents[2] / "docs" / "live.md")
 
@@ -218,7 +275,7 @@ def test_the_documentation_has_a_place_for_the_table() -> None:
     ("options", "part"),
     [
         (["--cc", "nonesuch"], "nonesuch"),
-        (["--scenario", "nonesuch"], "--scenario is 'nonesuch'; allowed: 100m-12ms-1bdp, "),
+        (["--network", "nonesuch"], "--network is 'nonesuch'; allowed: 100m-12ms-1bdp, "),
         (["--runs", "0"], "runs is 0"),
     ],
 )
@@ -239,7 +296,7 @@ def test_runs_belong_to_live(tmp_path: Path) -> None:
 
 def test_json_tells_cells_and_failures(live: dict[str, Any], tmp_path: Path) -> None:
     live["fail"] = ("bbr",)
-    shown = narrows("--quick", "--cc", "reno,bbr", "--scenario", NETWORK, "--json", "-o", tmp_path / "live.md")
+    shown = narrows("--quick", "--cc", "reno,bbr", "--network", NETWORK, "--json", "-o", tmp_path / "live.md")
     assert shown.exit_code == 1
     made = json.loads(shown.stdout)
     assert (made["format"], made["kind"], made["yardstick_met"]) == (1, "survey", True)

@@ -260,3 +260,38 @@ def test_a_narrow_terminal_folds_names_and_cuts_no_figure() -> None:
     assert made.standings()[0].label in re.sub(r"\s", "", shown)
     for one in made.standings():
         assert f"±{100 * one.harm_done.half_width:.1f}" in shown
+
+
+def test_matrices_name_contestants_by_what_tells_them_apart() -> None:
+    given = [f"{cc}:recovery=newreno:{field}" for cc in ("cubic", "reno") for field in ("ecn=false", "ecn=true")]
+    made = contest.run(given, "dumbbell-cubic", runs=1, solo=False, overrides={"duration": "16 s"})
+    out = io.StringIO()
+    print_contest(made, 1.0, Console(file=out, width=60))
+    lines = [text.split() for text in out.getvalue().splitlines()]
+    corner = next(i for i, words in enumerate(lines) if words[:1] == ["first"])
+    head, fields, line, *rows = lines[corner - 1 : corner + 6]
+    assert head == ["cubic", "cubic", "reno", "reno"]
+    assert fields == ["first", "\\", "second", "ecn=false", "ecn=true", "ecn=false", "ecn=true"]
+    assert "".join(line).strip("─") == "", line
+    short = ["cubic:ecn=false", "cubic:ecn=true", "reno:ecn=false", "reno:ecn=true"]
+    assert [row[0] for row in rows] == short
+    html = made._repr_html_()
+    assert all(f"<th>{heading}</th>" in html for heading in short)
+
+
+def test_contestants_of_one_algorithm_are_named_by_their_fields() -> None:
+    from narrows.contest.contestant import Contestant, headings
+
+    def of(*labels: str) -> tuple[str, ...]:
+        return headings(tuple(map(Contestant.parse, labels)))
+
+    assert of("cubic") == ("cubic",)
+    assert of("cubic:ecn=true") == ("cubic:ecn=true",)
+    assert of("cubic:ecn=true", "cubic:ecn=false") == ("ecn=true", "ecn=false")
+    assert of("cubic:cc_params.beta=0.8", "cubic:beta=1") == ("cc_params.beta=0.8", "beta=1")
+    own = Contestant("ecn=true", {"cc": "cubic"})
+    assert headings((own, Contestant.parse("cubic:ecn=true"), Contestant.parse("cubic"))) == (
+        "ecn=true",
+        "cubic:ecn=true",
+        "cubic",
+    )

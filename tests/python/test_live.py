@@ -22,6 +22,8 @@ from narrows.scenario import Scenario
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.python.conftest import LiveRun, Trusted
+
 NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
 
 SCENARIO = """
@@ -45,26 +47,15 @@ def scenario(**overrides: Any) -> Scenario:
     return Scenario.from_text(SCENARIO, "path.toml", {k.replace("__", "."): str(v) for k, v in overrides.items()})
 
 
-def run(which: Scenario | None = None, **more: Any) -> Run:
-    """A live run, or a skip that says why there is none."""
-    try:
-        made = live.run(which or scenario(), **more)
-    except LiveError as error:
-        if error.kind == "unavailable":
-            pytest.skip(str(error))
-        raise
-    assert isinstance(made, Run)
-    return made
-
-
-def test_the_kernel_fills_the_link_as_the_simulator_does() -> None:
-    measured = run()
+def test_the_kernel_fills_the_link_as_the_simulator_does(live_run: LiveRun) -> None:
+    measured = live_run(scenario())
     simulated = nw.run(scenario())
     assert isinstance(simulated, Run)
     for one in (measured, simulated):
         assert one.flow("f").throughput_mbps == pytest.approx(10, rel=0.03)
     flow, peer = measured.flow("f"), simulated.flow("f")
-    assert flow.rtt_min_ms == pytest.approx(peer.rtt_min_ms, rel=0.1)
+    # The handshake meets an idle network; each later sample holds a segment's own 1.2 ms at the bottleneck.
+    assert within_lateness(flow.rtt_min_ms, peer.rtt_min_ms, measured)
     assert flow.rtt_mean_ms == pytest.approx(peer.rtt_mean_ms, rel=0.3)
     assert flow.delivered_bytes <= flow.sent_bytes
     queue = measured.queue("r1->r2")
@@ -72,8 +63,40 @@ def test_the_kernel_fills_the_link_as_the_simulator_does() -> None:
     assert queue.forwarded_packets + queue.dropped_packets + queue.waiting_packets == queue.arrived_packets
 
 
-def test_samples_have_the_columns_of_a_simulation() -> None:
-    measured = run(scenario(duration="1.2 s"))
+def within_lateness(live_ms: float | None, simulated_ms: float | None, run: Run) -> bool:
+    """Whether a round-trip time is the simulator's, but for two wake-ups and two packets as late as the latest was."""
+    assert live_ms is not None
+    assert simulated_ms is not None
+    assert run.conditions is not None
+    late_ms: float = 2 * run.conditions["lateness"]["max_us"] / 1000
+    return simulated_ms - 0.01 <= live_ms <= simulated_ms + 0.6 + late_ms
+
+
+def test_the_first_round_trip_time_is_the_path_s(live_run: LiveRun) -> None:
+    """A flow that starts at 0 s connects when the network runs: its handshake measures no wait for it."""
+    short = scenario(duration="1 s", sampling="5 ms")
+    measured = live_run(short, latest_ms=10)
+    simulated = nw.run(short)
+    assert isinstance(simulated, Run)
+    first = {}
+    for name, one in (("live", measured), ("simulated", simulated)):
+        table = one.samples.to_pandas()
+        first[name] = table[table.kind == "flow"].srtt_ns.dropna().iloc[0] / 1e6
+    assert first["simulated"] == pytest.approx(12.1, abs=0.1)
+    assert within_lateness(first["live"], first["simulated"], measured)
+
+
+def test_a_flow_that_is_done_counts_no_more_round_trip_times(live_run: LiveRun) -> None:
+    text = SCENARIO.replace('to = "h2" }', 'to = "h2", size = "4 kB" }')
+    flow = live_run(Scenario.from_text(text, "small.toml")).flow("f")
+    assert flow.sent_packets == 3
+    # The handshake, an ACK for each segment or two, and one for the FIN where it comes by itself.
+    assert 2 <= (flow.rtt_samples or 0) <= 5
+    assert (flow.rtt_max_ms or 0) < 60, "no sample has the wait for the network in it"
+
+
+def test_samples_have_the_columns_of_a_simulation(live_run: LiveRun) -> None:
+    measured = live_run(scenario(duration="1.2 s"))
     table = measured.samples.to_pandas()
     simulated = nw.run(scenario(duration="1.2 s"))
     assert list(table.columns) == list(simulated.samples.to_pandas().columns)
@@ -87,8 +110,8 @@ def test_samples_have_the_columns_of_a_simulation() -> None:
     assert table[table.kind == "queue"].packets.max() <= 51
 
 
-def test_conditions_say_what_had_a_say() -> None:
-    told = run(scenario(duration="700 ms")).conditions
+def test_conditions_say_what_had_a_say(live_run: LiveRun) -> None:
+    told = live_run(scenario(duration="700 ms")).conditions
     assert told is not None
     assert told["kernel"] == os.uname().release
     assert told["cc"] == {"cubic": "kernel, as cubic"}
@@ -99,25 +122,25 @@ def test_conditions_say_what_had_a_say() -> None:
 
 
 @pytest.mark.parametrize("cc", ["agile_sd", "compound"])
-def test_congestion_controls_that_no_kernel_has_come_as_ebpf(cc: str) -> None:
-    measured = run(scenario(tcp__cc=cc))
+def test_congestion_controls_that_no_kernel_has_come_as_ebpf(live_run: LiveRun, cc: str) -> None:
+    measured = live_run(scenario(tcp__cc=cc))
     assert measured.conditions is not None
     assert measured.conditions["cc"][cc].startswith("eBPF, as ")
     assert (measured.flow("f").throughput_mbps or 0) > 7, "slow start without HyStart costs a burst of losses"
 
 
-def test_ngwa_keeps_the_queue_from_overflowing() -> None:
+def test_ngwa_keeps_the_queue_from_overflowing(live_run: LiveRun) -> None:
     text = SCENARIO + 'assist = "ngwa"\n[ngwa]\nmode = 1\n'
-    measured = run(Scenario.from_text(text, "ngwa.toml"))
+    measured = live_run(Scenario.from_text(text, "ngwa.toml"))
     assert (measured.flow("f").window_options or 0) > 100
     assert measured.queue("r1->r2").dropped_packets == 0
     assert (measured.flow("f").throughput_mbps or 0) > 7
     assert (measured.router("r1").inserted or 0) > 100
 
 
-def test_acns_is_obeyed() -> None:
+def test_acns_is_obeyed(live_run: LiveRun) -> None:
     text = SCENARIO.replace('"75 kB"', '"50 packets"') + 'assist = "acns"\n[acns]\n'
-    measured = run(Scenario.from_text(text, "acns.toml"))
+    measured = live_run(Scenario.from_text(text, "acns.toml"))
     flow = measured.flow("f")
     assert (flow.commands_normal or 0) > 0
     assert (flow.commands_freeze or 0) + (flow.commands_fallback or 0) > 0
@@ -125,9 +148,9 @@ def test_acns_is_obeyed() -> None:
     assert (flow.throughput_mbps or 0) > 7
 
 
-def test_udp_arrives_at_its_rate() -> None:
+def test_udp_arrives_at_its_rate(live_run: LiveRun) -> None:
     text = SCENARIO.replace('to = "h2" }', 'to = "h2", kind = "udp", rate = "2 Mb/s" }')
-    measured = run(Scenario.from_text(text, "udp.toml"))
+    measured = live_run(Scenario.from_text(text, "udp.toml"))
     assert measured.flow("f").throughput_mbps == pytest.approx(2, rel=0.1)
     assert measured.flow("f").lost_packets == 0
 
@@ -163,8 +186,8 @@ dscp = 10
 """
 
 
-def test_several_bottlenecks_are_each_shared_by_those_that_pass_them() -> None:
-    measured = run(Scenario.from_text(PARKING_LOT, "lot.toml"))
+def test_several_bottlenecks_are_each_shared_by_those_that_pass_them(live_run: LiveRun) -> None:
+    measured = live_run(Scenario.from_text(PARKING_LOT, "lot.toml"))
     rates = {name: measured.flow(name).throughput_mbps or 0 for name in ("long", "first", "second")}
     assert min(rates.values()) > 0.5
     # A start of a second is left out of the reckoning by the bounds.
@@ -173,45 +196,55 @@ def test_several_bottlenecks_are_each_shared_by_those_that_pass_them() -> None:
     assert (measured.flow("long").rtt_min_ms or 0) > (measured.flow("first").rtt_min_ms or 1e9)
 
 
-def test_a_slow_way_back_holds_the_data_up() -> None:
+def test_a_slow_way_back_holds_the_data_up(live_run: LiveRun) -> None:
     # ACKs of 52 bytes every second segment: 16 kb/s take 38 a second, and so some 0.9 Mb/s of data at most.
     wide = 'between = ["r1", "r2"], rate = "10 Mb/s", delay = "6 ms",'
     text = SCENARIO.replace(wide, f'{wide} reverse = {{ rate = "16 kb/s", delay = "20 ms" }},')
     assert text != SCENARIO
-    measured = run(Scenario.from_text(text, "asymmetric.toml"))
+    measured = live_run(Scenario.from_text(text, "asymmetric.toml"))
     flow = measured.flow("f")
     assert (flow.rtt_min_ms or 0) > 6 + 20
     assert 0.1 < (flow.throughput_mbps or 0) < 2.5
     assert (measured.queue("r2->r1").utilisation or 0) > 0.7
 
 
-def test_a_rate_that_the_machine_cannot_hold_is_given_up() -> None:
-    wide = {"topology.bottleneck.rate": "400 Gb/s", "topology.access.rate": "400 Gb/s", "duration": "30 s"}
+def test_a_rate_that_the_machine_cannot_hold_is_given_up(trusted: Trusted) -> None:
+    wide = {"topology.bottleneck.rate": "400 Gb/s", "topology.access.rate": "400 Gb/s", "duration": "10 s"}
     deep = {"topology.bottleneck.queue.limit": "100000 packets"}
-    with pytest.raises(LiveError) as caught:
-        live.run(Scenario.from_file(gauge.networks()["rate-1g"], wide | deep))
-    if "cannot hold" not in str(caught.value):
-        pytest.skip(str(caught.value))
-    assert caught.value.kind == "unavailable"
-    assert "a lower rate at the bottleneck" in str(caught.value)
+
+    def once() -> tuple[LiveError | None, tuple[str, ...]]:
+        try:
+            made = live.run(Scenario.from_file(gauge.networks()["rate-1g"], wide | deep))
+        except LiveError as error:
+            return error, ()
+        # Where other programs take processors too, the thread that carries packets has pauses, and the run is doubted.
+        assert isinstance(made, Run)
+        return None, made.doubts
+
+    error = trusted(once)
+    assert error is not None
+    if "cannot hold" not in str(error):
+        pytest.skip(str(error))
+    assert error.kind == "unavailable"
+    assert "a lower rate at the bottleneck" in str(error)
 
 
-def test_random_losses_are_those_of_the_link() -> None:
+def test_random_losses_are_those_of_the_link(live_run: LiveRun) -> None:
     text = SCENARIO.replace('delay = "6 ms",', 'delay = "6 ms", per = 0.02,')
-    measured = run(Scenario.from_text(text, "lossy.toml"))
+    measured = live_run(Scenario.from_text(text, "lossy.toml"))
     assert (measured.queue("r1->r2").corrupted_packets or 0) > 0
     assert (measured.flow("f").retransmitted_packets or 0) >= 1
 
 
-def test_several_runs_are_a_batch() -> None:
-    run(scenario(duration="200 ms"))
+def test_several_runs_are_a_batch(live_run: LiveRun) -> None:
+    live_run(scenario(duration="200 ms"))
     made = live.run(scenario(duration="300 ms"), runs=2)
     assert isinstance(made, Batch)
     assert [one.index for one in made.runs] == [0, 1]
 
 
-def test_captures_are_those_of_a_simulation(tmp_path: Path) -> None:
-    run(scenario(duration="500 ms"), pcap=tmp_path)
+def test_captures_are_those_of_a_simulation(live_run: LiveRun, tmp_path: Path) -> None:
+    live_run(scenario(duration="500 ms"), pcap=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["h1-r1.pcapng", "r1-r2.pcapng", "r2-h2.pcapng"]
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed: what is in the files was not looked at")
@@ -235,8 +268,34 @@ def test_what_linux_cannot_be_asked_for_is_refused_before_anything_is_made() -> 
     assert "allowed" in str(caught.value)
 
 
+def test_refusals_come_all_at_once_and_name_the_variant() -> None:
+    with pytest.raises(LiveError) as caught:
+        live.check(Scenario.from_file("acns"))
+    if caught.value.kind == "unavailable":
+        pytest.skip(str(caught.value))
+    said = str(caught.value).splitlines()
+    assert said[0] == "the scenario has no live form: 3 refusals"
+    fields = [line.split(":")[0].strip() for line in said[1:4]]
+    assert fields == [f"flows.tcp1.tcp.{name}" for name in ("recovery", "max_cwnd", "initial_ssthresh")]
+    assert said[4:] == ["  scenario acns-live is its variant for live runs"]
+
+
+def test_the_variant_of_the_bundled_acns_runs_live(live_run: LiveRun) -> None:
+    starts = {f"flows[{index}].start": f"{0.1 * index:g} s" for index in range(6)}
+    shorter = {"duration": "4 s", **starts}
+    measured = live_run(Scenario.from_file("acns-live", shorter))
+    assert all((measured.flow(name).throughput_mbps or 0) > 0 for name in ("tcp1", "tcp2", "tcp3", "udp1"))
+    assert (measured.conditions or {})["left_to_the_kernel"] == []
+
+
+def test_another_stack_is_told_first_among_the_differences(live_run: LiveRun) -> None:
+    told = live_run(scenario(duration="300 ms", tcp__stack="ns2")).conditions
+    assert told is not None
+    assert told["left_to_the_kernel"][0] == "stack: ns2 there, linux here"
+
+
 def test_programs_need_a_host_and_a_command() -> None:
-    with pytest.raises(InputError, match="--exec r1: is no host of path; allowed: h1, h2"):
+    with pytest.raises(InputError, match="--exec r1: path has no host of this name; allowed: h1, h2"):
         live.run(scenario(), programs=[live.Program("r1", "true")])
     with pytest.raises(InputError, match="--exec h1: has no command"):
         programs(["h1"])
@@ -266,13 +325,18 @@ def test_without_rights_it_says_so_and_leaves_with_3(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_command_line_tells_what_a_script_needs(tmp_path: Path) -> None:
-    run(scenario(duration="200 ms"))
+def test_the_command_line_tells_what_a_script_needs(live_run: LiveRun, trusted: Trusted, tmp_path: Path) -> None:
+    live_run(scenario(duration="200 ms"))
     file = tmp_path / "path.toml"
     file.write_text(SCENARIO)
     command = [*NARROWS, "live", str(file), "--set", "duration=600 ms", "--json", "-o", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    told = json.loads(done.stdout)
+
+    def once() -> tuple[dict[str, Any], list[str]]:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        told = json.loads(done.stdout)
+        return told, told["conditions"]["doubts"]
+
+    told = trusted(once)
     assert told["conditions"]["kernel"] == os.uname().release
     assert told["flows"][0]["throughput_mbps"] > 5
     kept = nw.load(tmp_path / "out")

@@ -150,7 +150,8 @@ def test_the_first_run_needs_all_that_any_needs() -> None:
 
 def test_the_hosts_have_no_setting_that_is_not_linuxs() -> None:
     for job in plan.jobs(plan.QUICK):
-        told = job.scenario.with_overrides({"tcp.cc": "reno", "tcp.recv_buffer": "16 MiB"}).resolved["flows"][0]["tcp"]
+        default: dict[str, Any] = {"tcp.cc": "reno", "tcp.recv_buffer": "3 MiB", "tcp.autotuning": True}
+        told = job.scenario.with_overrides(default).resolved["flows"][0]["tcp"]
         plain = _plain_linux()
         differing = {key for key in plain if told[key] != plain[key]} - {"assist"}
         assert not differing, (job.name, differing)
@@ -277,6 +278,24 @@ def test_finished_runs_are_kept_and_not_run_again(stack: Stack, tmp_path: Path) 
     again = execute.execute(few(3), tmp_path / "out", say=told.append)
     assert again.live == made.live
     assert told[2].startswith("all 3 live runs are there already")
+
+
+def test_live_runs_side_by_side_yield_what_one_after_the_other_does(stack: Stack, tmp_path: Path) -> None:
+    told: list[str] = []
+    one = execute.execute(few(3), tmp_path / "one")
+    three = execute.execute(few(3), tmp_path / "three", at_once=3, say=told.append)
+    assert three.live == one.live
+    assert len(stack.made) == 6
+    assert "3 live runs to make, 3 at a time in real time" in told[0]
+    assert len((tmp_path / "three" / "runs.jsonl").read_text().splitlines()) == 3
+    with pytest.raises(InputError, match="at_once is 0; allowed: 1 to 64"):
+        execute.execute(few(1), tmp_path / "none", at_once=0)
+
+
+def test_live_runs_at_a_time_are_of_ngwa(tmp_path: Path) -> None:
+    called = CliRunner().invoke(app, ["reproduce", "acns", "--live", "--live-jobs", "2", "-o", str(tmp_path / "out")])
+    assert called.exit_code == 2
+    assert "live_jobs is 2; allowed with live of: ngwa" in called.stderr
 
 
 def test_where_live_is_not_available_nothing_is_written(stack: Stack, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -196,10 +197,32 @@ def test_no_run_is_refused(batch: Batch, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", bundled.scenarios())
 def test_every_bundled_scenario_can_be_drawn(name: str) -> None:
-    resolved = Scenario.from_file(name).resolved
-    drawn = network.from_resolved(resolved)
+    scenario = Scenario.from_file(name)
+    resolved, drawn = scenario.resolved, network.of(scenario)
     assert all(len(flow.path) >= 2 for flow in drawn.flows)
     assert len(network.flow_rows(resolved)) == len(resolved["flows"])
+
+
+TIE = """
+nodes = [{ name = "a" }, { name = "r1", kind = "router" }, { name = "r2", kind = "router" },
+  { name = "r3", kind = "router" }, { name = "r4", kind = "router" }, { name = "b" }]
+links = [{ between = ["a", "r1"] }, { between = ["r1", "r3"] }, { between = ["r1", "r2"] },
+  { between = ["r2", "r4"] }, { between = ["r3", "r4"] }, { between = ["r4", "b"] }]
+flows = [{ from = "a", to = "b" }]
+duration = "1 s"
+"""
+
+
+def test_flows_are_drawn_where_the_engine_sends_their_packets() -> None:
+    """Of two ways with as many hops the engine takes the one over the node that stands first."""
+    scenario = Scenario.from_text(TIE.replace('"] }', '"], rate = "1 Mb/s", delay = "1 ms" }'))
+    (flow,) = network.of(scenario).flows
+    drawn = [scenario.resolved["nodes"][node]["name"] for node in flow.path]
+    made = nw.run(scenario)
+    assert isinstance(made, nw.Run)
+    carried = {queue.name for queue in made.queues if queue.forwarded_packets}
+    assert {f"{one}->{other}" for one, other in itertools.pairwise(drawn)} <= carried
+    assert drawn == ["a", "r1", "r2", "r4", "b"]
 
 
 def test_the_table_of_flows_says_whose_habits_they_have() -> None:
@@ -211,8 +234,8 @@ def test_the_table_of_flows_says_whose_habits_they_have() -> None:
 
 def test_acns_is_drawn_where_it_runs() -> None:
     scenario = Scenario.from_file("acns")
-    assert network.from_resolved(scenario.resolved).agents
-    assert not network.from_resolved(scenario.with_overrides({"acns.enabled": False}).resolved).agents
+    assert network.of(scenario).agents
+    assert not network.of(scenario.with_overrides({"acns.enabled": False})).agents
 
 
 def test_options_have_a_table_where_there_were_any(run: Run) -> None:

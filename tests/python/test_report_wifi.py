@@ -73,7 +73,7 @@ NETWORKS = {
 
 
 def drawn(text: str) -> Network:
-    return network.from_resolved(Scenario.from_text(text).resolved)
+    return network.of(Scenario.from_text(text))
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -139,7 +139,7 @@ def test_many_stations_stand_in_a_frame_with_one_road_to_it() -> None:
 
 
 def drawn_wired() -> Network:
-    return network.from_resolved(Scenario.from_file("dumbbell-cubic").resolved)
+    return network.of(Scenario.from_file("dumbbell-cubic"))
 
 
 def limits(text: str) -> set[tuple[str, str]]:

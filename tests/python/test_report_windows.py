@@ -254,9 +254,9 @@ def test_the_table_of_flows_owns_that_a_congestion_window_is_off(advised: Run) -
     off = advised.scenario.with_overrides({"ngwa.mode": 8, "flows.second.tcp.assist": "none"})
     assert [row["cc"] for row in network.flow_rows(off.resolved)] == ["none (RFC 793) with NGWA", "reno"]
     assert network.flow_rows(advised.scenario.resolved)[0]["cc"] == "reno with NGWA"
-    assert len(network.from_resolved(off.resolved).agents) == 2
+    assert len(network.of(off).agents) == 2
     one = advised.scenario.with_overrides({"ngwa.enabled": False})
-    assert not network.from_resolved(one.resolved).agents
+    assert not network.of(one).agents
 
 
 def test_results_are_drawn_from_their_directory(advised: Run, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from narrows import results
+from narrows import ownership, results
 from narrows.errors import InputError, RunError
 from narrows.outcome import Batch, Run
 
@@ -36,7 +36,7 @@ def tree(root: Path) -> list[str]:
 
 def test_a_directory_holds_scenario_summary_and_samples(one: Run, tmp_path: Path) -> None:
     assert one.save(tmp_path / "r") == tmp_path / "r"
-    assert tree(tmp_path) == ["r", "r/samples.parquet", "r/scenario.toml", "r/summary.json"]
+    assert tree(tmp_path) == ["r", "r/.narrows.json", "r/samples.parquet", "r/scenario.toml", "r/summary.json"]
     assert json.loads((tmp_path / "r" / "summary.json").read_text()) == one.summary
 
 
@@ -72,27 +72,37 @@ def test_a_failed_writing_keeps_the_results_of_before(
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
-def test_results_of_before_come_back_if_the_last_renaming_fails(
-    one: Run, three: Batch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("after", range(4))
+def test_a_replacement_that_fails_half_way_leaves_one_whole(
+    after: int, one: Run, three: Batch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one.save(tmp_path / "r")
-    rename = Path.rename
+    replace = Path.replace
+    calls = 0
 
-    def fail_the_new(self: Path, target: Path) -> Path:
-        if self.name.endswith(".partial"):
+    def fail_later(self: Path, target: Path) -> Path:
+        nonlocal calls
+        calls += 1
+        if calls > after:
             full_disk()
-        return rename(self, target)
+        return replace(self, target)
 
-    monkeypatch.setattr(Path, "rename", fail_the_new)
+    monkeypatch.setattr(Path, "replace", fail_later)
     with pytest.raises(RunError):
         three.save(tmp_path / "r")
-    assert json.loads((tmp_path / "r" / "summary.json").read_text())["digest"] == one.digest
+    monkeypatch.undo()
+    wanted = one if after == 0 else three
+    back = results.load(tmp_path / "r")
+    assert back.digest == wanted.digest
+    assert back.samples.to_arrow().num_rows == wanted.samples.to_arrow().num_rows
+    one.save(tmp_path / "r")
+    assert tree(tmp_path / "r") == [".narrows.json", "samples.parquet", "scenario.toml", "summary.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
 def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
     def interrupted() -> None:
-        with results.staged(tmp_path / "r") as temporary:
+        with ownership.staged(tmp_path / "r") as temporary:
             (temporary / "half").write_text("x")
             raise KeyboardInterrupt
 
@@ -103,9 +113,11 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_results_replace_results_whole(one: Run, three: Batch, tmp_path: Path) -> None:
     three.save(tmp_path / "r")
-    (tmp_path / "r" / "report.html").write_text("of the old results")
+    with ownership.staged(ownership.claim(tmp_path / "r"), part="report", alone=False) as folder:
+        (folder / "figures").mkdir()
+        (folder / "figures" / "queue.svg").write_text("of the old results")
     one.save(tmp_path / "r")
-    assert tree(tmp_path / "r") == ["samples.parquet", "scenario.toml", "summary.json"]
+    assert tree(tmp_path / "r") == [".narrows.json", "samples.parquet", "scenario.toml", "summary.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
@@ -138,7 +150,7 @@ def test_a_directory_that_cannot_be_made_is_told_before_any_run(
 ) -> None:
     monkeypatch.setattr(Path, "mkdir", failing(number))
     entered = False
-    with pytest.raises(kind, match=os.strerror(number)), results.staged(tmp_path / "r"):
+    with pytest.raises(kind, match=os.strerror(number)), ownership.staged(tmp_path / "r"):
         entered = True
     assert not entered
 

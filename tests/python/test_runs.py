@@ -81,10 +81,10 @@ def test_results_are_in_order_even_if_the_first_ends_last(short: Scenario, monke
     ended: list[int] = []
     others_are_over = threading.Event()
 
-    def slow_first(scenario: Any, seed: int, index: int, progress: Any, where: str | None, own: Any) -> Any:
+    def slow_first(scenario: Any, seed: int, index: int, progress: Any, where: str | None, *own: Any) -> Any:
         if index == 0:
             assert others_are_over.wait(20)
-        made = real(scenario, seed, index, progress, where, own)
+        made = real(scenario, seed, index, progress, where, *own)
         ended.append(index)
         if len(ended) == 2:
             others_are_over.set()
@@ -146,7 +146,7 @@ def test_there_is_a_processor() -> None:
 def test_a_failed_run_says_which_and_stops_the_others(short: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: list[int] = []
 
-    def fail_second(_scenario: Any, _seed: int, index: int, progress: Any, _where: str | None, _own: Any) -> Any:
+    def fail_second(_scenario: Any, _seed: int, index: int, progress: Any, _where: str | None, *_own: Any) -> Any:
         if index == 1:
             message = "out of luck"
             raise ValueError(message)
@@ -165,9 +165,9 @@ def test_an_interruption_stops_what_runs_and_keeps_what_is_finished(
     real = _core.run
     stopped: list[int] = []
 
-    def second_never_ends(scenario: Any, seed: int, index: int, progress: Any, where: str | None, own: Any) -> Any:
+    def second_never_ends(scenario: Any, seed: int, index: int, progress: Any, where: str | None, *own: Any) -> Any:
         if index == 0:
-            return real(scenario, seed, index, None, where, own)
+            return real(scenario, seed, index, None, where, *own)
         return wait_until_stopped(progress, stopped, index)
 
     def press_ctrl_c(fraction: float) -> None:
@@ -262,6 +262,12 @@ class Gauge:
     def stop(self) -> None:
         """Stop."""
         self.stopped.set()
+
+    def check(self) -> None:
+        """Raise where it was stopped."""
+        if self.stopped.is_set():
+            message = "the run was stopped before its end"
+            raise _core.Stopped(message)
 
 
 def wait_until_stopped(progress: Gauge, stopped: list[int], index: int) -> Any:

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from narrows.cli import app
-from narrows.cli.sweep_progress import clock
+from narrows.format import clock
 from narrows.sweep import address, load
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def test_a_sweep_tells_its_size_its_time_and_what_came_of_it(file: Path, tmp_pat
     assert "cc      reno, cubic  (2)" in shown.stderr
     assert "buffer  10, 20, 30, 40, 50, 60, 70, 80, 90, 100  (10)" in shown.stderr
     assert "20 points, 40 runs" in shown.stderr
-    assert re.search(r"disk: at most [0-9.]+ MB of .* free, into .*out", shown.stderr)
+    assert re.search(r"disk: at most [0-9.]+ [kM]B of .* free, into .*out", shown.stderr)
     assert "throughput_mbps" in shown.stdout
     assert "40 runs; 40 made in" in shown.stdout
     again = narrows("sweep", file, "-o", tmp_path / "out", "--no-progress")

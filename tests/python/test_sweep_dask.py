@@ -200,6 +200,6 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_a_worker_with_another_engine_makes_no_run() -> None:
     mine = addresses.engine()
-    other = replace(mine, version="0.0.1")
+    other = replace(mine, release="0.0.1")
     with pytest.raises(RunError, match=r"the worker has narrows .*, and the sweep is of .*0\.0\.1"):
         remote(other, "", "some.toml", {}, 1, "address", None, {}, None)

@@ -243,15 +243,15 @@ def test_a_directory_of_something_else_another_sweep_or_another_build_is_refused
         execute(Sweep.parse(TINY), tmp_path / "thesis")
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match="is a file"):
         execute(Sweep.parse(TINY), tmp_path / "file")
     execute(Sweep.parse(TINY), tmp_path / "out")
     with pytest.raises(InputError, match="holds the sweep 'tiny'; allowed: another directory for 'large'"):
         execute(Sweep.parse(TINY.replace('"tiny"', '"large"')), tmp_path / "out")
     before = {path: path.read_bytes() for path in parts(tmp_path / "out")}
-    monkeypatch.setattr(address, "engine", lambda: address.Engine("9.9.9", "0123456789abcdef"))
+    monkeypatch.setattr(address, "engine", lambda: address.Engine("9.9.9", "0123456789abcdef", "0000000"))
     with pytest.raises(
-        InputError, match=r"holds runs of narrows .* and this is 9.9.9 \(build .*never mixed; allowed: a"
+        InputError, match=r"holds runs of narrows .* and this is 9.9.9\+g0000000 \(build .*never mixed; allowed: a"
     ):
         execute(Sweep.parse(TINY), tmp_path / "out")
     assert {path: path.read_bytes() for path in parts(tmp_path / "out")} == before
@@ -429,3 +429,17 @@ def test_progress_is_told_to_the_end() -> None:
     assert (told[-1].done, told[-1].fraction, told[-1].left_s, told[-1].failed) == (12, 1.0, 0.0, 0)
     with pytest.raises(InputError, match="jobs is 0; allowed: 1 to 4096"):
         execute(Sweep.parse(TINY), jobs=0)
+
+
+def test_room_is_told_within_an_order_of_magnitude_and_small_parts_are_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = Sweep.parse(TINY.replace("seeds = 2", "seeds = 160"))
+    assert bounds.room(sweep, 960) < 4_000_000, "28.7 MB were told, of runs that take 0.16 MB in the end"
+    monkeypatch.setattr("narrows.sweep.store.SMALL_PARTS", 2)
+    monkeypatch.setattr("narrows.sweep.writer.GROUP_S", 0.0)
+    few = Sweep.parse(TINY)
+    made = execute(few, tmp_path / "out", jobs=1)
+    assert (made.made, len(parts(tmp_path / "out"))) == (12, 1)
+    assert execute(few, tmp_path / "out").kept == 12
+    assert settled(made).equals(settled(execute(few)))

@@ -244,7 +244,7 @@ def test_addresses_tell_scenario_seed_and_engine_apart(monkeypatch: pytest.Monke
     assert [run.address for run in Sweep.parse(told).runs] == before
     other_text = Sweep.parse(SHORT.replace('"12 s"', '"13 s"'))
     assert not {run.address for run in other_text.runs} & set(before)
-    monkeypatch.setattr(address, "engine", lambda: address.Engine("0.1.0", "another build"))
+    monkeypatch.setattr(address, "engine", lambda: address.Engine("0.1.0", "another build", "unknown"))
     assert not {run.address for run in Sweep.parse(SHORT).runs} & set(before)
 
 

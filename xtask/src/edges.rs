@@ -41,7 +41,12 @@ const TABLE: &[Row] = &[
             "nix",
         ],
     },
-    Row { name: "py", rank: 6, ours: &["sim", "live", "cc", "samples", "scenario", "units"], outside: &["pyo3"] },
+    Row {
+        name: "py",
+        rank: 6,
+        ours: &["sim", "live", "cc", "samples", "scenario", "units"],
+        outside: &["libc", "pyo3"],
+    },
 ];
 
 /// From outside, allowed to every crate: portable mathematics, and error types.

@@ -12,7 +12,8 @@ const VALUES_OF_NET: &[&str] =
     &["IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddr", "SocketAddrV4", "SocketAddrV6", "AddrParseError"];
 
 /// Where the outside world is allowed: a crate, and the modules of it (none given: all).
-const OPEN: &[(&str, &[&str])] = &[("sim", &["run", "capture"]), ("fabric", &["pcap"]), ("live", &[]), ("py", &[])];
+const OPEN: &[(&str, &[&str])] =
+    &[("sim", &["run", "capture", "spill"]), ("fabric", &["pcap"]), ("live", &[]), ("py", &[])];
 
 /// Where unsafe code is allowed.
 const UNSAFE: &[&str] = &["live", "py"];
@@ -112,7 +113,7 @@ fn check_path(next: &TokenTree, rest: &[TokenTree], found: &mut Vec<(usize, Stri
             if OUTSIDE_WORLD.contains(&name.as_str()) && !(name == "net" && is_value_of_net(rest)) {
                 found.push((
                     ident.span().start().line,
-                    format!("std::{name}; only sim::run, sim::capture, fabric::pcap, live and py may"),
+                    format!("std::{name}; only sim::run, sim::capture, sim::spill, fabric::pcap, live and py may"),
                 ));
             }
         }

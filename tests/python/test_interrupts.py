@@ -1,0 +1,222 @@
+# ruff: noqa: ARG002 - hooks have the arguments that the engine gives them
+"""One signal ends a command, whatever it is doing; and no hook of a user's algorithm holds a run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import narrows as nw
+from narrows import own
+from narrows.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NARROWS = str(Path(sys.executable).with_name("narrows"))
+
+PATIENCE_S = 60
+"""Longest that a test waits for what should take a second: a machine may be busy."""
+
+HOOK = """
+import pathlib, re, time, narrows
+
+@narrows.congestion_control("stuck", time_limit_s={limit})
+class Stuck:
+    "Does not return."
+
+    def on_ack(self, ack, path, window):
+        pathlib.Path({mark!r}).touch()
+        {body}
+
+    def on_congestion(self, event, path, window):
+        window.ssthresh = window.cwnd
+"""
+
+BODIES = {
+    "loops": "while True: pass",
+    "sleeps": "time.sleep(1e6)",
+    "swallows what is raised": """
+        while True:
+            try:
+                while True: pass
+            except BaseException:
+                pass
+""",
+    "is in C code that lets nobody else in": "re.match('(a+)+$', 64 * 'a' + 'b')",
+}
+"""What keeps a hook from returning, by what it does."""
+
+MANY = """
+duration = "100 ms"
+sampling = "off"
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "10 Gb/s", delay = "10 ms" }
+access = { rate = "100 Gb/s", delay = "1 ms" }
+[[flows]]
+from = "s1"
+to = "d1"
+copies = 200000
+"""
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """No test's algorithm is left for the next."""
+    yield
+    for name in list(own.controls()):
+        own.unregister(name)
+
+
+def command(tmp_path: Path, body: str, limit: str) -> tuple[list[str], Path]:
+    """Return a command whose run ends up in a hook, and the file that the hook makes first."""
+    mark = tmp_path / "mark"
+    file = tmp_path / "stuck.py"
+    file.write_text(HOOK.format(limit=limit, mark=str(mark), body=body.strip()))
+    settings = ["--set", "duration=12 s", "--set", "flows.first.cc=stuck", "--load", str(file), "--no-progress"]
+    return [NARROWS, "run", "dumbbell-cubic", *settings], mark
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_hook_over_its_time_limit_fails_the_run_by_its_name(body: str, tmp_path: Path) -> None:
+    arguments, _ = command(tmp_path, body, "0.2")
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert ended.returncode == 1, ended.stderr
+    assert "stuck: on_ack took longer than its time limit of 0.2 s" in ended.stderr
+    assert "Fatal" not in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_one_signal_ends_a_run_whatever_its_hook_does(body: str, number: signal.Signals, tmp_path: Path) -> None:
+    arguments, mark = command(tmp_path, body, "float('inf')")
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + PATIENCE_S
+        while not mark.exists() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        assert mark.exists()
+        process.send_signal(number)
+        try:
+            _, said = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + number, said
+    assert "interrupted" in said
+    assert "Fatal" not in said
+
+
+def test_a_hook_that_returns_in_time_is_not_hurried() -> None:
+    class Slow:
+        """Takes a tenth of a second now and then."""
+
+        calls = 0
+
+        def on_ack(self, ack: own.Ack, path: own.Path, window: own.Window) -> None:
+            """Sleep less than the limit, in all more."""
+            Slow.calls += 1
+            if Slow.calls % 100 == 0:
+                time.sleep(0.1)
+
+        def on_congestion(self, event: own.Congestion, path: own.Path, window: own.Window) -> None:
+            """Stay."""
+            window.ssthresh = window.cwnd
+
+    own.register("slow", Slow, time_limit_s=30)
+    changes = {"duration": "12 s", "flows.first.cc": "slow", "flows.first.size": "2 MB"}
+    one = nw.run("dumbbell-cubic", overrides=changes)
+    own.register("slow", Slow, time_limit_s=float("inf"))
+    assert one.digest == nw.run("dumbbell-cubic", overrides=changes).digest
+
+
+def test_a_limit_of_no_time_is_refused() -> None:
+    with pytest.raises(InputError, match="time_limit_s is 0; allowed: more than 0 s"):
+        own.register("never", type("Never", (), {"on_ack": print, "on_congestion": print}), time_limit_s=0)
+
+
+def test_a_hook_is_interrupted_in_a_program_too() -> None:
+    class Loops:
+        """Does not return."""
+
+        def on_ack(self, ack: own.Ack, path: own.Path, window: own.Window) -> None:
+            """Loop."""
+            while True:
+                pass
+
+        def on_congestion(self, event: own.Congestion, path: own.Path, window: own.Window) -> None:
+            """Loop."""
+
+    own.register("loops", Loops, time_limit_s=0.2)
+    with pytest.raises(RunError, match=r"loops: on_ack took longer than its time limit of 0.2 s"):
+        nw.run("dumbbell-cubic", overrides={"duration": "12 s", "flows.first.cc": "loops"})
+
+
+SWALLOWED = """
+import os, signal, narrows
+
+@narrows.congestion_control("any")
+class Any:
+    "Is not used."
+
+    def on_ack(self, ack, path, window):
+        pass
+
+    def on_congestion(self, event, path, window):
+        pass
+
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), signal.{name})
+        for _ in range(1000):  # the handler runs between two steps of these
+            pass
+
+Last()
+print("went on", flush=True)
+"""
+"""A signal whose exception Python prints and drops, because a destructor is running."""
+
+
+@pytest.mark.parametrize("verb", ["run", "contest", "sweep"])
+def test_a_signal_whose_exception_is_swallowed_ends_the_command(verb: str, tmp_path: Path) -> None:
+    file = tmp_path / "last.py"
+    file.write_text(SWALLOWED.format(name="SIGTERM"))
+    sweep = tmp_path / "two.toml"
+    sweep.write_text(
+        'scenario = "dumbbell-cubic"\nseeds = 2\n[[axes]]\npath = "flows.first.cc"\nvalues = ["cubic", "reno"]\n'
+    )
+    what = {
+        "run": ["dumbbell-cubic", "--runs", "2"],
+        "contest": ["--cc", "cubic,reno", "--on", "dumbbell-cubic", "-o", str(tmp_path / "out")],
+        "sweep": [str(sweep), "-o", str(tmp_path / "out")],
+    }[verb]
+    arguments = [NARROWS, verb, *what, "--load", str(file), "--no-progress"]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert "went on" in ended.stdout, ended.stderr
+    assert "Exception ignored" in ended.stderr
+    assert ended.returncode == 128 + signal.SIGTERM, ended.stderr
+    assert "interrupted" in ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after_s", [0.4, 1.2, 2.0, 3.0, 5.0])
+def test_every_phase_of_a_run_of_many_flows_stops_soon(after_s: float, tmp_path: Path) -> None:
+    """The bound is several times what an idle machine takes, and a fifth of what setting the flows up once took."""
+    file = tmp_path / "many.toml"
+    file.write_text(MANY)
+    arguments = [NARROWS, "run", str(file), "--no-progress", "-o", str(tmp_path / "out")]
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(after_s)
+        process.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        _, said = process.communicate(timeout=PATIENCE_S)
+        took = time.monotonic() - begin
+    # Before its handlers are set, or after the last of its work, the interpreter ends as the system does.
+    assert process.returncode in {0, 128 + signal.SIGTERM, -signal.SIGTERM}, said
+    assert took < 5, f"{took:.1f} s after a signal at {after_s} s: {said}"

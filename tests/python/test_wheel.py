@@ -1,0 +1,197 @@
+"""The wheel, installed away from the checkout: its files, each verb's examples, and each paper's quick reproduction."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import venv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from narrows.cli import app
+from narrows.papers import BEYOND, LIVE, PAPERS
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PACKAGE: Final = ROOT / "python"
+
+UNAVAILABLE: Final = 3
+"""Exit code of what needs live runs, where the machine has none."""
+
+LONG: Final = {"narrows reproduce ngwa --live --quick": 30.0}
+"""Commands that take a quarter of an hour of real time, and after how many seconds they get Ctrl-C here."""
+
+EXAMPLES: Final = {
+    str(verb.name): [
+        (caption, command)
+        for caption, _, command in (line.partition(": ") for line in str(verb.epilog).split("\n\n"))
+        if caption and command
+    ]
+    for verb in app.registered_commands
+}
+"""Captions and commands that end each verb's help."""
+
+REPRODUCTIONS: Final = [
+    command
+    for command in (
+        *(f"narrows reproduce {paper} --quick" for paper in sorted(PAPERS)),
+        *(f"narrows reproduce {paper} --beyond --quick" for paper in sorted(BEYOND)),
+        *(f"narrows reproduce {paper} --live --quick" for paper in sorted(LIVE)),
+    )
+    if not any(example.startswith(command) for _, example in EXAMPLES["reproduce"])
+]
+"""Quick reproductions that no example is."""
+
+
+def files_below(top: Path) -> set[str]:
+    """Return the files below a directory as paths in it, those behind links to directories included."""
+    return {
+        os.path.relpath(Path(folder) / name, top)
+        for folder, _, names in os.walk(top, followlinks=True)
+        for name in names
+        if Path(folder).name != "__pycache__"
+    }
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment that has the wheel, and the checkout's dependencies but not its package."""
+
+    home: Path
+
+    def run(
+        self, command: str, cwd: Path, *, interrupt_after_s: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command line in a directory, with this environment's programs first; input ends at once."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "NARROWS"))}
+        environment |= {"PATH": f"{self.home / 'bin'}:{environment['PATH']}", "HOME": str(cwd), "COLUMNS": "400"}
+        # A shell's `exec` lets Ctrl-C reach the command itself.
+        line = f"exec {command}" if interrupt_after_s is not None else command
+        started = subprocess.Popen(
+            ["/bin/sh", "-c", line],
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            out, err = started.communicate(timeout=interrupt_after_s or 900)
+        except subprocess.TimeoutExpired:
+            started.send_signal(signal.SIGINT if interrupt_after_s is not None else signal.SIGTERM)
+            out, err = started.communicate(timeout=60)
+        return subprocess.CompletedProcess(command, started.returncode, out, err)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a wheel of this checkout, built as `make setup` builds the engine, so that what is compiled is used."""
+    if shutil.which("maturin") is None or shutil.which("cargo") is None:
+        pytest.skip("maturin or cargo is not in the PATH, to build a wheel")
+    out = tmp_path_factory.mktemp("wheel")
+    python = str(Path(sys.prefix) / "bin" / "python")
+    environment = {**os.environ, "VIRTUAL_ENV": sys.prefix, "PYO3_PYTHON": python}
+    built = subprocess.run(
+        [
+            *("maturin", "build", "--release", "--locked", "--offline"),
+            *("--auditwheel", "skip", "--interpreter", python, "--out", str(out)),
+        ],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    (made,) = out.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Return an environment with the wheel installed by pip, without the network."""
+    home = tmp_path_factory.mktemp("installed") / "env"
+    venv.create(home, symlinks=True, with_pip=False)
+    (packages,) = home.glob("lib/python*/site-packages")
+    # A .pth file adds the directory alone: .pth files inside it, such as the checkout's own, are not read.
+    (packages / "dependencies.pth").write_text("\n".join(p for p in sys.path if Path(p).name == "site-packages"))
+    pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", "--ignore-installed", str(wheel)], check=True)
+    here = Installed(home)
+    where = here.run("python -c 'import narrows, sys; print(narrows.__file__, *sys.path)'", home)
+    assert where.returncode == 0, where.stderr
+    assert where.stdout.startswith(str(packages))
+    assert str(PACKAGE) not in where.stdout.split()
+    return here
+
+
+def try_out(installed: Installed, command: str, cwd: Path) -> str | None:
+    """Run a command that must work; return why not where this machine lacks what it needs."""
+    programs = re.findall(r"--exec \w+ '(?:sleep \d+; )?(\w+)", command) + ["ns"] * ("--against ns2" in command)
+    for program in programs:
+        if shutil.which(program) is None:
+            return f"{command}: {program} is not installed"
+    limit = LONG.get(command)
+    ended = installed.run(command, cwd, interrupt_after_s=limit)
+    told = f"{command}\nexit code {ended.returncode}\n{ended.stdout[-2000:]}\n{ended.stderr[-4000:]}"
+    assert "Traceback" not in ended.stderr, told
+    if ended.returncode == UNAVAILABLE:
+        return f"{command}: {ended.stderr.strip()}"
+    if limit is not None and ended.returncode == 130:
+        assert "live runs had finished" in ended.stderr, told
+        return None
+    assert ended.returncode == 0, told
+    return None
+
+
+@pytest.mark.slow
+def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
+    here = {name for name in files_below(PACKAGE) if name.startswith("narrows/") and not name.endswith(".so")}
+    assert len([name for name in here if name.startswith("narrows/data/")]) > 90
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith("narrows/") and not name.endswith(".so")}
+    assert packed == here
+
+
+def test_every_verb_ends_in_examples_of_itself() -> None:
+    for verb, examples in EXAMPLES.items():
+        assert any(command.startswith(f"narrows {verb}") for _, command in examples), verb
+        for caption, command in examples:
+            assert shlex.split(command)[0] in {"narrows", "printf"}, f"{caption}: {command}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", EXAMPLES)
+def test_the_examples_of_the_help_work_where_the_wheel_is_installed(
+    verb: str, installed: Installed, tmp_path: Path
+) -> None:
+    shown = installed.run(f"narrows {verb} --help", tmp_path).stdout
+    if verb in {"attach", "detach"}:
+        listed = installed.run("narrows attach --list --json", tmp_path)
+        if listed.returncode == 0 and json.loads(listed.stdout)["attached"]:
+            pytest.skip("congestion controls are attached to this host already")
+    lacking = []
+    for caption, command in EXAMPLES[verb]:
+        assert f" {caption}: {command}" in shown
+        lacking.append(try_out(installed, command, tmp_path))
+    if any(lacking):
+        works = f"{lacking.count(None)} of {len(lacking)} work"
+        pytest.skip("; ".join((works, *(why for why in lacking if why))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", REPRODUCTIONS)
+def test_papers_are_reproduced_where_the_wheel_is_installed(command: str, installed: Installed, tmp_path: Path) -> None:
+    lacking = try_out(installed, command, tmp_path)
+    if lacking:
+        pytest.skip(lacking)

@@ -1,0 +1,139 @@
+"""Outputs of commands in documents: finds them, compares them with what the commands print, and writes them again.
+
+    python tools/documents.py            # checks; exits with 1 and the differences if one is out of date
+    python tools/documents.py --write    # writes them again
+
+A block is marked by the line ``MARK`` right before it. Its first line is the command, the others are what it prints. A
+line ``..`` stands for any number of lines. In lines of times and sizes (`MACHINE`) figures may differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+
+MARK: Final = "<!-- made by the command: python tools/documents.py --write -->"
+"""The line before a block whose output is held to its command."""
+
+MACHINE: Final = re.compile(r"^(disk|time|data set): |processor time| runs in ")
+"""Lines that depend on the machine."""
+
+ELIDED: Final = ".."
+
+_BLOCK: Final = re.compile(re.escape(MARK) + r"\n```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A command in a document, and what the document says that it prints."""
+
+    document: Path
+    command: str
+    output: tuple[str, ...]
+    begin: int
+    end: int
+
+
+def blocks(document: Path) -> list[Block]:
+    """Find the marked blocks of a document."""
+    text = document.read_text(encoding="utf-8")
+    found = [
+        Block(document, one["command"], tuple(one["output"].splitlines()), one.start("output"), one.end("output"))
+        for one in _BLOCK.finditer(text)
+    ]
+    if len(found) != text.count(MARK):
+        message = f"{document}: a mark without a console block after it: {MARK}"
+        raise ValueError(message)
+    return found
+
+
+def documents() -> list[Path]:
+    """List the documents that may have such blocks."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def run(command: str) -> tuple[str, ...]:
+    """Run a command of ours; results go into a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = shlex.split(command)
+        if words[0] != "narrows":
+            message = f"{command}: is no command of ours"
+            raise ValueError(message)
+        written = words[words.index("-o") + 1] if "-o" in words else None
+        words = [f"{folder}/out" if word == written else word for word in words]
+        done = subprocess.run(
+            [sys.executable, "-c", "from narrows.cli import main; main()", *words[1:]],
+            cwd=ROOT,
+            env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=True,
+        )
+        said = done.stdout if written is None else done.stdout.replace(f"{folder}/out", written)
+    lines = [line.rstrip() for line in said.splitlines()]
+    hidden = ("wrote ", "narrows report ")
+    return tuple(line for line in lines if not line.startswith(hidden))
+
+
+def shortened(output: tuple[str, ...], like: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out of an output what a document leaves out: as many lines stay before and after `ELIDED`."""
+    if ELIDED not in [line.strip() for line in like]:
+        return output
+    at = [line.strip() for line in like].index(ELIDED)
+    after = len(like) - at - 1
+    return (*output[:at], like[at], *output[len(output) - after :])
+
+
+def same(told: str, printed: str) -> bool:
+    """Whether a line is what was printed, figures of the machine apart."""
+    if told == printed:
+        return True
+    if not MACHINE.search(told):
+        return False
+    return re.sub(r"[\d.]+ ?[kMG]?B?", "0", told) == re.sub(r"[\d.]+ ?[kMG]?B?", "0", printed)
+
+
+def difference(block: Block, printed: tuple[str, ...]) -> str | None:
+    """Compare a block with what its command printed; None if they are the same."""
+    now = shortened(printed, block.output)
+    if len(now) == len(block.output) and all(map(same, block.output, now)):
+        return None
+    name = str(block.document.relative_to(ROOT))
+    return "\n".join(difflib.unified_diff(block.output, now, name, f"$ {block.command}", lineterm=""))
+
+
+def main() -> int:
+    """Check the documents, or write them again."""
+    parser = argparse.ArgumentParser(description="Hold outputs in documents to the commands that print them.")
+    parser.add_argument("--write", action="store_true", help="write them again")
+    write = parser.parse_args().write
+    stale = 0
+    for document in documents():
+        for block in reversed(blocks(document)):
+            printed = run(block.command)
+            told = difference(block, printed)
+            if told is None:
+                continue
+            stale += 1
+            sys.stdout.write(f"{told}\n")
+            if write:
+                text = document.read_text(encoding="utf-8")
+                new = "".join(f"{line}\n" for line in shortened(printed, block.output))
+                document.write_text(text[: block.begin] + new + text[block.end :], encoding="utf-8")
+    return 0 if write or not stale else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
