@@ -215,14 +215,19 @@ fn agile_sd_climbs_back_by_equation_6() {
 #[test]
 fn compound_grows_faster_than_reno_until_a_queue_builds_up() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(looks) = looks("compound", &[], 8) else { return };
-    // Six round-trip times from the end of recovery: alpha win^(3/4) segments in each, where Reno has one.
+    let Some(looks) = looks("compound", &[], 16) else { return };
+    // Six round-trip times from the end of recovery: alpha win^(3/4) segments in each, where Reno has one. The queue drains
+    // meanwhile, so that round-trip times are counted as they pass, and not by the first.
     let growth = |climb: &Climb<'_>| {
         let first = climb.open.first()?;
-        let end = climb.open.iter().position(|look| look.at_ms > first.at_ms + 6.0 * first.srtt_ms)?;
-        let last = climb.open[end];
-        let (win, rtts) = (f64::midpoint(first.cwnd as f64, last.cwnd as f64), 6.0);
-        (first.cwnd >= 38).then(|| ((last.cwnd as f64 - first.cwnd as f64) / rtts) / (win * win * win).sqrt().sqrt())
+        let mut rounds = 0.0;
+        let last = climb.open.windows(2).find_map(|pair| {
+            rounds += (pair[1].at_ms - pair[0].at_ms) / pair[1].srtt_ms;
+            (rounds >= 6.0).then_some(pair[1])
+        })?;
+        let win = f64::midpoint(first.cwnd as f64, last.cwnd as f64);
+        let gained = last.cwnd as f64 - first.cwnd as f64;
+        (first.cwnd >= 38).then(|| gained / rounds / (win * win * win).sqrt().sqrt())
     };
     let climbs = climbs(&looks);
     let alphas: Vec<f64> = climbs.iter().filter_map(growth).collect();
@@ -230,10 +235,10 @@ fn compound_grows_faster_than_reno_until_a_queue_builds_up() {
         |look: &[Look]| !look[1].recovering && look[1].ssthresh == look[0].ssthresh && look[1].cwnd + 3 <= look[0].cwnd;
     let gave_way = looks.windows(2).filter(|pair| !pair[0].recovering && way(pair)).count();
     assert!(gave_way > 0, "a queue must shrink the delay window without a loss");
-    if alphas.is_empty() {
-        return eprintln!("skipped: no climb in the time");
+    if alphas.len() < 3 {
+        return eprintln!("skipped: only {} climbs in the time", alphas.len());
     }
     let typical = median(alphas.clone());
     eprintln!("{} climbs, median alpha {typical:.3}; the window gave way {gave_way} times", alphas.len());
-    assert!((0.08..0.18).contains(&typical), "alpha is 1/8: {typical}; {alphas:?}");
+    assert!((0.11..0.14).contains(&typical), "alpha is 1/8: {typical}; {alphas:?}");
 }
