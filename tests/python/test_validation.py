@@ -214,6 +214,21 @@ def test_page_and_figures_are_written_side_by_side(tmp_path: Path) -> None:
     assert write(validation(1.3, 1.0), tmp_path / "dir")[0].name == "validation.md"
 
 
+def test_figures_of_the_user_s_are_kept(tmp_path: Path) -> None:
+    target = tmp_path / "page.md"
+    figure = write(validation(1.3, 1.0), target)[1]
+    page.check_figures(target)  # ours
+    write(validation(1.3, 1.0), target)
+    (figure.parent / "thesis.tex").write_text("mine")
+    page.check_figures(target)  # in nobody's way
+    figure.write_bytes(b"mine")
+    with pytest.raises(InputError, match=r"cwnd-cubic\.png: was not written by Narrows, or has been changed since"):
+        page.check_figures(target)
+    with pytest.raises(InputError, match=r"cwnd-cubic\.png: was not written by Narrows"):
+        write(validation(1.3, 1.0), target)
+    assert (figure.read_bytes(), (figure.parent / "thesis.tex").read_text()) == (b"mine", "mine")
+
+
 def test_the_json_is_finite_and_says_what_is_unexplained() -> None:
     told = json.loads(json.dumps(validation(1.6, 1.0).to_json(), allow_nan=False))
     assert (told["format"], told["against"], told["unexplained"]) == (2, "ns2", 2)

@@ -131,10 +131,11 @@ def _ns2(
     from narrows.cli.progress import Bar
     from narrows.validation import validate as run_both
     from narrows.validation.own import check_page
-    from narrows.validation.page import TITLE
+    from narrows.validation.page import TITLE, check_figures
     from narrows.validation.validate import write
 
     check_page(page, TITLE)
+    check_figures(page)
     with Bar("validating against ns2", wanted=bar) as shown:
         made = run_both("ns2", *chosen, own=own, quick=quick, jobs=jobs, progress=shown)
     paths = write(made, page)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 DPI = 110
 """Resolution: a page of all variants shall stay small."""
 
+PREFIX = "cwnd-"
+"""What the name of each figure begins with."""
+
 MAX_PANELS = 4
 """Panels of a figure where no network of the choice is marked as drawn."""
 
@@ -44,7 +47,7 @@ def figure(description: Description, variant: str, comparisons: Sequence[Compari
     drawn = marked or [network.name for network in description.networks[:MAX_PANELS]]
     own = [one for one in comparisons if one.variant == variant and one.network in drawn]
     return charts.Figure(
-        name=f"cwnd-{variant}",
+        name=f"{PREFIX}{variant}",
         title=f"{variant}: congestion window over time",
         caption="",
         x_label="time, s",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from narrows import _core
+from narrows import _core, ownership
 from narrows.report import style
 from narrows.report.render import write_text
 from narrows.validation import figures
@@ -41,18 +41,38 @@ def write(validation: Validation, target: Path) -> list[Path]:
 
     Raises
     ------
-    OSError
+    InputError
+        If a file that Narrows did not write has the name of a figure.
+    OSError, RunError
         If something cannot be written.
     """
     folder = target.with_suffix("")
-    drawn = figures.draw(
-        [
-            figures.figure(validation.description, variant.name, validation.comparisons)
-            for variant in validation.description.variants
-        ],
-        folder,
-    )
-    return [write_text(target, text(validation, folder.name)), *drawn]
+    with ownership.adding(folder, part="figures") as staging:
+        drawn = figures.draw(
+            [
+                figures.figure(validation.description, variant.name, validation.comparisons)
+                for variant in validation.description.variants
+            ],
+            staging,
+        )
+    return [write_text(target, text(validation, folder.name)), *(folder / path.name for path in drawn)]
+
+
+def check_figures(target: Path) -> None:
+    """Refuse figures that Narrows did not write, or that were changed since, before new ones are made.
+
+    Parameters
+    ----------
+    target : Path
+        The page beside whose folder they lie.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    for path in sorted(target.with_suffix("").glob(f"{figures.PREFIX}*.png")):
+        ownership.page(path)
 
 
 def text(validation: Validation, folder: str) -> str:
