@@ -113,19 +113,27 @@ def test_a_long_run_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> N
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     pace = progress.Pace(said.append)
-    for at, fraction in [(1.0, 0.001), (3.0, 0.001), (4.0, 0.00133), (100.0, 0.02), (700.0, 0.14), (900.0, 0.5)]:
+    steps = [(1.0, 0.0), (5.0, 0.001), (7.0, 0.001), (8.0, 0.002), (95.0, 0.02), (695.0, 0.14), (905.0, 0.5)]
+    for at, fraction in steps:
         now[0] = at
         pace(fraction)
     assert said == [
-        "takes about 50 min; 50 min left (0.1 % done)",
-        "takes about 83 min; 82 min left (2 % done)",
-        "takes about 83 min; 72 min left (14 % done)",
+        "takes about 50 min; 50 min left (0.2 % done)",
+        "takes about 79 min; 77 min left (2 % done)",
+        "takes about 83 min; 71 min left (14 % done)",
         "takes about 30 min; 15 min left (50 % done)",
     ]
     said.clear()
+    slow = progress.Pace(said.append)  # five seconds of set-up, and half of it was done before
+    for at, fraction in [(910.0, 0.5), (912.0, 0.51)]:
+        now[0] = at
+        slow(fraction)
+    assert said == ["takes about 2 min; 98 s left (51 % done)"]
+    said.clear()
     quick = progress.Pace(said.append)
-    now[0] = 903.0
-    quick(0.5)
+    for at, fraction in [(912.1, 0.1), (915.0, 0.5)]:
+        now[0] = at
+        quick(fraction)
     assert not said, "what takes seconds is not told"
 
 
@@ -135,7 +143,7 @@ def test_a_long_run_says_so_on_the_command_line() -> None:
         "run",
         "dumbbell-cubic",
         "--set",
-        "duration=1e9 s",
+        "duration=3e9 s",
         "--set",
         "sampling=off",
     ]

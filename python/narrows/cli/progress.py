@@ -28,10 +28,11 @@ _CHANGED = 1.5
 
 
 class Pace:
-    """Says on stderr how long something will take, if that is long: from its own pace, after two seconds.
+    """Says on stderr how long something will take, if that is long: from its own pace, two seconds into it.
 
-    It says so again when the estimate has changed by half, and every ten minutes. Only progress is known: where the
-    rest of a run is busier than its beginning, the estimate grows.
+    The pace begins with the first progress: set-up, and what an earlier command finished, are not part of it. It says
+    so again when the estimate has changed by half, and every ten minutes. Only progress is known: where the rest of a
+    run is busier than its beginning, the estimate grows.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ class Pace:
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._begin = time.monotonic()
+        self._first: tuple[float, float] | None = None
         self._told = (0.0, 0.0)
 
     def __call__(self, fraction: float) -> None:
@@ -53,9 +55,14 @@ class Pace:
             In [0, 1].
         """
         seconds = time.monotonic() - self._begin
-        if seconds < _FIRST_S or not 0 < fraction < 1:
+        if not 0 < fraction < 1:
             return
-        whole = seconds / fraction
+        if self._first is None:
+            self._first = fraction, seconds
+        done, spent = fraction - self._first[0], seconds - self._first[1]
+        if spent < _FIRST_S or done <= 0:
+            return
+        whole = seconds + (1 - fraction) * spent / done
         before, at = self._told
         changed = not before or not 1 / _CHANGED < whole / before < _CHANGED
         if whole < LONG_S or not (changed or seconds - at >= _AGAIN_S):
