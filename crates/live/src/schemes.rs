@@ -1,8 +1,9 @@
-//! Network-assisted schemes at live hosts: eBPF programs on the devices, congestion controls, and what they counted.
+//! Network-assisted schemes at live hosts: eBPF programs on the devices, congestion controls, and their counters.
 //!
-//! The routers' part runs in the bottleneck, where it is the simulator's own. The hosts' part is here: [`Schemes::attach`]
-//! finds which flows take part, loads each scheme's object once for all hosts, and attaches it to the device of every host
-//! that such a flow begins or ends at. Everything is held by file descriptors: dropped, or the process killed, it is gone.
+//! The bottleneck runs the routers' part, with the simulator's own code. The hosts' part is here: [`Schemes::attach`]
+//! finds which flows take part, loads each scheme's object once for all hosts, and attaches it to the device of every
+//! host at which such a flow begins or ends. File descriptors hold everything, so nothing remains after a drop or when
+//! the process is killed.
 
 mod acns;
 mod ngwa;
@@ -25,7 +26,7 @@ use std::net::{IpAddr, Ipv4Addr};
 /// The schemes of a scenario, attached to its hosts until this is dropped.
 #[derive(Debug)]
 pub struct Schemes {
-    /// By flow: the kernel's name of the congestion control that the scheme brings.
+    /// By flow: the kernel's name of the congestion control that the scheme provides.
     controls: Vec<Option<String>>,
     acns: Option<Ends>,
     ngwa: Option<Ends>,
@@ -33,7 +34,7 @@ pub struct Schemes {
     hook: Hook,
 }
 
-/// A scheme's object in the kernel, and where it is attached. Links go before the object.
+/// A scheme's object in the kernel, and its attachments. Links are dropped before the object.
 #[derive(Debug)]
 struct Ends {
     _packets: Vec<Attached>,
@@ -42,17 +43,17 @@ struct Ends {
 }
 
 impl Schemes {
-    /// Loads and attaches what the flows of the scenario take part in; nothing, where none does.
+    /// Loads and attaches the schemes in which flows of the scenario take part, if any.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] for what has no live form: a scheme over IPv6, ACNS over another congestion control than
-    /// CUBIC and Reno or with a longer trend than the program holds, and NGWA at a host at which a flow without it ends or
-    /// begins too. [`LiveError::Unavailable`] where the machine cannot load or attach the programs.
+    /// [`LiveError::Unsupported`] for features without a live form: a scheme over IPv6, ACNS over a congestion control
+    /// other than CUBIC and Reno or with a longer trend than the program holds, and NGWA at a host at which a flow
+    /// without it begins or ends. [`LiveError::Unavailable`] where the machine cannot load or attach the programs.
     pub fn attach(scenario: &Scenario, hosts: &Hosts) -> Result<Self, LiveError> {
         Self::attach_by(scenario, hosts, Hook::Newest)
     }
 
-    /// The same with the say in how packet programs are attached.
+    /// Does the same, attaching packet programs by `hook`.
     fn attach_by(scenario: &Scenario, hosts: &Hosts, hook: Hook) -> Result<Self, LiveError> {
         let controls = vec![None; scenario.flows.len()];
         let mut schemes = Self { controls, acns: None, ngwa: None, kernels_own: Vec::new(), hook };
@@ -69,30 +70,32 @@ impl Schemes {
         Ok(schemes)
     }
 
-    /// The kernel's name of the congestion control that a flow's scheme brings; `None` where the flow keeps its own.
+    /// Returns the kernel's name of the congestion control that a flow's scheme provides; `None` if the flow keeps its
+    /// own.
     #[must_use]
     pub fn control(&self, flow: usize) -> Option<&str> {
         self.controls.get(flow)?.as_deref()
     }
 
-    /// What the kernel does in its own way, which belongs to the conditions of a run.
+    /// Returns the settings that are the kernel's own, for the conditions of a run.
     #[must_use]
     pub fn kernels_own(&self) -> &[KernelsOwn] {
         &self.kernels_own
     }
 
-    /// What the sender of a flow of ACNS has counted so far; `None` where there is no such flow or it has not begun.
+    /// Returns the counters of an ACNS flow's sender so far; `None` if there is no such flow or it has not begun.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] if the kernel does not give it.
+    /// [`LiveError::Failed`] if the kernel does not return them.
     pub fn acns_sender(&self, scenario: &Scenario, flow: usize) -> Result<Option<AcnsCounters>, LiveError> {
         self.acns(scenario, flow, true)
     }
 
-    /// What the receiver of a flow of ACNS has counted so far; `None` where there is no such flow or it has not begun.
+    /// Returns the counters of an ACNS flow's receiver so far; `None` if there is no such flow or it has not begun.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] if the kernel does not give it.
+    /// [`LiveError::Failed`] if the kernel does not return them.
+    #[cfg(test)]
     pub fn acns_receiver(&self, scenario: &Scenario, flow: usize) -> Result<Option<AcnsCounters>, LiveError> {
         self.acns(scenario, flow, false)
     }
@@ -102,10 +105,10 @@ impl Schemes {
         Ok(value.as_deref().and_then(AcnsCounters::read))
     }
 
-    /// What the receiver of a flow of NGWA has counted so far; `None` where there is no such flow or it has not begun.
+    /// Returns the counters of an NGWA flow's receiver so far; `None` if there is no such flow or it has not begun.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] if the kernel does not give it.
+    /// [`LiveError::Failed`] if the kernel does not return them.
     pub fn ngwa_receiver(&self, scenario: &Scenario, flow: usize) -> Result<Option<NgwaCounters>, LiveError> {
         let value = lookup(self.ngwa.as_ref(), ngwa::FLOWS, scenario, flow, false)?;
         Ok(value.as_deref().and_then(NgwaCounters::read))
@@ -133,7 +136,7 @@ impl Schemes {
         }
         let packets = self.on_devices(&loaded, "acns", &flows, hosts)?;
         for host in at(&flows, hosts) {
-            // Marks are a segment's own: TCP may not hand down several as one.
+            // Each segment has marks of its own, so TCP must not pass several down as one.
             host.netns.run(|| Netlink::open()?.segment_in_tcp(host.tun.index()))??;
         }
         Ok(Ends { _packets: packets, _controls: controls, loaded })
@@ -188,7 +191,7 @@ impl Schemes {
     }
 }
 
-/// Adds what the schemes of a scenario have no live form of.
+/// Adds refusals of scheme settings that have no live form.
 pub(crate) fn judge(scenario: &Scenario, refusals: &mut Refusals) {
     if let Some(settings) = &scenario.acns
         && refusals.take(takes_part(scenario, "acns")) != Some(false)
@@ -203,7 +206,7 @@ pub(crate) fn judge(scenario: &Scenario, refusals: &mut Refusals) {
     }
 }
 
-/// Whether a flow gets its congestion control from its scheme, and not by [`control`].
+/// Whether a flow gets its congestion control from its scheme instead of [`control`].
 pub(crate) fn brings_control(scenario: &Scenario, flow: &Flow) -> bool {
     match flow.tcp.assist.as_deref() {
         Some("acns") => scenario.acns.is_some(),
@@ -215,7 +218,7 @@ pub(crate) fn brings_control(scenario: &Scenario, flow: &Flow) -> bool {
     }
 }
 
-/// The TCP flows that take part in a scheme, with their numbers.
+/// Returns the TCP flows that take part in a scheme, with their numbers.
 fn flows_of<'a>(scenario: &'a Scenario, scheme: &str) -> Vec<(usize, &'a Flow)> {
     let flows = scenario.flows.iter().enumerate();
     flows.filter(|(_, flow)| is_tcp(flow) && flow.tcp.assist.as_deref() == Some(scheme)).collect()
@@ -225,7 +228,7 @@ fn is_tcp(flow: &Flow) -> bool {
     !matches!(flow.traffic, Traffic::Udp { .. })
 }
 
-/// Whether any flow takes part in the scheme; refuses those that are not over IPv4.
+/// Returns whether any flow takes part in the scheme; rejects flows that are not over IPv4.
 fn takes_part(scenario: &Scenario, scheme: &str) -> Result<bool, LiveError> {
     let flows = flows_of(scenario, scheme);
     let mut refusals = Refusals::default();
@@ -249,7 +252,7 @@ fn at<'a>(flows: &[(usize, &Flow)], hosts: &'a Hosts) -> Vec<&'a Host> {
     nodes.into_iter().filter_map(|node| hosts.of_node(node)).collect()
 }
 
-/// What a map of flows has for one end of a flow.
+/// Reads the entry of one end of a flow from a map of flows.
 fn lookup(
     ends: Option<&Ends>,
     map: &str,
@@ -264,7 +267,7 @@ fn lookup(
         IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
     };
     let (from, to) = ((address(spec.from), client), (address(spec.to), server));
-    // Who answers requests sends the data.
+    // The end that answers requests sends the data.
     let client_sends = !matches!(spec.traffic, Traffic::RequestResponse { .. });
     let (local, remote) = if sender == client_sends { (from, to) } else { (to, from) };
     ends.loaded
@@ -273,7 +276,7 @@ fn lookup(
         .map_err(|error| LiveError::failed(format!("read {map}"), error))
 }
 
-/// `struct narrows_flow`: a connection as the host of `local` names it.
+/// `struct narrows_flow`: a connection as identified by the host of `local`.
 fn key(local: (Ipv4Addr, u16), remote: (Ipv4Addr, u16)) -> [u8; 12] {
     let mut key = [0; 12];
     key[..4].copy_from_slice(&local.0.octets());
@@ -293,7 +296,7 @@ fn u32_at(value: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(value.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The kernel's own congestion control below a scheme.
+/// Returns the kernel's name of the congestion control below a scheme.
 fn kernel_control(flow: &Flow) -> Result<String, LiveError> {
     match control(flow)? {
         Control::Kernel(name) => Ok(name),

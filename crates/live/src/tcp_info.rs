@@ -1,7 +1,7 @@
-//! What the kernel tells of a TCP connection: `getsockopt(TCP_INFO)`, as columns of samples.
+//! What the kernel reports about a TCP connection: `getsockopt(TCP_INFO)`, as columns of samples.
 //!
-//! `struct tcp_info` grows with the kernel and only ever at its end (`include/uapi/linux/tcp.h`); an older kernel fills
-//! less of it, and what it did not fill is "no value".
+//! Newer kernels extend `struct tcp_info`, always at its end (`include/uapi/linux/tcp.h`). An older kernel fills less
+//! of it; fields that it did not fill are "no value".
 
 use narrows_samples::{FlowRow, FlowTotal, NONE};
 use std::mem::{offset_of, size_of};
@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// `TCP_INFINITE_SSTHRESH` of `include/net/tcp.h`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// The kernel's `struct tcp_info` up to what Linux 6.7 added. Fields that are not read here only hold their place.
+/// The kernel's `struct tcp_info` up to what Linux 6.7 added. Fields that are not read here are placeholders.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct Raw {
@@ -70,7 +70,7 @@ struct Raw {
     _total_rto_time: u32,
 }
 
-/// A TCP connection as its end in this kernel sees it at one time.
+/// A TCP connection at one time, as its end in this kernel sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInfo {
     raw: Raw,
@@ -87,10 +87,10 @@ macro_rules! field {
 }
 
 impl TcpInfo {
-    /// Asks the kernel.
+    /// Reads the state of a connection from the kernel.
     ///
     /// # Errors
-    /// As `getsockopt(2)` says, for what is no TCP socket.
+    /// Those of `getsockopt(2)`, if the socket is no TCP socket.
     pub fn read(socket: BorrowedFd<'_>) -> std::io::Result<Self> {
         // SAFETY: all bytes zero are a valid value of this struct of integers.
         let mut raw: Raw = unsafe { std::mem::zeroed() };
@@ -109,40 +109,40 @@ impl TcpInfo {
         if result == 0 { Ok(Self { raw, length: length as usize }) } else { Err(std::io::Error::last_os_error()) }
     }
 
-    /// Whether three-way handshakes are over, and neither end has closed or given up.
-    #[must_use]
-    pub const fn is_established(&self) -> bool {
+    /// Whether the three-way handshake is over, and neither end has closed or given up.
+    pub(crate) const fn is_established(&self) -> bool {
         const TCP_ESTABLISHED: u8 = 1;
         self.raw.state == TCP_ESTABLISHED
     }
 
-    /// Whether the handshake is still to come or under way: nothing was heard of the peer, and no data sent.
+    /// Whether the handshake is in progress, so that no data has been sent.
     const fn is_opening(&self) -> bool {
         const TCP_SYN_SENT: u8 = 2;
         const TCP_SYN_RECV: u8 = 3;
         matches!(self.raw.state, TCP_SYN_SENT | TCP_SYN_RECV)
     }
 
-    /// Whether this end has closed, or the connection is gone: the kernel's tracepoint `tcp_probe` is silent from then on.
+    /// Whether this end has closed, or the connection is gone: the kernel's tracepoint `tcp_probe` does not fire from
+    /// then on.
     #[must_use]
     pub const fn has_closed(&self) -> bool {
         const TCP_CLOSE_WAIT: u8 = 8;
         !self.is_opening() && !self.is_established() && self.raw.state != TCP_CLOSE_WAIT
     }
 
-    /// Segments that the receiver has by its ACKs, a SYN and a FIN counted too; wraps. `None` before Linux 4.18.
+    /// Segments that the receiver has acknowledged or SACKed, SYN and FIN included; wraps. `None` before Linux 4.18.
     #[must_use]
     pub fn delivered(&self) -> Option<u32> {
         field!(self, delivered)
     }
 
-    /// Segments that came, with payload or without; wraps. `None` before Linux 4.2.
+    /// Segments received, with payload or without; wraps. `None` before Linux 4.2.
     #[must_use]
     pub fn received_segments(&self) -> Option<u32> {
         field!(self, segs_in)
     }
 
-    /// Whether the connection has both SACK (RFC 2018) and timestamps (RFC 7323), as `(sack, timestamps)`.
+    /// Whether the connection has SACK (RFC 2018) and whether it has timestamps (RFC 7323), as `(sack, timestamps)`.
     #[must_use]
     pub const fn options(&self) -> (bool, bool) {
         const TIMESTAMPS: u8 = 1;
@@ -163,7 +163,7 @@ impl TcpInfo {
         self.raw.ca_state >= 3
     }
 
-    /// Payload bytes of a full segment that the sender makes (`mss_cache`).
+    /// Payload bytes of the sender's full segments (`mss_cache`).
     #[must_use]
     pub const fn smss(&self) -> u32 {
         self.raw.snd_mss
@@ -183,8 +183,8 @@ impl TcpInfo {
         field!(self, min_rtt).filter(|&us| us > 0 && us < u32::MAX).map(|us| u64::from(us) * 1000)
     }
 
-    /// The sender's columns of a sample. What is not the kernel's to tell is "no value": the latest round-trip time
-    /// sample (which per-ACK records have), and what only the network and the receiver know.
+    /// Returns the sender's columns of a sample. Values that the kernel does not report are "no value": the latest
+    /// round-trip time sample (which per-ACK records have), and what only the network and the receiver know.
     ///
     /// | column | source in `struct tcp_info` |
     /// |---|---|
@@ -202,7 +202,7 @@ impl TcpInfo {
         let raw = &self.raw;
         let mss = u64::from(raw.snd_mss);
         let finite = raw.snd_ssthresh < INFINITE_SSTHRESH;
-        // A SYN that is on its way is no data, but the kernel counts it as a packet.
+        // A SYN in flight is no data, but the kernel counts it as a packet.
         let unacked = raw.unacked.saturating_sub(self.is_opening().into());
         let inflight = (i64::from(unacked) + i64::from(raw.retrans)) - (i64::from(raw.sacked) + i64::from(raw.lost));
         FlowRow {
@@ -225,7 +225,7 @@ impl TcpInfo {
         }
     }
 
-    /// The sender's part of a flow's totals; everything else is "no value".
+    /// Returns the sender's part of a flow's totals; everything else is "no value".
     #[must_use]
     pub fn total(&self) -> FlowTotal {
         FlowTotal {
@@ -239,8 +239,8 @@ impl TcpInfo {
         }
     }
 
-    /// Sent and not cumulatively acknowledged; `opened` says whether this end sent the SYN, whose place in the sequence
-    /// the kernel counts as a byte acknowledged.
+    /// Returns the bytes sent and not cumulatively acknowledged. `opened` says whether this end sent the SYN, which the
+    /// kernel counts as one acknowledged byte.
     fn flightsize(&self, opened: bool) -> Option<u64> {
         let fresh = field!(self, bytes_sent)?.saturating_sub(field!(self, bytes_retrans)?);
         let acked = self.raw.bytes_acked.saturating_sub(opened.into());
@@ -252,7 +252,7 @@ fn or_none(value: Option<impl Into<u64>>) -> u64 {
     value.map_or(NONE, Into::into)
 }
 
-/// A flow's totals of which nothing is known.
+/// Returns a flow's totals with nothing known.
 pub(crate) fn no_total() -> FlowTotal {
     FlowTotal {
         start_ns: NONE,

@@ -1,8 +1,8 @@
-//! What senders do, ACK by ACK, as the kernel's tracepoints tell it.
+//! Records of senders, ACK by ACK, from the kernel's tracepoints.
 //!
-//! `bpf/trace.bpf.c` writes a [`Record`] for each segment that comes to the sending end of a flow of ours, for each
-//! retransmission and for each change of phase. They go through a ring buffer to a thread of this process, which sorts them by
-//! flow. Programs, maps and ring end with the process, however that ends.
+//! `bpf/trace.bpf.c` writes a [`Record`] for each segment that arrives at the sending end of one of our flows, for each
+//! retransmission and for each change of phase. A ring buffer carries the records to a thread of this process, which
+//! sorts them by flow. Programs, maps and ring end with the process, however it ends.
 
 mod record;
 #[cfg(test)]
@@ -21,50 +21,51 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// How often the ring is emptied. It has room for more than 70 000 records, seconds of traffic at 100 Mb/s.
+/// Interval at which the ring is emptied. The ring has room for more than 70 000 records: seconds of traffic at 100
+/// Mb/s.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// Most records that are kept, of all flows together: about 450 MB. The counts go on.
+/// Largest number of records kept, of all flows together: about 450 MB. Further records are only counted.
 const KEPT_MAX: u64 = 4 << 20;
 
-/// What was traced of one flow.
+/// The trace of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct FlowTrace {
     /// The records, in order of time.
     pub records: Vec<Record>,
-    /// Round-trip times in nanoseconds: the kernel's latest sample after each ACK that delivered something. The very last ACK's
-    /// is missing, since a record shows what the ACKs before left behind. Without SACK the kernel keeps no sample, and those that
-    /// moved the smoothed value are told from it.
+    /// Round-trip times in nanoseconds: the kernel's latest sample after each ACK that delivered something. The last
+    /// ACK's sample is missing, since a record shows the state before its own ACK. Without SACK the kernel keeps no
+    /// sample; those that moved the smoothed value are computed from it.
     pub round_trips: Histogram,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,
-    /// Entries into the recovery from a timeout.
+    /// Entries into recovery from a timeout.
     pub loss_recoveries: u64,
-    /// Reductions for another reason than a loss: an ECN echo, or congestion in the host itself.
+    /// Reductions for a reason other than loss: an ECN echo, or congestion in the host itself.
     pub reductions: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     delivered: u32,
-    /// Of the record before.
+    /// Smoothed round-trip time of the previous record.
     srtt_ns: Option<u64>,
 }
 
-/// What was traced.
+/// The traces of all flows.
 #[derive(Clone, Debug, Default)]
 pub struct Traced {
-    /// By number of the flow; UDP flows have nothing.
+    /// By number of the flow; empty for UDP flows.
     pub flows: Vec<FlowTrace>,
-    /// Records that found the ring full, and are missing.
+    /// Records that are missing because the ring was full.
     pub overruns: u64,
     /// Records that were counted but not kept, because there were more than four million.
     pub not_kept: u64,
-    /// Tracepoints that this kernel lacks; what they would tell is missing.
+    /// Tracepoints that this kernel lacks; their records are missing.
     pub missing: Vec<&'static str>,
-    /// Processor time that reading the records took.
+    /// Processor time spent on reading the records.
     pub cpu: Duration,
 }
 
-/// Tracing under way. Dropping it ends it.
+/// A trace in progress. Dropping it stops the tracing.
 #[derive(Debug)]
 pub struct Trace {
     stop: Arc<AtomicBool>,
@@ -72,7 +73,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Begins to trace the flows of `scenario` in the network namespaces of these numbers ([`crate::Netns::inode`]).
+    /// Starts tracing the flows of `scenario` in the network namespaces with these numbers ([`crate::Netns::inode`]).
     ///
     /// # Errors
     /// [`LiveError::Unavailable`] where the machine has no eBPF, no type information or no such tracepoint.
@@ -87,7 +88,7 @@ impl Trace {
         let (ready, begun) = mpsc::sync_channel(1);
         let read = move || match Probes::new(&namespaces, &senders) {
             Ok(probes) => {
-                // Who waits for this is there until it comes.
+                // The receiver waits until this message arrives.
                 let _ = ready.send(Ok(()));
                 probes.read(flows, &stopped)
             }
@@ -105,7 +106,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Ends tracing and hands back what it told.
+    /// Stops tracing and returns the traces.
     ///
     /// # Errors
     /// [`LiveError::Failed`] if the records could not be read.
@@ -120,22 +121,22 @@ impl Drop for Trace {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(reader) = self.reader.take() {
-            // What it has read is not wanted.
+            // The traces are discarded.
             let _ = reader.join();
         }
     }
 }
 
-/// The TCP flows, each with whether its server sends the data.
+/// Returns the TCP flows, each with whether its server sends the data.
 fn senders(scenario: &Scenario) -> Vec<(u32, bool)> {
     let tcp = scenario.flows.iter().zip(0..).filter(|(flow, _)| !matches!(flow.traffic, Traffic::Udp { .. }));
     tcp.map(|(flow, index)| (index, matches!(flow.traffic, Traffic::RequestResponse { .. }))).collect()
 }
 
-/// The object that clang made of `bpf/trace.bpf.c`.
+/// The object that clang compiled from `bpf/trace.bpf.c`.
 const OBJECT: &[u8] = include_bytes!("../bpf/objects/trace.bpf.o");
 
-/// Programs of the object and the tracepoints they hook; the last is the youngest (Linux 5.18).
+/// Programs of the object and the tracepoints they hook; the last is the newest (Linux 5.19).
 const PROGRAMS: [(&str, &str); 3] =
     [("segment", "tcp_probe"), ("retransmission", "tcp_retransmit_skb"), ("phase", "tcp_cong_state_set")];
 
@@ -157,7 +158,7 @@ impl Probes {
             }
         };
         for namespace in namespaces {
-            // The kernel's numbers of namespaces have 32 bits.
+            // Namespace numbers have 32 bits in the kernel.
             enter(&loaded, "namespaces", *namespace as u32, 1)?;
         }
         for (flow, server) in senders {
@@ -167,7 +168,7 @@ impl Probes {
         Ok(Self { loaded, attached, missing: PROGRAMS[there..].iter().map(|(_, tracepoint)| *tracepoint).collect() })
     }
 
-    /// Reads until told to stop, and then what is left.
+    /// Reads records until `stop` is set, then those that are left.
     fn read(mut self, flows: usize, stop: &AtomicBool) -> Result<Traced, LiveError> {
         let mut traced = Traced {
             flows: vec![FlowTrace::default(); flows],
@@ -213,7 +214,7 @@ fn enter(loaded: &Loaded, map: &str, key: u32, value: u8) -> Result<(), LiveErro
 }
 
 impl Traced {
-    /// Takes a record from the ring; `kept` counts those that are kept.
+    /// Stores a record from the ring; `kept` counts the records that are kept.
     fn take(&mut self, bytes: &[u8], kept: &mut u64) {
         let Some((flow, mut record)) = Record::from_bytes(bytes) else { return };
         let Some(trace) = self.flows.get_mut(flow as usize) else { return };
@@ -229,10 +230,10 @@ impl Traced {
 }
 
 impl FlowTrace {
-    /// Fills in the latest sample where the kernel kept none, from the smoothed value before it and after it.
+    /// Computes the latest sample from the smoothed value before and after it, where the kernel kept none.
     ///
-    /// `tcp_rtt_estimator` (`net/ipv4/tcp_input.c`) keeps eight times the smoothed value in microseconds and adds the sample less
-    /// an eighth of that, in whole microseconds; so the sample is what was added and that eighth.
+    /// `tcp_rtt_estimator` (`net/ipv4/tcp_input.c`) keeps eight times the smoothed value in microseconds and adds the
+    /// sample minus an eighth of that, in whole microseconds. So the sample is the amount added plus that eighth.
     fn infer(&mut self, record: &mut Record) {
         /// Nanoseconds of an eighth of a microsecond.
         const EIGHTH_NS: u64 = 125;
@@ -261,12 +262,5 @@ impl FlowTrace {
                 Phase::Open | Phase::Disorder => {}
             },
         }
-    }
-
-    /// The latest round-trip time sample at an instant of `CLOCK_MONOTONIC`, in nanoseconds both; none before the first.
-    #[must_use]
-    pub fn rtt_at(&self, at_ns: u64) -> Option<u64> {
-        let later = self.records.partition_point(|record| record.at_ns <= at_ns);
-        self.records[..later].last().and_then(|record| record.rtt_ns)
     }
 }

@@ -1,4 +1,4 @@
-//! What a connection tells of itself: state, counters and a snapshot.
+//! State, counters and a snapshot of a connection.
 
 use crate::assist::Agreement;
 use narrows_cc::Phase;
@@ -27,7 +27,7 @@ pub enum State {
     Listen,
     /// Sent a SYN.
     SynSent,
-    /// Received a SYN and sent SYN, ACK.
+    /// Received a SYN and sent a SYN-ACK.
     SynReceived,
     /// Data flows.
     Established,
@@ -48,14 +48,6 @@ pub enum State {
     Closed,
 }
 
-impl State {
-    /// Whether both ends know of each other's SYN.
-    #[must_use]
-    pub const fn is_synchronized(self) -> bool {
-        !matches!(self, Self::Listen | Self::SynSent | Self::SynReceived | Self::Closed)
-    }
-}
-
 /// Counters over the life of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(C)]
@@ -74,26 +66,26 @@ pub struct Stats {
     pub retransmitted_bytes: Bytes,
     /// Segments with payload sent again.
     pub retransmitted_packets: Packets,
-    /// Payload bytes marked lost, each time they were.
+    /// Payload bytes marked lost, counted each time.
     pub lost_bytes: Bytes,
     /// Expiries of the retransmission timer, those of the SYN included.
     pub timeouts: u64,
     /// Episodes of fast recovery.
     pub fast_retransmits: u64,
-    /// Third duplicate ACKs in a row: ACKs without data, SYN or FIN that acknowledge nothing new while data is outstanding.
-    /// Those that move the window count too, as in ns-3; RFC 5681, section 2, leaves them out, and so does the loss
-    /// recovery here.
+    /// Third consecutive duplicate ACKs: ACKs without data, SYN or FIN that acknowledge nothing new while data is
+    /// outstanding. ACKs that change the window count too, as in ns-3; RFC 5681, section 2, excludes them, and so does
+    /// the loss recovery here.
     pub triple_duplicate_acks: u64,
-    /// Duplicate ACKs in a row from the third on: what [`triple_duplicate_acks`](Self::triple_duplicate_acks) is if each counts
-    /// that finds two before it, not each series.
+    /// Consecutive duplicate ACKs from the third on. Unlike [`triple_duplicate_acks`](Self::triple_duplicate_acks),
+    /// this counts each such ACK, not each series.
     pub later_duplicate_acks: u64,
     /// Reductions after an ECN echo.
     pub ecn_reductions: u64,
-    /// Reductions found to be spurious and taken back.
+    /// Reductions found to be spurious and undone.
     pub spurious: u64,
-    /// Zero-window probes sent. One that carries an octet also counts in [`sent_bytes`](Self::sent_bytes) and
-    /// [`sent_packets`](Self::sent_packets); where the peer does not take it, it is sent again as new data, not as a
-    /// retransmission.
+    /// Zero-window probes sent. A probe with an octet also counts in [`sent_bytes`](Self::sent_bytes) and
+    /// [`sent_packets`](Self::sent_packets). If the peer does not take the octet, it is sent again as new data, not as
+    /// a retransmission.
     pub probes_sent: Packets,
     /// RST segments sent.
     pub resets_sent: Packets,
@@ -109,8 +101,8 @@ pub struct Stats {
     pub duplicate_acks: Packets,
 }
 
-/// Counters as a connection keeps them: those that each segment changes, and, once anything else was counted, the others.
-/// Most ends of most connections never count anything else, and there may be many thousands.
+/// The counters that a connection keeps: those that every segment changes, and the rare ones once any of them is used.
+/// Most ends of most connections never use a rare one, and there may be many thousands.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Counters {
@@ -123,12 +115,12 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// The others; those above are not kept there.
+    /// The rare counters; those above are not kept there.
     pub(crate) fn rare(&mut self) -> &mut Stats {
         self.rare.get_or_insert_default()
     }
 
-    /// All of them.
+    /// All counters.
     pub(crate) fn all(&self) -> Stats {
         Stats {
             sent_bytes: self.sent_bytes,
@@ -148,7 +140,8 @@ pub struct Info {
     pub cwnd: Bytes,
     /// Slow-start threshold; `None` is unlimited.
     pub ssthresh: Option<Bytes>,
-    /// Pacing rate in force: the congestion control's, or by the connection's own setting; `None` where nothing is paced.
+    /// Pacing rate in force: the congestion control's, or that of the connection's own setting; `None` if nothing is
+    /// paced.
     pub pacing_rate: Option<Rate>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
@@ -172,7 +165,7 @@ pub struct Info {
     pub smss: Bytes,
     /// Where loss recovery stands.
     pub phase: Phase,
-    /// What was agreed on in the handshake.
+    /// What the handshake agreed on.
     pub agreement: Agreement,
     /// Whether SACK is in use.
     pub sack: bool,

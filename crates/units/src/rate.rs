@@ -8,7 +8,7 @@ use core::fmt;
 pub struct Rate(u64);
 
 impl Rate {
-    /// No rate at all.
+    /// Zero bits per second.
     pub const ZERO: Self = Self(0);
     /// The largest rate, used as "unlimited".
     pub const MAX: Self = Self(u64::MAX);
@@ -51,12 +51,6 @@ impl Rate {
     #[must_use]
     pub const fn as_bps(self) -> u64 {
         self.0
-    }
-
-    /// Megabits (10^6 bits) per second as a float.
-    #[must_use]
-    pub fn as_mbps_f64(self) -> f64 {
-        self.0 as f64 / 1e6
     }
 
     /// Whether the rate is zero.
@@ -104,7 +98,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// Serialisation times that carry their remainder, so that back-to-back packets keep the exact rate.
+/// Computes serialisation times and carries the remainder, so that back-to-back packets keep the exact rate.
 ///
 /// The time for one packet is `bits * 10^9 / rate` ns, which is rarely whole; the remainder (in units of
 /// 1/rate ns) is carried to the next packet, so the error never exceeds 1 ns however long the busy period.
@@ -113,7 +107,7 @@ impl fmt::Display for Rate {
 pub struct Serialiser {
     remainder: u64,
     rate: Rate,
-    /// The last two sizes: packets come in few sizes, and a division costs more than all the rest.
+    /// The results for the last two sizes. Packets come in few sizes, and the division costs more than everything else.
     last: Division,
     other: Division,
 }
@@ -124,14 +118,14 @@ struct Division {
     amount: Bytes,
     quotient: u64,
     remainder: u64,
-    /// What the remainder leaves to a whole nanosecond: the rate less it.
+    /// The rate minus the remainder: what is missing to the next whole nanosecond.
     left: u64,
 }
 
 impl Division {
-    /// What takes for ever.
+    /// The result for a transmission that never ends.
     const fn endless(amount: Bytes) -> Self {
-        // Nothing is carried into a time that is without end already.
+        // With these values nothing is ever carried into the infinite time.
         Self { amount, quotient: u64::MAX, remainder: 0, left: u64::MAX }
     }
 }
@@ -143,21 +137,21 @@ impl Default for Division {
 }
 
 impl Serialiser {
-    /// Time to serialise `amount` at `rate`, including what the packets before it left over.
+    /// Time to serialise `amount` at `rate`, including the remainder carried over from earlier packets.
     ///
-    /// A zero rate gives [`Duration::MAX`]. A change of rate forgets the remainder.
+    /// A zero rate gives [`Duration::MAX`]. A change of rate discards the remainder.
     #[inline]
     pub fn time_for(&mut self, amount: Bytes, rate: Rate) -> Duration {
         if amount != self.last.amount || rate != self.rate {
             self.divide(amount, rate);
         }
-        // Both remainders are below the rate, so at most one whole nanosecond comes of them.
+        // Both remainders are below the rate, so their sum carries at most one nanosecond.
         let carry = self.remainder >= self.last.left;
         self.remainder = if carry { self.remainder - self.last.left } else { self.remainder + self.last.remainder };
         Duration::from_nanos(self.last.quotient.wrapping_add(u64::from(carry)))
     }
 
-    /// Puts what `amount` takes at `rate` first among the recent ones.
+    /// Makes the division for `amount` at `rate` the most recent one.
     #[cold]
     fn divide(&mut self, amount: Bytes, rate: Rate) {
         if rate != self.rate || rate.0 == 0 {
@@ -168,7 +162,7 @@ impl Serialiser {
         self.last = part;
     }
 
-    /// Forgets the remainder, as after an idle time.
+    /// Discards the remainder, as after an idle time.
     #[inline]
     pub fn restart(&mut self) {
         self.remainder = 0;
@@ -176,7 +170,7 @@ impl Serialiser {
 }
 
 impl Rate {
-    /// `amount * 8 * 10^9` over this rate; without end where it is zero.
+    /// Divides `amount * 8 * 10^9` by this rate; endless for a zero rate.
     fn divide(self, amount: Bytes) -> Division {
         if self.0 == 0 {
             return Division::endless(amount);

@@ -7,17 +7,14 @@ use core::fmt;
 pub struct MacAddr([u8; 6]);
 
 impl MacAddr {
-    /// The broadcast address.
-    pub const BROADCAST: Self = Self([0xff; 6]);
-
-    /// The address of these octets, in the order of transmission.
+    /// The address with these octets, in the order of transmission.
     #[must_use]
     pub const fn new(octets: [u8; 6]) -> Self {
         Self(octets)
     }
 
-    /// The address of the node with this number: `02:00:00` and the number's lower 24 bits. It is locally administered (bit
-    /// 0x02 of the first octet), so no maker's.
+    /// The address of the node with this number: `02:00:00` and the number's lower 24 bits. It is locally administered
+    /// (bit 0x02 of the first octet), so it belongs to no manufacturer.
     #[must_use]
     pub const fn of_node(index: u32) -> Self {
         let [_, a, b, c] = index.to_be_bytes();
@@ -28,12 +25,6 @@ impl MacAddr {
     #[must_use]
     pub const fn octets(self) -> [u8; 6] {
         self.0
-    }
-
-    /// Whether the address is a group's (bit 0x01 of the first octet).
-    #[must_use]
-    pub const fn is_group(self) -> bool {
-        self.0[0] & 0x01 != 0
     }
 }
 
@@ -52,8 +43,7 @@ mod tests {
     fn a_node_has_a_locally_administered_address_of_its_own() {
         let mac = MacAddr::of_node(0x01_02_03);
         assert_eq!(mac.to_string(), "02:00:00:01:02:03");
-        assert!(!mac.is_group() && mac != MacAddr::of_node(0x01_02_04));
+        assert_ne!(mac, MacAddr::of_node(0x01_02_04));
         assert_eq!(MacAddr::of_node(0xff00_0001), MacAddr::of_node(1), "24 bits count");
-        assert!(MacAddr::BROADCAST.is_group());
     }
 }

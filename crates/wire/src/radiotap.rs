@@ -1,6 +1,6 @@
-//! Radiotap (radiotap.org): what a monitor says of a frame, in front of it in a capture.
+//! Radiotap (radiotap.org): a monitor's description of a frame, in front of the frame in a capture.
 //!
-//! A header is a version, its length, a bitmap of the fields that are there, and those fields in the order of their bits, each
+//! A header is a version, its length, a bitmap of the fields present, and those fields in the order of their bits, each
 //! aligned from the header's start. Numbers are little-endian.
 
 use crate::field::{array_at, u8_at};
@@ -8,7 +8,7 @@ use crate::{ParseError, Protocol};
 
 /// Length of version, padding, length and the first word of the bitmap.
 const FIXED_LEN: usize = 8;
-/// Bit of the bitmap that says that another word of it follows.
+/// Bit of the bitmap that announces another word of it.
 const MORE_WORDS: u32 = 1 << 31;
 
 /// Alignment and size of each field of the default namespace, by its bit.
@@ -52,7 +52,7 @@ const MCS: usize = 19;
 const AMPDU: usize = 20;
 const VHT: usize = 21;
 
-/// A radiotap header: the fields that Narrows knows, where they are there.
+/// A radiotap header: the fields that Narrows knows, if present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RadiotapRepr {
     /// Time of the frame's first bit by the timing synchronization function, microseconds.
@@ -82,9 +82,6 @@ impl RadiotapFlags {
     pub const SHORT_PREAMBLE: Self = Self(0x02);
     /// The frame's bytes include its FCS.
     pub const FCS_AT_END: Self = Self(0x10);
-    /// The frame failed the check of its FCS.
-    pub const BAD_FCS: Self = Self(0x40);
-
     /// Both sets of flags.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
@@ -116,14 +113,14 @@ impl RadiotapChannel {
     pub const GHZ2: u16 = 0x0080;
     /// 5 GHz.
     pub const GHZ5: u16 = 0x0100;
-    /// Either of CCK and OFDM from frame to frame.
+    /// CCK or OFDM, which may change from frame to frame.
     pub const DYNAMIC: u16 = 0x0400;
 }
 
 /// The MCS field: the modulation of an HT frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RadiotapMcs {
-    /// Which of the rest is known.
+    /// Which of the other values are known.
     pub known: u8,
     /// Channel width (0x03), short guard interval (0x04), greenfield (0x08), LDPC (0x10), STBC (0x60).
     pub flags: u8,
@@ -132,10 +129,12 @@ pub struct RadiotapMcs {
 }
 
 impl RadiotapMcs {
-    /// Mixed format, convolutional code, no space-time block code, no extension streams. `index` counts the streams too: 8 to 15 have two.
+    /// Mixed format, convolutional code, no space-time block code, no extension streams. `index` includes the number of
+    /// streams: 8 to 15 have two.
     #[must_use]
     pub const fn new(index: u8, width_mhz: u32, short_guard: bool) -> Self {
-        // Known: width, index, guard interval, format, code, space-time block code, and that there are no extension streams.
+        // Known: width, index, guard interval, format, code, space-time block code, and that there are no extension
+        // streams.
         let width = if width_mhz >= 40 { 1 } else { 0 };
         Self { known: 0x7f, flags: width | if short_guard { 0x04 } else { 0 }, index }
     }
@@ -144,16 +143,16 @@ impl RadiotapMcs {
 /// The A-MPDU status field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RadiotapAmpdu {
-    /// The same for all frames of an A-MPDU, and for these alone.
+    /// Number shared by all frames of an A-MPDU and by no others.
     pub reference: u32,
     /// What is known of the subframe.
     pub flags: u16,
-    /// CRC of its delimiter, where the flags say that it is known.
+    /// CRC of its delimiter, if the flags say that it is known.
     pub delimiter_crc: u8,
 }
 
 impl RadiotapAmpdu {
-    /// It is known which subframe is the last.
+    /// The last subframe is known.
     pub const LAST_KNOWN: u16 = 0x0004;
     /// This is the last subframe.
     pub const LAST: u16 = 0x0008;
@@ -168,7 +167,7 @@ impl RadiotapAmpdu {
 /// The VHT field: the modulation of a VHT frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RadiotapVht {
-    /// Which of the rest is known.
+    /// Which of the other values are known.
     pub known: u16,
     /// STBC (0x01), TXOP_PS not allowed (0x02), short guard interval (0x04), and further ones.
     pub flags: u8,
@@ -208,13 +207,14 @@ impl RadiotapVht {
 }
 
 impl RadiotapRepr {
-    /// Reads the header at the start of a captured frame, and says how long it is; the frame starts there.
+    /// Reads the header at the start of a captured frame and returns its length; the frame starts there.
     ///
-    /// Fields that Narrows does not know are left out, and so are those behind the first whose size is not known, those of
-    /// vendors, and those of a second word of the bitmap.
+    /// Skips fields that Narrows does not know, fields after the first of unknown size, fields of vendors, and fields
+    /// of a second word of the bitmap.
     ///
     /// # Errors
-    /// [`ParseError`] where the version is not 0, or the header's length does not hold what its bitmap announces.
+    /// [`ParseError`] if the version is not 0, or the header's length is too short for the fields that its bitmap
+    /// announces.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize), ParseError> {
         let protocol = Protocol::Radiotap;
         if bytes.len() < FIXED_LEN {
@@ -282,7 +282,7 @@ impl RadiotapRepr {
         }
     }
 
-    /// The header as bytes, in front of which nothing may stand.
+    /// Returns the header as bytes; nothing may precede them.
     #[must_use]
     pub fn emit(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -290,7 +290,7 @@ impl RadiotapRepr {
         out
     }
 
-    /// Appends what [`emit`](Self::emit) gives.
+    /// Appends the bytes of [`emit`](Self::emit).
     pub fn emit_into(&self, out: &mut Vec<u8>) {
         let mut writer = Writer { start: out.len(), present: 0, out };
         writer.out.extend_from_slice(&[0; FIXED_LEN]);
@@ -345,7 +345,7 @@ impl Writer<'_> {
 
     /// Writes length and bitmap.
     fn finish(self) {
-        // All fields together are 44 bytes, with their alignments less than 64.
+        // All fields together are 44 bytes, and less than 64 with their alignment.
         let len = (self.out.len() - self.start) as u16;
         let header = self.out.get_mut(self.start..).unwrap_or_default();
         crate::field::put(header, 2, len.to_le_bytes());

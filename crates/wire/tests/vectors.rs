@@ -1,4 +1,4 @@
-//! Packets given byte for byte: what other stacks send, and each way of being wrong.
+//! Packets given byte for byte: packets of other stacks, and each kind of error.
 #![allow(clippy::unwrap_used)]
 
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -126,11 +126,11 @@ fn ipv4_options_are_kept_as_they_stand() {
 fn hop_by_hop_options_that_are_not_ours_are_skipped() {
     let mut p = ipv6_tcp();
     let mut bytes = p.emit();
-    // Router alert (kind 5, two bytes) and PadN of none: nothing to keep.
+    // Router alert (kind 5, two bytes) and an empty PadN: no option to keep.
     bytes.splice(40..40, [6, 0, 5, 2, 0, 0, 1, 0]);
     (bytes[5], bytes[6]) = (bytes[5] + 8, 0);
     assert_eq!(Packet::parse(&bytes), Ok(p));
-    // Sixteen bytes: Pad1, an option of one byte, the one of four that is kept, and PadN of two.
+    // Sixteen bytes: Pad1, an option of one byte, the option of four that is kept, and PadN of two.
     bytes.splice(40..48, [6, 1, 0, 0x1e, 1, 9, 0x1e, 4, 1, 2, 3, 4, 1, 2, 0, 0]);
     bytes[5] += 8;
     if let Ip::V6(h) = &mut p.ip {
@@ -207,7 +207,7 @@ fn values_too_large_for_their_fields_do_not_fit_and_are_masked() {
 
 #[test]
 fn fcs_of_an_rts_that_a_monitor_captured() {
-    // A published capture as Wireshark shows it has this RTS, and for its FCS the bytes bd 0e de 44.
+    // A published capture, as Wireshark shows it, has this RTS with the FCS bytes bd 0e de 44.
     let rts = Dot11Repr::Rts {
         duration: 478,
         receiver: MacAddr::new([0x10, 0x0e, 0x0e, 0x20, 0x6a, 0xf4]),
@@ -310,7 +310,7 @@ fn radiotap_headers_by_hand() {
 fn each_way_of_being_no_frame_has_its_error() {
     use ParseError as E;
     let (dot11, radiotap) = (Protocol::Dot11, Protocol::Radiotap);
-    let cts = Dot11Repr::Cts { duration: 0, receiver: MacAddr::BROADCAST }.emit();
+    let cts = Dot11Repr::Cts { duration: 0, receiver: MacAddr::new([0xff; 6]) }.emit();
     assert_eq!(Dot11Repr::parse(&cts[..13]), Err(E::Truncated { protocol: dot11, needed: 14, have: 13 }));
     let long = [&cts[..], &[0]].concat();
     assert_eq!(Dot11Repr::parse(&long), Err(E::BadLength { protocol: dot11, len: 15, min: 14, max: 14 }));

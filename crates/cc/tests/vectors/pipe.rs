@@ -1,4 +1,4 @@
-//! A flow as an algorithm that models rates sees it: rounds of ACKs with delivery-rate samples, each stated by the test.
+//! A flow as a rate-modelling algorithm sees it: rounds of ACKs with delivery-rate samples that the test sets.
 #![allow(dead_code, clippy::panic, clippy::unwrap_used)]
 
 use crate::common::params;
@@ -12,7 +12,7 @@ pub const fn segments(n: u64) -> Bytes {
     Bytes::new(n * SMSS)
 }
 
-/// A connection of which everything can be set.
+/// A connection with every property under the test's control.
 #[derive(Debug)]
 pub struct Pipe {
     pub cc: Box<dyn CongestionControl>,
@@ -24,9 +24,9 @@ pub struct Pipe {
     pub app_limited: bool,
     /// Bytes lost in the next ACK, and since the sampled segment was sent.
     pub lost: Bytes,
-    /// What was in flight when the sampled segment was sent; none is what the rate and the round-trip time make.
+    /// Bytes in flight when the sampled segment was sent; `None` is the rate times the round-trip time.
     pub tx_inflight: Option<Bytes>,
-    /// In flight after each ACK; none is cwnd.
+    /// In flight after each ACK; `None` is cwnd.
     pub inflight: Option<Bytes>,
 }
 
@@ -81,11 +81,11 @@ impl Pipe {
     }
 
     pub fn pacing_mbps(&self) -> f64 {
-        self.win.pacing_rate.unwrap().as_mbps_f64()
+        self.win.pacing_rate.unwrap().as_bps() as f64 / 1e6
     }
 
-    /// An ACK at the present time that delivers `bytes` with a sample of `bw`, of a segment that was sent when `prior` had
-    /// been delivered.
+    /// Delivers an ACK for `bytes` at the present time, with a sample of `bw` from a segment sent when `prior` had been
+    /// delivered.
     pub fn ack(&mut self, bytes: Bytes, bw: Rate, prior: Bytes) {
         let interval = self.rtt.max(Duration::from_millis(1));
         self.path.delivered += bytes;
@@ -119,7 +119,7 @@ impl Pipe {
         self.win.cwnd = self.win.cwnd.max(self.path.smss);
     }
 
-    /// A round: `acks` ACKs over one round-trip time that deliver at `bw`.
+    /// Runs a round: `acks` ACKs over one round-trip time that deliver at `bw`.
     pub fn round_of(&mut self, bw: Rate, acks: u64) {
         let (begin, prior) = (self.path.now, self.path.delivered);
         for i in 1..=acks {
@@ -132,7 +132,7 @@ impl Pipe {
         self.round_of(bw, 4);
     }
 
-    /// Rounds at `bw` until `done`; their number.
+    /// Runs rounds at `bw` until `done`; returns their number.
     #[track_caller]
     pub fn until(&mut self, bw: Rate, done: impl Fn(&Self) -> bool) -> u64 {
         for n in 0..2000 {
@@ -144,7 +144,7 @@ impl Pipe {
         panic!("never: {self:?}");
     }
 
-    /// A loss of `bytes` is reported, of a segment that was sent when `tx_inflight` was in flight.
+    /// Reports a loss of `bytes`, from a segment that was sent when `tx_inflight` was in flight.
     pub fn lose(&mut self, bytes: Bytes, tx_inflight: Bytes, lost: Bytes) {
         self.path.lost += bytes;
         let segment =
@@ -152,7 +152,7 @@ impl Pipe {
         self.cc.on_lost(&segment, &self.path, &mut self.win);
     }
 
-    /// The connection tells of congestion and enters the phase of it.
+    /// Reports congestion and enters its phase.
     pub fn event(&mut self, event: Congestion) {
         self.cc.on_congestion(&event, &self.path, &mut self.win);
         self.path.phase = match event {

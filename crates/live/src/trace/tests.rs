@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
-/// What the kernel's own account of the sender was at the end, and what was traced.
+/// The kernel's own state of the sender at the end, and the trace.
 struct Seen {
     last: TcpInfo,
     traced: Traced,
@@ -15,13 +15,14 @@ struct Seen {
     ended_ns: u64,
 }
 
-/// Sends for some time over the first flow's ports from the first host to the other, where another connection is that must
-/// not be traced, through a bottleneck with the queue `queue`. `None`, with the reason said, where no run is to be trusted.
+/// Sends for `millis` ms over the first flow's ports from the first host to the other, through a bottleneck with the
+/// queue `queue`. Another connection between them must not be traced. Returns `None`, with the reason printed, if no
+/// run can be trusted.
 fn bulk(queue: &str, millis: u64) -> Option<Seen> {
     trusted(|| bulk_once(queue, millis))
 }
 
-/// One such run, and its doubts.
+/// Returns one such run, and its doubts.
 fn bulk_once(queue: &str, millis: u64) -> (Seen, Vec<String>) {
     let text = format!(
         "duration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\n\
@@ -52,7 +53,7 @@ fn bulk_once(queue: &str, millis: u64) -> (Seen, Vec<String>) {
             })
             .unwrap();
         for listener in [listener, other] {
-            // On its own: the network may be gone before the last of its bytes is there.
+            // Not joined: the network may be gone before the last bytes arrive.
             std::thread::spawn(move || {
                 let (mut stream, _) = listener.accept().unwrap();
                 let mut buffer = vec![0; 65536];
@@ -68,7 +69,7 @@ fn bulk_once(queue: &str, millis: u64) -> (Seen, Vec<String>) {
             while begun.elapsed() < std::time::Duration::from_millis(millis) {
                 stream.write_all(&[0; 16384]).unwrap();
             }
-            // What is still on its way is answered for, so that the kernel's account stands still.
+            // Until then, everything in flight is acknowledged, so that the kernel's counters no longer change.
             std::thread::sleep(std::time::Duration::from_millis(1500));
             TcpInfo::read(stream.as_fd()).unwrap()
         };
@@ -82,7 +83,7 @@ fn bulk_once(queue: &str, millis: u64) -> (Seen, Vec<String>) {
     })
 }
 
-/// Connects from an address and port of ours.
+/// Connects from an address and port of our choice.
 fn connect(from: SocketAddr, to: SocketAddr) -> TcpStream {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, socket};
     use std::os::fd::AsRawFd;
@@ -100,13 +101,13 @@ fn each_ack_leaves_a_record_of_the_sender() {
     let Some(seen) = bulk("50 packets", 1000) else { return };
     let [flow] = &seen.traced.flows[..] else { panic!("{}", seen.traced.flows.len()) };
     let (first, last) = (flow.records[0], *flow.records.last().unwrap());
-    // The kernel's account of the same connection, by another way.
+    // The kernel's counters of the same connection, read in another way.
     let row = last.row(0, Instant::ZERO);
     let info = seen.last.row(true);
     assert_eq!(row.sent_bytes, info.sent_bytes);
     assert_eq!((row.sent_packets, row.rwnd_bytes > 0), (info.sent_packets, true));
     assert_eq!((row.retransmitted_packets, row.timeouts), (info.retransmitted_packets, info.timeouts));
-    // The record does not yet know of its own ACK, which may move the window by a little.
+    // The record does not include its own ACK, which may move the window a little.
     assert!(row.cwnd_bytes.abs_diff(info.cwnd_bytes) <= 2 * u64::from(last.mss_bytes), "{row:?} {info:?}");
     assert!(row.rto_ns.abs_diff(info.rto_ns) <= 20_000_000, "{row:?} {info:?}");
     assert!(row.srtt_ns.abs_diff(info.srtt_ns) < row.srtt_ns / 4, "{row:?} {info:?}");
@@ -118,8 +119,6 @@ fn each_ack_leaves_a_record_of_the_sender() {
     assert!(first.at_ns > seen.began_ns && last.at_ns < seen.ended_ns);
     // A round trip takes 20 ms at least.
     assert!(flow.round_trips.min() >= 19_500_000 && flow.round_trips.count() > 50);
-    assert_eq!(flow.rtt_at(seen.ended_ns), last.rtt_ns);
-    assert_eq!(flow.rtt_at(seen.began_ns), None);
     assert_eq!((seen.traced.overruns, seen.traced.not_kept), (0, 0));
     assert_eq!(seen.traced.missing, Vec::<&str>::new());
 }
@@ -149,7 +148,7 @@ fn the_end_that_sends_is_the_one_watched() {
     assert_eq!(senders(&scenario), [(0, false), (2, true)]);
 }
 
-/// A record of flow 5 as the program writes it: 84 jiffies of timeout where 50 of them are 200 ms.
+/// A record of flow 5 as the program writes it: a timeout of 84 jiffies, where 50 jiffies are 200 ms.
 fn written(srtt_eighths: u32, rtt_us: u32, delivered: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for long in [7_000_000_u64, 1, 2, 3] {
@@ -164,7 +163,7 @@ fn written(srtt_eighths: u32, rtt_us: u32, delivered: u32) -> Vec<u8> {
 
 #[test]
 fn samples_that_the_kernel_does_not_keep_follow_from_its_smoothed_value() {
-    // As `tcp_rtt_estimator` has it.
+    // As in `tcp_rtt_estimator`.
     let smooth = |srtt: u32, sample: u32| srtt + sample - (srtt >> 3);
     let samples = [20_000, 20_500, 19_000, 45_677, 45_678, 301];
     let mut traced = Traced { flows: vec![FlowTrace::default(); 6], ..Traced::default() };
