@@ -1,4 +1,4 @@
-//! What holds of a connection at any time.
+//! Invariants of a connection.
 
 use super::Connection;
 use crate::RecoveryKind::{Fack, Sack};
@@ -7,8 +7,8 @@ use narrows_cc::Phase;
 use narrows_units::{Bytes, Instant};
 
 impl Connection {
-    /// What the window is held against: pipe or FACK's awnd, or FlightSize before an episode where there is no limited
-    /// transmit; `None` where a window may be inflated.
+    /// What the window limits: pipe or FACK's awnd, or FlightSize before an episode without limited transmit; `None` if
+    /// the window may be inflated.
     pub(crate) fn window_used(&self) -> Option<Bytes> {
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
         let used = match self.config.recovery {
@@ -21,7 +21,7 @@ impl Connection {
         Some(Bytes::new(used))
     }
 
-    /// Recomputes what is kept incrementally and compares.
+    /// Recomputes the state that is kept incrementally, and compares.
     pub(crate) fn check(&self) {
         let tx = &self.tx;
         tx.board.check();
@@ -31,7 +31,7 @@ impl Connection {
         assert!(farthest >= self.rx.nxt() || self.rx.is_finished(), "the window is not negative");
         assert!(farthest >= edge, "what was ever offered is accepted");
         let cwnd = self.congestion.win.cwnd.as_u64();
-        assert!(cwnd >= self.smss.min(cwnd), "cwnd is at least one segment");
+        assert!(cwnd >= self.smss, "cwnd is at least one segment");
         let forward = self.sack && self.config.recovery == Fack;
         if forward && self.recovery.phase() == Phase::Recovery {
             assert_eq!(tx.board.pipe(), tx.board.awnd(), "FACK: every hole below snd.fack is lost");
