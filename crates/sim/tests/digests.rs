@@ -1,0 +1,87 @@
+//! The digests of every scenario of the repository, with its samples and without, by both loops: `digests.txt` has them.
+//!
+//! A change that is to leave the engine's behaviour as it is leaves this file as it is. One that is to change it writes the
+//! file again, says so in CHANGELOG, and the difference of the file shows which scenarios it meets:
+//! `NARROWS_WRITE_DIGESTS=1 cargo test -p narrows-sim --test digests`.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use narrows_scenario::{Sampling, Scenario};
+use narrows_sim::{Options, catalogue, run};
+use narrows_units::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Longer runs are cut off here: all flows of ACNS have begun by then, and the whole takes a minute of one processor.
+const LONGEST: Duration = Duration::from_secs(35);
+
+/// Folders of the repository that have scenarios.
+const FOLDERS: [&str; 3] = ["scenarios", "experiments", "validation"];
+
+/// Files of other kinds have none of these tables.
+const TABLES: [&str; 3] = ["[topology]", "[[flows]]", "[[links]]"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files below `folder` that end in `.toml`, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    entries.into_iter().flat_map(below).filter(|path| path.extension().is_some_and(|end| end == "toml")).collect()
+}
+
+/// The digest of a scenario, which both loops have.
+fn digest(name: &str, scenario: &Scenario) -> String {
+    let [lazy, plain] = [false, true].map(|plain_loop| {
+        let options = Options { seed: scenario.seed, plain_loop, ..Options::default() };
+        run(scenario, &options).unwrap().digest().unwrap().to_string()
+    });
+    assert_eq!(lazy, plain, "{name}: the two loops differ");
+    lazy
+}
+
+/// A line for a file: its name, and the digests with samples and without.
+fn line(path: &Path) -> Option<String> {
+    let name = path.strip_prefix(root()).unwrap().display().to_string();
+    let text = fs::read_to_string(path).unwrap();
+    if !TABLES.iter().any(|table| text.lines().any(|line| line.starts_with(table))) {
+        return None;
+    }
+    let mut scenario = narrows_scenario::parse(&text, &name, &[], &catalogue()).unwrap_or_else(|e| panic!("{e}"));
+    scenario.duration = scenario.duration.min(LONGEST);
+    let with = digest(&name, &scenario);
+    scenario.sampling = Sampling::Off;
+    Some(format!("{name} {with} {}", digest(&name, &scenario)))
+}
+
+#[test]
+fn each_scenario_has_the_digests_that_are_written_down() {
+    let paths: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| files(&root().join(folder))).collect();
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut lines: Vec<(usize, String)> = std::thread::scope(|scope| {
+        let work = || {
+            std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)))
+                .take_while(|index| *index < paths.len())
+                .filter_map(|index| Some((index, line(&paths[index])?)))
+                .collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    lines.sort();
+    let made: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/digests.txt");
+    if std::env::var_os("NARROWS_WRITE_DIGESTS").is_some() {
+        fs::write(file, made).unwrap();
+        return;
+    }
+    let known = fs::read_to_string(file).unwrap();
+    let others: Vec<&str> = made.lines().filter(|line| !known.lines().any(|known| known == *line)).collect();
+    assert!(others.is_empty(), "other digests than written down:\n{}", others.join("\n"));
+    assert_eq!(known.lines().count(), lines.len(), "scenarios are gone, or new ones are not written down");
+}
