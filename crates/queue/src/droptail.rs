@@ -1,7 +1,7 @@
 //! Drop-tail: no active management, only the limit.
 //!
 //! # Idea
-//! An arriving packet that finds no room is dropped; every other waits its turn.
+//! An arriving packet that does not fit is dropped; all others wait in order.
 //!
 //! # Sources
 //! None of its own: it is the baseline that RFC 7567, section 2, describes and advises against.
@@ -10,9 +10,9 @@
 //! None; the limit is the storage's ([`Fifo`]).
 //!
 //! # Differences
-//! - What counts: waiting packets, without the one in transmission, and a packet is taken while `length < limit`. That is
-//!   Linux's `pfifo` and `bfifo` and ns-3's `DropTailQueue`. ns-2 drops where `length + 1 >= limit_`, so its
-//!   `limit_ 50` holds 49 waiting packets: say 49 here.
+//! - The limit counts waiting packets, without the one in transmission; a packet is taken while `length < limit`. That
+//!   is Linux's `pfifo` and `bfifo` and ns-3's `DropTailQueue`. ns-2 drops where `length + 1 >= limit_`, so its
+//!   `limit_ 50` holds 49 waiting packets: use 49 here.
 //! - Byte limits: a packet is taken if it fits whole, as in Linux's `bfifo`. ns-2 compares with
 //!   `limit_ * mean_pktsize_` and refuses the packet that would fill the last byte.
 //! - Drops are always at the tail; ns-2's `drop_front_` has no counterpart.
@@ -27,7 +27,7 @@ use crate::{Aqm, Fifo, Limit, Queue, QueueView, Verdict};
 use narrows_units::Instant;
 use narrows_wire::Packet;
 
-/// The discipline that never interferes.
+/// The discipline that never marks or drops a packet that fits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DropTail;
 

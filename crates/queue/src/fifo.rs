@@ -5,18 +5,18 @@ use narrows_units::{Bytes, Instant, Packets, Rate};
 use narrows_wire::{Ecn, Packet};
 use std::collections::VecDeque;
 
-/// A waiting packet and when it came in.
+/// A waiting packet and its arrival time.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     packet: Packet,
     enqueued: Instant,
 }
 
-/// A ring of packets with a limit, ruled by an [`Aqm`].
+/// A ring of packets with a limit, controlled by an [`Aqm`].
 ///
-/// The limit comes first: a packet for which there is no room is dropped as [`DropReason::Overflow`] and the AQM only
-/// learns of it. The ring grows to the most packets that ever waited and is then reused, so a queue in steady state
-/// allocates nothing.
+/// The limit comes first: a packet that does not fit is dropped as [`DropReason::Overflow`], and the AQM is only
+/// notified. The ring grows to the largest number of packets that ever waited and is then reused, so a queue in steady
+/// state allocates nothing.
 #[derive(Debug)]
 pub struct Fifo<A> {
     ring: VecDeque<Waiting>,
@@ -33,7 +33,7 @@ impl<A: Aqm> Fifo<A> {
         Self { ring: VecDeque::new(), bytes: Bytes::ZERO, limit, rate: Rate::ZERO, aqm }
     }
 
-    /// The discipline that rules it.
+    /// The queue's discipline.
     #[must_use]
     pub const fn aqm(&self) -> &A {
         &self.aqm
@@ -58,7 +58,7 @@ impl<A: Aqm> Fifo<A> {
     }
 }
 
-/// Carries a verdict out on the packet: `Ok(marked)`, or `Err(reason)` if it is to be dropped.
+/// Applies a verdict to the packet: `Ok(marked)`, or `Err(reason)` if it must be dropped.
 #[inline]
 fn carry_out(verdict: Verdict, packet: &mut Packet) -> Result<bool, DropReason> {
     match (verdict, packet.ip.ecn()) {

@@ -1,8 +1,8 @@
 //! Queues: storage, the limit, and the active queue management that decides what to drop or mark.
 //!
-//! A [`Queue`] hands back every packet that it drops, with a typed reason, so that conservation of packets is a
-//! test. An [`Aqm`] only decides; storage ([`Fifo`]) is common. The [`registry`](registry::registry) lists what
-//! there is.
+//! A [`Queue`] returns every packet that it drops, with a typed reason, so that tests can check the conservation of
+//! packets. An [`Aqm`] only decides; all disciplines share the storage ([`Fifo`]). The [`registry`](registry::registry)
+//! lists the disciplines.
 
 mod droptail;
 mod fifo;
@@ -20,14 +20,14 @@ pub use red::{Red, RedConfig, red};
 /// How much a queue holds, in the unit of its own limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many waiting packets. The packet in transmission has left the queue (unlike ns-2's `limit_`, which counts
-    /// it: ns-2's 50 is our 49).
+    /// Waiting packets. The packet in transmission has left the queue (unlike ns-2's `limit_`, which counts it: ns-2's
+    /// 50 is our 49).
     Packets(Packets),
-    /// So many waiting bytes, IP headers included.
+    /// Waiting bytes, IP headers included.
     Bytes(Bytes),
 }
 
-/// What a queue shows of itself to an AQM, a router agent or a probe.
+/// The state of a queue, as an AQM, a router agent or a probe sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueView {
     /// Waiting bytes.
@@ -36,7 +36,7 @@ pub struct QueueView {
     pub packets: Packets,
     /// The limit.
     pub limit: Limit,
-    /// Present rate of the link that drains it.
+    /// Current rate of the link that drains the queue.
     pub rate: Rate,
 }
 
@@ -59,7 +59,7 @@ pub enum DropReason {
     Overflow,
     /// The AQM dropped it early, by chance.
     Early,
-    /// The AQM dropped it by rule (RED above its upper threshold, say).
+    /// The AQM dropped it by rule (for example RED above its upper threshold).
     Forced,
 }
 
@@ -68,7 +68,7 @@ pub enum DropReason {
 pub struct Dropped {
     /// The packet.
     pub packet: Packet,
-    /// Why.
+    /// The reason.
     pub reason: DropReason,
 }
 
@@ -77,7 +77,7 @@ pub struct Dropped {
 pub struct Dequeued {
     /// The packet, marked if the AQM marked it.
     pub packet: Packet,
-    /// When it came in, so that its queueing delay is known.
+    /// When the packet was enqueued, which gives its queueing delay.
     pub enqueued: Instant,
     /// Whether the AQM marked it CE on the way out (marks on the way in are what `enqueue` returns).
     pub marked: bool,
@@ -85,18 +85,18 @@ pub struct Dequeued {
 
 /// Storage with a discipline in front of a link.
 pub trait Queue: fmt::Debug + Send {
-    /// Takes a packet in, or pushes it (or others) to `dropped`. Returns whether the packet was marked CE here; one
-    /// that came with CE keeps it and does not count.
+    /// Enqueues a packet, or pushes it (or others) to `dropped`. Returns whether the packet was marked CE here; a
+    /// packet that arrives with CE keeps it and does not count.
     ///
-    /// Times of calls never go back.
+    /// `now` never decreases between calls.
     fn enqueue(&mut self, packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> bool;
 
-    /// Hands out the next packet; packets that the AQM drops on the way go to `dropped`.
+    /// Removes and returns the next packet; packets that the AQM drops meanwhile go to `dropped`.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Dequeued>;
 
-    /// Whether a packet of this size that finds the queue empty and the link idle may go past it: that
-    /// [`enqueue`](Self::enqueue) and [`dequeue`](Self::dequeue) at the same instant would hand it back as it is and leave
-    /// no trace. A discipline that keeps an average or a count says no, which is the default.
+    /// Whether a packet of this size may bypass the queue when the queue is empty and the link idle: that is,
+    /// [`enqueue`](Self::enqueue) and [`dequeue`](Self::dequeue) at the same instant would return it unchanged and
+    /// leave no trace. A discipline that keeps an average or a count returns `false`, which is the default.
     fn lets_pass(&self, _size: Bytes) -> bool {
         false
     }
@@ -107,7 +107,7 @@ pub trait Queue: fmt::Debug + Send {
     /// The link's rate changed (or is known for the first time).
     fn set_rate(&mut self, rate: Rate);
 
-    /// Shows internal state by name (RED's avg, say).
+    /// Reports internal state by name (for example RED's avg).
     fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -116,7 +116,7 @@ pub trait Queue: fmt::Debug + Send {
 pub enum Verdict {
     /// Take it as it is.
     Pass,
-    /// Mark it CE. Storage drops it as [`DropReason::Early`] instead where it is not ECN-capable.
+    /// Mark it CE. Storage drops a packet that is not ECN-capable as [`DropReason::Early`] instead.
     Mark,
     /// Drop it.
     Drop(DropReason),
@@ -124,15 +124,15 @@ pub enum Verdict {
 
 /// Active queue management: decides, stores nothing.
 pub trait Aqm: fmt::Debug + Send {
-    /// Decides about an arriving packet that would fit; `view` is the queue before it.
+    /// Decides about an arriving packet that would fit; `view` is the queue without it.
     fn on_enqueue(&mut self, packet: &Packet, view: &QueueView, now: Instant) -> Verdict;
 
-    /// Whether the discipline takes no note of a packet that does not wait; see [`Queue::lets_pass`].
+    /// Whether the discipline ignores packets that do not wait; see [`Queue::lets_pass`].
     fn ignores_passing(&self) -> bool {
         false
     }
 
-    /// Learns of an arriving packet for which there was no room; `view` is the queue that dropped it.
+    /// Notes an arriving packet that did not fit; `view` is the queue that dropped it.
     fn on_overflow(&mut self, _packet: &Packet, _view: &QueueView, _now: Instant) {}
 
     /// Decides about a packet about to be sent; `view` is the queue after it left.
@@ -140,6 +140,6 @@ pub trait Aqm: fmt::Debug + Send {
         Verdict::Pass
     }
 
-    /// Shows internal state by name.
+    /// Reports internal state by name.
     fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }

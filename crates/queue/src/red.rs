@@ -19,24 +19,24 @@
 //! | min_th, max_th, w_q, max_p | [`RedConfig`] | |
 //!
 //! # Differences
-//! - Average over an idle time: decayed by (1 - w_q)^m as in the paper, m being the mean packets that could have been
-//!   sent (not rounded down, unlike ns-2), and then updated with the empty queue, as ns-2 does (m + 1 steps). Idle time
-//!   starts when the last transmission ends, as in the paper and ns-2; Linux starts it when the backlog is empty, and
-//!   decays by a table.
+//! - Average over an idle time: decayed by (1 - w_q)^m as in the paper, where m is the number of packets of mean size
+//!   that could have been sent (not rounded down, unlike ns-2), and then updated with the empty queue (m + 1 steps), as
+//!   ns-2 does. Idle time starts when the last transmission ends, as in the paper and ns-2; Linux starts it when the
+//!   backlog is empty, and decays by a table.
 //! - `wait`: on as in ns-2 and ns-3; off is the paper and Linux. It moves the spacing of drops from uniform on
 //!   1..1/p_b to uniform on 1/p_b..2/p_b.
 //! - `gentle`: on as in ns-2 and ns-3; the paper and Linux drop all from the upper threshold on.
-//! - `bytes_mode`: as ns-2: thresholds and average in bytes, count in bytes over the mean packet size, and the final
+//! - `bytes_mode`: as in ns-2: thresholds and average in bytes, count in bytes over the mean packet size, and the final
 //!   probability times size over mean size. The paper scales p_b before the count enters, which makes the first large
-//!   packet after many small ones a sure drop. Linux averages bytes and does not weight by size.
+//!   packet after many small ones a certain drop. Linux averages bytes and does not weight by size.
 //! - `ecn`: forced drops and overflow stay drops (RFC 3168; Linux's `harddrop`, which is not its default). ns-2's
 //!   `mark_p_` (drop capable packets too while p_b > 0.1) and its `use_mark_p_` have no counterpart.
-//! - ns-2 never drops early while at most one packet waits, and lets the first packet above the lower threshold pass; the
-//!   paper, and so this file, does neither.
+//! - ns-2 never drops early while at most one packet waits, and lets the first packet above the lower threshold pass;
+//!   the paper, and so this file, does neither.
 //! - Packets that overflow move the average and restart the count, as in ns-2; Linux only updates the average.
 //!
 //! # Limits
-//! The average moves only when packets arrive. Parameters are fixed: Adaptive RED is not here.
+//! The average moves only when packets arrive. Parameters are fixed: Adaptive RED is not implemented.
 //!
 //! # Vectors
 //! `drop_probability_follows_the_two_slopes`, `spacing_without_wait_is_floyd_and_jacobson`,
@@ -55,17 +55,17 @@ pub struct RedConfig {
     pub limit: Limit,
     /// Lower threshold of the average, min_th: below it nothing is dropped early.
     pub min_threshold: f64,
-    /// Upper threshold of the average, max_th; counts as `min_threshold` where it is smaller.
+    /// Upper threshold of the average, max_th; treated as `min_threshold` if it is smaller.
     pub max_threshold: f64,
-    /// Weight w_q of the newest sample in the average, 0 to 1; values outside are brought to the nearest.
+    /// Weight w_q of the newest sample in the average, 0 to 1; other values are clamped.
     pub weight: f64,
     /// Drop probability max_p as the average reaches the upper threshold.
     pub max_p: Probability,
-    /// Let the probability rise from `max_p` to 1 at twice the upper threshold, instead of dropping all from there.
+    /// Raise the probability from `max_p` to 1 at twice the upper threshold, instead of dropping all from there.
     pub gentle: bool,
     /// Mark ECN-capable packets instead of dropping them early.
     pub ecn: bool,
-    /// Average in bytes, and larger packets more likely to be dropped.
+    /// Average in bytes, and drop larger packets with a higher probability.
     pub bytes_mode: bool,
     /// Let at least 1/p_b packets pass between drops.
     pub wait: bool,
@@ -92,7 +92,7 @@ impl Default for RedConfig {
 }
 
 impl RedConfig {
-    /// p_b: the drop probability for this average, before spacing; `None` where every packet is dropped.
+    /// p_b: the drop probability for this average, before spacing; `None` if every packet is dropped.
     #[must_use]
     pub fn base_probability(&self, avg: f64) -> Option<f64> {
         let (min, max, max_p) = (self.min_threshold, self.max_threshold.max(self.min_threshold), self.max_p.as_f64());
@@ -131,7 +131,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// RED at rest, with an average of zero; `chance` decides about early drops.
+    /// RED with an average of zero; `chance` supplies the random numbers for early drops.
     #[must_use]
     pub fn new(config: RedConfig, chance: Stream) -> Self {
         let weight = if config.weight > 0.0 { config.weight.min(1.0) } else { 0.0 };
@@ -153,14 +153,14 @@ impl Red {
             let idle = now.since(self.idle_since).as_secs_f64();
             let sendable = idle * view.rate.as_bps() as f64 / (8.0 * self.config.mean_packet.as_f64());
             self.avg *= libm::pow(1.0 - weight, sendable);
-            // If this packet is dropped the link stays idle, and this stretch must not count twice.
+            // If this packet is dropped, the link stays idle, and this idle time must not count twice.
             self.idle_since = now;
         }
         let queue = if self.config.bytes_mode { view.bytes.as_f64() } else { view.packets.as_f64() };
         self.avg += weight * (queue - self.avg);
     }
 
-    /// Decides by chance, with the average in the range where p_b is `base`.
+    /// Decides at random, with an average at which p_b is `base`.
     fn decide(&mut self, base: f64, packet: &Packet) -> Verdict {
         let size = packet.len().as_f64() / self.config.mean_packet.as_f64();
         let step = if self.config.bytes_mode { size } else { 1.0 };
@@ -218,7 +218,7 @@ impl Aqm for Red {
     }
 }
 
-/// A queue under RED. `chance` must belong to this queue alone, or another queue's arrivals shift its drops.
+/// A RED queue. `chance` must belong to this queue alone; otherwise another queue's arrivals shift its drops.
 #[must_use]
 pub fn red(config: RedConfig, chance: Stream) -> Box<dyn Queue> {
     Box::new(Fifo::new(config.limit, Red::new(config, chance)))
@@ -317,7 +317,7 @@ mod tests {
         near(busy.average(), 10.0 * 0.998, 1e-12);
         red.update_average(&empty, at(1_011));
         near(red.average(), 10.0 * 0.95118 * 0.998, 1e-4);
-        // Dropped or not, the next packet finds only the time since.
+        // Whether or not that packet was dropped, the next one counts only the idle time since then.
         red.update_average(&empty, at(1_021));
         near(red.average(), 10.0 * 0.95118 * 0.998 * 0.95118 * 0.998, 1e-4);
     }
@@ -342,7 +342,7 @@ mod tests {
         let mean = |gaps: &[u64]| gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
         let classic_gaps = gaps(RedConfig { wait: false, ..classic() }, 4_000);
         assert!(classic_gaps.iter().all(|&g| (1..=100).contains(&g)));
-        // Uniform on 1..=99: mean 50, and a quarter of all below 26.
+        // Uniform on 1..=100: mean 50, and a quarter of all below 26.
         near(mean(&classic_gaps), 50.0, 2.0);
         near(classic_gaps.iter().filter(|&&g| g <= 25).count() as f64 / 4_000.0, 0.25, 0.03);
         let waiting = gaps(classic(), 4_000);
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn capable_packets_are_marked_early_and_dropped_by_force() {
         let config = RedConfig { ecn: true, ..classic() };
-        // At p_b = 0.67 the second packet after a drop is picked for certain.
+        // At p_b = 0.67 the second packet after a drop is certain to be picked.
         let verdicts = |avg, ecn| {
             let mut red = held_at(avg, config);
             (0..40).map(|_| red.on_enqueue(&packet(500, ecn), &view(10, 5_000), Instant::ZERO)).collect::<Vec<_>>()

@@ -1,16 +1,16 @@
-//! The registry: one row per queue discipline feeds CLI lists, documentation and scenario validation.
+//! The registry: one row per queue discipline, for CLI lists, documentation and scenario validation.
 //!
-//! The shapes are those of the congestion controls' registry, so that one reader serves both; queues are built from
+//! The types match those of the congestion-control registry, so that one reader serves both. Queues are built from
 //! typed parameters ([`droptail`](crate::droptail()), [`red`](crate::red())), not from rows.
 
-/// What a parameter takes.
+/// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
     /// An amount of packets or of bytes, with its unit.
     Limit,
     /// A number in `unit`, from `min` to `max`.
     Number {
-        /// Unit, as shown to users; empty where it has none.
+        /// Unit, as shown to users; empty if it has none.
         unit: &'static str,
         /// Value used when none is given.
         default: f64,
@@ -33,16 +33,16 @@ pub struct Param {
     pub name: &'static str,
     /// What it does, in one sentence.
     pub doc: &'static str,
-    /// What it takes.
+    /// The values that it takes.
     pub kind: ParamKind,
 }
 
-/// A queue discipline: what users see of it.
+/// A queue discipline, as users see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The word in scenario files.
+    /// Name in scenario files.
     pub name: &'static str,
-    /// Title for people.
+    /// Title shown to users.
     pub title: &'static str,
     /// RFC sections and papers it follows.
     pub sources: &'static [&'static str],
@@ -56,7 +56,7 @@ const LIMIT: Param = Param {
     kind: ParamKind::Limit,
 };
 
-/// Larger than any queue that fits in memory, so that a slip of the unit is caught and nothing real is.
+/// Larger than any queue that fits in memory, so that it catches wrong units and rejects no real value.
 const HUGE: f64 = 1e9;
 
 const DROPTAIL: Row = Row { name: "droptail", title: "Drop-tail", sources: &["RFC 7567, section 2"], params: &[LIMIT] };

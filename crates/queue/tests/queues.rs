@@ -1,4 +1,4 @@
-//! What holds for every queue: conservation, limits, order, counters, marks.
+//! Properties of every queue: conservation, limits, order, counters, marks.
 #![allow(clippy::unwrap_used)]
 
 use core::net::{IpAddr, Ipv4Addr};
@@ -11,7 +11,7 @@ use narrows_wire::{Ecn, Ip, Packet, Transport, UdpRepr};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-/// A packet of `size` bytes in all, told apart by its ports.
+/// A packet of `size` bytes in total, identified by its ports.
 fn packet(number: u32, size: u32, ecn: Ecn) -> Packet {
     let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let mut ip = Ip::between(host, host);
@@ -20,14 +20,14 @@ fn packet(number: u32, size: u32, ecn: Ecn) -> Packet {
     Packet { ip, transport: Transport::Udp(ports), payload_len: size - 28 }
 }
 
-/// The packet's headers but for ECN, which a queue may change.
+/// The packet without its ECN bits, which a queue may change.
 fn identity(p: &Packet) -> Packet {
     let mut p = *p;
     p.ip.set_ecn(Ecn::NotEct);
     p
 }
 
-/// Drops or marks by a fixed pattern on both sides, so that every path of the storage is walked.
+/// Drops or marks by a fixed pattern on enqueue and dequeue, so that every path of the storage is tested.
 #[derive(Debug)]
 struct Pattern(u32);
 
@@ -172,7 +172,7 @@ proptest! {
 
 #[test]
 fn a_burst_of_60_into_ns2_limit_50_loses_10() {
-    // ns-2's `limit_ 50` is 49 waiting packets; the first of the burst is in transmission at once.
+    // ns-2's `limit_ 50` is 49 waiting packets; the first packet of the burst is in transmission at once.
     let mut queue = droptail(Limit::Packets(Packets::new(49)));
     let mut dropped = Vec::new();
     queue.enqueue(packet(0, 1000, Ecn::NotEct), Instant::ZERO, &mut dropped);
@@ -222,7 +222,7 @@ fn marks_go_to_capable_packets_and_ce_stays_ce() {
     }
 }
 
-/// Marks everything on its way out.
+/// Marks every packet on dequeue.
 #[derive(Debug)]
 struct MarkLate;
 
@@ -246,7 +246,7 @@ fn a_mark_on_the_way_out_is_told_with_the_packet() {
     assert_eq!([marked(), marked(), marked()], [Some((true, Ecn::Ce)), Some((false, Ecn::Ce)), None]);
 }
 
-/// RED under an unresponsive load of 110 % for 20 s: the packets it lost, and the last average.
+/// Runs RED under an unresponsive load of 110 % for 20 s; returns the packets dropped and the last average.
 fn overload(seed: u64) -> (Vec<Packet>, f64) {
     let config = RedConfig { weight: 0.002, max_p: Probability::clamped(0.1), ..RedConfig::default() };
     let mut queue = red(config, Stream::new(seed, 0, "queue", "red"));
@@ -273,8 +273,8 @@ fn overload(seed: u64) -> (Vec<Packet>, f64) {
 
 #[test]
 fn red_settles_where_it_drops_what_is_too_much() {
-    // One packet in eleven is too much. With wait the mean gap is 1.5 / p_b, so p_b = 0.136, which gentle RED has at
-    // an average of 15.6.
+    // The load exceeds the rate by one packet in eleven. With wait the mean gap is 1.5 / p_b, so p_b = 0.136, which
+    // gentle RED has at an average of 15.6.
     let (lost, avg) = overload(3);
     let share = lost.len() as f64 / 27_500.0;
     assert!((0.08..0.10).contains(&share), "{share} lost, 1/11 expected");

@@ -1,9 +1,9 @@
 //! One value-stable random stream per (seed, run, component path, purpose).
 //!
-//! A stream depends on nothing but those four, so a node or flow that is added never shifts the numbers of
-//! another. The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators",
-//! 2021), seeded by SplitMix64; both are fixed here for good, because every digest depends on them. It is not
-//! for cryptography. Transcendental functions come from the portable `libm`, so values are the same everywhere.
+//! A stream depends only on those four, so adding a node or flow never shifts the numbers of another. The generator is
+//! xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded by SplitMix64.
+//! Neither may change, because every digest depends on them. The generator is not for cryptography. Transcendental
+//! functions come from the portable `libm`, so values are the same everywhere.
 
 /// A stream of random numbers that belongs to one component and one purpose.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A whole number uniform in `0..n`; zero where `n` is zero. Its bias is below 2^-64 * n.
+    /// A whole number uniform in `0..n`; zero if `n` is zero. The bias is below 2^-64 * n.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         // Lemire's multiply-shift without the rejection step: the bias is far below what a simulation can see.

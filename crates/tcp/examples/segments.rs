@@ -1,9 +1,10 @@
-//! How long a data segment and its ACK take in the two end points: `cargo run --release -p narrows-tcp --example segments`.
+//! Measures how long a data segment and its ACK take in the two end points:
+//! `cargo run --release -p narrows-tcp --example segments`.
 //!
-//! Connections with CUBIC, SACK, timestamps and an ACK per segment, pipes of packets each way and nothing else. Prints
-//! nanoseconds per data segment, sender and receiver together, for the pipes alone, without loss and with it, in one flow
-//! and in many, whose states do not fit into the caches together. `segments FLOWS WINDOW SEGMENTS` runs one of these without
-//! loss, for an instruction counter.
+//! The connections use CUBIC, SACK, timestamps and an ACK per segment, over pipes of packets each way and nothing else.
+//! Prints nanoseconds per data segment, sender and receiver together: for the pipes alone, without loss and with loss,
+//! in one flow and in many, whose states do not fit into the caches together. `segments FLOWS WINDOW SEGMENTS` runs one
+//! of these without loss, for an instruction counter.
 #![allow(clippy::print_stdout)]
 
 use narrows_cc::Params;
@@ -13,7 +14,7 @@ use narrows_wire::Packet;
 use std::collections::VecDeque;
 use std::error::Error;
 
-/// One direction: packets and when they arrive.
+/// One direction: packets and their arrival times.
 #[derive(Default)]
 struct Pipe(VecDeque<(Instant, Packet)>);
 
@@ -23,7 +24,7 @@ impl Pipe {
     }
 }
 
-/// Two ends and what is between them.
+/// Two ends and the pipes between them.
 struct Flow {
     client: Connection,
     server: Connection,
@@ -48,7 +49,7 @@ impl Flow {
         Ok(Self { client, server, there: Pipe::default(), back: Pipe::default(), sent: 0 })
     }
 
-    /// What happens at `now`, with `delay` each way and one of `loss` dropped.
+    /// Runs one step at `now`, with `delay` each way and one of `loss` segments dropped.
     fn step(&mut self, now: Instant, delay: Duration, loss: Option<u64>, packet: &mut Packet) {
         while let Some(data) = self.there.due(now) {
             self.server.handle_segment(&data, now);
@@ -93,7 +94,7 @@ fn transfer(segments: u64, flows: u64, window: u64, loss: Option<u64>) -> Result
     Ok(elapsed.as_nanos() as f64 / delivered as f64)
 }
 
-/// The pipes alone, one packet there and one back for each data segment.
+/// Measures the pipes alone, with one packet each way per data segment.
 fn pipe_alone(segments: u64, window: u64) -> Result<f64, Box<dyn Error>> {
     let mut flow = Flow::new(window)?;
     let packet = flow.client.poll_transmit(Instant::ZERO).ok_or("no SYN")?;

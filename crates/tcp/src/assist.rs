@@ -32,14 +32,14 @@ pub enum SegmentKind {
     Probe,
 }
 
-/// What an agent is told of a segment about to leave.
+/// What an agent sees of a segment about to leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// The present time.
+    /// The current time.
     pub now: Instant,
     /// Kind of segment.
     pub kind: SegmentKind,
-    /// Present congestion window.
+    /// Current congestion window.
     pub cwnd: Bytes,
     /// Sent and not cumulatively acknowledged, this segment not included.
     pub flightsize: Bytes,
@@ -50,17 +50,17 @@ pub struct Outgoing {
 /// An upper bound of the window that this end advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowCap {
-    /// The bound in bytes; a window below one segment is advertised as none.
+    /// The bound in bytes; a window below one segment is advertised as zero.
     pub bytes: Bytes,
-    /// Whether the right edge may move left to meet it. RFC 9293, section 3.8.6, says that it should not; where it does,
-    /// what was offered before is still accepted.
+    /// Whether the right edge may move left to meet it. RFC 9293, section 3.8.6, says that it should not; if it does,
+    /// data in a window offered before is still accepted.
     pub shrink: bool,
 }
 
-/// What a scheme's end point has read from headers.
+/// Counts of the messages that a scheme's end point has read from headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Heard {
-    /// Segments whose message was taken.
+    /// Segments whose message was used.
     pub taken: u64,
     /// Segments whose message was malformed and ignored.
     pub ignored: u64,
@@ -68,47 +68,48 @@ pub struct Heard {
 
 /// The end-point part of a network-assisted scheme: it reads and writes header bits, nothing else.
 ///
-/// It may not touch sequence numbers, lengths or windows. Changes of the congestion window go through [`Advice`], which the
-/// connection hands to the congestion control; the window that is advertised is bounded by a [`WindowCap`].
+/// It may not touch sequence numbers, lengths or windows. Changes of the congestion window go through [`Advice`], which
+/// the connection hands to the congestion control; the window that is advertised is bounded by a [`WindowCap`].
 pub trait Assist: fmt::Debug + Send {
-    /// Whether the handshake must agree on the scheme. If not, the scheme acts at this end whatever the peer can, SYNs are
-    /// those of a connection without it, and ECN can be agreed on beside it.
+    /// Whether the handshake must agree on the scheme. If not, the scheme acts at this end whatever the peer supports,
+    /// SYNs are those of a connection without it, and ECN can be agreed on beside it.
     fn negotiates(&self) -> bool {
         true
     }
 
-    /// Flags that our SYN carries beside SYN to offer the scheme. This and the next two are only asked where the scheme
-    /// [negotiates](Self::negotiates).
+    /// Flags that our SYN carries beside SYN to offer the scheme. This method and the next two are called only if the
+    /// scheme [negotiates](Self::negotiates).
     fn offer(&self) -> TcpFlags;
 
-    /// A SYN with these flags arrived: what is agreed, and the flags that our SYN-ACK carries beside SYN and ACK.
-    /// `ecn` is whether this end would use classic ECN.
+    /// Answers a SYN with these flags: returns what is agreed, and the flags that our SYN-ACK carries beside SYN and
+    /// ACK. `ecn` is whether this end would use classic ECN.
     fn accept(&mut self, syn: TcpFlags, ecn: bool) -> (Agreement, TcpFlags);
 
-    /// The answer to our offer arrived, a SYN-ACK with these flags: what is agreed. An offer binds: if its flags are an
-    /// ECN-setup SYN's too, a peer's plain ECN answer means classic ECN, whatever this end would have chosen alone.
+    /// Returns what is agreed when a SYN-ACK with these flags answers our offer. An offer binds: if its flags also form
+    /// an ECN-setup SYN, a peer's plain ECN answer means classic ECN, whatever this end would have chosen alone.
     fn agreed(&mut self, syn_ack: TcpFlags) -> Agreement;
 
-    /// A segment is about to leave and the scheme was agreed on: write its bits.
+    /// Writes the bits of a scheme in force into a segment about to leave.
     fn on_transmit(&mut self, packet: &mut Packet, out: &Outgoing);
 
-    /// A segment arrived and the scheme was agreed on: read its bits. Returns the advice to the sender, if the
+    /// Reads the bits of a scheme in force from a segment that arrived. Returns the advice to the sender, if the
     /// segment carries any. Called before the connection handles the segment.
     fn on_receive(&mut self, packet: &Packet, now: Instant) -> Option<Advice>;
 
     /// Bytes that the scheme may add to the network header of a data segment (an IPv6 extension header, an IPv4
-    /// option): the connection takes them off its SMSS so that the packet still fits. Asked once, when it was agreed on.
+    /// option). The connection subtracts them from its SMSS so that the packet still fits. Called once, when the scheme
+    /// comes into force.
     fn header_overhead(&self, _ipv6: bool) -> u16 {
         0
     }
 
-    /// The bound of the window that this end advertises from now on; `None` where the scheme sets none. Asked after each
-    /// segment that arrived; where the scheme does not [negotiate](Self::negotiates), before the SYN too.
+    /// The bound of the window that this end advertises from now on; `None` if the scheme sets none. Called after each
+    /// segment that arrives, and before the SYN too if the scheme does not [negotiate](Self::negotiates).
     fn window_cap(&self) -> Option<WindowCap> {
         None
     }
 
-    /// How many messages this end has taken and ignored.
+    /// How many messages this end has used and ignored.
     fn heard(&self) -> Heard {
         Heard::default()
     }

@@ -9,7 +9,7 @@ pub enum InitialWindow {
     Rfc6928,
     /// 4, 3 or 2 segments by their size (RFC 5681, section 3.1).
     Rfc5681,
-    /// So many segments.
+    /// This many segments.
     Segments(u32),
 }
 
@@ -27,12 +27,13 @@ pub enum DelayedAck {
     },
 }
 
-/// Whose arithmetic computes the retransmission timeout.
+/// The arithmetic that computes the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoStyle {
-    /// RFC 6298: SRTT + max(G, 4 RTTVAR), the whole floored at `min`.
+    /// RFC 6298: SRTT + max(G, 4 RTTVAR), with the sum floored at `min`.
     Rfc6298,
-    /// Linux: the floor `min` is on the variance term, so RTO is at least SRTT + `min`; mdev falls slowly.
+    /// Linux: the floor `min` is on the variance term, so RTO is at least SRTT + `min`; falling RTTs raise mdev by an
+    /// eighth only.
     Linux,
     /// ns-2: integer ticks of the granularity, SRTT scaled by 8 and RTTVAR by 4, one timed segment at a time
     /// unless timestamps are on.
@@ -42,9 +43,9 @@ pub enum RtoStyle {
 /// The retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
-    /// Whose arithmetic.
+    /// Arithmetic of the estimator.
     pub style: RtoStyle,
-    /// Before any sample (RFC 6298: 1 s; ns-2: 3 s).
+    /// Timeout before any sample (RFC 6298: 1 s; ns-2: 3 s).
     pub initial: Duration,
     /// Floor (RFC 6298: 1 s; Linux and ns-2: 200 ms).
     pub min: Duration,
@@ -54,18 +55,18 @@ pub struct RtoConfig {
     pub granularity: Duration,
 }
 
-/// How the window goes down from what it was to what congestion control wants after a loss or an echo.
+/// How cwnd moves to the congestion control's new value after a loss or an ECN echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// At once (RFC 5681, RFC 6675): nothing leaves until the pipe has drained to the new window.
     Immediate,
     /// Proportional Rate Reduction (RFC 9937, which obsoletes RFC 6937): transmissions are spread over the recovery.
-    /// Applies to a recovery with SACK and to the window after an ECN echo. Without SACK a recovery reduces at once: RFC
-    /// 9937 allows an estimate by duplicate ACKs there, but Reno and NewReno keep count of these already,
-    /// in the inflation of their window (RFC 5681, section 3.2, step 4). It does not apply where the congestion control
-    /// left its window alone, or rules recovery itself.
+    /// Applies to a recovery with SACK and to the window after an ECN echo. Without SACK a recovery reduces at once:
+    /// RFC 9937 would allow an estimate by duplicate ACKs, but Reno and NewReno already count these in the inflation of
+    /// their window (RFC 5681, section 3.2, step 4). It does not apply if the congestion control left its window
+    /// unchanged or rules recovery itself.
     Prr,
-    /// As [`Prr`](Self::Prr), with Linux's `RecoverFS`, which is cwnd at the beginning of the episode.
+    /// Like [`Prr`](Self::Prr), with Linux's `RecoverFS`, which is cwnd at the beginning of the episode.
     PrrLinux,
 }
 
@@ -91,8 +92,8 @@ pub enum IdleRestart {
     Off,
     /// `cwnd = min(IW, cwnd)` (RFC 5681, section 4.1; RFC 9293 requires RFC 5681).
     Rfc5681,
-    /// Linux's `tcp_cwnd_restart`: `ssthresh = max(ssthresh, 3/4 cwnd)`, and cwnd is halved for each RTO of idleness, down to
-    /// the restart window (RFC 2861 is its origin).
+    /// Linux's `tcp_cwnd_restart`: `ssthresh = max(ssthresh, 3/4 cwnd)`, and cwnd is halved for each RTO of idleness,
+    /// down to the restart window (its origin is RFC 2861).
     Linux,
 }
 
@@ -125,8 +126,8 @@ pub enum RecoveryKind {
 /// Settings of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Maximum segment size offered and used before options are taken off (RFC 9293's MSS): payload bytes plus TCP
-    /// options. SMSS is this less the options on each data segment.
+    /// Maximum segment size that is offered and used, TCP options included (RFC 9293's MSS). SMSS is this minus the
+    /// options on each data segment.
     pub mss: u16,
     /// First congestion window.
     pub initial_window: InitialWindow,
@@ -136,33 +137,34 @@ pub struct Config {
     pub max_cwnd: Option<Bytes>,
     /// Delayed acknowledgments.
     pub delayed_ack: DelayedAck,
-    /// Where ACKs are delayed: acknowledge as Linux does, up to 16 segments at once at the beginning and after what may
-    /// be a loss (quick ACKs), and otherwise after a delay that follows the interval of segments, of which `timeout` of
-    /// [`delayed_ack`](Self::delayed_ack) is the shortest (40 ms there). Off: always `timeout`.
+    /// With delayed ACKs: acknowledge as Linux does. Up to 16 segments are acknowledged at once at the beginning and
+    /// after a possible loss (quick ACKs). Other ACKs wait for a delay that follows the interval between segments and
+    /// is at least the `timeout` of [`delayed_ack`](Self::delayed_ack) (40 ms in Linux). Off: the delay is always
+    /// `timeout`.
     pub quick_ack: bool,
     /// Retransmission timer.
     pub rto: RtoConfig,
     /// Loss recovery.
     pub recovery: RecoveryKind,
-    /// How the window goes down in an episode.
+    /// How cwnd is reduced in an episode.
     pub reduction: Reduction,
     /// Duplicate ACKs that mean loss (RFC 5681: 3).
     pub dupthresh: u32,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// With SACK: deem what was sent before retransmissions that are delivered lost, at the end of a burst too, and a
-    /// retransmission lost, and send it again, once as much of what was sent *after* it is delivered as
-    /// means loss of an original (`dupthresh` segments, or more than `dupthresh - 1` SMSS). On by default: RFC 6675 leaves
-    /// it to the retransmission timer, and meanwhile new data goes out at a constant window for a whole RTO; Linux
-    /// and RFC 8985 do not wait. Off gives RFC 6675 to the letter, and ns-2's Sack1.
+    /// With SACK: find two more kinds of loss. Data sent before retransmissions that are delivered counts as lost, at
+    /// the end of a burst too. A retransmission counts as lost, and is sent again, once enough data sent *after* it is
+    /// delivered to mean the loss of an original (`dupthresh` segments, or more than `dupthresh - 1` SMSS). On by
+    /// default: RFC 6675 leaves this to the retransmission timer, and meanwhile new data is sent at a constant window
+    /// for a whole RTO; Linux and RFC 8985 do not wait. Off follows RFC 6675 to the letter, as ns-2's Sack1 does.
     pub lost_retransmission: bool,
     /// Offer SACK (RFC 2018).
     pub sack: bool,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Timestamps count milliseconds, from an offset of each end
-    /// ([`Connection::set_timestamp_offset`](crate::Connection::set_timestamp_offset)), as Linux's do; off: microseconds of a
-    /// clock that both ends share.
+    /// Timestamps count milliseconds from an offset of each end
+    /// ([`Connection::set_timestamp_offset`](crate::Connection::set_timestamp_offset)), as in Linux. Off: microseconds
+    /// of a clock that both ends share.
     pub timestamp_offsets: bool,
     /// Offer window scaling (RFC 7323).
     pub window_scaling: bool,
@@ -172,53 +174,56 @@ pub struct Config {
     pub ecn_echo: EcnEcho,
     /// Receive buffer in bytes; the largest window that is advertised.
     pub recv_buffer: Bytes,
-    /// Let the advertised window begin at about 64 kB and grow with what the application reads, as Linux 6.1 does
-    /// (`tcp_rcv_space_adjust`, `tcp_grow_window`), up to [`recv_buffer`](Self::recv_buffer): twice as much is the memory
-    /// that Linux calls `tcp_rmem[2]`. Off: the whole buffer is offered from the beginning.
+    /// Start the advertised window at about 64 kB and grow it with what the application reads, up to
+    /// [`recv_buffer`](Self::recv_buffer), as Linux 6.1 does (`tcp_rcv_space_adjust`, `tcp_grow_window`). Linux's
+    /// `tcp_rmem[2]` is twice `recv_buffer`. Off: the whole buffer is offered from the beginning.
     pub autotuning: bool,
     /// Nagle's algorithm (RFC 9293, section 3.7.4).
     pub nagle: bool,
     /// What an idle time of more than one RTO does to the window.
     pub idle_restart: IdleRestart,
-    /// Let a window decay that the application has not used for an RTO: `cwnd = (cwnd + used) / 2` and `ssthresh` at least
-    /// 3/4 of it (RFC 2861; Linux's `tcp_cwnd_application_limited`). Off by default: RFC 7661 made RFC 2861 historic.
+    /// Decay a window that the application has not used for an RTO: `cwnd = (cwnd + used) / 2`, and `ssthresh` at least
+    /// 3/4 of the old cwnd (RFC 2861; Linux's `tcp_cwnd_application_limited`). Off by default: RFC 7661 made RFC 2861
+    /// historic.
     pub cwnd_validation: bool,
-    /// Whether cwnd grows while something else than cwnd limits the sender: the application, or the window that the peer
-    /// advertises. RFC 5681 says nothing; RFC 7661, RFC 9438, section 5.8, and Linux say no, and so does the default. ns-2, and
-    /// ns-3 of 2011, let it grow. Algorithms are then told that cwnd is always the limit.
+    /// Whether cwnd grows while something other than cwnd limits the sender: the application, or the peer's advertised
+    /// window. RFC 5681 does not say. RFC 7661, RFC 9438, section 5.8, Linux and the default do not let it grow; ns-2,
+    /// and ns-3 of 2011, do. If it grows, algorithms see cwnd as always the limit.
     pub unused_growth: bool,
-    /// Whether `cwnd == ssthresh` is slow start (RFC 5681 leaves it free): ns-2's TCP/Linux agent says yes, all others no.
+    /// Whether `cwnd == ssthresh` is slow start (RFC 5681 leaves it free): it is in ns-2's TCP/Linux agent, and in no
+    /// other.
     pub slow_start_at_equality: bool,
     /// Pacing where the congestion control sets no rate.
     pub pacing: Pacing,
-    /// Take back reductions that prove spurious, by timestamps (Eifel, RFC 3522) or D-SACK (RFC 3708): cwnd and ssthresh
-    /// go back to the larger of now and before. On by default: RFC 4015, the response, is on the standards track. Off
-    /// gives RFC 5681 alone, and ns-2.
+    /// Undo reductions that prove spurious, by timestamps (Eifel, RFC 3522) or D-SACK (RFC 3708): cwnd and ssthresh
+    /// return to the larger of their current and previous values. On by default: RFC 4015, the response, is on the
+    /// standards track. Off follows RFC 5681 alone, as ns-2 does.
     pub undo: bool,
-    /// Reduce once in an episode, as Linux and ns-2's TCP/Linux agent: a timeout in Recovery or CWR keeps the ssthresh that the
-    /// episode began with, and a lost retransmission is sent again without a further reduction. Off gives RFC 5681, section
-    /// 4.3, by which a loss of a retransmission halves again.
+    /// Reduce once per episode, as Linux and ns-2's TCP/Linux agent do: a timeout in Recovery or CWR keeps the ssthresh
+    /// that the episode began with, and a lost retransmission is sent again without a further reduction. Off follows
+    /// RFC 5681, section 4.3, where the loss of a retransmission halves the window again.
     pub reduce_once: bool,
-    /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)`; off: to ssthresh (the two choices
-    /// of RFC 6582, section 3.2, step 3).
+    /// On a full ACK, NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)`. Off: to ssthresh (the two
+    /// choices of RFC 6582, section 3.2, step 3).
     pub full_ack_cap: bool,
-    /// In a NewReno recovery restart the retransmission timer at the first partial ACK only, so that a window with many holes
-    /// ends in a timeout and slow start (RFC 6582's "Impatient" variant, which its section 3.2, step 3, has); off: at each, and
-    /// a hole is repaired per round-trip time however many there are ("Slow-but-Steady", section 4; Linux).
+    /// In a NewReno recovery, restart the retransmission timer at the first partial ACK only, so that a window with
+    /// many holes ends in a timeout and slow start (RFC 6582's "Impatient" variant, section 3.2, step 3). Off: restart
+    /// it at each partial ACK and repair one hole per round-trip time, however many there are ("Slow-but-Steady",
+    /// section 4; Linux).
     pub impatient: bool,
-    /// Paced segments leave in bursts as from Linux with TSO (`tcp_tso_autosize`): up to a millisecond's worth at the pacing rate,
-    /// two at least; off: one by one.
+    /// Send paced segments in bursts, as Linux does with TSO (`tcp_tso_autosize`): up to a millisecond's worth at the
+    /// pacing rate, at least two segments. Off: one by one.
     pub tso: bool,
-    /// Expiries of a retransmission timer in a row before the connection is given up (RFC 9293's R2; Linux's
-    /// `tcp_retries2`); [`u32::MAX`] is without bound.
+    /// Consecutive expiries of the retransmission timer before the connection is given up (RFC 9293's R2; Linux's
+    /// `tcp_retries2`); [`u32::MAX`] means no limit.
     pub max_retries: u32,
-    /// Stay in TIME-WAIT: twice the maximum segment lifetime (RFC 9293: MSL 2 minutes; Linux: 60 s in all).
+    /// Duration of TIME-WAIT: twice the maximum segment lifetime (RFC 9293: MSL 2 minutes; Linux: 60 s in all).
     pub time_wait: Duration,
 }
 
 impl Default for Config {
-    /// The RFCs' defaults: SMSS from a 1500-byte IPv4 packet, RFC 6928 window, delayed ACKs of 2 and 200 ms (inside RFC 1122's
-    /// 500 ms), RFC 6298 timer with a 1 s floor, SACK, timestamps and window scaling on, ECN off.
+    /// The RFCs' defaults: SMSS from a 1500-byte IPv4 packet, RFC 6928 window, delayed ACKs of 2 and 200 ms (inside RFC
+    /// 1122's 500 ms), RFC 6298 timer with a 1 s floor, SACK, timestamps and window scaling on, ECN off.
     fn default() -> Self {
         Self {
             mss: 1460,

@@ -60,7 +60,7 @@ impl Controller {
         }
     }
 
-    /// The handshake is complete: the first window, and SMSS as its lower bound.
+    /// Sets the first window once the handshake is complete, and SMSS as its lower bound.
     pub(crate) fn start(&mut self, cwnd: u64, smss: u64) {
         self.min = Bytes::new(smss);
         self.max = self.max.max(self.min);
@@ -68,7 +68,7 @@ impl Controller {
         self.clamp();
     }
 
-    /// Lets the algorithm begin with its window, once the handshake's round-trip time is known.
+    /// Starts the algorithm once the handshake's round-trip time is known.
     pub(crate) fn on_start(&mut self, path: &Path) {
         self.cc.on_start(path, &mut self.win);
         self.clamp();
@@ -79,7 +79,7 @@ impl Controller {
         self.win.cwnd = self.win.cwnd.max(self.min).min(self.max);
     }
 
-    /// The algorithm, to look at.
+    /// The algorithm, for inspection.
     pub(crate) fn algorithm(&self) -> &dyn CongestionControl {
         &*self.cc
     }
@@ -96,8 +96,8 @@ impl Controller {
         self.rules_recovery && self.cc.holds_back()
     }
 
-    /// Whether the last congestion event left a reduction to be made: the window was reduced, and by an algorithm that
-    /// leaves recovery to the connection.
+    /// Whether the connection has to carry out the reduction of the last congestion event: the algorithm reduced the
+    /// window and leaves recovery to the connection.
     pub(crate) fn leaves_reduction(&self) -> bool {
         self.reduced && !self.rules_recovery
     }
@@ -142,7 +142,7 @@ impl Controller {
     }
 
     pub(crate) fn on_recovered(&mut self, cap: Option<u64>, path: &Path) {
-        // A scheme may have judged that the loss was no congestion and left the window alone; then it stays alone.
+        // A scheme may have judged that the loss was not congestion and kept the window; then no cap applies.
         if let Some(cap) = cap.filter(|_| self.reduced && !self.rules_recovery) {
             self.win.cwnd = self.win.cwnd.min(Bytes::new(cap));
             self.clamp();
@@ -151,7 +151,8 @@ impl Controller {
         self.clamp();
     }
 
-    /// Restores the larger of now and before unless the algorithm rules recovery, then tells it.
+    /// Restores the larger of the current and the previous window unless the algorithm rules recovery, then notifies
+    /// the algorithm.
     pub(crate) fn on_undo(&mut self, before: &Window, path: &Path) {
         if !self.rules_recovery {
             self.win.cwnd = self.win.cwnd.max(before.cwnd);
@@ -165,16 +166,17 @@ impl Controller {
         self.clamp();
     }
 
-    /// Slow start from one segment after a congestion event that reduced the window (Jacobson 1988).
+    /// Restarts slow start from one segment after a congestion event that reduced the window (Jacobson 1988).
     pub(crate) fn restart_from_one(&mut self, path: &Path) {
-        // A scheme may have judged that the loss was no congestion; and some algorithms let nobody in.
+        // A scheme may have judged that the loss was not congestion, and some algorithms let nothing else set their
+        // window.
         if self.leaves_reduction() {
             self.win.cwnd = self.min;
             self.cc.on_window_set(path, &self.win);
         }
     }
 
-    /// The restart window after an idle time (RFC 5681, section 4.1).
+    /// Sets cwnd to the restart window after an idle time (RFC 5681, section 4.1).
     pub(crate) fn restart(&mut self, path: &Path) {
         self.set_cwnd(self.win.cwnd.min(path.initial_window), path);
     }
@@ -193,8 +195,8 @@ impl Controller {
         self.set_cwnd((path.smss * segments).max(floor), path);
     }
 
-    /// Linux's `tcp_cwnd_application_limited`: goes half of the way, in whole segments, from cwnd to the `used` bytes, which
-    /// count as an initial window at least.
+    /// Linux's `tcp_cwnd_application_limited`: moves cwnd halfway to the `used` bytes, in whole segments. At least an
+    /// initial window counts as used.
     pub(crate) fn decay_unused(&mut self, used: u64, path: &Path) {
         let used = growth::whole_segments(Bytes::new(used).max(path.initial_window), path);
         let cwnd = growth::whole_segments(self.win.cwnd, path);
@@ -204,8 +206,8 @@ impl Controller {
         }
     }
 
-    /// Keeps three quarters of cwnd in ssthresh before cwnd goes down without a loss (Linux's `tcp_current_ssthresh`).
-    /// While the window is being reduced it is ssthresh that counts already.
+    /// Raises ssthresh to at least three quarters of cwnd before cwnd decreases without a loss (Linux's
+    /// `tcp_current_ssthresh`). During a reduction ssthresh stays as it is.
     fn remember_window(&mut self, path: &Path) {
         if !matches!(path.phase, Phase::Cwr | Phase::Recovery) {
             let cwnd = growth::whole_segments(self.win.cwnd, path);
@@ -214,7 +216,7 @@ impl Controller {
         }
     }
 
-    /// Sets cwnd without the algorithm, and tells it.
+    /// Sets cwnd in place of the algorithm, and notifies the algorithm of a change.
     fn set_cwnd(&mut self, cwnd: Bytes, path: &Path) {
         let before = core::mem::replace(&mut self.win.cwnd, cwnd);
         self.clamp();
@@ -230,7 +232,7 @@ mod tests {
     use super::*;
     use narrows_units::Instant;
 
-    /// A controller of Reno with these windows in segments of 1448 bytes, and its path with an RTO of 300 ms.
+    /// A Reno controller with these windows in segments of 1448 bytes, and its path with an RTO of 300 ms.
     fn controller(cwnd: u64, ssthresh: Option<u64>, phase: Phase) -> (Controller, Path) {
         let segments = |n| Bytes::new(1448 * n);
         let reno = narrows_cc::build("reno", &narrows_cc::Params::default()).unwrap();

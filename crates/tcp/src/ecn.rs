@@ -9,8 +9,8 @@
 //!                   <--------------------------------
 //!                     a delayed ACK leaves, with ECE
 //! ```
-//! so that an ACK is about segments of one kind only. As in Linux, the segment that brings the change is acknowledged at
-//! once too. CWR has no meaning to such a receiver.
+//! so that an ACK is about segments of one kind only. As in Linux, the segment that changes the state is also
+//! acknowledged at once. Such a receiver ignores CWR.
 
 use crate::config::EcnEcho;
 use crate::offset::MaybeOffset;
@@ -19,19 +19,19 @@ use crate::offset::MaybeOffset;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct EcnState {
-    /// As a sender: SND.NXT at the last reduction for whatever reason, while that window is not acknowledged.
+    /// As a sender: SND.NXT at the last reduction, whatever its cause, until that window is acknowledged.
     pub(crate) reduced_until: MaybeOffset,
     /// Whether classic ECN is in use.
     pub(crate) on: bool,
-    /// As a receiver: ECE goes on every ACK; until the sender's CWR arrives, or while segments arrive marked.
+    /// As a receiver: whether every ACK carries ECE, until the sender's CWR arrives or while segments arrive marked.
     pub(crate) echo: bool,
     /// As a receiver: whether the last data segment was marked.
     last_ce: bool,
-    /// As a receiver: ECE follows the marks (RFC 8257).
+    /// As a receiver: whether ECE follows the marks (RFC 8257).
     each_mark: bool,
-    /// As a sender: CWR goes on the next new data.
+    /// As a sender: whether the next new data carries CWR.
     pub(crate) cwr_pending: bool,
-    /// As a sender: that reduction answered an echo, and its window still rules.
+    /// As a sender: whether that reduction answered an echo and its window is not yet acknowledged.
     pub(crate) in_cwr: bool,
 }
 
@@ -41,15 +41,15 @@ impl EcnState {
         Self { each_mark: echo == EcnEcho::EachMark, ..Self::default() }
     }
 
-    /// Whether an ACK that is pending must leave before a segment with this mark is taken, since it would say of both
-    /// what is true of one.
+    /// Whether a pending ACK must leave before a segment with this mark is taken, because one ACK cannot report both
+    /// kinds of segment.
     #[inline]
     pub(crate) fn parts(&self, ce: bool) -> bool {
         self.each_mark && self.last_ce != ce
     }
 
-    /// A data segment arrived with these marks. Returns whether the congestion mark differs from the segment's before,
-    /// which is worth an ACK at once.
+    /// Takes the marks of a data segment. Returns whether its CE mark differs from that of the segment before, which
+    /// calls for an ACK at once.
     #[inline]
     pub(crate) fn on_data(&mut self, ce: bool, cwr: bool) -> bool {
         if self.each_mark || cwr {
@@ -59,8 +59,8 @@ impl EcnState {
         core::mem::replace(&mut self.last_ce, ce) != ce
     }
 
-    /// Whether the window of the last reduction still rules after SND.UNA moved to `una`. Something above the window must
-    /// be acknowledged, because only that tells that CWR has reached the receiver.
+    /// Whether the window of the last reduction is still in force after SND.UNA moved to `una`. It ends when something
+    /// above the window is acknowledged, because only that shows that CWR has reached the receiver.
     #[inline]
     pub(crate) fn holds(&mut self, una: u64) -> bool {
         if self.reduced_until.get().is_some_and(|end| una > end) {
@@ -70,19 +70,20 @@ impl EcnState {
         self.reduced_until.get().is_some()
     }
 
-    /// Whether a loss from SND.UNA `una` on is of the window that was reduced after an echo. The first segment sent after
-    /// the reduction is not: it carries CWR, and if it is lost the window goes down again (RFC 3168, section 6.1.2).
+    /// Whether a loss from SND.UNA `una` on belongs to the window that was reduced after an echo. The first segment
+    /// sent after the reduction does not: it carries CWR, and if it is lost, the window is reduced again (RFC 3168,
+    /// section 6.1.2).
     #[inline]
     pub(crate) fn covers(&self, una: u64) -> bool {
         self.in_cwr && self.reduced_until.get().is_some_and(|end| una < end)
     }
 
-    /// The window was reduced after an echo; `nxt` is SND.NXT.
+    /// Notes a reduction after an echo; `nxt` is SND.NXT.
     pub(crate) fn on_reduction(&mut self, nxt: u64) {
         (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, MaybeOffset::at(nxt), true);
     }
 
-    /// The window was reduced after a loss, which CWR tells too (RFC 3168, section 6.1.2).
+    /// Notes a reduction after a loss, which CWR announces too (RFC 3168, section 6.1.2).
     pub(crate) fn on_loss(&mut self, nxt: u64) {
         if self.on {
             (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, MaybeOffset::at(nxt), false);

@@ -1,4 +1,4 @@
-//! What the two SYNs agree on.
+//! Negotiation of options, ECN and schemes by the two SYNs.
 
 use crate::assist::{Agreement, Assist, WindowCap};
 use crate::config::Config;
@@ -6,7 +6,7 @@ use crate::linux::autotuning;
 use narrows_units::Instant;
 use narrows_wire::{TcpFlags, TcpOptions, Timestamps};
 
-/// MSS where the peer does not say (RFC 9293, section 3.7.1), over IPv4 and over IPv6.
+/// MSS if the peer does not send one (RFC 9293, section 3.7.1), over IPv4 and over IPv6.
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
 /// The largest window shift (RFC 7323, section 2.3).
 const MAX_SHIFT: u8 = 14;
@@ -15,8 +15,7 @@ const MIN_SMSS: u64 = 16;
 /// Bytes of the timestamps option on each data segment, padding included.
 const TIMESTAMP_BYTES: u64 = 12;
 
-/// The smallest shift with which the receive buffer can be offered whole; where the window is tuned as in Linux, its own
-/// choice.
+/// The smallest shift that can offer the whole receive buffer; with autotuning, Linux's choice.
 pub(crate) fn window_shift(config: &Config) -> u8 {
     if config.autotuning {
         return autotuning::shift(config.recv_buffer.as_u64());
@@ -25,7 +24,7 @@ pub(crate) fn window_shift(config: &Config) -> u8 {
     (0..MAX_SHIFT).find(|&s| 65_535u64 << s >= buffer).unwrap_or(MAX_SHIFT)
 }
 
-/// The options of our SYN, or of our SYN, ACK to a SYN with the options `peer`.
+/// The options of our SYN, or of our SYN-ACK to a SYN with the options `peer`.
 pub(crate) fn syn_options(config: &Config, peer: Option<&TcpOptions>, ts: Option<Timestamps>) -> TcpOptions {
     let offered = |ours: bool, theirs: fn(&TcpOptions) -> bool| ours && peer.is_none_or(theirs);
     TcpOptions {
@@ -37,24 +36,24 @@ pub(crate) fn syn_options(config: &Config, peer: Option<&TcpOptions>, ts: Option
     }
 }
 
-/// What both ends will use.
+/// The settings that both ends use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
-    /// Payload bytes of a full segment, before a scheme takes its share.
+    /// Payload bytes of a full segment, before a scheme's header bytes are subtracted.
     pub(crate) smss: u64,
     /// Shift of the windows that we receive.
     pub(crate) send_shift: u8,
     /// Shift of the windows that we send.
     pub(crate) recv_shift: u8,
-    /// SACK.
+    /// Whether SACK is in use.
     pub(crate) sack: bool,
-    /// Timestamps, and TSval of the peer's SYN.
+    /// TSval of the peer's SYN, if timestamps are in use.
     pub(crate) timestamps: Option<u32>,
 }
 
 impl Terms {
-    /// From our configuration and the options of the peer's SYN. The peer's SYN, ACK answers ours, so that what it carries
-    /// is what both want.
+    /// Derives the terms from our configuration and the options of the peer's SYN. If that is a SYN-ACK, it answers our
+    /// SYN, so it carries what both ends want.
     pub(crate) fn agree(config: &Config, peer: &TcpOptions, ipv6: bool) -> Self {
         let timestamps = peer.timestamps.filter(|_| config.timestamps).map(|t| t.val);
         let peer_mss = peer.mss.unwrap_or(DEFAULT_MSS[usize::from(ipv6)]);
@@ -81,12 +80,12 @@ pub(crate) fn offer(config: &Config, assist: Option<&dyn Assist>) -> TcpFlags {
     }
 }
 
-/// The bound of the window in our SYN: that of a scheme on which nothing need be agreed.
+/// The bound of the window in our SYN, from a scheme that is not negotiated.
 pub(crate) fn first_cap(assist: Option<&dyn Assist>) -> Option<WindowCap> {
     assist.filter(|assist| !assist.negotiates()).and_then(Assist::window_cap)
 }
 
-/// A SYN with `syn` arrived: what is agreed, and the flags of the answer beside SYN and ACK.
+/// Answers a SYN with the flags `syn`: returns what is agreed, and the flags of the answer beside SYN and ACK.
 pub(crate) fn accept(
     config: &Config,
     assist: Option<&mut (dyn Assist + 'static)>,
@@ -99,22 +98,22 @@ pub(crate) fn accept(
     }
 }
 
-/// The SYN, ACK with `syn_ack` answers our offer: what is agreed.
+/// Returns what is agreed when a SYN-ACK with the flags `syn_ack` answers our offer.
 pub(crate) fn agreed(config: &Config, assist: Option<&mut (dyn Assist + 'static)>, syn_ack: TcpFlags) -> Agreement {
     match assist.filter(|assist| assist.negotiates()) {
         Some(assist) => assist.agreed(syn_ack),
-        // Both bits set is a peer that mirrors reserved bits, not one that knows ECN.
+        // A peer that sets both bits mirrors reserved bits and does not know ECN.
         None if config.ecn && syn_ack.has(TcpFlags::ECE) && !syn_ack.has(TcpFlags::CWR) => Agreement::Ecn,
         None => Agreement::Nothing,
     }
 }
 
-/// Our own SYN: what is needed to send it again and to time it.
+/// Our own SYN: the state to send it again and to time it.
 #[derive(Debug, Default)]
 pub(crate) struct Syn {
-    /// It is to be sent (again).
+    /// Whether it is to be sent (again).
     pub(crate) due: bool,
-    /// It answers one that came before we had sent any: a passive open.
+    /// Whether it answers a SYN that came before we had sent ours: a passive open.
     pub(crate) passive: bool,
     /// Transmissions after the first.
     pub(crate) retransmissions: u32,

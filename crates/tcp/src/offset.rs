@@ -1,20 +1,20 @@
 //! An optional offset packed into a `u64`.
 
-/// An offset in a stream, or none: no stream is as long as the number that stands for none.
+/// An offset in a stream, or none: `u64::MAX` stands for none, because no stream is that long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaybeOffset(u64);
 
 impl MaybeOffset {
-    /// None.
+    /// No offset.
     pub(crate) const NONE: Self = Self(u64::MAX);
 
-    /// This one.
+    /// The given offset.
     #[inline]
     pub(crate) const fn at(offset: u64) -> Self {
         Self(offset)
     }
 
-    /// As an option.
+    /// The offset as an `Option`.
     #[inline]
     pub(crate) const fn get(self) -> Option<u64> {
         if self.0 == u64::MAX { None } else { Some(self.0) }

@@ -1,8 +1,8 @@
-//! Timestamps: TS.Recent and protection against wrapped sequence numbers (RFC 7323, sections 4 and 5), and the clock that
-//! gives them their values.
+//! Timestamps: TS.Recent, protection against wrapped sequence numbers (RFC 7323, sections 4 and 5), and the timestamp
+//! clock.
 //!
-//! Two clocks ([`Config::timestamp_offsets`](crate::Config::timestamp_offsets)): microseconds that all ends share, or, as in
-//! Linux, milliseconds with an offset of each end (`tcp_time_stamp_raw`, `secure_tcp_ts_off`).
+//! There are two clocks ([`Config::timestamp_offsets`](crate::Config::timestamp_offsets)): microseconds shared by all
+//! ends, or, as in Linux, milliseconds with an offset of each end (`tcp_time_stamp_raw`, `secure_tcp_ts_off`).
 
 use narrows_cc::Clocks;
 use narrows_units::{Duration, Instant};
@@ -13,8 +13,9 @@ const TICK_NANOS: u64 = 1_000;
 /// Length of a tick of Linux's clock (`TCP_TS_HZ`): 1 ms.
 const COARSE_NANOS: u64 = 1_000_000;
 
-/// After so long an idle time TS.Recent says nothing (RFC 7323, section 5.5). The RFC's 24 days go with its slowest tick;
-/// half the circle of a 1 us clock is 35.8 minutes, and the rule must apply before that: 30 minutes, in [`age_of`]'s unit.
+/// Idle time after which TS.Recent is no longer valid (RFC 7323, section 5.5): 30 minutes, in [`age_of`]'s unit. The
+/// RFC's 24 days belong to its slowest tick. Half the circle of a 1 us clock is 35.8 minutes, and the rule must apply
+/// before that.
 const RECENT_EXPIRES: u32 = 1676;
 
 /// Time in units of 2^30 ns (1.07 s), which keeps the state small.
@@ -43,7 +44,7 @@ pub(crate) struct TimestampState {
     pub(crate) on: bool,
     /// Whether the clock is Linux's.
     coarse: bool,
-    /// What the own clock shows at time zero, in ticks.
+    /// Value of this end's clock at time zero, in ticks.
     offset: u32,
     recent: u32,
     /// See [`age_of`].
@@ -51,22 +52,22 @@ pub(crate) struct TimestampState {
 }
 
 impl TimestampState {
-    /// Timestamps that nobody has agreed on yet, of the shared clock or (`coarse`) of Linux's.
+    /// Timestamps that are not negotiated yet, with the shared clock or (`coarse`) Linux's.
     pub(crate) fn new(coarse: bool) -> Self {
         Self { coarse, ..Self::default() }
     }
 
-    /// Lets the own clock show `offset` at time zero.
+    /// Sets the value of this end's clock at time zero.
     pub(crate) fn set_offset(&mut self, offset: u32) {
         self.offset = offset;
     }
 
-    /// Forgets the connection, and keeps the clock.
+    /// Resets the state of the connection and keeps the clock.
     pub(crate) fn restart(&mut self) {
         *self = Self { coarse: self.coarse, offset: self.offset, ..Self::default() };
     }
 
-    /// What the own clock shows now.
+    /// The current value of this end's clock.
     #[inline]
     pub(crate) fn tick(&self, now: Instant) -> u32 {
         if self.coarse {
@@ -77,7 +78,7 @@ impl TimestampState {
         }
     }
 
-    /// Time since the own clock showed `echo`, within a tick.
+    /// Time since this end's clock showed `echo`, to within a tick.
     #[inline]
     pub(crate) fn since(&self, echo: u32, now: Instant) -> Duration {
         Duration::from_nanos(u64::from(self.tick(now).wrapping_sub(echo)) * self.tick_nanos())
@@ -88,21 +89,21 @@ impl TimestampState {
         if self.coarse { COARSE_NANOS } else { TICK_NANOS }
     }
 
-    /// The peer's clock less the own, by the timestamps of an ACK, on a circle of 2^32 us.
+    /// The peer's clock minus this end's, from the timestamps of an ACK, on a circle of 2^32 us.
     #[inline]
     pub(crate) fn difference(&self, ts: Timestamps) -> Duration {
         let ticks = ts.val.wrapping_sub(ts.ecr.wrapping_sub(self.offset));
-        // Whole circles of milliseconds are whole circles of microseconds, so truncation loses nothing.
+        // A whole circle of milliseconds is a number of whole circles of microseconds, so truncation loses nothing.
         let micros = u64::from(ticks) * (self.tick_nanos() / TICK_NANOS);
         Duration::from_micros(u64::from(micros as u32))
     }
 
-    /// Both clocks in milliseconds, by the timestamps of an ACK that comes now.
+    /// Both clocks in milliseconds, from the timestamps of an ACK that arrives now.
     pub(crate) fn clocks(&self, ts: Timestamps, now: Instant) -> Clocks {
         if self.coarse {
             return Clocks { remote: ts.val, local: ts.ecr.wrapping_sub(self.offset) };
         }
-        // The shared clock is told off its circle by the present time.
+        // The current time shows how often the shared clock has wrapped.
         let millis = |stamp: u32| {
             let age = u64::from(self.tick(now).wrapping_sub(stamp)) * TICK_NANOS;
             (now.as_nanos().saturating_sub(age) / COARSE_NANOS) as u32
@@ -110,7 +111,7 @@ impl TimestampState {
         Clocks { remote: millis(ts.val), local: millis(ts.ecr) }
     }
 
-    /// Takes TSval of the peer's SYN.
+    /// Starts timestamps with the TSval of the peer's SYN.
     pub(crate) fn start(&mut self, val: u32, now: Instant) {
         (self.on, self.recent, self.recent_at) = (true, val, age_of(now));
     }
@@ -126,19 +127,19 @@ impl TimestampState {
         age_of(now).wrapping_sub(self.recent_at) >= RECENT_EXPIRES
     }
 
-    /// Whether a segment with this TSval is from before the last wrap (rule R1 of section 5.3).
+    /// Whether this TSval is older than a valid TS.Recent, so that the segment is rejected (rule R1 of section 5.3).
     #[inline]
     pub(crate) fn is_old(&self, val: u32, now: Instant) -> bool {
         tick_before(val, self.recent) && !self.is_expired(now)
     }
 
-    /// Whether a segment with this TSval is not from before TS.Recent.
+    /// Whether this TSval is not older than TS.Recent.
     #[inline]
     pub(crate) fn is_newer(&self, val: u32) -> bool {
         !tick_before(val, self.recent)
     }
 
-    /// Takes TSval of an acceptable segment that begins at or before the last ACK sent (section 4.3).
+    /// Updates TS.Recent from an acceptable segment that begins at or before the last ACK sent (section 4.3).
     #[inline]
     pub(crate) fn on_segment(&mut self, val: u32, now: Instant) {
         if !tick_before(val, self.recent) || self.is_expired(now) {

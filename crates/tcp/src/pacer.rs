@@ -1,12 +1,13 @@
-//! Spreading transmissions in time: the rate in force, and when the next segment may leave.
+//! Pacing: the rate in force, and when the next segment may leave.
 //!
-//! The rate is the congestion control's own where it set one. Else it is Linux's (`tcp_update_pacing_rate`), where
-//! [`Pacing::Ratio`] asks for it: `ratio * SMSS * max(cwnd, packets out) / SRTT`, computed once per ACK.
+//! The rate is the congestion control's own if it set one. Otherwise, with [`Pacing::Ratio`], it is Linux's
+//! (`tcp_update_pacing_rate`): `ratio * SMSS * max(cwnd, packets out) / SRTT`, computed once per ACK.
 //!
-//! Without bursts every segment waits for its own turn. With them ([`Config::tso`](crate::Config::tso)) segments leave as from
-//! Linux with TSO: up to a millisecond's worth together (`tcp_tso_autosize`), the first ten of a connection unpaced, and a gap
-//! after a burst that left late is shorter by as much, up to half (`tcp_update_skb_after_send`). Not modelled is that Linux
-//! waits for room for a whole burst (`tcp_tso_should_defer`), which senders without pacing do too.
+//! Without bursts, each segment waits for its own turn. With bursts ([`Config::tso`](crate::Config::tso)), segments
+//! leave as in Linux with TSO: up to a millisecond's worth together (`tcp_tso_autosize`), and the first ten of a
+//! connection unpaced. If a burst left late, the gap after it is shortened by the delay, up to half of the gap
+//! (`tcp_update_skb_after_send`). Linux also waits for room for a whole burst (`tcp_tso_should_defer`), even without
+//! pacing; that is not modelled.
 
 use crate::config::Pacing;
 use narrows_cc::Window;
@@ -15,14 +16,15 @@ use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
 /// Data segments of a connection that leave before its own pacing begins.
 const UNPACED: Packets = Packets::new(10);
 
-/// `GSO_LEGACY_MAX_SIZE` less `MAX_TCP_HEADER` and one: the most bytes that Linux hands down together.
+/// `GSO_LEGACY_MAX_SIZE` minus `MAX_TCP_HEADER` and one: the most bytes that Linux hands down the stack together.
 const BURST_MAX: u64 = 65_215;
 
-/// Least rate of bursts of two segments (`bbr_min_tso_rate`).
+/// Smallest rate with bursts of two segments (`bbr_min_tso_rate`).
 const TWO_FROM: Rate = Rate::kbps(1200);
 
-/// Segments that leave together at `rate` (`tcp_tso_autosize`): 1/1024 s of it, two at least where the rate is not very low, and
-/// on paths of less than 16 ms a share of the largest burst more, which halves with each 512 us (`tcp_tso_rtt_log`, Linux 5.18).
+/// Segments that leave together at `rate` (`tcp_tso_autosize`): 1/1024 s of it, and at least two unless the rate is
+/// very low. Paths of less than 16 ms add a share of the largest burst, which halves with each 512 us
+/// (`tcp_tso_rtt_log`, Linux 5.18).
 pub(crate) fn burst_segments(rate: Rate, smss: u64, min_rtt: Option<Duration>) -> u32 {
     let halvings = min_rtt.map_or(u64::MAX, |rtt| (rtt.as_nanos() / 1000) >> 9);
     let near = if halvings < 32 { BURST_MAX >> halvings } else { 0 };
@@ -31,14 +33,15 @@ pub(crate) fn burst_segments(rate: Rate, smss: u64, min_rtt: Option<Duration>) -
     u32::try_from(bytes / smss.max(1)).unwrap_or(u32::MAX).max(least)
 }
 
-/// Releases segments no faster than a rate. Without a rate it holds back nothing.
+/// Releases segments no faster than a rate. Without a rate it delays nothing.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Pacer {
-    /// Whether a segment that could leave otherwise waits for the pacer.
+    /// Whether a segment that could otherwise leave waits for the pacer.
     waiting: bool,
     next: Instant,
-    /// What the connection's own setting gives since the last ACK; zero before there is a round-trip time, and without one.
+    /// Rate that the connection's own setting gave at the last ACK; zero without a setting, and before the first
+    /// round-trip time.
     own: Rate,
     /// None before anything was paced.
     turn: Option<Box<Turn>>,
@@ -51,7 +54,7 @@ struct Turn {
     began: Instant,
     /// Segments that may still leave at `began`.
     left: u32,
-    /// Time that those which left take.
+    /// Time that the segments which have left take.
     takes: Duration,
     /// How late the first of them left.
     late: Duration,
@@ -62,20 +65,20 @@ struct Turn {
 pub(crate) struct Departure {
     /// Payload.
     pub(crate) bytes: u64,
-    /// Which data segment of the connection it is, from 1.
+    /// Number of the data segment in the connection, from 1.
     pub(crate) number: Packets,
-    /// Segments that may leave together, by [`burst_segments`]; `None` where each waits for its turn.
+    /// Segments that may leave together, by [`burst_segments`]; `None` if each waits for its own turn.
     pub(crate) burst: Option<u32>,
 }
 
 impl Pacer {
-    /// The rate in force: the congestion control's own, or what the connection's setting gives.
+    /// The rate in force: the congestion control's own, or that of the connection's setting.
     #[inline]
     pub(crate) fn rate(&self, win: &Window) -> Option<Rate> {
         win.pacing_rate.or((self.own > Rate::ZERO).then_some(self.own))
     }
 
-    /// An ACK was handled: computes the connection's own rate anew, where its setting gives one.
+    /// Recomputes the connection's own rate after an ACK, if its setting gives one.
     #[inline]
     pub(crate) fn on_ack(&mut self, setting: Pacing, win: &Window, flight: u64, smss: u64, srtt: Option<Duration>) {
         if let Pacing::Ratio { slow_start, avoidance } = setting {
@@ -124,19 +127,20 @@ impl Pacer {
         (self.next, self.waiting) = (Instant::ZERO, false);
     }
 
-    /// Nothing waits any longer.
+    /// Notes that no segment waits any longer.
     #[inline]
     pub(crate) fn idle(&mut self) {
         self.waiting = false;
     }
 
-    /// The time to look again may have come. Whoever still waits says so at the next poll; a connection that no longer
-    /// sends (all is acknowledged, the FIN too) does not, and its timer must not stay in the past.
+    /// Stops waiting if the deadline has passed. A segment that still waits sets it again at the next poll. A
+    /// connection that no longer sends (all is acknowledged, the FIN too) does not, and its timer must not stay in the
+    /// past.
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         self.waiting &= now < self.next;
     }
 
-    /// When to look again.
+    /// When the waiting segment may leave.
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
         if self.waiting { self.next } else { Instant::NEVER }
@@ -144,7 +148,8 @@ impl Pacer {
 }
 
 impl Turn {
-    /// A segment of a burst of `burst` left at `now`; returns when the next burst may leave, if that was due at `due`.
+    /// Notes a segment that left at `now` in a burst of `burst`, which was due at `due`; returns when the next burst
+    /// may leave.
     fn together(&mut self, burst: u32, bytes: Bytes, rate: Rate, (due, now): (Instant, Instant)) -> Instant {
         if self.left == 0 || self.began != now {
             let late = now.since(due);
@@ -160,7 +165,7 @@ impl Turn {
     }
 }
 
-/// `percent` of `window` bytes per `srtt`; none where that is nothing, or more than any rate.
+/// `percent` of `window` bytes per `srtt`; `None` if that is zero or exceeds the range of a rate.
 fn by_ratio(percent: u32, window: u64, srtt: Duration) -> Option<Rate> {
     let bits = u128::from(window) * 8 * u128::from(percent) * 10_000_000;
     let bps = bits.checked_div(u128::from(srtt.as_nanos()))?;

@@ -1,15 +1,15 @@
 //! Proportional Rate Reduction (RFC 9937): spreads a reduction of the window over a round trip.
 //!
-//! Sources: RFC 9937 (it obsoletes RFC 6937); Linux's `tcp_cwnd_reduction`. State: `delivered`
-//! (prr_delivered), `out` (prr_out), `recover_fs` (RecoverFS), all in octets. What may be used is a second window beside
-//! that of the congestion control, which keeps where it shall end up; so nothing has to be put back when an episode ends,
-//! is undone or runs into a timeout. A reduction inside an episode (a lost retransmission, a further echo) starts anew
-//! from what is in the network then.
+//! Sources: RFC 9937 (it obsoletes RFC 6937); Linux's `tcp_cwnd_reduction`. State: `delivered` (prr_delivered), `out`
+//! (prr_out), `recover_fs` (RecoverFS), all in octets. The usable window is a second window beside that of the
+//! congestion control, which holds the target; so nothing has to be restored when an episode ends, is undone or runs
+//! into a timeout. A reduction inside an episode (a lost retransmission, a further echo) starts again from what is in
+//! the network then.
 //!
-//! Differences: while more than the target is in flight, SndCnt is rounded up to whole segments, as Linux counts, because
-//! less than a segment cannot be sent; the RFC counts octets. Linux leaves the window as it is on an ACK that delivers
-//! nothing; by the RFC each ACK sets it. Both let at least one segment be in flight, so that the last hole is never
-//! left to the timer.
+//! Differences: while more than the target is in flight, SndCnt is rounded up to whole segments, as in Linux, because
+//! less than a segment cannot be sent; the RFC counts octets. Linux leaves the window unchanged on an ACK that delivers
+//! nothing; in the RFC each ACK sets it. Both allow at least one segment in flight, so that the last hole is never left
+//! to the timer.
 //! Vectors: `sndcnt_of_rfc_9937`, `sndcnt_of_linux`, `sndcnt_towards_a_cubic_target`, `slow_start_reduction_bound`.
 
 /// The reduction step of one episode.
@@ -24,31 +24,31 @@ pub(crate) struct Prr {
 /// What one ACK means for the reduction, in octets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// Where the window shall end up (the RFC's ssthresh).
+    /// The target window (the RFC's ssthresh).
     pub(crate) target: u64,
     /// Newly delivered, cumulatively or selectively (DeliveredData).
     pub(crate) delivered: u64,
     /// The pipe after the ACK.
     pub(crate) inflight: u64,
-    /// SND.UNA advanced and nothing more was found lost (SafeACK).
+    /// Whether SND.UNA advanced and no further loss was found (SafeACK).
     pub(crate) safe: bool,
     /// SMSS.
     pub(crate) smss: u64,
 }
 
 impl Prr {
-    /// An episode begins with `recover_fs` octets expected to be acknowledged in its course.
+    /// Starts an episode in which `recover_fs` octets are expected to be acknowledged.
     pub(crate) fn new(recover_fs: u64, smss: u64) -> Self {
         Self { recover_fs: recover_fs.max(smss).max(1), delivered: 0, out: 0, cwnd: smss }
     }
 
-    /// The window that may be used, which holds until the next step.
+    /// The usable window, which holds until the next step.
     #[inline]
     pub(crate) fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
-    /// Digests an ACK.
+    /// Updates the usable window for an ACK.
     pub(crate) fn on_ack(&mut self, step: &Step) {
         self.delivered = self.delivered.saturating_add(step.delivered);
         let allowed = if step.inflight > step.target { self.proportional(step) } else { self.reduction_bound(step) };
@@ -57,7 +57,7 @@ impl Prr {
         self.cwnd = step.inflight.saturating_add(allowed).max(step.smss);
     }
 
-    /// As much of the target is sent as of the flight is delivered.
+    /// Sends the same share of the target as is delivered of the flight.
     fn proportional(&self, step: &Step) -> u64 {
         let quota = (u128::from(self.delivered) * u128::from(step.target)).div_ceil(u128::from(self.recover_fs));
         let quota = u64::try_from(quota).unwrap_or(u64::MAX);
@@ -65,14 +65,14 @@ impl Prr {
         whole.saturating_sub(self.out)
     }
 
-    /// Packet conservation, or slow start where the ACK says that this is safe, up to the target.
+    /// Applies packet conservation, or slow start if the ACK shows that this is safe, up to the target.
     fn reduction_bound(&self, step: &Step) -> u64 {
         let conserved = self.delivered.saturating_sub(self.out).max(step.delivered);
         let grown = if step.safe { conserved.saturating_add(step.smss) } else { conserved };
         grown.min(step.target.saturating_sub(step.inflight))
     }
 
-    /// So many octets were sent, new or again.
+    /// Counts octets sent, new or retransmitted.
     #[inline]
     pub(crate) fn on_sent(&mut self, octets: u64) {
         self.out = self.out.saturating_add(octets);
@@ -86,8 +86,8 @@ mod tests {
 
     const SMSS: u64 = 1000;
 
-    /// Segments that each of `acks` duplicate ACKs lets out, from the third on, for one lost of 20 in flight; and what is
-    /// in flight at the end.
+    /// Segments that each duplicate ACK releases, from the third on, for one lost of 20 in flight; and what is in
+    /// flight at the end.
     fn one_lost_of_twenty(recover_fs: u64, target: u64) -> (Vec<u64>, u64) {
         let mut prr = Prr::new(recover_fs * SMSS, SMSS);
         // Three SACKed, one lost.
@@ -143,8 +143,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the ACKs say, the window stays below the line from the flight to the target, one segment for rounding
-        /// and the fast retransmit apart; and below the target it goes no further than there.
+        /// Whatever the ACKs report, the window stays below the line from the flight to the target, apart from one
+        /// segment for rounding and the fast retransmit. Below the target it goes no further than the target.
         #[test]
         fn the_window_goes_to_the_target_in_proportion(
             flight in 2u64..200,

@@ -13,29 +13,28 @@ pub(crate) struct Stamp {
     pub(crate) delivered_at: Instant,
     /// `P.first_sent_time`.
     pub(crate) first_sent_at: Instant,
-    /// Bytes marked lost up to then.
+    /// Bytes marked lost before the segment was sent.
     pub(crate) lost: u64,
     /// Bytes in flight after the transmission; a window never exceeds 2^30 bytes.
     pub(crate) tx_inflight: u32,
 }
 
-/// The sampler of a connection; the draft's `C.*`. The counters are always kept, samples are only taken where they are asked
-/// for.
+/// The sampler of a connection; the draft's `C.*`. The counters are always kept; samples are only taken on request.
 #[derive(Debug, Default)]
 pub(crate) struct RateSampler {
     delivered: u64,
     lost: u64,
-    /// `delivered` up to which samples are limited by the application; 0 if they are not.
+    /// Value of `delivered` up to which samples are limited by the application; 0 if they are not.
     app_limited_until: u64,
     samples: Option<Box<Samples>>,
 }
 
-/// What only samples need.
+/// State that only samples need.
 #[derive(Debug, Default)]
 struct Samples {
     delivered_at: Instant,
     first_sent_at: Instant,
-    /// The most recently sent segment that the present ACK delivered.
+    /// The most recently sent segment that the current ACK delivered.
     newest: Option<Newest>,
 }
 
@@ -53,7 +52,7 @@ impl RateSampler {
         Self { samples: Some(Box::default()), ..Self::default() }
     }
 
-    /// A sampler in the midst of a connection, for tests.
+    /// A sampler in the middle of a connection, for tests.
     #[cfg(test)]
     pub(crate) fn at(delivered: u64) -> Self {
         Self { delivered, ..Self::sampling() }
@@ -77,8 +76,8 @@ impl RateSampler {
         self.app_limited_until > 0
     }
 
-    /// The stamp of a segment of `len` octets sent now, with `pipe` octets in flight before it; none where no samples are
-    /// taken.
+    /// The stamp of a segment of `len` octets sent now, with `pipe` octets in flight before it; `None` if no samples
+    /// are taken.
     #[inline]
     pub(crate) fn on_sent(&mut self, pipe: u64, len: u32, now: Instant) -> Option<Stamp> {
         let samples = self.samples.as_deref_mut()?;
@@ -95,7 +94,7 @@ impl RateSampler {
         })
     }
 
-    /// A segment was delivered, which had this stamp.
+    /// Notes the delivery of a segment with this stamp.
     #[inline]
     pub(crate) fn on_delivered(&mut self, segment: &Segment, stamp: Option<&Stamp>, now: Instant) {
         self.delivered += u64::from(segment.len);
@@ -110,13 +109,13 @@ impl RateSampler {
         self.lost += bytes;
     }
 
-    /// The application has nothing more to send though the window would allow it; `pipe` is in flight.
+    /// Notes that the application has nothing to send although the window allows it, with `pipe` octets in flight.
     #[inline]
     pub(crate) fn on_app_limited(&mut self, pipe: u64) {
         self.app_limited_until = (self.delivered + pipe).max(1);
     }
 
-    /// The sample of the present ACK; none where it would be shorter than the smallest round-trip time.
+    /// The sample of the current ACK; `None` if its interval would be shorter than the smallest round-trip time.
     #[inline]
     pub(crate) fn sample(&mut self, min_rtt: Option<Duration>, now: Instant) -> Option<RateSample> {
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {

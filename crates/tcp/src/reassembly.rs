@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 /// How many recent arrivals are remembered for the order of SACK blocks; more than an option holds, since some merge.
 const RECENT: usize = 6;
 
-/// Ranges for which room is kept while nothing waits.
+/// Capacity kept while nothing waits, in ranges.
 const KEPT: usize = 8;
 
-/// What an insertion found.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inserted {
     /// Octets that were new.
     pub(crate) new: u64,
-    /// The first stretch of the insertion that was there before.
+    /// The first part of the insertion that was there before.
     pub(crate) duplicate: Option<(u64, u64)>,
 }
 
@@ -72,7 +72,7 @@ impl Reassembly {
         Inserted { new: end - start - held, duplicate }
     }
 
-    /// Puts the range that contains `offset` first in the order of reports.
+    /// Makes the range that contains `offset` the first to report.
     fn note(&mut self, offset: u64) {
         if self.recent_len > 0 && self.same_range(self.recent[0], offset) {
             return;
@@ -93,7 +93,7 @@ impl Reassembly {
         self.ranges.get(at).copied().filter(|r| r.0 <= offset)
     }
 
-    /// Everything up to `next` is in order: returns how far the data is contiguous now.
+    /// Removes the ranges contiguous with data in order up to `next`; returns the new end of data in order.
     pub(crate) fn advance(&mut self, mut next: u64) -> u64 {
         while let Some(&(left, right)) = self.ranges.front()
             && left <= next
@@ -110,7 +110,7 @@ impl Reassembly {
         next
     }
 
-    /// The ranges to report, most recent first, each once (RFC 2018, section 4).
+    /// Visits the ranges to report, most recent first, each once (RFC 2018, section 4).
     pub(crate) fn report(&self, mut visit: impl FnMut(u64, u64) -> bool) {
         let mut shown = [(0, 0); RECENT];
         let mut count = 0;

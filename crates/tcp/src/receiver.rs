@@ -13,7 +13,7 @@ use crate::reassembly::Reassembly;
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::SackBlocks;
 
-/// What became of a segment's data.
+/// How the receiver took a segment's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// It extends the contiguous data.
@@ -24,7 +24,7 @@ pub(crate) enum Arrival {
     Duplicate,
 }
 
-/// See the module.
+/// The receiving half of a connection.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Receiver {
@@ -35,25 +35,25 @@ pub(crate) struct Receiver {
     ack_at: Instant,
     /// Sequence number of offset 0.
     first: SeqNum,
-    /// The window field of the last ACK, as long as another would say the same.
+    /// The window field of the last ACK, while the next ACK would carry the same.
     field: Option<u16>,
-    /// What waits beyond a gap; none before the first.
+    /// Data that waits beyond a gap; none before the first gap.
     waiting: Option<Box<Reassembly>>,
-    /// Whether anything waits there.
+    /// Whether any data waits beyond a gap.
     gap: bool,
     shift: u8,
     auto_read: bool,
     ack_now: bool,
     /// Delayed ACKs: full segments per ACK.
     every: u32,
-    /// Duplicate stretch to report in the next ACK (RFC 2883).
+    /// Duplicate range to report in the next ACK (RFC 2883).
     dsack: Option<(u64, u64)>,
-    /// Farthest right edge of the window ever advertised: what lies before it is accepted.
+    /// Farthest right edge of the window ever advertised; data before it is accepted.
     edge: u64,
-    /// Right edge of the window as advertised last. It lies before `edge` where a scheme may shrink the window, and by less
-    /// than a unit of the window field where that counts in coarse units.
+    /// Right edge of the window as advertised last. It lies before `edge` where a scheme may shrink the window, and by
+    /// less than a unit of the window field where that field counts in coarse units.
     offered: u64,
-    /// The right edge that the last ACK was to offer, before the field's units rounded it.
+    /// The right edge that the last ACK was meant to offer, before rounding to the field's units.
     promised: u64,
     buffer: u64,
     /// RMSS: the largest payload seen.
@@ -64,14 +64,15 @@ pub(crate) struct Receiver {
     fin: MaybeOffset,
     /// A scheme's bound of the window.
     cap: Option<WindowCap>,
-    /// Bytes that the application had read when it began to read by hand, and since.
+    /// Bytes that the application has read in all; only kept while it reads by hand.
     read: u64,
-    /// The rules of Linux, where they decide ACKs or the window.
+    /// The rules of Linux, if they decide ACKs or the window.
     linux: Option<Box<Linux>>,
 }
 
 impl Receiver {
-    /// A receiver that has not seen the peer's SYN; the window in our own SYN is not scaled. `cap` is a scheme's bound of it.
+    /// A receiver that has not seen the peer's SYN; the window in our own SYN is not scaled. `cap` is a scheme's bound
+    /// of that window.
     pub(crate) fn new(config: &Config, cap: Option<WindowCap>) -> Self {
         let (every, delay) = match config.delayed_ack {
             DelayedAck::Off => (1, Duration::ZERO),
@@ -170,7 +171,8 @@ impl Receiver {
         }
     }
 
-    /// The application reads up to `max` bytes. An ACK is due if that moves the window (RFC 9293, section 3.8.6.2.2).
+    /// Reads up to `max` bytes for the application. An ACK is due if that moves the window (RFC 9293, section
+    /// 3.8.6.2.2).
     pub(crate) fn read(&mut self, max: u64) -> u64 {
         let n = self.readable().min(max);
         self.read += n;
@@ -191,7 +193,7 @@ impl Receiver {
         offset < edge && offset + len as i64 > nxt
     }
 
-    /// Whether `len` bytes of payload at RCV.NXT can be taken by [`on_expected`](Self::on_expected): nothing waits behind a
+    /// Whether [`on_expected`](Self::on_expected) can take `len` bytes of payload at RCV.NXT: nothing waits behind a
     /// gap, no FIN is known, and they are within the window.
     #[inline]
     pub(crate) fn expects(&self, len: u64) -> bool {
@@ -286,7 +288,7 @@ impl Receiver {
         self.ack_now || self.ack_at != Instant::NEVER
     }
 
-    /// Whether the next ACK brings SACK blocks, so that it must not ride on data.
+    /// Whether the next ACK carries SACK blocks, so that it must not be combined with data.
     #[inline]
     pub(crate) fn has_blocks(&self) -> bool {
         self.gap || self.dsack.is_some()
@@ -298,7 +300,7 @@ impl Receiver {
         self.ack_at
     }
 
-    /// The delayed-ACK timer may have expired; `rto` is this end's retransmission timeout.
+    /// Makes an ACK due if the delayed-ACK timer has expired; `rto` is this end's retransmission timeout.
     pub(crate) fn on_timeout(&mut self, rto: Duration, now: Instant) {
         if now < self.ack_at {
             return;
@@ -323,7 +325,7 @@ impl Receiver {
             return field;
         }
         if scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() {
-            // What `advertise` does where all the buffer is free and the edge moves on.
+            // The same as `advertise` if the whole buffer is free and the edge moves on.
             let field = (self.buffer >> self.shift).min(u64::from(u16::MAX));
             let offered = self.nxt + (field << self.shift);
             let edge = self.nxt + self.buffer;

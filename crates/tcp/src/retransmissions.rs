@@ -1,12 +1,13 @@
 //! Retransmissions in the network, in order of sending, and the evidence that they were lost.
 //!
-//! A segment sent after a retransmission and delivered before it says what a SACK block above a hole says of an original:
-//! the retransmission is late or lost. So each delivery counts for all retransmissions that were sent before it. Since
-//! these are a prefix of the ring, a delivery is put down once, at the last of them; the evidence of the first is the sum
-//! of all, and what is lost is a prefix too. An ACK then costs as much as it brings news.
+//! A segment that was sent after a retransmission and delivered before it shows that the retransmission is late or
+//! lost, as a SACK block above a hole does for an original. So each delivery counts for all retransmissions that were
+//! sent before it. These are a prefix of the ring, so a delivery is recorded once, at the last of them. The evidence of
+//! the first is then the sum of all records, and the lost retransmissions are a prefix too. The cost of an ACK depends
+//! on what it newly reports.
 //!
-//! First transmissions are in order of offsets, so one was sent after a retransmission if it begins at or beyond the SND.NXT
-//! of then; another retransmission, if it stands behind it in the ring.
+//! First transmissions are in order of offsets, so one was sent after a retransmission if it begins at or beyond the
+//! SND.NXT of that time. Another retransmission was sent after it if it is behind it in the ring.
 
 use narrows_units::Instant;
 use std::collections::VecDeque;
@@ -22,7 +23,7 @@ pub(crate) struct Retransmission {
     pub(crate) end: u64,
     /// SND.NXT when it was sent.
     nxt: u64,
-    /// What was delivered of what was sent between this one and the next.
+    /// Deliveries of what was sent between this retransmission and the next.
     delivered: Delivered,
 }
 
@@ -33,22 +34,22 @@ struct Delivered {
     segments: u32,
 }
 
-/// See the module.
+/// The retransmissions in the network, in order of sending.
 #[derive(Debug, Default)]
 pub(crate) struct Retransmissions {
     ring: VecDeque<Retransmission>,
-    /// What was delivered of what was sent after the first.
+    /// Deliveries of what was sent after the first retransmission.
     total: Delivered,
 }
 
 impl Retransmissions {
-    /// Whether there is none.
+    /// Whether no retransmission is in the network.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// Forgets all.
+    /// Forgets all retransmissions.
     pub(crate) fn clear(&mut self) {
         self.ring.clear();
         self.total = Delivered::default();
@@ -59,16 +60,17 @@ impl Retransmissions {
         self.ring.push_back(Retransmission { sent_at, start, end, nxt, delivered: Delivered::default() });
     }
 
-    /// A first transmission was delivered: `octets` from `start` on.
+    /// Notes the delivery of a first transmission: `octets` from `start` on.
     pub(crate) fn on_first_delivered(&mut self, start: u64, octets: u64) {
         let older = |r: &Retransmission| r.nxt <= start;
-        // Most often the delivered segment is newer than all.
+        // Most often the delivered segment is newer than all retransmissions.
         let all = self.ring.back().is_some_and(older);
         let older = if all { self.ring.len() } else { self.ring.partition_point(older) };
         self.note(older, octets);
     }
 
-    /// A retransmission was delivered: `octets` from `start` on, sent at `sent_at`. Returns SND.NXT when it was sent.
+    /// Notes the delivery of a retransmission: `octets` from `start` on, sent at `sent_at`. Returns SND.NXT when it was
+    /// sent.
     pub(crate) fn on_delivered(&mut self, sent_at: Instant, start: u64, octets: u64) -> Option<u64> {
         let older = self.ring.partition_point(|r| r.sent_at < sent_at);
         let burst = self.ring.iter().skip(older).take_while(|r| r.sent_at == sent_at);
@@ -77,7 +79,7 @@ impl Retransmissions {
         before.and_then(|before| self.ring.get(older + before)).map(|r| r.nxt)
     }
 
-    /// Puts a delivery down for the first `older`.
+    /// Records a delivery for the first `older` retransmissions.
     fn note(&mut self, older: usize, octets: u64) {
         let Some(last) = older.checked_sub(1).and_then(|at| self.ring.get_mut(at)) else { return };
         for sum in [&mut last.delivered, &mut self.total] {
@@ -86,7 +88,8 @@ impl Retransmissions {
         }
     }
 
-    /// Takes out the first if at least `segments` or more than `octets` sent after it were delivered.
+    /// Removes and returns the first retransmission if at least `segments` or more than `octets` sent after it were
+    /// delivered.
     pub(crate) fn pop_overdue(&mut self, segments: u32, octets: u64) -> Option<Retransmission> {
         if self.total.segments < segments && self.total.octets <= octets {
             return None;
@@ -156,13 +159,13 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition: what was sent later and is delivered, counted anew for each.
+        /// Compares with the definition: what was sent later and is delivered, counted again for each retransmission.
         #[test]
         fn evidence_is_that_of_the_definition(
             steps in prop::collection::vec((0u8..5, any::<prop::sample::Index>(), any::<bool>()), 1..150),
         ) {
             let mut ring = Retransmissions::default();
-            // In order of sending; `waiting` are those of the retransmissions that are neither delivered nor deemed lost.
+            // In order of sending; `waiting` are the retransmissions that are not deemed lost yet.
             let mut sent: Vec<Sent> = vec![];
             let mut waiting: Vec<usize> = vec![];
             let (mut now, mut nxt) = (0, 0);
@@ -171,7 +174,7 @@ mod tests {
                 match what {
                     0 => {
                         let start = which.index(20) as u64 * LEN;
-                        // The same octets are not sent twice at an instant.
+                        // The same octets are not sent twice at the same instant.
                         if start < nxt && !sent.iter().any(|s| s.sent_at == now && s.start == start) {
                             ring.push(at(now), start, start + LEN, nxt);
                             waiting.push(sent.len());

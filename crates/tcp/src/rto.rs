@@ -4,14 +4,14 @@
 //! |---|---|---|---|
 //! | unit | ns | us, SRTT * 8, deviation * 4 | ticks of G, SRTT * 8, RTTVAR * 4 |
 //! | floor | on the RTO | on the variance term: RTO >= SRTT + min | on the RTO |
-//! | falling RTT | as rising | moves the deviation by an eighth of the usual step | as rising |
+//! | falling RTT | as rising | raises the deviation by an eighth of the usual step | as rising |
 //! | samples | every ACK, gains divided by their expected number (RFC 7323, appendix G) | every ACK | once per window without timestamps |
 
 use crate::config::{Config, RtoStyle};
 use narrows_units::Duration;
 use std::sync::Arc;
 
-/// What an estimator is told with a sample.
+/// State of the sender when a sample is taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SampleContext {
     /// FlightSize in segments, for the expected number of samples per round trip.
@@ -34,7 +34,7 @@ enum Estimate {
     Ns2 { srtt8: u64, rttvar4: u64 },
 }
 
-/// The smallest backoff exponent at which every sensible RTO has reached its ceiling.
+/// The largest backoff exponent; every sensible RTO has reached its ceiling there.
 const MAX_BACKOFF: u32 = 32;
 
 /// The retransmission timeout of a connection.
@@ -48,7 +48,7 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    /// Before any sample.
+    /// An estimator without samples.
     pub(crate) fn new(config: Arc<Config>) -> Self {
         Self { estimate: Estimate::None, base: config.rto.initial, backoff: 0, config }
     }
@@ -99,7 +99,7 @@ impl Rto {
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
     }
 
-    /// The SYN had to be retransmitted and there is no sample: at least 3 s (RFC 6298, rule 5.7).
+    /// Ends the backoff after a retransmitted SYN; without a sample the timeout is at least 3 s (RFC 6298, rule 5.7).
     pub(crate) fn restart_after_lost_syn(&mut self) {
         self.backoff = 0;
         if !self.has_sample() && self.config.rto.style == RtoStyle::Rfc6298 {
@@ -107,7 +107,7 @@ impl Rto {
         }
     }
 
-    /// A valid round-trip time sample; it also ends the backoff.
+    /// Takes a valid round-trip time sample, which also ends the backoff.
     #[inline]
     pub(crate) fn on_sample(&mut self, rtt: Duration, context: &SampleContext) {
         self.backoff = 0;

@@ -1,18 +1,18 @@
-//! Round-trip time: which ACK gives a sample, and what the samples were.
+//! Round-trip time: which ACKs give a sample, and the samples so far.
 //!
-//! A segment that was never retransmitted is timed by the scoreboard's clock, to the nanosecond (Karn's rule keeps
-//! retransmitted ones out). Where an ACK covers retransmitted data, only timestamps tell which transmission it answers
-//! (RFC 7323, section 4.1).
+//! A segment that was never retransmitted is timed by the scoreboard's clock, to the nanosecond (Karn's rule excludes
+//! retransmitted ones). If an ACK covers retransmitted data, only timestamps show which transmission it answers (RFC
+//! 7323, section 4.1).
 //!
-//! An ACK for several segments gives two numbers: from the *earliest* of them, which includes the receiver's delay
-//! and feeds the retransmission timer, as RFC 7323's echo rule intends; and from the *latest*, which is what congestion
-//! control and reports want to know of the path.
+//! An ACK for several segments gives two numbers. One is measured from the *earliest* of them, includes the receiver's
+//! delay and feeds the retransmission timer, as RFC 7323's echo rule intends. The other is measured from the *latest*
+//! and is what congestion control and reports use.
 
 use crate::options::TimestampState;
 use crate::segment::{Segment, flag};
 use narrows_units::{Duration, Instant};
 
-/// What one ACK delivered, seen as a clock.
+/// Transmission times of what one ACK delivered.
 #[derive(Debug)]
 pub(crate) struct AckTiming {
     /// Transmission times of the earliest and the latest segment sent just once.
@@ -52,7 +52,7 @@ impl AckTiming {
     #[inline]
     pub(crate) fn sample(&self, echo: Option<u32>, ts: &TimestampState, now: Instant) -> Option<Sample> {
         if let Some(sent_at) = self.retransmitted {
-            // What lay above the hole waited for the repair: its age says nothing of the path.
+            // Segments above the hole waited for the repair, so their age does not measure the path.
             let echo = echo?;
             let rtt = if echo == ts.tick(sent_at) { now.since(sent_at) } else { ts.since(echo, now) };
             return Some(Sample { timer: rtt, path: rtt });
@@ -105,7 +105,7 @@ impl Rtt {
         known(self.min)
     }
 
-    /// The latest sample unless it was taken before.
+    /// The latest sample, unless an earlier call returned it.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Duration> {
         if core::mem::take(&mut self.fresh) { known(self.latest) } else { None }

@@ -18,8 +18,8 @@ pub(crate) mod flag {
     pub(crate) const APP_LIMITED: u8 = 32;
 }
 
-/// A sent segment. There are as many as the window has, and each is written and read once: so they are small. What only
-/// delivery-rate samples need of them is [`Stamp`](crate::rate::Stamp).
+/// A sent segment. The board has one for each segment in the window, written and read once, so it is small. Data that
+/// only delivery-rate samples need is in [`Stamp`](crate::rate::Stamp).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     /// Offset of the first octet.

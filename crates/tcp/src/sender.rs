@@ -1,6 +1,6 @@
-//! The sending half: the stream that the application offers, the peer's window, and what may be sent of it.
+//! The sending half: the application's stream, the peer's window, and what may be sent.
 //!
-//! Offsets count the own stream from 0 and never wrap; the FIN takes the octet after the last byte.
+//! Offsets count this end's stream from 0 and never wrap; the FIN takes the octet after the last byte.
 
 use crate::scoreboard::Scoreboard;
 use crate::usage::Usage;
@@ -9,7 +9,7 @@ use narrows_units::{Bytes, Instant, SeqNum};
 /// New data that could be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fresh {
-    /// So many payload bytes, followed by the FIN or not.
+    /// `len` payload bytes, followed by the FIN if `fin`.
     Segment { len: u32, fin: bool },
     /// There is data, but the peer's window (or Nagle's algorithm) holds it back.
     Blocked,
@@ -18,8 +18,8 @@ pub(crate) enum Fresh {
 }
 
 impl Fresh {
-    /// Octets that the congestion window must have room for; the FIN of a segment with data is not counted, so that it
-    /// never holds back a full segment. 0 if nothing can be sent.
+    /// Octets that must fit into the congestion window; 0 if nothing can be sent. The FIN of a segment with data is not
+    /// counted, so that it never holds back a full segment.
     #[inline]
     pub(crate) fn window_octets(self) -> u64 {
         match self {
@@ -29,7 +29,7 @@ impl Fresh {
     }
 }
 
-/// See the module.
+/// The sending half of a connection.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
@@ -37,19 +37,19 @@ pub(crate) struct Sender {
     pub(crate) una: u64,
     /// SND.NXT as an offset.
     pub(crate) nxt: u64,
-    /// Bytes that the application has offered; `u64::MAX` is without end.
+    /// Bytes that the application has offered; `u64::MAX` means endless.
     end: u64,
     /// Sequence number of offset 0.
     first: SeqNum,
-    /// ACKs in a row that acknowledged nothing new, for the count of triple ones alone.
+    /// Consecutive ACKs that acknowledged nothing new; only used to count triple duplicate ACKs.
     pub(crate) repeated_acks: u32,
     fin_wanted: bool,
     fin_sent: bool,
-    /// One octet beyond SND.NXT is on its way as a window probe.
+    /// Whether one octet beyond SND.NXT is in flight as a window probe.
     pub(crate) probed: bool,
-    /// A probe is due.
+    /// Whether a window probe is due.
     pub(crate) probe_due: bool,
-    /// Segments smaller than the rules against silly windows allow may leave now, since the override timer expired.
+    /// Whether the override timer has expired, so that segments may leave that silly-window avoidance would hold back.
     pub(crate) overridden: bool,
     /// SND.UNA + SND.WND.
     pub(crate) edge: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Sender {
     wl2: u64,
     /// Largest window that the peer ever offered.
     max_window: u64,
-    /// What was sent and is not acknowledged.
+    /// The segments sent and not acknowledged.
     pub(crate) board: Scoreboard,
     /// Octets that limited transmit added beyond cwnd since the last new ACK.
     pub(crate) limited: u64,
@@ -66,7 +66,7 @@ pub(crate) struct Sender {
     pub(crate) usage: Usage,
     /// Last transmission of data; [`Instant::NEVER`] before the first.
     pub(crate) last_sent: Instant,
-    /// SND.NXT when the segment was sent that is timed, where only one is at a time.
+    /// SND.NXT when the timed segment was sent, where only one is timed at a time.
     pub(crate) timed_until: u64,
 }
 
@@ -109,21 +109,21 @@ impl Sender {
         (self.una as i64).wrapping_add(i64::from(distance))
     }
 
-    /// The application offers more.
+    /// Adds `bytes` to the application's stream.
     pub(crate) fn write(&mut self, bytes: u64) {
         if !self.fin_wanted {
             self.end = self.end.saturating_add(bytes);
         }
     }
 
-    /// The application takes back what was not sent yet; it may offer more later, unless it has closed.
+    /// Withdraws what the application offered and was not sent yet; it may offer more later, unless it has closed.
     pub(crate) fn withdraw(&mut self) {
         if !self.fin_sent {
             self.end = self.end.min(self.nxt + u64::from(self.probed));
         }
     }
 
-    /// The application offers no more. A stream without end ends where it has been sent.
+    /// Closes the application's stream. An endless stream ends at what has been sent.
     pub(crate) fn close(&mut self) {
         if self.end == u64::MAX {
             self.withdraw();
@@ -154,8 +154,8 @@ impl Sender {
         (self.wl1, self.wl2, self.edge, self.max_window) = (wl1, 0, window, window);
     }
 
-    /// Takes the window of a segment at `offset` in the peer's stream that acknowledges `ack` (RFC 9293, section
-    /// 3.10.7.4). Returns whether the window itself, not just its place, changed.
+    /// Updates the window from a segment at `offset` in the peer's stream that acknowledges `ack` (RFC 9293, section
+    /// 3.10.7.4). Returns whether the size of the window changed, not only its position.
     #[inline(always)]
     pub(crate) fn on_window(&mut self, offset: i64, ack: u64, window: u64) -> bool {
         if self.wl1 < offset || (self.wl1 == offset && self.wl2 <= ack) {
@@ -172,20 +172,20 @@ impl Sender {
         self.edge.saturating_sub(self.una)
     }
 
-    /// Octets of data or FIN not yet sent.
+    /// Whether data or the FIN is still to be sent.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.nxt < self.end || (self.fin_wanted && !self.fin_sent)
     }
 
-    /// The next new segment of at most `smss` bytes, by the peer's window, silly-window avoidance (RFC 9293, section
-    /// 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
+    /// The next new segment of at most `smss` bytes that the peer's window, silly-window avoidance (RFC 9293, section
+    /// 3.8.6.2.1) and Nagle's algorithm (section 3.7.4) allow.
     #[inline]
     pub(crate) fn fresh(&self, smss: u64, nagle: bool) -> Fresh {
         let usable = self.edge.saturating_sub(self.nxt);
         let data = self.end.saturating_sub(self.nxt);
         if data >= smss && usable >= smss {
-            // The FIN rides on the last segment if the window has room for its octet.
+            // The last segment carries the FIN if the window has room for its octet.
             let fin = data == smss && self.fin_wanted && usable > smss;
             return Fresh::Segment { len: smss as u32, fin };
         }
@@ -208,14 +208,14 @@ impl Sender {
         if worthwhile || self.overridden { Fresh::Segment { len: len as u32, fin } } else { Fresh::Blocked }
     }
 
-    /// The octet of the window probe was taken: it counts as sent and is about to be acknowledged.
+    /// Notes that the peer took the octet of the window probe: it counts as sent and is about to be acknowledged.
     pub(crate) fn on_probe_acked(&mut self) {
         self.fin_sent |= self.nxt >= self.end;
         self.nxt += 1;
         self.probed = false;
     }
 
-    /// A new segment was sent: `len` octets of sequence space.
+    /// Notes a new segment of `len` octets of sequence space.
     #[inline]
     pub(crate) fn on_sent(&mut self, len: u64, fin: bool) {
         self.nxt += len;

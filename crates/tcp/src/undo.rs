@@ -1,25 +1,25 @@
-//! Finding out that a retransmission was spurious: Eifel (RFC 3522) and D-SACK (RFC 2883, RFC 3708).
+//! Detection of spurious retransmissions: Eifel (RFC 3522) and D-SACK (RFC 2883, RFC 3708).
 
 use crate::options::tick_before;
 use narrows_cc::Window;
 
-/// What is remembered of the latest reduction.
+/// What is known about the latest reduction.
 #[derive(Debug, Default)]
 pub(crate) struct Undo {
-    /// None if there is nothing to take back.
+    /// None if no reduction can be undone.
     episode: Option<Box<Episode>>,
     /// TSval of the episode's first retransmission, until the first ACK that advances SND.UNA.
     first: Option<u32>,
 }
 
-/// What began with the reduction.
+/// The episode that began with the reduction.
 #[derive(Debug)]
 struct Episode {
     /// The window before the reduction.
     before: Window,
     /// Retransmissions that no D-SACK has reported as duplicates.
     unproven: u32,
-    /// Whether any was sent.
+    /// Whether any retransmission was sent.
     any: bool,
     /// SND.UNA when the episode began: D-SACKs below it are about older data.
     since: u64,
@@ -31,32 +31,33 @@ impl Undo {
         let episode = Episode { before, unproven: 0, any: false, since: una };
         self.first = None;
         match &mut self.episode {
-            // Losses are frequent, allocations need not be.
+            // Losses are frequent, so the allocation is reused.
             Some(last) => **last = episode,
             None => self.episode = Some(Box::new(episode)),
         }
     }
 
-    /// Nothing can be taken back (any longer).
+    /// Forgets the reduction: it can no longer be undone.
     pub(crate) fn disarm(&mut self) {
         *self = Self::default();
     }
 
-    /// Whether there is something to take back.
+    /// Whether there is a reduction to undo.
     #[inline]
     pub(crate) fn is_armed(&self) -> bool {
         self.episode.is_some()
     }
 
-    /// Whether the next ACK that advances SND.UNA can tell that the reduction was spurious.
+    /// Whether the next ACK that advances SND.UNA can show that the reduction was spurious.
     #[inline]
     pub(crate) fn awaits_advance(&self) -> bool {
         self.first.is_some()
     }
 
-    /// A segment was retransmitted with this TSval. Eifel looks at the first of the episode only, and only if it is
-    /// `decisive`: the earliest outstanding segment, so that the next ACK to advance SND.UNA is about it, and not in the
-    /// network as a retransmission of an episode before, whose ACK would look like one of the original.
+    /// Notes a retransmission with this TSval. Eifel uses only the first one of the episode, and only if it is
+    /// `decisive`. It is if the segment is the earliest outstanding one, so that the next ACK to advance SND.UNA is
+    /// about it, and if no retransmission of it from an earlier episode is in the network, whose ACK would look like an
+    /// ACK of the original.
     pub(crate) fn on_retransmit(&mut self, tsval: u32, decisive: bool) {
         let Some(episode) = &mut self.episode else { return };
         if !episode.any && decisive {
@@ -66,14 +67,15 @@ impl Undo {
         episode.unproven += 1;
     }
 
-    /// An ACK that advances SND.UNA echoes `echo`. Returns the window to go back to if it answers the original
-    /// transmission (RFC 3522, section 3.2). Only the first such ACK can tell.
+    /// Handles an ACK that advances SND.UNA and echoes `echo`. Returns the window to restore if the ACK answers the
+    /// original transmission (RFC 3522, section 3.2). Only the first such ACK can show this.
     pub(crate) fn on_advance(&mut self, echo: Option<u32>) -> Option<Window> {
         let first = self.first.take()?;
         if echo.is_some_and(|e| tick_before(e, first)) { self.take() } else { None }
     }
 
-    /// A D-SACK block begins at `left`. Returns the window to go back to once every retransmission proved needless.
+    /// Handles a D-SACK block that begins at `left`. Returns the window to restore once every retransmission has proved
+    /// needless.
     pub(crate) fn on_dsack(&mut self, left: u64) -> Option<Window> {
         let episode = self.episode.as_mut()?;
         if !episode.any || left < episode.since || episode.unproven == 0 {

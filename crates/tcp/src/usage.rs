@@ -3,24 +3,24 @@
 use narrows_cc::Window;
 use narrows_units::{Duration, Instant};
 
-/// Use of the window since the sender began to be limited by something else, and in the last window of data.
+/// Use of the window in the current window of data, and since something else began to limit the sender.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
-    /// Whether cwnd was what stopped the sender in the present window of data (`is_cwnd_limited`).
+    /// Whether cwnd stopped the sender in the current window of data (`is_cwnd_limited`).
     limited: bool,
-    /// Largest flight in it, where cwnd did not stop the sender (`max_packets_out`), bytes.
+    /// Largest flight in that window if cwnd did not stop the sender (`max_packets_out`), bytes.
     max_flight: u64,
-    /// Where it ends (`cwnd_usage_seq`), as an offset.
+    /// End of that window (`cwnd_usage_seq`), as an offset.
     window_end: u64,
     /// Largest flight since `since` (`snd_cwnd_used`), bytes.
     used: u64,
     /// When cwnd last was the limit, or was last set (`snd_cwnd_stamp`).
     since: Instant,
-    /// Whether something was sent since the last note.
+    /// Whether data was sent since the sender last stopped.
     sent: bool,
 }
 
-/// A sender that stops.
+/// The state of a sender that stops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
     /// Whether cwnd stops it.
@@ -30,13 +30,13 @@ pub(crate) struct Stop {
     /// SND.UNA and SND.NXT as offsets.
     pub(crate) una: u64,
     pub(crate) nxt: u64,
-    /// The present time.
+    /// The current time.
     pub(crate) now: Instant,
 }
 
 impl Usage {
-    /// Whether the window may grow: cwnd stopped the sender, or, in slow start, cwnd is below twice what was used, so that
-    /// it is found in time.
+    /// Whether the window may grow: cwnd stopped the sender, or, in slow start, cwnd is below twice what was used, so
+    /// that the limit is found in time.
     #[inline]
     pub(crate) fn is_limited(&self, win: &Window) -> bool {
         self.limited || (win.in_slow_start() && win.cwnd.as_u64() < self.max_flight.saturating_mul(2))
@@ -54,13 +54,14 @@ impl Usage {
         self.sent
     }
 
-    /// Something set the window: what was used of the one before says nothing.
+    /// Restarts the measurement after the window was set: the use of the previous window no longer counts.
     #[inline]
     pub(crate) fn restart(&mut self, now: Instant) {
         (self.used, self.since) = (0, now);
     }
 
-    /// The sender stops. What it did not even try to send says nothing, unless cwnd kept it from trying.
+    /// Notes that the sender stops. A stop without a transmission does not count, unless cwnd prevented the
+    /// transmission.
     #[inline]
     pub(crate) fn note(&mut self, stop: &Stop, win: &Window) {
         if !core::mem::take(&mut self.sent) && !stop.limited {
@@ -76,7 +77,7 @@ impl Usage {
         }
     }
 
-    /// The largest flight, once cwnd has not been the limit for `rto`; the next such time starts now.
+    /// Returns the largest flight once cwnd has not been the limit for `rto`, and restarts the measurement.
     pub(crate) fn unused_for(&mut self, rto: Duration, now: Instant) -> Option<u64> {
         if now.since(self.since) < rto {
             return None;

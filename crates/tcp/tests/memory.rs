@@ -1,4 +1,4 @@
-//! Memory of connections that have nothing to do.
+//! Memory of idle connections.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use narrows_cc::Params;
@@ -9,11 +9,13 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
-/// Most bytes of the heap that two idle ends hold, congestion controls included, before anything was lost and after.
+/// Limits, in bytes, of the heap that two idle ends hold, congestion controls included, before anything was lost and
+/// after.
 const FRESH: usize = 2_560;
 const AFTER_LOSSES: usize = 3_200;
 
-/// Two ends that have exchanged `segments` segments in windows of up to as many, with a loss, and are idle now.
+/// Two ends that have exchanged `segments` segments in windows of up to as many, with a loss if `lossy`, and are idle
+/// now.
 fn idle_pair(config: &Arc<Config>, segments: u64, lossy: bool) -> [Box<Connection>; 2] {
     let (a, b) = ("10.0.0.1:1".parse().unwrap(), "10.0.0.2:2".parse().unwrap());
     let cc = || narrows_cc::build("cubic", &Params::default()).unwrap();

@@ -11,7 +11,7 @@ macro_rules! amount {
         pub struct $name(u64);
 
         impl $name {
-            /// Nothing.
+            /// Zero.
             pub const ZERO: Self = Self(0);
             /// The largest amount, used as "unlimited".
             pub const MAX: Self = Self(u64::MAX);
@@ -34,7 +34,7 @@ macro_rules! amount {
                 self.0 as f64
             }
 
-            /// Whether there is nothing.
+            /// Whether the amount is zero.
             #[must_use]
             pub const fn is_zero(self) -> bool {
                 self.0 == 0

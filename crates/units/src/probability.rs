@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
 
-/// The value given is not a probability.
+/// The error for a value that is not a probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProbabilityError(f64);
 
@@ -24,7 +24,7 @@ impl Probability {
     /// Always.
     pub const ONE: Self = Self(1.0);
 
-    /// A probability, refused where `p` is NaN or outside [0, 1].
+    /// The probability `p`; rejects NaN and values outside [0, 1].
     ///
     /// # Errors
     /// [`ProbabilityError`] with the value given.
@@ -44,7 +44,7 @@ impl Probability {
         self.0
     }
 
-    /// Whether it is exactly zero, so that no random number need be drawn.
+    /// Whether the probability is exactly zero, so that no random number is needed.
     #[must_use]
     pub fn is_never(self) -> bool {
         self.0 <= 0.0

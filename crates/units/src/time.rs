@@ -45,7 +45,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
     /// The longest representable length, used as "infinite".
     pub const MAX: Self = Self(u64::MAX);

@@ -1,8 +1,8 @@
-//! An ACK at the sender: what it delivers, what recovery makes of it, and what congestion control does.
+//! An ACK at the sender: what it delivers, and what loss recovery and congestion control do.
 //!
-//! Order: window, scoreboard, round-trip time, spurious retransmission, recovery's verdict; then the congestion control
-//! measures, and hears of advice, of congestion and of the ACK itself, in this order. It measures in the phase before the
-//! ACK, because Linux calls `pkts_acked` and `in_ack_event` before `tcp_fastretrans_alert`.
+//! The order is: window, scoreboard, round-trip time, spurious retransmission, recovery's verdict. Then the congestion
+//! control measures, and is notified of advice, of congestion and of the ACK itself, in this order. It measures in the
+//! phase before the ACK, because Linux calls `pkts_acked` and `in_ack_event` before `tcp_fastretrans_alert`.
 
 use super::Connection;
 use crate::config::{Reduction, RtoStyle};
@@ -14,7 +14,7 @@ use narrows_cc::{Ack, Advice, Congestion, LostSegment, Phase, Window};
 use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::{SackBlocks, TcpFlags, TcpRepr};
 
-/// What an ACK brings besides recovery's verdict, in octets.
+/// What an ACK reports besides recovery's verdict, in octets.
 #[derive(Clone, Copy, Debug)]
 struct News {
     /// FlightSize as the base of a reduction.
@@ -37,7 +37,7 @@ struct Blocks {
 }
 
 impl Connection {
-    /// Handles the ACK field of an acceptable segment; `false` drops the rest of it.
+    /// Handles the ACK field of an acceptable segment; returns `false` if the rest of the segment is dropped.
     #[inline]
     pub(super) fn on_ack(
         &mut self,
@@ -49,7 +49,7 @@ impl Connection {
     ) -> bool {
         let ack = self.tx.offset(tcp.ack);
         if ack > self.tx.nxt as i64 && !self.on_probe_ack(ack) {
-            // Something that was never sent (RFC 9293, section 3.10.7.4).
+            // The ACK covers something that was never sent (RFC 9293, section 3.10.7.4).
             self.rx.request_ack();
             return false;
         }
@@ -85,7 +85,7 @@ impl Connection {
         true
     }
 
-    /// An ACK beyond SND.NXT is right if it takes the octet of a window probe.
+    /// Accepts an ACK beyond SND.NXT if it acknowledges the octet of a window probe.
     #[cold]
     fn on_probe_ack(&mut self, ack: i64) -> bool {
         if !self.tx.probed || ack != self.tx.nxt as i64 + 1 {
@@ -95,8 +95,8 @@ impl Connection {
         true
     }
 
-    /// Whether an ACK that advances SND.UNA, without a flag but ACK, means nothing else: no news of losses, of marks or of a needless reduction, and
-    /// none of the past for recovery to remember.
+    /// Whether an ACK that advances SND.UNA and has no flag but ACK does nothing else: it reports no loss, no mark and
+    /// no spurious reduction, and recovery need not take note of it.
     #[inline]
     pub(super) fn is_plain(&self, tcp: &TcpRepr) -> bool {
         self.tx.board.is_clean()
@@ -107,7 +107,7 @@ impl Connection {
             && !self.undo.awaits_advance()
     }
 
-    /// What is left of [`digest`](Self::digest) for a [plain](Self::is_plain) ACK, which almost all are.
+    /// The part of [`digest`](Self::digest) that a [plain](Self::is_plain) ACK needs; almost all ACKs are plain.
     #[inline]
     pub(super) fn digest_plain(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, now: Instant) {
         let mut timing = AckTiming::new();
@@ -146,7 +146,7 @@ impl Connection {
 
     fn digest(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, duplicate: bool, advice: Option<Advice>, now: Instant) {
         let mut timing = AckTiming::new();
-        // What is measured of this ACK belongs to the phase that it finds.
+        // The measurements of this ACK belong to the phase before it.
         let found_in = self.phase();
         if self.tx.board.awaits_retransmissions() {
             self.tx.board.believe(now - self.rtt.min().unwrap_or(Duration::ZERO));
@@ -179,7 +179,7 @@ impl Connection {
         let rtt = self.take_sample(&timing, acked, echo, now);
         let echoed = self.ecn.on && tcp.flags.has(TcpFlags::ECE);
         if echoed {
-            // The reduction of this episode answers the echo as well: even if the loss was none, the mark was one.
+            // The reduction of this episode also answers the echo: even if the loss was spurious, the mark was not.
             self.undo.disarm();
         }
         if self.undo.is_armed() {
@@ -238,12 +238,12 @@ impl Connection {
         self.pacer.on_ack(self.config.pacing, &win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
 
-    /// Tells congestion control of each segment that this ACK, or the retransmission timer, showed to be lost.
+    /// Reports each segment that this ACK, or the retransmission timer, showed to be lost to congestion control.
     #[cold]
     pub(super) fn report_losses(&mut self, now: Instant) {
         let found = self.tx.board.take_found_lost();
         let later = found.iter().map(|(s, _)| u64::from(s.len)).sum::<u64>();
-        // Lost when the first of them was found, itself not yet counted.
+        // Bytes lost when the first of these segments was found, itself not yet counted.
         let mut lost = self.rate.lost().saturating_sub(later);
         for (segment, stamp) in found {
             lost += u64::from(segment.len);
@@ -259,13 +259,13 @@ impl Connection {
         }
     }
 
-    /// Tells congestion control of the end and the begin of congestion; returns whether the window was reduced.
+    /// Reports the end and the beginning of congestion to congestion control; returns whether the window was reduced.
     #[inline]
     fn react(&mut self, verdict: &Verdict, news: &News, now: Instant) -> bool {
         let was_cwr = self.ecn.in_cwr;
         let holds = self.ecn.on && self.ecn.holds(self.tx.una);
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
-        // Where a hole keeps SND.UNA back, SACK tells that a window has passed since the last reduction.
+        // If a hole keeps SND.UNA back, SACK shows that a window has passed since the last reduction.
         let passed = !open && self.ecn.reduced_until.get().is_some_and(|end| self.tx.board.high_sacked() > end);
         if verdict.exit || (was_cwr && !self.ecn.in_cwr && open) {
             let path = self.path(self.tx.board.flight(), now);
@@ -275,7 +275,7 @@ impl Connection {
         if verdict.enter {
             self.stats.rare().fast_retransmits += 1;
             if self.ecn.covers(self.tx.una) && self.congestion.echo_covers_loss() {
-                // The same window was reduced after an echo: once is enough (RFC 3168, section 6.1.2).
+                // The same window was already reduced after an echo: once is enough (RFC 3168, section 6.1.2).
                 self.undo.disarm();
             } else {
                 if news.echoed {
@@ -312,9 +312,9 @@ impl Connection {
         false
     }
 
-    /// FlightSize as the base of a reduction: without what limited transmit added (RFC 5681, section 3.2), and with SACK at
-    /// most cwnd. While a hole keeps SND.UNA back, FlightSize counts what has been SACKed round after round, which is not
-    /// in the network, and would turn a reduction into none.
+    /// FlightSize as the base of a reduction: without what limited transmit added (RFC 5681, section 3.2), and with
+    /// SACK at most cwnd. While a hole keeps SND.UNA back, FlightSize also counts what was SACKed in many round trips.
+    /// That is not in the network, and would cancel the reduction.
     pub(super) fn flight_of_a_window(&self) -> u64 {
         let flight = self.tx.board.flight().saturating_sub(self.tx.limited);
         if self.tx.board.any_sacked() { flight.min(self.congestion.win.cwnd.as_u64()) } else { flight }
@@ -337,7 +337,7 @@ impl Connection {
         }
     }
 
-    /// The reduction step of this ACK, as long as the episode lasts.
+    /// Takes the reduction step of this ACK, while the episode lasts.
     fn step_reduction(&mut self, delivered: u64, safe: bool) {
         let rules = match self.phase() {
             Phase::Cwr => true,
@@ -353,7 +353,7 @@ impl Connection {
         prr.on_ack(&Step { target, delivered, inflight, safe, smss: self.smss });
     }
 
-    /// Whether one reduction answers all losses of an episode. Algorithms that rule recovery are told of each.
+    /// Whether one reduction answers all losses of an episode. Algorithms that rule recovery are notified of each loss.
     pub(super) fn reduces_once(&self) -> bool {
         self.config.reduce_once && !self.congestion.rules_recovery()
     }
@@ -364,7 +364,7 @@ impl Connection {
         }
     }
 
-    /// Lets congestion control grow the window, where recovery does not rule it.
+    /// Lets congestion control grow the window, unless recovery controls the window.
     #[inline]
     fn grow(&mut self, ack: &Ack, reduced: bool, now: Instant) {
         if ack.delivered.is_zero() {
@@ -408,7 +408,7 @@ impl Connection {
         self.rto.on_sample(rtt, &context);
     }
 
-    /// Translates SACK blocks to offsets, drops what makes no sense and finds the D-SACK block (RFC 2883, section 4).
+    /// Translates SACK blocks to offsets, drops invalid ones and finds the D-SACK block (RFC 2883, section 4).
     fn parse_blocks(&self, sack: &SackBlocks, ack: u64) -> Blocks {
         let mut blocks = Blocks::default();
         let offsets = |(left, right)| (self.tx.offset(left), self.tx.offset(right));

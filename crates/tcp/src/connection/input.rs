@@ -17,7 +17,7 @@ impl Connection {
         }
     }
 
-    /// A segment in any state, by all the rules.
+    /// Handles a segment in any state, by all the rules.
     #[inline(never)]
     fn on_any(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         match self.state {
@@ -45,7 +45,7 @@ impl Connection {
             return;
         }
         if tcp.flags.has(TcpFlags::RST) {
-            // In these states the RFC tells the application nothing either: it has closed, and so has the peer.
+            // In these states the RFC signals nothing to the application either: both sides have closed.
             match self.state {
                 State::Closing | State::LastAck | State::TimeWait => self.enter_closed(),
                 _ => self.enter_aborted(now),
@@ -70,13 +70,13 @@ impl Connection {
         }
     }
 
-    /// PAWS and the acceptability of the sequence number; `false` drops the segment.
+    /// Checks PAWS and the acceptability of the sequence number; returns `false` if the segment is dropped.
     #[inline]
     fn check_sequence(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, now: Instant) -> bool {
         let len = segment.seq_len().as_u64();
         let reset = tcp.flags.has(TcpFlags::RST);
         if self.ts.on && !reset {
-            // Without the option it is not of this connection (RFC 7323, section 3.2).
+            // A segment without the option is not of this connection (RFC 7323, section 3.2).
             let Some(ts) = tcp.options.timestamps else { return false };
             if self.ts.is_old(ts.val, now) {
                 self.stats.rare().paws_drops += Packets::new(1);
@@ -96,8 +96,8 @@ impl Connection {
         false
     }
 
-    /// An unacceptable segment is answered with an ACK; its own ACK field is still news to the sender only if it is
-    /// acceptable, so nothing else of it counts.
+    /// Answers an unacceptable segment with an ACK. Its own ACK field is not used: only an acceptable segment updates
+    /// the sender.
     #[cold]
     fn refuse(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, now: Instant) {
         let fin = tcp.flags.has(TcpFlags::FIN);
@@ -128,7 +128,7 @@ impl Connection {
         }
     }
 
-    /// State changes that an ACK of our FIN brings.
+    /// Changes the state if our FIN is acknowledged.
     #[inline]
     fn after_ack(&mut self, now: Instant) {
         if !self.tx.fin_acked() {

@@ -1,4 +1,4 @@
-//! What a connection tells a receiver that follows Linux ([`crate::linux`]).
+//! What a connection reports to a receiver that follows Linux ([`crate::linux`]).
 
 use super::Connection;
 use crate::linux::{OwnPath, Segment};
@@ -10,7 +10,7 @@ use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 const TIMESTAMP_BYTES: u64 = 12;
 
 impl Connection {
-    /// A segment with data, the first octet of which is at `offset`, was taken as `arrival`.
+    /// Reports a segment with data, whose first octet is at `offset`, and which was taken as `arrival`.
     #[inline(never)]
     pub(super) fn data_as_linux(&mut self, segment: &Packet, offset: i64, arrival: Arrival, now: Instant) {
         let Some(tcp) = segment.tcp() else { return };
@@ -26,7 +26,8 @@ impl Connection {
         self.rx.on_data_as_linux(&segment, (arrival, self.sack), &own, now);
     }
 
-    /// The marks of a segment with data, where an echo lasts until CWR: `echoed` is whether one went out before.
+    /// Reports the marks of a segment with data, where an echo lasts until CWR; `echoed` is whether an echo was on
+    /// before.
     pub(super) fn ecn_as_linux(&mut self, segment: &Packet, tcp: &TcpRepr, echoed: bool) {
         let ecn = segment.ip.ecn();
         let cwr = tcp.flags.has(TcpFlags::CWR);
@@ -37,14 +38,14 @@ impl Connection {
         }
     }
 
-    /// The window of the SYN, ACK that answers the peer's SYN.
+    /// Sets the window of the SYN-ACK that answers the peer's SYN.
     pub(super) fn accept_as_linux(&mut self) {
         let options = if self.ts.on { TIMESTAMP_BYTES } else { 0 };
         self.rx.on_accept(u64::from(self.config.mss).saturating_sub(options));
     }
 
-    /// The connection is established, opened by the peer or not. The kernel takes options off the MSS that it announced
-    /// where it opened the connection itself.
+    /// Reports that the connection is established; `passive` is whether the peer opened it. The kernel subtracts
+    /// options from the MSS that it announced if it opened the connection itself.
     pub(super) fn establish_as_linux(&mut self, passive: bool, now: Instant) {
         let options = if self.ts.on && !passive { TIMESTAMP_BYTES } else { 0 };
         self.rx.establish(u64::from(self.config.mss).saturating_sub(options), now);

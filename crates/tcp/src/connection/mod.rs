@@ -54,27 +54,27 @@ struct Reset {
     ack: Option<SeqNum>,
 }
 
-/// Segments that leave before anything else.
+/// Segments that leave before all others.
 #[derive(Debug, Default)]
 struct Urgent {
     reset: Option<Reset>,
-    /// An ACK that had to leave before the segment that came last was taken (RFC 8257, section 3.2).
+    /// An ACK of the state before the last segment, which must leave first (RFC 8257, section 3.2).
     parted_ack: Option<Packet>,
 }
 
 /// One end of a TCP connection, without I/O.
 ///
-/// Four verbs drive it: [`handle_segment`](Self::handle_segment) and [`handle_timeout`](Self::handle_timeout) tell it what
-/// happened, [`poll_transmit`](Self::poll_transmit) (until it has nothing more) and
-/// [`poll_timeout`](Self::poll_timeout) ask it what it wants. After each segment, timeout or call of the application the
-/// caller polls; an ACK that was due is otherwise merged with the next.
+/// Four methods drive it. [`handle_segment`](Self::handle_segment) and [`handle_timeout`](Self::handle_timeout) report
+/// what happened; [`poll_transmit`](Self::poll_transmit) (called until it returns nothing) and
+/// [`poll_timeout`](Self::poll_timeout) return what the connection wants. The caller polls after each segment, timeout
+/// or call of the application; otherwise an ACK that is due is merged with the next.
 ///
-/// Payload is counted, not carried: what the application writes and reads are lengths.
+/// Payload is counted, not carried: the application writes and reads lengths.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Connection {
-    // In order of use, for the fields of a segment to lie on few cache lines: among thousands of flows each line is a miss.
-    // First what every segment needs, then what sending needs, then the rest.
+    // Fields are in order of use, so that those of a segment lie on few cache lines: among thousands of flows each line
+    // is a miss. First what every segment needs, then what sending needs, then the rest.
     rx: Receiver,
     tx: Sender,
     ts: TimestampState,
@@ -82,7 +82,7 @@ pub struct Connection {
     assist: Option<Box<dyn Assist>>,
     timers: Timers,
     pacer: Pacer,
-    /// What leaves before anything else.
+    /// Segments that leave before all others.
     urgent: Option<Box<Urgent>>,
     ecn: EcnState,
     state: State,
@@ -100,15 +100,15 @@ pub struct Connection {
     congestion: Controller,
     rto: Rto,
     rtt: Rtt,
-    /// The reduction step of an episode, where one rules beside the congestion control's window.
+    /// The reduction step of an episode, if one limits the usable window.
     prr: Option<Box<Prr>>,
     undo: Undo,
     initial_window: u64,
-    /// When congestion control was last told of congestion.
+    /// When congestion was last reported to congestion control.
     reduced_at: Instant,
     /// SND.UNA at the last timeout.
     timeout_una: MaybeOffset,
-    /// [`Instant::NEVER`] if it was not.
+    /// When the connection was aborted; [`Instant::NEVER`] if it was not.
     aborted_at: Instant,
     /// Our SYN, until both are acknowledged.
     syn: Option<Box<Syn>>,
@@ -203,21 +203,20 @@ impl Connection {
         }
     }
 
-    /// The application offers `bytes` more of its stream; [`Bytes::MAX`] is without end. Ignored after
-    /// [`close`](Self::close).
+    /// Adds `bytes` to the application's stream; [`Bytes::MAX`] means endless. Ignored after [`close`](Self::close).
     pub fn write(&mut self, bytes: Bytes) {
         self.tx.write(bytes.as_u64());
     }
 
-    /// The application takes back what it wrote and what was not sent yet; it may write again unless it has closed;
+    /// Withdraws what the application wrote and was not sent yet. The application may write again unless it has closed;
     /// then the FIN follows what was sent.
     pub fn withdraw(&mut self) {
         self.tx.withdraw();
     }
 
-    /// The application has no more to send: a FIN follows what was written. A stream without end ends where it has been
-    /// sent. Before the peer's SYN arrived and with nothing written, the connection is dropped (RFC 9293, section 3.10.4;
-    /// with something written the RFC would drop it too, here the FIN waits for its turn).
+    /// Closes the application's stream: a FIN follows what was written. An endless stream ends at what has been sent.
+    /// If the peer's SYN has not arrived and nothing was written, the connection is dropped (RFC 9293, section 3.10.4).
+    /// With something written the RFC would drop it too; here the FIN follows later.
     pub fn close(&mut self) {
         if matches!(self.state, State::Listen | State::SynSent) && self.tx.unsent() == 0 {
             self.enter_closed();
@@ -235,12 +234,13 @@ impl Connection {
         self.enter_closed();
     }
 
-    /// Whether the application reads at once (the default), so that the window stays open, or by [`read`](Self::read).
+    /// Sets whether the application reads at once (the default), so that the window stays open, or by
+    /// [`read`](Self::read).
     pub fn set_auto_read(&mut self, on: bool) {
         self.rx.set_auto_read(on);
     }
 
-    /// The application reads up to `max`; returns how much it got.
+    /// Reads up to `max` for the application; returns how much was read.
     pub fn read(&mut self, max: Bytes) -> Bytes {
         Bytes::new(self.rx.read(max.as_u64()))
     }
@@ -264,7 +264,7 @@ impl Connection {
         self.rx.is_finished()
     }
 
-    /// Bytes written and not sent yet; [`Bytes::MAX`] less what was sent for a stream without end.
+    /// Bytes written and not sent yet; [`Bytes::MAX`] minus what was sent for an endless stream.
     #[inline]
     #[must_use]
     pub fn unsent(&self) -> Bytes {
@@ -285,9 +285,9 @@ impl Connection {
         self.state
     }
 
-    /// When the connection ended before its time: it was given up after [`Config::max_retries`] timeouts in a row, or
-    /// the peer reset it (RFC 9293, sections 3.8.3 and 3.10.7). `None` otherwise, after [`abort`](Self::abort) too. A RST
-    /// once both sides have closed ends nothing before its time.
+    /// When the connection ended prematurely: it was given up after [`Config::max_retries`] timeouts in a row, or the
+    /// peer reset it (RFC 9293, sections 3.8.3 and 3.10.7). `None` otherwise, after [`abort`](Self::abort) too. A RST
+    /// once both sides have closed is not premature.
     #[must_use]
     pub fn aborted_at(&self) -> Option<Instant> {
         (self.aborted_at != Instant::NEVER).then_some(self.aborted_at)
@@ -325,13 +325,13 @@ impl Connection {
         }
     }
 
-    /// The latest round-trip time sample unless it was taken before.
+    /// The latest round-trip time sample, unless an earlier call returned it.
     #[inline]
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.rtt.take()
     }
 
-    /// Sets what the clock of this end's timestamps shows at time zero, in ticks; to be called before the first segment.
+    /// Sets the value of this end's timestamp clock at time zero, in ticks; call it before the first segment.
     pub fn set_timestamp_offset(&mut self, offset: u32) {
         self.ts.set_offset(offset);
     }
@@ -353,15 +353,15 @@ impl Connection {
         self.assist.as_deref()
     }
 
-    /// The scheme's part at this end, where it is in force.
+    /// The scheme's part at this end, if it is in force.
     #[inline]
     fn active_assist(&mut self) -> Option<&mut Box<dyn Assist>> {
         let agreed = self.agreement == Agreement::Assisted;
         self.assist.as_mut().filter(|assist| agreed || !assist.negotiates())
     }
 
-    /// Asks the processor to bring what the next segment will need into its caches, because one is about to come. Changes
-    /// nothing; with thousands of connections it hides much of the time that memory takes.
+    /// Prefetches what the next segment will need into the processor's caches, because a segment is about to come.
+    /// Changes nothing; with thousands of connections it hides much of the time that memory takes.
     #[inline]
     pub fn prefetch(&self) {
         fn line<T>(part: &T) {
@@ -396,18 +396,18 @@ impl Connection {
         }
     }
 
-    /// The window that may be used: that of the reduction step, or the congestion control's.
+    /// The usable window: that of the reduction step, or the congestion control's.
     #[inline]
     fn cwnd(&self) -> Bytes {
         self.prr.as_ref().map_or(self.congestion.win.cwnd, |prr| Bytes::new(prr.cwnd()))
     }
 
-    /// The path as congestion control sees it; `flightsize` is given since its meaning depends on the event.
+    /// The path as congestion control sees it; `flightsize` is an argument because its meaning depends on the event.
     fn path(&self, flightsize: u64, now: Instant) -> Path {
         self.path_in(self.phase(), flightsize, now)
     }
 
-    /// The path in a phase that is known.
+    /// The path in the given phase.
     #[inline]
     fn path_in(&self, phase: Phase, flightsize: u64, now: Instant) -> Path {
         let tx = &self.tx;
@@ -447,7 +447,7 @@ impl Connection {
         self.urgent.get_or_insert_default().reset = Some(Reset { seq, ack });
     }
 
-    /// Ends the connection before its time.
+    /// Ends the connection prematurely.
     #[cold]
     fn enter_aborted(&mut self, now: Instant) {
         self.aborted_at = now;

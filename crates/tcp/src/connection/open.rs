@@ -11,7 +11,7 @@ use narrows_units::{Bytes, Instant};
 use narrows_wire::{Packet, TcpFlags, TcpRepr};
 
 impl Connection {
-    /// A segment in LISTEN.
+    /// Handles a segment in LISTEN.
     pub(super) fn on_listen(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         if tcp.flags.has(TcpFlags::RST) {
             return;
@@ -27,7 +27,7 @@ impl Connection {
         }
     }
 
-    /// A segment in SYN-SENT.
+    /// Handles a segment in SYN-SENT.
     pub(super) fn on_syn_sent(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         let acks = tcp.flags.has(TcpFlags::ACK);
         // Before the first transmission nothing can be acknowledged.
@@ -51,13 +51,13 @@ impl Connection {
             self.rx.request_ack();
             self.establish(now);
         } else {
-            // Simultaneous open: both answer with SYN, ACK.
+            // Simultaneous open: both answer with SYN-ACK.
             self.accept_offer(tcp);
             self.state = State::SynReceived;
         }
     }
 
-    /// A segment in SYN-RECEIVED; returns whether it goes on as one of a synchronized connection.
+    /// Handles a segment in SYN-RECEIVED; returns whether to go on with it as in a synchronized state.
     pub(super) fn on_syn_received(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) -> bool {
         let offset = self.rx.offset(tcp.seq);
         let is_syn = tcp.flags.has(TcpFlags::SYN) && offset == -1;
@@ -112,7 +112,7 @@ impl Connection {
         (syn.flags, syn.due) = (flags, true);
     }
 
-    /// Both SYNs are acknowledged.
+    /// Enters ESTABLISHED: both SYNs are acknowledged.
     fn establish(&mut self, now: Instant) {
         self.state = State::Established;
         let syn = self.syn.take().unwrap_or_default();
@@ -131,7 +131,7 @@ impl Connection {
             self.tx.board.report_losses();
         }
         self.initial_window = crate::congestion::initial_window(self.config.initial_window, self.smss);
-        // RFC 5681, section 3.1: after the loss of a SYN or SYN, ACK one segment.
+        // After the loss of a SYN or SYN-ACK the window is one segment (RFC 5681, section 3.1).
         let lost = syn.retransmissions > 0;
         self.congestion.start(if lost { self.smss } else { self.initial_window }, self.smss);
         if lost {
@@ -158,7 +158,7 @@ impl Connection {
         self.urgent = None;
     }
 
-    /// A segment without a connection.
+    /// Handles a segment without a connection.
     pub(super) fn on_closed(&mut self, segment: &Packet, tcp: &TcpRepr) {
         self.reject(segment, tcp);
     }

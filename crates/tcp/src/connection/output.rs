@@ -14,7 +14,7 @@ use narrows_cc::{Phase, Sent};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, SeqNum};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport};
 
-/// SACK blocks that fit beside timestamps, and without them (RFC 2018, section 3).
+/// SACK blocks that fit without timestamps, and beside them (RFC 2018, section 3).
 const BLOCKS: [usize; 2] = [4, 3];
 
 impl Connection {
@@ -24,8 +24,8 @@ impl Connection {
         self.poll_transmit_into(now, &mut packet).then_some(packet)
     }
 
-    /// As [`poll_transmit`](Self::poll_transmit), into a packet of the caller's: if it returns `true`, the segment is in
-    /// `out`, all of which was written; if not, nothing leaves now and `out` says nothing.
+    /// Like [`poll_transmit`](Self::poll_transmit), into a packet of the caller's. If it returns `true`, the segment is
+    /// in `out`, all of which was written; if not, nothing leaves now and the content of `out` has no meaning.
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Packet) -> bool {
         if self.urgent.is_some() && self.poll_urgent(now, out) {
             return true;
@@ -38,13 +38,13 @@ impl Connection {
             return self.rx.ack_due() && self.pure_ack(now, out);
         }
         if self.rx.ack_due() {
-            // A duplicate ACK that reports blocks goes alone: on a full data segment they would not fit.
+            // A duplicate ACK with SACK blocks goes alone: the blocks would not fit on a full data segment.
             return (!self.rx.has_blocks() && self.poll_data(now, out)) || self.pure_ack(now, out);
         }
         self.poll_data(now, out)
     }
 
-    /// The next segment in other states than ESTABLISHED.
+    /// The next segment in states other than ESTABLISHED.
     #[inline(never)]
     fn poll_other(&mut self, now: Instant, out: &mut Packet) -> bool {
         match self.state {
@@ -56,7 +56,7 @@ impl Connection {
         }
     }
 
-    /// What leaves before anything else.
+    /// The next segment of those that leave before all others.
     #[cold]
     fn poll_urgent(&mut self, now: Instant, out: &mut Packet) -> bool {
         let Some(urgent) = &mut self.urgent else { return false };
@@ -94,7 +94,7 @@ impl Connection {
         true
     }
 
-    /// Nothing is in flight and nothing waits to be sent.
+    /// Notes that nothing is in flight and nothing waits to be sent.
     #[inline]
     fn note_no_data(&mut self) {
         self.rate.on_app_limited(0);
@@ -139,12 +139,12 @@ impl Connection {
         false
     }
 
-    /// Something is about to leave with nothing in flight: the window of long ago may say nothing of the path by now. An
-    /// algorithm that sets its window in every phase has its own answer.
+    /// Restarts an old window before something leaves with nothing in flight, because that window may no longer fit the
+    /// path. Algorithms that set their window in every phase have their own rule.
     #[inline(never)]
     fn restart_if_idle(&mut self, now: Instant) {
         let rto = self.rto.current();
-        // Before the first transmission this is no time at all.
+        // Before the first transmission this is zero.
         let idle = now.since(self.tx.last_sent);
         if idle <= rto {
             return;
@@ -177,7 +177,7 @@ impl Connection {
         }
     }
 
-    /// Notes where the sender stops whether cwnd stopped it.
+    /// Notes, when the sender stops, whether cwnd stopped it.
     #[inline]
     fn note_usage(&mut self, limited: bool, now: Instant) {
         let tx = &mut self.tx;
@@ -185,8 +185,8 @@ impl Connection {
         tx.usage.note(&stop, &self.congestion.win);
     }
 
-    /// Lets a window decay that the application has not used for an RTO (RFC 2861; Linux's `tcp_cwnd_application_limited`).
-    /// An application with data that waits for the peer's window or the pacer has filled the window as far as it could.
+    /// Decays a window that the application has not used for an RTO (RFC 2861; Linux's `tcp_cwnd_application_limited`).
+    /// An application with data that waits for the peer's window or the pacer has used cwnd as far as it could.
     fn validate_window(&mut self, now: Instant) {
         let applies = self.config.cwnd_validation && self.phase() == Phase::Open && !self.congestion.rules_recovery();
         if applies && let Some(used) = self.tx.usage.unused_for(self.rto.current(), now) {
@@ -255,7 +255,7 @@ impl Connection {
         let rescue = matches!(next, Next::Rescue(_));
         let again = self.tx.board.on_retransmit(index, now, stamp, self.rate.is_app_limited(), rescue);
         if again && index == self.tx.board.head_index() {
-            // Nothing can advance SND.UNA before this one arrives (RFC 6675, section 6: the more careful variant).
+            // Nothing can advance SND.UNA before this segment arrives (RFC 6675, section 6: the more careful variant).
             self.timers.rto = now + self.rto.current();
         }
         self.recovery.on_sent(next);
@@ -277,7 +277,7 @@ impl Connection {
         true
     }
 
-    /// What every transmission of data means for counters, timer, pacer and congestion control.
+    /// Updates counters, timer, pacer and congestion control after a transmission of data.
     #[inline(always)]
     fn note_sent(&mut self, payload: u32, retransmission: bool, idle: Duration, now: Instant) {
         let bytes = u64::from(payload);
@@ -300,7 +300,7 @@ impl Connection {
         }
     }
 
-    /// Tells the pacer of a data segment that leaves where `rate` paces them.
+    /// Reports a data segment that leaves to the pacer, where `rate` paces them.
     #[inline(never)]
     fn pace(&mut self, bytes: u64, rate: Rate, now: Instant) {
         let burst = self.config.tso.then(|| burst_segments(rate, self.smss, self.rtt.min()));
@@ -315,14 +315,14 @@ impl Connection {
         self.congestion.on_sent(&Sent { bytes: Bytes::new(bytes), retransmission, idle, app_limited }, &path);
     }
 
-    /// One octet beyond the closed window (RFC 9293, section 3.8.6.1).
+    /// Sends one octet beyond the closed window (RFC 9293, section 3.8.6.1).
     #[inline(never)]
     fn window_probe(&mut self, now: Instant, out: &mut Packet) {
         self.tx.probe_due = false;
         self.tx.probed = true;
         self.stats.rare().probes_sent += Packets::new(1);
         let payload = u32::from(self.tx.unsent() > 0);
-        // The peer may take the octet; what is delivered must have been sent.
+        // The peer may take the octet, and what is delivered must count as sent.
         self.stats.sent_bytes += Bytes::new(u64::from(payload));
         self.stats.sent_packets += Packets::new(u64::from(payload));
         let fin = if payload == 0 { TcpFlags::FIN } else { TcpFlags::NONE };
@@ -334,10 +334,10 @@ impl Connection {
         self.finish(SegmentKind::Probe, flight, now, out);
     }
 
-    /// An ACK without data; returns `true`.
+    /// Writes an ACK without data; returns `true`.
     pub(super) fn pure_ack(&mut self, now: Instant, out: &mut Packet) -> bool {
         self.stats.acks_sent += Packets::new(1);
-        // A probe's octet may have been taken; until the peer says so it is not part of SND.NXT.
+        // The peer may have taken a probe's octet; until it says so, the octet is not part of SND.NXT.
         self.segment(self.tx.seq(self.tx.nxt), TcpFlags::ACK, 0, now, out);
         if self.sack && self.rx.has_blocks() {
             self.add_blocks(out);
@@ -364,7 +364,7 @@ impl Connection {
         self.finish(SegmentKind::Control, flight, now, out);
     }
 
-    /// A segment of a synchronized connection; it carries the present ACK and window.
+    /// Writes a segment of a synchronized connection, with the current ACK and window.
     #[inline(always)]
     fn segment(&mut self, seq: SeqNum, flags: TcpFlags, payload: u32, now: Instant, out: &mut Packet) {
         let ack = self.rx.ack();
@@ -375,12 +375,12 @@ impl Connection {
         out.payload_len = payload;
     }
 
-    /// A packet of this connection that says nothing yet.
+    /// A packet of this connection with a blank TCP header.
     pub(super) fn blank(&self) -> Packet {
         self.packet(TcpRepr::default())
     }
 
-    /// A segment with this header, but for the ports, and no data.
+    /// A segment with this header, the connection's ports and no data.
     #[inline]
     fn packet(&self, tcp: TcpRepr) -> Packet {
         let tcp = TcpRepr { src_port: self.src_port, dst_port: self.dst_port, ..tcp };

@@ -1,9 +1,9 @@
-//! Header prediction (V. Jacobson, 1990; RFC 9293, section 3.10.7.4 in the case that almost always holds).
+//! Header prediction (V. Jacobson, 1990; RFC 9293, section 3.10.7.4 in the most common case).
 //!
-//! In a bulk transfer nearly every segment is either the next data in order, with nothing new in its ACK field, or an ACK
-//! without data that advances SND.UNA while all is well. Both are recognised by a few comparisons, before anything has been
-//! changed, and then need little of what `input.rs` and `ack.rs` do; every other segment goes there. What is done here is
-//! what they would do, step by step: `predicted_segments_are_like_all_others` compares.
+//! In a bulk transfer nearly every segment is either the next data in order, with nothing new in its ACK field, or an
+//! ACK without data that advances SND.UNA while all is well. Both are recognised by a few comparisons, before anything
+//! has been changed, and need little of what `input.rs` and `ack.rs` do; every other segment goes there. The steps here
+//! are the same as there: `predicted_segments_are_like_all_others` compares them.
 
 use super::Connection;
 use crate::receiver::Arrival;
@@ -12,7 +12,7 @@ use narrows_units::{Instant, Packets};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 
 impl Connection {
-    /// Handles a segment that is as expected; `false`, with nothing done, if it is not.
+    /// Handles a segment that is as expected; returns `false`, with nothing changed, for any other.
     #[inline]
     pub(super) fn on_predicted(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) -> bool {
         #[cfg(test)]
@@ -67,7 +67,7 @@ impl Connection {
         true
     }
 
-    /// Whether the timestamps are those of a segment that is not old, and are there if they must be.
+    /// Whether the segment has timestamps if it must, and they are not old.
     #[inline]
     fn passes_paws(&self, tcp: &TcpRepr) -> bool {
         !self.ts.on || tcp.options.timestamps.is_some_and(|ts| self.ts.is_newer(ts.val))

@@ -32,9 +32,8 @@ impl Default for Timers {
 }
 
 impl Connection {
-    /// The earliest timer; [`Instant::NEVER`] if none runs. It moves later with most ACKs, so a caller may leave its own
-    /// alarm as it is and look again when that goes off: [`handle_timeout`](Self::handle_timeout) before its time
-    /// does nothing.
+    /// The earliest timer; [`Instant::NEVER`] if none runs. Most ACKs move it later, so a caller may keep its own alarm
+    /// and look again when that expires: [`handle_timeout`](Self::handle_timeout) does nothing before its time.
     #[inline]
     #[must_use]
     pub fn poll_timeout(&self) -> Instant {
@@ -82,7 +81,7 @@ impl Connection {
         self.timers.rto = now + self.rto.current();
     }
 
-    /// RFC 5681, section 3.1: everything outstanding counts as lost, and the window is the loss window.
+    /// Marks everything outstanding as lost, and sets the loss window (RFC 5681, section 3.1).
     fn on_data_timeout(&mut self, now: Instant) {
         let repeated = match self.phase() {
             Phase::Loss => self.timeout_una == MaybeOffset::at(self.tx.una),
@@ -125,7 +124,7 @@ impl Connection {
         }
     }
 
-    /// The peer's window is open, or nothing waits for it any longer.
+    /// Stops the persist timer: the peer's window is open, or nothing waits for it any longer.
     #[inline]
     pub(super) fn stop_persist(&mut self) {
         self.timers.persist = Instant::NEVER;
@@ -139,7 +138,7 @@ impl Connection {
             return;
         }
         if self.tx.edge > self.tx.nxt {
-            // The window is silly, not closed: what fits leaves now.
+            // The window is silly, not closed: as much as fits leaves now.
             self.tx.overridden = true;
         } else {
             self.tx.probe_due = true;

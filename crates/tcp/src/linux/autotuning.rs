@@ -3,22 +3,22 @@
 //! Two quantities bound the window:
 //!
 //! - memory (`sk_rcvbuf`): 128 KiB at first. Once per round-trip time it is raised to what the application may read in
-//!   the next two, by what it read in the last (dynamic right-sizing, W. Feng et al., "Dynamic Right-Sizing: A Simulation
-//!   Study", ICCCN 2001; `tcp_rcv_space_adjust`);
+//!   the next two, estimated from what it read in the last (dynamic right-sizing, W. Feng et al., "Dynamic
+//!   Right-Sizing: A Simulation Study", ICCCN 2001; `tcp_rcv_space_adjust`);
 //! - `rcv_ssthresh`: about 64 kB at first. It follows the memory by two segments for each segment that arrives
 //!   (`tcp_grow_window`), so the window does not run ahead of what the sender has shown to need.
 //!
 //! Memory counts a segment with the kernel's overhead, its *truesize*; the window is half of the memory
-//! (`net.ipv4.tcp_adv_win_scale = 1`). Linux 6.6 replaced that half by a measured ratio, and 6.15 the growth of the memory;
-//! this follows 6.1.
+//! (`net.ipv4.tcp_adv_win_scale = 1`). Linux 6.6 replaced the half with a measured ratio, and 6.15 replaced the growth
+//! of the memory; this module follows 6.1.
 
 use narrows_units::{Duration, Instant};
 
 /// `net.ipv4.tcp_rmem[1]`: memory of a new socket, bytes.
 const FIRST_MEMORY: u64 = 131_072;
-/// `net.core.rmem_max`, which counts for the window scale, bytes.
+/// `net.core.rmem_max`, used for the window scale, bytes.
 const CORE_MEMORY: u64 = 212_992;
-/// Segments that the first measure of what an application reads starts from (`TCP_INIT_CWND`).
+/// Segments assumed in the first measure of what an application reads (`TCP_INIT_CWND`).
 const FIRST_SEGMENTS: u64 = 10;
 /// `sizeof(struct sk_buff)`, aligned, bytes (x86-64).
 const SK_BUFF: u64 = 256;
@@ -26,16 +26,17 @@ const SK_BUFF: u64 = 256;
 const SHARED_INFO: u64 = 320;
 /// `MAX_TCP_HEADER` of Debian's and Ubuntu's configuration, bytes.
 const MAX_TCP_HEADER: u64 = 320;
-/// Bytes of headers and padding before a received segment's payload: Ethernet, IPv4, TCP with timestamps, `NET_SKB_PAD`.
+/// Bytes of headers and padding before a received segment's payload: Ethernet, IPv4, TCP with timestamps,
+/// `NET_SKB_PAD`.
 const ROOM_BEFORE: u64 = 14 + 20 + 32 + 64;
 
-/// What the memory of a segment of `len` bytes counts: its buffer, of a power of two bytes as the kernel's allocator gives
-/// it, and `sk_buff`. 2304 bytes at 1448 bytes of payload, as with most drivers that receive a packet at a time.
+/// Memory charged for a segment of `len` bytes: its buffer, rounded up to a power of two as by the kernel's allocator,
+/// and `sk_buff`. 2304 bytes at 1448 bytes of payload, as with most drivers that receive a packet at a time.
 pub(super) fn truesize(len: u64) -> u64 {
     (len + ROOM_BEFORE + SHARED_INFO).next_power_of_two() + SK_BUFF
 }
 
-/// The window that memory of so many bytes allows (`tcp_win_from_space` with `tcp_adv_win_scale = 1`).
+/// The window that `memory` bytes allow (`tcp_win_from_space` with `tcp_adv_win_scale = 1`).
 pub(super) const fn window_of(memory: u64) -> u64 {
     memory - memory / 2
 }
@@ -53,14 +54,14 @@ pub(crate) struct Arrived {
     pub(crate) nxt: u64,
     /// Bytes that wait for the application or behind a gap, the segment included.
     pub(crate) held: u64,
-    /// Present time.
+    /// The current time.
     pub(crate) now: Instant,
 }
 
-/// See the module. Sizes are bytes.
+/// The window of a Linux receiver. Sizes are in bytes.
 #[derive(Debug)]
 pub(crate) struct Autotuning {
-    /// MSS that this end announced, less the options that both agreed on where the kernel takes them off.
+    /// MSS that this end announced, minus the negotiated options where the kernel subtracts them.
     advmss: u64,
     /// `sk_rcvbuf`, and its bound, `tcp_rmem[2]`.
     memory: u64,
@@ -71,13 +72,13 @@ pub(crate) struct Autotuning {
     ssthresh: u64,
     /// Unit of the window field; 0 before the connection is established.
     unit: u64,
-    /// `rcvq_space`: what was read in the last measured round-trip time; where and when the present measure began.
+    /// `rcvq_space`: what was read in the last measured round-trip time; where and when the current measure began.
     read: u64,
     read_from: u64,
     read_since: Instant,
     /// `rcv_rtt_est`: round-trip time as the receiver sees it, in microseconds, times 8; 0 if unknown.
     rtt8: u64,
-    /// The measure without timestamps: where the window ends that was offered at its beginning.
+    /// The measure without timestamps: the end of the window that was offered when it began.
     rtt_edge: u64,
     rtt_since: Instant,
     /// TSecr of the last segment with data.
@@ -85,7 +86,8 @@ pub(crate) struct Autotuning {
 }
 
 impl Autotuning {
-    /// State of a connection that is not established. `window` is the largest window that it may offer; `mss` is its own.
+    /// State of a connection that is not established. `window` is the largest window that it may offer; `mss` is its
+    /// own.
     pub(crate) fn new(window: u64, mss: u64) -> Self {
         let memory = FIRST_MEMORY.min(2 * window);
         Self {
@@ -105,7 +107,7 @@ impl Autotuning {
         }
     }
 
-    /// The window of our SYN, or of our SYN, ACK to a peer that sends segments of up to `segment` bytes.
+    /// The window of our SYN, or of our SYN-ACK to a peer that sends segments of up to `segment` bytes.
     pub(crate) fn first_window(&mut self, segment: u64) -> u64 {
         self.ssthresh = first_window(self.memory, segment);
         self.ssthresh
@@ -125,8 +127,8 @@ impl Autotuning {
         self.read_since = now;
     }
 
-    /// The window that is offered now, beside `held` bytes that wait (`__tcp_select_window`). `mss` is the estimate of the
-    /// peer's segment size.
+    /// The window to offer now, with `held` bytes waiting (`__tcp_select_window`). `mss` is the estimate of the peer's
+    /// segment size.
     pub(crate) fn window(&self, held: u64, mss: u64) -> u64 {
         if self.unit == 0 {
             return self.ssthresh;
@@ -159,7 +161,7 @@ impl Autotuning {
         window_of(self.memory.saturating_sub(used))
     }
 
-    /// A segment of `len` bytes arrived (`tcp_grow_window`): whether the window grew.
+    /// Grows the window after a segment of `len` bytes (`tcp_grow_window`); returns whether it grew.
     pub(crate) fn grow(&mut self, at: &Arrived, len: u64, mss: u64) -> bool {
         let room = self.clamp.min(self.free(at.held, mss)).saturating_sub(self.ssthresh);
         if room == 0 {
@@ -175,8 +177,8 @@ impl Autotuning {
         true
     }
 
-    /// The step after a segment that is small beside its overhead (`__tcp_grow_window`): the window grows only while many
-    /// such segments would fit.
+    /// The step after a segment that is small compared with its overhead (`__tcp_grow_window`): the window grows only
+    /// while many such segments would fit.
     fn small_step(&self, overhead: u64, len: u64, mss: u64) -> u64 {
         let (mut overhead, mut window) = (overhead / 2, window_of(self.most) / 2);
         while self.ssthresh <= window {
@@ -188,16 +190,17 @@ impl Autotuning {
         0
     }
 
-    /// TSecr of a segment with data, and the time since our clock showed it (`tcp_rcv_rtt_measure_ts`); `full` is whether the
-    /// segment is no smaller than others. Linux 6.1 counts timestamps in milliseconds, and at least one.
+    /// Takes TSecr of a segment with data, and the time since our clock showed it (`tcp_rcv_rtt_measure_ts`); `full` is
+    /// whether the segment is no smaller than the estimated MSS. Linux 6.1 counts timestamps in milliseconds, and at
+    /// least one.
     pub(crate) fn on_echo(&mut self, (echo, age): (u32, Duration), full: bool) {
         if self.last_echo.replace(echo) != Some(echo) && full {
             self.on_rtt(age.as_millis().max(1) * 1000, false);
         }
     }
 
-    /// A measure without timestamps: a round-trip time is at least the time in which a window arrives
-    /// (`tcp_rcv_rtt_measure`). `window` is what was offered last.
+    /// Measures without timestamps: a window takes at least one round-trip time to arrive (`tcp_rcv_rtt_measure`).
+    /// `window` is what was offered last.
     pub(crate) fn on_window_edge(&mut self, nxt: u64, window: u64, now: Instant) {
         if self.rtt_since != Instant::NEVER {
             if nxt < self.rtt_edge {
@@ -208,7 +211,7 @@ impl Autotuning {
         (self.rtt_edge, self.rtt_since) = (nxt + window, now);
     }
 
-    /// A sample in microseconds (`tcp_rcv_rtt_update`). Samples by windows count only where they are smaller.
+    /// Takes a sample in microseconds (`tcp_rcv_rtt_update`). Samples by windows count only if they are smaller.
     fn on_rtt(&mut self, sample: u64, by_window: bool) {
         if self.rtt8 == 0 || sample * 8 < self.rtt8 {
             self.rtt8 = sample * 8;
@@ -217,7 +220,7 @@ impl Autotuning {
         }
     }
 
-    /// The application has read `copied` bytes since the beginning (`tcp_rcv_space_adjust`).
+    /// Notes that the application has read `copied` bytes since the beginning (`tcp_rcv_space_adjust`).
     pub(crate) fn on_read(&mut self, copied: u64, now: Instant) {
         let time = now.since(self.read_since).as_nanos() / 1000;
         if self.rtt8 == 0 || time < self.rtt8 / 8 {
@@ -231,8 +234,8 @@ impl Autotuning {
         (self.read_from, self.read_since) = (copied, now);
     }
 
-    /// Twice what was read, and 16 segments, against losses; and as much more as the sender grew, twice, since what is
-    /// offered now arrives in the round-trip time after the next.
+    /// Sets the memory for twice what was read and 16 segments against losses, increased by twice the sender's relative
+    /// growth, because what is offered now arrives in the round-trip time after the next.
     fn resize(&mut self, read: u64) {
         let steady = 2 * read + 16 * self.advmss;
         let growth = u128::from(steady) * u128::from(read - self.read) / u128::from(self.read);
@@ -248,13 +251,14 @@ impl Autotuning {
         }
     }
 
-    /// Whether reading is worth a window update: it would at least double what is left of the window (`tcp_cleanup_rbuf`).
+    /// Whether a read is worth a window update: it would at least double what is left of the window
+    /// (`tcp_cleanup_rbuf`).
     pub(crate) fn is_worth_telling(&self, left: u64, window: u64) -> bool {
         2 * left <= self.clamp && window > 0 && window >= 2 * left
     }
 }
 
-/// The window of a SYN: whole segments, at most what its field can say.
+/// The window of a SYN: whole segments, at most what its field can hold.
 fn first_window(memory: u64, segment: u64) -> u64 {
     let space = window_of(memory);
     let whole = if space > segment { space - space % segment.max(1) } else { space };

@@ -7,7 +7,7 @@
 //! | `autotuning.rs` | how the advertised window grows | [`Config::autotuning`](crate::Config::autotuning) |
 //!
 //! All follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`). They are state machines that the
-//! receiver tells of segments and asks; none knows a packet. Where both switches are off none of this exists.
+//! receiver notifies of segments and queries; none knows a packet. If both switches are off, none of them exists.
 
 pub(crate) mod autotuning;
 pub(crate) mod peer_mss;
@@ -19,7 +19,7 @@ use narrows_units::{Duration, Instant};
 use peer_mss::PeerMss;
 use quickack::QuickAck;
 
-/// What this end knows of its own path when a segment arrives.
+/// This end's estimates of its path when a segment arrives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnPath {
     /// Smoothed round-trip time, if there was a sample.
@@ -35,7 +35,7 @@ pub(crate) struct Segment {
     pub(crate) len: u64,
     /// TCP header with its options, bytes.
     pub(crate) header: u64,
-    /// PSH is set.
+    /// Whether PSH is set.
     pub(crate) push: bool,
     /// TSecr, and the time since our clock showed it.
     pub(crate) echo: Option<(u32, Duration)>,
@@ -47,15 +47,15 @@ pub(crate) struct Segment {
 #[derive(Debug)]
 pub(crate) struct Linux {
     pub(crate) mss: PeerMss,
-    /// Where ACKs follow Linux.
+    /// Present if ACKs follow Linux.
     pub(crate) quick: Option<QuickAck>,
-    /// Where the window follows Linux.
+    /// Present if the window follows Linux.
     pub(crate) tuning: Option<Autotuning>,
 }
 
 impl Linux {
-    /// The part that the settings ask for. Without delayed ACKs every segment is acknowledged anyway, and no part
-    /// decides that.
+    /// The parts that the settings ask for. Without delayed ACKs every segment is acknowledged anyway, so `quick` has
+    /// nothing to decide.
     pub(crate) fn new(config: &Config) -> Option<Box<Self>> {
         let quick = match config.delayed_ack {
             DelayedAck::On { timeout, .. } if config.quick_ack => Some(QuickAck::new(timeout)),
@@ -112,7 +112,7 @@ impl Linux {
         }
     }
 
-    /// Whether less than half of the buffer is free, where `__tcp_select_window` ends quick ACKs.
+    /// Ends quick ACKs if less than half of the buffer is free, as `__tcp_select_window` does.
     pub(crate) fn note_pressure(&mut self, held: u64) {
         if let (Some(tuning), Some(quick)) = (&self.tuning, &mut self.quick)
             && tuning.is_tight(held, self.mss.bytes())

@@ -9,10 +9,10 @@ const HEADER: u64 = 20;
 /// Largest number of ACKs that leave at once (`TCP_MAX_QUICKACKS`).
 pub(crate) const MAX_QUICK_ACKS: u32 = 16;
 
-/// What the length and PSH of a segment tell of the peer's application.
+/// What the length and PSH of a segment show about the peer's application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
-    /// Nothing: more is on its way.
+    /// Nothing: more data follows.
     Nothing,
     /// A full segment with PSH: probably the end of a write.
     Pushed,
@@ -20,11 +20,11 @@ pub(crate) enum Note {
     Small,
 }
 
-/// The estimate. It starts low, since an ACK too many costs less than one too few.
+/// The estimate. It starts low, because an ACK too many costs less than one too few.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerMss {
     bytes: u64,
-    /// Size of the last segment that was not full, options taken off; 0 if the last was.
+    /// Size of the last segment, without options, if it was not full; else 0.
     last: u64,
     /// Upper bound: the MSS that this end announced.
     most: u64,
@@ -41,7 +41,7 @@ impl PeerMss {
         self.bytes.max(1)
     }
 
-    /// How many ACKs may leave at once beside a window of so many bytes (`tcp_incr_quickack`).
+    /// Number of ACKs that may leave at once with a window of `window` bytes (`tcp_incr_quickack`).
     pub(crate) fn quota(&self, window: u64) -> u32 {
         match window / (2 * self.bytes()) {
             0 => 2,
@@ -49,14 +49,14 @@ impl PeerMss {
         }
     }
 
-    /// Takes a segment of `len` bytes of payload behind `header` bytes of TCP header.
+    /// Updates the estimate with a segment of `len` bytes of payload behind `header` bytes of TCP header.
     pub(crate) fn measure(&mut self, len: u64, header: u64, push: bool) -> Note {
         let last = core::mem::take(&mut self.last);
         if len >= self.bytes {
             self.bytes = len.min(self.most);
             return if push { Note::Pushed } else { Note::Nothing };
         }
-        // With its header the length does not vary with SACK blocks.
+        // The length with the header does not vary with SACK blocks.
         let whole = len + header;
         if whole >= DEFAULT + HEADER || (whole >= LEAST + HEADER && !push) {
             self.last = len;

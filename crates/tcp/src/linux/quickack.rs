@@ -1,44 +1,45 @@
 //! Which ACK of a Linux receiver leaves at once, and how long the others wait.
 //!
 //! A connection begins with up to 16 quick ACKs, one per segment, because the sender's slow start waits for them. After
-//! that an ACK is due for more than one full segment, or after a delay, `ato`, that follows the interval between segments.
-//! Quick ACKs begin again after old data, an ECN mark and a gap of more than an RTO; each step by which the window grows
-//! makes the next ACK a quick one.
+//! that an ACK is due for more than one full segment, or after a delay, `ato`, that follows the interval between
+//! segments. Quick ACKs begin again after old data, an ECN mark and a gap of more than an RTO; each step by which the
+//! window grows makes the next ACK a quick one.
 //!
 //! Sources: `tcp_event_data_recv`, `tcp_incr_quickack`, `tcp_enter_quickack_mode`, `tcp_in_quickack_mode`,
-//! `tcp_dec_quickack_mode`, `tcp_send_delayed_ack`, `tcp_delack_timer_handler` and `tcp_event_data_sent` of Linux 6.1. The
-//! kernel counts these times in ticks of 1 to 10 ms; here they are exact.
+//! `tcp_dec_quickack_mode`, `tcp_send_delayed_ack`, `tcp_delack_timer_handler` and `tcp_event_data_sent` of Linux 6.1.
+//! The kernel counts these times in ticks of 1 to 10 ms; here they are exact.
 
 use super::peer_mss::{MAX_QUICK_ACKS, Note};
 use narrows_units::{Duration, Instant};
 
 /// Longest delay (`HZ / 2`).
 const LONGEST: Duration = Duration::from_millis(500);
-/// Longest delay beside data of our own, or after a small segment (`TCP_DELACK_MAX`, also the bound of a socket,
-/// `icsk_delack_max`).
+/// Longest delay in an interactive session, or after a pushed or small segment (`TCP_DELACK_MAX`, also the bound of a
+/// socket, `icsk_delack_max`).
 const SHORT: Duration = Duration::from_millis(200);
 
 /// When a delayed ACK leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// The delay is about over.
+    /// The delay is almost over.
     Now,
     /// At this time.
     At(Instant),
 }
 
-/// See the module.
+/// The ACK timing of a Linux receiver.
 #[derive(Debug)]
 pub(crate) struct QuickAck {
     /// ACKs that may still leave at once (`icsk_ack.quick`).
     quick: u32,
-    /// Data arrived that no segment has acknowledged (`ICSK_ACK_SCHED`).
+    /// Whether data arrived that no segment has acknowledged (`ICSK_ACK_SCHED`).
     scheduled: bool,
-    /// The session is interactive (`icsk_ack.pingpong`).
+    /// Whether the session is interactive (`icsk_ack.pingpong`).
     pingpong: bool,
-    /// A pushed or small segment arrived since the last ACK, and a second one (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
+    /// Whether a pushed or small segment arrived since the last ACK, and a second one (`ICSK_ACK_PUSHED`,
+    /// `ICSK_ACK_PUSHED2`).
     pushed: [bool; 2],
-    /// A segment with an ECN codepoint has arrived (`TCP_ECN_SEEN`).
+    /// Whether a segment with an ECN codepoint has arrived (`TCP_ECN_SEEN`).
     ect_seen: bool,
     /// The adaptive delay (`icsk_ack.ato`); zero before the first data.
     ato: Duration,
@@ -83,7 +84,7 @@ impl QuickAck {
         self.scheduled = true;
     }
 
-    /// What a segment told of the peer's application.
+    /// Takes what a segment shows about the peer's application.
     pub(crate) fn on_push(&mut self, note: Note) {
         match note {
             Note::Nothing => {}
@@ -98,7 +99,7 @@ impl QuickAck {
         self.enter(quota.min(MAX_QUICK_ACKS));
     }
 
-    /// A segment's ECN codepoint: `first_mark` is the first CE mark that is to be echoed.
+    /// Takes a segment's ECN codepoint; `first_mark` is whether it is the first CE mark to be echoed.
     pub(crate) fn on_ecn(&mut self, ect: bool, first_mark: bool, quota: u32) {
         // A segment without a codepoint after others with one is probably a retransmission.
         if first_mark || (!ect && self.ect_seen) {
@@ -113,12 +114,12 @@ impl QuickAck {
         self.ato = self.least;
     }
 
-    /// The window grew: the sender should know.
+    /// Makes the next ACK a quick one, because the window grew and the sender should know.
     pub(crate) fn nudge(&mut self) {
         self.quick |= 1;
     }
 
-    /// The buffer fills: quick ACKs would hurry the sender.
+    /// Ends quick ACKs, because the buffer fills and they would speed up the sender.
     pub(crate) fn exhaust(&mut self) {
         self.quick = 0;
     }
@@ -128,7 +129,7 @@ impl QuickAck {
         self.quick > 0 && !self.pingpong
     }
 
-    /// Whether an application that has read everything answers for the segment at once (`tcp_cleanup_rbuf`).
+    /// Whether the ACK leaves at once when the application has read everything (`tcp_cleanup_rbuf`).
     pub(crate) fn is_due_when_read(&self) -> bool {
         self.scheduled && (self.pushed[1] || (self.pushed[0] && !self.pingpong))
     }
@@ -138,7 +139,7 @@ impl QuickAck {
         self.scheduled
     }
 
-    /// When the ACK that waits leaves; `pending` is the deadline of one that waits already.
+    /// When the waiting ACK leaves; `pending` is the deadline of an ACK that waits already.
     pub(crate) fn delay(&self, pending: Instant, srtt: Option<Duration>, now: Instant) -> Due {
         let mut ato = self.ato;
         if ato > self.least {
@@ -176,7 +177,7 @@ impl QuickAck {
         (self.scheduled, self.pushed) = (false, [false; 2]);
     }
 
-    /// A segment with data leaves: soon after data came it is probably an answer.
+    /// Notes that a segment with data leaves; soon after data came, it is probably an answer.
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
         self.pingpong |= now.since(self.last) < self.ato;
     }
@@ -226,14 +227,14 @@ mod tests {
         let mut quick = fresh();
         quick.on_data(0, RTO, at(0));
         assert_eq!(quick.delay(Instant::NEVER, None, at(0)), Due::At(at(40)));
-        // Each delay that runs out doubles it, up to the RTO; the round-trip time bounds what is used of it.
+        // Each expiry doubles the delay, up to the RTO; the round-trip time bounds the delay in use.
         for expected in [80, 160, 200] {
             quick.on_timeout(RTO);
             assert_eq!(quick.delay(Instant::NEVER, None, at(0)), Due::At(at(expected)));
         }
         assert_eq!(quick.delay(Instant::NEVER, Some(ms(60)), at(0)), Due::At(at(60)));
         assert_eq!(quick.delay(Instant::NEVER, Some(ms(6)), at(0)), Due::At(at(40)));
-        // 30 ms between segments: half of what it was and the interval.
+        // 30 ms between segments: half of the old value, plus the interval.
         quick.on_data(0, RTO, at(30));
         assert_eq!(quick.ato, ms(150));
         quick.on_data(0, RTO, at(31));

@@ -1,4 +1,4 @@
-//! The receiver where its ACKs or its window follow Linux: what the machines in [`crate::linux`] are told and asked.
+//! A receiver whose ACKs or window follow Linux: its calls to the state machines in [`crate::linux`].
 
 use super::{Arrival, Receiver};
 use crate::linux::autotuning::Arrived;
@@ -19,7 +19,7 @@ impl Receiver {
         self.linux.as_ref().is_some_and(|linux| linux.quick.is_some())
     }
 
-    /// The peer opened the connection; its segments carry up to `segment` bytes. Sets the window of our SYN, ACK.
+    /// Sets the window of our SYN-ACK to a peer whose segments carry up to `segment` bytes.
     pub(crate) fn on_accept(&mut self, segment: u64) {
         let Some(tuning) = self.linux.as_mut().and_then(|linux| linux.tuning.as_mut()) else { return };
         let mut first = tuning.first_window(segment);
@@ -37,8 +37,8 @@ impl Receiver {
         }
     }
 
-    /// A segment with data was taken by [`on_data`](Self::on_data) or [`on_expected`](Self::on_expected) as `arrival`;
-    /// decides when its ACK leaves, and lets the window grow. `sack` is whether SACK is in use.
+    /// Decides when the ACK of a segment with data leaves, and lets the window grow. [`on_data`](Self::on_data) or
+    /// [`on_expected`](Self::on_expected) has taken the segment as `arrival`; `sack` is whether SACK is in use.
     pub(crate) fn on_data_as_linux(
         &mut self,
         segment: &Segment,
@@ -51,7 +51,7 @@ impl Receiver {
         let waiting = self.held();
         match arrival {
             Arrival::InOrder => {
-                // What the application reads at once takes memory until it has.
+                // Data that the application reads at once takes memory until it is read.
                 let held = waiting + if self.auto_read { segment.len } else { 0 };
                 linux.on_in_order(segment, &Arrived { nxt: self.nxt, held, now }, window, own);
                 if let Some(tuning) = &mut linux.tuning {
@@ -79,8 +79,8 @@ impl Receiver {
         self.linux = Some(linux);
     }
 
-    /// Whether the ACK of data that arrived in order leaves at once, or when (`__tcp_ack_snd_check`, and
-    /// `tcp_cleanup_rbuf` where the application has read it).
+    /// Decides whether the ACK of data in order leaves at once, or when (`__tcp_ack_snd_check`, and `tcp_cleanup_rbuf`
+    /// if the application has read the data).
     fn decide(&mut self, linux: &Linux, window: u64, own: &OwnPath, now: Instant) {
         let Some(quick) = &linux.quick else { return };
         let several = self.nxt - self.acked > u64::from(self.every - 1) * linux.mss.bytes();
@@ -98,8 +98,8 @@ impl Receiver {
         }
     }
 
-    /// The application has read by hand: an ACK is due for what waited for one, and for a window that has doubled.
-    /// Returns whether Linux's rules decide that.
+    /// Makes an ACK due after the application has read by hand: for data that waits for one, or for a window that has
+    /// doubled. Returns whether Linux's rules decide that.
     pub(super) fn on_read_as_linux(&mut self) -> bool {
         let Some(linux) = self.linux.take() else { return false };
         if let Some(quick) = &linux.quick {
@@ -115,7 +115,8 @@ impl Receiver {
         true
     }
 
-    /// An ECN codepoint on a segment with data: see [`QuickAck::on_ecn`](crate::linux::quickack::QuickAck::on_ecn).
+    /// Takes the ECN codepoint of a segment with data: see
+    /// [`QuickAck::on_ecn`](crate::linux::quickack::QuickAck::on_ecn).
     pub(crate) fn on_ecn_as_linux(&mut self, ect: bool, first_mark: bool) {
         let window = self.offered_window();
         let Some(linux) = &mut self.linux else { return };
@@ -141,7 +142,7 @@ impl Receiver {
         }
     }
 
-    /// The room that a tuned window leaves; `None` where the window is not tuned.
+    /// The room that a tuned window leaves; `None` if the window is not tuned.
     pub(super) fn tuned_room(&self) -> Option<u64> {
         self.linux.as_ref().and_then(|linux| self.room_as_linux(linux))
     }

@@ -1,4 +1,4 @@
-//! Where the right edge of the advertised window is and should be (RFC 9293, section 3.8.6).
+//! The right edge of the advertised window: where it is and where it should be (RFC 9293, section 3.8.6).
 
 use super::Receiver;
 
@@ -9,7 +9,7 @@ impl Receiver {
         self.cap.is_some_and(|cap| cap.shrink)
     }
 
-    /// By how much the right edge moves at least. Linux has no such step with window scaling; its window is in units then.
+    /// The smallest step of the right edge. Linux has no such step with window scaling, where its window is in units.
     #[inline]
     pub(super) fn step(&self) -> u64 {
         if self.linux.as_ref().is_some_and(|linux| linux.tuning.is_some()) {
@@ -18,21 +18,22 @@ impl Receiver {
         (self.buffer / 2).min(u64::from(self.rmss.max(1)))
     }
 
-    /// Where the right edge should move to, if it should: only by a worthwhile step (RFC 9293, section 3.8.6.2.2), and back
-    /// only where a scheme may shrink the window.
+    /// Where the right edge should move to, if at all: forward only by a worthwhile step (RFC 9293, section 3.8.6.2.2),
+    /// and back only if a scheme may shrink the window.
     #[inline]
     pub(super) fn better_edge(&self) -> Option<u64> {
         let mut room = self.tuned_room().unwrap_or_else(|| self.buffer.saturating_sub(self.readable()));
         if let Some(cap) = self.cap {
             let cap = cap.bytes.as_u64();
-            // A window of less than a segment, as the field's units will say it, would be a silly one: better none.
+            // A window of less than a segment, after rounding to the field's units, would be silly: it is closed
+            // instead.
             room = room.min(if cap >> self.shift << self.shift < u64::from(self.rmss) { 0 } else { cap });
         }
         let edge = self.nxt + room;
         (edge >= self.offered + self.step() || (edge < self.offered && self.shrinks())).then_some(edge)
     }
 
-    /// Moves the window to where it should be, and returns the field.
+    /// Moves the right edge to where it should be, and returns the window field.
     #[inline(never)]
     pub(super) fn advertise(&mut self, scaled: bool) -> u16 {
         let shift = if scaled { self.shift } else { 0 };
@@ -40,7 +41,8 @@ impl Receiver {
         let widest = self.nxt + (u64::from(u16::MAX) << shift);
         self.promised = better.unwrap_or(self.promised).clamp(self.nxt, widest);
         let mut field = (better.unwrap_or(self.offered).max(self.nxt) - self.nxt) >> shift;
-        // What was rounded up may be taken back next time, and a scheme may change its mind; all else stays.
+        // A window that was rounded up may be reduced next time, and a scheme may change its bound; any other field
+        // stays valid.
         let mut settled = scaled && self.cap.is_none();
         if !self.shrinks() && self.nxt + (field << shift) < self.offered {
             field = self.round_up(shift);
@@ -53,9 +55,9 @@ impl Receiver {
         field
     }
 
-    /// The window in units of `1 << shift` bytes, rounded up so that the edge does not move back. Where less than a unit
-    /// arrives per ACK that would push the edge on with each of them, and the window would never close: what was promised
-    /// is kept, and what rounding gave beyond it is taken back (RFC 7323, section 2.4, allows both).
+    /// The window in units of `1 << shift` bytes, rounded up so that the edge does not move back. If less than a unit
+    /// arrives per ACK, rounding up each time would push the edge on, and the window would never close. So the promised
+    /// edge is kept, and what rounding gave beyond it is taken back (RFC 7323, section 2.4, allows both).
     fn round_up(&self, shift: u8) -> u64 {
         let unit = 1 << shift;
         let field = (self.offered - self.nxt).div_ceil(unit);

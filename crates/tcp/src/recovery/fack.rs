@@ -1,17 +1,17 @@
-//! Forward acknowledgment: what lies below the highest SACKed octet has left the network (Mathis and Mahdavi 1996).
+//! Forward acknowledgment: everything below the highest SACKed octet has left the network (Mathis and Mahdavi 1996).
 //!
-//! Sources: M. Mathis and J. Mahdavi, "Forward Acknowledgement: Refining TCP Congestion Control", SIGCOMM 1996, section 3;
-//! ns-2's Agent/TCP/Fack. State: snd.fack is the scoreboard's highest SACKed octet plus one, retran_data its octets
-//! retransmitted and not delivered; the rest is [`Sack`]'s. An episode begins when snd.fack is more than `dupthresh` SMSS
-//! beyond SND.UNA, or with the third duplicate ACK. From then on every hole below snd.fack counts as lost, so that the
-//! scoreboard's pipe is the paper's awnd = SND.NXT - snd.fack + retran_data, and what it says of the window, of the order
-//! (holes, then new data) and of retransmissions that are lost holds here too.
+//! Sources: M. Mathis and J. Mahdavi, "Forward Acknowledgement: Refining TCP Congestion Control", SIGCOMM 1996, section
+//! 3; ns-2's Agent/TCP/Fack. State: snd.fack is the scoreboard's highest SACKed octet plus one, retran_data its octets
+//! retransmitted and not delivered; the rest is [`Sack`]'s. An episode begins when snd.fack is more than `dupthresh`
+//! SMSS beyond SND.UNA, or with the third duplicate ACK. From then on every hole below snd.fack counts as lost, so that
+//! the scoreboard's pipe is the paper's awnd = SND.NXT - snd.fack + retran_data. The rules of [`Sack`] for the window,
+//! the order (holes, then new data) and lost retransmissions apply here too.
 //!
-//! Differences: there is no rescue retransmission, which is RFC 6675's. With `Config::limited_transmit` awnd governs also
-//! before an episode, as in the paper; without, FlightSize does. The paper's "overdamping" (halve the window of a round
-//! trip before where slow start overshot) would be a matter of congestion control and is not built. Its "rampdown", which
-//! spreads the reduction over a round trip, is what `Reduction::Prr` does with a better rule. Linux, until 4.14, deemed
-//! lost only what was more than its reordering metric below snd.fack.
+//! Differences: there is no rescue retransmission, which is RFC 6675's. With `Config::limited_transmit` awnd also
+//! governs before an episode, as in the paper; otherwise FlightSize does. The paper's "overdamping" (halve the window
+//! of a round trip before where slow start overshot) would be part of congestion control and is not implemented. Its
+//! "rampdown", which spreads the reduction over a round trip, is replaced by the better rule of `Reduction::Prr`.
+//! Linux, until 4.14, deemed lost only what was more than its reordering metric below snd.fack.
 //! Vectors: `fack_enters_on_the_first_sack_beyond_three_segments`, `fack_repairs_four_losses_of_ten`.
 
 use super::sack::{Case, Judgement, Sack};
@@ -19,7 +19,7 @@ use super::{AckEvent, LossRecovery, Next, Room, Settings, Verdict, next_new};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
-/// See the module.
+/// FACK recovery.
 #[derive(Debug)]
 pub(crate) struct Fack {
     sack: Sack,

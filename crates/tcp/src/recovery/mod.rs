@@ -1,8 +1,8 @@
 //! Loss recovery: what is lost, when a congestion episode begins and ends, and what to send next.
 //!
-//! A recovery digests ACKs and timeouts, keeps its own state and marks the [`Scoreboard`]; it answers with a
-//! [`Verdict`] and calls nobody. The congestion control decides where the window ends up; a recovery decides
-//! only how much of it may be used meanwhile ([`LossRecovery::next`]).
+//! A recovery processes ACKs and timeouts, keeps its own state and marks the [`Scoreboard`]. It returns a [`Verdict`]
+//! and calls no other module. The congestion control decides where the window ends up; a recovery decides only how much
+//! of it may be used meanwhile ([`LossRecovery::next`]).
 //!
 //! ```text
 //!            dup ACK, SACK           dupthresh, IsLost
@@ -13,11 +13,12 @@
 //!      '-------------------------- Loss <---------------------'
 //! ```
 //!
-//! What is not here yet has its place. RACK (RFC 8985) is one more recovery beside [`sack`]: `Sack::digest` with a
-//! judgement by the times of sending, which the scoreboard's segments carry (`sent_at`), and a reordering timer beside
-//! those of the connection. Its tail loss probe is a timer too, whose expiry makes `next` answer as for a rescue. F-RTO
-//! (RFC 5682) is a state of [`Loss`]: the first ACK after a timeout lets `next` answer `New` instead of the hole, the
-//! second says whether the timeout was spurious, by a field of [`Verdict`] that leads to the connection's undo.
+//! Extensions that are not implemented fit in as follows. RACK (RFC 8985) is one more recovery beside [`sack`]:
+//! `Sack::digest` with a judgement by the times of sending, which the scoreboard's segments carry (`sent_at`), and a
+//! reordering timer beside those of the connection. Its tail loss probe is a timer too, whose expiry makes `next`
+//! answer as for a rescue. F-RTO (RFC 5682) is a state of [`Loss`]: the first ACK after a timeout lets `next` answer
+//! `New` instead of the hole; the second shows whether the timeout was spurious, by a field of [`Verdict`] that leads
+//! to the connection's undo.
 
 mod fack;
 mod newreno;
@@ -32,7 +33,7 @@ use core::fmt;
 use narrows_cc::Phase;
 use narrows_units::Instant;
 
-/// An ACK as recovery sees it. The board is already up to date with it.
+/// An ACK as recovery sees it. The board already reflects it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckEvent {
     /// Octets newly acknowledged cumulatively.
@@ -50,19 +51,19 @@ pub(crate) struct AckEvent {
 /// What an ACK means for the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Verdict {
-    /// A congestion episode begins: loss was found by duplicate ACKs or SACK.
+    /// Whether a congestion episode begins: loss was found by duplicate ACKs or SACK.
     pub(crate) enter: bool,
-    /// The episode begins with one segment and slow start, whatever the congestion control made of cwnd (Tahoe).
+    /// Whether the episode begins with one segment and slow start, whatever cwnd the congestion control set (Tahoe).
     pub(crate) restart: bool,
-    /// The episode before has ended (also: the Loss phase).
+    /// Whether the episode before has ended (also: the Loss phase).
     pub(crate) exit: bool,
     /// On leaving fast recovery, an upper bound of cwnd against bursts (RFC 6582, section 3.2, step 3).
     pub(crate) cwnd_cap: Option<u64>,
     /// Octets newly marked lost.
     pub(crate) newly_lost: u64,
-    /// When the last of the retransmissions was sent that this ACK shows to be lost.
+    /// When the last of the retransmissions that this ACK shows to be lost was sent.
     pub(crate) lost_retransmission: Option<Instant>,
-    /// Leave the retransmission timer running as it is (RFC 6582's "impatient" variant).
+    /// Whether to leave the retransmission timer running as it is (RFC 6582's "impatient" variant).
     pub(crate) keep_timer: bool,
 }
 
@@ -92,19 +93,19 @@ pub(crate) struct Room {
 
 /// A way to find and repair losses.
 trait LossRecovery: fmt::Debug + Send {
-    /// Digests an ACK of data that was sent.
+    /// Processes an ACK of data that was sent.
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict;
 
-    /// The retransmission timer expired: everything outstanding is marked lost. Returns the octets newly marked.
+    /// Marks everything outstanding as lost, because the retransmission timer expired. Returns the octets newly marked.
     fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64;
 
-    /// The present episode was spurious: back to Open.
+    /// Goes back to Open, because the current episode was spurious.
     fn on_undo(&mut self, board: &mut Scoreboard);
 
     /// What to send next.
     fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next;
 
-    /// What [`next`](Self::next) named was sent.
+    /// Notes that what [`next`](Self::next) named was sent.
     fn on_sent(&mut self, sent: Next);
 
     /// Whether fast recovery counts what is in the network, by SACK, instead of inflating the window by duplicate ACKs.
@@ -129,11 +130,11 @@ pub(crate) struct Settings {
     pub(crate) full_ack_cap: bool,
     /// RFC 6582's "Impatient" variant, else "Slow-but-Steady".
     pub(crate) impatient: bool,
-    /// Lost retransmissions are looked for.
+    /// Whether to look for lost retransmissions.
     pub(crate) lost_retransmission: bool,
 }
 
-/// The recoveries there are. The set is closed, so the calls of every ACK and segment need no table of functions.
+/// All recoveries. The set is closed, so the calls of every ACK and segment need no dynamic dispatch.
 #[derive(Debug)]
 enum Kind {
     RtoOnly(rto_only::RtoOnly),
@@ -144,7 +145,7 @@ enum Kind {
     Fack(fack::Fack),
 }
 
-/// Calls a method of whichever recovery it is.
+/// Calls a method of the recovery in use.
 macro_rules! each {
     ($kind:expr, $recovery:ident => $call:expr) => {
         match $kind {
@@ -158,7 +159,7 @@ macro_rules! each {
     };
 }
 
-/// The recovery of a connection, with its phase at hand.
+/// The recovery of a connection, with a copy of its phase.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     phase: Phase,
@@ -170,8 +171,8 @@ impl Recovery {
         Self { phase: each!(&kind, r => r.phase()), kind }
     }
 
-    /// See [`LossRecovery::on_ack`]. In the phase Open it may be left out for an ACK that advances SND.UNA while nothing is
-    /// SACKed and no retransmission watched: none of the recoveries has anything to say or to note then.
+    /// See [`LossRecovery::on_ack`]. In the phase Open the call may be skipped for an ACK that advances SND.UNA while
+    /// nothing is SACKed and no retransmission is watched: no recovery reports or notes anything then.
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
         let verdict = each!(&mut self.kind, r => r.on_ack(ack, board));
         self.phase = each!(&self.kind, r => r.phase());
@@ -244,7 +245,7 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
     })
 }
 
-/// The Loss phase, common to all: from a timeout until what was outstanding then is acknowledged.
+/// The Loss phase, common to all: from a timeout until what was outstanding at that time is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Loss {
     /// SND.NXT at the latest timeout; 0 before any.
@@ -257,8 +258,8 @@ impl Loss {
         (self.recover, self.active) = (nxt, true);
     }
 
-    /// Whether something sent after the latest timeout is acknowledged with SND.UNA at `una`, so that duplicate ACKs are not
-    /// answers to what was sent again for nothing (RFC 6582, section 3.2, step 2: "covers more than recover").
+    /// Whether something sent after the latest timeout is acknowledged with SND.UNA at `una`, so that duplicate ACKs do
+    /// not answer needless retransmissions (RFC 6582, section 3.2, step 2: "covers more than recover").
     fn is_behind(&self, una: u64) -> bool {
         covers_more(una, self.recover)
     }
@@ -271,14 +272,14 @@ impl Loss {
     }
 }
 
-/// Whether SND.UNA at `una` covers more than what was sent up to `recover`, a SND.NXT; at the start (0) it does. An ACK of
-/// exactly that much may be the answer to what was sent again for nothing (RFC 6582, section 3.2, step 2).
+/// Whether SND.UNA at `una` covers more than what was sent up to `recover`, an earlier SND.NXT; true at the start (0).
+/// An ACK of exactly that much may answer a needless retransmission (RFC 6582, section 3.2, step 2).
 #[inline]
 fn covers_more(una: u64, recover: u64) -> bool {
     recover == 0 || una > recover
 }
 
-/// What to send in the Loss phase: what is lost, in order, then new data, as the pipe allows.
+/// What to send in the Loss phase: lost segments, in order, then new data, as the pipe allows.
 fn next_by_pipe(board: &mut Scoreboard, room: &Room) -> Next {
     if board.lost() > 0
         && let Some(index) = board.next_hole()
@@ -304,7 +305,8 @@ fn next_new(used: u64, room: &Room, window: u64) -> Next {
     }
 }
 
-/// Where a recovery stands in Linux's terms, from what each keeps: a timeout rules, then fast recovery, then duplicates.
+/// The phase in Linux's terms, from the state that each recovery keeps: a timeout takes precedence, then fast recovery,
+/// then duplicate ACKs.
 fn phase(after_timeout: bool, in_recovery: bool, dupacks: u32) -> Phase {
     match (after_timeout, in_recovery, dupacks) {
         (true, ..) => Phase::Loss,

@@ -1,9 +1,9 @@
 //! NewReno: partial ACKs keep fast recovery going (RFC 6582).
 //!
 //! Sources: RFC 6582, section 3.2. State: `recover`; `inflation`, the artificial part of cwnd, which partial ACKs
-//! deflate and which may so become negative. Differences: the "Impatient" variant (the timer is restarted at the first
-//! partial ACK only), which section 3.2 has, unless `Config::impatient` is off: then section 4's "Slow-but-Steady", as Linux;
-//! none of the heuristics of section 4.2 that allow a fast retransmit below `recover`; the full ACK's window is the RFC's
+//! deflate and which may become negative. Differences: the "Impatient" variant of section 3.2 (the timer is restarted
+//! at the first partial ACK only), or, if `Config::impatient` is off, section 4's "Slow-but-Steady", as in Linux; none
+//! of the heuristics of section 4.2 that allow a fast retransmit below `recover`; the full ACK's window is the RFC's
 //! first choice unless `Config::full_ack_cap` is off.
 //! Vectors: `newreno_repairs_two_holes_in_one_episode`, `duplicates_of_exactly_recover_start_no_fast_retransmit`.
 
@@ -13,7 +13,7 @@ use super::{
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
-/// See the module.
+/// NewReno recovery.
 #[derive(Debug)]
 pub(crate) struct NewReno {
     settings: Settings,
@@ -24,7 +24,7 @@ pub(crate) struct NewReno {
     recover: u64,
     in_recovery: bool,
     partial_acks: u32,
-    /// The head is to be retransmitted whatever the window says.
+    /// Whether to retransmit the head, whatever the window allows.
     retransmit: bool,
     loss: Loss,
 }

@@ -1,16 +1,17 @@
 //! Fast retransmit and fast recovery that ends with the first ACK of new data (RFC 2581; RFC 5681, section 3.2).
 //!
-//! Sources: RFC 2581, section 3.2. State: `dupacks`, `inflation` (the segments that duplicate ACKs said have left the
-//! network; RFC 5681 adds them to cwnd, here they are apart so that cwnd shows the algorithm's window, as in ns-2's
-//! `dupwnd_`). Differences: as ns-2 with `bugFix_`, duplicate ACKs up to the highest sequence number sent at the last
-//! timeout do not start fast retransmit, because they answer the timeout's own retransmissions (RFC 6582, section 1).
+//! Sources: RFC 2581, section 3.2. State: `dupacks`, `inflation` (the segments that, by duplicate ACKs, have left the
+//! network; RFC 5681 adds them to cwnd, here they are separate so that cwnd shows the algorithm's window, as in ns-2's
+//! `dupwnd_`). Differences: as in ns-2 with `bugFix_`, duplicate ACKs up to the highest sequence number sent at the
+//! last timeout do not start fast retransmit, because they answer the timeout's own retransmissions (RFC 6582, section
+//! 1).
 //! Vectors: `reno_recovers_one_loss_of_twenty`, `reno_reduces_once_per_hole`.
 
 use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
-/// See the module.
+/// Reno recovery.
 #[derive(Debug)]
 pub(crate) struct Reno {
     settings: Settings,
@@ -18,7 +19,7 @@ pub(crate) struct Reno {
     /// Octets by which the usable window exceeds cwnd.
     inflation: i64,
     in_recovery: bool,
-    /// The head is to be retransmitted whatever the window says.
+    /// Whether to retransmit the head, whatever the window allows.
     retransmit: bool,
     loss: Loss,
 }

@@ -1,19 +1,20 @@
 //! Only the retransmission timer (RFC 793): duplicate ACKs mean nothing.
 //!
-//! An expiry sends "the segment at the front of the retransmission queue again" (RFC 793, section 3.9) and nothing else, even
-//! where no congestion window would keep the others back. Everything outstanding counts as lost then, and follows once
-//! an ACK shows that the front has arrived (go-back-N, as ns-3's `TcpRfc793` of 2011 did); what the receiver has is passed
-//! over as its ACKs jump. RFC 793 alone would wait for another expiry for each further segment that is lost.
+//! An expiry sends "the segment at the front of the retransmission queue again" (RFC 793, section 3.9) and nothing
+//! else, even if no congestion window holds the others back. Everything outstanding then counts as lost, and follows
+//! once an ACK shows that the front has arrived (go-back-N, as in ns-3's `TcpRfc793` of 2011). Segments that the
+//! receiver already has are skipped, because its ACKs cover them. RFC 793 alone would wait for another expiry for each
+//! further lost segment.
 
 use super::{AckEvent, Loss, LossRecovery, Next, Room, Verdict, next_by_pipe};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
-/// See the module.
+/// Recovery by the retransmission timer alone.
 #[derive(Debug, Default)]
 pub(crate) struct RtoOnly {
     loss: Loss,
-    /// Since the latest expiry no ACK has advanced: only the front leaves.
+    /// Whether no ACK has advanced since the latest expiry, so that only the front leaves.
     front_only: bool,
 }
 

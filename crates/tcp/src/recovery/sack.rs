@@ -1,19 +1,19 @@
 //! SACK-based recovery (RFC 6675).
 //!
-//! Sources: RFC 6675, sections 4 and 5. State: `recovery_point` (RecoveryPoint), `rescue` (RescueRxt); HighRxt, IsLost and
-//! Pipe live on the scoreboard. Differences: an ACK that advances SND.UNA and leaves a head that IsLost says is lost
-//! also begins recovery, as Linux does (the RFC waits for the next duplicate); SACK information survives a timeout
-//! (the RFC's choice in section 5.1).
+//! Sources: RFC 6675, sections 4 and 5. State: `recovery_point` (RecoveryPoint), `rescue` (RescueRxt); the scoreboard
+//! has HighRxt, IsLost and Pipe. Differences: an ACK that advances SND.UNA also begins recovery if IsLost holds for the
+//! new head, as in Linux (the RFC waits for the next duplicate); SACK information survives a timeout (the RFC's choice
+//! in section 5.1).
 //!
-//! A lost retransmission (`Config::lost_retransmission`) leaves the pipe and is sent again before any other hole. It is a
-//! second indication of congestion (RFC 5681, section 4.3; RFC 3168, section 6.1.2): if it was sent since the last
-//! reduction, and so at most once per round trip, the window is reduced again. Linux does not, but its proportional rate
-//! reduction sends no more than is delivered; with RFC 6675's pipe a window that stays too large loses packets for as
-//! long as the episode lasts.
+//! A lost retransmission (`Config::lost_retransmission`) leaves the pipe and is sent again before any other hole. It is
+//! a second indication of congestion (RFC 5681, section 4.3; RFC 3168, section 6.1.2): if it was sent since the last
+//! reduction, and so at most once per round trip, the window is reduced again. Linux does not reduce again, but its
+//! proportional rate reduction sends no more than is delivered; with RFC 6675's pipe a window that stays too large
+//! loses packets for as long as the episode lasts.
 //!
-//! With the same switch the delivery of retransmissions tells the loss of what was sent before them, as RACK does (RFC 8985).
-//! `IsLost` waits for SACK blocks above a hole, which the end of a burst never gets: it would stay in the pipe until all holes
-//! below it are repaired, by what is left of the window. After Hybla's bursts that took minutes.
+//! With the same switch, delivered retransmissions show the loss of what was sent before them, as in RACK (RFC 8985).
+//! `IsLost` waits for SACK blocks above a hole, which never come for the end of a burst. That end would stay in the
+//! pipe until all holes below it are repaired with the rest of the window. After Hybla's bursts that took minutes.
 //!
 //! Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`,
 //! `a_lost_retransmission_is_sent_again_without_a_timeout`, `retransmissions_tell_the_loss_of_what_they_overtook`.
@@ -23,7 +23,7 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::flag;
 use narrows_cc::Phase;
 
-/// See the module.
+/// SACK-based recovery.
 #[derive(Debug)]
 pub(crate) struct Sack {
     settings: Settings,
@@ -31,32 +31,33 @@ pub(crate) struct Sack {
     /// SND.NXT when the last episode began; 0 before any.
     recovery_point: u64,
     in_recovery: bool,
-    /// The first segment of an episode is retransmitted whatever the window says (step 4.3).
+    /// Whether to retransmit the first segment of an episode, whatever the window allows (step 4.3).
     retransmit: bool,
-    /// Whether this episode's rescue retransmission is still to be had (NextSeg, rule 4).
+    /// Whether this episode's rescue retransmission is still available (NextSeg, rule 4).
     rescue: bool,
-    /// Whether the SACK blocks alone tell losses, as in FACK: no rescue retransmission, and none tells what it overtook.
+    /// Whether only SACK blocks show losses, as in FACK: there is no rescue retransmission, and no retransmission shows
+    /// what it overtook.
     by_blocks_alone: bool,
     loss: Loss,
 }
 
-/// What an ACK with SACKed data on the board shows, by the rules of one recovery or another.
+/// What an ACK with SACKed data on the board shows, by the rules of a recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Judgement {
     /// Octets newly marked lost.
     pub(super) newly_lost: u64,
-    /// An episode is due, if none rules.
+    /// Whether an episode is due, if none is under way.
     pub(super) due: bool,
 }
 
-/// The ACK and what is known besides the board when it is judged.
+/// The ACK to judge, and what is known besides the board.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case<'a> {
     pub(super) settings: &'a Settings,
     pub(super) ack: &'a AckEvent,
     /// Whether duplicate ACKs alone make an episode due.
     pub(super) enough_dupacks: bool,
-    /// Whether an episode may begin; else one rules.
+    /// Whether an episode may begin; if not, one is under way.
     pub(super) may_enter: bool,
 }
 
@@ -86,12 +87,12 @@ impl Sack {
         }
     }
 
-    /// The same with losses told by SACK blocks alone.
+    /// The same, with losses shown by SACK blocks alone.
     pub(super) fn by_blocks_alone(self) -> Self {
         Self { by_blocks_alone: true, ..self }
     }
 
-    /// Digests an ACK as [`LossRecovery::on_ack`] does; `judge` says what it shows to be lost.
+    /// Processes an ACK as [`LossRecovery::on_ack`] does; `judge` decides what it shows to be lost.
     pub(super) fn digest(
         &mut self,
         ack: &AckEvent,
@@ -155,7 +156,7 @@ impl Sack {
         let pipe = board.pipe();
         let hole = board.next_hole().and_then(|index| board.get(index).map(|s| (index, *s)));
         let fits = |len: u64| pipe + len <= room.cwnd;
-        // Rule 1. A hole that is not lost has none above it that is.
+        // Rule 1. If a hole is not lost, no hole above it is.
         if let Some((index, segment)) = hole
             && segment.has(flag::LOST)
         {
@@ -197,7 +198,7 @@ impl LossRecovery for Sack {
     fn on_undo(&mut self, board: &mut Scoreboard) {
         (self.dupacks, self.in_recovery, self.retransmit, self.rescue) = (0, false, false, false);
         self.loss.active = false;
-        // The verdict was wrong: what is SACKed now may be judged anew.
+        // The verdict was wrong: what is SACKed now may be judged again.
         self.recovery_point = 0;
         board.clear_lost();
     }

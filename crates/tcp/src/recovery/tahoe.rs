@@ -1,21 +1,21 @@
 //! Tahoe: fast retransmit, then slow start from one segment (Jacobson 1988).
 //!
-//! Sources: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, as 4.3BSD-Tahoe has it; K. Fall and S. Floyd,
-//! "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 1996, section 2; ns-2's Agent/TCP. State: `dupacks`;
-//! `inflation`, what limited transmit may use beyond cwnd. The third duplicate ACK is a congestion event, and
-//! `Verdict::restart` then sets cwnd to one segment. Everything outstanding counts as lost (go-back-N), so that what
-//! follows is the Loss phase, as after a timeout; what the receiver has is passed over as its ACKs jump. Differences: one
-//! reduction per window as with ns-2's `bugFix_`: until something sent after the reduction is acknowledged, duplicate
-//! ACKs mean nothing, because they answer segments that were sent again for nothing; the timer is not set back at a fast
-//! retransmit, ns-2 does. What SACK reported is not sent again. After an ECN echo in the same window cwnd still goes to
-//! one segment, ssthresh stays (as in ns-2).
+//! Sources: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, as in 4.3BSD-Tahoe; K. Fall and S. Floyd,
+//! "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 1996, section 2; ns-2's Agent/TCP. State:
+//! `dupacks`; `inflation`, what limited transmit may use beyond cwnd. The third duplicate ACK is a congestion event,
+//! and `Verdict::restart` then sets cwnd to one segment. Everything outstanding counts as lost (go-back-N), so that the
+//! Loss phase follows, as after a timeout. Segments that the receiver already has are skipped, because its ACKs cover
+//! them. Differences: one reduction per window as with ns-2's `bugFix_`: until something sent after the reduction is
+//! acknowledged, duplicate ACKs are ignored, because they answer needless retransmissions; the timer is not restarted
+//! at a fast retransmit, unlike in ns-2. What SACK reported is not sent again. After an ECN echo in the same window
+//! cwnd still goes to one segment and ssthresh stays (as in ns-2).
 //! Vectors: `tahoe_starts_anew_from_one_segment`, `tahoe_reduces_once_per_window`.
 
 use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
-/// See the module.
+/// Tahoe recovery.
 #[derive(Debug)]
 pub(crate) struct Tahoe {
     settings: Settings,

@@ -1,4 +1,4 @@
-//! Which segments are deemed lost, which of them is sent again next, and what becomes of retransmissions.
+//! Which segments are deemed lost, which is sent again next, and which retransmissions are lost.
 
 use super::Scoreboard;
 use crate::rate::Stamp;
@@ -6,16 +6,16 @@ use crate::segment::{Segment, flag};
 use narrows_units::Instant;
 
 impl Scoreboard {
-    /// Marks what RFC 6675's `IsLost` says, with `dupthresh` ranges or more than `bytes` SACKed octets above; returns the
-    /// octets newly marked.
+    /// Marks the segments that RFC 6675's `IsLost` finds lost, with `dupthresh` ranges or more than `bytes` SACKed
+    /// octets above; returns the octets newly marked.
     #[inline]
     pub(crate) fn mark_lost(&mut self, dupthresh: u32, bytes: u64) -> u64 {
         if self.above_bytes == 0 { 0 } else { self.advance_frontier(dupthresh, bytes, 0) }
     }
 
-    /// Marks what was sent, for the first time, before each of `dupthresh` retransmissions that are delivered, so that they
-    /// overtook it (RFC 8985, section 6.2, step 4); returns the octets newly marked. SACK blocks tell no loss of the end of what
-    /// was sent: nothing lies above it.
+    /// Marks the segments that were first sent before each of `dupthresh` delivered retransmissions, which therefore
+    /// overtook them (RFC 8985, section 6.2, step 4); returns the octets newly marked. SACK blocks cannot show a loss
+    /// at the end of what was sent, because nothing lies above it.
     pub(crate) fn mark_overtaken(&mut self, dupthresh: u32) -> u64 {
         let Some(losses) = self.losses.as_deref_mut().filter(|losses| !losses.overtook.is_empty()) else { return 0 };
         let wanted = dupthresh as usize;
@@ -27,7 +27,8 @@ impl Scoreboard {
         }
     }
 
-    /// Moves the frontier over what is SACKed, has so much SACKed above it, or ends at or below the offset `before`.
+    /// Moves the frontier over segments that are SACKed, have that much SACKed above them, or end at or below the
+    /// offset `before`; returns the octets newly marked lost.
     fn advance_frontier(&mut self, dupthresh: u32, bytes: u64, before: u64) -> u64 {
         let mut newly = 0;
         loop {
@@ -58,19 +59,18 @@ impl Scoreboard {
         newly
     }
 
-    /// From now on segments that an ACK shows to be lost are kept for [`take_found_lost`](Self::take_found_lost).
+    /// Keeps segments that an ACK shows to be lost, from now on, for [`take_found_lost`](Self::take_found_lost).
     pub(crate) fn report_losses(&mut self) {
         self.reporting = true;
     }
 
-    /// The segments that were shown to be lost since the last call, in order, and their stamps; none unless they are
-    /// reported.
+    /// Takes the segments found lost since the last call, in order, with their stamps; none unless losses are reported.
     pub(crate) fn take_found_lost(&mut self) -> Vec<(Segment, Stamp)> {
         self.losses.as_deref_mut().map(|losses| core::mem::take(&mut losses.found)).unwrap_or_default()
     }
 
-    /// From now on retransmissions are watched, so that [`mark_lost_retransmissions`](Self::mark_lost_retransmissions) finds
-    /// those that are lost.
+    /// Watches retransmissions from now on, so that [`mark_lost_retransmissions`](Self::mark_lost_retransmissions)
+    /// finds the lost ones.
     pub(crate) fn track_retransmissions(&mut self) {
         self.tracking = true;
     }
@@ -81,8 +81,8 @@ impl Scoreboard {
         self.awaits
     }
 
-    /// Of what was sent more than once, deliveries count as those of the last transmission only if it was sent at `credible`
-    /// or before: a round trip ago (RFC 8985, section 6.2, step 2).
+    /// Counts the delivery of a retransmitted segment as that of its last transmission only if that was sent at
+    /// `credible` or before: a round trip ago (RFC 8985, section 6.2, step 2).
     pub(crate) fn believe(&mut self, credible: Instant) {
         self.losses().credible = credible;
     }
@@ -99,9 +99,9 @@ impl Scoreboard {
         }
     }
 
-    /// Deems those retransmissions lost after which at least `dupthresh` segments or more than `bytes` octets were sent that
-    /// are delivered; returns the octets, and when the last of them was sent. They are no longer in the pipe, and `NextSeg`
-    /// has them first.
+    /// Marks retransmissions as lost once at least `dupthresh` segments or more than `bytes` octets sent after them are
+    /// delivered. Returns the octets, and when the last of these retransmissions was sent. They leave the pipe, and
+    /// `NextSeg` returns them first.
     #[inline]
     pub(crate) fn mark_lost_retransmissions(&mut self, dupthresh: u32, bytes: u64) -> (u64, Option<Instant>) {
         let (mut newly, mut sent_at) = (0, None);
@@ -120,13 +120,13 @@ impl Scoreboard {
         let mut newly = 0;
         let mut at = self.segments.partition_point(|s| s.end() <= start);
         while let Some(segment) = self.segments.get_mut(at).filter(|s| s.start < end) {
-            // It may have been delivered, or sent again since.
+            // The segment may have been delivered or sent again since.
             if segment.has(flag::RETRANS) && segment.sent_at == sent_at {
                 let len = u64::from(segment.len);
                 segment.flags &= !flag::RETRANS;
                 self.retransmitted -= len;
                 if !segment.has(flag::LOST) {
-                    // The original was sent even earlier.
+                    // The original was sent even earlier, so it is lost too.
                     segment.flags |= flag::LOST;
                     self.lost += len;
                 }
@@ -155,9 +155,9 @@ impl Scoreboard {
         len
     }
 
-    /// Marks everything that is not SACKed lost, retransmissions included, and starts `NextSeg` anew; returns the octets
-    /// newly marked. SACK information is kept (RFC 6675, section 5.1) unless the head is SACKed: then the peer reneged
-    /// (RFC 2018, section 8) and nothing it reported counts.
+    /// Marks everything that is not SACKed as lost, retransmissions included, and restarts `NextSeg`; returns the
+    /// octets newly marked. SACK information is kept (RFC 6675, section 5.1) unless the head is SACKed: then the peer
+    /// reneged (RFC 2018, section 8), and its reports are discarded.
     pub(crate) fn mark_all_lost(&mut self) -> u64 {
         let reneged = self.head().is_some_and(|s| s.has(flag::SACKED));
         let before = self.lost;
@@ -189,8 +189,8 @@ impl Scoreboard {
         self.lost - before
     }
 
-    /// Takes back every verdict of loss, because the retransmission was spurious; the frontier starts anew at the head, so
-    /// that what really is lost is found again.
+    /// Clears all marks of loss, because the retransmission was spurious. The frontier restarts at the head, so that
+    /// real losses are found again.
     pub(crate) fn clear_lost(&mut self) {
         let mut inside = false;
         self.above_ranges = 0;
@@ -216,8 +216,8 @@ impl Scoreboard {
         }
     }
 
-    /// The first segment above HighRxt that is not SACKED and has no retransmission in the network; before it those whose
-    /// retransmission was lost.
+    /// The next segment to retransmit: those whose retransmission was lost, then the first segment above HighRxt that
+    /// is not SACKED and has no retransmission in the network.
     #[inline]
     pub(crate) fn next_hole(&mut self) -> Option<u64> {
         if self.losses.as_ref().is_some_and(|losses| !losses.again.is_empty())
@@ -254,8 +254,8 @@ impl Scoreboard {
         Some(self.base + at as u64)
     }
 
-    /// Notes the retransmission of a segment; `rescue` leaves HighRxt and the pipe alone (RFC 6675, NextSeg rule 4). Returns
-    /// whether it replaces a retransmission that was lost.
+    /// Notes the retransmission of a segment; `rescue` leaves HighRxt and the pipe unchanged (RFC 6675, NextSeg rule
+    /// 4). Returns whether it replaces a retransmission that was lost.
     pub(crate) fn on_retransmit(
         &mut self,
         index: u64,

@@ -1,17 +1,18 @@
-//! The scoreboard: what was sent and is not cumulatively acknowledged, and what is known of each segment.
+//! The scoreboard: the segments sent and not cumulatively acknowledged, and what is known of each.
 //!
-//! RFC 6675's `SetPipe`, `IsLost` and `NextSeg` are answered from counters and two pointers that only move forward, so
-//! that an ACK costs as much as it brings news, however large the window is:
+//! RFC 6675's `SetPipe`, `IsLost` and `NextSeg` are answered from counters and two pointers that only move forward. The
+//! cost of an ACK then depends on what it newly reports, not on the size of the window:
 //!
 //! - `pipe = outstanding - sacked - lost + retransmitted`, each a running sum.
-//! - `IsLost(S)` holds for every segment below a *frontier*. Of what lies at or above it the board counts the SACKed
-//!   bytes and the discontiguous SACKed ranges; the frontier moves up while these counts say so.
-//! - `NextSeg` starts at `next_rxt`, the first segment above HighRxt; what is to be sent a third time comes before it.
+//! - `IsLost(S)` holds for every segment below a *frontier*. At or above it the board counts the SACKed bytes and the
+//!   discontiguous SACKed ranges; the frontier moves up while these counts show a loss.
+//! - `NextSeg` starts at `next_rxt`, the first segment above HighRxt; segments whose retransmission was lost come
+//!   before it.
 //!
-//! Offsets are 64-bit positions in the own stream and never wrap; the FIN takes the octet after the last byte.
+//! Offsets are 64-bit positions in this end's stream and never wrap; the FIN takes the octet after the last byte.
 //!
-//! Here are the state, its sums and cumulative acknowledgments; `sack.rs` has what SACK blocks change, `lost.rs` which segments are deemed lost and
-//! what is sent again.
+//! This file has the state, its sums and cumulative acknowledgments. `sack.rs` has what SACK blocks change; `lost.rs`
+//! has which segments are deemed lost and what is sent again.
 
 mod lost;
 mod sack;
@@ -25,10 +26,10 @@ use std::collections::VecDeque;
 /// The largest number of SACK blocks in an option (RFC 2018).
 const MAX_BLOCKS: usize = 4;
 
-/// Segments for which an idle connection keeps room.
+/// Capacity that an idle connection keeps, in segments.
 const KEPT: usize = 4;
 
-/// See the module.
+/// The scoreboard of a connection.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
@@ -49,7 +50,7 @@ pub(crate) struct Scoreboard {
     high_sacked: u64,
     /// Index of the first segment above HighRxt.
     next_rxt: u64,
-    /// Whether lost retransmissions are looked for.
+    /// Whether to look for lost retransmissions.
     tracking: bool,
     /// Whether any retransmission is watched, so that an ACK without losses need not look at `losses`.
     awaits: bool,
@@ -67,16 +68,16 @@ struct Stamps {
     ring: VecDeque<Stamp>,
 }
 
-/// What is needed only where there are losses.
+/// State that only losses need.
 #[derive(Debug, Default)]
 struct Losses {
-    /// The blocks of the last ACK, all of them on the board.
+    /// The SACK blocks of the last ACK, all within the board.
     seen: [(u64, u64); MAX_BLOCKS],
     seen_len: usize,
     in_network: Retransmissions,
-    /// What was sent after this time and is not the first transmission may not be what was delivered.
+    /// A retransmission sent after this time may not be what was delivered.
     credible: Instant,
-    /// Below HighRxt: octets whose retransmission was lost too.
+    /// Octets below HighRxt whose retransmission was lost too.
     again: VecDeque<(u64, u64)>,
     found: Vec<(Segment, Stamp)>,
     /// SND.NXT when each of the latest delivered retransmissions was sent, the largest first.
@@ -159,12 +160,12 @@ impl Scoreboard {
         self.segments.get(usize::try_from(index.checked_sub(self.base)?).ok()?)
     }
 
-    /// From now on each segment comes with a stamp.
+    /// Keeps a stamp for each segment from now on.
     pub(crate) fn keep_stamps(&mut self) {
         self.stamps.get_or_insert_default();
     }
 
-    /// Adds a segment sent for the first time, which follows everything sent before; `stamp` is kept where stamps are.
+    /// Adds a segment sent for the first time, which follows everything sent before; `stamp` is kept if stamps are.
     #[inline]
     pub(crate) fn push(&mut self, segment: Segment, stamp: Option<Stamp>) {
         self.outstanding += u64::from(segment.len);
@@ -182,7 +183,7 @@ impl Scoreboard {
         self.losses.get_or_insert_default()
     }
 
-    /// Keeps the segment at position `at`, which was found lost, where that is to be reported.
+    /// Keeps the lost segment at position `at` if losses are reported.
     #[inline]
     fn note_lost(&mut self, at: usize) {
         if self.reporting
@@ -193,7 +194,7 @@ impl Scoreboard {
         }
     }
 
-    /// As [`ack`](Self::ack) on a board that is [clean](Self::is_clean), where no sums by state change.
+    /// Like [`ack`](Self::ack), on a board that is [clean](Self::is_clean), so that no sums by state change.
     #[inline]
     pub(crate) fn ack_clean(&mut self, upto: u64, mut visit: impl FnMut(&Segment, Option<&Stamp>)) {
         while let Some(&first) = self.segments.front() {
@@ -214,7 +215,7 @@ impl Scoreboard {
         self.end_ack();
     }
 
-    /// Takes off what `upto` acknowledges cumulatively, and shows each segment, as it was, and its stamp to `visit`.
+    /// Removes what `upto` acknowledges cumulatively, and passes each segment, as it was, and its stamp to `visit`.
     #[inline(never)]
     pub(crate) fn ack(&mut self, upto: u64, mut visit: impl FnMut(&Segment, Option<&Stamp>)) {
         while let Some(first) = self.segments.front_mut() {
@@ -224,7 +225,7 @@ impl Scoreboard {
             let whole = first.end() <= upto;
             let mut gone = *first;
             if !whole {
-                // Only part of it: the rest stays as a shorter segment with the same history.
+                // Only part of it is acknowledged: the rest stays as a shorter segment with the same history.
                 gone.len = u32::try_from(upto - first.start).unwrap_or(first.len);
                 gone.flags &= !flag::FIN;
                 first.start = upto;
@@ -261,8 +262,8 @@ impl Scoreboard {
         }
     }
 
-    /// All is acknowledged: gives back what a large window and losses took, since it may be long until more is sent. What is
-    /// remembered of losses is about octets that nobody will ask for again.
+    /// Frees the memory that a large window and losses took, because all is acknowledged and more data may not follow
+    /// soon. The state of losses is only about octets that are acknowledged.
     #[inline(never)]
     fn rest(&mut self) {
         if self.segments.capacity() > KEPT {
@@ -275,7 +276,7 @@ impl Scoreboard {
         self.awaits = false;
     }
 
-    /// Takes a segment off the running sums by state.
+    /// Subtracts a segment from the running sums by state.
     fn forget(&mut self, segment: &Segment) {
         let len = u64::from(segment.len);
         if segment.has(flag::SACKED) {
@@ -396,7 +397,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against RFC 6675's definitions, evaluated from scratch after every step.
+        /// Compares with RFC 6675's definitions, evaluated from scratch after every step.
         #[test]
         fn pipe_and_is_lost_are_those_of_the_definition(steps in prop::collection::vec((0u8..10, 0u64..60, 1u64..6), 1..80)) {
             let mut board = filled(60);
@@ -442,8 +443,9 @@ mod tests {
             }
         }
 
-        /// Against the rule, evaluated from scratch: of every transmission after a retransmission that of its segment's last
-        /// is known to be delivered, and three of them, or more than the octets of two, mean that it is lost.
+        /// Compares with the rule, evaluated from scratch. A retransmission is lost once three transmissions sent after
+        /// it, or more than the octets of two, are known to be delivered; only the last transmission of a segment is
+        /// known to be.
         #[test]
         fn retransmissions_are_lost_by_the_definition(
             steps in prop::collection::vec((0u8..12, 0u64..60, 1u64..4, any::<bool>()), 1..150),
@@ -452,7 +454,7 @@ mod tests {
             enum Fate { Sent, Replaced, Delivered, Lost }
             let mut board = filled(30);
             board.track_retransmissions();
-            // In order of sending: the segment's offset, and what became of it.
+            // In order of sending: the segment's offset, and the fate of the transmission.
             let mut sent: Vec<(u64, Fate)> = (0..30).map(|i| (i * LEN, Fate::Sent)).collect();
             let (mut una, mut nxt, mut clock) = (0, 30 * LEN, 0);
             let mut ever_lost = std::collections::BTreeSet::new();
@@ -474,7 +476,7 @@ mod tests {
                     }
                     1..=4 => {
                         let hole = board.next_hole().and_then(|index| board.get(index).copied().map(|s| (index, s.start)));
-                        // The same octets are not sent twice at an instant.
+                        // The same octets are not sent twice at the same instant.
                         if let Some((index, start)) = hole && board.get(index).is_some_and(|s| s.sent_at < now) {
                             for s in sent.iter_mut().filter(|s| s.0 == start && s.1 == Fate::Sent) {
                                 s.1 = Fate::Replaced;

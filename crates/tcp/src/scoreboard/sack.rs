@@ -1,22 +1,22 @@
-//! What SACK blocks say of the segments on the board.
+//! How SACK blocks change the segments on the board.
 
 use super::{MAX_BLOCKS, Scoreboard};
 use crate::rate::Stamp;
 use crate::segment::{Segment, flag};
 
 impl Scoreboard {
-    /// Notes the SACK blocks of an ACK, as offsets, all within what is outstanding; shows each newly SACKed segment,
+    /// Notes the SACK blocks of an ACK, as offsets, all within what is outstanding; passes each newly SACKed segment,
     /// as it was before, and its stamp to `visit`. Returns the octets newly SACKed.
     pub(crate) fn sack(&mut self, blocks: &[(u64, u64)], mut visit: impl FnMut(&Segment, Option<&Stamp>)) -> u64 {
         if blocks.is_empty() && self.losses.is_none() {
-            // A D-SACK block alone, about what is acknowledged: an idle connection need not remember it.
+            // A D-SACK block alone is about acknowledged data: an idle connection need not remember it.
             return 0;
         }
         let before = self.sacked;
         let losses = self.losses();
         let (seen, seen_len) = (losses.seen, losses.seen_len);
         for &(left, right) in blocks {
-            // What an earlier ACK reported need not be looked at again; what is new lies at either end of it.
+            // Ranges that an earlier ACK reported are skipped; new octets lie at either end of them.
             let known = seen[..seen_len].iter().find(|k| k.0 < right && left < k.1).copied();
             match known {
                 Some(known) => {

@@ -1,4 +1,4 @@
-//! Two ends with a scheme that bounds the advertised window, for the tests of that.
+//! Helpers for tests of a scheme that bounds the advertised window.
 
 use super::harness::*;
 use crate::{Agreement, Assist, Config, Connection, DelayedAck, Outgoing, WindowCap};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 /// The bound that a test sets, in bytes.
 pub(super) type Dial = Arc<Mutex<Option<u64>>>;
 
-/// A scheme that is not negotiated and takes its bound from a dial when a segment with payload comes.
+/// A scheme that is not negotiated and takes its bound from a dial when a segment with payload arrives.
 #[derive(Debug)]
 pub(super) struct Cap {
     pub(super) dial: Dial,
@@ -54,13 +54,13 @@ impl Assist for Cap {
     }
 }
 
-/// Segments of 1000 bytes beside the scheme's eight.
+/// Settings for segments of 1000 bytes, beside the scheme's eight.
 pub(super) fn config() -> Config {
     let fixed = Config { mss: 1008, timestamps: false, delayed_ack: DelayedAck::Off, ..Config::default() };
     Config { recv_buffer: Bytes::new(64_000), ..fixed }
 }
 
-/// No congestion window: nothing but the advertised one holds the sender.
+/// No congestion window: only the advertised window limits the sender.
 pub(super) fn wide() -> Box<Unlimited> {
     Box::new(Unlimited)
 }
@@ -74,7 +74,7 @@ pub(super) fn plain(config: Config) -> Net {
     ])
 }
 
-/// What a network of the tests is made with: the bound before the first segment, and whether the window may shrink.
+/// A network with this bound before the first segment; `shrink` is whether the window may shrink.
 pub(super) fn net_with(config: Config, first: Option<u64>, shrink: bool) -> (Net, Dial) {
     let ([a, b], dial) = (addresses(), Dial::default());
     *dial.lock().unwrap() = first;
@@ -92,7 +92,7 @@ pub(super) fn turn(dial: &Dial, bytes: u64) {
     *dial.lock().unwrap() = Some(bytes);
 }
 
-/// A connection that has sent and got acknowledged this many bytes, with this bound since the first of them.
+/// A connection with `bytes` sent and acknowledged, and this bound since the first of them.
 pub(super) fn settled(config: Config, shrink: bool, cap: u64, bytes: u64) -> (Net, Dial) {
     let (mut net, dial) = net_with(config, None, shrink);
     net.establish();
@@ -104,12 +104,12 @@ pub(super) fn settled(config: Config, shrink: bool, cap: u64, bytes: u64) -> (Ne
     (net, dial)
 }
 
-/// Runs for some time more.
+/// Runs for `millis` more.
 pub(super) fn go_on(net: &mut Net, millis: u64) {
     net.run(net.now + ms(millis));
 }
 
-/// The windows that the server offered, in bytes as the field says them.
+/// The window fields that the server sent.
 pub(super) fn offered(net: &Net) -> Vec<u16> {
     net.log.iter().filter(|e| e.1 == S).map(|e| e.2.tcp().unwrap().window).collect()
 }

@@ -92,12 +92,12 @@ fn both_ends_hold_each_other() {
     }
 }
 
-/// The third duplicate ACK of each series is counted, whatever recovery makes of it.
+/// The third duplicate ACK of each series is counted, whatever recovery does.
 #[test]
 fn a_triple_duplicate_ack_counts_once_a_series() {
     for recovery in [RecoveryKind::RtoOnly, RecoveryKind::NewReno, RecoveryKind::Sack] {
         let config = Config { recovery, sack: recovery == RecoveryKind::Sack, ..config() };
-        // Losses as (first transmission, segments after it): a long series, one of two ACKs, and one of exactly three.
+        // Segments after the loss, and triples expected: a long series, one of two ACKs, and one of exactly three.
         for (after, expected) in [(30u64, 1), (2, 0), (3, 1)] {
             let mut net = plain(config);
             net.establish();
@@ -132,7 +132,7 @@ fn duplicate_acks_that_move_the_window_count_as_triple_and_do_not_retransmit() {
     let (lost, cap) = (SeqNum::new(1_001 + 64_000), dial.clone());
     net.rule = Box::new(move |from, packet, now| {
         if from == S {
-            // The next segment brings a cap that is a segment higher.
+            // The next segment brings a cap that is one segment higher.
             *dial.lock().unwrap().as_mut().unwrap() += 1_000;
         }
         if from == C && packet.tcp().unwrap().seq == lost && now < at(110_000) { Fate::Drop } else { Fate::Pass }
@@ -141,7 +141,7 @@ fn duplicate_acks_that_move_the_window_count_as_triple_and_do_not_retransmit() {
     net.ends[C].write(Bytes::new(6_000));
     go_on(&mut net, 200);
     let stats = net.ends[C].stats();
-    // Each dup ACK came with another window, so that RFC 5681 sees none.
+    // Each duplicate ACK changed the window, so that RFC 5681 counts none.
     assert_eq!((stats.triple_duplicate_acks, stats.duplicate_acks.as_u64()), (1, 0));
     go_on(&mut net, 30_000);
     assert_eq!(net.ends[S].delivered_to_app(), Bytes::new(70_000));

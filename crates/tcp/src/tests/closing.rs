@@ -1,4 +1,4 @@
-//! FIN, RST and what is unacceptable, in every state (RFC 9293, sections 3.6 and 3.10.7.4).
+//! FIN, RST and unacceptable segments, in every state (RFC 9293, sections 3.6 and 3.10.7.4).
 
 use super::harness::*;
 use crate::{Config, State};

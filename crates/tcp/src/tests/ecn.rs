@@ -30,7 +30,7 @@ fn start_with(config: Config) -> (Net, Diary) {
     (net, diary)
 }
 
-/// Marks, and loses, the data segments with these numbers in the order of transmission.
+/// Marks and loses the data segments with these numbers, in the order of transmission.
 fn treat(net: &mut Net, marked: &'static [u32], lost: &'static [u32]) {
     let mut n = 0;
     net.rule = Box::new(move |from, packet, _| {
@@ -185,7 +185,8 @@ fn each_mark(timestamps: bool) -> Net {
     net
 }
 
-/// The ACKs (acknowledged bytes, ECE) that the server sends at once when the client's `n`-th segment of 1000 bytes arrives.
+/// The ACKs (acknowledged bytes, ECE) that the server sends at once when the client's `n`-th segment of 1000 bytes
+/// arrives.
 fn arrives(net: &mut Net, n: u32, ecn: Ecn, flags: TcpFlags) -> Vec<(u32, bool)> {
     let mut packet = forge(C, 1_001 + 1_000 * n, Some(5_001), flags, 1_000);
     packet.ip.set_ecn(ecn);

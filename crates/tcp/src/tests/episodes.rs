@@ -18,7 +18,7 @@ fn tahoe_starts_anew_from_one_segment() {
     assert_eq!((cwnd(&net), net.ends[C].info().phase), (1.0, Phase::Loss));
     assert_eq!(net.ends[C].info().ssthresh, Some(Bytes::new(8 * UNIT)));
     assert_eq!(congestions(&diary), [(Congestion::Loss { lost: Bytes::new(16 * UNIT) }, 16 * UNIT)]);
-    // Slow start to 8, then one segment more per round trip; in whole bytes, so a little less than real numbers.
+    // Slow start to 8, then one more segment per round trip; in whole bytes, so a little less than with real numbers.
     let expected = [1.0, 2.0, 4.0, 8.0, 8.951, 9.808, 10.691, 11.592, 12.508];
     for (round, expected) in expected.into_iter().enumerate() {
         net.run(at(399 + 100 * round as u64));
@@ -42,7 +42,7 @@ fn tahoe_goes_back_and_sends_again_what_follows_the_hole() {
 
 #[test]
 fn tahoe_reduces_once_per_window() {
-    // After five holes the window of slow start is large enough that three segments are sent again for nothing; their
+    // After five holes the window of slow start is large enough that three segments are sent again needlessly; their
     // duplicate ACKs come when all that was outstanding is acknowledged.
     let (mut net, diary) = start(config(RecoveryKind::Tahoe, 40), &[1, 2, 3, 4, 6, 8, 12]);
     net.run(at(3_000));
@@ -79,7 +79,8 @@ fn fack_enters_on_the_first_sack_beyond_three_segments() {
 fn fack_repairs_four_losses_of_ten() {
     let (mut net, diary) = start(config(RecoveryKind::Fack, 10), &[1, 2, 3, 4]);
     net.run(at(399));
-    // cwnd 5 and awnd 5: the hole first whatever the window says; then one segment for each SACK but the first of them.
+    // cwnd 5 and awnd 5: the hole first, whatever the window allows; then one segment for each SACK but the first of
+    // them.
     assert_eq!(sent(&net, 300), [1, 2, 3, 4, 11]);
     net.run(at(600));
     assert_eq!(net.ends[C].stats().retransmitted_packets.as_u64(), 4);

@@ -24,7 +24,7 @@ fn a_zero_window_is_probed_with_backoff_and_opens_again() {
     assert_eq!(probes, [1, 3, 7, 15], "RTO, then twice as long each time");
     assert_eq!(net.ends[C].stats().probes_sent.as_u64(), 4);
     assert_eq!(net.ends[C].stats().timeouts, 0, "a probe is no loss");
-    // The application reads: the window update alone gets things going.
+    // The application reads: the window update alone restarts the transfer.
     assert_eq!(net.ends[S].read(Bytes::MAX), Bytes::new(5_000));
     net.ends[S].set_auto_read(true);
     net.run(at(22_000));
@@ -159,7 +159,7 @@ fn sequence_numbers_wrap() {
 
 #[test]
 fn offsets_pass_four_gigabytes() {
-    // The stream's offset is beyond 2^32 though sequence numbers are not: the bytes are skipped, not sent.
+    // Offsets pass 2^32 although sequence numbers wrap; payload is counted, not carried.
     let config = Config { initial_window: InitialWindow::Segments(20_000), mss: 60_000, ..Config::default() };
     let mut net = Net::new([config; 2], [reno(), reno()], [1, 1]);
     net.delay = Duration::from_micros(100);

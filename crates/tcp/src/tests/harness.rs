@@ -1,4 +1,4 @@
-//! The network of the tests.
+//! The network for the tests.
 
 use crate::{Config, Connection};
 use core::net::SocketAddr;
@@ -24,7 +24,7 @@ pub(super) fn addresses() -> [SocketAddr; 2] {
     ["10.0.0.1:1000", "10.0.0.2:2000"].map(|a| a.parse().unwrap())
 }
 
-/// What a [`Double`] was told.
+/// A call that a [`Double`] received.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Told {
     Ack { acked: u64, delivered: u64, limited: bool },
@@ -46,10 +46,10 @@ pub(super) struct Sent2 {
 
 pub(super) type Diary = Arc<Mutex<Vec<Told>>>;
 
-/// A congestion control of the tests: Reno by RFC 5681, or a window that never changes.
+/// A congestion control for the tests: Reno by RFC 5681, or a window that never changes.
 #[derive(Debug, Default)]
 pub(super) struct Double {
-    /// Growth and reduction are Reno's; else only a timeout changes cwnd.
+    /// Whether growth and reduction are Reno's; otherwise only a timeout changes cwnd.
     pub(super) reno: bool,
     /// The first window in segments, set on the first event.
     pub(super) first: Option<u64>,
@@ -62,7 +62,7 @@ pub(super) struct Double {
     pub(super) watches: bool,
     /// See [`CongestionControl::watches_rates`].
     pub(super) rates: bool,
-    /// Notes whole ACKs and paths.
+    /// Whether to note whole ACKs and paths.
     pub(super) whole: bool,
     pub(super) diary: Diary,
 }
@@ -234,7 +234,7 @@ impl Net {
         }
     }
 
-    /// One segment; new data never exceeds what the phase allows of cwnd.
+    /// Polls one segment, and checks that new data never exceeds what the phase allows of cwnd.
     fn poll_one(&mut self, end: usize) -> Option<Packet> {
         let before = self.ends[end].info();
         let nxt = before.flightsize;
@@ -266,7 +266,7 @@ impl Net {
         }
     }
 
-    /// Holds a sender to the window that its peer offered, probes excepted.
+    /// Checks that a sender keeps to the window that its peer offered, except for probes.
     fn watch(&mut self, from: usize, packet: &Packet) {
         let tcp = packet.tcp().unwrap();
         let syn = tcp.flags.has(TcpFlags::SYN);
@@ -278,7 +278,7 @@ impl Net {
         if tcp.flags.has(TcpFlags::ACK) && !tcp.flags.has(TcpFlags::RST) {
             let edge = tcp.ack + Bytes::new(u64::from(tcp.window) << shift);
             let (old, farthest) = self.edges[from].unwrap_or((edge, edge));
-            // Less than a unit of the field may be rounding's (RFC 7323, section 2.4).
+            // A move of less than a unit of the field may come from rounding (RFC 7323, section 2.4).
             let unit = Bytes::new(if syn { 1 } else { 1 << shift });
             let kept = (edge + unit).after(old) || self.shrinks[from];
             assert!(kept, "the right edge moved back from {old} to {edge}");
@@ -292,13 +292,13 @@ impl Net {
         }
     }
 
-    /// The next time that something happens.
+    /// The time of the next event.
     fn next(&self) -> Instant {
         let wire = self.wire.first_key_value().map_or(Instant::NEVER, |(k, _)| k.0);
         self.ends.iter().map(Connection::poll_timeout).fold(wire, Instant::min)
     }
 
-    /// One event; `false` if there is none before `until`.
+    /// Runs one event; returns `false` if there is none before `until`.
     pub(super) fn step(&mut self, until: Instant) -> bool {
         self.poll();
         let next = self.next();
@@ -338,14 +338,14 @@ impl Net {
         self.log.clear();
     }
 
-    /// Data segments sent by `end`: time in ms, offset in units of `unit` from `first`, and whether they were lost.
+    /// Data segments sent by `end`: time in ms, packet and fate.
     pub(super) fn data(&self, end: usize) -> Vec<(u64, &Packet, Fate)> {
         let of = |e: &(Instant, usize, Packet, Fate)| e.1 == end && e.2.payload_len > 0;
         self.log.iter().filter(|e| of(e)).map(|e| (e.0.since(Instant::ZERO).as_millis(), &e.2, e.3)).collect()
     }
 }
 
-/// A segment made by hand, as if from the peer of an end whose `local` address is the client's or the server's.
+/// A segment made by hand, as if from the end `from`.
 pub(super) fn forge(from: usize, seq: u32, ack: Option<u32>, flags: TcpFlags, payload_len: u32) -> Packet {
     let a = addresses();
     let (src, dst) = (a[from], a[1 - from]);

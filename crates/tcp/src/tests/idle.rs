@@ -1,5 +1,5 @@
-//! Windows that the application does not use: no growth (RFC 7661), restart after idle time (RFC 5681; Linux), decay (RFC
-//! 2861).
+//! Windows that the application does not use: no growth (RFC 7661), restart after idle time (RFC 5681; Linux), decay
+//! (RFC 2861).
 
 use super::harness::*;
 use crate::{Config, DelayedAck, IdleRestart};
@@ -103,7 +103,7 @@ fn a_window_that_is_not_used_decays_where_it_is_validated() {
             assert_eq!((after, windows.len()), (before, 0));
             continue;
         }
-        // Half of the way to the initial window, about once in an RTO of 1 s (four writes).
+        // Halfway to the initial window, about once in an RTO of 1 s (four writes).
         let mut cwnd = before.as_u64() / 1000;
         for window in &windows {
             cwnd = cwnd.midpoint(10);
@@ -156,7 +156,7 @@ fn a_new_reduction_starts_the_time_of_validation_anew() {
     let (mut net, diary) = grown(Config { cwnd_validation: true, ..Config::default() }, false);
     trickle(&mut net, 1_000, 1);
     let n = told_of_windows(&diary).len();
-    // The last of a burst of eight is lost; nothing follows it but the timer.
+    // The last of a burst of eight is lost; only the timer finds it.
     let mut count = 0;
     net.rule = Box::new(move |from, packet, _| {
         count += u32::from(from == C && packet.payload_len > 0);

@@ -74,7 +74,7 @@ fn the_delay_of_a_lone_segment_doubles_up_to_the_round_trip_time() {
     let mut net = receiver(acks());
     (0..16).for_each(|segment| assert_eq!(feed(&mut net, segment, 1_000), 1));
     assert_eq!([16, 17, 18, 19].map(|segment| delay(&mut net, segment)), [40, 80, 100, 100]);
-    // Segments that come close together bring it back to 40 ms.
+    // Segments that come close together bring the delay back to 40 ms.
     wait(&mut net, 150);
     for segment in 20..30 {
         wait(&mut net, 1);
@@ -112,7 +112,7 @@ fn the_end_of_a_write_is_acknowledged_when_it_is_read() {
     assert_eq!(feed(&mut net, 17, 1_000), 1);
     assert_eq!(feed_with(&mut net, 18, 1_000, TcpFlags::PSH).len(), 1);
     assert_eq!(feed(&mut net, 19, 300), 1, "and so is a small segment");
-    // Who has not read it has not acknowledged it.
+    // Data that is not read is not acknowledged.
     let mut net = receiver(acks());
     (0..16).for_each(|segment| assert_eq!(feed(&mut net, segment, 1_000), 1));
     net.ends[S].set_auto_read(false);
@@ -178,8 +178,8 @@ fn the_window_begins_at_45_segments_and_grows_with_what_is_read() {
     net.ends[C].write(Bytes::MAX);
     let from = net.now;
     net.run(net.now + ms(900));
-    // 65160 bytes, then all but one segment of 64 KiB. What is read in a round-trip time is known at its end only, and then
-    // lets the window grow by two segments for each that arrives.
+    // 65160 bytes, then all but one segment of 64 KiB. What is read in a round-trip time is known only at its end, and
+    // then lets the window grow by two segments for each that arrives.
     assert_eq!(rounds(&net, from, 5), [45, 43, 128, 387, 1164]);
 }
 
@@ -190,7 +190,7 @@ fn an_untuned_window_is_whole_at_once() {
     net.ends[C].write(Bytes::MAX);
     let from = net.now;
     net.run(net.now + ms(200));
-    // The window of a SYN, ACK is not scaled.
+    // The window of a SYN-ACK is not scaled.
     assert_eq!(rounds(&net, from, 2), [45, (3 << 20) / 1448 - 1]);
 }
 
@@ -245,8 +245,8 @@ fn a_slow_reader_closes_a_tuned_window_and_opens_it_again() {
 }
 
 proptest! {
-    /// Whatever is lost, late or twice, and however the application reads: all arrives, edges never move back (`Net` checks)
-    /// and predicted segments are like all others.
+    /// Whatever is lost, late or duplicated, and however the application reads: all data arrives, edges never move back
+    /// (`Net` checks), and header prediction changes nothing.
     #[test]
     fn everything_arrives_and_prediction_changes_nothing(
         tuned in any::<bool>(),

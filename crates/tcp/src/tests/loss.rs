@@ -17,7 +17,8 @@ pub(super) fn config(recovery: RecoveryKind, window: u32) -> Config {
         sack: recovery == RecoveryKind::Sack,
         timestamps: false,
         limited_transmit: false,
-        // Offered whole in the SYN: a window that changes makes no duplicate (RFC 5681, section 2).
+        // Small enough to be offered whole in the SYN: an ACK that changes the window is no duplicate (RFC 5681,
+        // section 2).
         recv_buffer: Bytes::new(60_000),
         ..Config::default()
     }
@@ -28,7 +29,7 @@ pub(super) fn number(packet: &narrows_wire::Packet) -> u64 {
     u64::from(packet.tcp().unwrap().seq.as_u32().wrapping_sub(ISS + 1)) / UNIT + 1
 }
 
-/// An established connection with data without end, whose segments `lost` are dropped at their first transmission (one
+/// An established connection with endless data, whose segments `lost` are dropped at their first transmission (one
 /// named twice also at its second).
 pub(super) fn start(config: Config, lost: &'static [u64]) -> (Net, Diary) {
     start_with(config, lost, Bytes::MAX)
@@ -113,7 +114,8 @@ fn newreno_repairs_two_holes_in_one_episode() {
     assert_eq!(net.ends[C].info().phase, Phase::Open);
 }
 
-/// RFC 6582, section 4: either way a hole is repaired per round trip; with the timer of the first partial ACK only while it runs.
+/// RFC 6582, section 4: both variants repair one hole per round trip; "Impatient" only until the timer of the first
+/// partial ACK expires.
 #[test]
 fn a_newreno_that_is_not_impatient_repairs_many_holes_without_a_timeout() {
     const HOLES: [u64; 13] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25];
@@ -133,7 +135,7 @@ fn a_full_ack_of_newreno_is_capped_by_what_is_in_flight() {
     let (mut net, _) = start(config(RecoveryKind::NewReno, 20), &[1]);
     net.rule = {
         let mut first = true;
-        // New data of the recovery is lost too, except that nothing is left to send.
+        // Only the first transmission of segment 1 is lost.
         Box::new(move |from, packet, _| {
             let drop = from == C && packet.payload_len > 0 && number(packet) == 1 && core::mem::take(&mut first);
             if drop { Fate::Drop } else { Fate::Pass }
@@ -243,7 +245,7 @@ fn a_repeated_timeout_backs_off_and_says_so() {
 
 #[test]
 fn sacked_data_is_kept_over_a_timeout() {
-    // 2 and 3 arrive; 1 is lost twice, so only the timer repairs it.
+    // 2 and 3 arrive; two duplicates start no fast retransmit, so only the timer repairs 1.
     let (mut net, _) = start(config(RecoveryKind::Sack, 3), &[1]);
     net.run(at(1_600));
     let again: Vec<u64> = net.data(C).iter().filter(|d| d.0 >= 1_200).map(|d| number(d.1)).collect();
@@ -263,7 +265,7 @@ fn newreno_does_not_fast_retransmit_below_recover_after_a_timeout() {
 
 #[test]
 fn duplicates_of_exactly_recover_start_no_fast_retransmit() {
-    // After a timeout slow start sends some segments again for nothing; their duplicate ACKs come when all that was
+    // After a timeout slow start sends some segments again needlessly; their duplicate ACKs come when all that was
     // outstanding is acknowledged, and nothing more (RFC 6582, section 3.2, step 2: "covers more than recover").
     for recovery in [RecoveryKind::Reno, RecoveryKind::NewReno] {
         let (mut net, diary) = start(config(recovery, 40), &[1, 1, 2, 3, 4, 6, 8, 12]);

@@ -26,8 +26,8 @@ fn number(packet: &Packet) -> u64 {
     u64::from(packet.tcp().unwrap().seq.as_u32().wrapping_sub(ISS + 1)) / UNIT + 1
 }
 
-/// Data without end, whose segments `lost` are dropped, one named twice also at its second transmission; those of
-/// `marked` get CE at their first.
+/// Endless data, whose segments `lost` are dropped, one named twice also at its second transmission; those of `marked`
+/// get CE at their first.
 fn start(config: Config, lost: &[u64], marked: &'static [u64]) -> (Net, Diary) {
     start_with(reno(), config, lost, marked)
 }
@@ -77,7 +77,7 @@ fn losses(diary: &Diary) -> usize {
 
 #[test]
 fn a_lost_retransmission_is_sent_again_without_a_timeout() {
-    // However often it is lost: each time what was sent after it comes back a round trip later.
+    // However often it is lost: ACKs of what was sent after it come back a round trip later each time.
     for times_lost in 2..8usize {
         let (mut net, _) = start_with(constant(), config(), &vec![1; times_lost], &[]);
         net.run(at(3_000));
@@ -133,7 +133,7 @@ fn d5_an_episode_reduces_once_where_asked() {
     net.run(at(499));
     assert_eq!(congestions(&diary).len(), 1);
     assert_eq!(net.ends[C].info().cwnd, Bytes::new(10 * UNIT));
-    // Left to the timer: the window begins anew, and ssthresh is that of the episode's beginning.
+    // Left to the timer: the window restarts, and with `reduce_once` ssthresh is that of the episode's beginning.
     for (reduce_once, ssthresh) in [(true, 10), (false, 5)] {
         let (mut net, diary) = start(Config { reduce_once, ..once(false) }, &[1, 1], &[]);
         net.run(at(1_250));
@@ -165,8 +165,8 @@ fn a_retransmission_after_a_timeout_is_watched_too() {
 
 #[test]
 fn the_timer_starts_anew_with_the_head_alone() {
-    // Each of five retransmissions takes a round trip of 100 ms: 700 ms without an ACK that advances SND.UNA, and an RTO
-    // of 300 ms.
+    // Each of five retransmissions takes a round trip of 100 ms: 700 ms without an ACK that advances SND.UNA, and an
+    // RTO of 300 ms.
     let mut config = config();
     config.rto.min = ms(250);
     let (mut net, _) = start_with(constant(), config, &[1; 6], &[]);
@@ -205,7 +205,7 @@ fn reordering_by_two_segments_is_no_loss_of_a_retransmission() {
 #[test]
 fn an_echo_of_what_was_sent_since_the_reduction_reduces_in_recovery_too() {
     let config = Config { ecn: true, ..config() };
-    // 21 is the first segment after the reduction; 1 is lost twice, so that it is SACKed in recovery.
+    // 21 is the first segment after the reduction; 1 is lost twice, so that 21 is SACKed in recovery.
     let (mut net, diary) = start(config, &[1, 1], &[21]);
     net.run(at(499));
     let all: Vec<_> = congestions(&diary).iter().map(|c| c.0).collect();
@@ -233,8 +233,8 @@ fn other_recoveries_leave_it_to_the_timer() {
 
 #[test]
 fn retransmissions_tell_the_loss_of_what_they_overtook() {
-    // More than the halved window is lost at the end of a burst, where no SACK block ever lies above it. As long as it counts as
-    // in the network, little else is let out.
+    // More than the halved window is lost at the end of a burst, with no SACK block above it. While it counts as in the
+    // network, little else may leave.
     let lost: Vec<u64> = (6..=60).chain(121..=400).collect();
     let cc = Box::new(Double { reno: true, first: Some(400), ..Double::default() });
     let config = Config { reduction: Reduction::PrrLinux, reduce_once: true, ..config() };

@@ -1,5 +1,5 @@
-//! In which phase an ACK is measured: Linux calls `pkts_acked` and `in_ack_event` before `tcp_fastretrans_alert`, so the ACK
-//! that ends a recovery still belongs to it, and the one that begins it does not yet.
+//! The phase in which an ACK is measured. Linux calls `pkts_acked` and `in_ack_event` before `tcp_fastretrans_alert`,
+//! so the ACK that ends a recovery still belongs to it, and the one that begins it does not yet.
 
 use super::harness::*;
 use crate::{Config, Connection, DelayedAck, InitialWindow, Reduction};
@@ -7,7 +7,8 @@ use narrows_cc::{Ack, Congestion, CongestionControl, Params, Path, Phase, Window
 use narrows_units::{Bytes, Duration, SeqNum};
 use std::sync::{Arc, Mutex};
 
-/// What is seen of an ACK: the octets it acknowledges, the phase where it is measured, and that where the window may grow.
+/// What is noted of an ACK: the octets it acknowledges, the phase where it is measured, and the phase where the window
+/// may grow.
 type Seen = Arc<Mutex<Vec<(u64, Phase, Option<Phase>)>>>;
 
 /// A window of 20 segments that a loss halves.
@@ -51,7 +52,7 @@ fn config() -> Config {
     }
 }
 
-/// A connection of `cc` whose data segments of these numbers are lost once.
+/// A connection with `cc`, whose data segments with these numbers are lost once.
 fn net(cc: Box<dyn CongestionControl>, config: Config, lost: &'static [u64]) -> Net {
     let [client, server] = addresses();
     let none = (find("none").unwrap().build)(&Params::default());
@@ -91,7 +92,8 @@ fn an_ack_is_measured_in_the_phase_that_it_finds() {
     assert!(seen[last + 1..].iter().all(|s| s.1 == Phase::Open));
 }
 
-/// `name` of the algorithm `cc` in its profile of Linux, over a run of 400 segments with delayed ACKs and five losses.
+/// The largest `name` in the state of the algorithm `cc`, in its profile of Linux (or else ns-2), over a run of 400
+/// segments with delayed ACKs and five losses.
 fn most(cc: &str, name: &str) -> f64 {
     let row = find(cc).unwrap();
     let profile = row.profile("linux").or(row.profile("ns2")).unwrap();

@@ -4,7 +4,7 @@ use super::harness::*;
 use crate::{Config, DelayedAck, Pacing};
 use narrows_units::{Bytes, Rate};
 
-/// A client with data without end and Linux's ratios, established, with a round-trip time of 100 ms.
+/// A client with endless data and Linux's ratios, established, with a round-trip time of 100 ms.
 fn start(cc: Box<Double>) -> Net {
     let pacing = Pacing::Ratio { slow_start: 200, avoidance: 120 };
     let config = Config { mss: 1000, timestamps: false, delayed_ack: DelayedAck::Off, pacing, ..Config::default() };
@@ -54,7 +54,7 @@ fn a_rate_of_the_congestion_control_comes_before_the_setting() {
 
 #[test]
 fn a_paced_window_still_grows() {
-    // Pacing stops the sender most of the time; the window is found to be the limit once in each round all the same.
+    // Pacing stops the sender most of the time, but the window is still found to be the limit once in each round.
     let mut net = start(reno());
     net.run(at(810));
     assert!(net.ends[C].info().cwnd >= Bytes::new(100_000), "{}", net.ends[C].info().cwnd);

@@ -33,7 +33,7 @@ fn prr_spreads_the_reduction_over_the_acks() {
     ];
     for (reduction, expected) in BOTH.into_iter().zip(expected) {
         for recovery in [RecoveryKind::Sack, RecoveryKind::Fack] {
-            // Twenty segments leave, the first is lost; 19 duplicate ACKs arrive at 300 ms. FACK needs the same third.
+            // Twenty segments leave, the first is lost; 19 duplicate ACKs arrive at 300 ms. FACK needs the third too.
             let (mut net, diary) = start(config(recovery, reduction), &[1]);
             net.run(at(299));
             assert_eq!(per_ack(&mut net, 300), expected, "{reduction:?} {recovery:?}");
@@ -56,7 +56,7 @@ fn prr_reports_the_window_that_may_be_used() {
         seen.push(cwnd(&net));
         net.poll();
     }
-    // In flight after the third: 16, and one to send; then it goes down by one for two.
+    // In flight after the third: 16, and one to send; then the window goes down by one for two ACKs.
     assert_eq!(seen[..2], [20.0, 20.0]);
     assert_eq!(seen[2..6], [17.0, 17.0, 16.0, 16.0]);
     assert_eq!(seen.last(), Some(&10.0));

@@ -80,7 +80,7 @@ fn a_scheme_that_both_ends_have_owns_the_bits() {
     net.run(at(280));
     let seen = kinds.lock().unwrap().clone();
     let data: Vec<_> = seen.iter().filter(|k| k.0 == SegmentKind::Data).map(|k| k.1).collect();
-    // The tenth carries the FIN and counts as control.
+    // The tenth segment carries the FIN and counts as control.
     assert_eq!(data, [true; 9], "each is followed by another");
     assert!(seen.contains(&(SegmentKind::Control, false)));
     assert!(net.log.iter().all(|e| e.2.ip.ecn() != Ecn::Ect0), "the connection leaves ECN alone");

@@ -1,4 +1,4 @@
-//! Retransmissions that were not needed are found out and the window restored (RFC 3522, RFC 3708).
+//! Needless retransmissions are detected and the window is restored (RFC 3522, RFC 3708).
 
 use super::harness::*;
 use crate::{Config, DelayedAck, InitialWindow, RecoveryKind};
@@ -31,7 +31,7 @@ fn start_with(config: Config) -> (Net, Diary) {
     (net, diary)
 }
 
-/// The first data segment comes `late`.
+/// Delays the first data segment by `late`.
 fn delay_first(net: &mut Net, late: Duration) {
     let mut first = true;
     net.rule = Box::new(move |from, packet, _| {
@@ -93,9 +93,9 @@ fn a_real_loss_is_not_undone() {
 
 #[test]
 fn an_echo_in_the_episode_forbids_the_undo() {
-    // The loss was none, but the mark was one: what the fast retransmit took answers the echo too (Linux's
-    // prior_ssthresh = 0). The 4th segment's echo begins recovery, the
-    // 8th's comes in it, the late one's with the proof itself.
+    // The loss was spurious, but the mark was not: the reduction of the fast retransmit answers the echo too (Linux's
+    // prior_ssthresh = 0). The 4th segment's echo begins recovery, the 8th's comes during recovery, and the late one's
+    // comes with the proof itself.
     for (marked, half) in [(None, false), (Some(4), true), (Some(8), true), (Some(1), true)] {
         let (mut net, _) = start_with(Config { ecn: true, ..config(true, true, RecoveryKind::Sack) });
         let mut n = 0;

@@ -127,7 +127,7 @@ proptest! {
         prop_assert_eq!(net.ends[C].acked(), Bytes::new(sizes[0]));
         prop_assert_eq!(net.ends[S].acked(), Bytes::new(sizes[1]));
     }
-    /// With header prediction and without it the same happens, whatever that is.
+    /// Header prediction changes nothing that can be seen.
     #[test]
     fn predicted_segments_are_like_all_others(
         client in configs(),

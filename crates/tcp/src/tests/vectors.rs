@@ -1,4 +1,4 @@
-//! Numbers of the reference: retransmission timeout, delivery rate, window scaling, timestamps and first values.
+//! Vectors of the reference: retransmission timeout, delivery rate, window scaling, timestamps and first values.
 
 use super::harness::{C, Net};
 use crate::Config;

@@ -1,4 +1,4 @@
-//! The window that is advertised where a scheme bounds it.
+//! The advertised window where a scheme bounds it.
 
 use super::capped::*;
 use super::harness::*;
@@ -59,7 +59,7 @@ fn a_loss_in_a_flight_beyond_the_shrunk_window_is_repaired() {
             assert_eq!(net.ends[S].delivered_to_app(), Bytes::new(100_000), "{recovery:?} without {lost}");
             let stats = net.ends[C].stats();
             assert!(stats.retransmitted_packets.as_u64() >= 1);
-            // The timer takes all for lost; NewReno sends nothing twice, and SACK's rescue one segment at the most.
+            // The timer marks all as lost; NewReno sends nothing twice, and SACK's rescue at most one segment.
             let most = match recovery {
                 RecoveryKind::RtoOnly => 64,
                 RecoveryKind::Sack => 2,
@@ -129,7 +129,7 @@ fn a_window_that_may_shrink_is_no_silly_one() {
     for (cap, window) in [(1_000, 1_000), (999, 0), (0, 0), (1_999, 1_999), (1_000, 1_000), (999, 0)] {
         turn(&dial, cap);
         net.log.clear();
-        // A probe's answer where the window was closed.
+        // The answer to a probe where the window was closed.
         net.ends[C].write(Bytes::new(1));
         go_on(&mut net, 300_000);
         assert_eq!(offered(&net).last(), Some(&window), "cap {cap}");
@@ -138,7 +138,7 @@ fn a_window_that_may_shrink_is_no_silly_one() {
 
 #[test]
 fn a_cap_that_units_round_to_less_than_a_segment_closes_the_window() {
-    // Units of 16 bytes: 1007 is said as 992, and that is no segment of 1000.
+    // Units of 16 bytes: 1007 is sent as 992, which is less than a segment of 1000.
     for shrink in [false, true] {
         let config = Config { recv_buffer: Bytes::new(1_000_000), ..config() };
         for (cap, field) in [(1_000, 0), (1_007, 0), (1_008, 63), (2_000, 125)] {
@@ -245,7 +245,7 @@ fn a_slow_reader_does_not_push_a_coarse_edge_beyond_its_buffer() {
 }
 
 proptest! {
-    /// RFC 9293's rules for windows, whatever the caps: `Net` holds both ends to them with each segment.
+    /// RFC 9293's rules for windows hold whatever the caps are: `Net` checks both ends at each segment.
     #[test]
     fn the_edge_never_moves_left_without_shrink_and_everything_arrives(
         shrink in any::<bool>(),
