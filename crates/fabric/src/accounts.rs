@@ -1,4 +1,4 @@
-//! What links and router agents counted, as rows of samples and totals.
+//! The counters of links and router agents as rows of samples and totals.
 
 use crate::link::LinkMeter;
 use narrows_queue::QueueView;

@@ -1,4 +1,4 @@
-//! Router agents and their settings, as a scenario has them.
+//! Builds router agents and their settings from a scenario.
 
 use narrows_scenario as scenario;
 use narrows_scenario::Scenario;
@@ -6,7 +6,7 @@ use narrows_scheme::RouterAgent;
 use narrows_scheme::acns::{AcnsConfig, AcnsRouter, CommandScope, Formula, Ipv6Encoding, PriorityMaximum};
 use narrows_scheme::ngwa::{NgwaConfig, NgwaMode, NgwaRouter, Stamp};
 
-/// The router part of the scenario's scheme at each node that runs one, by node.
+/// Per node: the router part of the scenario's scheme, if the node runs one.
 #[must_use]
 pub fn agents(
     scenario: &Scenario,
@@ -27,7 +27,7 @@ pub fn agents(
     agents
 }
 
-/// ACNS as a scenario sets it.
+/// Converts the ACNS settings of a scenario.
 ///
 /// # Errors
 /// A sentence that says which setting is refused, and what is allowed.
@@ -62,7 +62,7 @@ pub fn acns_config(a: &scenario::Acns) -> Result<AcnsConfig, String> {
     Ok(config)
 }
 
-/// NGWA as a scenario sets it.
+/// Converts the NGWA settings of a scenario.
 ///
 /// # Errors
 /// A sentence that says which setting is refused, and what is allowed.

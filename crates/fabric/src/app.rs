@@ -1,4 +1,4 @@
-//! Applications: what offers data to a flow, as state machines without clock or connection.
+//! Applications, which offer data to flows: state machines without clock or connection.
 
 use narrows_rng::Stream;
 use narrows_scenario::{Distribution, Traffic};
@@ -9,11 +9,11 @@ use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
 pub enum Act {
     /// Nothing now.
     Nothing,
-    /// Offers bytes to the connection; [`Bytes::MAX`] is without end.
+    /// Offers bytes to the connection; [`Bytes::MAX`] means without end.
     Write(Bytes),
-    /// Offers a last piece and closes.
+    /// Offers the last bytes and closes.
     WriteAndClose(Bytes),
-    /// Takes back what was not sent yet.
+    /// Withdraws data that was not sent yet.
     Withdraw,
     /// Sends one datagram with this much payload.
     Datagram(Bytes),
@@ -23,7 +23,7 @@ pub enum Act {
 #[derive(Debug)]
 pub struct Source {
     traffic: Traffic,
-    /// Of an application with a rate, or with times of its own; others need none.
+    /// Only for applications with a rate or with on-times and off-times.
     timing: Option<Box<Timing>>,
     /// Request and response: requests written, requests served, responses received in full.
     requested: u64,
@@ -41,7 +41,7 @@ struct Timing {
     /// On/off: whether it is on, and until when.
     on: bool,
     until: Instant,
-    /// On/off with a rate: when the next write is due, and what of that time an off-time has cut short.
+    /// On/off with a rate: when the next write is due, and the remaining time to it when an off-time began.
     due: Instant,
     owed: Option<Duration>,
 }
@@ -78,12 +78,12 @@ impl Source {
             (Traffic::OnOff { rate, on, off, distribution }, Some(timing)) => {
                 timing.on_off(now, rate, (on, off), distribution)
             }
-            // Made with timing where it is needed.
+            // Unreachable: `new` creates timing for all kinds that need it.
             (_, None) => (Act::Nothing, Instant::NEVER),
         }
     }
 
-    /// The server of a request-and-response flow has received `delivered` bytes: how many bytes it answers with.
+    /// How many bytes the server of a request-and-response flow answers with, once it has received `delivered` bytes.
     pub fn serve(&mut self, delivered: Bytes) -> Option<Bytes> {
         let Traffic::RequestResponse { request, response, .. } = self.traffic else { return None };
         let due = delivered.as_u64() / request.as_u64().max(1);
@@ -92,8 +92,8 @@ impl Source {
         (fresh > 0).then(|| response * fresh)
     }
 
-    /// The client has received `delivered` bytes: when it asks again, if a response was completed; `Instant::NEVER` once all
-    /// are answered.
+    /// When the client sends its next request, once it has received `delivered` bytes and they complete a response;
+    /// `Instant::NEVER` once all requests are answered.
     pub fn receive(&mut self, delivered: Bytes, now: Instant) -> Option<Instant> {
         let Traffic::RequestResponse { response, think, count, .. } = self.traffic else { return None };
         let due = delivered.as_u64() / response.as_u64().max(1);
@@ -120,7 +120,7 @@ impl Timing {
         Self { pace: Serialiser::default(), stream, on: false, until: Instant::ZERO, due: Instant::ZERO, owed: None }
     }
 
-    /// Wakes an on/off application of a mean on-time and off-time.
+    /// Wakes an on/off application with these mean on-times and off-times.
     fn on_off(
         &mut self,
         now: Instant,
@@ -145,7 +145,7 @@ impl Timing {
             }
         }
         let Some(rate) = rate else { return (Act::Nothing, self.until) };
-        // A write comes when its last byte is due, so that on-times shorter than one write add up to the rate too.
+        // A write happens when its last byte is due, so that on-times shorter than one write also add up to the rate.
         let act = if now >= self.due { Act::Write(WRITE) } else { Act::Nothing };
         if now >= self.due {
             self.due = now + self.pace.time_for(WRITE, rate);
@@ -166,7 +166,7 @@ impl Timing {
 /// Bytes per write of an on/off application with a rate.
 const WRITE: Bytes = Bytes::new(1000);
 
-/// Shape of Pareto times, inside the range 1 < shape < 2 that makes aggregate traffic self-similar (Willinger et al. 1997).
+/// Shape of Pareto times, in the range 1 < shape < 2 that makes aggregate traffic self-similar (Willinger et al. 1997).
 const PARETO_SHAPE: f64 = 1.5;
 
 #[cfg(test)]

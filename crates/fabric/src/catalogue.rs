@@ -1,4 +1,4 @@
-//! What this engine offers, from its registries, in the form that scenarios are validated against.
+//! The catalogue of this engine's features, from its registries; scenarios are validated against it.
 
 use narrows_scenario::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
 
@@ -29,7 +29,7 @@ fn param(name: &str, doc: &str, kind: CatalogueKind) -> CatalogueParam {
     CatalogueParam { name: name.to_owned(), doc: doc.to_owned(), kind }
 }
 
-/// Congestion controls and schemes describe their parameters alike.
+/// Converts a parameter's kind; congestion controls and schemes describe their parameters in the same way.
 fn kind(kind: narrows_cc::ParamKind) -> CatalogueKind {
     use narrows_cc::ParamKind as Kind;
     match kind {
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(c.to_json()["phys"][1]["rates_bps"][2], 5_500_000);
     }
 
-    /// A run with the table of a scheme, empty but for one key.
+    /// A scenario with the table of a scheme, which has at most one key.
     fn with_scheme(scheme: &str, key: Option<(&str, String)>) -> Result<narrows_scenario::Scenario, String> {
         let text = format!(
             "[queue]\nlimit = \"97 kB\"\n[topology]\nkind = \"dumbbell\"\n\
@@ -182,7 +182,7 @@ mod tests {
                 with_scheme("ngwa", Some((&param.name, shown(inside)))).unwrap();
                 bounds += 1;
             }
-            // A step beyond them: alpha and flow_factor are open at 0, and alpha at 1.
+            // One step beyond the bounds: alpha and flow_factor exclude 0, and alpha excludes 1.
             let step = if min.fract() > 0.0 { *min } else { 1.0 };
             for (outside, no_bound) in [(min - step, false), (max + step, unit == "s")] {
                 if !no_bound {

@@ -1,4 +1,4 @@
-//! What a flow's applications are in a run: when they start, what they offer, how fast they read.
+//! A flow's applications in a run: when they start, what they offer, how fast they read.
 
 use crate::app::Source;
 use crate::seeds::Seeds;
@@ -37,7 +37,7 @@ pub struct SlowReader {
 }
 
 impl SlowReader {
-    /// Readings of what `rate` gives in ten milliseconds, but at least one byte.
+    /// A reader that reads at a time what `rate` gives in ten milliseconds, but at least one byte.
     #[must_use]
     pub fn at(rate: Rate) -> Self {
         let every = Duration::from_millis(10);

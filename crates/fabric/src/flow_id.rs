@@ -1,7 +1,7 @@
-//! Which flow a packet belongs to, told by its ports alone.
+//! The mapping between flows and ports: a packet's ports alone identify its flow.
 //!
-//! Flow `i` runs between client port `10000 + i % 50000` and server port `1000 + i / 50000`. Both directions can be told
-//! apart because client ports are above all server ports, and no table is needed to find the flow of a packet.
+//! Flow `i` runs between client port `10000 + i % 50000` and server port `1000 + i / 50000`. The two directions differ
+//! because client ports are above all server ports. No table is needed to find the flow of a packet.
 
 use narrows_wire::{Packet, Transport};
 
@@ -9,7 +9,7 @@ const CLIENT_BASE: usize = 10_000;
 const CLIENT_PORTS: usize = 50_000;
 const SERVER_BASE: usize = 1_000;
 
-/// Most flows that ports can tell apart.
+/// Largest number of flows that ports can distinguish.
 pub const MAX_FLOWS: usize = CLIENT_PORTS * (CLIENT_BASE - SERVER_BASE);
 
 /// Client and server port of flow `index`.

@@ -1,8 +1,8 @@
-//! What the simulated and the live network are both made of: links, queues, losses, router agents, applications and routes,
-//! made from a scenario, and their accounts.
+//! What simulated and live networks share: links, queues, losses, router agents, applications and routes, built from a
+//! scenario, and their counters.
 //!
-//! Nothing here knows what drives it. Time is an argument; a simulator hands in the time of its next event, a live bottleneck
-//! the time of the machine's clock.
+//! Nothing here depends on what drives it. Time is an argument: a simulator passes in the time of its next event, a
+//! live bottleneck the time of the machine's clock.
 
 mod accounts;
 mod agents;

@@ -1,9 +1,9 @@
 //! One direction of a link: a queue, a transmitter and the packets on the wire.
 //!
-//! The wire is a ring in order of arrival, and only its head is on the agenda. The queue is drained lazily: whenever
-//! the link is looked at, every transmission that has started by then is carried out at its exact time. That is
-//! the same sequence of operations as an event per transmission would give, because nothing else can touch the queue
-//! in between; at one instant, a departure comes before an arrival.
+//! The wire is a ring in order of arrival, and only its head is on the agenda. The queue is drained lazily: on each
+//! access to the link, every transmission that has started by then is carried out at its exact time. This gives the
+//! same sequence of operations as an event per transmission, because nothing else can touch the queue in between. At
+//! one instant, a departure comes before an arrival.
 
 use crate::loss::LossModel;
 use narrows_queue::{DropReason, Dropped, Queue, QueueView};
@@ -20,7 +20,7 @@ struct OnWire {
     packet: Packet,
 }
 
-/// Counters of one direction, or of an interface queue; what [`narrows_samples::QueueTotal`] is made from.
+/// Counters of one direction, or of an interface queue; the source of [`narrows_samples::QueueTotal`].
 #[derive(Clone, Debug, Default)]
 pub struct LinkMeter {
     /// Packets offered to the queue.
@@ -64,19 +64,20 @@ impl LinkMeter {
     }
 }
 
-/// What happens to packets on the way, for the flows' accounts and the capture.
+/// Receives what happens to packets, for the flows' counters and the capture.
 pub trait LinkWatch {
     /// A queue dropped the packet.
     fn dropped(&mut self, dropped: &Dropped, at: Instant);
     /// The link corrupted the packet.
     fn corrupted(&mut self, packet: &Packet, at: Instant);
-    /// The packet leaves the queue, described without it, where the link was made to tell.
+    /// The packet leaves the queue; `queue` is its state without the packet. Called only after
+    /// [`tell_departures`](LinkDirection::tell_departures).
     fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant);
-    /// The packet starts onto the wire.
+    /// The transmission of the packet starts.
     fn departed(&mut self, packet: &Packet, at: Instant);
 }
 
-/// One direction of a link, of any discipline, packet by packet.
+/// One direction of a link with any queue discipline, simulated packet by packet.
 #[derive(Debug)]
 pub struct LinkDirection {
     queue: Box<dyn Queue>,
@@ -125,19 +126,20 @@ impl LinkDirection {
         }
     }
 
-    /// From now on packets that leave the queue are told to the watch.
+    /// Reports packets that leave the queue to the watch, from now on.
     pub fn tell_departures(&mut self) {
         self.watched = true;
     }
 
-    /// Takes a packet in at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
+    /// Accepts a packet at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
     #[inline]
     pub fn offer(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
         self.drain(now, watch);
         self.meter.arrived_packets += 1;
         if self.free_at <= now {
             if self.free_at < now {
-                // Only an idle time forgets the remainder: packets that take less than a nanosecond must add up.
+                // The remainder is dropped only after an idle time: packets that take less than a nanosecond must add
+                // up.
                 self.serialiser.restart();
                 self.free_at = now;
             }
@@ -214,11 +216,11 @@ impl LinkDirection {
         watch.departed(packet, start);
         if self.lossy && self.loss.strikes() {
             self.meter.corrupted += 1;
-            // Nothing arrives to bring the link up again, so a look is due when the transmission ends.
+            // No arrival will trigger the next access to the link, so one is due when the transmission ends.
             self.waiting = true;
             return watch.corrupted(packet, start);
         }
-        // A shorter delay does not let a packet overtake: the wire stays first in, first out.
+        // A packet with a shorter delay does not overtake others: the wire stays first in, first out.
         self.last_arrival = (self.free_at + self.delay).max(self.last_arrival);
         self.wire.push_back(OnWire { arrival: self.last_arrival, packet: *packet });
     }
@@ -233,14 +235,15 @@ impl LinkDirection {
         self.wire.pop_front().map(|w| w.packet)
     }
 
-    /// Books a packet that a router agent drops in front of the queue as a drop of the queue.
+    /// Counts a packet that a router agent drops in front of the queue as a drop of the queue.
     pub fn refuse(&mut self, packet: Packet, reason: DropReason, now: Instant, watch: &mut impl LinkWatch) {
         self.meter.arrived_packets += 1;
         self.dropped.push(Dropped { packet, reason });
         self.account_for_drops(now, watch);
     }
 
-    /// When the link must be looked at next: at the head's arrival, or when a transmission ends whose packet was lost.
+    /// When the link must be handled next: at the head's arrival, or at the end of a transmission whose packet was
+    /// lost.
     #[inline]
     pub fn next_event(&self) -> Instant {
         match self.wire.front() {
@@ -250,7 +253,7 @@ impl LinkDirection {
         }
     }
 
-    /// When the present transmission ends and another packet waits: the plain loop looks at the link then.
+    /// When the current transmission ends, if another packet waits: the plain loop drains the link then.
     pub fn next_departure(&self) -> Instant {
         if self.waiting { self.free_at } else { Instant::NEVER }
     }
@@ -260,13 +263,13 @@ impl LinkDirection {
         self.changes.front().map_or(Instant::NEVER, |c| c.at)
     }
 
-    /// Carries out the changes that are due; the packet in transmission keeps its old rate and delay.
+    /// Applies the changes that are due; the packet in transmission keeps its old rate and delay.
     pub fn change(&mut self, now: Instant, watch: &mut impl LinkWatch) {
         while let Some(&change) = self.changes.front()
             && change.at <= now
         {
             self.changes.pop_front();
-            // A packet whose sending starts at the very instant of the change is sent by the new rate and delay.
+            // A packet whose transmission starts at the instant of the change has the new rate and delay.
             while self.waiting && self.free_at < change.at {
                 self.transmit(watch);
             }
@@ -280,7 +283,7 @@ impl LinkDirection {
         self.drain(now, watch);
     }
 
-    /// The queue as it stands.
+    /// The state of the queue.
     pub fn view(&self) -> QueueView {
         self.queue.view()
     }
@@ -290,7 +293,7 @@ impl LinkDirection {
         &self.meter
     }
 
-    /// Time and bytes of the transmission under way at `end` that lie after it.
+    /// Time and bytes of the current transmission that fall after `end`.
     pub fn unsent(&self, end: Instant) -> (Duration, Bytes) {
         let time = self.free_at.since(end);
         (time, self.rate.bytes_in(time))
@@ -425,7 +428,7 @@ mod tests {
     fn packets_shorter_than_a_nanosecond_still_keep_the_rate() {
         let (mut link, mut log) = (link(1000, Vec::new()), Log::default());
         link.rate = Rate::gbps(10_000);
-        // 125 bytes take 0.1 ns: ten of them one nanosecond.
+        // 125 bytes take 0.1 ns, so ten packets take one nanosecond.
         (0..1000).for_each(|_| link.offer(&packet(), us(0), &mut log));
         link.drain(us(1), &mut log);
         assert_eq!(link.meter.busy, Duration::from_nanos(100));

@@ -1,4 +1,4 @@
-//! Random losses on a link, apart from its queue.
+//! Random losses on a link, independent of its queue.
 
 use narrows_rng::Stream;
 use narrows_scenario::Loss;
@@ -19,8 +19,8 @@ impl LossModel {
 
     /// Whether the next packet is lost.
     ///
-    /// Uniform: each packet with the same probability. Gilbert-Elliott (Gilbert 1960, Elliott 1963): the packet meets the
-    /// PER of the present state, then the state moves with its transition probability.
+    /// Uniform: each packet with the same probability. Gilbert-Elliott (Gilbert 1960, Elliott 1963): the packet is lost
+    /// with the PER of the current state, then the state changes with its transition probability.
     #[inline]
     pub fn strikes(&mut self) -> bool {
         match self.kind {

@@ -1,16 +1,16 @@
-//! A flow's accounts: what the network and the receiver saw of it, in constant memory.
+//! A flow's counters: what the network and the receiver saw of it, in constant memory.
 
 use narrows_samples::Histogram;
 use narrows_units::{Bytes, Duration, Instant};
 
-/// Width of the bins of which the fullest is reported as maximum throughput.
+/// Width of the bins; the fullest bin is reported as maximum throughput.
 const BIN: Duration = Duration::from_secs(1);
 
-/// Round-trip time samples that are kept before they go into the histogram.
+/// Number of round-trip time samples kept before they go into the histogram.
 const RECENT: usize = 7;
 
-/// What is counted per flow outside its connections: first what each packet of the receiver changes, then what each of the
-/// sender does, then the rest.
+/// Counters of a flow outside its connections. Fields that change with each packet at the receiver come first, then
+/// those that change with each packet at the sender, then the rest.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct FlowMeter {
@@ -22,11 +22,11 @@ pub struct FlowMeter {
     pub arrived_packets: u64,
     /// Latest round-trip time sample; [`Duration::MAX`] before the first.
     latest_rtt: Duration,
-    /// The latest few samples in nanoseconds: a histogram is spread over several cache lines, which many flows would fetch for
-    /// each sample, and a flow that has no more needs none.
+    /// The latest few samples in nanoseconds. A histogram spans several cache lines, and with many flows each sample
+    /// would have to fetch them. A flow with no more samples than these needs no histogram.
     recent_len: u32,
     recent: [u32; RECENT],
-    /// All samples but those.
+    /// All earlier samples.
     earlier: Option<Box<Histogram>>,
     max_bin_bytes: u64,
     /// Payload packets of the data direction, dropped by queues or corrupted on links.
@@ -81,7 +81,7 @@ impl FlowMeter {
     pub fn round_trip(&mut self, rtt: Duration) {
         self.latest_rtt = rtt;
         let Ok(nanos) = u32::try_from(rtt.as_nanos()) else {
-            // More than four seconds: rare.
+            // More than four seconds, which is rare.
             return self.earlier.get_or_insert_default().record(rtt.as_nanos());
         };
         self.recent[self.recent_len as usize] = nanos;

@@ -1,4 +1,4 @@
-//! Nodes at run time: the agents of routers, and which output queue of a node an edge leads to.
+//! Nodes at run time: the agents of routers, and the output queue of each edge.
 
 use narrows_queue::{QueueView, Verdict};
 use narrows_scheme::{Port, RouterAgent};
@@ -18,7 +18,7 @@ pub struct Node {
 pub struct Exit {
     /// The node.
     pub node: usize,
-    /// The output queue of the node: edges of one queue have one port.
+    /// The output queue of the node: edges that share a queue have the same port.
     pub port: Port,
 }
 
@@ -48,7 +48,7 @@ impl Nodes {
         self.nodes[node].agent.is_some()
     }
 
-    /// Whether the node at the start of an edge runs one.
+    /// Whether the node at the start of an edge runs a scheme's router part.
     #[inline]
     pub fn has_agent_at(&self, edge: usize) -> bool {
         self.has_agent(self.exits[edge].node)

@@ -1,4 +1,4 @@
-//! Queues, losses and directions of links, as a scenario has them.
+//! Builds queues, losses and directions of links from a scenario.
 
 use crate::link::LinkDirection;
 use crate::loss::LossModel;
@@ -8,7 +8,7 @@ use narrows_rng::Stream;
 use narrows_scenario as scenario;
 use narrows_scenario::{Direction, Loss};
 
-/// A queue's limit, as a scenario has it.
+/// Converts a queue's limit from a scenario.
 #[must_use]
 pub const fn limit(limit: scenario::Limit) -> Limit {
     match limit {
@@ -17,7 +17,7 @@ pub const fn limit(limit: scenario::Limit) -> Limit {
     }
 }
 
-/// A queue as a scenario has it; it draws from `stream`.
+/// Builds a queue from a scenario; it draws random numbers from `stream`.
 #[must_use]
 pub fn queue(queue: &scenario::Queue, stream: Stream) -> Box<dyn Queue> {
     match *queue {
@@ -62,8 +62,8 @@ pub fn link_losses(direction: &Direction, path: &str, seeds: Seeds) -> (LossMode
     (LossModel::new(direction.loss, seeds.stream(path, "loss")), lossy)
 }
 
-/// A direction of a link, as a scenario has it. `path` names the component, `link/A->B`; `watched` is whether departures are
-/// told to the watch.
+/// Builds a direction of a link from a scenario. `path` names the component, `link/A->B`; `watched` says whether
+/// departures are reported to the [`LinkWatch`](crate::LinkWatch).
 #[must_use]
 pub fn link_direction(direction: &Direction, path: &str, watched: bool, seeds: Seeds) -> LinkDirection {
     let (loss, lossy) = link_losses(direction, path, seeds);

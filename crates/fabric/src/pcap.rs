@@ -11,7 +11,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longest IP packet that is captured whole; every one is.
+/// Longest IP packet that is captured completely; no packet is longer.
 pub const SNAPLEN: u32 = 65_575;
 
 /// Why a capture cannot be written.
@@ -24,7 +24,7 @@ pub struct PcapFailure {
     pub reason: String,
 }
 
-/// The files of links in `dir`, one for each, named by its ends, such as `N0-R1.pcapng`, and none twice.
+/// Unique names for the files of links in `dir`: one for each link, named after its ends, such as `N0-R1.pcapng`.
 #[derive(Debug)]
 pub struct PcapNames<'a> {
     dir: &'a Path,
@@ -32,13 +32,13 @@ pub struct PcapNames<'a> {
 }
 
 impl<'a> PcapNames<'a> {
-    /// None taken yet.
+    /// Names in `dir`, none of them taken yet.
     #[must_use]
     pub const fn new(dir: &'a Path) -> Self {
         Self { dir, taken: Vec::new() }
     }
 
-    /// The file of this name, or one with a number where that is taken.
+    /// The file of this name, or one with a number appended if that is taken.
     pub fn free(&mut self, name: &str) -> PathBuf {
         let mut path = self.dir.join(format!("{name}.pcapng"));
         if self.taken.contains(&path) {
@@ -51,7 +51,7 @@ impl<'a> PcapNames<'a> {
     /// Opens the file of the link between two nodes: raw IP (LINKTYPE_RAW, 101), with an interface for each direction.
     ///
     /// # Errors
-    /// [`PcapFailure`] where it cannot be written.
+    /// [`PcapFailure`] if it cannot be written.
     pub fn link(&mut self, a: &str, b: &str) -> Result<PcapFile, PcapFailure> {
         let path = self.free(&format!("{a}-{b}"));
         PcapFile::create(path, DataLink::RAW, SNAPLEN, &[format!("{a}->{b}"), format!("{b}->{a}")])
@@ -71,11 +71,11 @@ impl std::fmt::Debug for PcapFile {
 }
 
 impl PcapFile {
-    /// Opens a file with an interface for each name. Times are in nanoseconds; packets longer than `snaplen` bytes are the
-    /// caller's to cut.
+    /// Opens a file with an interface for each name. Times are in nanoseconds. The caller must cut packets longer than
+    /// `snaplen` bytes.
     ///
     /// # Errors
-    /// [`PcapFailure`] where the file cannot be written.
+    /// [`PcapFailure`] if the file cannot be written.
     pub fn create(path: PathBuf, linktype: DataLink, snaplen: u32, interfaces: &[String]) -> Result<Self, PcapFailure> {
         let fail = |reason: String| PcapFailure { path: path.clone(), reason };
         let file = File::create(&path).map_err(|e| fail(e.to_string()))?;
@@ -107,10 +107,10 @@ impl PcapFile {
         }
     }
 
-    /// Writes out what is buffered.
+    /// Writes out buffered data.
     ///
     /// # Errors
-    /// [`PcapFailure`].
+    /// [`PcapFailure`] if the file cannot be written.
     pub fn finish(self) -> Result<(), PcapFailure> {
         use std::io::Write;
         let Self { path, writer } = self;
@@ -118,7 +118,7 @@ impl PcapFile {
     }
 }
 
-/// The system's reason, such as a full disk, where there is one: the library itself calls it "Error reading bytes".
+/// The system's reason, such as a full disk, if there is one: the library's own message is "Error reading bytes".
 fn told(error: &PcapError) -> String {
     if let PcapError::IoError(system) = error { system.to_string() } else { error.to_string() }
 }

@@ -1,8 +1,8 @@
-//! How far a run is, and the means to stop it.
+//! The progress of a run, and a way to stop it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A handle to a run under way, shared with whoever watches it.
+/// A handle to a current run, shared with its observers.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
@@ -29,7 +29,7 @@ impl Progress {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Says how far the run is: `done` parts of `of`.
+    /// Sets the progress of the run: `done` parts of `of`.
     pub fn set(&self, done: u64, of: u64) {
         self.of.store(of, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use narrows_rng::Stream;
 
-/// Where random streams come from.
+/// The source of a run's random streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Seeds {
     seed: u64,
@@ -10,7 +10,7 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Of run number `run` under `seed`.
+    /// The streams of run number `run` under `seed`.
     #[must_use]
     pub const fn new(seed: u64, run: u64) -> Self {
         Self { seed, run }

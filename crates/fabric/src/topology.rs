@@ -1,8 +1,8 @@
-//! The arena: link directions and stations' ways between nodes, and static shortest-path routes.
+//! The arena: link directions and 802.11 edges between nodes, and static shortest-path routes.
 //!
-//! Routes minimise hops; among equals the next hop is the node that stands first in the scenario, so they are the same in
-//! every run (ns-2's static routing and ns-3's global routing count hops too). Nodes with one link need no table:
-//! their only link leads everywhere, and a way to them is the way to their neighbour. Hosts never forward.
+//! Routes minimise hops. Among equal routes, the next hop is the node that comes first in the scenario, so routes are
+//! the same in every run (ns-2's static routing and ns-3's global routing count hops too). Nodes with one link need no
+//! table: their only link leads everywhere, and a route to them is the route to their neighbour. Hosts never forward.
 
 use narrows_scenario::{NodeKind, Scenario};
 
@@ -21,17 +21,17 @@ pub struct Edge {
 /// Nodes, link directions and routes.
 #[derive(Debug)]
 pub struct Topology {
-    /// Link directions: link `i` of the scenario has its forward direction at `2i` and its reverse at `2i + 1`. Then, for
-    /// each station of each 802.11 channel, base station to station and station to base station.
+    /// Link directions: link `i` of the scenario has its forward direction at `2i` and its reverse at `2i + 1`. Then,
+    /// for each station of each 802.11 channel, base station to station and station to base station.
     pub edges: Vec<Edge>,
     /// Per node: the directions that leave it, in link order.
     outgoing: Vec<Vec<u32>>,
     forwards: Vec<bool>,
-    /// Per node: its only direction, if it has but one.
+    /// Per node: its only direction, if it has exactly one.
     only: Vec<u32>,
     /// Per node: the node itself, or its neighbour if it has only one link.
     anchors: Vec<u32>,
-    /// Per target node that has several links and was asked for: the direction to take at each node.
+    /// Per prepared target node with several links: the direction to take at each node.
     tables: Vec<Option<Box<[u32]>>>,
 }
 
@@ -57,8 +57,8 @@ impl Topology {
         Self { edges, outgoing, only, anchors, forwards, tables: vec![None; nodes] }
     }
 
-    /// Prepares routes to `node`. [`next`](Self::next) knows no way to nodes that were not prepared. A table has a word per node
-    /// of the network: where targets are many, [`paths`](Self::paths) does without.
+    /// Prepares routes to `node`. [`next`](Self::next) finds no route to nodes that were not prepared. A table has a
+    /// word per node of the network; [`paths`](Self::paths) needs no tables and suits many targets.
     pub fn prepare(&mut self, node: usize) {
         let target = self.anchors[node] as usize;
         if self.tables[target].is_none() {
@@ -68,13 +68,14 @@ impl Topology {
         }
     }
 
-    /// The link direction that leads from `at` towards `node`; `None` where there is no way.
+    /// The link direction that leads from `at` towards `node`; `None` if there is no route.
     #[inline]
     pub fn next(&self, at: usize, node: usize) -> Option<usize> {
         self.step(at, node, |at| self.tables[self.anchors[node] as usize].as_ref()?.get(at).copied())
     }
 
-    /// The next hop to `node`, where `way` is the direction to take at a node that has several, towards the anchor of `node`.
+    /// The next hop from `at` to `node`. `way` gives the direction towards the anchor of `node` at a node that has
+    /// several.
     #[inline]
     fn step(&self, at: usize, node: usize, way: impl FnOnce(usize) -> Option<u32>) -> Option<usize> {
         let only = self.only[at];
@@ -82,16 +83,18 @@ impl Topology {
             return Some(only as usize);
         }
         if at == self.anchors[node] as usize {
-            // `node` hangs on this node by its only link; the other direction of that link has the same number but one bit.
+            // `node`'s only link leads to this node. The number of that link's other direction differs in the lowest
+            // bit.
             return Some((self.only[node] ^ 1) as usize);
         }
         way(at).filter(|&way| way != NOWHERE).map(|way| way as usize)
     }
 
-    /// Calls `found` with each of `pairs` (from, to), in the order of targets, and the link directions from one to the other.
+    /// Calls `found` with each of `pairs` (from, to), in the order of targets, and the link directions from one to the
+    /// other.
     ///
-    /// Pairs that have no way get the hops up to where it ends. Time grows with the part of the network that lies between the
-    /// nodes, and memory not with the number of targets. `None` where `stopped` said so.
+    /// A pair without a route gets the hops up to where the route ends. Time grows with the part of the network that
+    /// lies between the nodes; memory does not grow with the number of targets. `None` if `stopped` returns `true`.
     pub fn paths(
         &self,
         pairs: &mut [(usize, usize)],
@@ -132,12 +135,12 @@ impl Topology {
     }
 }
 
-/// Breadth-first searches backwards from one target after another.
+/// Breadth-first searches backwards from targets, one after the other.
 #[derive(Debug)]
 struct Search {
-    /// Per node: the direction to take towards the target, where the last search came by.
+    /// Per node: the direction to take towards the target, if the last search reached the node.
     ways: Vec<u32>,
-    /// Per node: the number of the last search that came by, and of the last that it was a source of.
+    /// Per node: the number of the last search that reached it, and of the last search that had it as a source.
     seen: Vec<u32>,
     wanted: Vec<u32>,
     number: u32,
@@ -157,12 +160,12 @@ impl Search {
         }
     }
 
-    /// The direction to take at a node, if the last search came by.
+    /// The direction to take at a node, if the last search reached it.
     fn way(&self, node: usize) -> Option<u32> {
         (self.seen[node] == self.number).then(|| self.ways[node])
     }
 
-    /// Searches from `target` until all `sources` are found; without any, until nothing is left.
+    /// Searches from `target` until all `sources` are found; without sources, until all reachable nodes are.
     fn run(&mut self, topology: &Topology, target: usize, sources: &[usize]) {
         self.number += 1;
         let number = self.number;
@@ -192,7 +195,7 @@ impl Search {
                     }
                 }
             }
-            // In node order, so that which way is found first does not depend on the search's own history.
+            // In node order, so that the route found first does not depend on the history of the search.
             self.further.sort_unstable();
             std::mem::swap(&mut self.frontier, &mut self.further);
         }
@@ -239,7 +242,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
         s
     }
 
-    /// The nodes from one to another, by tables and by [`Topology::paths`], which agree.
+    /// The nodes from one to another, after a check that tables and [`Topology::paths`] agree.
     fn path(kinds: &str, links: &[(usize, usize)], from: usize, to: usize) -> Option<Vec<usize>> {
         let mut t = Topology::new(&scenario(kinds, links));
         t.prepare(to);
@@ -261,7 +264,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
 
     #[test]
     fn routes_have_the_fewest_hops() {
-        // 0 - 1 - 2 - 3 - 4 and a short cut 1 - 3.
+        // 0 - 1 - 2 - 3 - 4 and a shortcut 1 - 3.
         let links = [(0, 1), (1, 2), (2, 3), (3, 4), (1, 3)];
         assert_eq!(path("HRRRH", &links, 0, 4), Some(vec![0, 1, 3, 4]));
         assert_eq!(path("HRRRH", &links, 4, 0), Some(vec![4, 3, 1, 0]));
@@ -270,7 +273,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
 
     #[test]
     fn hosts_do_not_forward() {
-        // The way over host 2 is shorter than the one over routers 3 and 4.
+        // The path over host 2 is shorter than the one over routers 3 and 4.
         let links = [(0, 1), (1, 2), (2, 5), (1, 3), (3, 4), (4, 5), (5, 6)];
         assert_eq!(path("HRHRRRH", &links, 0, 6), Some(vec![0, 1, 3, 4, 5, 6]));
     }
@@ -289,7 +292,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
 
     #[test]
     fn paths_to_many_targets_are_those_of_the_tables() {
-        // A ring of eight routers with a chord, and a host at each: several ways of equal length.
+        // A ring of eight routers with a chord, and a host at each: several paths of equal length.
         let ring = (0..8).map(|i| (i, (i + 1) % 8));
         let links: Vec<_> = ring.chain([(1, 5)]).chain((0..8).map(|i| (i, 8 + i))).collect();
         let mut t = Topology::new(&scenario(&format!("{}{}", "R".repeat(8), "H".repeat(8)), &links));

@@ -1,9 +1,9 @@
-//! A histogram of fixed size for percentiles without keeping samples.
+//! A histogram of fixed size that gives percentiles without storing samples.
 
 use crate::NONE;
 
-/// Bits of precision inside one power of two: 64 buckets, so a bucket is at most 1/64 wide and its middle is
-/// within 0.8 % of every value in it.
+/// Bits of precision inside one power of two: 64 buckets, so a bucket is at most 1/64 of its values wide, and its
+/// middle is within 0.8 % of every value in it.
 const BITS: u32 = 6;
 const SUB: usize = 1 << BITS;
 /// Values up to 2^46 ns (19.5 hours) keep their precision; larger ones share the last bucket.
@@ -12,7 +12,7 @@ const ROWS: usize = 41;
 /// A log-linear histogram of nanosecond values: constant memory, percentiles within 0.8 %.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Buckets by power of two; a row is made when its first value comes, so an idle queue costs nothing.
+    /// Buckets by power of two. A row is allocated when its first value comes, so an idle queue costs nothing.
     rows: [Option<Box<[u32; SUB]>>; ROWS],
     count: u64,
     sum: u64,
@@ -51,7 +51,7 @@ impl Histogram {
         self.add(value, 1);
     }
 
-    /// Counts a value that came so many times.
+    /// Counts a value that occurred `times` times.
     pub fn record_many(&mut self, value: u64, times: u64) {
         if times > 0 {
             self.add(value, times);
@@ -95,7 +95,8 @@ impl Histogram {
         if self.count == 0 { NONE } else { self.max }
     }
 
-    /// The value below or at which a share `q` (in [0, 1]) of the values lies, by nearest rank; [`NONE`] without values.
+    /// The value at or below which a share `q` (in [0, 1]) of the values lies, by nearest rank; [`NONE`] without
+    /// values.
     #[must_use]
     pub fn percentile(&self, q: f64) -> u64 {
         if self.count == 0 {

@@ -1,8 +1,8 @@
-//! The one schema of what a run yields: columns, units and meaning. No files, no formulas.
+//! The schema of a run's results: columns, units and meaning. No files, no formulas.
 //!
-//! A run yields *samples* (rows over time, only if asked for) and *totals* (one row per flow, queue and router, always).
-//! Both are tables of columns declared once here; everything downstream reads [`Table::columns`] and never lists
-//! columns of its own.
+//! A run yields *samples* (rows over time, only on request) and *totals* (one row per flow, queue, router agent and
+//! 802.11 station, always). Both are tables of columns, declared only here. Everything downstream reads
+//! [`Table::columns`] and never lists columns itself.
 
 mod histogram;
 mod packed;
@@ -53,7 +53,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Samples whose tables over time hand finished parts over to `store`.
+    /// Samples whose tables over time hand finished parts to `store`.
     #[must_use]
     pub fn kept_in(store: &std::sync::Arc<dyn Store>) -> Self {
         let mut samples = Self::default();

@@ -1,63 +1,64 @@
-//! Tables over time that stay small while they grow.
+//! Tables over time, packed while they grow.
 //!
-//! All flows and all queues are sampled at once, every so often: a *frame* of rows. From one frame to the next most columns
-//! of a row stay as they are or move as in all other rows, and the rest moves by little. So rows are kept plainly only until
-//! a block of whole frames is there; then of each column is kept how far it moved in the block's first row, and how much
-//! further or less far in each row, in as few bytes as the most of these needs. A column that moves everywhere alike, or
-//! nowhere, takes no bytes at all. Nothing is lost: unpacked, the values are what they were.
+//! All flows and all queues are sampled at the same times: a *frame* of rows. From one frame to the next, most columns
+//! of a row stay the same or change as in all other rows, and the rest changes little. So rows are kept unpacked only
+//! until there is a block of whole frames. Then each column keeps the change in the block's first row, and for each row
+//! the difference from that change, in as few bytes as the largest difference needs. A column that changes equally in
+//! all rows, or not at all, takes no bytes for them. Packing is lossless.
 //!
-//! It is for time more than for space: memory that is touched for the first time costs more than what is written into it.
+//! Packing saves time more than space: touching memory for the first time costs more than writing the values.
 //!
-//! A table that has a [`Store`] hands over what it has packed, [`Part`] by part: what the store does not keep in memory is in
-//! a file, so that a table of any length takes as much memory as the store allows.
+//! A table that has a [`Store`] hands over packed rows, [`Part`] by part. Parts that the store does not keep in memory
+//! are in a file, so a table of any length takes only as much memory as the store allows.
 
 use crate::part::Part;
 use crate::store::{Fault, Store};
 use crate::table::{Column, Data, Plain, Table};
 use std::sync::Arc;
 
-/// Rows after which a block ends with its frame: few enough that they stay in the processor's caches.
+/// Rows after which a block ends at the next end of a frame: few enough to stay in the processor's caches.
 const BLOCK_ROWS: usize = 256;
 
-/// Rows after which a part ends with its block, where parts are made: 20 MB of a table of twenty columns when it is unpacked.
+/// Rows after which a part ends at the next end of a block, if the table has a store. A part of twenty columns takes 20
+/// MB unpacked.
 const PART_ROWS: usize = 1 << 17;
 
 /// How a block was packed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Block {
     pub(crate) rows: usize,
-    /// Rows of its last frame: a value was compared with that of so many rows before.
+    /// Rows of the block's last frame: each value was compared with the value this many rows earlier.
     pub(crate) stride: usize,
 }
 
 /// One column of all blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cells {
-    /// Per block how far the first row moved, and in how many bytes each row says how it differs in that.
+    /// Per block: the change of the first row, and the number of bytes for each row's difference from that change.
     pub(crate) moves: Vec<(u64, u8)>,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A table of samples, packed; [`unpack`](Self::unpack), [`columns`](Table::columns) and [`chunk`](Self::chunk) give the
-/// values.
+/// A table of samples, packed; [`unpack`](Self::unpack), [`columns`](Table::columns) and [`chunk`](Self::chunk) give
+/// the values.
 #[derive(Clone, Debug, Default)]
 pub struct Packed<T: Plain> {
-    /// Where finished parts go; without a store there are none.
+    /// Where finished parts go; without a store there are no parts.
     store: Option<Arc<dyn Store>>,
     parts: Vec<Arc<Part>>,
     /// Why rows were lost, if any were.
     fault: Option<Fault>,
-    /// Of the part that is not finished.
+    /// Blocks of the part that is not finished.
     blocks: Vec<Block>,
     columns: Vec<Cells>,
-    /// The last frame of the last block, for the next one to be compared with, and then all rows that are in no block.
+    /// The last frame of the last block, which the next block is compared with, then all rows that are in no block.
     window: Vec<T::Cells>,
     /// Rows of the window that are in a block.
     done: usize,
-    /// Where in the window the frame begins that rows are now put into, and its time.
+    /// Index in the window where the current frame begins, and the time of that frame.
     frame: usize,
     time: u64,
-    /// Rows of the frame before it.
+    /// Rows of the frame before the current one.
     stride: usize,
     rows: usize,
     /// Rows in finished parts.
@@ -71,12 +72,12 @@ pub struct PackedColumn<'a> {
     index: usize,
     blocks: &'a [Block],
     cells: Option<&'a Cells>,
-    /// What is in no block.
+    /// Values that are in no block.
     rest: Vec<u64>,
 }
 
 impl<T: Plain> Packed<T> {
-    /// Appends a row. Rows of one time come one after the other.
+    /// Appends a row. Rows of the same time must be consecutive.
     #[inline]
     pub fn push(&mut self, row: &T::Row) {
         let cells = T::cells(row);
@@ -89,18 +90,18 @@ impl<T: Plain> Packed<T> {
         self.rows += 1;
     }
 
-    /// Hands finished parts over to `store`, from now on.
+    /// Hands finished parts to `store`, from now on.
     pub fn keep_in(&mut self, store: Arc<dyn Store>) {
         self.store = Some(store);
     }
 
-    /// Why rows were lost, if any were: the table is of no use then.
+    /// Why rows were lost, if any were. The table is then incomplete and of no use.
     #[must_use]
     pub const fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
 
-    /// The table with every value in its place: eight bytes each.
+    /// The unpacked table, with eight bytes per value.
     ///
     /// # Errors
     /// [`Fault`]: the store fails.
@@ -112,13 +113,13 @@ impl<T: Plain> Packed<T> {
         Ok(table)
     }
 
-    /// How many chunks there are: finished parts, and what is in none.
+    /// How many chunks there are: the finished parts, and one for the remaining rows.
     #[must_use]
     pub const fn chunks(&self) -> usize {
         self.parts.len() + 1
     }
 
-    /// Unpacks the rows of a chunk, which follow those of the one before; no rows after the last.
+    /// Unpacks the rows of a chunk. Chunks follow each other in order; beyond the last there are no rows.
     ///
     /// # Errors
     /// [`Fault`]: the store fails.
@@ -152,7 +153,7 @@ impl<T: Plain> Packed<T> {
             if end - self.done >= BLOCK_ROWS
                 && let Err(fault) = self.pack().and_then(|()| self.seal())
             {
-                // What cannot be kept is dropped: the run hears of it and ends.
+                // Rows that cannot be kept are dropped. The run sees the fault and ends.
                 self.fault = Some(fault);
                 self.blocks.clear();
                 self.columns.clear();
@@ -161,7 +162,7 @@ impl<T: Plain> Packed<T> {
         }
     }
 
-    /// Makes a part of the blocks when they are enough for one.
+    /// Makes a part of the blocks if they are enough for one.
     fn seal(&mut self) -> Result<(), Fault> {
         let open = self.rows - self.sealed;
         if let (Some(store), true) = (&self.store, open >= PART_ROWS) {
@@ -172,14 +173,15 @@ impl<T: Plain> Packed<T> {
         Ok(())
     }
 
-    /// Compares the next block with nothing, as the first.
+    /// Restarts packing: like the first block, the next one is not compared with an earlier one.
     fn start_over(&mut self) {
         self.window.clear();
         self.done = 0;
         self.frame = 0;
     }
 
-    /// Moves the window's rows into a block, but for the last frame, which stays to compare with.
+    /// Moves the window's rows into a block. The last frame also stays in the window, for comparison with the next
+    /// block.
     fn pack(&mut self) -> Result<(), Fault> {
         let stride = self.stride;
         pad(&mut self.window, self.done, stride, T::Cells::default());
@@ -201,7 +203,7 @@ impl<T: Plain> Packed<T> {
     }
 }
 
-/// How far each column moved in the first row, and all the bits that tell by how much other rows differ in that.
+/// The change of each column in the first row, and the union of the bits of all rows' differences from that change.
 #[inline]
 fn moves<T: Plain>(new: &[T::Cells], old: &[T::Cells]) -> (T::Cells, T::Cells) {
     let (mut first, mut all) = (T::Cells::default(), T::Cells::default());
@@ -219,12 +221,13 @@ fn moves<T: Plain>(new: &[T::Cells], old: &[T::Cells]) -> (T::Cells, T::Cells) {
     (first, all)
 }
 
-/// Puts nothing where the first `stride` rows of the window from `done` on have none to be compared with.
+/// Prepends `nothing` to the window, so that each of the first `stride` rows from `done` on has a row to be compared
+/// with.
 fn pad<V: Clone>(window: &mut Vec<V>, done: usize, stride: usize, nothing: V) {
     window.splice(..0, std::iter::repeat_n(nothing, stride.saturating_sub(done)));
 }
 
-/// Small numbers of either sign as small numbers (zigzag): 0, -1, 1, -2 become 0, 1, 2, 3.
+/// Maps small numbers of either sign to small unsigned numbers (zigzag): 0, -1, 1, -2 become 0, 1, 2, 3.
 #[inline]
 const fn fold(value: u64) -> u64 {
     (value << 1) ^ (value.cast_signed() >> 63).cast_unsigned()
@@ -236,7 +239,7 @@ const fn unfold(value: u64) -> u64 {
 }
 
 impl Cells {
-    /// Keeps a block's values, which have no bits but those of `all`.
+    /// Appends a block's values, which have no bits besides those of `all`.
     #[inline]
     fn pack(&mut self, first: u64, all: u64, values: impl ExactSizeIterator<Item = u64>) -> Result<(), Fault> {
         self.moves.try_reserve(1).map_err(|_| Fault::OutOfMemory)?;
@@ -272,9 +275,9 @@ fn take<const WIDTH: usize>(bytes: &[u8], first: u64, into: &mut Vec<u64>) {
     }));
 }
 
-/// Hands over the values of a column's blocks, of which the first is compared with nothing.
+/// Calls `part` with the values of a column's blocks. The first block is not compared with an earlier one.
 fn decode(blocks: &[Block], cells: &Cells, part: &mut impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
-    // As when it was packed: what the block is compared with, and then the block.
+    // As during packing, the window holds the frame that the block is compared with, then the block.
     let (mut window, mut bytes) = (Vec::new(), &cells.bytes[..]);
     for (&Block { rows, stride }, &(first, width)) in blocks.iter().zip(&cells.moves) {
         let done = window.len();
@@ -298,7 +301,7 @@ fn decode(blocks: &[Block], cells: &Cells, part: &mut impl FnMut(&[u64]) -> Resu
     Ok(())
 }
 
-/// Appends values, where there is memory for them.
+/// Appends values, if there is enough memory for them.
 pub(crate) fn append(column: &mut Vec<u64>, values: &[u64]) -> Result<(), Fault> {
     column.try_reserve(values.len()).map_err(|_| Fault::OutOfMemory)?;
     column.extend_from_slice(values);
@@ -306,10 +309,10 @@ pub(crate) fn append(column: &mut Vec<u64>, values: &[u64]) -> Result<(), Fault>
 }
 
 impl PackedColumn<'_> {
-    /// Hands over the values, part by part in order.
+    /// Calls `part` with the values, part by part in order.
     ///
     /// # Errors
-    /// What `part` says, or [`Fault`] where the store fails.
+    /// The error of `part`, or [`Fault`] if the store fails.
     pub fn for_each_part(&self, mut part: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         for finished in self.parts {
             decode(&finished.blocks()?, &finished.cells(self.index)?, &mut part)?;
@@ -317,7 +320,7 @@ impl PackedColumn<'_> {
         self.open(&mut part)
     }
 
-    /// Hands over what is in no finished part.
+    /// Calls `part` with the values that are in no finished part.
     fn open(&self, part: &mut impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         if let Some(cells) = self.cells {
             decode(self.blocks, cells, part)?;
@@ -326,7 +329,7 @@ impl PackedColumn<'_> {
     }
 }
 
-/// Tables are equal if their values are, wherever these are.
+/// Tables are equal if their values are equal, wherever these are stored.
 impl<T: Plain> PartialEq for Packed<T> {
     fn eq(&self, other: &Self) -> bool {
         let values =
@@ -356,7 +359,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Mutex;
 
-    /// A disk that is memory, which keeps so many bytes besides.
+    /// A store that simulates a disk of `room` bytes in memory, and allows `most` bytes to stay in memory.
     #[derive(Debug, Default)]
     struct Disk {
         bytes: Mutex<Vec<u8>>,
@@ -388,7 +391,7 @@ mod tests {
         }
     }
 
-    /// Frames of uneven size, so many rows in all or a few more.
+    /// Pushes frames of uneven size, `rows` rows in total or a few more.
     fn long(rows: usize, mut push: impl FnMut(&RouterRow)) {
         let (mut made, mut frame) = (0, 0);
         while made < rows {
@@ -444,7 +447,7 @@ mod tests {
         assert!(packed.parts.is_empty() && bytes(&packed) < 8 * 7 * PART_ROWS);
     }
 
-    /// Puts frames of so many rows in and checks that they come out.
+    /// Packs frames with these numbers of rows and checks that they unpack to the same rows.
     fn there_and_back(frames: &[usize], value: impl Fn(usize, usize) -> u64) -> Packed<RouterSamples> {
         let (mut packed, mut plain) = (Packed::<RouterSamples>::default(), RouterSamples::default());
         for (frame, &rows) in frames.iter().enumerate() {

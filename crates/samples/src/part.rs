@@ -1,4 +1,4 @@
-//! A stretch of a packed table that is finished: bytes, which may lie in memory or in a store.
+//! A finished part of a packed table: bytes, either in memory or in a store.
 
 use crate::packed::{Block, Cells};
 use crate::store::{Bytes, Fault, Store};
@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 /// Bytes of a block in the first section: its rows and its stride.
 const BLOCK: usize = 16;
-/// Bytes of a block in a column's section: how far its first row moved, and the width of its cells.
+/// Bytes of a block in a column's section: the change of its first row, and the width of its cells.
 const MOVE: usize = 9;
 
-/// Whole blocks, of which the first is compared with nothing: a part can be unpacked alone.
+/// Whole blocks. The first is not compared with an earlier one, so a part can be unpacked alone.
 #[derive(Debug)]
 pub(crate) struct Part {
     blocks: usize,
-    /// Where each column's section ends; the blocks' own comes first.
+    /// Where each column's section ends; the section of the blocks comes first.
     ends: Vec<usize>,
     bytes: Bytes,
 }
 
 impl Part {
-    /// Takes the blocks of a table, and leaves it without any.
+    /// Moves all blocks out of a table into a part.
     pub(crate) fn seal(blocks: &mut Vec<Block>, columns: &mut [Cells], store: &Arc<dyn Store>) -> Result<Self, Fault> {
         let size: usize = columns.iter().map(|cells| MOVE * cells.moves.len() + cells.bytes.len()).sum();
         let mut bytes = Vec::new();

@@ -12,7 +12,7 @@ pub trait Probe {
     fn queue(&mut self, row: &QueueRow);
     /// A router agent's sample.
     fn router(&mut self, row: &RouterRow);
-    /// Why samples were lost, if any were: the run ends then.
+    /// Why samples were lost, if any were. The run then ends.
     fn fault(&self) -> Option<&Fault> {
         None
     }

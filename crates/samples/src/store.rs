@@ -10,7 +10,7 @@ pub enum Fault {
     OutOfMemory,
     /// A file could not be written or read: the system's reason.
     Disk(String),
-    /// Whoever read them was asked to stop.
+    /// The reader of the samples was asked to stop.
     Stopped,
 }
 
@@ -26,30 +26,30 @@ impl std::fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// A place outside memory, and the say in how much stays in memory.
+/// Storage outside memory, which also decides how much stays in memory.
 ///
-/// Whether a part is kept or put away changes nothing but where its bytes are.
+/// Whether a part is kept or put away only affects where its bytes are.
 pub trait Store: Debug + Send + Sync {
-    /// Whether so many bytes more may stay in memory; if so they count until they are [`release`](Self::release)d.
+    /// Whether `bytes` more bytes may stay in memory. If so, they count until they are [`release`](Self::release)d.
     fn keep(&self, bytes: usize) -> bool;
 
-    /// Takes back bytes that [`keep`](Self::keep) granted.
+    /// Returns bytes that [`keep`](Self::keep) granted.
     fn release(&self, bytes: usize);
 
     /// Puts bytes away; returns where they are.
     ///
     /// # Errors
-    /// [`Fault::Disk`]: a full disk, say.
+    /// [`Fault::Disk`], for example if the disk is full.
     fn put(&self, bytes: &[u8]) -> Result<u64, Fault>;
 
-    /// Reads back what lies from `at` on.
+    /// Reads back the bytes from `at` on.
     ///
     /// # Errors
     /// [`Fault::Disk`].
     fn get(&self, at: u64, into: &mut [u8]) -> Result<(), Fault>;
 }
 
-/// Bytes that stay in memory, and count as such while they exist.
+/// Bytes that stay in memory and count as such while they exist.
 #[derive(Debug)]
 pub(crate) struct Kept {
     bytes: Vec<u8>,
@@ -70,7 +70,7 @@ impl Drop for Kept {
 }
 
 impl Bytes {
-    /// Keeps bytes in memory if the store has room for them there, and else puts them away.
+    /// Keeps bytes in memory if the store allows it, and puts them away otherwise.
     pub(crate) fn new(bytes: Vec<u8>, store: &Arc<dyn Store>) -> Result<Self, Fault> {
         let store = Arc::clone(store);
         if store.keep(bytes.len()) {

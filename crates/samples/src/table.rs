@@ -3,13 +3,13 @@
 use crate::packed::{PackedColumn, append};
 use crate::store::Fault;
 
-/// Stands in an integer column for "no value" (no threshold yet, no sample yet).
+/// Means "no value" in an integer column (no threshold yet, no sample yet).
 pub const NONE: u64 = u64::MAX;
 
 /// A column's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Name; ends in its unit where it has one (`_ns`, `_bytes`, `_packets`).
+    /// Name; ends in its unit if it has one (`_ns`, `_bytes`, `_packets`).
     pub name: &'static str,
     /// Unit: `ns`, `bytes`, `packets`, `segments`, `frames`, `flows`, `index` or empty.
     pub unit: &'static str,
@@ -17,7 +17,7 @@ pub struct Column {
     pub doc: &'static str,
 }
 
-/// A column's values: integers, of which [`NONE`] is "no value".
+/// A column's values: integers, where [`NONE`] means "no value".
 #[derive(Clone, Debug)]
 pub enum Data<'a> {
     /// As they are.
@@ -27,10 +27,10 @@ pub enum Data<'a> {
 }
 
 impl Data<'_> {
-    /// Hands over the values, part by part in order.
+    /// Calls `part` with the values, part by part in order.
     ///
     /// # Errors
-    /// What `part` says, or [`Fault`] where a store of samples fails.
+    /// The error of `part`, or [`Fault`] if a store of samples fails.
     pub fn for_each_part(&self, mut part: impl FnMut(&[u64]) -> Result<(), Fault>) -> Result<(), Fault> {
         match self {
             Self::Plain(values) => part(values),
@@ -41,7 +41,7 @@ impl Data<'_> {
     /// The values.
     ///
     /// # Errors
-    /// [`Fault`]: a store of samples fails, or there is no memory for them.
+    /// [`Fault`]: a store of samples fails, or there is not enough memory.
     pub fn to_vec(&self) -> Result<Vec<u64>, Fault> {
         let mut all = Vec::new();
         self.for_each_part(|values| append(&mut all, values))?;
@@ -57,7 +57,7 @@ pub trait Table {
     const COLUMNS: &'static [Column];
     /// Number of rows.
     fn len(&self) -> usize;
-    /// Whether there is no row.
+    /// Whether there are no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -65,7 +65,7 @@ pub trait Table {
     fn columns(&self) -> Vec<(Column, Data<'_>)>;
 }
 
-/// A table whose values lie in memory as they are.
+/// A table whose values are in memory, not packed.
 pub trait Plain: Table + Default {
     /// Its rows.
     type Row;
@@ -100,7 +100,7 @@ macro_rules! table {
                 $( self.$field.push(row.$field); )+
             }
 
-            /// Makes room for exactly `rows` rows more.
+            /// Reserves memory for exactly `rows` more rows.
             pub fn reserve(&mut self, rows: usize) {
                 $( self.$field.reserve_exact(rows); )+
             }

@@ -1,17 +1,19 @@
-//! The lower bound that the simulator's speed stands against: the benchmark's networks, packet by packet and exact, without TCP.
+//! A bare event loop, as the lower bound on the simulator's cost: the benchmark's networks, packet by packet and exact,
+//! without TCP.
 //!
 //! `cargo run --release -p narrows-sim --example bare -- flows=100 pairs=100 rate=1000 rtt_min=20 rtt_max=120 queue=5833 folded=1`
 //!
-//! Each flow keeps a fixed window of packets under way: a packet crosses three links, its ACK three links back, and what
-//! arrives lets the next one go. Nothing is lost, nothing is measured, no connection has a state. Windows fill the
-//! bandwidth-delay product and half of the queue. A link is a FIFO whose departures are computed at arrival and a ring of packets on the
-//! wire; a winner tree over the rings' heads gives the next event.
+//! Each flow keeps a fixed window of packets in flight: a packet crosses three links, its ACK three links back, and
+//! each arriving ACK releases the next packet. Nothing is lost, nothing is measured, and connections have no state.
+//! Windows fill the bandwidth-delay product and half of the queue. A link is a FIFO whose departures are computed at
+//! arrival, and a ring of packets on the wire. A winner tree over the rings' heads gives the next event.
 //!
-//! `folded=0`: an event for each arrival at a node, six for a packet and its ACK. `folded=1`: a link that only one other
-//! feeds has no events of its own; its arithmetic is done when the packet before it is looked at. Two events are left, at the
+//! `folded=0`: an event for each arrival at a node, six for a packet and its ACK. `folded=1`: a link that is fed by
+//! only one other link has no events; it is computed together with the link before it. Two events are left, at the
 //! entries of the two directions of the bottleneck.
 //!
-//! The keys are those of the benchmark's programs for other simulators (`bench/htsim/speed.cpp`). Prints one JSON object.
+//! The keys are those of the benchmark's programs for other simulators (`bench/htsim/speed.cpp`).
+//! Prints one JSON object.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -97,19 +99,19 @@ impl Options {
     }
 }
 
-/// A packet on a wire: who sent it and when it arrives at the far end.
+/// A packet on a wire: its flow, and when it arrives at the far end.
 #[derive(Clone, Copy)]
 struct Flying {
     arrival_ns: u64,
     flow: u32,
 }
 
-/// One direction of a link: all packets on it have one size, so one number says how long each takes.
+/// One direction of a link. All its packets have one size, so they have one transmission time.
 struct Link {
     transmission_ns: u64,
     delay_ns: u64,
     free_ns: u64,
-    /// Whether several links feed the next one, so that whose packet is first has to be found out by an event.
+    /// Whether several links feed the next one, so that the order of packets has to be found by an event.
     event: bool,
     wire: VecDeque<Flying>,
 }
@@ -163,8 +165,8 @@ impl Winners {
     }
 }
 
-/// Links in the order of a packet's path: of pair `p` the six from `6 p` on, in which the bottleneck's two directions (1 and
-/// 4) are those of pair 0.
+/// Links in the order of a packet's path. Pair `p` has the six from `6 p` on, but all pairs use the two directions of
+/// the bottleneck (1 and 4) of pair 0.
 struct Loop {
     links: Vec<Link>,
     winners: Winners,
@@ -233,7 +235,8 @@ impl Loop {
         ))
     }
 
-    /// Sends a packet over the link at `hop` of its flow's path, and on until somebody else's packets may come between.
+    /// Sends a packet over the link at `hop` of its flow's path, and over further links until other packets may come
+    /// between.
     fn forward(&mut self, flow: u32, mut hop: usize, mut now_ns: u64, end_ns: u64) {
         let pair = (flow % self.pairs) as usize;
         loop {

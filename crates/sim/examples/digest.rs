@@ -1,8 +1,8 @@
 //! Runs scenarios and prints a line for each: `cargo run --release -p narrows-sim --example digest -- FILE..`.
 //!
-//! A line holds the file, the digest, and the payload bytes that each flow delivered. It needs nothing of its machine but
-//! files, so it also runs on 32-bit targets: `tests/python/test_targets.py` builds it for `wasm32-wasip1` and holds its lines
-//! to the native ones.
+//! A line holds the file, the digest, and the payload bytes that each flow delivered. The program needs only files, so
+//! it also runs on 32-bit targets: `tests/python/test_targets.py` builds it for `wasm32-wasip1` and compares its lines
+//! with the native ones.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,10 +1,10 @@
-//! Runs a scenario and prints what it cost: `cargo run --release -p narrows-sim --example speed -- FILE [SEED] [--digest]`.
+//! Runs a scenario and prints its cost: `cargo run --release -p narrows-sim --example speed -- FILE [SEED] [--digest]`.
 //!
 //! Prints one JSON object: `delivered_packets` (data packets' worth of payload that reached the application, in order
 //! and once), `arrived_packets` (what reached the receivers, duplicates included), `sent_packets` (retransmissions
-//! included), `cpu_s` (user and system time of the run), `packets_per_cpu_s` (delivered ones), `events`, `peak_rss_bytes`,
-//! `version`, and `digest` where it is asked for; making it is not in `cpu_s`. Linux only: the figures come from
-//! `/proc/self`.
+//! included), `cpu_s` (user and system time of the run), `packets_per_cpu_s` (delivered ones), `events`,
+//! `peak_rss_bytes`, `version`, and on request `digest`, whose computation is not in `cpu_s`. Linux only: the figures
+//! come from `/proc/self`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -57,7 +57,7 @@ fn measure() -> Result<String, String> {
     ))
 }
 
-/// Payload in packets of a flow's mean size, which is that of all its packets but perhaps the last.
+/// Payload in packets of a flow's mean size. All packets of a flow have this size, except perhaps the last.
 fn in_packets(payload: u64, sent_bytes: u64, sent_packets: u64) -> u64 {
     let packets = u128::from(payload) * u128::from(sent_packets) / u128::from(sent_bytes.max(1));
     u64::try_from(packets).unwrap_or(u64::MAX)

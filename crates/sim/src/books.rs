@@ -1,4 +1,4 @@
-//! The accounts of what happens to packets on their way, booked to the flow that they belong to.
+//! Counts what happens to packets in the network, for the flows that they belong to.
 
 use crate::capture::Capture;
 use crate::flow::{End, FlowState};
@@ -9,7 +9,7 @@ use narrows_queue::{Dropped, QueueView};
 use narrows_units::Instant;
 use narrows_wire::Packet;
 
-/// Books a lost packet: it counts for its flow if it carries payload in the flow's data direction.
+/// Counts a lost packet for its flow if it carries payload in the flow's data direction.
 pub(crate) fn book_loss(flows: &mut [FlowState], packet: &Packet) {
     if packet.payload_len > 0 {
         let (flow, along) = flow_of(packet);
@@ -21,7 +21,7 @@ pub(crate) fn book_loss(flows: &mut [FlowState], packet: &Packet) {
     }
 }
 
-/// Books what happens on a link.
+/// Records what happens on a link.
 pub(crate) struct Books<'a> {
     pub(crate) flows: &'a mut [FlowState],
     pub(crate) capture: Option<&'a mut Capture>,

@@ -1,4 +1,4 @@
-//! From a scenario to a world ready to run: links, queues, agents, flows, and the factory of connections.
+//! Builds a simulation from a scenario: links, queues, agents, flows, and the factory of connections.
 
 use crate::connections::Connections;
 use crate::event::{Agenda, MAX_SLOTS};
@@ -19,7 +19,7 @@ use narrows_scheme::Port;
 use narrows_units::Instant;
 use std::collections::BTreeMap;
 
-/// Builds the world of one run.
+/// Builds the `World` of one run.
 ///
 /// # Errors
 /// [`RunError::TooLarge`], [`RunError::Unknown`], [`RunError::Scheme`], [`RunError::Radio`] and [`RunError::Stopped`].
@@ -29,8 +29,8 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     if flows > MAX_FLOWS {
         return Err(RunError::TooLarge { what: "flows", count: flows, allowed: MAX_FLOWS });
     }
-    // A capture wants its packets in order of time, which only the plain loop gives.
-    // So does a sample of every change of a queue.
+    // Captures need packets in order of time, which only the plain loop gives.
+    // Samples of every change of a queue need it too.
     let plain_loop =
         options.plain_loop || options.pcap_dir.is_some() || scenario.sampling == scenario::Sampling::Events;
     let slots = Slots::new(2 * scenario.links.len(), flows, scenario.wifi.len(), plain_loop);
@@ -96,7 +96,8 @@ fn nodes(scenario: &Scenario, factory: &Factory) -> Vec<Node> {
     agents.into_iter().map(|agent| Node { agent }).collect()
 }
 
-/// Where each edge starts. Ports of a node are numbered in the order of its edges; those of one 802.11 queue share one.
+/// Where each edge starts. A node's ports are numbered in the order of its edges; edges of one 802.11 queue share a
+/// port.
 fn exits(topology: &Topology, links: usize, radio: &Radio) -> Vec<Exit> {
     let nodes = topology.edges.iter().map(|edge| edge.from + 1).max().unwrap_or(0);
     let mut ports = vec![0; nodes];
@@ -121,7 +122,7 @@ pub(crate) mod testing {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// The flows of a world of two hosts, a link of 1 Mb/s and a flow of datagrams.
+    /// The flows of a scenario with two hosts, a link of 1 Mb/s and one UDP flow.
     pub(crate) fn flows() -> Vec<FlowState> {
         let text = r#"
 format = 1

@@ -1,4 +1,4 @@
-//! Links that are carried out packet by packet: any discipline, changes of rate and delay, and the plain loop.
+//! Links simulated packet by packet: any queue discipline, changes of rate and delay, and the plain loop.
 
 use crate::edge::Link;
 use crate::parcels::Parcel;
@@ -8,7 +8,7 @@ use narrows_samples::Probe;
 use narrows_units::Instant;
 
 impl World<'_> {
-    /// A look at such a link: a packet may arrive at its far end.
+    /// Brings such a link up to now; returns the packet that arrives at its far end, if one does.
     pub(crate) fn arrival_packet_by_packet<P: Probe>(&mut self, edge: usize, probe: &mut P) -> Option<Parcel> {
         let now = self.now;
         let (packet, next) = on_link!(self, edge,
@@ -20,7 +20,7 @@ impl World<'_> {
         self.keep_at(self.topology.edges[edge].to, &packet?)
     }
 
-    /// The plain loop's look at a link when a transmission ends.
+    /// Brings a link up to now when a transmission ends (plain loop only).
     pub(crate) fn departure<P: Probe>(&mut self, edge: usize, probe: &mut P) {
         let now = self.now;
         let (next, departure) = on_link!(self, edge,
@@ -58,7 +58,7 @@ impl World<'_> {
         self.observe_queue(edge, probe);
     }
 
-    /// Carries out changes of rate and delay that are due.
+    /// Applies changes of rate and delay that are due.
     pub(crate) fn change_links(&mut self) {
         let now = self.now;
         for edge in 0..self.links.len() {

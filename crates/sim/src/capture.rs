@@ -1,11 +1,12 @@
 //! Packet captures, written through the `pcap-file` library: one pcapng file per link and one per 802.11 channel.
 //!
-//! On a link a packet is captured when its transmission starts, on the interface of its direction; so a packet that the
-//! link corrupts is in the file, and one that a queue drops is not. The link type is raw IP (LINKTYPE_RAW, 101).
+//! On a link, a packet is captured when its transmission starts, on the interface of its direction. So a packet that
+//! the link corrupts is in the file, and one that a queue drops is not. The link type is raw IP (LINKTYPE_RAW, 101).
 //!
-//! On a channel every frame is captured when its preamble starts, as by a monitor that hears every transmitter well: frames that
-//! collide, or that the frame error rate strikes at their receivers, are in the file too, with a right FCS. Each MPDU of an A-MPDU is
-//! a frame of its own. The link type is 802.11 with radiotap headers (LINKTYPE_IEEE802_11_RADIOTAP, 127).
+//! On a channel, every frame is captured when its preamble starts, as by a monitor that receives every transmitter
+//! well. Frames that collide, or that are corrupted at their receivers (frame error rate), are in the file too, with a
+//! correct FCS. Each MPDU of an A-MPDU is a separate frame. The link type is 802.11 with radiotap headers
+//! (LINKTYPE_IEEE802_11_RADIOTAP, 127).
 
 mod channel;
 #[cfg(test)]
@@ -33,10 +34,11 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Opens a file per link in `dir`, named by the link's ends, such as `N0-R1.pcapng`, and one per channel, named by it.
+    /// Opens a file per link in `dir`, named after the link's ends, such as `N0-R1.pcapng`, and one per channel, named
+    /// after the channel.
     ///
     /// # Errors
-    /// [`RunError::Capture`] where a file cannot be written.
+    /// [`RunError::Capture`] if a file cannot be written.
     pub(crate) fn create(
         dir: &Path,
         links: &[(String, String)],
@@ -54,7 +56,8 @@ impl Capture {
         Ok(Self { links, channels, bytes: Vec::new(), failed: None })
     }
 
-    /// Writes one packet that starts onto direction `edge` at `at`. The first error is kept for [`finish`](Self::finish).
+    /// Writes a packet whose transmission on direction `edge` starts at `at`. The first error is kept for
+    /// [`finish`](Self::finish).
     pub(crate) fn record(&mut self, edge: usize, packet: &Packet, at: Instant) {
         if self.failed.is_some() {
             return;
@@ -65,8 +68,8 @@ impl Capture {
         self.failed = output.write((edge % 2) as u32, at, &self.bytes).err().map(RunError::from);
     }
 
-    /// Writes a frame that starts on channel number `channel`, with the MPDUs that it carries. The first error is kept for
-    /// [`finish`](Self::finish).
+    /// Writes a frame that starts on channel number `channel`, with the MPDUs that it carries. The first error is kept
+    /// for [`finish`](Self::finish).
     pub(crate) fn record_frame(&mut self, channel: usize, frame: &Frame, mpdus: &[Mpdu]) {
         let Some((facts, output)) = self.channels.get_mut(channel) else { return };
         let failed = &mut self.failed;
@@ -77,7 +80,7 @@ impl Capture {
         });
     }
 
-    /// Writes out what is buffered.
+    /// Writes out buffered data.
     ///
     /// # Errors
     /// [`RunError::Capture`] with the first error since the files were opened.

@@ -1,33 +1,33 @@
 //! The two ends of every TCP flow, in one table.
 //!
-//! Where an end lies follows from its flow's number and a small table that stays in the caches, so that the processor can be asked for a
-//! connection long before it is needed without looking into the flow for it first.
+//! An end's place follows from its flow's number and a small table that stays in the caches. So a connection can be
+//! prefetched long before it is needed, without reading the flow first.
 
 use crate::flow::{End, FlowState};
 use narrows_tcp::Connection;
 use narrows_units::Bytes;
 
-/// The place of a flow without connections. One below the largest, so that the place of its server does not wrap round where
-/// pointers have 32 bits: no table is that long there.
+/// The place of a flow without connections. It is one below the maximum, so that the place of its server does not
+/// overflow a `usize` of 32 bits; no table is that long there.
 const NOWHERE: u32 = u32::MAX - 1;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    /// Per flow: where its client lies; its server follows.
+    /// Per flow: index of its client in `ends`; its server follows.
     places: Vec<u32>,
-    /// In the order of opening.
+    /// In the order in which flows open.
     ends: Vec<Connection>,
 }
 
 impl Connections {
-    /// None yet, with room for those of `tcp` among `flows` flows.
+    /// An empty table for `flows` flows, with room for the connections of `tcp` of them.
     pub(crate) fn new(flows: usize, tcp: usize) -> Self {
-        // Memory that is reserved is not taken before a connection is written there.
+        // Reserved memory is not used until a connection is written to it.
         Self { places: vec![NOWHERE; flows], ends: Vec::with_capacity(2 * tcp) }
     }
 
-    /// Keeps the client and the server of a flow.
+    /// Stores the client and the server of a flow.
     pub(crate) fn open(&mut self, flow: usize, ends: [Connection; 2]) {
         self.places[flow] = self.ends.len() as u32;
         self.ends.extend(ends);
@@ -39,13 +39,13 @@ impl Connections {
         self.ends.get(self.places[flow] as usize + end.index())
     }
 
-    /// An end of a flow, to be changed.
+    /// An end of a flow, mutable.
     #[inline]
     pub(crate) fn get_mut(&mut self, flow: usize, end: End) -> Option<&mut Connection> {
         self.ends.get_mut(self.places[flow] as usize + end.index())
     }
 
-    /// Asks the processor for an end that will soon be needed.
+    /// Prefetches an end that will soon be needed.
     #[inline]
     pub(crate) fn prefetch(&self, flow: usize, end: End) {
         if let Some(connection) = self.get(flow, end) {
@@ -54,7 +54,7 @@ impl Connections {
     }
 }
 
-/// Payload bytes that a flow's receiving application has got in order.
+/// Payload bytes that a flow's receiving application has received in order.
 pub(crate) fn delivered(connections: &Connections, flow: usize, state: &FlowState) -> Bytes {
     match connections.get(flow, state.sender().other()) {
         Some(receiver) => receiver.delivered_to_app() - receiver.readable(),

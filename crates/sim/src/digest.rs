@@ -3,13 +3,15 @@
 use narrows_samples::{Fault, Samples, Table};
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of every table in declared order, each as its name, and per column its name and its values as little-endian
-/// 64-bit words; then the names of flows, queues and routers. Where there are 802.11 channels, the table of their stations and
-/// the names of stations and channels follow likewise, so that a run without channels keeps the digest that it always had.
-/// Lower-case hexadecimal. Where the samples lie, in memory or in a file, changes nothing.
+/// SHA-256 of the samples, in lower-case hexadecimal.
+///
+/// It covers every table in declared order: its name, and for each column the name and the values as little-endian
+/// 64-bit words. The names of flows, queues and routers follow. If there are 802.11 channels, the table of their
+/// stations and the names of stations and channels follow in the same form; runs without channels have the same digest
+/// as before channels existed. The digest is the same whether samples are in memory or in a file.
 ///
 /// # Errors
-/// [`Fault`]: samples cannot be read back from their file, or `stopped` said so, which is asked before each 64 KiB.
+/// [`Fault`]: samples cannot be read back from their file, or `stopped`, called before each 64 KiB, returned `true`.
 pub(crate) fn digest(samples: &Samples, stopped: impl Fn() -> bool) -> Result<String, Fault> {
     let mut hash = Sha256::new();
     let go_on = || if stopped() { Err(Fault::Stopped) } else { Ok(()) };
@@ -34,7 +36,7 @@ fn feed_names(hash: &mut Sha256, lists: &[&Vec<String>]) {
     }
 }
 
-/// Values that are hashed at once: a buffer of 64 KiB.
+/// Values hashed at a time: a buffer of 64 KiB.
 const AT_ONCE: usize = 1 << 13;
 
 fn feed<T: Table>(hash: &mut Sha256, table: &T, go_on: &impl Fn() -> Result<(), Fault>) -> Result<(), Fault> {

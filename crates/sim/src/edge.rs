@@ -1,4 +1,4 @@
-//! A direction of a link as the loop sees it: done by arithmetic where that can be, packet by packet elsewhere.
+//! A direction of a link as the loop sees it: computed by arithmetic where possible, packet by packet elsewhere.
 
 use crate::line::Line;
 use narrows_fabric::{LinkDirection, LinkMeter};
@@ -9,14 +9,14 @@ use narrows_units::{Bytes, Duration, Instant};
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "lines are what most links are, and every packet asks for them")]
 pub(crate) enum Link {
-    /// Drop-tail, and nothing that needs more.
+    /// Drop-tail, without anything that needs packets one by one.
     Line(Line),
     /// Any discipline, links that change, agents at departures, captures, and everything in the plain loop.
     Queue(Box<LinkDirection>),
 }
 
 impl Link {
-    /// The queue as it stands, once everything up to now is carried out.
+    /// The state of the queue, valid once everything up to now is carried out.
     pub(crate) fn view(&self) -> QueueView {
         match self {
             Self::Line(line) => line.view(),
@@ -24,7 +24,7 @@ impl Link {
         }
     }
 
-    /// The counters, once everything up to now is booked.
+    /// The counters, valid once everything up to now is counted.
     pub(crate) fn meter(&self) -> &LinkMeter {
         match self {
             Self::Line(line) => line.meter(),
@@ -40,7 +40,7 @@ impl Link {
         }
     }
 
-    /// Time and bytes of the transmission under way at `end` that lie after it.
+    /// Time and bytes of the current transmission that fall after `end`.
     pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
         match self {
             Self::Line(line) => line.unsent(end),

@@ -1,21 +1,23 @@
 //! The agenda: which source of events comes next.
 //!
 //! Every source (a link direction, a connection's timer, an application) owns one slot and so has at most one pending
-//! event. Re-arming moves it, and nothing is ever cancelled. The order is total, and it depends on what happens when alone, not
-//! on when the engine came to know of it: a loop that folds hops together, and so knows of arrivals sooner, keeps it.
+//! event. Re-arming moves it, and nothing is ever cancelled. The order is total. It depends only on what happens when,
+//! not on when the engine learns of it: a loop that folds hops together learns of arrivals sooner and keeps the same
+//! order.
 //!
-//! Of two events at the same nanosecond, changes of links come before arrivals, and these before all else, which goes by slot.
-//! Arrivals go by a number that a hash makes of time and slot. A fixed rank would do for a total order, but where links are
-//! alike, packets of several senders meet at the same nanosecond again and again, and the one of lower rank would get the
-//! last place in the queue each time: in a fair network one flow would win all.
+//! At the same nanosecond, changes of links come first, then arrivals, then all other events in the order of slots.
+//! Simultaneous arrivals are ordered by a hash of time and slot. A fixed rank would also give a total order. But where
+//! links are equal, packets of several senders meet at the same nanosecond again and again, and the same sender would
+//! get the last place in the queue each time: in a fair network one flow would win everything.
 //!
 //! The structure is a winner tree (Knuth, The Art of Computer Programming, volume 3, section 5.4.1): leaves are slots,
-//! an inner node holds the earlier of its two children, the root is next. Moving one slot replays one path to the
-//! root and stops where nothing changes; for the dozen slots of a small scenario that is a few comparisons in one or
-//! two cache lines, which no heap of packets can match. It works because a FIFO link has only its head pending.
+//! an inner node holds the earlier of its two children, the root is the next event. Moving one slot replays one path to
+//! the root and stops where nothing changes. For the dozen slots of a small scenario that is a few comparisons in one
+//! or two cache lines, which no heap of packets can match. It works because a FIFO link has only its head pending.
 //!
-//! There are two trees. The near one has the slots of links, which move with every packet; the far one has all others, above
-//! all timers and applications, four to a flow, which seldom move, and so lengthen nobody's path.
+//! There are two trees. The near one has the slots of links, which move with every packet. The far one has all others,
+//! mainly timers and applications, four slots per flow. These seldom move, and in their own tree they do not lengthen
+//! the paths of links.
 
 use core::hint::select_unpredictable;
 use narrows_units::Instant;
@@ -40,7 +42,7 @@ impl Slot {
 /// Most slots that an agenda can have.
 pub(crate) const MAX_SLOTS: usize = 1 << 24;
 
-/// An event: when, and whose.
+/// An event: its time and its slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
     /// In nanoseconds, or [`IDLE`].
@@ -49,7 +51,7 @@ struct Entry {
     order: u64,
 }
 
-/// The time of what is not armed: above every other.
+/// The time of a slot that is not armed: later than every other.
 const IDLE: u64 = u64::MAX - 1;
 
 impl Entry {
@@ -69,7 +71,7 @@ impl Entry {
 
     #[inline]
     fn earlier(self, other: Self) -> Self {
-        // Ties are rare and have a branch to themselves, so that one comparison and a select are all that a level waits for.
+        // Ties are rare and have their own branch, so that each level waits for one comparison and a select only.
         if other.time == self.time {
             return self.first_of_tie(other);
         }
@@ -81,8 +83,9 @@ impl Entry {
     }
 }
 
-/// The place of an arrival among those of one instant, in the upper half of a word: an even chance for each, and after what has
-/// place zero. The constants are odd and without pattern; they decide nothing but who is first.
+/// The place of an arrival among those of one instant, in the upper half of a word. Every slot has the same chance to
+/// be first, and arrivals come after events with place zero. The constants are odd and without pattern; they only
+/// decide the order of simultaneous arrivals.
 #[inline]
 fn draw(time: u64, slot: Slot) -> u64 {
     let mixed = time.wrapping_add(u64::from(slot.0) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -93,8 +96,9 @@ fn draw(time: u64, slot: Slot) -> u64 {
 /// A winner tree over slots `first..first + n`.
 #[derive(Debug)]
 struct Tree {
-    /// Nodes by twos, `2p` and `2p + 1`, which play against each other; the winner is node `p`. The root is node 1, and leaves start
-    /// at node `leaves`. Their number is any: with one that is no power of two, some leaves are a level nearer to the root.
+    /// Pairs of nodes, `2p` and `2p + 1`, which play against each other; the winner is node `p`. The root is node 1,
+    /// and leaves start at node `leaves`. The number of leaves is arbitrary: if it is not a power of two, some leaves
+    /// are a level nearer to the root.
     pairs: Vec<[Entry; 2]>,
     leaves: usize,
     first: usize,
@@ -120,7 +124,8 @@ impl Tree {
     fn arm(&mut self, slot: Slot, time: u64, place: u64) {
         let mut winner = Entry { time, order: place | u64::from(slot.0) };
         let mut node = self.leaves + slot.index() - self.first;
-        // Of the earliest every node on the path names it, so all of them change; else the path ends where nothing does.
+        // Every node on the path of the earliest slot names that slot, so all of them change. Any other path ends at
+        // the first node that does not change.
         let whole = self.first().slot() == slot;
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
@@ -129,7 +134,7 @@ impl Tree {
                 return;
             }
             *own = winner;
-            // The winner stays in registers, so that a level need not wait for what the one below has written.
+            // The winner stays in registers, so that no level waits for a write of the level below.
             winner = winner.earlier(pair[node & 1 ^ 1]);
             node /= 2;
         }
@@ -151,15 +156,15 @@ impl Tree {
 /// The pending events of all slots.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// So many slots, the first, come before arrivals of the same instant.
+    /// Number of leading slots that come before arrivals of the same instant.
     fixed: usize,
     near: Tree,
     far: Tree,
 }
 
 impl Agenda {
-    /// An agenda of `slots` idle slots: the first `fixed`, then arrivals up to the slot `near`, which move with every packet, then
-    /// all else; `None` where there are more than [`MAX_SLOTS`].
+    /// An agenda of `slots` idle slots: the first `fixed`, then arrivals up to slot `near`, which move with every
+    /// packet, then all others. `None` if there are more than [`MAX_SLOTS`].
     pub(crate) fn new(fixed: usize, near: usize, slots: usize) -> Option<Self> {
         if slots > MAX_SLOTS {
             return None;
@@ -167,12 +172,12 @@ impl Agenda {
         Some(Self { fixed, near: Tree::new(0, near), far: Tree::new(near, slots.saturating_sub(near)) })
     }
 
-    /// An agenda on which nothing will ever stand.
+    /// An agenda that never has an event.
     pub(crate) fn idle() -> Self {
         Self { fixed: 0, near: Tree::new(0, 0), far: Tree::new(0, 0) }
     }
 
-    /// Arms `slot` for `time`, in place of what it was armed for; `Instant::NEVER` makes it idle.
+    /// Arms `slot` for `time`, instead of the time that it was armed for; `Instant::NEVER` makes it idle.
     #[inline]
     pub(crate) fn arm(&mut self, slot: Slot, time: Instant) {
         let nanos = time.as_nanos().min(IDLE);
@@ -184,8 +189,8 @@ impl Agenda {
         }
     }
 
-    /// Arms `slot` for `time` unless it is already armed for then or earlier: the lazy re-arming of timers, which are
-    /// looked at when they fire and mostly found to have moved on.
+    /// Arms `slot` for `time` unless it is already armed for then or earlier. This re-arms timers lazily: they are
+    /// checked when they fire, and most have moved to a later time by then.
     #[inline]
     pub(crate) fn arm_no_later(&mut self, slot: Slot, time: Instant) {
         if time < self.armed(slot) {
@@ -193,7 +198,7 @@ impl Agenda {
         }
     }
 
-    /// What `slot` is armed for.
+    /// The time that `slot` is armed for.
     #[inline]
     pub(crate) fn armed(&self, slot: Slot) -> Instant {
         if slot.index() < self.far.first { self.near.armed(slot) } else { self.far.armed(slot) }
@@ -280,7 +285,7 @@ mod tests {
     #[test]
     fn of_arrivals_at_one_instant_each_is_first_as_often() {
         let mut firsts = [0; 4];
-        // Packets of 1000 bytes at 1 Gb/s come 8 us apart.
+        // Packets of 1000 bytes at 1 Gb/s arrive 8 us apart.
         for n in 0..40_000 {
             let mut agenda = Agenda::new(1, 5, 5).unwrap();
             (1..5).for_each(|slot| agenda.arm(Slot::new(slot), at(12_345 + n * 8_000)));

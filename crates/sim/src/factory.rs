@@ -1,4 +1,4 @@
-//! What makes the connections of flows: their congestion control, their settings and their part of a scheme.
+//! Makes the connections of flows: their congestion control, their settings and their part of a scheme.
 
 use crate::foreign::Algorithms;
 use crate::run::RunError;
@@ -52,11 +52,11 @@ pub(crate) struct Factory {
     addresses: Vec<IpAddr>,
     /// Per flow.
     algorithms: Vec<Algorithm>,
-    /// Per flow; neighbours with the same settings share them.
+    /// Per flow; neighbouring flows with the same settings share one value.
     configs: Vec<Arc<Config>>,
     pub(crate) acns: Option<AcnsConfig>,
     pub(crate) ngwa: Option<NgwaConfig>,
-    /// Whether flows whose scheme takes their congestion window away keep their own loss recovery.
+    /// Whether flows whose scheme removes the congestion window keep their own loss recovery.
     fast_retransmit: bool,
     seeds: Seeds,
 }
@@ -133,8 +133,8 @@ impl Factory {
         [opener, listener]
     }
 
-    /// What the timestamps of `node` towards `peer` start at. As in Linux (`secure_tcp_ts_off`) the connections between two
-    /// hosts share it, and each direction has its own.
+    /// The initial value of timestamps from `node` to `peer`. As in Linux (`secure_tcp_ts_off`), all connections
+    /// between two hosts share it, and each direction has its own.
     fn timestamp_offset(&self, node: usize, peer: usize) -> u32 {
         let pair = format!("node/{}/{}", self.names[node], self.names[peer]);
         (self.seeds.stream(&pair, "timestamp offset").next_u64() >> 32) as u32
@@ -166,12 +166,12 @@ impl Factory {
         }
     }
 
-    /// The parameters of NGWA, if the ends of this flow know it.
+    /// The parameters of NGWA, if the end points of this flow use it.
     fn ngwa_of(&self, flow: &Flow) -> Option<&NgwaConfig> {
         self.ngwa.as_ref().filter(|_| flow.tcp.assist.as_deref() == Some("ngwa"))
     }
 
-    /// Whether this flow's scheme is one without a congestion window, which leaves the TCP of RFC 793.
+    /// Whether this flow's scheme removes the congestion window, which leaves TCP as in RFC 793.
     fn takes_window(&self, flow: &Flow) -> bool {
         self.ngwa_of(flow).is_some_and(|config| !config.mode.congestion_window)
     }

@@ -1,4 +1,4 @@
-//! A flow at run time: its application and its accounts.
+//! A flow at run time: its application and its counters.
 
 use narrows_fabric::{FlowMeter, SlowReader, Source};
 use narrows_scenario::{Flow, Traffic};
@@ -31,11 +31,11 @@ impl End {
     }
 }
 
-/// A flow at run time: first what every packet asks for, then the rest.
+/// A flow at run time. Fields that every packet needs come first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct FlowState {
-    /// What the timer slots of the two ends are armed for.
+    /// The times that the timer slots of the two ends are armed for.
     pub(crate) alarms: [Instant; 2],
     /// Bytes of a bounded transfer; [`Bytes::MAX`] without bound.
     pub(crate) size: Bytes,
@@ -45,7 +45,7 @@ pub(crate) struct FlowState {
     tcp: bool,
     /// Whether the application has stopped.
     pub(crate) stopped: bool,
-    /// Accounts.
+    /// Counters.
     pub(crate) meter: FlowMeter,
     /// The sending application.
     pub(crate) app: Box<Source>,
@@ -86,7 +86,7 @@ impl FlowState {
         self.server_sends
     }
 
-    /// The end whose data the flow's figures are about.
+    /// The end that sends the data that the flow's metrics describe.
     #[inline]
     pub(crate) const fn sender(&self) -> End {
         if self.server_sends { End::Server } else { End::Client }

@@ -1,11 +1,11 @@
-//! Congestion controls that are in no registry: a user's own, handed in for one run.
+//! Congestion controls outside the registry: a user's own, passed in for one run.
 
 use narrows_cc::{CongestionControl, Params};
 use std::fmt;
 
-/// Where a run finds congestion controls that the registry lacks.
+/// Congestion controls that the registry lacks.
 ///
-/// Scenarios are validated against a catalogue; whoever hands in an algorithm adds its row there too.
+/// Scenarios are validated against a catalogue, so the caller that passes in an algorithm also adds its row there.
 pub trait Algorithms: fmt::Debug + Send + Sync {
     /// Whether there is an algorithm of this name.
     fn has(&self, name: &str) -> bool;

@@ -11,7 +11,7 @@ use narrows_units::{Bytes, Instant};
 use narrows_wire::{Packet, Transport, UdpRepr};
 
 impl World<'_> {
-    /// A host gets a packet for one of its flows.
+    /// Handles a packet that arrives at a host for one of its flows.
     #[inline]
     pub(crate) fn deliver<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
         let now = self.now;
@@ -40,7 +40,7 @@ impl World<'_> {
         self.pump(flow, end, probe);
     }
 
-    /// The applications look at what has arrived.
+    /// Informs the applications of data that has arrived.
     #[inline]
     fn progress(&mut self, flow: usize, end: End) {
         let now = self.now;
@@ -84,7 +84,7 @@ impl World<'_> {
         }
     }
 
-    /// An end whose peer has closed closes too, after what it still has to send: no application here talks on after that.
+    /// Closes an end whose peer has closed, after its remaining data: no application here sends more after that.
     #[inline]
     fn answer_close(&mut self, flow: usize, end: End) {
         if let Some(connection) = self.connections.get_mut(flow, end)
@@ -109,14 +109,15 @@ impl World<'_> {
         let Some(connection) = self.connections.get(flow, end) else { return };
         let due = connection.poll_timeout();
         let state = &mut self.flows[flow];
-        // An alarm that is too early does no harm: it looks again.
+        // A timer event that comes too early does no harm: it arms the slot again.
         if due < state.alarms[end.index()] {
             state.alarms[end.index()] = due;
             self.agenda.arm(self.slots.timer(flow, end), due);
         }
     }
 
-    /// A connection's timer slot comes up: the timer may have moved on since it was armed.
+    /// Handles the event of a connection's timer slot. The timer may have moved to a later time since the slot was
+    /// armed.
     pub(crate) fn timer<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
         let now = self.now;
         let state = &mut self.flows[flow];
@@ -135,7 +136,7 @@ impl World<'_> {
         self.pump(flow, end, probe);
     }
 
-    /// A flow's application wakes up: it starts, acts or stops.
+    /// Wakes a flow's application: it starts, acts or stops.
     pub(crate) fn wake<P: Probe>(&mut self, flow: usize, probe: &mut P) {
         let now = self.now;
         let state = &mut self.flows[flow];
@@ -195,7 +196,7 @@ impl World<'_> {
         self.pump(flow, End::Client, probe);
     }
 
-    /// A slow reader reads.
+    /// Lets a slow reader read.
     pub(crate) fn read<P: Probe>(&mut self, flow: usize, probe: &mut P) {
         let state = &mut self.flows[flow];
         let end = state.sender().other();

@@ -1,7 +1,8 @@
 //! The simulator: one event loop over links, connections and applications; a scenario in, samples out.
 //!
-//! [`run`] is the whole interface. A newcomer reads `event.rs` (the agenda), `line.rs` (a drop-tail link), `lines.rs` and `routes.rs`
-//! (what is folded), `world.rs` (the loop), then `by_packet.rs` and fabric's `link.rs` (all other links) and `radio` (802.11 channels).
+//! [`run`] is the main entry point. Newcomers read `event.rs` (the agenda), `line.rs` (a drop-tail link), `lines.rs`
+//! and `routes.rs` (which lines are folded), `world.rs` (the loop), then `by_packet.rs` and fabric's `link.rs` (all
+//! other links) and `radio` (802.11 channels).
 
 mod books;
 mod build;

@@ -1,16 +1,18 @@
-//! A drop-tail direction of a link, done by arithmetic.
+//! A drop-tail direction of a link, computed by arithmetic.
 //!
-//! When a packet comes to a first-in-first-out queue, the time at which it will leave is known at once: when the transmitter
-//! has sent what is ahead. So the packet never waits anywhere: its departure and its arrival at the far end are computed as it
-//! comes, and all that the queue keeps is a ring of departures still to come, whose length is the number of waiting packets
-//! that the limit is about. Entries whose time has passed are taken off when the next packet comes.
+//! When a packet arrives at a first-in-first-out queue, its departure time is known at once: it leaves when the
+//! transmitter has sent everything ahead of it. So no packet is stored: its departure and its arrival at the far end
+//! are computed when it comes. The queue only keeps a ring of pending departures. The length of the ring is the number
+//! of waiting packets, which the limit applies to. Entries whose time has passed are removed when the next packet
+//! comes.
 //!
-//! Since that needs nothing but the times of arrival, in order, a line can be served ahead of the clock: where all that comes
-//! to it comes from one other line, packets are carried on over both in one step, without an event in between. Samples
-//! are then taken on the way, as the line's own time passes theirs.
+//! This needs only the times of arrival, in order, so a line can be served ahead of the clock. If all its packets come
+//! from one other line, they are carried over both in one step, without an event in between. Samples of such a line are
+//! taken when its own time passes the time of the sample.
 //!
-//! What this is not made for goes by [`LinkDirection`](narrows_fabric::LinkDirection): other disciplines, links that change, packets that
-//! are changed as they leave, captures. The plain loop uses that for everything, and a test holds the two to each other.
+//! [`LinkDirection`](narrows_fabric::LinkDirection) does everything else: other queue disciplines, links that change,
+//! packets that are changed as they leave, captures. The plain loop uses it for all links, and a test checks that both
+//! give the same samples.
 
 use crate::parcels::Parcel;
 use narrows_fabric::LinkMeter;
@@ -21,16 +23,16 @@ use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
 use prefetch_index::prefetch_index;
 use std::collections::VecDeque;
 
-/// Why a packet that comes to a line does not arrive.
+/// Why a packet that is offered to a line does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// There is no room.
+    /// The queue has no room.
     Dropped,
-    /// It is corrupted; its transmission starts then.
+    /// The link corrupts it; the time is when its transmission starts.
     Corrupted(Instant),
 }
 
-/// Packets between two looks at whether a ring is larger than it need be.
+/// Packets between two checks of whether the ring has more capacity than it needs.
 const FIT_EVERY: u32 = 1024;
 
 /// A packet whose transmission has not started.
@@ -41,14 +43,14 @@ struct Waiting {
     corrupted: bool,
 }
 
-/// A packet on its way to the far end, where its arrival is an event.
+/// A packet on the wire whose arrival at the far end is an event.
 #[derive(Clone, Copy, Debug)]
 struct OnWire {
     arrival: Instant,
     parcel: Parcel,
 }
 
-/// What is seldom touched.
+/// Fields that are seldom used.
 #[derive(Debug)]
 struct Cold {
     loss: LossModel,
@@ -57,7 +59,8 @@ struct Cold {
     looks: VecDeque<QueueRow>,
 }
 
-/// See the module. First what every packet needs, so that it lies on few cache lines; then what packets need that wait.
+/// See the module. Fields that every packet needs come first, so that they occupy few cache lines; then those that only
+/// waiting packets need.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Line {
@@ -73,16 +76,18 @@ pub(crate) struct Line {
     passed: u64,
     forwarded_bytes: u64,
     serialiser: Serialiser,
-    /// The packet that arrives next, here and not in the ring: what is next in the ring may have to come from far.
+    /// The packet that arrives next. It is stored here and not in the ring, because an entry of the ring may not be in
+    /// the caches.
     head: Option<OnWire>,
     lossy: bool,
     wire: VecDeque<OnWire>,
-    /// The most packets in the ring since it was fitted, and after how many more it is fitted again.
+    /// The largest number of packets in the ring since its capacity was last fitted, and the number of packets until it
+    /// is fitted again.
     most_on_wire: usize,
     fit_in: u32,
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
-    /// Packets that had to wait, of these, those that have left, and packets that were not taken.
+    /// Packets that had to wait, the part of them that has left, and packets that were refused.
     waited: u64,
     left: u64,
     refused: u64,
@@ -91,13 +96,13 @@ pub(crate) struct Line {
     limit: Limit,
     /// How often the line is sampled.
     look_every: Duration,
-    /// End of the run: what starts later is not counted.
+    /// End of the run: transmissions that start later are not counted.
     end: Instant,
     cold: Box<Cold>,
 }
 
 impl Line {
-    /// A line that starts idle, of a run to `end`.
+    /// A line that starts idle, in a run that ends at `end`.
     pub(crate) fn new(rate: Rate, delay: Duration, limit: Limit, loss: LossModel, lossy: bool, end: Instant) -> Self {
         Self {
             free_at: Instant::ZERO,
@@ -132,13 +137,14 @@ impl Line {
         }
     }
 
-    /// From now on the line is sampled at `at`, and then every so often.
+    /// Samples the line at `at` and then at every interval `every`.
     pub(crate) fn look_from(&mut self, at: Instant, every: Duration) {
         self.look_at = at;
         self.look_every = every;
     }
 
-    /// Takes a packet of `size` in at `at`, not before any packet that came earlier; returns when it arrives at the far end.
+    /// Accepts a packet of `size` at `at`, which is not earlier than for the packets before it; returns when it arrives
+    /// at the far end.
     #[inline]
     pub(crate) fn offer(&mut self, size: Bytes, at: Instant) -> Result<Instant, Loss> {
         if at > self.look_at {
@@ -147,7 +153,7 @@ impl Line {
         if self.free_at > at {
             return self.queue_up(size, at);
         }
-        // The transmitter is free, so nothing waits any longer.
+        // The transmitter is free, so nothing waits any more.
         if !self.waiting.is_empty() {
             self.settle(at);
         }
@@ -155,7 +161,7 @@ impl Line {
             return Err(self.refuse_for_room());
         }
         if self.free_at < at {
-            // Only an idle time forgets the remainder: packets that take less than a nanosecond must add up.
+            // The remainder is dropped only after an idle time: packets that take less than a nanosecond must add up.
             self.serialiser.restart();
         }
         let time = self.serialiser.time_for(size, self.rate);
@@ -212,14 +218,14 @@ impl Line {
         Loss::Dropped
     }
 
-    /// Books every transmission that has started by `now`.
+    /// Counts every transmission that has started by `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant) {
         while let Some(&first) = self.waiting.front()
             && first.start <= now
         {
             self.waiting.pop_front();
-            // The transmitter is busy from the first that waits to the last.
+            // The transmitter is busy from this start to the next one, or to the end of the last transmission.
             let until = self.waiting.front().map_or(self.free_at, |next| next.start);
             self.busy += until.since(first.start);
             self.waiting_bytes -= u64::from(first.size);
@@ -229,7 +235,7 @@ impl Line {
         }
     }
 
-    /// Samples the line at every time of sampling before `at`.
+    /// Samples the line at every sampling time before `at`.
     #[cold]
     fn look_ahead(&mut self, at: Instant) {
         while self.look_at < at {
@@ -240,8 +246,8 @@ impl Line {
         }
     }
 
-    /// How the line stands at `now`, a time of sampling, after all that came by then. Time and number of the queue are left
-    /// to the caller.
+    /// The sample of the line at `now`, a sampling time, after all packets that came by then. The caller fills in the
+    /// time and the number of the queue.
     pub(crate) fn look(&mut self, now: Instant) -> QueueRow {
         if let Some(row) = self.cold.looks.pop_front() {
             return row;
@@ -267,7 +273,7 @@ impl Line {
         }
     }
 
-    /// Books everything up to `now`, the end of the run, so that [`meter`](Self::meter) is right.
+    /// Counts everything up to `now`, the end of the run, so that [`meter`](Self::meter) is complete.
     pub(crate) fn close_books(&mut self, now: Instant) {
         self.settle(now);
         let meter = &mut self.cold.meter;
@@ -280,7 +286,7 @@ impl Line {
         meter.delay.record_many(0, self.passed);
     }
 
-    /// The queue as it stands, after [`settle`](Self::settle).
+    /// The state of the queue, valid after [`settle`](Self::settle).
     pub(crate) fn view(&self) -> QueueView {
         QueueView {
             bytes: Bytes::new(self.waiting_bytes),
@@ -290,7 +296,7 @@ impl Line {
         }
     }
 
-    /// The counters, after [`close_books`](Self::close_books).
+    /// The counters, valid after [`close_books`](Self::close_books).
     pub(crate) fn meter(&self) -> &LinkMeter {
         &self.cold.meter
     }
@@ -301,7 +307,7 @@ impl Line {
         self.cold.meter.count_drop(reason);
     }
 
-    /// Time and bytes of the transmission under way at `end` that lie after it; everything up to then is booked.
+    /// Time and bytes of the current transmission that fall after `end`; everything up to then is counted.
     pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
         let until = self.waiting.front().map_or(self.free_at, |next| next.start);
         let time = until.since(end);
@@ -314,7 +320,8 @@ impl Line {
         u64::try_from(bits).unwrap_or(u64::MAX)
     }
 
-    /// Gives back what the ring has not needed lately: it goes round through all of its memory, however few packets it holds.
+    /// Frees capacity that the ring has not needed lately: a ring cycles through all of its memory, however few packets
+    /// it holds.
     #[cold]
     fn fit(&mut self) {
         if 2 * self.most_on_wire <= self.wire.capacity() {
@@ -324,7 +331,7 @@ impl Line {
         self.fit_in = FIT_EVERY;
     }
 
-    /// Notes that the arrival of a packet at the far end is an event; returns whether it is the next.
+    /// Stores a packet whose arrival at the far end is an event; returns whether it arrives next.
     #[inline]
     pub(crate) fn put_on_wire(&mut self, parcel: Parcel, arrival: Instant) -> bool {
         let last = OnWire { arrival, parcel };
@@ -347,7 +354,7 @@ impl Line {
         self.head.map(|w| w.parcel)
     }
 
-    /// Asks the processor for what will be taken off the wire after the next packet: it was put there long ago.
+    /// Prefetches the packet after the next one on the wire: it was put there long ago.
     #[inline]
     pub(crate) fn prefetch(&self) {
         if let Some(after) = self.wire.front() {
@@ -355,7 +362,7 @@ impl Line {
         }
     }
 
-    /// The packet that arrives at the far end now, and when the next one does.
+    /// Removes the packet that arrives at the far end now; also returns when the next one arrives.
     #[inline]
     pub(crate) fn take_off_wire(&mut self) -> (Option<Parcel>, Instant) {
         let parcel = self.head.take().map(|w| w.parcel);

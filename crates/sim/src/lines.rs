@@ -1,9 +1,10 @@
-//! Which directions of links are done by arithmetic, and which of them are folded into the one before.
+//! Decides which directions of links are lines (computed by arithmetic), and which lines are folded into the one
+//! before.
 //!
-//! A line is fed by one other alone if every packet that any flow sends over it, there or back, comes from that other. Its
-//! packets then come to it in the order in which they leave the other, and what it does with them is known as soon as
-//! they have left: so they are carried on at once, and the router between the two has no event for them. Where an agent
-//! sits on the router, each packet is an event, since the agent may look at its queues at that time.
+//! A line is fed by one other line alone if every packet that any flow sends over it, in either direction, comes from
+//! that line. Its packets then reach it in the order in which they leave the other line, and their fate is known as
+//! soon as they have left. So they are carried over both at once, and the router between the two has no event for them.
+//! At a router with an agent each packet is an event, because the agent may look at the router's queues at that time.
 
 use crate::edge::Link;
 use crate::line::Line;
@@ -13,7 +14,7 @@ use narrows_scenario as scenario;
 use narrows_scenario::{Direction, Sampling, Scenario};
 use narrows_units::{Bytes, Instant};
 
-/// All directions of links: drop-tail as lines, unless the plain loop is asked for.
+/// All directions of links: drop-tail ones as lines, unless the plain loop is requested.
 pub(crate) fn links(scenario: &Scenario, seeds: Seeds, nodes: &Nodes, plain_loop: bool) -> Vec<Link> {
     let mut links = Vec::with_capacity(2 * scenario.links.len());
     for link in &scenario.links {
@@ -45,9 +46,10 @@ fn packet_by_packet(direction: &Direction, path: &str, watched: bool, seeds: See
     Link::Queue(Box::new(link_direction(direction, path, watched, seeds)))
 }
 
-/// Folds lines that one other alone feeds into that one.
+/// Folds each line that is fed by one other line alone into that line.
 pub(crate) fn fold(scenario: &Scenario, topology: &Topology, nodes: &Nodes, links: &[Link], routes: &mut Routes) {
-    // What feeds each edge: nothing yet, one edge, or hosts and more than one.
+    // What feeds each edge: `None` for nothing yet, `Some(Some(edge))` for one edge, `Some(None)` for a host or
+    // several.
     let mut feeders: Vec<Option<Option<usize>>> = vec![None; topology.edges.len()];
     for (before, edge) in routes.pairs() {
         let feeder = feeders[edge].get_or_insert(before);
@@ -68,8 +70,8 @@ pub(crate) fn fold(scenario: &Scenario, topology: &Topology, nodes: &Nodes, link
 /// The smallest packet: an IPv4 header.
 const SMALLEST: Bytes = Bytes::new(20);
 
-/// Whether every packet takes a nanosecond at least over a direction of a link. Where one takes none it arrives at the instant at which it
-/// came, and whether it is the first there of all that arrive then would depend on when the loop learnt of it.
+/// Whether every packet takes at least a nanosecond over a direction of a link. A packet that takes none arrives at the
+/// instant at which it was sent, and its order among simultaneous arrivals would depend on when the loop learns of it.
 fn takes_time(scenario: &Scenario, edge: usize) -> bool {
     scenario.links.get(edge / 2).is_some_and(|link| {
         let direction = if edge.is_multiple_of(2) { &link.forward } else { &link.reverse };
@@ -83,7 +85,8 @@ mod tests {
     use crate::build::build;
     use crate::run::Options;
 
-    /// Whether each hop of the first flow's packets goes on into the next, in a dumbbell of two pairs with a flow each.
+    /// For each hop of the first flow, whether the next hop is folded into it, in a dumbbell of two pairs with a flow
+    /// each.
     fn folded(bottleneck: &str, access: &str, more: &str) -> Vec<bool> {
         let text = format!(
             "format = 1\nname = \"t\"\nduration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\nbottleneck = {{ {bottleneck} }}\n\
@@ -104,7 +107,7 @@ mod tests {
     fn a_line_that_one_other_alone_feeds_is_folded() {
         let (slow, fast) = ("rate = \"1 Mb/s\", delay = \"5 ms\"", "rate = \"100 Gb/s\", delay = \"0 s\"");
         let no_time = "rate = \"10 Tb/s\", delay = \"0 s\"";
-        // Both pairs feed the bottleneck; it alone feeds the links behind it.
+        // Both pairs feed the bottleneck; the bottleneck alone feeds the links behind it.
         assert_eq!(folded(slow, slow, ""), [false, true, false]);
         assert_eq!(folded(fast, fast, ""), [false, true, false], "a nanosecond is enough");
         assert_eq!(

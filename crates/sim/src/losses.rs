@@ -1,10 +1,10 @@
-//! Losses on lines, which may be known ahead of the clock, until they are booked to their flows.
+//! Losses on lines, which may be known ahead of the clock, until they are counted for their flows.
 
 use crate::flow::{End, FlowState};
 use crate::parcels::Parcel;
 use narrows_units::Instant;
 
-/// How many losses are kept before those in the past are booked.
+/// How many losses are kept before past ones are counted.
 const MANY: usize = 4096;
 
 /// A data packet that was lost, or will be.
@@ -14,16 +14,17 @@ struct Loss {
     flow: u32,
 }
 
-/// Losses that are not booked.
+/// Losses that are not counted yet.
 #[derive(Debug)]
 pub(crate) struct Losses {
     list: Vec<Loss>,
-    /// At how many those in the past are booked; twice of what that left, so that each is looked at a few times only.
+    /// Length of the list at which past losses are counted. It is set to twice what the last pass left, so that each
+    /// loss is examined only a few times.
     full: usize,
 }
 
 impl Losses {
-    /// None yet.
+    /// An empty list.
     pub(crate) fn new() -> Self {
         Self { list: Vec::new(), full: MANY }
     }
@@ -42,7 +43,7 @@ impl Losses {
         }
     }
 
-    /// Books what is lost by `now`.
+    /// Counts the losses up to `now`.
     pub(crate) fn book(&mut self, now: Instant, flows: &mut [FlowState]) {
         self.list.retain(|loss| {
             let past = loss.at <= now;

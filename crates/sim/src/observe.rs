@@ -1,4 +1,4 @@
-//! The world as rows of samples and totals.
+//! The state of the simulation as rows of samples and totals.
 
 use crate::connections::delivered;
 use crate::flow::End;
@@ -11,7 +11,7 @@ use narrows_scheme::Port;
 use narrows_tcp::Connection;
 use narrows_units::{Bytes, Duration, Instant};
 
-/// Rows of totals between two looks at the progress handle.
+/// Rows of totals between two checks of the progress handle.
 const LOOK_EVERY: usize = 1 << 12;
 
 fn bytes(value: Option<Bytes>) -> u64 {
@@ -66,7 +66,7 @@ impl World<'_> {
         row
     }
 
-    /// A queue as it is now: of a link direction, or an interface queue after those.
+    /// A queue as it is now. Queues of link directions are numbered first, then interface queues.
     pub(crate) fn queue_row(&self, queue: usize) -> QueueRow {
         let (view, meter) = self.queue(queue);
         queue_row(self.now, queue, &view, meter)
@@ -82,7 +82,7 @@ impl World<'_> {
         }
     }
 
-    /// A router's agent as it is now, given the queue that its commands would be about.
+    /// A router's agent as it is now, given the queue on which its commands would be based.
     pub(crate) fn router_row(&self, node: usize, port: Port, queue: &QueueView) -> RouterRow {
         let census = self.nodes[node].agent.as_ref().map(|a| a.census(port, queue, self.now)).unwrap_or_default();
         let router = self.nodes.iter().take(node).filter(|n| n.agent.is_some()).count();
@@ -92,7 +92,7 @@ impl World<'_> {
     /// Adds the totals and the names to the samples of a finished run.
     ///
     /// # Errors
-    /// [`RunError::Stopped`] where the run's progress handle asks for it.
+    /// [`RunError::Stopped`] if the run's progress handle asks for it.
     pub(crate) fn totals(&self, samples: &mut Samples, options: &Options<'_>) -> Result<(), RunError> {
         let go_on = |row: usize| {
             let stopped = row.is_multiple_of(LOOK_EVERY) && options.stopped();

@@ -1,7 +1,8 @@
-//! Packets under way, each written once where it is made and read once where it arrives.
+//! Packets in flight, each written once at its sender and read once at its destination.
 //!
-//! What moves from hop to hop is a [`Parcel`]: the place of the packet, and what hops ask for on the way (size, flow, the hops to come).
-//! So a hop touches no packet. Places that come free are used again, the latest first, since its lines are still in the cache.
+//! A [`Parcel`] moves from hop to hop: the packet's place, and what hops need to know (size, flow, the remaining hops).
+//! So a hop touches no packet. Freed places are reused, the latest first, because its cache lines are still in the
+//! cache.
 
 use crate::routes::Way;
 use core::net::Ipv4Addr;
@@ -9,19 +10,19 @@ use narrows_units::Bytes;
 use narrows_wire::{Ip, Packet, Transport, UdpRepr};
 use prefetch_index::prefetch_index;
 
-/// Set in the flow's half where the packet travels from the flow's `from` to its `to`.
+/// Bit in the flow's half: the packet travels from the flow's `from` to its `to`.
 const ALONG: u64 = 1 << 31;
-/// Set in the size's half where the packet carries payload.
+/// Bit in the size's half: the packet carries payload.
 const LOADED: u64 = 1 << 31;
 
-/// A packet under way: its place, and what hops ask of it.
+/// A packet in flight: its place, and what hops need to know of it.
 ///
-/// Two words, so that it travels in two registers; four halves of words would go through memory at every call.
+/// It is two words, so that it is passed in two registers; four half-words would go through memory at every call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parcel {
-    /// Size, and place in the upper half.
+    /// Size in the lower half, place in the upper.
     what: u64,
-    /// Flow, and the way to go in the upper half.
+    /// Flow in the lower half, remaining way in the upper.
     whose: u64,
 }
 
@@ -55,32 +56,32 @@ impl Parcel {
         self.what & LOADED != 0
     }
 
-    /// The way that it has to go.
+    /// The way that remains.
     #[inline]
     pub(crate) fn way(self) -> Way {
         Way::new((self.whose >> 32) as u32)
     }
 
-    /// The packet a hop further on its way.
+    /// The parcel one hop further.
     #[inline]
     #[must_use]
     pub(crate) fn advanced(self) -> Self {
         Self { whose: self.whose + (1 << 32), ..self }
     }
 
-    /// What the lower half says of a packet: an IP packet has at most 65,535 bytes.
+    /// The lower half of `what` for a packet. The size fits: an IP packet has at most 65,535 bytes.
     #[inline]
     fn measure(packet: &Packet) -> u64 {
         packet.len().as_u64() & (LOADED - 1) | if packet.payload_len > 0 { LOADED } else { 0 }
     }
 }
 
-/// A packet on cache lines of its own: two, where it would lie on three elsewhere.
+/// A packet aligned to cache lines: it occupies two, unaligned it could occupy three.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Aligned(Packet);
 
-/// All packets under way.
+/// All packets in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Parcels {
     packets: Vec<Aligned>,
@@ -88,7 +89,8 @@ pub(crate) struct Parcels {
 }
 
 impl Parcels {
-    /// Keeps the packet of a flow that `write` writes, if it does, until [`release`](Self::release).
+    /// Stores the packet of a flow that `write` writes, until [`release`](Self::release); `None` if `write` writes
+    /// none.
     #[inline]
     pub(crate) fn write(
         &mut self,
@@ -109,7 +111,7 @@ impl Parcels {
         })
     }
 
-    /// Keeps a packet of a flow.
+    /// Stores a packet of a flow.
     pub(crate) fn keep(&mut self, packet: &Packet, flow: usize, along: bool, way: Way) -> Option<Parcel> {
         self.write(flow, along, way, |place| {
             *place = *packet;
@@ -133,7 +135,7 @@ impl Parcels {
         &self.packets[parcel.place()].0
     }
 
-    /// Asks the processor for both cache lines of a packet that will soon be read.
+    /// Prefetches both cache lines of a packet that will soon be read.
     #[inline]
     pub(crate) fn prefetch(&self, parcel: Parcel) {
         let Some(Aligned(packet)) = self.packets.get(parcel.place()) else { return };
@@ -141,7 +143,7 @@ impl Parcels {
         prefetch_index(core::slice::from_ref(&packet.payload_len), 0);
     }
 
-    /// Changes a packet, and what its parcel says with it.
+    /// Changes a packet and updates its parcel.
     pub(crate) fn change<T>(&mut self, parcel: &mut Parcel, change: impl FnOnce(&mut Packet) -> T) -> T {
         let packet = &mut self.packets[parcel.place()].0;
         let result = change(packet);
@@ -149,7 +151,7 @@ impl Parcels {
         result
     }
 
-    /// Gives the place of a packet free.
+    /// Frees the place of a packet.
     #[inline]
     pub(crate) fn release(&mut self, parcel: Parcel) {
         self.free.push(parcel.place() as u32);

@@ -1,7 +1,7 @@
-//! The way of each flow's packets, there and back, hop by hop: static routes looked up once.
+//! The way of each flow's packets in both directions, hop by hop: static routes looked up once.
 //!
-//! Flows between the same nodes share a way. A hop also says whether the next one is a line folded into its own
-//! ([`lines`](crate::lines)): then packets are carried on at once, without an event where the two meet.
+//! Flows between the same nodes share a way. A hop also says whether the next hop is a line that is folded into it
+//! ([`lines`](crate::lines)). Packets are then carried over both at once, without an event between the two.
 
 use narrows_fabric::{Edge, Topology};
 use narrows_scenario::Scenario;
@@ -11,7 +11,7 @@ use narrows_scenario::Scenario;
 pub(crate) struct Hop(u32);
 
 impl Hop {
-    /// The packet is where it is for.
+    /// The packet is at its destination.
     const END: Self = Self(u32::MAX);
 
     /// The edge; `None` at the end.
@@ -20,14 +20,14 @@ impl Hop {
         if self == Self::END { None } else { Some((self.0 >> 1) as usize) }
     }
 
-    /// Whether the next hop is a line folded into this one; of the end it says nothing.
+    /// Whether the next hop is a line folded into this one; meaningless at the end.
     #[inline]
     pub(crate) fn goes_on(self) -> bool {
         self.0 & 1 == 1
     }
 }
 
-/// How far a packet is on its way: its next hop.
+/// A packet's position on its way: its next hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way(u32);
 
@@ -55,14 +55,14 @@ impl Way {
 /// All ways.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    /// The hops of all ways, each with its end.
+    /// The hops of all ways, each followed by its end.
     hops: Vec<Hop>,
-    /// Per flow: its ways back and there, by whether a packet travels along the flow.
+    /// Per flow: its two ways, indexed by whether a packet travels along the flow (1) or back (0).
     starts: Vec<[Way; 2]>,
 }
 
 impl Routes {
-    /// The ways of a scenario's flows, with nothing folded yet; `None` where `stopped` said so.
+    /// The ways of a scenario's flows, with nothing folded yet; `None` if `stopped` returns `true`.
     pub(crate) fn new(scenario: &Scenario, topology: &Topology, stopped: impl Fn() -> bool) -> Option<Self> {
         let mut hops = Vec::new();
         let mut pairs: Vec<_> = scenario.flows.iter().flat_map(|f| [(f.from, f.to), (f.to, f.from)]).collect();
@@ -99,13 +99,13 @@ impl Routes {
         nodes
     }
 
-    /// The way of a flow's packets from where they are made.
+    /// The way of a flow's packets from the host that sends them.
     #[inline]
     pub(crate) fn start(&self, flow: usize, along: bool) -> Way {
         self.starts[flow][usize::from(along)]
     }
 
-    /// The way of a flow's packets from a node on it; `None` where there is no such flow.
+    /// The way of a flow's packets from a node on it; `None` if there is no such flow.
     pub(crate) fn way_from(&self, flow: usize, along: bool, node: usize, topology: &Topology) -> Option<Way> {
         let mut way = self.starts.get(flow)?[usize::from(along)];
         while let Some(edge) = self.hop(way).edge()
@@ -122,13 +122,13 @@ impl Routes {
         self.hops[way.0 as usize]
     }
 
-    /// Each two edges that follow each other on a way; the first of a way follows none.
+    /// All pairs of consecutive edges on ways; the first edge of a way has no predecessor.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (Option<usize>, usize)> + '_ {
         let before = std::iter::once(Hop::END).chain(self.hops.iter().copied());
         before.zip(&self.hops).filter_map(|(before, hop)| Some((before.edge(), hop.edge()?)))
     }
 
-    /// Marks hops whose next one is folded into them, as `folded` says of two edges that follow each other.
+    /// Marks hops whose next hop is folded into them; `folded` decides it for two consecutive edges.
     pub(crate) fn fold(&mut self, folded: impl Fn(usize, usize) -> bool) {
         for index in 1..self.hops.len() {
             if let (Some(before), Some(edge)) = (self.hops[index - 1].edge(), self.hops[index].edge())

@@ -18,7 +18,7 @@ pub enum RunError {
     /// The scenario needs more event sources or flows than the engine can number.
     #[error("the scenario is too large: {count} {what}; allowed are at most {allowed}")]
     TooLarge {
-        /// What there is too much of.
+        /// Kind of the items that are too many.
         what: &'static str,
         /// How many.
         count: usize,
@@ -28,7 +28,7 @@ pub enum RunError {
     /// A name in the scenario is in no registry (the scenario was not validated against this version's catalogue).
     #[error("{kind} {name:?} is unknown; allowed: {allowed}")]
     Unknown {
-        /// What it is the name of.
+        /// Kind of item that the name should refer to.
         kind: &'static str,
         /// The name.
         name: String,
@@ -62,32 +62,32 @@ pub enum RunError {
 pub struct Options<'a> {
     /// Seed of all random streams.
     pub seed: u64,
-    /// Number of the run in its experiment: runs of one seed differ in it.
+    /// Number of the run in its experiment; it distinguishes runs with the same seed.
     pub run: u64,
     /// Directory for packet captures; `None` captures nothing.
     pub pcap_dir: Option<&'a Path>,
     /// Watches and stops the run.
     pub progress: Option<&'a Progress>,
-    /// Looks at every link at each end of a transmission, with an event of its own, instead of lazily. Slower; the
-    /// samples are the same, and a test holds the engine to that.
+    /// Schedules an event for each end of a transmission, instead of draining links lazily. Slower; a test checks that
+    /// the samples are the same.
     pub plain_loop: bool,
-    /// Congestion controls beside those of the registry, which come first.
+    /// Congestion controls in addition to those of the registry, which take precedence.
     pub algorithms: Option<&'a Arc<dyn Algorithms>>,
-    /// Where samples go that memory shall not hold; `None` keeps all of them in memory. The samples are the same.
+    /// Where samples that exceed the memory budget go; `None` keeps all of them in memory. Their values do not change.
     pub spill: Option<&'a Arc<Spill>>,
 }
 
 impl Options<'_> {
-    /// Whether somebody has asked the run to end.
+    /// Whether the run was asked to stop.
     pub(crate) fn stopped(&self) -> bool {
         self.progress.is_some_and(Progress::stopped)
     }
 }
 
-/// The nodes that the packets of each flow pass on their way from its `from` to its `to`, both included, as indices.
+/// For each flow, the indices of the nodes on the path from its `from` to its `to`, both included.
 ///
 /// # Errors
-/// [`RunError::Stopped`] where `progress` asks for it.
+/// [`RunError::Stopped`] if `progress` asks for it.
 pub fn paths(scenario: &Scenario, progress: &Progress) -> Result<Vec<Vec<usize>>, RunError> {
     let topology = Topology::new(scenario);
     let routes = Routes::new(scenario, &topology, || progress.stopped()).ok_or(RunError::Stopped)?;
@@ -106,7 +106,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// SHA-256 of the samples, computed here and now: over samples of many queues it takes about a tenth of what the run took.
+    /// Computes the SHA-256 of the samples. With samples of many queues this takes about a tenth of the run's time.
     ///
     /// # Errors
     /// [`Fault`]: samples cannot be read back from their temporary file.
@@ -114,7 +114,7 @@ impl Outcome {
         digest(&self.samples, || false)
     }
 
-    /// The same, until `progress` is asked to stop.
+    /// Like [`digest`](Self::digest), but gives up when `progress` is asked to stop.
     ///
     /// # Errors
     /// [`Fault`]: as for [`digest`](Self::digest), or `progress` was asked to stop before it was done.
@@ -129,8 +129,8 @@ impl Outcome {
 /// any number of threads.
 ///
 /// # Errors
-/// [`RunError`]: the scenario is too large or names what does not exist, a capture or samples cannot be written, or the run was
-/// stopped.
+/// [`RunError`]: the scenario is too large or contains an unknown name, a capture or samples cannot be written, or the
+/// run was stopped.
 pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunError> {
     let mut world = build(scenario, options)?;
     if let Some(dir) = options.pcap_dir {

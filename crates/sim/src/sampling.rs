@@ -1,4 +1,4 @@
-//! When the world is sampled: at regular times, or whenever something changes.
+//! When the simulation is sampled: at regular times, or whenever something changes.
 
 use crate::edge::Link;
 use crate::slots::Slots;
@@ -53,7 +53,7 @@ impl World<'_> {
         }
     }
 
-    /// The fullest of the queues that a router drains into, which is the one that its commands would come from.
+    /// The fullest output queue of a router, on which its commands would be based.
     fn fullest_queue(&self, node: usize) -> Option<(Port, QueueView)> {
         let mut fullest: Option<(Port, QueueView)> = None;
         for edge in self.topology.leaving(node) {
@@ -65,7 +65,7 @@ impl World<'_> {
         fullest
     }
 
-    /// Samples a flow where every event is sampled.
+    /// Samples a flow if every event is sampled.
     #[inline]
     pub(crate) fn observe_flow<P: Probe>(&self, flow: usize, probe: &mut P) {
         if P::ENABLED && self.sampling == Sampling::Events {

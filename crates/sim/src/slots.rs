@@ -3,7 +3,7 @@
 use crate::event::Slot;
 use crate::flow::End;
 
-/// Where each kind of event source has its slots.
+/// The slots of each kind of event source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     edges: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Slots for so many link directions, flows and 802.11 channels; the plain loop has further ones for ends of
+    /// Slots for this many link directions, flows and 802.11 channels. The plain loop has additional slots for ends of
     /// transmissions on links.
     pub(crate) const fn new(edges: usize, flows: usize, channels: usize, plain: bool) -> Self {
         Self { edges, flows, channels, plain }
@@ -24,12 +24,12 @@ impl Slots {
         self.sampler().index() + 1
     }
 
-    /// How many of them, the first, move with every packet: those of links.
+    /// Number of leading slots that the near tree holds: changes of links, then links, which move with every packet.
     pub(crate) const fn near(self) -> usize {
         Self::FIXED + self.edges
     }
 
-    /// How many come before all else that happens at their instant: changes of links.
+    /// Number of leading slots that come before all other events of the same instant: changes of links.
     pub(crate) const FIXED: usize = 1;
     pub(crate) const CHANGES: Slot = Slot::new(0);
 
@@ -57,12 +57,12 @@ impl Slots {
         Slot::new(self.near() + 4 * self.flows + self.channels + edge)
     }
 
-    /// Samples come after all else that happens at their instant.
+    /// The slot of samples, which come after all other events of the same instant.
     pub(crate) const fn sampler(self) -> Slot {
         self.departure(if self.plain { self.edges } else { 0 })
     }
 
-    /// Whose slot it is.
+    /// The source that owns a slot.
     #[inline]
     pub(crate) fn source(self, slot: Slot) -> Source {
         let index = slot.index();

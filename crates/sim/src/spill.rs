@@ -1,4 +1,4 @@
-//! Samples in a temporary file: what a run has packed and memory shall not hold.
+//! Samples in a temporary file: packed parts that exceed the memory budget.
 
 use narrows_samples::{Fault, Store};
 use std::fs::{File, OpenOptions};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Numbers the files of this process.
 static FILES: AtomicU64 = AtomicU64::new(0);
 
-/// How many bytes of samples may stay in memory, of all runs that share it.
+/// How many bytes of samples all runs that share it may keep in memory.
 #[derive(Debug)]
 pub struct Budget {
     most: usize,
@@ -18,7 +18,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// A budget of `most` bytes.
     #[must_use]
     pub const fn new(most: usize) -> Self {
         Self { most, kept: AtomicUsize::new(0) }
@@ -33,8 +33,9 @@ impl Budget {
 
 /// The samples of one run: in memory while its budget lasts, then in a file.
 ///
-/// The file is made when the first part is put away. It loses its name at once, so that nothing is left of it when the
-/// process ends, however it ends. (Where the system cannot do that, it is removed when the samples go.)
+/// The file is created when the first part is written to it. Its name is removed at once, so that nothing is left when
+/// the process ends, however it ends. (Where the system cannot do that, the file is removed when the samples are
+/// dropped.)
 #[derive(Debug)]
 pub struct Spill {
     directory: PathBuf,
@@ -46,7 +47,7 @@ pub struct Spill {
 struct Open {
     file: File,
     end: u64,
-    /// Where the file still has a name.
+    /// Path of the file if it still has a name.
     path: Option<PathBuf>,
 }
 
@@ -106,7 +107,7 @@ impl Store for Spill {
 impl Drop for Open {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // It is temporary: what cannot be removed is the system's to clean.
+            // The file is temporary: if it cannot be removed, the system has to clean it up.
             let _ = std::fs::remove_file(path);
         }
     }

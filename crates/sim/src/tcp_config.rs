@@ -1,9 +1,9 @@
-//! A flow's TCP settings, word for word, as the connection takes them.
+//! Conversion of a flow's TCP settings to the configuration of a connection.
 
 use narrows_scenario as scenario;
 use narrows_tcp as tcp;
 
-/// A flow's TCP settings as the connection takes them.
+/// Converts a flow's TCP settings to the configuration of its connections.
 pub(crate) fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
     tcp::Config {
         mss: u16::try_from(t.mss.as_u64()).unwrap_or(u16::MAX),
@@ -84,7 +84,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// The scenario of a flow whose `[tcp]` says this.
+    /// A scenario of one flow with these lines in `[tcp]`.
     fn scenario(tcp: &str) -> scenario::Scenario {
         let text = format!(
             "[topology]\nkind = \"dumbbell\"\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"20 ms\" }}\n\
@@ -93,7 +93,7 @@ mod tests {
         scenario::parse(&text, "test.toml", &[], &crate::catalogue()).unwrap()
     }
 
-    /// The settings of its connection.
+    /// The configuration of that flow's connection.
     fn config(tcp: &str) -> tcp::Config {
         tcp_config(&scenario(tcp).flows[0].tcp)
     }

@@ -23,14 +23,14 @@ use narrows_units::Instant;
 use narrows_wire::{Ecn, Packet};
 use prefetch_index::prefetch_index;
 
-/// From so many flows on what they need is not in the caches when it is needed.
+/// Number of flows from which prefetching pays: the state of so many does not stay in the caches.
 const MANY_FLOWS: usize = 256;
 
-/// Events between two looks at the progress handle, of which there is one after each sample too: a sample is a row for
+/// Events between two checks of the progress handle. It is also checked after each sample, which writes a row for
 /// every flow and queue.
 const LOOK_EVERY: u64 = 1 << 14;
 
-/// The simulated world: everything that changes during a run.
+/// The state of the simulation: everything that changes during a run.
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     pub(crate) scenario: &'a Scenario,
@@ -54,13 +54,13 @@ pub(crate) struct World<'a> {
     pub(crate) sampling: Sampling,
     pub(crate) plain_loop: bool,
     pub(crate) events: u64,
-    /// With how many events the progress handle is looked at next.
+    /// Number of events at which the progress handle is checked next.
     pub(crate) look_at: u64,
     pub(crate) packets: u64,
 }
 
-/// A direction of a link by its kind: a line, or a link with the books of what happens on it, borrowed apart from the rest of
-/// the world.
+/// Matches a direction of a link by its kind: a line, or a link together with the `Books` that record what happens on
+/// it, borrowed separately from the rest of the `World`.
 macro_rules! on_link {
     ($world:ident, $edge:expr, $line:ident => $simple:expr, ($link:ident, $books:ident) => $body:expr) => {{
         let edge = $edge;
@@ -97,7 +97,7 @@ impl World<'_> {
     /// Runs to the end, reporting to `probe`.
     ///
     /// # Errors
-    /// [`RunError::Stopped`] where `progress` asks for it, [`RunError::Samples`] where `probe` lost some.
+    /// [`RunError::Stopped`] if `progress` asks for it, [`RunError::Samples`] if `probe` lost samples.
     pub(crate) fn run<P: Probe>(&mut self, probe: &mut P, progress: Option<&Progress>) -> Result<(), RunError> {
         while let Some((time, slot)) = self.agenda.next() {
             if time > self.end {
@@ -140,7 +140,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Gives back the memory of what totals are not made of, since they need some.
+    /// Frees state that the totals do not need, because computing them takes memory.
     pub(crate) fn put_away(&mut self) {
         self.agenda = Agenda::idle();
         self.parcels = Parcels::default();
@@ -180,8 +180,8 @@ impl World<'_> {
         }
     }
 
-    /// Asks the processor for what the next packet over a line will need where it arrives, which is known already: among
-    /// thousands of flows none of it is in the caches.
+    /// Prefetches what the next packet on a line will need on arrival: with thousands of flows, none of it is in the
+    /// caches.
     #[inline]
     fn prefetch(&self, edge: usize) {
         let Link::Line(line) = &self.links[edge] else { return };
@@ -194,14 +194,14 @@ impl World<'_> {
         }
     }
 
-    /// Keeps a packet that has come to a node and says itself which flow it belongs to.
+    /// Stores a packet that has arrived at a node. Its ports identify its flow.
     pub(crate) fn keep_at(&mut self, node: usize, packet: &Packet) -> Option<Parcel> {
         let (flow, along) = flow_of(packet);
         let way = self.routes.way_from(flow, along, node, &self.topology)?;
         self.parcels.keep(packet, flow, along, way)
     }
 
-    /// A node gets a packet from a link or a channel: a host hands it to its flow, a router sends it on.
+    /// Handles a packet that a node gets from a link or a channel: a host hands it to its flow, a router forwards it.
     #[inline]
     pub(crate) fn receive<P: Probe>(&mut self, mut parcel: Parcel, probe: &mut P) {
         let Some(edge) = self.routes.hop(parcel.way()).edge() else { return self.deliver(parcel, probe) };
@@ -211,7 +211,7 @@ impl World<'_> {
         self.send(parcel, probe);
     }
 
-    /// Shows a packet to the agent of a router; returns whether it goes on.
+    /// Shows a packet to the agent of a router; returns whether it is forwarded.
     fn ask_agent<P: Probe>(&mut self, edge: usize, parcel: &mut Parcel, probe: &mut P) -> bool {
         let now = self.now;
         // The agent must see the queue as it is now, with all departures up to now carried out.
@@ -241,7 +241,7 @@ impl World<'_> {
         true
     }
 
-    /// A router agent drops a packet: it is booked as a drop of the queue that it did not enter.
+    /// Counts a packet that a router agent drops as a drop of the queue that it did not enter.
     fn refuse(&mut self, edge: usize, parcel: Parcel, reason: DropReason) {
         let packet = self.parcels.take(parcel);
         if edge >= self.links.len() {
@@ -270,7 +270,7 @@ impl World<'_> {
         }
     }
 
-    /// Sends a packet over a line, and over those folded into it, up to where its arrival is an event.
+    /// Sends a packet over a line and the lines folded into it, up to the first arrival that is an event.
     #[inline]
     fn send_by_lines(&mut self, mut parcel: Parcel) {
         let mut at = self.now;
@@ -283,7 +283,7 @@ impl World<'_> {
                 Err(loss) => return self.lose(parcel, loss, at),
             }
             parcel = parcel.advanced();
-            // What arrives after the end of the run does not go on.
+            // A packet that arrives after the end of the run is not forwarded.
             if !hop.goes_on() || at > self.end {
                 if line.put_on_wire(parcel, at) {
                     self.agenda.arm(Slots::link(edge), at);
@@ -294,7 +294,7 @@ impl World<'_> {
         }
     }
 
-    /// A packet is dropped or corrupted on a line to which it comes at `at`.
+    /// Records a packet that is dropped or corrupted on a line; it reaches the line at `at`.
     #[cold]
     fn lose(&mut self, parcel: Parcel, loss: Loss, at: Instant) {
         let at = if let Loss::Corrupted(start) = loss { start } else { at };

@@ -1,4 +1,4 @@
-//! ACNS end to end: all pairings of end points and routers work together and lose nothing; commands do what they say.
+//! ACNS end to end: all pairings of end points and routers work together and lose no data; commands have their effects.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -15,7 +15,7 @@ const DROPTAIL: &str = r#"rate = "3 Mb/s"
 delay = "50 ms"
 queue = { kind = "droptail", limit = "40 packets" }"#;
 
-/// A transfer of 2 MB with these ends over this bottleneck.
+/// A transfer of 2 MB between these end points over this bottleneck.
 fn transfer(bottleneck: &str, tcp: &str, acns_routers: bool, ip: u8, ipv6: &str) -> Outcome {
     let routers = if acns_routers { "[\"R1\", \"R2\"]" } else { "[]" };
     let flows = format!(
@@ -49,7 +49,7 @@ fn every_pairing_of_end_points_and_routers_delivers_everything() {
                     assert_eq!(flow.delivered_bytes, 2_000_000, "{tcp} routers {routers} IPv{ip} {ipv6}");
                     let commands = flow.commands_normal + flow.commands_freeze + flow.commands_fallback;
                     assert_eq!(commands > 0, tcp.contains("acns"), "{tcp} routers {routers} IPv{ip} {ipv6}");
-                    // Marks of a classic ECN queue read as commands; a drop-tail queue says nothing.
+                    // Marks of a classic ECN queue read as commands; a drop-tail queue gives none.
                     if !routers && bottleneck == DROPTAIL {
                         assert_eq!(
                             flow.commands_freeze + flow.commands_fallback,

@@ -1,8 +1,8 @@
-//! BBR end to end: the phases, the throughput and the queue that the model promises, and nothing that stalls.
+//! BBR end to end: the phases, the throughput and the queue that the model promises, and no stalls.
 //!
-//! The bottleneck's queue is judged by its bytes at samples 2 ms apart. "Standing" is the mean of those that fall outside of
-//! probing: in version 3 neither in ProbeBW_UP nor in ProbeBW_DOWN, which drains what UP filled; in version 1 all of
-//! PROBE_BW, whose cycle probes every eighth round trip. What comes before the fifth second is start-up.
+//! The bottleneck's queue is measured by its bytes at samples 2 ms apart. "Standing" is the mean of the samples outside
+//! of probing: in version 3 neither in ProbeBW_UP nor in ProbeBW_DOWN, which drains what UP filled; in version 1 all of
+//! PROBE_BW, whose cycle probes every eighth round trip. The time before the fifth second is start-up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 /// Phases with the time at which each began, in nanoseconds.
 type Log = Arc<Mutex<Vec<(u64, u64)>>>;
 
-/// An algorithm of the registry that writes down its phases.
+/// An algorithm of the registry that logs its phases.
 #[derive(Debug)]
 struct Watched {
     inner: Box<dyn CongestionControl>,
@@ -71,7 +71,7 @@ impl CongestionControl for Watched {
     }
 }
 
-/// Hands out `watched`: the algorithm `name` with a log. Both ends get one; only the sender hears of delivered data.
+/// Provides `watched`: the algorithm `name` with a log. Both ends get one, but only the sender observes delivered data.
 #[derive(Debug)]
 struct Watch {
     name: &'static str,
@@ -121,7 +121,7 @@ fn watched(cc: &'static str, text: &str) -> (Outcome, Vec<(u64, u64)>) {
     (outcome, log)
 }
 
-/// The bottleneck's queue in bytes at the samples after `from` seconds that `counts`, sorted.
+/// The bottleneck's queue in bytes at the samples after `from` seconds that `counts` accepts, sorted.
 fn queue(outcome: &Outcome, from: f64, counts: impl Fn(u64) -> bool) -> Vec<u64> {
     let q = outcome.samples.queues.unpack().unwrap();
     let mut bytes: Vec<u64> = (0..q.time_ns.len())
@@ -163,7 +163,7 @@ fn phase_at(log: &[(u64, u64)], time: u64) -> u64 {
     log.iter().take_while(|(at, _)| *at <= time).last().map_or(0, |&(_, phase)| phase)
 }
 
-/// Prints what a run used and how long its queue was, in products, for reports (`--nocapture`).
+/// Prints a run's utilisation and its queue lengths in bandwidth-delay products, for reports (`--nocapture`).
 fn report(cc: &str, outcome: &Outcome, standing: &[u64]) {
     let all = queue(outcome, 5.0, |_| true);
     let at = |v: &[u64], p: f64| v[((v.len() - 1) as f64 * p) as usize] as f64 / BDP;
@@ -187,8 +187,8 @@ fn version_1_alone_fills_the_path_and_visits_all_phases() {
     assert!(utilisation(&outcome) >= 0.95, "{}", utilisation(&outcome));
     assert_eq!(log.iter().map(|(_, phase)| *phase).take(3).collect::<Vec<_>>(), [0, 1, 2]);
     assert!(log.iter().any(|(_, phase)| *phase == 3), "{log:?}");
-    // Theory: a quarter of a product is put up in one round trip of eight and taken down in the next, 3 % on average; the
-    // rounding of windows and the ACKs of two segments add some packets.
+    // Theory: a quarter of a bandwidth-delay product is queued in one of eight round trips and drained in the next, 3 %
+    // on average; the rounding of windows and the ACKs of two segments add some packets.
     let mean = mean(&standing) / BDP;
     assert!(mean > 0.01 && mean < 0.15, "{mean}");
     let peak = *standing.last().unwrap() as f64 / BDP;
@@ -205,7 +205,7 @@ fn version_3_alone_fills_the_path_without_a_standing_queue() {
     for phase in 0..=6 {
         assert!(log.iter().any(|(_, seen)| *seen == phase), "{phase} in {log:?}");
     }
-    // Each of ProbeBW's states follows the one before it.
+    // ProbeBW's states follow each other in their order.
     for pair in log.windows(2).filter(|pair| (2..=5).contains(&pair[0].1) && pair[1].1 != 6) {
         let next: &[u64] = match pair[0].1 {
             2 => &[3, 4],
@@ -249,7 +249,7 @@ fn random_loss_leaves_version_1_its_throughput() {
     let (v1, v3, cubic) = (run("bbr"), run("bbr3"), run("cubic"));
     println!("1 % loss: bbr {v1:.2}, bbr3 {v3:.2}, cubic {cubic:.2} Mb/s");
     assert!(v1 > 42.0, "{v1}");
-    // The short-term bounds of version 3 follow each lossy round, down to what was delivered.
+    // The short-term bounds of version 3 follow each lossy round, down to the delivered amount.
     assert!(v3 > 2.0 * cubic, "{v3} and {cubic}");
 }
 
@@ -262,7 +262,7 @@ fn deep_idleness_is_survived_at_full_rate() {
             network("100 Mb/s", 40.0, "500 kB", 2800.0, "", &flow("f", cc, kind)).replace("sampling = \"2 ms\"\n", "");
         let totals = run_text(&text).samples.flow_totals.row(0).unwrap();
         assert_eq!((totals.transactions, totals.timeouts), (3, 0), "{cc}");
-        // Beside the quarters of an hour, three transfers: 1.7 s each at the full rate.
+        // Besides the quarters of an hour, three transfers: 1.7 s each at the full rate.
         let busy = totals.finished_ns as f64 / 1e9 % 900.0;
         assert!(busy < 7.0, "{cc}: {busy} s");
     }

@@ -1,4 +1,5 @@
-//! Captures: one pcapng file per link and per 802.11 channel, in order of time, whose every packet parses with right checksums.
+//! Captures: one pcapng file per link and per 802.11 channel, in order of time; all packets parse with correct
+//! checksums.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -11,7 +12,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// A directory of this test's own, removed at the end.
+/// A directory for one test, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -28,7 +29,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Everything in a file as (interface, nanoseconds, what `parse` makes of the bytes).
+/// Every packet of a file as (interface, nanoseconds, result of `parse`).
 fn read_as<T>(path: &Path, parse: impl Fn(&[u8]) -> T) -> Vec<(u32, u128, T)> {
     let mut reader = PcapNgReader::new(File::open(path).unwrap()).unwrap();
     let mut packets = Vec::new();
@@ -91,7 +92,7 @@ fn every_captured_packet_parses_and_stands_in_order() {
     assert!(asked, "some segment asks routers for a command (I4 or I5)");
 }
 
-/// Three stations that talk at the same time to a server and to each other, so that frames collide.
+/// Three stations that send at the same time to a server and to each other, so that frames collide.
 const CELL: &str = r#"
 format = 1
 name = "cell"
@@ -183,7 +184,7 @@ fn a_channels_capture_has_every_frame_that_its_stations_counted() {
                 _ => true,
             }));
         }
-        // What one station has for another passes the base station, and says from whom and for whom it is.
+        // Frames between two stations pass through the base station and carry the original source and destination.
         let [first, third] = [2, 4].map(MacAddr::of_node);
         let across = |up: bool| {
             let way = |f: &Dot11Repr| {

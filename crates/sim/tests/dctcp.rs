@@ -1,4 +1,4 @@
-//! DCTCP over a queue that marks from a threshold on: the queue stays around it, nothing is lost, the link is full.
+//! DCTCP over a queue that marks above a threshold: the queue stays around it, nothing is lost, the link is full.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -7,11 +7,11 @@ mod common;
 use common::{path, run_text};
 use narrows_sim::Outcome;
 
-/// Packets of the marking threshold K.
+/// Marking threshold K, in packets.
 const K: u64 = 40;
 
 /// RED that marks every packet which finds `K` or more waiting (up to 2 K, where it would drop): the average is the
-/// queue itself, and both thresholds lie between the same two lengths.
+/// current queue length, and both thresholds lie between the same two lengths.
 fn step() -> String {
     let below = K as f64 - 0.5;
     format!(
@@ -21,7 +21,7 @@ queue = {{ kind = "red", limit = "500 packets", min_threshold = {below}, max_thr
     )
 }
 
-/// Two bulk flows with these TCP settings for five seconds, looked at each millisecond.
+/// Two bulk flows with these TCP settings for five seconds, sampled every millisecond.
 fn run(tcp: &str) -> Outcome {
     let flow = |name, start| {
         format!(
@@ -32,7 +32,7 @@ fn run(tcp: &str) -> Outcome {
     run_text(&text.replace("duration", "sampling = \"1 ms\"\nduration").replace("20 s", "5 s"))
 }
 
-/// By which share the first flow's window goes down each time it does, once it has settled.
+/// The relative size of each reduction of the first flow's window, after the flow has settled.
 fn cuts(outcome: &Outcome) -> Vec<f64> {
     let flows = outcome.samples.flows.unpack().unwrap();
     let of_first = |i: &usize| flows.flow[*i] == 0 && flows.time_ns[*i] > 1_000_000_000;
@@ -44,7 +44,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The queue of the bottleneck from left to right.
+/// Index of the bottleneck's queue, from left to right.
 const BOTTLENECK: usize = 2;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The promise: same scenario, seed and version, same samples; on any number of threads, by either loop.
+//! The same scenario, seed and version give the same samples, on any number of threads and with either loop.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -7,7 +7,7 @@ mod common;
 use common::{BULK, PLAIN, path, run_seeded, scenario};
 use narrows_sim::{Options, run};
 
-/// A scenario with everything random in it: jitter, losses, RED, on/off times, and links that change.
+/// A scenario with every source of randomness (jitter, losses, RED, on/off times), and links that change.
 fn lossy() -> String {
     include_str!("reference.toml").to_owned()
 }
@@ -42,7 +42,7 @@ fn the_plain_loop_gives_the_same_samples() {
         let with = |plain_loop| run(&scenario, &Options { seed, plain_loop, ..Options::default() }).unwrap();
         let (lazy, plain) = (with(false), with(true));
         assert_eq!(lazy.samples, plain.samples, "seed {seed}");
-        // Sampling every event asks for the plain loop anyway.
+        // Sampling every event uses the plain loop anyway.
         let same_loop = scenario.sampling == narrows_scenario::Sampling::Events;
         assert_eq!(plain.events > lazy.events, !same_loop, "the plain loop has an event per transmission");
     }
@@ -57,9 +57,9 @@ fn a_further_flow_does_not_shift_the_random_numbers_of_others() {
     assert_eq!(start(&base), start(&more));
 }
 
-/// A digest pinned in the source: every build and machine must reproduce it. This test sees the debug build,
-/// `tests/python/test_digest.py` the release build. It changes only with a change of behaviour, which the changelog then
-/// names.
+/// A digest pinned in the source: every build and machine must reproduce it. This test checks the debug build,
+/// `tests/python/test_digest.py` the release build. The digest changes only with a change of behaviour, which the
+/// changelog then names.
 #[test]
 fn the_digest_is_the_published_one() {
     assert_eq!(run_seeded(&lossy(), 1).digest().unwrap(), include_str!("digest.txt").trim());

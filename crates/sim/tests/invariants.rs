@@ -1,4 +1,4 @@
-//! What must hold in every run, whatever the scenario: packets are conserved, limits are kept, time is monotone.
+//! Invariants of every run and scenario: packets are conserved, limits are kept, time is monotone.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -41,7 +41,7 @@ fn every_datagram_is_accounted_for() {
     let udp = outcome.samples.flow_totals.row(1).unwrap();
     assert_eq!(udp.sent_packets, udp.arrived_packets + udp.lost_packets, "the flow ended 5 s before the run");
     assert!(udp.lost_packets > 0);
-    // 14 s of 3 Mb/s in packets of 1028 bytes: one at the start, then one every 2.7413 ms.
+    // 14 s at 3 Mb/s in packets of 1028 bytes: one at the start, then one every 2.7413 ms.
     assert_eq!(udp.sent_packets, 1 + (14_000_000_000_u64 - 1) / (1028 * 8 * 1000 / 3));
 }
 
@@ -51,7 +51,7 @@ fn a_bulk_flow_fills_the_bottleneck() {
     let bulk = outcome.samples.flow_totals.row(0).unwrap();
     let mbps = bulk.arrived_bytes as f64 * 8.0 / 20.0 / 1e6;
     assert!(mbps > 9.5 && mbps <= 10.0, "{mbps} Mb/s");
-    // The handshake meets empty queues: 24 ms of propagation, and six times 60 bytes at 100, 10 and 100 Mb/s.
+    // The handshake finds empty queues: 24 ms of propagation, and 60 bytes six times at 100, 10 and 100 Mb/s.
     assert_eq!(bulk.rtt_min_ns, 24_000_000 + 2 * (4_800 + 48_000 + 4_800));
 }
 
@@ -107,8 +107,8 @@ queue = {{ kind = {kind}, limit = "{limit} packets" }}"#
     }
 }
 
-/// Every congestion control with its own choice of a profile and with each of its profiles, as `[tcp]` says it, and
-/// whether it needs ECN.
+/// Lines of `[tcp]` for every congestion control with its default profile and with each of its profiles, and whether it
+/// needs ECN.
 fn algorithms() -> Vec<(String, bool)> {
     let mut said = Vec::new();
     for row in registry() {
@@ -124,7 +124,7 @@ fn algorithms() -> Vec<(String, bool)> {
     said
 }
 
-/// A flow's totals: bytes delivered once are no more than those sent once, and something arrived.
+/// Asserts of a flow's totals: bytes delivered once are no more than bytes sent once, and something arrived.
 fn assert_delivers(outcome: &Outcome, said: &str) {
     let bulk = outcome.samples.flow_totals.row(0).unwrap();
     assert!(bulk.delivered_bytes <= bulk.sent_bytes - bulk.retransmitted_bytes, "{said}");
@@ -132,7 +132,7 @@ fn assert_delivers(outcome: &Outcome, said: &str) {
     assert!(bulk.delivered_bytes > 0, "{said}: nothing arrived");
 }
 
-/// What `[tcp]` may say beside the algorithm.
+/// Other settings of `[tcp]` besides the algorithm.
 fn settings() -> impl Strategy<Value = String> {
     let recovery = select(vec!["rto_only", "tahoe", "reno", "newreno", "sack", "fack"]);
     let reduction = select(vec!["immediate", "prr", "prr_linux"]);

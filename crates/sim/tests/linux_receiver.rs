@@ -1,17 +1,18 @@
-//! What quick ACKs and the growing window of Linux do to senders, beside Linux 6.1 itself: Debian's 6.1.192 in a virtual
-//! machine, `netem` as the bottleneck (tc counts 14 bytes of Ethernet and the packet in transmission), one flow.
+//! How Linux's quick ACKs and growing receive window affect senders, compared with Linux 6.1 itself: Debian's 6.1.192
+//! in a virtual machine, `netem` as the bottleneck (tc counts 14 bytes of Ethernet and the packet in transmission), one
+//! flow.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod common;
 
 use common::*;
 
-/// No such habits: a delayed ACK for every second segment, and the whole window at once.
+/// A receiver without them: a delayed ACK for every second segment, and the whole window at once.
 const PLAIN_RECEIVER: &str = "quick_ack = false\nautotuning = false\nrecv_buffer = \"16 MiB\"";
 
-/// cwnd, ssthresh and the peer's window in segments, each time that any of them changed.
+/// cwnd, ssthresh and the peer's window in segments, at each event.
 fn windows(cc: &str, (rate, delay, queue): (u64, u64, u64), tcp: &str) -> Vec<(u64, Option<u64>, u64)> {
-    // Payload of 1448 bytes takes 1514 on netem's wire.
+    // A segment with 1448 bytes of payload takes 1514 bytes on netem's link.
     let rate = rate * 1_000_000 * 1500 / 1514;
     let link =
         format!("rate = \"{rate} b/s\"\ndelay = \"{} ms\"\nqueue = {{ limit = \"{} packets\" }}", delay - 2, queue - 1);
@@ -37,22 +38,22 @@ fn hystart_leaves_slow_start_where_linux_does() {
         let ours = exit("cubic", net, "");
         assert!(ours.abs_diff(linux) * 25 <= linux, "{net:?}: {ours} beside {linux}");
     }
-    // What it was without: the gap between two ACKs of two segments each is longer than HyStart's 2 ms at 10 Mb/s.
+    // Without both settings: the gap between two ACKs of two segments each is longer than HyStart's 2 ms at 10 Mb/s.
     assert_eq!(exit("cubic", nets[0], PLAIN_RECEIVER), 96);
-    // Both settings have a part: window growth keeps the ACKs quick.
+    // Both settings matter: window growth keeps the ACKs quick.
     assert_eq!(exit("cubic", nets[0], "autotuning = false"), 96);
 }
 
 #[test]
 fn vegas_settles_where_linux_does() {
-    // Linux: a flight of 80, 78, 77, .. 69 segments in rounds of 80 to 90 ms; BaseRTT is that of a segment alone.
+    // Linux: a flight of 80, 78, 77, .. 69 segments in rounds of 80 to 90 ms; BaseRTT is the RTT of a single segment.
     let vegas = |tcp| exit("vegas", (10, 20, 100), tcp);
     assert_eq!((vegas(""), vegas(PLAIN_RECEIVER)), (78, 76));
 }
 
 #[test]
 fn the_advertised_window_bounds_hybla_s_fast_start() {
-    // Linux: 30 Mb/s and 200 ms; the flight in rounds is 8, 44, 44, 113, 340, 1016 segments, and the window the same.
+    // Linux: 30 Mb/s and 200 ms; the flight per round is 8, 44, 44, 113, 340, 1016 segments, and so is the window.
     let largest = |tcp| windows("hybla", (30, 100, 1000), tcp).iter().map(|row| row.2).max().unwrap();
     assert_eq!(
         largest(""),
@@ -63,7 +64,7 @@ fn the_advertised_window_bounds_hybla_s_fast_start() {
     let mut steps: Vec<u64> = windows("hybla", (30, 100, 1000), "").iter().map(|row| row.2).collect();
     steps.dedup();
     assert_eq!(steps[..4], [45, 44, 46, 48]);
-    // Later the queue overflows, and what waits behind gaps takes memory.
+    // Later the queue overflows, and data waiting behind gaps takes memory.
     let growth: Vec<u64> =
         steps[1..].windows(2).take_while(|pair| pair[0] < pair[1]).map(|pair| pair[1] - pair[0]).collect();
     assert!(growth.iter().all(|step| *step <= 3) && growth.iter().sum::<u64>() > 2_000, "{growth:?}");

@@ -1,7 +1,7 @@
-//! Both loops give the same samples: the one that does links by arithmetic and folds them into what feeds them, and the plain one.
+//! Both loops give the same samples: the one that computes links by arithmetic and folds them, and the plain one.
 //!
-//! Networks, flows and times of sampling at random. Rates, delays and sizes are few, so that packets meet at one nanosecond, at times of
-//! sampling and at the end of the run, and some links take no time at all.
+//! Networks, flows and sampling intervals are random. There are few rates, delays and sizes, so that packets meet at
+//! one nanosecond, at sampling times and at the end of the run. Some links take no time at all.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -34,7 +34,7 @@ const LOSSES: &[&str] = &[
 const CHANGES: &str = ", changes = [{ at = \"50 ms\", rate = \"2 Mb/s\", delay = \"2 ms\" }]";
 const SAMPLING: &[&str] = &["off", "900 us", "7 ms", "100 ms", "10 s"];
 const DURATIONS: &[&str] = &["200 ms", "300.000001 ms", "1 s", "2 s"];
-/// Transfers are bounded: where no link takes time a flow could send without end at one instant.
+/// Transfers are bounded: if no link takes time, a flow could send without end at one instant.
 const KINDS: &[&str] = &[
     "kind = \"bulk\"\nsize = \"200 kB\"",
     "kind = \"bulk\"\nsize = \"30 kB\"\ntcp = { delayed_ack = false, timestamps = false }",
@@ -45,7 +45,7 @@ const KINDS: &[&str] = &[
     "kind = \"udp\"\nrate = \"4 Mb/s\"\npayload = \"972 B\"",
 ];
 
-/// What a direction of a link says. Most are lines.
+/// The settings of a direction of a link. Most directions are lines.
 fn direction() -> impl Strategy<Value = String> {
     let queue = prop_oneof![12 => select(QUEUES), 1 => Just(RED)];
     let loss = prop_oneof![3 => Just(""), 1 => select(LOSSES)];
@@ -119,7 +119,7 @@ fn networks() -> impl Strategy<Value = Network> {
     prop_oneof![chain, dumbbell, lot, star]
 }
 
-/// Flows between hosts of the network; each from, to and what it says.
+/// Flows between hosts of the network; a pick is the source, the destination and further lines.
 fn flows(network: &Network, picks: &[(Index, Index, &str)]) -> String {
     let hosts = &network.hosts;
     let flow = |(number, (from, to, says)): (usize, &(Index, Index, &str))| {
@@ -160,7 +160,7 @@ proptest! {
             "format = 1\nname = \"loops\"\nduration = \"{duration}\"\nsampling = \"{sampling}\"\n[tcp]\ncc = \"{cc}\"\n[topology]\n{}\n",
             network.text
         );
-        // None in half of the cases, else the first or the first two.
+        // No router in half of the cases, otherwise the first or the first two.
         let agents = agents.saturating_sub(1).min(network.routers.len());
         if agents > 0 {
             text += &format!("[acns]\nrouters = {:?}\n", &network.routers[..agents]);
@@ -170,8 +170,8 @@ proptest! {
     }
 }
 
-/// Three packets come to a hub at one nanosecond, over links that take time and then links that take none: one is sent, one waits and one
-/// is dropped, and it must not matter when the loop learns that they come.
+/// Three packets arrive at a hub at one nanosecond, over links that take time and then links that take none. One is
+/// sent, one waits and one is dropped. The result must not depend on when the loop learns of the arrivals.
 #[test]
 fn a_link_that_takes_no_time_does_not_change_who_is_first() {
     let mut nodes = "{ name = \"hub\", kind = \"router\" }, { name = \"sink\" }".to_owned();

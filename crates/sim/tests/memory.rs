@@ -1,4 +1,4 @@
-//! Memory grows with flows and packets in flight, not with simulated time; packets cost no allocation.
+//! Memory grows with flows and packets in flight, not with simulated time. Packets need no allocation.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -10,7 +10,7 @@ use narrows_sim::{Options, run};
 #[global_allocator]
 static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
-/// Blocks allocated and the most bytes held during a run of so many simulated seconds of the scenario in `text`.
+/// Blocks allocated, peak bytes held and packets of a run of the scenario in `text` for this many simulated seconds.
 fn cost(text: &str, seconds: u32) -> (u64, usize, u64) {
     let text = text.replace("\"20 s\"", &format!("\"{seconds} s\"\nsampling = \"off\""));
     let scenario = scenario(&text);
@@ -21,7 +21,7 @@ fn cost(text: &str, seconds: u32) -> (u64, usize, u64) {
     (stats.total_blocks, stats.max_bytes, outcome.packets)
 }
 
-/// A channel with traffic both ways in place of the last link, with errors and collisions.
+/// A scenario with an 802.11 channel instead of the last link, with traffic both ways, errors and collisions.
 fn wireless(phy: &str) -> String {
     let up = BULK.replace("bulk", "up").replace("kind = \"up\"", "kind = \"bulk\"");
     let up = up.replace("\"A\"", "\"C\"").replace("\"B\"", "\"A\"");
@@ -36,7 +36,7 @@ fn wireless(phy: &str) -> String {
     )
 }
 
-// One test, because there is one profiler at a time.
+// One test, because only one profiler can exist at a time.
 #[test]
 fn packets_are_not_allocated_and_time_takes_no_memory() {
     let wired = path(&format!("{PLAIN}\nper = 0.001"), BULK);

@@ -1,4 +1,4 @@
-//! NGWA end to end: the windows that routers, receivers and senders make of each mode.
+//! NGWA end to end: the windows that result from each mode at routers, receivers and senders.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -7,7 +7,7 @@ mod common;
 use common::{assert_conserved, delivered, run_text, scenario};
 use narrows_sim::{Options, Outcome, run};
 
-/// Segments of 1000 bytes beside the option, and the receive buffer of the paper.
+/// Segments of 1000 bytes besides the option, and the receive buffer of the paper.
 const TCP: &str = r#"[tcp]
 cc = "reno"
 mss = "1008 B"
@@ -53,7 +53,7 @@ fn windows(outcome: &Outcome, flow: u64, from: u64, to: u64) -> Vec<u64> {
     (0..s.time_ns.len()).filter(between).map(|i| s.rwnd_bytes[i]).collect()
 }
 
-/// That the window stands at this many bytes, give or take a segment.
+/// Asserts that the window is this many bytes, within one segment.
 fn assert_window(outcome: &Outcome, flow: u64, [from, to]: [u64; 2], bytes: u64, what: &str) {
     let seen = windows(outcome, flow, from, to);
     assert!(!seen.is_empty(), "{what}: no samples");
@@ -62,7 +62,7 @@ fn assert_window(outcome: &Outcome, flow: u64, [from, to]: [u64; 2], bytes: u64,
     assert!(near, "{what}: window of flow {flow} is {least} to {most} instead of {bytes}");
 }
 
-/// Options that each router inserted, lowered and kept.
+/// Options that a router inserted, lowered and kept.
 fn written(outcome: &Outcome, router: &str) -> [u64; 3] {
     let index = outcome.samples.router_names.iter().position(|name| name == router).unwrap();
     let row = outcome.samples.router_totals.row(index).unwrap();
@@ -77,7 +77,7 @@ fn transfers_end_in_all_eight_modes() {
                 continue;
             }
             let what = format!("mode = {mode}\n{more}");
-            // Without a congestion window a burst that is lost is lost again and again, with the timer backed off.
+            // Without a congestion window a lost burst is lost again and again, while the timer backs off.
             let text = dumbbell(&what, &flows(4, "size = \"400 kB\"")).replace("60 s", "600 s");
             let outcome = run_text(&text.replace("100 ms", "10 s"));
             assert_eq!(delivered(&outcome), [400_000; 4], "{what}");
@@ -109,7 +109,7 @@ fn flow_division_gives_each_flow_its_part_of_the_queue() {
     }
 }
 
-/// The paper's first experiment in small: four flows join one after the other, and two of them leave.
+/// A smaller version of the paper's first experiment: four flows join one after the other, and two of them leave.
 #[test]
 fn the_window_falls_with_each_flow_that_joins_and_rises_with_each_that_leaves() {
     let joins = |i: u8, start: u8, stop: u8| {
@@ -119,7 +119,7 @@ fn the_window_falls_with_each_flow_that_joins_and_rises_with_each_that_leaves() 
     let four = joins(1, 0, 60) + &joins(2, 8, 60) + &joins(3, 16, 40) + &joins(4, 24, 32);
     for (mode, shrink) in (5..=8).flat_map(|mode| [(mode, false), (mode, true)]) {
         let outcome = run_text(&dumbbell(&format!("mode = {mode}\nshrink = {shrink}"), &four));
-        // What the fourth has still to send when it stops takes a while to leave.
+        // Data that the fourth flow still has to send when it stops takes a while to leave.
         for (span, window) in [
             ([2, 8], 64_000),
             ([11, 16], 47_530),
@@ -130,14 +130,14 @@ fn the_window_falls_with_each_flow_that_joins_and_rises_with_each_that_leaves() 
         ] {
             assert_window(&outcome, 0, span, window, &format!("mode {mode}, {span:?}"));
         }
-        // Without a congestion window, who joins sends at its full rate until the first option has come back.
+        // Without a congestion window, a new flow sends at its full rate until the first option has come back.
         if mode < 7 {
             assert_eq!(outcome.samples.flow_totals.lost_packets, [0; 4], "mode {mode}");
         }
     }
 }
 
-/// Three routers with queues of 60, 30 and 50 kB on the way, of which these write.
+/// A path of three routers with queues of 60, 30 and 50 kB; `ngwa` lists the routers that write options.
 fn chain(ngwa: &str, flows: &str) -> String {
     let mut text =
         format!("format = 1\nname = \"chain\"\nduration = \"20 s\"\nsampling = \"100 ms\"\n{TCP}\n[ngwa]\n{ngwa}\n");
@@ -178,7 +178,7 @@ fn the_tightest_queue_of_the_routers_that_know_ngwa_rules() {
     }
 }
 
-/// Only the eight bytes that segments are smaller by tell of NGWA where no router knows it.
+/// If no router supports NGWA, its only effect is that segments are eight bytes smaller.
 #[test]
 fn without_routers_nothing_but_the_smss_is_another() {
     let more = "size = \"700 kB\"";
@@ -191,7 +191,7 @@ fn without_routers_nothing_but_the_smss_is_another() {
         let with = run_text(&dumbbell(&format!("mode = {mode}\nrouters = []"), &flows(4, more)));
         let text = dumbbell("enabled = false", &flows(4, &format!("{more}\n{plain}"))).replace("1008 B", "1000 B");
         let without = run_text(&text);
-        // Before the handshake is over the segments' size is not settled.
+        // The segment size is not settled before the end of the handshake.
         let rows = |outcome: &Outcome| {
             let flows = outcome.samples.flows.unpack().unwrap();
             (4..).map_while(|i| flows.row(i)).collect::<Vec<_>>()

@@ -22,7 +22,7 @@ recv_buffer = "64 kB"
 window_scaling = false
 "#;
 
-/// The path `A` to `B` with queues in bytes, this bottleneck, these parameters of NGWA, and these flows.
+/// The path from `A` to `B` with queues in bytes, this bottleneck, these parameters of NGWA, and these flows.
 fn through(bottleneck: &str, ngwa: &str, flows: &str) -> String {
     path(bottleneck, &format!("{TCP}\n[ngwa]\n{ngwa}\n{flows}"))
         .replace("1000 packets", "900 kB")
@@ -66,7 +66,7 @@ fn udp_is_left_as_it_is_and_takes_free_bytes_away() {
     }
 }
 
-/// What leaves the bottleneck of a capture, with its length on the wire.
+/// The packets in a capture of the bottleneck, after a check of their lengths on the wire.
 fn captured(text: &str, name: &str) -> Vec<Packet> {
     let dir = std::env::temp_dir().join(format!("narrows-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
@@ -94,7 +94,7 @@ fn the_option_is_in_data_segments_and_nowhere_else() {
         match packet.tcp() {
             Some(tcp) if packet.payload_len > 0 => {
                 data += 1;
-                // UDP is no flow of NGWA's: all that a queue of 60 kB hands out.
+                // NGWA does not count UDP as a flow, so the whole window of a queue of 60 kB is granted.
                 assert_eq!(read(&ip.options), Message::Window(58_800));
                 assert_eq!((ip.options.len(), packet.len().as_u64()), (8, 48 + u64::from(packet.payload_len)));
                 assert!(!tcp.flags.has(TcpFlags::SYN));
@@ -120,7 +120,7 @@ fn a_lost_carrier_changes_nothing_but_the_time() {
         assert!(totals.lost_packets > 5 && totals.window_options > 280, "mode {mode}: {totals:?}");
         let seen = windows(&outcome, 5, 200);
         if mode > 4 {
-            // What was offered for segments beyond a hole stays offered until the hole is filled.
+            // Window that was offered for segments beyond a hole stays offered until the hole is filled.
             assert!(seen.iter().all(|w| w.abs_diff(58_800) <= 2_000), "mode {mode}: {seen:?}");
         }
         assert_conserved(&outcome);
@@ -136,7 +136,7 @@ fn a_queue_that_is_full_of_udp_closes_the_window_until_it_drains() {
         let outcome = run_text(&text);
         let full = windows(&outcome, 4, 15);
         if more.is_empty() {
-            // Segments are lost with the window still open, and a hole holds its edge where it is.
+            // Segments are lost while the window is still open, and a hole keeps its right edge where it is.
             assert!(full.iter().all(|w| *w < 64_000), "{full:?}");
         } else {
             let shut = full.iter().filter(|w| **w == 0).count();
@@ -172,7 +172,7 @@ fn the_base_station_of_an_802_11_channel_is_a_router_too() {
             for mode in 5..=8 {
                 let what = format!("{queues}, aggregation {aggregation}, mode {mode}");
                 let outcome = run_text(&cell(queues, aggregation, mode, ""));
-                // A queue of 50 kB for both, or one for each.
+                // One queue of 50 kB for both stations, or one for each.
                 let window = if queues == "shared" { 24_500 } else { 49_000 };
                 let seen = windows(&outcome, 10, 20);
                 assert!(seen.iter().all(|w| w.abs_diff(window) <= 1_000), "{what}: {seen:?}");
@@ -223,7 +223,7 @@ copies = 3
     let outcome = run_text(&text);
     let s = outcome.samples.flows.unpack().unwrap();
     let late = (0..s.time_ns.len()).filter(|i| s.time_ns[*i] > 20_000_000_000);
-    // Two flows a hop, and the queues that ACKs go through are wider than windows.
+    // There are two flows on each hop, and the queues of ACKs allow larger windows.
     late.for_each(|i| assert!(s.rwnd_bytes[i].abs_diff(29_400) <= 1_000, "flow {}: {}", s.flow[i], s.rwnd_bytes[i]));
     assert_eq!(outcome.samples.flow_totals.lost_packets, [0; 4]);
     assert!(delivered(&outcome).iter().all(|bytes| *bytes > 1_000_000), "{:?}", delivered(&outcome));
@@ -233,7 +233,8 @@ copies = 3
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever the queue, the mode and the losses: packets are conserved, nothing arrives that was not sent, both loops agree.
+    /// For every queue, mode and loss rate: packets are conserved, nothing arrives that was not sent, and both loops
+    /// agree.
     #[test]
     fn any_queue_and_mode_conserve_packets(
         mode in 1u8..=8,
@@ -257,7 +258,8 @@ proptest! {
             let flow = outcome.samples.flow_totals.row(i).unwrap();
             prop_assert!(flow.delivered_bytes <= flow.sent_bytes - flow.retransmitted_bytes);
             prop_assert!(flow.arrived_packets + flow.lost_packets <= flow.sent_packets);
-            // A segment that came while the connection was being set up or after its end is not the scheme's.
+            // Segments that arrive during the handshake or after the end of the connection are not counted by the
+            // scheme.
             prop_assert!(flow.window_options <= flow.arrived_packets);
             prop_assert_eq!(flow.window_options_ignored, 0);
         }

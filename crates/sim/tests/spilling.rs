@@ -1,4 +1,4 @@
-//! Samples beyond a bound go to a file, and nothing else changes.
+//! Samples that exceed the memory budget go to a file, and nothing else changes.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -10,7 +10,7 @@ use narrows_sim::{Budget, Options, Outcome, RunError, Spill, run};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Sampled so often that there are several parts.
+/// A scenario that is sampled so often that there are several parts.
 fn dense() -> narrows_scenario::Scenario {
     let mut made = scenario(include_str!("reference.toml"));
     made.sampling = narrows_scenario::Sampling::Interval(narrows_units::Duration::from_micros(200));

@@ -1,4 +1,4 @@
-//! Every kind of traffic, link and TCP option does end to end what the scenario says.
+//! Every kind of traffic, link and TCP option works end to end as the scenario says.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -26,7 +26,7 @@ fn a_bounded_transfer_ends() {
 #[test]
 fn a_flow_stops_when_it_is_told() {
     let f = flow(&with("kind = \"bulk\"\nstart = \"1 s\"\nstop = \"5 s\""));
-    // Four seconds of 10 Mb/s, less slow start and headers, and what was under way at the stop.
+    // Four seconds at 10 Mb/s, less slow start, headers, and data in flight at the stop.
     assert!(f.delivered_bytes > 4_000_000 && f.delivered_bytes < 5_100_000, "{}", f.delivered_bytes);
     assert_eq!((f.start_ns, f.stop_ns), (1_000_000_000, 5_000_000_000));
 }
@@ -50,7 +50,7 @@ fn a_long_idle_time_does_not_break_timestamps() {
 
 #[test]
 fn a_freeze_keeps_the_window_whatever_the_recovery() {
-    // Losses of the channel only: every command is normal, so no loss may shrink the window.
+    // Only the link loses packets: every command is "normal", so no loss may shrink the window.
     let lossy = PLAIN.replace("10 Mb/s", "1 Gb/s").replace("50 packets", "5000 packets");
     for recovery in ["sack", "newreno", "reno"] {
         let kind = format!(
@@ -92,7 +92,7 @@ fn requests_are_answered_one_after_the_other() {
         "kind = \"request_response\"\nrequest = \"100 B\"\nresponse = \"20 kB\"\nthink = \"100 ms\"\ncount = 25",
     ));
     assert_eq!((f.transactions, f.delivered_bytes), (25, 25 * 20_000));
-    // Each takes two round trips (10 segments, then the rest) of 24 ms and the think time.
+    // Each request takes two round trips of 24 ms (10 segments, then the rest) and the think time.
     assert!(f.finished_ns > 25 * 124_000_000 && f.finished_ns < 25 * 200_000_000, "{}", f.finished_ns);
 }
 
@@ -153,7 +153,7 @@ fn a_sender_gives_up_where_nothing_arrives_any_longer() {
     let with =
         |tcp: &str| flow(&path(&dead, BULK).replace("name = \"bulk\"", &format!("name = \"bulk\"\ntcp = {tcp}")));
     let up = with("{ max_retries = 2 }");
-    // A full queue of 50 packets is 60 ms; then the timer goes off after a second, after two more and after four more.
+    // A full queue of 50 packets takes 60 ms. The timer then expires after 1 s, after 2 s more and after 4 s more.
     assert!((11_900_000_000..12_300_000_000).contains(&up.aborted_ns), "{}", up.aborted_ns);
     assert_eq!((up.stop_ns, up.timeouts, up.finished_ns), (up.aborted_ns, 2, NONE));
     let stopped = with("{ max_retries = 2 }\nstop = \"8 s\"");
@@ -169,7 +169,7 @@ fn a_sender_gives_up_where_nothing_arrives_any_longer() {
     }
     let unheard =
         flow(&path(&dead.replace("5 s", "0 s"), BULK).replace("duration = \"20 s\"", "duration = \"2000 s\""));
-    // Each SYN is lost, in effect: 1 + 2 + .. + 32 s, then ten times 60 s.
+    // In effect, every SYN is lost: 1 + 2 + .. + 32 s, then ten times 60 s.
     assert_eq!((unheard.aborted_ns, unheard.timeouts), (663_000_000_000, 15));
 }
 

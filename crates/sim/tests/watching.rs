@@ -1,4 +1,4 @@
-//! Algorithms say what they want to hear of: whoever is told of everything does the same.
+//! Algorithms declare which events they need: an algorithm that receives all events gives the same samples.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -9,7 +9,7 @@ use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Params
 use narrows_sim::{Algorithms, Options, run};
 use std::sync::Arc;
 
-/// An algorithm of the registry that asks for all that there is.
+/// An algorithm of the registry that requests all events.
 #[derive(Debug)]
 struct Curious(Box<dyn CongestionControl>);
 
@@ -70,7 +70,7 @@ impl CongestionControl for Curious {
     }
 }
 
-/// Hands out `curious`: the algorithm of this name.
+/// Provides `curious`, which wraps the algorithm of this name.
 #[derive(Debug)]
 struct Wrapped(String);
 

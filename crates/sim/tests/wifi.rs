@@ -1,4 +1,4 @@
-//! 802.11 channels among links: packets are conserved, runs repeat by either loop, and the numbers are right.
+//! 802.11 channels among links: packets are conserved, runs repeat with either loop, and the numbers are correct.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -15,9 +15,9 @@ use proptest::prelude::*;
 
 const US: fn(u64) -> Duration = Duration::from_micros;
 
-/// A server `s`, a base station `ap`, and so many stations `w1`, `w2` .. that are still to be put onto a channel.
+/// A server `s`, a base station `ap`, and stations `w1`, `w2` .. that are not on a channel yet.
 ///
-/// The file wires them up, because flows must have a way; [`with`] takes those links away.
+/// The scenario file connects the stations by links, because flows need a route; [`with`] removes those links.
 fn text(stations: usize, flows: &str) -> String {
     let link = |a: &str, b: &str| {
         format!("[[links]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"100 Mb/s\"\ndelay = \"5 ms\"\nper = 0.001\n\n")
@@ -120,8 +120,8 @@ fn fer(station: usize, rate: Option<Rate>, fer: f64) -> WifiErrors {
     WifiErrors { station, rate, fer: Probability::new(fer).unwrap() }
 }
 
-/// Every queue conserves packets, and what the queues of each channel have handed to its stations was received or given
-/// up, but for what the stations still hold, at most `held` packets each.
+/// Asserts that every queue conserves packets, and that packets which a channel's queues handed to its stations were
+/// received or given up, except those that the stations still hold, at most `held` packets each.
 fn assert_conserved(outcome: &Outcome, links: usize, held: u64) {
     let samples = &outcome.samples;
     let queues = interface_queues(samples, links);
@@ -143,8 +143,8 @@ fn assert_conserved(outcome: &Outcome, links: usize, held: u64) {
 fn a_download_fills_the_channel() {
     let outcome = go(&with(&text(1, &flow("f", "s", "w1", BULK)), 1, vec![wlan(1, [2])]), 1);
     let mbps = delivered(&outcome)[0] as f64 * 8.0 / 4.0 / 1e6;
-    // 802.11b with a long preamble: 50 + 192 + 1118 + 10 + 304 us and on average 310 us of backoff for 1500 bytes, and an ACK
-    // of TCP's every second segment.
+    // 802.11b with a long preamble: 50 + 192 + 1118 + 10 + 304 us and on average 310 us of backoff for 1500 bytes, and
+    // a TCP ACK for every second segment.
     assert!(mbps > 4.0 && mbps < 6.5, "{mbps} Mb/s");
     assert_conserved(&outcome, 1, 1);
     assert_eq!(outcome.samples.queue_names, ["s->ap", "ap->s", "ap->wlan", "w1->ap"]);
@@ -154,7 +154,7 @@ fn a_download_fills_the_channel() {
 
 #[test]
 fn saturated_datagrams_take_the_time_of_the_standard() {
-    // One sender, nobody else: DIFS, mean backoff of 15.5 slots, frame, SIFS, ACK. 1000 bytes of IP, 8 of LLC, 28 of MAC.
+    // A single sender: DIFS, mean backoff of 15.5 slots, frame, SIFS, ACK. 1000 bytes of IP, 8 of LLC, 28 of MAC.
     let s = with(&text(1, &flow("f", "w1", "s", &udp("8 Mb/s"))), 1, vec![wlan(1, [2])]);
     let outcome = go(&s, 1);
     let exchange = 50.0 + 15.5 * 20.0 + (192.0 + 754.0) + 10.0 + 304.0 + 2.0;
@@ -169,7 +169,7 @@ fn saturated_datagrams_take_the_time_of_the_standard() {
     let stations = &outcome.samples.station_totals;
     assert_eq!(stations.airtime_ns, [sent * 304_000, own.busy_ns]);
     assert_eq!(stations.received_packets, [sent, 0]);
-    // Packets wait for their turn: the last ones for that of 99 others, and the one under way.
+    // Packets wait for those ahead: the last ones for 99 waiting packets and the one in transmission.
     let (wait, turn) = (own.delay_max_ns as f64, exchange * 1e3);
     assert!(wait > 95.0 * turn && wait < 105.0 * turn, "{} turns", wait / turn);
 }
@@ -183,7 +183,7 @@ fn every_datagram_is_accounted_for() {
             let mut wifi = if aggregates { ht(1, [2, 3]) } else { wlan(1, [2, 3]) };
             wifi.short_retry = if rate.is_some() { 4 } else { 2 };
             wifi.rts_threshold = control.then_some(Bytes::ZERO);
-            // Errors at the basic rate strike acknowledgments only: packets are then given up that have arrived.
+            // Errors at the basic rate affect only acknowledgments, so packets that have arrived may be given up.
             wifi.errors = vec![fer(0, rate, 0.3), fer(1, rate, 0.2)];
             let outcome = go(&with(&text(2, &both), 1, vec![wifi]), 7);
             assert_conserved(&outcome, 1, 0);
@@ -248,7 +248,8 @@ fn the_base_station_serves_queues_of_stations_in_turn() {
     assert_eq!(outcome.samples.queue_names[2..], ["ap->w1", "ap->w2", "ap->w3", "w1->ap", "w2->ap", "w3->ap"]);
     let arrived = &outcome.samples.flow_totals.arrived_packets;
     assert!(arrived[0].abs_diff(arrived[1]) <= 5, "{arrived:?}");
-    // Who asks for less than a share gets it in full, while one queue for all lets the loud ones drop the quiet one's packets.
+    // With a queue per station, a flow that needs less than its share gets its full rate. With one shared queue, the
+    // fast flows cause drops of the slow one's packets.
     let quiet = |outcome: &Outcome| {
         let f = outcome.samples.flow_totals.row(2).unwrap();
         f.arrived_packets as f64 / f.sent_packets as f64
@@ -302,7 +303,7 @@ fn two_channels_do_not_disturb_each_other() {
     assert_eq!(both.samples.channel_names, ["wlan", "wlan2"]);
     assert_eq!(both.samples.station_totals.channel, [0, 0, 1, 1]);
     assert_eq!(both.samples.station_names, ["ap", "w1", "ap2", "v1"]);
-    // In the other order each does what it did.
+    // In the other order the results are the same.
     s.wifi = vec![second, first];
     let swapped = go(&s, 1);
     assert_eq!(both.samples.flow_totals, swapped.samples.flow_totals);
@@ -341,7 +342,7 @@ fn a_router_agent_speaks_for_an_interface_queue() {
     let outcome = go(&with(&sampled, 1, vec![wifi]), 1);
     let total = outcome.samples.flow_totals.row(0).unwrap();
     assert!(total.commands_freeze + total.commands_fallback > 0, "{total:?}");
-    // The samples of the router are about its fullest queue, which is the one onto the air.
+    // The samples of the router describe its fullest queue, which is the 802.11 interface queue.
     let routers = outcome.samples.routers.unpack().unwrap();
     assert!(routers.flows_freeze.iter().chain(&routers.flows_fallback).any(|&n| n > 0));
     assert_eq!(outcome.samples.router_names, ["ap"]);
@@ -384,7 +385,7 @@ fn a_modulation_that_the_phy_does_not_have_is_refused() {
     assert!(error.to_string().contains("1 Mb/s, 2 Mb/s, 5.5 Mb/s, 11 Mb/s"), "{error}");
 }
 
-/// What a channel is made of, drawn at random.
+/// A random channel, its stations and its flows.
 #[derive(Clone, Debug)]
 struct Case {
     stations: usize,
@@ -417,7 +418,7 @@ fn queues() -> impl Strategy<Value = Queue> {
 }
 
 fn flows(stations: usize) -> impl Strategy<Value = String> {
-    // Kind, direction, the station, and the other one of a flow between stations.
+    // Kind, direction, the station, and the other station of a flow between stations.
     let one = (0_u8..3, 0_u8..3, 1..=stations, 1..=stations);
     prop::collection::vec(one, 1..6).prop_map(|list| {
         let mut out = String::new();

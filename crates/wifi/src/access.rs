@@ -1,8 +1,8 @@
 //! When a station may send: carrier sense, interframe spaces, backoff (IEEE 802.11-2016, sections 10.3.2 to 10.3.4).
 //!
-//! No event stands for a slot. While the medium is idle the time of the next access is arithmetic: since when it is idle,
-//! plus the interframe space, plus the slots that are left; when it becomes busy the slots that have gone by are
-//! taken off, which is the standard's freezing.
+//! Slots have no events. While the medium is idle, the time of the next access is computed: the start of the idle time,
+//! plus the interframe space, plus the remaining slots. When the medium becomes busy, the elapsed slots are subtracted,
+//! which is the standard's freezing of the backoff.
 
 use narrows_rng::Stream;
 use narrows_units::{Duration, Instant};
@@ -17,9 +17,9 @@ pub(crate) struct Access {
     cw_max: u32,
     /// Contention window: a backoff is uniform in 0 to this.
     cw: u32,
-    /// Slots left to count; `None` where no backoff is due.
+    /// Slots left to count; `None` if no backoff is due.
     slots: Option<u32>,
-    /// When the backoff was drawn: slots before do not count.
+    /// When the backoff was drawn: slots before that do not count.
     drawn: Instant,
     /// Since when the station senses no energy; `NEVER` while it does.
     idle_since: Instant,
@@ -46,12 +46,12 @@ impl Access {
         }
     }
 
-    /// Whether the medium is sensed busy, physically or by the NAV.
+    /// Whether the medium is busy, by carrier sense or by the NAV.
     pub(crate) fn is_busy(&self, now: Instant) -> bool {
         self.idle_since == Instant::NEVER || self.nav > now
     }
 
-    /// Whether the NAV says that the medium is taken.
+    /// Whether the NAV reserves the medium.
     pub(crate) fn is_reserved(&self, now: Instant) -> bool {
         self.nav > now
     }
@@ -65,7 +65,7 @@ impl Access {
         if self.slots.is_some() { idle.max(self.drawn) } else { idle }
     }
 
-    /// When the station may send, if the medium stays as it is; it may be past.
+    /// When the station may send, if the medium stays as it is; this may be in the past.
     pub(crate) fn grant(&self) -> Instant {
         let begin = self.begin();
         match self.slots {
@@ -94,28 +94,28 @@ impl Access {
         self.idle_since = now;
     }
 
-    /// A frame ended that was understood: DIFS rules.
+    /// A frame ended that was understood: DIFS applies.
     pub(crate) fn understood(&mut self) {
         self.ifs = self.difs;
     }
 
-    /// A frame ended that was not understood: EIFS rules until one is.
+    /// A frame ended that was not understood: EIFS applies until a frame is understood.
     pub(crate) fn not_understood(&mut self) {
         self.ifs = self.eifs;
     }
 
-    /// A frame for another station takes the medium until `end`; the NAV is never shortened.
+    /// A frame for another station reserves the medium until `end`; the NAV is never shortened.
     pub(crate) fn reserve(&mut self, end: Instant) {
         self.nav = self.nav.max(end);
     }
 
-    /// Draws a backoff from the present contention window.
+    /// Draws a backoff from the current contention window.
     pub(crate) fn draw(&mut self, now: Instant, stream: &mut Stream) {
         self.slots = Some(stream.below(u64::from(self.cw) + 1) as u32);
         self.drawn = now;
     }
 
-    /// Whether a backoff is under way or has ended unused; one that ended before `now` is forgotten.
+    /// Whether a backoff is in progress; one that has ended by `now` is discarded first.
     pub(crate) fn backs_off(&mut self, now: Instant) -> bool {
         if self.slots.is_some() && self.grant() <= now {
             self.slots = None;
@@ -123,17 +123,17 @@ impl Access {
         self.slots.is_some()
     }
 
-    /// The station sends what it contended for: the backoff is used up.
+    /// The station sends the frame that it contended for: the backoff is used up.
     pub(crate) fn granted(&mut self) {
         self.slots = None;
     }
 
-    /// After a failed attempt: the next window of the series 2^k - 1.
+    /// Widens the window after a failed attempt, to the next of the series 2^k - 1.
     pub(crate) fn widen(&mut self) {
         self.cw = (self.cw.saturating_mul(2).saturating_add(1)).min(self.cw_max);
     }
 
-    /// After a success, or when a frame is given up.
+    /// Resets the window after a success, or when a frame is given up.
     pub(crate) fn reset(&mut self) {
         self.cw = self.cw_min;
     }
@@ -166,7 +166,7 @@ mod tests {
         a.slots = Some(10);
         a.on_idle(us(1000));
         assert_eq!(a.grant(), us(1250));
-        // 1050 begins the count; at 1115 three whole slots have gone by.
+        // The count begins at 1050; at 1115 three whole slots have elapsed.
         a.on_busy(us(1115));
         a.on_idle(us(2000));
         assert_eq!(a.grant(), us(2000 + 50 + 140));

@@ -1,4 +1,4 @@
-//! What a channel and its stations are set to.
+//! Settings of a channel and its stations.
 
 use crate::phy::Modulation;
 use narrows_units::{Bytes, Duration, Probability, Rate};
@@ -16,7 +16,7 @@ pub struct Config {
     pub sifs: Duration,
     /// Idle time after a frame that was not understood (IEEE 802.11-2016, section 10.3.2.3.7).
     pub eifs: Duration,
-    /// How long after the end of an RTS or a data frame its answer must have begun (section 10.3.2.9).
+    /// Time after the end of an RTS or a data frame by which its answer must have begun (section 10.3.2.9).
     pub answer_timeout: Duration,
     /// aCWmin, slots.
     pub cw_min: u32,
@@ -26,13 +26,13 @@ pub struct Config {
     pub short_retry: u32,
     /// dot11LongRetryLimit: attempts of a data frame that an RTS protects.
     pub long_retry: u32,
-    /// Data frames (PSDUs) longer than this are protected by RTS and CTS; `None` is never.
+    /// Data frames (PSDUs) longer than this are protected by RTS and CTS; `None` means never.
     pub rts_threshold: Option<Bytes>,
     /// Propagation delay between any two stations.
     pub propagation: Duration,
-    /// A frame under reception survives others weaker by this many decibels; `None` is never.
+    /// A frame under reception survives others that are weaker by this many decibels; `None` means never.
     pub capture_db: Option<f64>,
-    /// A-MPDU aggregation; `None` is one MPDU per frame with plain ACKs.
+    /// A-MPDU aggregation; `None` means one MPDU per frame with plain ACKs.
     pub aggregation: Option<Aggregation>,
 }
 
@@ -43,14 +43,14 @@ impl Config {
         self.sifs + self.slot + self.slot
     }
 
-    /// EIFS as the standard has it: SIFS, an ACK at the PHY's slowest rate, DIFS (IEEE 802.11-2016, section 10.3.2.3.7). Who
-    /// could not read a frame does not know at which rate it is answered.
+    /// EIFS as in the standard: SIFS, an ACK at the PHY's slowest rate, DIFS (IEEE 802.11-2016, section 10.3.2.3.7). A
+    /// station that could not read a frame does not know the rate of its answer.
     #[must_use]
     pub fn standard_eifs(sifs: Duration, slot: Duration, slowest: &Modulation) -> Duration {
         sifs + slowest.airtime(crate::frame::ACK_LEN) + sifs + slot + slot
     }
 
-    /// The answer's timeout as the standard has it: SIFS, a slot and aPHY-RX-START-Delay.
+    /// The answer's timeout as in the standard: SIFS, a slot and aPHY-RX-START-Delay.
     #[must_use]
     pub fn standard_timeout(sifs: Duration, slot: Duration, control: &Modulation) -> Duration {
         sifs + slot + control.preamble()
@@ -71,9 +71,9 @@ pub struct Aggregation {
 /// One station's settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StationConfig {
-    /// Strength with which its frames arrive, decibels above an arbitrary level.
+    /// Signal strength of its frames at receivers, in decibels above an arbitrary level.
     pub signal_db: f64,
-    /// Bytes between MAC header and IP packet: 8 of LLC and SNAP, or what a peer simulator has.
+    /// Bytes between MAC header and IP packet: 8 of LLC and SNAP, or those of a peer simulator.
     pub overhead: Bytes,
 }
 
@@ -82,7 +82,7 @@ pub struct StationConfig {
 pub struct Errors {
     /// The station.
     pub station: usize,
-    /// Only frames at this rate; `None` is all.
+    /// Only frames at this rate; `None` means all.
     pub rate: Option<Rate>,
     /// Probability that a frame (an MPDU of an A-MPDU) arrives corrupted.
     pub fer: Probability,

@@ -21,7 +21,7 @@ pub enum FrameKind {
     Cts,
     /// One MPDU with data.
     Data,
-    /// An A-MPDU of so many MPDUs with data.
+    /// An A-MPDU of several MPDUs with data.
     Aggregate {
         /// How many.
         mpdus: u32,
@@ -37,7 +37,7 @@ pub enum FrameKind {
     },
 }
 
-/// A frame (PPDU) on the air. The MPDUs of data frames are shown beside it.
+/// A frame (PPDU) on the air. The MPDUs of data frames are passed separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// What it is.
@@ -46,7 +46,7 @@ pub struct Frame {
     pub from: usize,
     /// Station that it is for.
     pub to: usize,
-    /// Duration field: for how long after its end the medium is taken (NAV).
+    /// Duration field: how long after its end the medium is reserved (NAV).
     pub duration: Duration,
     /// When it starts.
     pub start: Instant,
@@ -56,7 +56,7 @@ pub struct Frame {
     pub len: Bytes,
 }
 
-/// A MAC protocol data unit: one IP packet under way to a station.
+/// A MAC protocol data unit: one IP packet on its way to a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mpdu {
     /// Sequence number, 0 to 4095.
@@ -67,6 +67,6 @@ pub struct Mpdu {
     pub attempts: u32,
     /// The packet.
     pub packet: Packet,
-    /// Length on the air: MAC header, what comes before the packet, packet and FCS.
+    /// Length on the air: MAC header, the bytes before the packet (`overhead`), packet and FCS.
     pub len: Bytes,
 }

@@ -1,12 +1,12 @@
-//! 802.11: stations, each a sans-IO state machine of the distributed coordination function (DCF), and the medium they share.
+//! 802.11: stations, which are sans-IO state machines of the distributed coordination function (DCF), and their medium.
 //!
-//! A newcomer reads `phy` (how long a frame is on the air), `frame.rs` (what frames there are), `access.rs` (when a station
-//! may send), `station.rs` (what it sends, and what it makes of what it hears), then `medium.rs` (who hears whom, and
-//! what collides). Time is an argument; packets come from and go to a [`Host`]; random numbers come from streams
-//! that the caller hands in.
+//! Newcomers read `phy` (how long a frame is on the air), `frame.rs` (the kinds of frames), `access.rs` (when a station
+//! may send), `station.rs` (what a station sends, and how it reacts to what it hears), then `medium.rs` (who hears
+//! whom, and what collides). Time is an argument; packets come from and go to a [`Host`]; random numbers come from
+//! streams that the caller passes in.
 //!
-//! Not modelled: rate adaptation (rates are fixed), fading and mobility (a frame error rate and a strength per
-//! station stand for the channel), the priorities of EDCA, fragmentation, power saving, beacons, association, and the
+//! Not modelled: rate adaptation (rates are fixed), fading and mobility (a frame error rate and a signal strength per
+//! station represent the channel), the priorities of EDCA, fragmentation, power saving, beacons, association, and the
 //! point coordination function.
 
 mod access;

@@ -1,7 +1,7 @@
 //! The shared medium: who hears whom, and what collides.
 //!
-//! At one instant, frames end before stations act, and stations act before new frames are heard: two stations whose backoffs
-//! end in the same slot both send, and collide.
+//! At one instant, frames end before stations act, and stations act before new frames are heard: two stations whose
+//! backoffs end in the same slot both send, and collide.
 
 use crate::config::{Config, Errors, StationConfig};
 use crate::frame::{Frame, FrameKind, Mpdu};
@@ -16,29 +16,30 @@ use narrows_wire::Packet;
 /// A packet that a station is to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// Station that shall have it.
+    /// Station that it is for.
     pub to: usize,
     /// The packet.
     pub packet: Packet,
 }
 
-/// What the stations need from whoever runs them: their interface queues, and somebody who takes what arrives.
+/// What stations need from their caller: interface queues, and a receiver of arriving packets.
 pub trait Host {
-    /// Takes the next packet from `station`'s interface queue; `None` where nothing waits. Asked without aggregation.
+    /// Takes the next packet from `station`'s interface queue; `None` if nothing waits. Called only without
+    /// aggregation.
     fn next(&mut self, station: usize, now: Instant) -> Option<Outgoing>;
 
-    /// Takes the next packet of `station`'s interface queue if it is for `to`. Asked with aggregation only: the peers are
-    /// served in turn.
+    /// Takes the next packet of `station`'s interface queue if it is for `to`. Called only with aggregation, where the
+    /// peers are served in turn.
     fn next_for(&mut self, station: usize, to: usize, now: Instant) -> Option<Packet>;
 
     /// A packet arrived at `station`, once and in order.
     fn received(&mut self, station: usize, packet: &Packet, now: Instant);
 
-    /// `station` gave a packet up at a retry limit. `arrived` says that its receiver has it all the same: only the
+    /// `station` gave up a packet at a retry limit. `arrived` says that its receiver has it nevertheless: only the
     /// acknowledgments were lost, which `station` cannot know.
     fn given_up(&mut self, station: usize, packet: &Packet, arrived: bool, now: Instant);
 
-    /// A frame starts onto the air; `mpdus` are those that it carries (none for control frames). For captures.
+    /// A frame starts on the air; `mpdus` are those that it carries (none for control frames). For captures.
     fn sent(&mut self, frame: &Frame, mpdus: &[Mpdu]);
 }
 
@@ -47,7 +48,7 @@ pub trait Host {
 struct OnAir {
     id: u64,
     frame: Frame,
-    /// Sequence number of the first MPDU, if it carries any.
+    /// Sequence number of the frame's first MPDU, if it carries any.
     first: Option<u16>,
     heard: bool,
     sent: bool,
@@ -62,10 +63,10 @@ pub struct Medium {
     reach: Vec<bool>,
     /// Per station: frame error rates of data and of control frames, and the stream that they are drawn from.
     errors: Vec<(f64, f64, Stream)>,
-    /// Per receiver and sender, at `receiver * n + sender`: the sequence number of what is being sent once it has come,
-    /// against duplicates.
+    /// Per receiver and sender, at `receiver * n + sender`: the sequence number of the MPDU being sent, once it has
+    /// been received; used to detect duplicates.
     last_seq: Vec<Option<u16>>,
-    /// Likewise: reorder buffers of block ACK agreements. Empty without aggregation.
+    /// Reorder buffers of block ACK agreements, at the same indices. Empty without aggregation.
     reorder: Vec<Reorder>,
     air: Vec<OnAir>,
     ids: u64,
@@ -75,8 +76,8 @@ pub struct Medium {
 impl Medium {
     /// An idle medium.
     ///
-    /// `hidden` lists pairs of which the first does not reach the second. `stream` makes the random stream of a station
-    /// for a purpose (`"backoff"`, `"errors"`).
+    /// `hidden` lists pairs where the first station does not reach the second. `stream` makes the random stream of a
+    /// station for a purpose (`"backoff"`, `"errors"`).
     pub fn new(
         config: Config,
         stations: &[StationConfig],
@@ -118,13 +119,14 @@ impl Medium {
         }
     }
 
-    /// When the medium must be looked at next ([`handle`](Self::handle)); `Instant::NEVER` while nothing is going on.
+    /// When the medium must be handled next ([`handle`](Self::handle)); `Instant::NEVER` if nothing is pending.
     #[must_use]
     pub fn next_event(&self) -> Instant {
         self.next
     }
 
-    /// A packet came into `station`'s interface queue. Afterwards [`next_event`](Self::next_event) may be earlier.
+    /// Informs `station` of a packet in its interface queue. Afterwards [`next_event`](Self::next_event) may be
+    /// earlier.
     pub fn wake(&mut self, station: usize, now: Instant, host: &mut impl Host) {
         self.take(station, now, host);
         self.handle(now, host);
@@ -139,8 +141,8 @@ impl Medium {
         &self.stations[station].meter
     }
 
-    /// Packets that a station holds: taken from its interface queue and neither acknowledged nor given up (they may have
-    /// arrived), and received but waiting for others before them.
+    /// Packets that a station holds: those taken from its interface queue and neither acknowledged nor given up (they
+    /// may have arrived), and those received but waiting for others before them.
     #[must_use]
     pub fn holds(&self, station: usize) -> usize {
         let n = self.stations.len();
@@ -169,7 +171,7 @@ impl Medium {
         soonest
     }
 
-    /// Frames that end by `now`: first at their senders, then at those who hear them.
+    /// Ends frames that are over by `now`, first at their senders, then at the stations that hear them.
     fn ends(&mut self, now: Instant, host: &mut impl Host) -> bool {
         let mut any = false;
         let mut index = 0;
@@ -213,15 +215,15 @@ impl Medium {
         }
     }
 
-    /// Whether the sender of a frame still keeps what is in it. Where a frame travels for longer than another lasts, the sender may
-    /// have given it up by now, and it counts as lost.
+    /// Whether the sender still keeps the contents of a frame. If a frame propagates for longer than another lasts, the
+    /// sender may have given it up by now, and it counts as lost.
     fn is_kept(&self, on: &OnAir) -> bool {
         let Some(first) = on.first else { return true };
         let sender = &self.stations[on.frame.from];
         sender.outbox.to() == on.frame.to && sender.mpdus().first().is_some_and(|mpdu| mpdu.seq == first)
     }
 
-    /// A station can read a frame that is for it, if its errors let it.
+    /// Handles a readable frame at the station that it is for, unless the frame error rate corrupts it.
     fn addressed(&mut self, frame: &Frame, now: Instant, host: &mut impl Host) -> Outcome {
         let (to, from) = (frame.to, frame.from);
         let mut answer = None;
@@ -244,8 +246,8 @@ impl Medium {
         self.stations[to].on_frame(frame, answer, now, &self.config)
     }
 
-    /// Whether the frame error rate of the link strikes a frame. Every frame goes from or to the base station; the rate
-    /// is that of the other one.
+    /// Whether the frame error rate corrupts a frame. Every frame goes from or to the base station; the rate is that of
+    /// the other station.
     fn strikes(&mut self, frame: &Frame) -> bool {
         let station = frame.from.max(frame.to);
         let (data, control, stream) = &mut self.errors[station];
@@ -257,7 +259,7 @@ impl Medium {
         let Some(mpdu) = self.stations[frame.from].mpdus().first().copied() else { return };
         let last = &mut self.last_seq[frame.to * self.stations.len() + frame.from];
         let meter = &mut self.stations[frame.to].meter;
-        // A repetition of what came last is acknowledged again, and goes no further (section 10.3.2.11).
+        // A repetition of the last MPDU received is acknowledged again but not delivered (section 10.3.2.11).
         if mpdu.retry && *last == Some(mpdu.seq) {
             meter.duplicates += 1;
             return;
@@ -267,7 +269,7 @@ impl Medium {
         host.received(frame.to, &mpdu.packet, now);
     }
 
-    /// Delivers what arrived of an aggregate; the block ACK's bitmap, from its first MPDU on.
+    /// Delivers the MPDUs of an aggregate that arrived; returns the block ACK's bitmap, from the first MPDU on.
     fn deliver_aggregate(&mut self, frame: &Frame, mpdus: u32, now: Instant, host: &mut impl Host) -> u64 {
         let (to, from) = (frame.to, frame.from);
         let mut bitmap = 0_u64;
@@ -294,7 +296,8 @@ impl Medium {
             meter.duplicates += u64::from(!new);
         }
         if bitmap != 0 {
-            // The scoreboard also has what came with an earlier A-MPDU whose block ACK was lost (section 10.24.7.3).
+            // The scoreboard also has MPDUs that came with an earlier A-MPDU whose block ACK was lost (section
+            // 10.24.7.3).
             let reorder = &self.reorder[to * self.errors.len() + from];
             for mpdu in self.stations[from].mpdus().iter().filter(|m| reorder.has(m.seq)) {
                 bitmap |= 1 << (distance(start, mpdu.seq) % 64);
@@ -303,7 +306,7 @@ impl Medium {
         bitmap
     }
 
-    /// What a station does when an exchange of its own has ended.
+    /// Handles the outcome of a station's own exchange.
     fn conclude(&mut self, station: usize, outcome: Outcome, now: Instant, host: &mut impl Host) {
         let config = &self.config;
         let this = &mut self.stations[station];
@@ -345,8 +348,8 @@ impl Medium {
         self.take(station, now, host);
     }
 
-    /// The receiver of a block ACK agreement learns what its sender gave up. A block ACK request would say so on the air;
-    /// here it costs no time and is never lost.
+    /// Informs the receiver of a block ACK agreement of the MPDUs that its sender gave up. On the air a block ACK
+    /// request would do this; here it costs no time and is never lost.
     fn move_window(&mut self, station: usize, now: Instant, host: &mut impl Host) {
         if self.reorder.is_empty() {
             return;
@@ -361,7 +364,7 @@ impl Medium {
         self.stations[to].meter.received += delivered;
     }
 
-    /// A station that has nothing to send looks into its interface queue.
+    /// Lets a station that has nothing to send take packets from its interface queue.
     fn take(&mut self, station: usize, now: Instant, host: &mut impl Host) {
         let this = &mut self.stations[station];
         if this.phase != Phase::Rest || this.outbox.is_ready() {
@@ -370,14 +373,14 @@ impl Medium {
         this.outbox.fill(station, this.settings.overhead, &self.config, now, host);
         if this.outbox.is_ready() {
             this.back_off_if_busy(now);
-            // What comes is new, whatever its number: real receivers take a repetition that has the number of 4096 frames ago for
-            // one that they have, and lose it.
+            // The frame is new, whatever its sequence number. Real receivers mistake a repetition with the number of a
+            // frame 4096 frames ago for that frame, and lose it.
             let cell = this.outbox.to() * self.errors.len() + station;
             self.last_seq[cell] = None;
         }
     }
 
-    /// Stations that are due at `now` act.
+    /// Lets the stations act that are due at `now`.
     fn acts(&mut self, now: Instant, host: &mut impl Host) -> bool {
         let mut any = false;
         for station in 0..self.stations.len() {
@@ -405,7 +408,7 @@ impl Medium {
         self.air.push(OnAir { id: self.ids, frame, first, heard: false, sent: false });
     }
 
-    /// Frames that have reached those who hear them by `now`.
+    /// Begins frames at the stations that they have reached by `now`.
     fn begins(&mut self, now: Instant) -> bool {
         let n = self.stations.len();
         let mut any = false;

@@ -1,8 +1,8 @@
-//! What a station counts.
+//! The counters of a station.
 
 use narrows_units::Duration;
 
-/// Counters of one station; what `narrows_samples::StationTotal` is made from.
+/// Counters of one station; the source of `narrows_samples::StationTotal`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationMeter {
     /// Data frames sent (an A-MPDU is one), repetitions included.
@@ -19,18 +19,18 @@ pub struct StationMeter {
     pub rts_failures: u64,
     /// Attempts that failed at the data frame: no ACK came.
     pub data_failures: u64,
-    /// Packets that were sent again at least once more (MPDU repetitions).
+    /// MPDUs sent that had been sent before (repetitions).
     pub retried_mpdus: u64,
     /// Packets given up at a retry limit.
     pub given_up: u64,
     /// Packets delivered upwards.
     pub received: u64,
-    /// MPDUs that had come before.
+    /// MPDUs received that had been received before.
     pub duplicates: u64,
     /// Frames that it could not read because others overlapped.
     pub collisions: u64,
-    /// Frames and MPDUs for it that the frame error rate struck.
+    /// Frames and MPDUs for it that were corrupted (frame error rate).
     pub corrupted: u64,
-    /// Time that it sent.
+    /// Time during which it sent.
     pub airtime: Duration,
 }

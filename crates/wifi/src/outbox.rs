@@ -1,7 +1,7 @@
-//! What a station has taken from its interface queue and not yet got rid of.
+//! The packets that a station has taken from its interface queue and that are neither acknowledged nor given up.
 //!
-//! Without aggregation that is one MPDU. With aggregation it is, per peer, the MPDUs of the block ACK's window: those that
-//! an answer left open come first, and the peers are served in turn.
+//! Without aggregation this is one MPDU. With aggregation it is, per peer, the MPDUs of the block ACK's window: those
+//! that an answer did not acknowledge come first, and the peers are served in turn.
 
 use crate::config::{Aggregation, Config};
 use crate::frame::Mpdu;
@@ -16,13 +16,13 @@ const HEADER: u64 = 24 + 4;
 /// QoS control field, which block ACK needs.
 const QOS: u64 = 2;
 
-/// MPDU delimiter of an A-MPDU subframe; subframes but the last are padded to four bytes.
+/// MPDU delimiter of an A-MPDU subframe. All subframes except the last are padded to a multiple of four bytes.
 const DELIMITER: u64 = 4;
 
 /// A station's MPDUs.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    /// Per peer, in order of sequence number.
+    /// Open MPDUs per peer, in order of sequence number.
     open: Vec<Vec<Mpdu>>,
     /// Per peer: the next sequence number. Without aggregation there is one counter for all (the first).
     next_seq: Vec<u16>,
@@ -47,17 +47,17 @@ impl Outbox {
         }
     }
 
-    /// Whether there is something to send.
+    /// Whether there is a frame to send.
     pub(crate) const fn is_ready(&self) -> bool {
         self.count > 0
     }
 
-    /// The station that it is for.
+    /// The station that the frame is for.
     pub(crate) const fn to(&self) -> usize {
         self.peer
     }
 
-    /// The MPDUs of the frame to send, at least one where [`is_ready`](Self::is_ready).
+    /// The MPDUs of the frame to send; at least one if [`is_ready`](Self::is_ready).
     pub(crate) fn batch(&self) -> &[Mpdu] {
         &self.open[self.peer][..self.count]
     }
@@ -116,7 +116,7 @@ impl Outbox {
         if !found {
             return;
         }
-        // A packet's size is known only once it is taken: the one that proves too long waits for the next frame.
+        // A packet's size is known only after it is taken: a packet that turns out too long waits for the next frame.
         self.count = 1;
         self.psdu = Bytes::new(DELIMITER) + self.open[self.peer][0].len;
         loop {
@@ -131,10 +131,10 @@ impl Outbox {
         }
     }
 
-    /// Takes further open MPDUs into the A-MPDU, as many as its limits allow.
+    /// Adds further open MPDUs to the A-MPDU, as many as its limits allow.
     fn extend(&mut self, aggregation: &Aggregation, config: &Config) {
         for mpdu in &self.open[self.peer][self.count..] {
-            // Subframes but the last are padded (IEEE 802.11-2016, section 9.7.1).
+            // All subframes except the last are padded (IEEE 802.11-2016, section 9.7.1).
             let next = Bytes::new(padded(self.psdu.as_u64()) + DELIMITER + mpdu.len.as_u64());
             let fits = next <= aggregation.max_bytes && config.data.airtime(next) <= aggregation.max_time;
             if !fits || self.count as u32 >= aggregation.max_mpdus {
@@ -153,13 +153,14 @@ impl Outbox {
         self.open[self.peer].push(Mpdu { seq, retry: false, attempts: 0, packet, len });
     }
 
-    /// The frame was acknowledged, or given up: its MPDUs are done with.
+    /// Removes the frame's MPDUs, after it was acknowledged or given up.
     pub(crate) fn clear(&mut self) {
         self.open[self.peer].drain(..self.count);
         self.count = 0;
     }
 
-    /// A block ACK came: what it has not stays open and counts an attempt; what used its attempts up goes to `give_up`.
+    /// Handles a block ACK. MPDUs that it does not acknowledge stay open and count an attempt; those that have used up
+    /// their attempts go to `give_up`.
     pub(crate) fn settle(&mut self, start: u16, bitmap: u64, limit: u32, mut give_up: impl FnMut(&Mpdu)) {
         let mut left = self.count;
         self.open[self.peer].retain_mut(|m| {
@@ -182,7 +183,7 @@ impl Outbox {
         self.count = 0;
     }
 
-    /// What is being sent will be sent again.
+    /// Marks the MPDUs of the frame as repetitions and counts an attempt for each.
     pub(crate) fn mark_retry(&mut self) {
         for mpdu in &mut self.open[self.peer][..self.count] {
             mpdu.retry = true;
@@ -190,7 +191,7 @@ impl Outbox {
         }
     }
 
-    /// The oldest sequence number that is open towards the present peer: where the block ACK's window starts.
+    /// The oldest open sequence number towards the current peer: the start of the block ACK's window.
     pub(crate) fn window_start(&self) -> u16 {
         self.open[self.peer].first().map_or(self.next_seq[self.peer], |m| m.seq)
     }

@@ -1,8 +1,8 @@
-//! A station's receiver: which of the frames in the air it locks onto, and whether it can read it.
+//! A station's receiver: which of the frames on the air it locks onto, and whether it can read that frame.
 //!
-//! It locks onto the first frame that comes while there is no other energy. A frame that overlaps it destroys it unless it
-//! is weaker by the capture threshold; which of them is the stronger counts only among frames that begin at the same
-//! instant (ns-2's rule, `CPThresh_`; there is no capture of a later, stronger frame).
+//! It locks onto the first frame that begins while there is no other energy. An overlapping frame destroys that frame
+//! unless the overlapping one is weaker by the capture threshold. Only among frames that begin at the same instant is
+//! the strongest one chosen (ns-2's rule, `CPThresh_`; a later, stronger frame is not captured).
 
 use narrows_units::Instant;
 
@@ -13,21 +13,21 @@ struct Lock {
     id: u64,
     since: Instant,
     signal_db: f64,
-    /// The strongest of those that overlap it.
+    /// Strength of the strongest frame that overlaps it.
     interference_db: f64,
 }
 
-/// A receiver, and whether its sender is on.
+/// A receiver, and whether its own transmitter is on.
 #[derive(Debug, Default)]
 pub(crate) struct Radio {
-    /// Frames of others in the air here.
+    /// Number of other stations' frames heard now.
     hearing: u32,
     sending: bool,
     lock: Option<Lock>,
 }
 
 impl Radio {
-    /// Whether there is no energy: neither others' nor its own.
+    /// Whether there is no energy, neither from others nor its own.
     pub(crate) const fn is_quiet(&self) -> bool {
         self.hearing == 0 && !self.sending
     }
@@ -40,7 +40,7 @@ impl Radio {
         self.lock.is_some()
     }
 
-    /// Its own frame starts; what it was receiving is lost (it is half-duplex).
+    /// Starts its own frame; a frame that it was receiving is lost (it is half-duplex).
     pub(crate) fn send(&mut self) {
         self.sending = true;
         self.lock = None;
@@ -50,7 +50,7 @@ impl Radio {
         self.sending = false;
     }
 
-    /// Frame `id` begins to be heard.
+    /// Frame `id` begins here.
     pub(crate) fn begin(&mut self, id: u64, signal_db: f64, now: Instant) {
         self.hearing += 1;
         if self.sending {
@@ -63,15 +63,15 @@ impl Radio {
             }
             Some(lock) => lock.interference_db = lock.interference_db.max(signal_db),
             None => {
-                // Energy that it could not lock onto drowns what comes now.
+                // Energy that it could not lock onto interferes with this frame.
                 let interference_db = if self.hearing > 1 { f64::INFINITY } else { f64::NEG_INFINITY };
                 self.lock = Some(Lock { id, since: now, signal_db, interference_db });
             }
         }
     }
 
-    /// Frame `id` ends here: `Some(true)` if it was received and can be read, `Some(false)` if it was received and cannot, `None`
-    /// if it was but noise.
+    /// Frame `id` ends here: `Some(true)` if it was received and can be read, `Some(false)` if it was received and
+    /// cannot be read, `None` if it was only noise.
     pub(crate) fn end(&mut self, id: u64, capture_db: Option<f64>) -> Option<bool> {
         self.hearing -= 1;
         let lock = self.lock.filter(|lock| lock.id == id)?;

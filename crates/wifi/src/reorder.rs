@@ -9,7 +9,7 @@ pub(crate) const MODULO: u16 = 4096;
 /// Size of the window: a compressed block ACK's bitmap.
 pub(crate) const WINDOW: u16 = 64;
 
-/// From `from` up to `to`, modulo 4096.
+/// The distance from `from` up to `to`, modulo 4096.
 pub(crate) const fn distance(from: u16, to: u16) -> u16 {
     (to + MODULO - from) % MODULO
 }
@@ -19,19 +19,19 @@ pub(crate) const fn distance(from: u16, to: u16) -> u16 {
 pub(crate) struct Reorder {
     /// WinStartB: the next sequence number to deliver.
     start: u16,
-    /// What came from `start` on; the front is never there.
+    /// Packets received from `start` on; the front is always missing.
     held: VecDeque<Option<Packet>>,
 }
 
 impl Reorder {
-    /// Takes an MPDU in and hands out what is in order now; `false` where it had come before.
+    /// Accepts an MPDU and delivers the packets that are now in order; `false` if the MPDU had come before.
     pub(crate) fn receive(&mut self, seq: u16, packet: &Packet, mut deliver: impl FnMut(&Packet)) -> bool {
         let ahead = distance(self.start, seq);
         if ahead >= MODULO / 2 {
             return false;
         }
         if ahead >= WINDOW {
-            // The sender has moved on: what is below its window will not come again.
+            // The sender has moved on: MPDUs below its window will not come again.
             self.advance((seq + MODULO + 1 - WINDOW) % MODULO, &mut deliver);
         }
         let index = usize::from(distance(self.start, seq));
@@ -46,7 +46,7 @@ impl Reorder {
         true
     }
 
-    /// The sender gave up everything before `seq`: hands out what was held behind it.
+    /// Moves on to `seq`, because the sender gave up everything before it, and delivers the held packets.
     pub(crate) fn advance(&mut self, seq: u16, mut deliver: impl FnMut(&Packet)) {
         let steps = distance(self.start, seq);
         if steps >= MODULO / 2 {
@@ -61,12 +61,12 @@ impl Reorder {
         self.release(&mut deliver);
     }
 
-    /// Packets that wait for those before them.
+    /// Number of packets that wait for those before them.
     pub(crate) fn len(&self) -> usize {
         self.held.iter().flatten().count()
     }
 
-    /// Whether this MPDU, of those that the sender may still send, has come.
+    /// Whether this MPDU, one that the sender may still send, has been received.
     pub(crate) fn has(&self, seq: u16) -> bool {
         let ahead = distance(self.start, seq);
         ahead >= MODULO / 2 || self.held.get(usize::from(ahead)).is_some_and(Option::is_some)

@@ -1,7 +1,7 @@
-//! One station: what it sends, and what it makes of what it hears (IEEE 802.11-2016, section 10.3).
+//! One station: what it sends, and how it reacts to what it hears (IEEE 802.11-2016, section 10.3).
 //!
-//! Sans-IO: the medium tells it of energy, of frames that it could or could not read, and of time; it answers with frames.
-//! Its radio (what it locks onto) is in `radio.rs`, its access to the medium in `access.rs`.
+//! Sans-IO: the medium passes in energy, frames that the station could or could not read, and time; the station returns
+//! frames. Its radio (which frames it locks onto) is in `radio.rs`, its access to the medium in `access.rs`.
 
 use crate::access::Access;
 use crate::config::{Config, StationConfig};
@@ -19,22 +19,22 @@ pub(crate) enum Phase {
     Rest,
     /// Its RTS is on the air.
     Rts,
-    /// A CTS must begin by then; `NEVER` while a frame is being received that may be it.
+    /// A CTS must begin by this time; `NEVER` while a frame is being received that may be the CTS.
     AwaitCts(Instant),
-    /// The CTS came: its data go then.
+    /// The CTS came: the data frame starts at this time.
     DataAt(Instant),
     /// Its data frame is on the air.
     Data,
-    /// An ACK must begin by then, likewise.
+    /// An ACK must begin by this time; `NEVER` while a frame is being received that may be the ACK.
     AwaitAck(Instant),
 }
 
-/// How an exchange of one's own ended, or did not.
+/// The outcome of a station's own exchange, if it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Nothing to be done.
+    /// No exchange ended.
     None,
-    /// The data were acknowledged: all of them, or by a block ACK's bitmap.
+    /// The data were acknowledged: all of them, or those in a block ACK's bitmap.
     Acknowledged(Option<(u16, u64)>),
     /// No CTS came.
     NoCts,
@@ -51,9 +51,9 @@ pub(crate) struct Station {
     pub(crate) radio: Radio,
     pub(crate) outbox: Outbox,
     pub(crate) phase: Phase,
-    /// A CTS, ACK or block ACK that goes SIFS after the frame that it answers.
+    /// A CTS, ACK or block ACK, sent SIFS after the frame that it answers.
     reply: Option<Frame>,
-    /// Failed attempts of what is being sent: without and with the protection of RTS (SRC and LRC).
+    /// Failed attempts of the current frame, without and with the protection of RTS (SRC and LRC).
     short_retries: u32,
     long_retries: u32,
     pub(crate) meter: StationMeter,
@@ -77,7 +77,7 @@ impl Station {
         }
     }
 
-    /// When the station does something of its own accord, if nothing happens before; it may be past.
+    /// When the station acts, if nothing happens before; this may be in the past.
     pub(crate) fn poll_timeout(&self) -> Instant {
         if self.radio.is_sending() {
             return Instant::NEVER;
@@ -113,7 +113,7 @@ impl Station {
             }
             Phase::AwaitCts(t) | Phase::AwaitAck(t) if t <= now => {
                 if self.radio.is_receiving() {
-                    // PHY-RXSTART came in time: whether it was the answer shows at the end of that frame.
+                    // PHY-RXSTART came in time: the end of that frame shows whether it was the answer.
                     self.wait_for_end();
                     return (None, Outcome::None);
                 }
@@ -144,7 +144,7 @@ impl Station {
         }
     }
 
-    /// Starts an exchange: with an RTS where the data frame is longer than the threshold.
+    /// Starts an exchange, with an RTS if the data frame is longer than the threshold.
     fn attempt(&mut self, now: Instant, config: &Config) -> Frame {
         if !self.is_protected(config) {
             self.phase = Phase::Data;
@@ -191,7 +191,7 @@ impl Station {
         }
     }
 
-    /// A frame of its own has started onto the air.
+    /// A frame of its own has started.
     pub(crate) fn on_sending(&mut self, frame: &Frame) {
         self.access.on_busy(frame.start);
         self.access.understood();
@@ -214,33 +214,34 @@ impl Station {
     /// Energy appears.
     pub(crate) fn on_energy(&mut self, now: Instant) {
         self.access.on_busy(now);
-        // Who wanted to send and finds the medium busy has to back off (section 10.3.4.2).
+        // A station that wants to send and finds the medium busy has to back off (section 10.3.4.2).
         if self.phase == Phase::Rest && self.outbox.is_ready() {
             self.back_off_if_busy(now);
         }
     }
 
-    /// Draws a backoff where the medium is busy and none is under way.
+    /// Draws a backoff if the medium is busy and no backoff is in progress.
     pub(crate) fn back_off_if_busy(&mut self, now: Instant) {
         if !self.access.backs_off(now) && self.access.is_busy(now) {
             self.access.draw(now, &mut self.backoff);
         }
     }
 
-    /// Energy may be gone.
+    /// Checks whether the energy is gone.
     pub(crate) fn sense(&mut self, now: Instant) {
         if self.radio.is_quiet() {
             self.access.on_idle(now);
         }
     }
 
-    /// A frame ended that the station could not read. The exchange under way has failed if it should have been the answer.
+    /// A frame ended that the station could not read. If the station was waiting for an answer, its exchange has
+    /// failed.
     pub(crate) fn on_unreadable(&mut self) -> Outcome {
         self.access.not_understood();
         self.unanswered()
     }
 
-    /// A frame ended that the station could read; `arrived` says which of an aggregate's MPDUs did.
+    /// A frame ended that the station could read; `reply` is the block ACK that answers an aggregate.
     pub(crate) fn on_frame(
         &mut self,
         frame: &Frame,
@@ -268,7 +269,7 @@ impl Station {
             }
             _ => {}
         }
-        // Anything else than the answer means that none comes (section 10.3.2.9).
+        // Any other frame than the answer means that no answer comes (section 10.3.2.9).
         let outcome = self.unanswered();
         match frame.kind {
             FrameKind::Rts if self.phase == Phase::Rest && !self.access.is_reserved(now) => {
@@ -299,12 +300,13 @@ impl Station {
         });
     }
 
-    /// What was being sent has been acknowledged: the window is reset, and a backoff keeps this station from sending at once.
+    /// The current frame was acknowledged: the window is reset, and a backoff keeps this station from sending again at
+    /// once.
     pub(crate) fn succeed(&mut self, now: Instant) {
         self.end_of_frame(now);
     }
 
-    /// An attempt failed. Whether the frame's attempts are used up.
+    /// An attempt failed. Returns whether the frame's attempts are used up.
     pub(crate) fn fail(&mut self, outcome: Outcome, now: Instant, config: &Config) -> bool {
         let used_up = if outcome == Outcome::NoCts {
             self.meter.rts_failures += 1;
@@ -342,7 +344,7 @@ impl Station {
     }
 }
 
-/// Length of what acknowledges a data frame.
+/// Length of the frame that acknowledges a data frame.
 fn answer_len(config: &Config) -> Bytes {
     if config.aggregation.is_some() { BLOCK_ACK_LEN } else { ACK_LEN }
 }

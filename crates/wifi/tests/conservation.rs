@@ -1,4 +1,4 @@
-//! Whatever the channel: every packet that was offered is delivered once, in order, or given up, or still held.
+//! On every channel, each packet that was offered is delivered once, in order, or given up, or still held.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,10 +22,11 @@ struct Case {
     /// Microseconds.
     propagation: u64,
     cw_bits: u32,
-    /// 802.11a at 6 Mb/s instead of DSSS at 1: frames that are shorter than the longest propagation delays.
+    /// 802.11a at 6 Mb/s instead of DSSS at 1 Mb/s: its frames are shorter than the longest propagation delays.
     fast: bool,
     retry: u32,
-    /// From a station (its packets are for the base station) or, from 0, to one; length; when (us).
+    /// Sender, receiver, length, time (us). The receiver is used only for packets from the base station (0); other
+    /// stations send to the base station.
     packets: Vec<(usize, usize, u64, u64)>,
 }
 
@@ -82,7 +83,7 @@ proptest! {
         });
         let mbps = Rate::mbps(6);
         let base = if case.fast { preset("802.11a", Mode::Rate(mbps), mbps, false) } else { config() };
-        // There and back is within a slot.
+        // The propagation delay there and back is less than a slot.
         let slot = if case.propagation < 10 { base.slot } else { Duration::from_millis(1) };
         let config = Config {
             rts_threshold: case.rts.map(Bytes::new),
@@ -116,11 +117,12 @@ proptest! {
         let given_up: BTreeSet<u16> = log.given_up.iter().map(|g| g.1).collect();
         let waiting: usize = log.queues.iter().map(std::collections::VecDeque::len).sum();
         let held: usize = (0..case.stations).map(|s| m.holds(s)).sum();
-        // What waits is nowhere else; what is held may have been delivered (its acknowledgment is under way or lost).
+        // Waiting packets are nowhere else; held packets may have been delivered (their acknowledgments are in flight
+        // or lost).
         let known = received.union(&given_up).count();
         prop_assert!(known + waiting <= packets.len());
         prop_assert!(known + waiting + held >= packets.len(), "{known} known, {waiting} waiting, {held} held of {}", packets.len());
-        // Per direction in order.
+        // Packets arrive in order per direction.
         for from in 0..case.stations {
             for to in 0..case.stations {
                 let of = |mark: u16| {
@@ -131,12 +133,12 @@ proptest! {
                 prop_assert!(marks.windows(2).all(|w| w[0] < w[1]), "{from}->{to}: {marks:?}");
             }
         }
-        // Nobody sends two frames at once.
+        // No station sends two frames at once.
         for station in 0..case.stations {
             let own: Vec<_> = log.frames.iter().filter(|f| f.from == station).collect();
             prop_assert!(own.windows(2).all(|w| w[0].start + w[0].airtime <= w[1].start));
         }
-        // In the end nothing is held: what can be done is done.
+        // In the end no packets are held.
         run(&mut m, &mut log, us(3_600_000_000));
         let held: usize = (0..case.stations).map(|s| m.holds(s)).sum();
         prop_assert_eq!(held, 0);

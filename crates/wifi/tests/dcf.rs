@@ -1,4 +1,4 @@
-//! The rules of DCF, one by one, seen from outside: frames, their times, and what arrives.
+//! The rules of DCF, one by one, as seen from outside: frames, their times, and arriving packets.
 
 #![allow(clippy::unwrap_used)]
 
@@ -59,7 +59,7 @@ fn a_station_that_has_just_sent_backs_off_before_the_next_frame() {
 
 #[test]
 fn stations_of_equal_backoff_collide_and_try_again_with_wider_windows() {
-    // With a window of one slot both choose the same: they collide until the windows are wide enough.
+    // With a window of one slot both choose the same slot: they collide until the windows are wide enough.
     let narrow = Config { cw_min: 0, ..config() };
     let (mut m, mut log) = (medium(narrow, &plain(3), &[], &[]), Log::new(3));
     offer(&mut m, &mut log, 1, 0, 500, 1, us(0));
@@ -212,7 +212,7 @@ fn a_station_that_hears_only_the_cts_keeps_silent_for_the_exchange() {
 
 #[test]
 fn no_cts_is_given_while_the_medium_is_reserved() {
-    // Station 2 hears the exchange of station 1 and the base station; station 3 hears neither, and asks station 2 in vain.
+    // Station 2 hears the exchange of station 1 and the base station; station 3 hears neither, and gets no CTS from 2.
     let config = Config { rts_threshold: Some(Bytes::ZERO), ..config() };
     let hidden = [(1, 3), (0, 3)];
     let (mut m, mut log) = (medium(config, &plain(4), &hidden, &[]), Log::new(4));
@@ -228,8 +228,8 @@ fn no_cts_is_given_while_the_medium_is_reserved() {
 
 #[test]
 fn after_a_collision_others_wait_eifs() {
-    // Stations 1 and 2 collide and give up at once; station 3 comes into the collision. Its backoff is zero: it would send
-    // after DIFS if it had understood a frame.
+    // Stations 1 and 2 collide and give up at once; station 3 gets its packet during the collision. Its backoff is
+    // zero: it would send after DIFS if it had understood a frame.
     let narrow = Config { cw_min: 0, short_retry: 1, ..config() };
     let (mut m, mut log) = (medium(narrow, &plain(4), &[], &[]), Log::new(4));
     offer(&mut m, &mut log, 1, 0, 500, 1, us(0));
@@ -264,8 +264,8 @@ fn a_number_that_comes_round_again_is_no_duplicate() {
 
 #[test]
 fn a_frame_that_was_given_up_while_it_travelled_is_lost() {
-    // Over 120 km. A frame of station 2 comes to station 1 in place of the ACK, before station 1's own has reached the base
-    // station: station 1 gives its packet up and has the next one at hand when the frame arrives.
+    // The distance is 120 km. Station 1 receives a frame of station 2 instead of the ACK, before its own frame has
+    // reached the base station. So it gives up its packet, and has already taken the next one when the frame arrives.
     let mode = Mode::Rate(Rate::mbps(6));
     let far = Config {
         slot: Duration::from_millis(1),
@@ -302,8 +302,8 @@ fn a_station_cannot_hear_while_it_sends() {
 
 #[test]
 fn a_block_ack_also_has_what_came_before() {
-    // Half of all frames and MPDUs are lost, block ACKs too: an MPDU that came once is never reported missing again, so one
-    // that its sender gives up never arrived.
+    // Half of all frames and MPDUs are lost, block ACKs too. An MPDU that was received is never reported missing later,
+    // so an MPDU that its sender gives up never arrived.
     let aggregation = Aggregation { max_mpdus: 32, max_bytes: Bytes::new(65_535), max_time: Duration::from_secs(1) };
     let config = Config { aggregation: Some(aggregation), short_retry: 4, ..config() };
     let (mut m, mut log) = (medium(config, &plain(2), &[], &[fer(1, 0.5)]), Log::new(2));

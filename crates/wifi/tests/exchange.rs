@@ -1,7 +1,7 @@
-//! One exchange of every preset on an idle medium: when its frames start and end, to the microsecond, written out.
+//! One exchange of every preset on an idle medium: the times when its frames start and end, to the microsecond.
 //!
-//! The packet has 1500 bytes; with 8 of LLC and SNAP, 24 of MAC header and 4 of FCS the frame has 1536. Times count from when the
-//! medium became idle, so the first is DIFS.
+//! The packet has 1500 bytes; with 8 of LLC and SNAP, 24 of MAC header and 4 of FCS the frame has 1536. Times count
+//! from the start of the idle time, so the first is DIFS.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use common::*;
 use narrows_units::{Bytes, Duration, Rate};
 use narrows_wifi::{Aggregation, Config, Mcs, Mode, Outgoing, StationConfig};
 
-/// Starts of the frames, and the end of the last, in microseconds.
+/// Starts of the frames, and the end of the last frame, in microseconds.
 fn times(config: Config, packets: usize) -> Vec<u64> {
     let settings = [StationConfig { signal_db: 0.0, overhead: Bytes::new(8) }; 3];
     let propagation = config.propagation;
@@ -107,7 +107,8 @@ fn high_throughput() {
 
 #[test]
 fn very_high_throughput() {
-    // 3120 bits in a symbol of 3.6 us and two encoders: 3086 bytes in 8 symbols, 28.8 us, up to the grid of 4 us; preamble 44.
+    // 3120 bits in a symbol of 3.6 us and two encoders: 3086 bytes in 8 symbols, 28.8 us, up to the grid of 4 us;
+    // preamble 44.
     let mode = Mode::Mcs(Mcs { mcs: 9, width_mhz: 80, streams: 2, short_guard: true });
     let aggregating = Config { aggregation: TWO, ..preset("802.11ac", mode, Rate::mbps(24), false) };
     check("802.11ac with A-MPDU", &aggregating, 2, [34, 126, 158], [34, 78, 122, 214, 246]);

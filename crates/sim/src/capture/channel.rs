@@ -1,4 +1,4 @@
-//! What a frame of an 802.11 channel is in a capture: radiotap header, MAC header, LLC and SNAP, IP packet, FCS.
+//! Frames of 802.11 channels in captures: radiotap header, MAC header, LLC and SNAP, IP packet, FCS.
 
 use crate::RunError;
 use crate::radio::modulations;
@@ -12,10 +12,10 @@ use narrows_wire::{
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Power, dBm, that a scenario's signal of 0 dB is shown as: scenarios say by how much stations differ, not where they are.
+/// Power, dBm, shown for a scenario's signal of 0 dB. Scenarios give relative signal strengths, not absolute ones.
 const SIGNAL_DBM: f64 = -50.0;
 
-/// What a channel's capture says beside what is in the frames.
+/// What a channel's capture contains besides the contents of frames.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ChannelCapture {
     /// Name of the channel; also the file's and the interface's.
@@ -24,7 +24,7 @@ pub(crate) struct ChannelCapture {
     pub(crate) stations: Vec<MacAddr>,
     /// Antenna signal of each station's frames, dBm.
     pub(crate) signals: Vec<i8>,
-    /// Address of every node of the network, for the far ends beyond the base station.
+    /// Address of every node of the network, for end points beyond the base station.
     pub(crate) nodes: BTreeMap<IpAddr, MacAddr>,
     /// Modulation of data frames.
     pub(crate) data: Modulation,
@@ -32,9 +32,9 @@ pub(crate) struct ChannelCapture {
     pub(crate) basic_rate: Rate,
     /// Whether DSSS frames above 1 Mb/s have the short preamble.
     pub(crate) short_preamble: bool,
-    /// How long it takes from the start of a data frame, and from that of a control frame, to the first bit of the MPDU.
+    /// Time from the start of a data frame, and of a control frame, to the first bit of the MPDU.
     pub(crate) preambles: [Duration; 2],
-    /// Whether the channel is one of 5 GHz instead of 2.4 GHz.
+    /// Whether the channel is at 5 GHz instead of 2.4 GHz.
     pub(crate) ghz5: bool,
     /// Whether data frames are QoS data frames: those in A-MPDUs are (IEEE 802.11-2016, section 9.7.3).
     pub(crate) qos: bool,
@@ -42,7 +42,7 @@ pub(crate) struct ChannelCapture {
     pub(crate) reference: u32,
 }
 
-/// How data frames are modulated, as radiotap says it.
+/// The modulation of data frames, in radiotap's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Modulation {
     /// 802.11, 802.11b, 802.11a, 802.11g.
@@ -54,10 +54,10 @@ pub(crate) enum Modulation {
 }
 
 impl ChannelCapture {
-    /// The facts of a channel of a scenario with these nodes.
+    /// The properties of a channel in a scenario with these nodes.
     ///
     /// # Errors
-    /// [`RunError::Radio`] where the PHY has no such modulation.
+    /// [`RunError::Radio`] if the PHY has no such modulation.
     pub(crate) fn new(wifi: &Wifi, nodes: &[Node]) -> Result<Self, RunError> {
         let stations = || std::iter::once(&wifi.base).chain(&wifi.stations);
         let mac = |node: usize| MacAddr::of_node(node as u32);
@@ -71,14 +71,14 @@ impl ChannelCapture {
             basic_rate: wifi.basic_rate,
             short_preamble: wifi.short_preamble,
             preambles: [data.preamble(), control.preamble()],
-            // `narrows_wifi` has 802.11n in the 5 GHz band only.
+            // `narrows_wifi` supports 802.11n in the 5 GHz band only.
             ghz5: matches!(wifi.phy.as_str(), "802.11a" | "802.11n" | "802.11ac"),
             qos: wifi.aggregation.is_some(),
             reference: 0,
         })
     }
 
-    /// Hands each MPDU of a frame to `write`, as bytes in `out` with the radiotap header in front.
+    /// Calls `write` with the bytes of each MPDU of a frame, preceded by the radiotap header; `out` is the buffer.
     pub(crate) fn emit(&mut self, frame: &Frame, mpdus: &[Mpdu], out: &mut Vec<u8>, mut write: impl FnMut(&[u8])) {
         let duration = duration_field(frame.duration);
         let (receiver, transmitter) = (self.mac(frame.to), self.mac(frame.from));
@@ -114,7 +114,7 @@ impl ChannelCapture {
 
     /// The header in front of a frame with this modulation and preamble.
     ///
-    /// TSFT is when the first bit of the MPDU arrives, for each MPDU of an A-MPDU when that of the first does.
+    /// TSFT is the time at which the first bit of the MPDU arrives. All MPDUs of an A-MPDU have the TSFT of the first.
     fn radiotap(&self, frame: &Frame, modulation: Modulation, preamble: Duration) -> RadiotapRepr {
         let mut flags = RadiotapFlags::FCS_AT_END;
         let (frequency, band) = if self.ghz5 { (5180, RadiotapChannel::GHZ5) } else { (2412, RadiotapChannel::GHZ2) };
@@ -129,7 +129,7 @@ impl ChannelCapture {
                 if !is_dsss(rate) {
                     RadiotapChannel::OFDM
                 } else {
-                    // The short preamble does not go with 1 Mb/s (IEEE 802.11-2016, section 16.2.2.3).
+                    // There is no short preamble at 1 Mb/s (IEEE 802.11-2016, section 16.2.2.3).
                     if self.short_preamble && rate > Rate::mbps(1) {
                         flags = flags.with(RadiotapFlags::SHORT_PREAMBLE);
                     }

@@ -1,5 +1,5 @@
-//! Captures of 802.11 channels, made of frames by hand: read back by the readers of `wire`, and by tshark in tests that are
-//! ignored unless asked for.
+//! Captures of 802.11 channels from hand-made frames, read back by the parsers of `wire`, and by tshark in tests that
+//! are ignored by default.
 
 use super::channel::Modulation;
 use super::{Capture, ChannelCapture};
@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A directory of this test's own, removed at the end.
+/// A directory for one test, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -35,7 +35,7 @@ const BASE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 const FIRST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
 const SECOND: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 4));
 
-/// Address of a node where it has one of IPv6.
+/// IPv6 address of a node.
 fn v6(node: usize) -> IpAddr {
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, node as u16 + 1))
 }
@@ -89,7 +89,7 @@ fn frame(
     }
 }
 
-/// Writes the frames, and gives the file's path.
+/// Writes the frames and returns the file's path.
 fn written(dir: &Scratch, facts: ChannelCapture, frames: &[(Frame, Vec<Mpdu>)]) -> PathBuf {
     let mut capture = Capture::create(&dir.0, &[], vec![facts]).unwrap();
     for (frame, mpdus) in frames {
@@ -118,7 +118,7 @@ fn read(path: &Path) -> Vec<(u128, RadiotapRepr, Dot11Repr)> {
     frames
 }
 
-/// What tshark makes of these fields in each frame.
+/// tshark's values of these fields in each frame.
 fn tshark(path: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     let checks = ["wlan.check_checksum", "ip.check_checksum", "tcp.check_checksum", "udp.check_checksum"];
     let mut command = Command::new("tshark");
@@ -126,7 +126,7 @@ fn tshark(path: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     for check in checks {
         command.arg("-o").arg(format!("{check}:TRUE"));
     }
-    // What is wrong with a frame comes first: nothing may be.
+    // The first fields report problems of a frame: there must be none.
     for field in ["_ws.malformed", "_ws.expert.message", "ip.checksum.status", "tcp.checksum.status", "wlan.fcs.status"]
     {
         command.args(["-e", field]);
@@ -141,7 +141,7 @@ fn tshark(path: &Path, fields: &[&str]) -> Vec<Vec<String>> {
         let cells: Vec<_> = line.split('\t').map(str::to_owned).collect();
         let (problems, cells) = cells.split_at(5);
         assert_eq!(problems[0], "", "{line}");
-        // That a frame is repeated is worth a note to Wireshark.
+        // Wireshark adds a note to repeated frames.
         assert!(["", "Retransmission (retry)"].contains(&problems[1].as_str()), "{line}");
         assert!(problems[2..4].iter().all(|status| status.is_empty() || status == "1"), "{line}");
         assert_eq!(problems[4], "1", "the FCS is good: {line}");
@@ -155,7 +155,7 @@ fn lines(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(|row| row.join(" ")).collect()
 }
 
-/// RTS, CTS, data, ACK from a station by 802.11b, long preamble: SIFS 10 us, RTS 352 us, CTS and ACK 304 us, data of
+/// RTS, CTS, data, ACK from an 802.11b station, long preamble: SIFS 10 us, RTS 352 us, CTS and ACK 304 us, data of
 /// 24 + 8 + 20 + 32 + 1448 + 4 = 1536 bytes at 11 Mb/s 192 + 1117.1 us.
 fn exchange() -> Vec<(Frame, Vec<Mpdu>)> {
     let data = mpdu(4095, false, tcp(FIRST, SERVER, 1, 1448), 24);
@@ -193,7 +193,7 @@ fn what_a_channel_carried_is_read_back() {
     assert_eq!(signals, [-60, -50, -60, -50, -50].map(Some));
 }
 
-/// Three MPDUs in an A-MPDU down to the second station, the first of them again, one over IPv6; and the block ACK.
+/// An A-MPDU of three MPDUs to the second station (the first is a repetition, the last is IPv6), and the block ACK.
 fn aggregate() -> Vec<(Frame, Vec<Mpdu>)> {
     let mpdus = vec![
         mpdu(4095, true, tcp(SERVER, SECOND, 1, 1448), 26),
@@ -207,7 +207,7 @@ fn aggregate() -> Vec<(Frame, Vec<Mpdu>)> {
     ]
 }
 
-/// A channel at 5 GHz that aggregates.
+/// A channel at 5 GHz with aggregation.
 fn aggregating(data: Modulation) -> ChannelCapture {
     let preambles = [40, 20].map(Duration::from_micros);
     ChannelCapture { ghz5: true, qos: true, preambles, ..channel(data, Rate::mbps(6)) }
@@ -244,7 +244,7 @@ fn wireshark_reads_the_mac_fields_and_the_packets() {
     );
 }
 
-/// Wireshark computes how long a frame was on the air from radiotap's fields, and from TSFT when it started.
+/// Wireshark computes the airtime of a frame from radiotap's fields, and its start from TSFT.
 #[test]
 #[ignore = "needs tshark (Debian package tshark); run with --ignored"]
 fn wireshark_finds_start_and_airtime_of_each_frame_by_itself() {
@@ -263,7 +263,8 @@ fn wireshark_finds_start_and_airtime_of_each_frame_by_itself() {
             "11 2412 4 -50 3000 329",
         ]
     );
-    // 1536 bytes at 5.5 Mb/s after the short preamble, the ACK at 1 Mb/s after the long one: 96 + 2234.2 us, 192 + 112 us.
+    // 1536 bytes at 5.5 Mb/s after the short preamble: 96 + 2234.2 us. The ACK at 1 Mb/s after the long one: 192 + 112
+    // us.
     let data = mpdu(1, false, tcp(FIRST, SERVER, 1, 1448), 24);
     let short = [
         (frame(FrameKind::Data, [1, 0], 314, [500, 2331], 1536), vec![data]),
@@ -274,8 +275,8 @@ fn wireshark_finds_start_and_airtime_of_each_frame_by_itself() {
     let path = written(&dir, ChannelCapture { short_preamble: true, preambles, ..facts }, &short);
     let rows = tshark(&path, &[&["radiotap.datarate"], &times[..]].concat());
     assert_eq!(lines(&rows), ["5.5 500 2331", "1 2841 304"]);
-    // 802.11g: 1536 bytes at 54 Mb/s, (16 + 12288 + 6) / 216 = 57 symbols of 4 us after 20 us; the ACK at 24 Mb/s 2 symbols.
-    // Wireshark leaves out the signal extension of 6 us.
+    // 802.11g: 1536 bytes at 54 Mb/s, (16 + 12288 + 6) / 216 = 57 symbols of 4 us after 20 us; the ACK at 24 Mb/s 2
+    // symbols. Wireshark leaves out the signal extension of 6 us.
     let ofdm = [
         (frame(FrameKind::Data, [1, 0], 44, [500, 254], 1536), vec![data]),
         (frame(FrameKind::Ack, [0, 1], 0, [764, 34], 14), vec![]),
@@ -343,7 +344,7 @@ fn wireshark_would_see_a_wrong_fcs() {
     let dir = Scratch::new("fcs");
     let path = written(&dir, channel(Modulation::Rate(Rate::mbps(11)), Rate::mbps(1)), &exchange()[2..3]);
     let mut bytes = std::fs::read(&path).unwrap();
-    // In the payload, so that only the FCS and TCP's checksum tell.
+    // In the payload, so that only the FCS and the TCP checksum show the error.
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();

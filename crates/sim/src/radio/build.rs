@@ -1,4 +1,4 @@
-//! From the channels of a scenario to those of a world.
+//! Builds the simulation's 802.11 channels from those of a scenario.
 
 use crate::radio::Radio;
 use crate::radio::channel::{Channel, Interfaces};
@@ -9,10 +9,10 @@ use narrows_scenario as scenario;
 use narrows_scenario::{Scenario, Wifi, WifiMode, WifiQueues, WifiStation};
 use narrows_wifi::{Aggregation, Config, Errors, Mcs, Medium, Mode, Modulation, StationConfig};
 
-/// The channels of a scenario.
+/// Builds the channels of a scenario.
 ///
 /// # Errors
-/// [`RunError::Radio`] where a PHY has no such modulation.
+/// [`RunError::Radio`] if a PHY has no such modulation.
 pub(crate) fn radio(scenario: &Scenario, seeds: Seeds) -> Result<Radio, RunError> {
     Ok(Radio::new(scenario.wifi.iter().map(|wifi| channel(wifi, scenario, seeds)).collect::<Result<_, _>>()?))
 }
@@ -24,7 +24,7 @@ fn channel(wifi: &Wifi, scenario: &Scenario, seeds: Seeds) -> Result<Channel, Ru
     let nodes: Vec<usize> = stations.iter().map(|s| s.node).collect();
     let name = |station: usize| scenario.nodes[nodes[station]].name.as_str();
     let path = |station: usize| format!("wifi/{}/{}", wifi.name, name(station));
-    // Per queue: its station, and the name of where it leads.
+    // Per queue: its station, and the name of its target.
     let base: Vec<(usize, &str)> = match wifi.queues {
         WifiQueues::Shared => vec![(0, wifi.name.as_str())],
         WifiQueues::PerStation => (1..stations.len()).map(|s| (0, name(s))).collect(),
@@ -32,14 +32,14 @@ fn channel(wifi: &Wifi, scenario: &Scenario, seeds: Seeds) -> Result<Channel, Ru
     let own = (1..stations.len()).map(|s| (s, name(0)));
     let (mut queues, mut queue_names) = (Vec::new(), Vec::new());
     for (station, target) in base.iter().copied().chain(own) {
-        // Each queue draws for itself, so that a further station does not shift the numbers of others.
+        // Each queue has its own random stream, so that adding a station does not shift the numbers of others.
         let stream = seeds.stream(&format!("{}->{target}", path(station)), "queue");
         queues.push(InterfaceQueue::new(queue(&stations[station].queue, stream), rate));
         queue_names.push(format!("{}->{target}", name(station)));
     }
     let settings: Vec<_> =
         stations.iter().map(|s| StationConfig { signal_db: s.signal_db, overhead: s.overhead }).collect();
-    // In the medium the base station is number 0, so the stations of the scenario start at 1.
+    // In the medium, the base station is number 0 and the stations of the scenario start at 1.
     let hidden: Vec<_> = wifi.hidden.iter().map(|&(from, to)| (from + 1, to + 1)).collect();
     let errors: Vec<_> =
         wifi.errors.iter().map(|e| Errors { station: e.station + 1, rate: e.rate, fer: e.fer }).collect();
@@ -75,10 +75,10 @@ fn aggregation(a: scenario::Aggregation) -> Aggregation {
     Aggregation { max_mpdus: a.max_mpdus, max_bytes: a.max_bytes, max_time: a.max_time }
 }
 
-/// The modulations of data and of control frames of a channel.
+/// The modulations of a channel's data and control frames.
 ///
 /// # Errors
-/// [`RunError::Radio`] where its PHY has none such.
+/// [`RunError::Radio`] if its PHY does not have them.
 pub(crate) fn modulations(wifi: &Wifi) -> Result<(Modulation, Modulation), RunError> {
     let mode = match wifi.mode {
         WifiMode::Rate(rate) => Mode::Rate(rate),
@@ -104,7 +104,7 @@ mod tests {
         config(&scenario.wifi[0]).unwrap().eifs
     }
 
-    /// Section 10.3.2.3.7: SIFS, an ACK at the lowest mandatory rate, DIFS, whatever the rate of ACKs is.
+    /// Section 10.3.2.3.7: SIFS, an ACK at the lowest mandatory rate, DIFS, independent of the actual rate of ACKs.
     #[test]
     fn eifs_reckons_with_an_ack_at_the_lowest_rate() {
         let dsss = Duration::from_micros(10 + 304 + 50);

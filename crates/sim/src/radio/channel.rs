@@ -1,4 +1,4 @@
-//! One 802.11 channel at run time: the medium, the interface queues of its stations, and what arrived.
+//! One 802.11 channel at run time: the medium, the interface queues of its stations, and arrived packets.
 
 use crate::capture::Capture;
 use crate::flow::FlowState;
@@ -29,26 +29,26 @@ pub(crate) struct StationEnd {
     pub(crate) sending_until: Instant,
 }
 
-/// The stations' interface queues, and what arrived: all of a channel but its medium.
+/// The stations' interface queues and the arrived packets: everything of a channel except its medium.
 #[derive(Debug)]
 pub(crate) struct Interfaces {
-    /// Of the base station, one or one for each station; then one of each station.
+    /// The queues of the base station (one, or one for each station), then one queue of each station.
     queues: Vec<InterfaceQueue>,
     /// How many of them are the base station's.
     base: usize,
-    /// Whose turn it is at a base station with a queue for each station.
+    /// The queue whose turn it is at a base station with a queue for each station.
     turn: usize,
     /// The base station, then the stations.
     stations: Vec<StationEnd>,
-    /// By node: its station in this channel; 0 where it has none.
+    /// Per node: its station in this channel; 0 if it has none.
     station_of: Vec<u32>,
     /// Packets received that their nodes have not seen yet.
     arrivals: VecDeque<Arrival>,
 }
 
 impl Interfaces {
-    /// Interfaces of the stations at `nodes`, the base station first, of `all_nodes` in all. The first `base` of `queues` are
-    /// the base station's.
+    /// Interfaces of the stations at `nodes`, the base station first. The network has `all_nodes` nodes. The first
+    /// `base` of `queues` belong to the base station.
     pub(crate) fn new(queues: Vec<InterfaceQueue>, base: usize, nodes: &[usize], all_nodes: usize) -> Self {
         let mut station_of = vec![0; all_nodes];
         for (station, &node) in nodes.iter().enumerate() {
@@ -98,7 +98,7 @@ impl Channel {
         &self.interfaces.queues[index]
     }
 
-    /// Likewise, to change it.
+    /// The same, mutable.
     pub(crate) fn queue_mut(&mut self, index: usize) -> &mut InterfaceQueue {
         &mut self.interfaces.queues[index]
     }
@@ -118,12 +118,12 @@ impl Channel {
         self.interfaces.arrivals.pop_front()
     }
 
-    /// When the channel must be looked at next.
+    /// When the channel must be handled next.
     pub(crate) fn next_event(&self, now: Instant) -> Instant {
         if self.interfaces.arrivals.is_empty() { self.medium.next_event() } else { now }
     }
 
-    /// What a station did over the run; frames that are still on the air at `end` count up to then.
+    /// A station's counters over the run; a frame that is still on the air at `end` counts up to then.
     pub(crate) fn station_total(&self, channel: usize, station: usize, end: Instant) -> StationTotal {
         let meter = self.medium.meter(station);
         let after = self.interfaces.stations[station].sending_until.since(end);
@@ -147,7 +147,7 @@ impl Channel {
     }
 }
 
-/// What a medium sees of the world: the queues of its channel, and the books.
+/// The part of the `World` that a medium uses: the queues of its channel, and the counters.
 pub(crate) struct Air<'a> {
     pub(crate) interfaces: &'a mut Interfaces,
     pub(crate) flows: &'a mut [FlowState],
@@ -158,7 +158,7 @@ pub(crate) struct Air<'a> {
 }
 
 impl Air<'_> {
-    /// The next packet of the base station where each station has a queue: they are served in turn.
+    /// The next packet of a base station that has a queue for each station; the queues are served in turn.
     fn next_in_turn(&mut self, now: Instant) -> Option<Outgoing> {
         let Interfaces { queues, base, turn, .. } = &mut *self.interfaces;
         for step in 0..*base {
@@ -185,7 +185,7 @@ impl Host for Air<'_> {
 
     fn next_for(&mut self, station: usize, to: usize, now: Instant) -> Option<Packet> {
         if station > 0 && to > 0 {
-            return None; // A station has packets for its base station only.
+            return None; // A station sends only to its base station.
         }
         let queue = self.interfaces.queue_of(station, to);
         if station > 0 || self.interfaces.base > 1 {
@@ -207,7 +207,7 @@ impl Host for Air<'_> {
 
     fn given_up(&mut self, station: usize, packet: &Packet, arrived: bool, _now: Instant) {
         if arrived {
-            return; // The station counts it; nothing is lost.
+            return; // The station counts it; the packet is not lost.
         }
         let to = if station == 0 { self.interfaces.target(packet, self.ends) } else { 0 };
         let queue = self.interfaces.queue_of(station, to);

@@ -1,8 +1,9 @@
-//! An interface queue: where packets wait until their station takes them up.
+//! An interface queue: where packets wait until their station takes them.
 //!
-//! Waiting ends when the station takes a packet to send it; contention for the medium and repetitions come after. A queue for
-//! several stations that feeds A-MPDUs is looked into one packet ahead: a packet that cannot join the A-MPDU is held back and
-//! is the next to leave. It counts as waiting, yet has left the discipline's storage, so it takes no room there.
+//! Waiting ends when the station takes a packet to send it; contention for the medium and repetitions come after. A
+//! queue for several stations that feeds A-MPDUs looks one packet ahead: a packet that cannot join the A-MPDU is held
+//! back and leaves next. It counts as waiting, but it has left the storage of the queue discipline, so it takes no room
+//! there.
 
 use crate::books::book_loss;
 use crate::flow::FlowState;
@@ -30,12 +31,12 @@ pub(crate) struct InterfaceQueue {
     meter: LinkMeter,
     sending: Sending,
     changed: bool,
-    /// An edge that leads here, where a router agent sees packets leave the queue.
+    /// An edge that leads to this queue, if a router agent sees packets leave it.
     watched: Option<usize>,
 }
 
 impl InterfaceQueue {
-    /// An empty queue; `rate` is what it shows to disciplines and router agents as the rate that drains it.
+    /// An empty queue. Queue disciplines and router agents see `rate` as the rate that drains it.
     pub(crate) fn new(mut queue: Box<dyn Queue>, rate: Rate) -> Self {
         queue.set_rate(rate);
         Self {
@@ -49,12 +50,12 @@ impl InterfaceQueue {
         }
     }
 
-    /// From now on packets that leave the queue are shown to the agent at the start of `edge`.
+    /// Shows packets that leave the queue to the agent at the start of `edge`, from now on.
     pub(crate) fn tell_departures(&mut self, edge: usize) {
         self.watched = Some(edge);
     }
 
-    /// Takes a packet in at `now`.
+    /// Enqueues a packet at `now`.
     pub(crate) fn offer(&mut self, packet: &Packet, now: Instant, flows: &mut [FlowState]) {
         self.changed = true;
         self.meter.arrived_packets += 1;
@@ -63,7 +64,7 @@ impl InterfaceQueue {
         self.book_drops(flows);
     }
 
-    /// Books a packet that a router agent drops in front of the queue as a drop of the queue.
+    /// Counts a packet that a router agent drops in front of the queue as a drop of the queue.
     pub(crate) fn refuse(&mut self, packet: Packet, reason: DropReason, flows: &mut [FlowState]) {
         self.changed = true;
         self.meter.arrived_packets += 1;
@@ -80,7 +81,7 @@ impl InterfaceQueue {
         Some(self.hand_out(&next, now))
     }
 
-    /// Hands the next packet to the station if it is as `wanted`; holds it back otherwise.
+    /// Hands the next packet to the station if `wanted` accepts it; holds it back otherwise.
     pub(crate) fn take_if(
         &mut self,
         now: Instant,
@@ -118,32 +119,32 @@ impl InterfaceQueue {
         next.packet
     }
 
-    /// Notes how much waits, once the station has had its look.
+    /// Updates the largest queue length, after the station could take a packet.
     pub(crate) fn note_level(&mut self) {
         let view = self.view();
         self.meter.max_packets = self.meter.max_packets.max(view.packets.as_u64());
         self.meter.max_bytes = self.meter.max_bytes.max(view.bytes.as_u64());
     }
 
-    /// The station gave a packet of this queue up at a retry limit.
+    /// Counts a packet of this queue that the station gave up at a retry limit.
     pub(crate) fn give_up(&mut self, packet: &Packet, flows: &mut [FlowState]) {
         self.changed = true;
         self.meter.corrupted += 1;
         book_loss(flows, packet);
     }
 
-    /// A frame starts that is sent for packets of this queue: an RTS, or one with so many bytes of them.
+    /// Records the start of a frame that is sent for packets of this queue: an RTS, or a frame with `bytes` of them.
     pub(crate) fn sent(&mut self, start: Instant, airtime: Duration, bytes: u64) {
         self.meter.busy += airtime;
         self.sending = Sending { until: start + airtime, airtime, bytes };
     }
 
-    /// Whether anything changed since this was asked last.
+    /// Whether anything changed since the last call.
     pub(crate) fn take_change(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
 
-    /// The queue as it stands, with the packet that is held back.
+    /// The state of the queue, including the packet that is held back.
     pub(crate) fn view(&self) -> QueueView {
         let mut view = self.queue.view();
         if let Some(held) = &self.held {
@@ -158,7 +159,7 @@ impl InterfaceQueue {
         &self.meter
     }
 
-    /// Time and bytes of the frame under way at `end` that lie after it.
+    /// Time and bytes of the current frame that fall after `end`.
     pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
         let Sending { until, airtime, bytes } = self.sending;
         let time = until.since(end);

@@ -1,9 +1,10 @@
-//! The 802.11 channels of a world, seen from outside: as edges that packets are sent over, and as queues that are sampled.
+//! The simulation's 802.11 channels as seen from outside: edges that packets are sent over, and queues that are
+//! sampled.
 //!
-//! Each station and its base station are joined by two edges after those of the links, base station to station first. An
-//! edge leads to an interface queue; edges of one shared queue lead to the same. A channel has one slot on the agenda. What
-//! stations receive is handed to their nodes after the medium has done all that was due, so that a node that answers at
-//! once finds the medium at rest.
+//! Two edges join each station and its base station, base station to station first. They are numbered after the edges
+//! of links. An edge leads to an interface queue, and edges of a shared queue lead to the same one. A channel has one
+//! slot on the agenda. Packets that stations receive are handed to their nodes after the medium has done everything
+//! that was due, so that the medium is at rest when a node answers at once.
 
 mod build;
 mod channel;
@@ -20,7 +21,7 @@ use narrows_scenario::Sampling;
 use narrows_units::Instant;
 use narrows_wire::Packet;
 
-/// What an edge of a channel stands for.
+/// The meaning of an edge of a channel.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     channel: usize,
@@ -29,18 +30,18 @@ struct Hop {
     queue: usize,
 }
 
-/// The 802.11 channels of a world.
+/// The 802.11 channels of a simulation.
 #[derive(Debug)]
 pub(crate) struct Radio {
     channels: Vec<Channel>,
-    /// By edge, less the number of edges of links.
+    /// Per edge, counted from the first edge after those of links.
     hops: Vec<Hop>,
     /// All interface queues in the order of samples: channel, and index in it.
     queues: Vec<(usize, usize)>,
 }
 
 impl Radio {
-    /// Channels as edges and queues. Station `i` of a channel hangs on two edges, numbered on from channel to channel.
+    /// Channels as edges and queues. Each station has two edges; their numbers continue from channel to channel.
     fn new(channels: Vec<Channel>) -> Self {
         let (mut hops, mut queues) = (Vec::new(), Vec::new());
         for (number, channel) in channels.iter().enumerate() {
@@ -59,14 +60,14 @@ impl Radio {
         self.queues.len()
     }
 
-    /// An interface queue, by its place among them all.
+    /// An interface queue, by its index among all of them.
     pub(crate) fn queue(&self, index: usize) -> &InterfaceQueue {
         let (channel, queue) = self.queues[index];
         self.channels[channel].queue(queue)
     }
 
-    /// Bits that the data rate of a queue's channel gives over the run to `end`: what no channel reaches, because preambles,
-    /// backoff and acknowledgments take time too.
+    /// Bits that a queue's channel would carry at its data rate over the run to `end`. No channel reaches this, because
+    /// preambles, backoff and acknowledgments take time too.
     pub(crate) fn capacity_bits(&self, index: usize, end: Instant) -> u64 {
         let (channel, _) = self.queues[index];
         let bits = u128::from(self.channels[channel].rate.as_bps()) * u128::from(end.as_nanos()) / 1_000_000_000;
@@ -85,8 +86,8 @@ impl Radio {
         (channel, queue)
     }
 
-    /// From now on the queue that an edge leads to shows packets that leave it to a router agent. `edge` is counted without
-    /// those of links, `number` with them.
+    /// Shows packets that leave the queue of an edge to a router agent, from now on. `edge` is counted without the
+    /// edges of links, `number` with them.
     pub(crate) fn tell_departures(&mut self, edge: usize, number: usize) {
         let Hop { channel, queue, .. } = self.hops[edge];
         self.channels[channel].queue_mut(queue).tell_departures(number);
@@ -109,7 +110,7 @@ impl Radio {
     }
 }
 
-/// A medium with the host that it works for, borrowed apart from the rest of the world.
+/// A medium and its host, borrowed separately from the rest of the `World`.
 macro_rules! on_air {
     ($world:ident, $channel:expr, $medium:ident, $air:ident => $body:expr) => {{
         let channel = $channel;
@@ -144,13 +145,13 @@ impl World<'_> {
         self.after_air(channel, probe);
     }
 
-    /// A router agent drops a packet in front of an interface queue.
+    /// Counts a packet that a router agent drops in front of an interface queue.
     pub(crate) fn refuse_by_radio(&mut self, edge: usize, packet: Packet, reason: DropReason) {
         let Hop { channel, queue, .. } = self.radio.hops[edge - self.links.len()];
         self.radio.channels[channel].queue_mut(queue).refuse(packet, reason, &mut self.flows);
     }
 
-    /// Something is due on a channel.
+    /// Handles what is due on a channel.
     pub(crate) fn air<P: Probe>(&mut self, channel: usize, probe: &mut P) {
         let now = self.now;
         on_air!(self, channel, medium, air => medium.handle(now, &mut air));

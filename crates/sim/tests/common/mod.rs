@@ -1,4 +1,4 @@
-//! What the engine's tests share.
+//! Helpers that the engine's tests share.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code, missing_docs)]
 
@@ -28,7 +28,7 @@ pub fn delivered(outcome: &Outcome) -> Vec<u64> {
     outcome.samples.flow_totals.delivered_bytes.clone()
 }
 
-/// Two hosts and two routers with this bottleneck, and these flows from `A` to `B`.
+/// A scenario of two hosts and two routers with this bottleneck, and these flows from `A` to `B`.
 pub fn path(bottleneck: &str, flows: &str) -> String {
     format!(
         r#"
@@ -81,7 +81,7 @@ to = "B"
 kind = "bulk"
 "#;
 
-/// Every queue has passed on, dropped or kept what came to it.
+/// Asserts that every queue has forwarded, dropped or kept all packets that came to it.
 pub fn assert_conserved(outcome: &Outcome) {
     let q = &outcome.samples.queue_totals;
     for i in 0..q.arrived_packets.len() {

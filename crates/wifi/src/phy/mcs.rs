@@ -1,4 +1,4 @@
-//! HT and VHT frames by their index of modulation and coding (IEEE 802.11-2016, clauses 19 and 21).
+//! HT and VHT frames by their modulation and coding scheme, MCS (IEEE 802.11-2016, clauses 19 and 21).
 
 use super::{Body, LEGACY_PREAMBLE, Modulation, SERVICE_BITS, SYMBOL, Symbols, TAIL_BITS};
 use narrows_units::Duration;
@@ -36,14 +36,14 @@ const CODING: [(u64, u64, u64); 10] = [
 /// HT-LTFs and VHT-LTFs for 1 to 8 streams (tables 19-13 and 21-13).
 const TRAINING: [u64; 8] = [1, 2, 4, 4, 6, 6, 8, 8];
 
-/// Mcss (MCS, width, streams) that VHT leaves out (tables 21-30 to 21-61), besides those at 20 MHz whose symbol
-/// would not hold a whole number of bits: their coded bits could not be shared among the encoders.
+/// Combinations (MCS, width, streams) that VHT leaves out (tables 21-30 to 21-61) because their coded bits cannot be
+/// divided among the encoders. Those at 20 MHz whose symbol would not hold a whole number of bits are left out too.
 const LEFT_OUT: [(u32, u32, u32); 4] = [(6, 80, 3), (6, 80, 7), (9, 80, 6), (9, 160, 3)];
 
 impl Mcs {
     /// HT-mixed format (section 19.4.3); `None` if there is no such combination.
     pub(super) fn ht(self) -> Option<Modulation> {
-        // 320 Mb/s is what one encoder bears (tables 19-27 to 19-41).
+        // One encoder supports up to 320 Mb/s (tables 19-27 to 19-41).
         let encoders = self.data_bits()?.div_ceil(1_280);
         // HT-SIG, HT-STF and HT-LTFs.
         self.modulation(encoders, SYMBOL * (3 + self.training()?))
@@ -69,20 +69,20 @@ impl Mcs {
         })
     }
 
-    /// Coded bits of a symbol (N_CBPS), and the code rate's fraction.
+    /// Coded bits of a symbol (N_CBPS), and the code rate as a fraction.
     fn coded(self) -> Option<(u64, u64, u64)> {
         let &(bits, numerator, denominator) = CODING.get(self.mcs as usize)?;
         Some((self.subcarriers()? * bits * u64::from(self.streams), numerator, denominator))
     }
 
-    /// Data bits of a symbol (N_DBPS); `None` where they would not be whole.
+    /// Data bits of a symbol (N_DBPS); `None` if their number would not be whole.
     fn data_bits(self) -> Option<u64> {
         let (coded, numerator, denominator) = self.coded()?;
         (coded % denominator == 0).then(|| coded / denominator * numerator)
     }
 
-    /// Convolutional encoders of VHT (N_ES): enough for 540 Mb/s each, and so many that each gets whole blocks of bits
-    /// (sections 21.3.8 and 21.5); this gives the column N_ES of tables 21-30 to 21-61.
+    /// Convolutional encoders of VHT (N_ES): the smallest number with at most 540 Mb/s each, and with whole blocks of
+    /// bits for each (sections 21.3.8 and 21.5). This gives the column N_ES of tables 21-30 to 21-61.
     fn vht_encoders(self) -> Option<u64> {
         let (coded, numerator, denominator) = self.coded()?;
         let data = self.data_bits()?;
@@ -115,14 +115,14 @@ mod tests {
         Mcs { mcs, width_mhz, streams, short_guard }
     }
 
-    /// Rates in units of 100 kb/s, rounded to the nearest as the standard prints them.
+    /// Rates in units of 100 kb/s, rounded to the nearest as in the standard.
     fn rates(width: u32, streams: u32, short: bool, of: impl Fn(Mcs) -> Option<Modulation>) -> Vec<u64> {
         let rate =
             |mcs| of(combination(mcs, width, streams, short)).map_or(0, |m| (m.rate().as_bps() + 50_000) / 100_000);
         (0..10).map(rate).collect()
     }
 
-    /// Tables 19-27, 19-31 (HT) and 21-30, 21-38, 21-46, 21-54 (VHT) for one stream; HT's are the first eight.
+    /// Tables 19-27, 19-31 (HT) and 21-30, 21-38, 21-46, 21-54 (VHT) for one stream; HT has the first eight rates.
     #[test]
     fn one_stream_has_the_rates_of_the_standards_tables() {
         for (width, short, wanted) in [
@@ -173,8 +173,8 @@ mod tests {
         assert_eq!(found, wanted);
     }
 
-    /// Those rows of tables 21-30 to 21-61 where one encoder for each begun 540 Mb/s would not divide the bits, and their
-    /// neighbours.
+    /// The rows of tables 21-30 to 21-61 where one encoder per 540 Mb/s (rounded up) would not divide the bits, and
+    /// neighbouring rows.
     #[test]
     fn the_number_of_encoders_is_that_of_the_standards_tables() {
         for (mcs, width, streams, encoders) in [
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Section 19.4.3: 36 us before the first symbol with one stream, and 4 us more for each HT-LTF more.
+    /// Section 19.4.3: 36 us before the first symbol with one stream, and 4 us for each further HT-LTF.
     #[test]
     fn an_ht_frame_has_its_preamble_and_whole_symbols() {
         let us = |m: Modulation, psdu| m.airtime(Bytes::new(psdu)).as_micros();
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_frame_with_the_short_guard_ends_on_the_grid_of_long_symbols() {
         let short = combination(7, 20, 1, true).ht().unwrap();
-        // 48 symbols of 3.6 us: 172.8 us, which 44 symbols of 4 us hold.
+        // 48 symbols of 3.6 us take 172.8 us, rounded up to 44 symbols of 4 us.
         assert_eq!(short.airtime(Bytes::new(1538)).as_nanos(), 36_000 + 176_000);
     }
 

@@ -1,16 +1,17 @@
 //! PHYs: how long a frame is on the air, and the constants of each standard.
 //!
-//! Idea: a frame lasts its preamble, then its bits. DSSS sends them one after the other and ends on a whole microsecond;
-//! OFDM fills symbols, and a frame ends with a symbol however few of its bits are left. All times are whole nanoseconds,
-//! computed in integers.
+//! Idea: a frame consists of its preamble and its bits. DSSS sends bits one after the other and ends on a whole
+//! microsecond. OFDM fills symbols, and a frame ends at the end of a symbol, even if few bits are left for it. All
+//! times are whole nanoseconds, computed in integers.
 //!
 //! Sources: IEEE 802.11-2016, clauses 15 (DSSS), 16 (HR/DSSS), 17 (OFDM), 18 (ERP), 19 (HT) and 21 (VHT): the TXTIME
 //! equations of sections 16.3.4, 17.4.3, 18.5.3.2, 19.4.3 and 21.4.3, and each clause's table of characteristics.
 //!
-//! Differences: ns-2 does not round a DSSS frame up to the microsecond. ns-3 leaves VHT-SIG-B (4 us) out of single-user frames.
+//! Differences: ns-2 does not round a DSSS frame up to the microsecond.
+//! ns-3 leaves VHT-SIG-B (4 us) out of single-user frames.
 //!
-//! Limits: no LDPC, no STBC, no HT-greenfield, no multi-user VHT, no DSSS protection of ERP (a pure 802.11g network), 802.11n
-//! in the 5 GHz band only.
+//! Limits: no LDPC, no STBC, no HT-greenfield, no multi-user VHT, no DSSS protection of ERP (a pure 802.11g network),
+//! 802.11n in the 5 GHz band only.
 
 mod mcs;
 mod registry;
@@ -28,7 +29,7 @@ pub struct Modulation {
     body: Body,
 }
 
-/// What follows the preamble.
+/// The part of a frame after the preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
     /// Bits one after the other, ending on a whole microsecond (the PLCP LENGTH field is in microseconds).
@@ -42,11 +43,11 @@ enum Body {
 struct Symbols {
     /// Data bits of a symbol (N_DBPS).
     bits: u64,
-    /// Bits that each frame has besides its PSDU: 16 of SERVICE, and 6 tail bits for each encoder.
+    /// Bits of each frame besides its PSDU: 16 of SERVICE, and 6 tail bits for each encoder.
     extra_bits: u64,
     /// Length of a symbol.
     symbol: Duration,
-    /// Silence after the last symbol that counts to the frame (aSignalExtension of ERP).
+    /// Silence after the last symbol that belongs to the frame (aSignalExtension of ERP).
     extension: Duration,
 }
 
@@ -54,34 +55,34 @@ struct Symbols {
 const SERVICE_BITS: u64 = 16;
 /// Tail bits of each convolutional encoder (section 17.3.5.3).
 const TAIL_BITS: u64 = 6;
-/// OFDM's symbol with the guard interval of 800 ns; a frame with the short one ends on this grid, too (section 19.4.3).
+/// OFDM's symbol with the guard interval of 800 ns; frames with the short one also end on this grid (section 19.4.3).
 const SYMBOL: Duration = Duration::from_micros(4);
-/// L-STF, L-LTF and (L-)SIG, as all OFDM frames begin (section 17.3.2).
+/// L-STF, L-LTF and (L-)SIG, which begin all OFDM frames (section 17.3.2).
 const LEGACY_PREAMBLE: Duration = Duration::from_micros(20);
 
 impl Modulation {
-    /// DSSS and HR/DSSS (IEEE 802.11-2016, clauses 15 and 16): long preamble and header of 144 + 48 bits at 1 Mb/s, or short ones
-    /// of 72 bits at 1 Mb/s and 48 bits at 2 Mb/s.
+    /// DSSS and HR/DSSS (IEEE 802.11-2016, clauses 15 and 16): long preamble and header of 144 + 48 bits at 1 Mb/s, or
+    /// short ones of 72 bits at 1 Mb/s and 48 bits at 2 Mb/s.
     #[must_use]
     pub const fn dsss(rate: Rate, short_preamble: bool) -> Self {
         Self::serial(rate, Duration::from_micros(if short_preamble { 96 } else { 192 }))
     }
 
-    /// Bits one after the other after a preamble of any length, ending on a whole microsecond: for the PHYs of models and of
-    /// other simulators.
+    /// A preamble of any length, then bits one after the other, ending on a whole microsecond: for the PHYs of models
+    /// and of other simulators.
     #[must_use]
     pub const fn serial(rate: Rate, preamble: Duration) -> Self {
         Self { rate, preamble, body: Body::Serial }
     }
 
-    /// OFDM in 20 MHz (clauses 17 and 18) at one of 6, 9, 12, 18, 24, 36, 48 and 54 Mb/s; `extension` is ERP's of 6 us.
+    /// OFDM in 20 MHz (clauses 17 and 18) at 6, 9, 12, 18, 24, 36, 48 or 54 Mb/s; `extension` is 6 us for ERP.
     const fn ofdm(rate: Rate, extension: Duration) -> Self {
         let bits = rate.as_bps() / 250_000; // of a symbol of 4 us
         let body = Symbols { bits, extra_bits: SERVICE_BITS + TAIL_BITS, symbol: SYMBOL, extension };
         Self { rate, preamble: LEGACY_PREAMBLE, body: Body::Symbols(body) }
     }
 
-    /// Time on the air of a PSDU of this size: TXTIME, with the preamble (and ERP's signal extension).
+    /// Airtime of a frame with a PSDU of this size: TXTIME, with the preamble (and ERP's signal extension).
     #[must_use]
     pub fn airtime(&self, psdu: Bytes) -> Duration {
         let bits = 8 * psdu.as_u64();
@@ -99,7 +100,8 @@ impl Modulation {
         self.rate
     }
 
-    /// Preamble and PHY header: aRxPHYStartDelay (aPHY-RX-START-Delay), after which a receiver knows that a frame has begun.
+    /// Preamble and PHY header: aRxPHYStartDelay (aPHY-RX-START-Delay), after which a receiver knows that a frame has
+    /// begun.
     #[must_use]
     pub const fn preamble(&self) -> Duration {
         self.preamble
@@ -107,14 +109,14 @@ impl Modulation {
 }
 
 impl Symbols {
-    /// From the end of the preamble to the end of the frame.
+    /// Time from the end of the preamble to the end of the frame.
     fn time(&self, psdu_bits: u64) -> Duration {
         let symbols = (psdu_bits + self.extra_bits).div_ceil(self.bits);
         let nanos = (self.symbol * symbols).as_nanos().next_multiple_of(SYMBOL.as_nanos());
         Duration::from_nanos(nanos) + self.extension
     }
 
-    /// Bits per second of a frame without end, rounded down.
+    /// Bits per second of an endless frame, rounded down.
     const fn rate(&self) -> Rate {
         Rate::bps(self.bits * 1_000_000_000 / self.symbol.as_nanos())
     }
@@ -186,7 +188,7 @@ mod tests {
         fn a_longer_frame_never_takes_less_time(psdu in 0_u64..70_000, more in 0_u64..100, rate in 0_usize..8) {
             let modulation = ofdm([6, 9, 12, 18, 24, 36, 48, 54][rate]);
             prop_assert!(modulation.airtime(Bytes::new(psdu + more)) >= modulation.airtime(Bytes::new(psdu)));
-            // A frame takes at most a symbol more than its bits need.
+            // A frame takes less than one symbol more than its bits need.
             let least = (8 * psdu + 22) * 1_000 / (modulation.rate().as_bps() / 1_000_000);
             let body = (modulation.airtime(Bytes::new(psdu)) - LEGACY_PREAMBLE).as_nanos();
             prop_assert!(body >= least && body < least + 4_000);

@@ -1,13 +1,13 @@
-//! The presets: one row for each standard.
+//! The PHY presets: one row for each standard.
 
 use super::Modulation;
 use super::mcs::Mcs;
 use narrows_units::{Bytes, Duration, Rate};
 
-/// A preset: one standard's constants, and what a channel of it may be set to.
+/// A preset: one standard's constants, and the settings that its channels allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhyRow {
-    /// The word in scenario files.
+    /// Name in scenario files.
     pub name: &'static str,
     /// Title for people.
     pub title: &'static str,
@@ -21,13 +21,13 @@ pub struct PhyRow {
     pub cw_min: u32,
     /// aCWmax, slots.
     pub cw_max: u32,
-    /// Rates of data frames, in rising order; empty where `max_mcs` says.
+    /// Rates of data frames, in rising order; empty if `max_mcs` gives them.
     pub rates: &'static [Rate],
     /// Rates of control frames, in rising order: the mandatory ones.
     pub basic_rates: &'static [Rate],
-    /// Rate of control frames where none is chosen: the lowest, which answers data of any rate (section 10.7.6.5.2).
+    /// Default rate of control frames: the lowest, which can answer data of any rate (section 10.7.6.5.2).
     pub basic_rate: Rate,
-    /// Greatest index of modulation and coding of one stream; `None` where `rates` say.
+    /// Greatest MCS of one stream; `None` if `rates` gives the rates.
     pub max_mcs: Option<u32>,
     /// Channel widths, MHz.
     pub widths_mhz: &'static [u32],
@@ -35,7 +35,7 @@ pub struct PhyRow {
     pub max_streams: u32,
     /// Whether there is a short preamble.
     pub short_preamble: bool,
-    /// Most bytes of an A-MPDU; `None` where there is no aggregation.
+    /// Most bytes of an A-MPDU; `None` if there is no aggregation.
     pub max_ampdu: Option<Bytes>,
     family: Family,
 }
@@ -66,7 +66,7 @@ const OFDM_BASIC_RATES: &[Rate] = &[Rate::mbps(6), Rate::mbps(12), Rate::mbps(24
 /// aSignalExtension of ERP-OFDM (table 18-5).
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 
-/// What the rows of OFDM in the 5 GHz band share (table 17-21).
+/// Fields that the rows of OFDM in the 5 GHz band share (table 17-21).
 const OFDM: PhyRow = PhyRow {
     name: "802.11a",
     title: "OFDM at 5 GHz, 6 to 54 Mb/s",
@@ -86,7 +86,7 @@ const OFDM: PhyRow = PhyRow {
     family: Family::Ofdm,
 };
 
-/// What the rows of DSSS share (tables 15-5 and 16-4).
+/// Fields that the rows of DSSS share (tables 15-5 and 16-4).
 const DSSS: PhyRow = PhyRow {
     name: "802.11",
     title: "DSSS at 2.4 GHz, 1 and 2 Mb/s",
@@ -163,7 +163,7 @@ pub const fn registry() -> &'static [PhyRow] {
 pub enum Mode {
     /// By the rate: 802.11, 802.11b, 802.11a, 802.11g.
     Rate(Rate),
-    /// By the index of modulation and coding: 802.11n, 802.11ac.
+    /// By the MCS: 802.11n, 802.11ac.
     Mcs(Mcs),
 }
 
@@ -178,7 +178,7 @@ pub enum PhyError {
         /// Names of all.
         allowed: String,
     },
-    /// A rate for a preset that goes by modulation and coding.
+    /// A rate for a preset that takes an MCS.
     #[error("{phy} takes an MCS (0 to {max_mcs}), channel width and streams, not a rate")]
     WantsMcs {
         /// The preset.
@@ -186,7 +186,7 @@ pub enum PhyError {
         /// Its greatest MCS.
         max_mcs: u32,
     },
-    /// An MCS for a preset that goes by rate.
+    /// An MCS for a preset that takes a rate.
     #[error("{phy} takes a rate ({allowed}), not an MCS")]
     WantsRate {
         /// The preset.
@@ -199,14 +199,14 @@ pub enum PhyError {
     Value {
         /// The preset.
         phy: &'static str,
-        /// What the value is of.
+        /// What kind of value it is.
         what: &'static str,
         /// What was given.
         value: String,
-        /// What there is.
+        /// Allowed values.
         allowed: String,
     },
-    /// Values that the preset has, but not together.
+    /// Values that the preset has, but not in this combination.
     #[error(
         "{phy} has no MCS {mcs} with {streams} streams in {width_mhz} MHz (the standard leaves it out); allowed there: MCS {allowed}"
     )]
@@ -222,7 +222,7 @@ pub enum PhyError {
         /// Every MCS with this width and these streams.
         allowed: String,
     },
-    /// A short preamble where there is none.
+    /// A short preamble for a preset that has none.
     #[error("{phy} has no short preamble; allowed: long")]
     ShortPreamble {
         /// The preset.
@@ -230,12 +230,12 @@ pub enum PhyError {
     },
 }
 
-/// The modulations of data and of control frames (RTS, CTS, ACK, block ACK) of a channel of this preset.
+/// The modulations of data and control frames (RTS, CTS, ACK, block ACK) of a channel with this preset.
 ///
-/// Frames at 1 Mb/s have the long preamble whatever `short_preamble` says (section 16.2.2.3).
+/// Frames at 1 Mb/s always have the long preamble, regardless of `short_preamble` (section 16.2.2.3).
 ///
 /// # Errors
-/// If the preset has no such mode, basic rate or preamble; the error names what it has.
+/// If the preset has no such mode, basic rate or preamble; the error lists the allowed values.
 pub fn modulations(
     name: &str,
     mode: Mode,
@@ -250,7 +250,7 @@ pub fn modulations(
 }
 
 impl PhyRow {
-    /// The modulations of data and of control frames; see [`modulations`].
+    /// The modulations of data and control frames; see [`modulations`].
     ///
     /// # Errors
     /// If there is no such mode, basic rate or preamble.
@@ -278,13 +278,14 @@ impl PhyRow {
         Ok((data, self.by_rate(basic_rate, short_preamble)))
     }
 
-    /// Control frames at the lowest mandatory rate, which EIFS reckons with; DSSS with its long preamble.
+    /// The modulation of control frames at the lowest mandatory rate, which EIFS is computed with; DSSS with its long
+    /// preamble.
     #[must_use]
     pub fn slowest(&self) -> Option<Modulation> {
         self.basic_rates.iter().min().map(|rate| self.by_rate(*rate, false))
     }
 
-    /// Every combination of modulation and coding that the standard has, by width, streams, MCS and guard interval.
+    /// Every combination that the standard has, ordered by width, streams, MCS and guard interval.
     pub fn combinations(&self) -> impl Iterator<Item = (Mcs, Modulation)> {
         let indices = self.max_mcs.map_or(0..0, |max_mcs| 0..max_mcs + 1);
         let one = move |width_mhz, streams, mcs, short_guard| {
@@ -309,7 +310,7 @@ impl PhyRow {
         match self.family {
             Family::Dsss => Modulation::dsss(rate, short_preamble && rate > Rate::mbps(1)),
             Family::Erp => Modulation::ofdm(rate, SIGNAL_EXTENSION),
-            // Control frames of HT and VHT are in the format that all OFDM stations read.
+            // Control frames of HT and VHT are in the format that all OFDM stations can read.
             Family::Ofdm | Family::Ht | Family::Vht => Modulation::ofdm(rate, Duration::ZERO),
         }
     }
@@ -359,8 +360,8 @@ mod tests {
         modulations(name, mode, basic, short).unwrap_err().to_string()
     }
 
-    /// DIFS, a data frame with a packet of 1500 bytes (and 24 of MAC header, 8 of LLC and SNAP, 4 of FCS), SIFS and its ACK:
-    /// 50 + (192 + 12288 / 11) + 10 + (192 + 112) us, and so for each.
+    /// DIFS, a data frame with a packet of 1500 bytes (and 24 of MAC header, 8 of LLC and SNAP, 4 of FCS), SIFS and its
+    /// ACK: for example 50 + (192 + 12288 / 11) + 10 + (192 + 112) us for 802.11b at 11 Mb/s.
     #[test]
     fn an_exchange_takes_what_the_standards_arithmetic_says() {
         let six = Rate::mbps(6);
@@ -404,7 +405,7 @@ mod tests {
             for list in [row.rates, row.basic_rates] {
                 assert!(list.is_sorted(), "{}", row.name);
             }
-            // 2^k - 1 each, so that the contention window doubles from one to the other.
+            // Both are 2^k - 1, so that the contention window doubles from one to the other.
             assert!((row.cw_min + 1).is_power_of_two() && (row.cw_max + 1).is_power_of_two());
             assert!(!row.title.is_empty() && !row.sources.is_empty());
         }

@@ -1,4 +1,4 @@
-//! Saturated stations against Bianchi's model: throughput of all, and how often an attempt collides.
+//! Saturated stations compared with Bianchi's model: total throughput, and how often an attempt collides.
 //!
 //! `cargo test -p narrows-wifi --test bianchi -- --nocapture` prints the tables.
 
@@ -14,17 +14,17 @@ use narrows_wifi::{Config, Mode, Modulation, StationConfig};
 
 const STATIONS: [i32; 7] = [1, 2, 5, 10, 20, 30, 50];
 
-/// Packets that arrive before counting starts, and those that are counted.
+/// Number of packets that arrive before counting starts, and number of packets counted.
 const PACKETS: (u64, u64) = (1_000, 10_000);
 
-/// How far the throughput may be from the model's, as a share. The model is an approximation (in DCF a slot in which others send
-/// does not count down, in the model it does) and 10 000 packets leave some noise.
+/// Largest relative difference of the throughput from the model's. The model is an approximation (in the model, a slot
+/// in which others send counts down; in DCF it does not), and 10 000 packets leave some noise.
 const THROUGHPUT: f64 = 0.025;
 
-/// One station alone has no collisions, and there the model is exact.
+/// The same for a single station: it has no collisions, so the model is exact.
 const THROUGHPUT_ALONE: f64 = 0.003;
 
-/// A channel, a packet's length and what each station puts before it.
+/// A channel, a packet's length and the bytes that each station puts before it.
 struct Case {
     name: &'static str,
     config: Config,
@@ -32,8 +32,9 @@ struct Case {
     overhead: u64,
 }
 
-/// The parameters of Bianchi's table II: FHSS at 1 Mb/s with a PHY header of 128 bits, a MAC header of 272 bits, packets of
-/// 8184 bits, and no retry limit. Colliders wait for 300 us and DIFS; that all others do the same is the model's assumption.
+/// The parameters of Bianchi's table II: FHSS at 1 Mb/s with a PHY header of 128 bits, a MAC header of 272 bits,
+/// packets of 8184 bits, and no retry limit. Colliding stations wait for 300 us and DIFS; the model assumes that all
+/// others do the same.
 fn bianchi(doublings: u32, name: &'static str) -> Case {
     let us = Duration::from_micros;
     let fhss = Modulation::serial(Rate::mbps(1), us(128));
@@ -51,7 +52,7 @@ fn bianchi(doublings: u32, name: &'static str) -> Case {
         propagation: us(1),
         ..config()
     };
-    // 24 bytes of header and 4 of FCS are the medium's own: six more make 272 bits.
+    // The medium itself adds 24 bytes of header and 4 of FCS: six more make 272 bits.
     Case { name, config, packet: 1_023, overhead: 6 }
 }
 
@@ -94,7 +95,7 @@ fn measured(case: &Case, stations: i32) -> (f64, f64) {
     (bits / micros, (all_failures - failures) / (all_attempts - attempts))
 }
 
-/// `within` is how far the probability of a collision may be from the model's.
+/// Compares a case with the model; `within` is the largest allowed difference of the collision probability.
 fn compare(case: &Case, within: f64) {
     for rts_threshold in [None, Some(Bytes::ZERO)] {
         let config = Config { rts_threshold, ..case.config.clone() };
@@ -140,7 +141,7 @@ fn the_preset_of_802_11g() {
     compare(&standard("802.11g", 54), 0.035);
 }
 
-/// The timeout ends with the others' EIFS: nobody has a lead, and the model is Bianchi's with a retry limit, nothing else.
+/// The timeout ends with the others' EIFS: no station has a lead, and the model is just Bianchi's with a retry limit.
 #[test]
 fn presets_where_all_resume_together() {
     for (case, within) in [(standard("802.11b", 11), 0.02), (standard("802.11g", 54), 0.035)] {
@@ -149,7 +150,7 @@ fn presets_where_all_resume_together() {
     }
 }
 
-/// Bianchi's equation (7) and (9), without the sums that `model` has in their place.
+/// Bianchi's equations (7) and (9) in closed form, where `model` has sums.
 #[test]
 #[allow(clippy::many_single_char_names)]
 fn without_a_retry_limit_and_a_lead_the_model_is_bianchis() {

@@ -1,24 +1,25 @@
 //! Saturation throughput of DCF, computed: G. Bianchi, Performance Analysis of the IEEE 802.11 Distributed Coordination
 //! Function, IEEE JSAC 18(3), 2000, with the retry limit of H. Wu et al., INFOCOM 2002.
 //!
-//! Time goes in model slots: an idle slot of the length sigma, a success (Ts) or a collision (Tc). A station attempts in each
-//! with probability tau, an attempt collides with p = 1 - (1 - tau)^(n - 1). The mean over one packet's attempts gives
-//! tau = attempts / slots; without a retry limit that is Bianchi's equation (7).
+//! Time goes in model slots: an idle slot of the length sigma, a success (Ts) or a collision (Tc). A station attempts
+//! in each with probability tau, an attempt collides with p = 1 - (1 - tau)^(n - 1). The mean over one packet's
+//! attempts gives tau = attempts / slots; without a retry limit that is Bianchi's equation (7).
 //!
-//! What DCF does after a collision decides Tc, and more. Everybody else has heard what could not be read, and waits for EIFS after
-//! its end: Tc = frame + propagation + EIFS. The colliders have heard nothing: their backoff counts from the end of the timeout.
-//! With the standard's numbers that is earlier, by 5.6 slots with 802.11g at 6 Mb/s of basic rate, 7.2 with 802.11b. In this
-//! lead only the colliders count, and attempt almost without competitors. Bianchi has no lead; it is brought in here as a lead
-//! phase after each collision: the colliders' draws below the lead end in a success or in another collision, or nobody sends, and
-//! the others follow with draws shortened by the lead. With a lead of 0 all of this is Bianchi's model again.
+//! DCF's behaviour after a collision determines Tc, and more. All other stations have heard an unreadable frame and
+//! wait for EIFS after its end: Tc = frame + propagation + EIFS. The colliders (the stations that sent) have heard
+//! nothing: their backoff counts from the end of the timeout. With the standard's numbers this is earlier, by 5.6 slots
+//! with 802.11g at 6 Mb/s of basic rate, by 7.2 slots with 802.11b. In this lead only the colliders count down, and
+//! they attempt almost without competitors. Bianchi's model has no lead. Here, a lead phase follows each collision: the
+//! colliders' draws below the lead end in a success or in another collision, or no station sends, and the others follow
+//! with draws shortened by the lead. With a lead of 0 this is Bianchi's model again.
 
 use narrows_units::{Bytes, Duration};
 use narrows_wifi::Config;
 
-/// What the model says of saturated stations.
+/// The model's results for saturated stations.
 #[derive(Clone, Copy, Debug)]
 pub struct Saturation {
-    /// Packets a microsecond, all stations together.
+    /// Packets per microsecond, all stations together.
     pub packets_per_us: f64,
     /// Probability that an attempt collides.
     pub collision: f64,
@@ -28,11 +29,11 @@ pub struct Saturation {
 struct Times {
     slot: f64,
     success: f64,
-    /// What collides: a data frame, or an RTS.
+    /// The frame that collides: a data frame, or an RTS.
     collided: f64,
-    /// From the end of what collided to the end of the timeout: the colliders' backoff begins.
+    /// From the end of the collided frame to the end of the timeout, when the colliders' backoff begins.
     timeout: f64,
-    /// ... to the end of EIFS: the others' begins.
+    /// From the end of the collided frame to the end of EIFS, when the others' backoff begins.
     eifs: f64,
 }
 
@@ -50,7 +51,7 @@ impl Times {
         Self { slot: us(config.slot), success, collided, timeout, eifs }
     }
 
-    /// The colliders' lead, slots; none where they are ahead by the propagation delay only, which a slot absorbs.
+    /// The colliders' lead, in slots; zero if they are ahead only by the propagation delay, which a slot absorbs.
     fn lead(&self, propagation: Duration) -> f64 {
         let lead = self.eifs - self.timeout;
         assert!(lead > -1e-9, "others resume before the colliders: not modelled");
@@ -60,11 +61,11 @@ impl Times {
 
 /// Attempts of a packet that follow a collision, at one stage.
 struct Stage {
-    /// In the lead, with success.
+    /// Attempts in the lead with success.
     won: f64,
-    /// In the lead, with another collision.
+    /// Attempts in the lead with another collision.
     tied: f64,
-    /// Model slots spent, with the attempt's own, where there is none in the lead.
+    /// Model slots spent if there is no attempt in the lead, including the slot of the attempt.
     slots: f64,
 }
 
@@ -75,7 +76,7 @@ pub fn saturation(config: &Config, n: i32, psdu: Bytes) -> Saturation {
     let windows = windows(config);
     let first = (windows[0] + 1.0) / 2.0; // slots of a packet's first attempt
     let mut tau = 1.0 / first;
-    // Visits to each stage after a collision, for each packet; those to stage 0 come after a packet that was given up.
+    // Visits to each stage after a collision, per packet; visits to stage 0 come after a packet that was given up.
     let mut visits = vec![0.0; windows.len()];
     let mut collision = 0.0;
     for _ in 0..2_000 {
@@ -120,7 +121,7 @@ fn windows(config: &Config) -> Vec<f64> {
     windows
 }
 
-/// What a collider draws: its chance of each slot of the lead.
+/// A collider's draw: its chance of each slot of the lead.
 struct Draws {
     /// The chance of slot `j`, and that of any slot after it.
     slots: Vec<(f64, f64)>,
@@ -136,8 +137,8 @@ impl Draws {
         Self { slots: slots.map(|j| (below(j + 1.0) - below(j), 1.0 - below(j + 1.0))).collect() }
     }
 
-    /// What becomes of a collider that draws from the window `w`. Its competitors are `n - 1` stations of which each collided
-    /// with probability tau, and at least one did.
+    /// The fate of a collider that draws from the window `w`. Its competitors are `n - 1` stations, each of which
+    /// collided with probability tau, and at least one of which did.
     fn stage(&self, w: f64, n: i32, tau: f64, lead: f64) -> Stage {
         let none = power(1.0 - tau, n - 1);
         let all_after = |later: f64| (power(1.0 - tau + tau * later, n - 1) - none) / (1.0 - none).max(1e-12);
@@ -150,12 +151,12 @@ impl Draws {
                 stage.won += after / w;
                 stage.tied += here / w;
             }
-            // A competitor's frame freezes all longer draws: r slots are left, and the attempt's own.
+            // A competitor's frame freezes all longer draws: r slots are left, and the slot of the attempt.
             let longer = (w - j - 1.0).max(0.0);
             stage.slots += here * longer / w * ((1.0 + longer) / 2.0 + 1.0);
             before = after;
         }
-        // Nobody sends in the lead.
+        // No station sends in the lead.
         let (first, mut sum) = (self.slots.len() as f64, 0.0);
         let longer = (w - first).max(0.0);
         sum += longer * ((first + w - 1.0) / 2.0 - lead + 1.0);
@@ -167,7 +168,7 @@ impl Draws {
         let idle = power(1.0 - tau, n);
         let alone = f64::from(n) * tau * power(1.0 - tau, n - 1);
         let collide = (1.0 - idle - alone).max(0.0);
-        // Of a collision's lead phase: successes, and time until it is over.
+        // Successes in the lead phase of a collision, and the time until it is over.
         let no_other = power(1.0 - tau, n - 1);
         let (mut successes, mut again, mut time, mut before) = (0.0, 0.0, 0.0, 1.0);
         for (j, &(here, later)) in self.slots.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A host for tests: it offers packets, and writes down what happens.
+//! A host for tests: it offers packets and logs what happens.
 
 #![allow(dead_code, clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use narrows_wifi::{
 use narrows_wire::{Ip, Packet, Transport, UdpRepr};
 use std::collections::VecDeque;
 
-/// A packet of `len` bytes, marked by a number in its source port.
+/// A packet of `len` bytes with a mark in its source port.
 pub fn packet(len: u64, mark: u16) -> Packet {
     let ip = Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
     let overhead = ip.header_len() as u64 + 8;
@@ -27,9 +27,9 @@ pub fn mark(packet: &Packet) -> u16 {
 
 #[derive(Default)]
 pub struct Log {
-    /// Per station: what waits in its interface queue.
+    /// Per station: the packets in its interface queue.
     pub queues: Vec<VecDeque<Outgoing>>,
-    /// Stations that always have another packet of this size for the base station.
+    /// If set, every station always has another packet of this size for the base station.
     pub saturated: Option<u64>,
     pub frames: Vec<Frame>,
     /// Per frame: sequence numbers of its MPDUs.
@@ -37,7 +37,7 @@ pub struct Log {
     /// Station, mark.
     pub received: Vec<(usize, u16)>,
     pub given_up: Vec<(usize, u16)>,
-    /// Of those, what never arrived.
+    /// Marks of given-up packets that never arrived.
     pub lost: Vec<u16>,
     pub received_packets: u64,
     pub quiet: bool,
