@@ -1,4 +1,5 @@
-//! What a congestion control was told in simulated connections, written down for tests of others: `crates/live/tests/acks`.
+//! Records the calls that congestion controls receive in simulated connections, for other tests:
+//! `crates/live/tests/acks`.
 
 use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Params, Path, Sent, Window};
 use narrows_sim::{Algorithms, Options};
@@ -7,17 +8,18 @@ use std::fmt::Write as _;
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Scenarios, and what is written beside each.
+/// Directory of the scenarios; each record is written beside its scenario.
 const ACKS: &str = "crates/live/tests/acks";
 
-/// The name under which a scenario's flow meets the recorder.
+/// The name of the congestion control that records.
 const RECORDER: &str = "recorder";
 
-/// Lines kept of a connection, and among them of ACKs in a row by which the window may not grow.
+/// Largest number of lines kept of a connection, and of ACKs in a row by which the window may not grow.
 const LINES: usize = 1200;
 const SEEN: usize = 8;
 
-/// Runs every scenario of the directory and writes what the busiest connection's algorithm was told; the files' names.
+/// Runs every scenario of the directory and writes the calls to the busiest connection's algorithm. Returns the files'
+/// names.
 pub fn write(root: &FilePath) -> Result<Vec<String>, String> {
     let directory = root.join(ACKS);
     let entries = std::fs::read_dir(&directory).map_err(|e| format!("{ACKS}: {e}"))?;
@@ -36,7 +38,7 @@ pub fn write(root: &FilePath) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// What the busiest connection's algorithm was told in a run of this scenario.
+/// Returns the calls to the busiest connection's algorithm in a run of this scenario.
 fn record(text: &str, name: &str) -> Result<String, String> {
     let mut scenario = narrows_scenario::parse(text, &format!("{name}.toml"), &[], &narrows_sim::catalogue())
         .map_err(|problems| format!("{name}: {problems}"))?;
@@ -54,7 +56,7 @@ fn record(text: &str, name: &str) -> Result<String, String> {
     Ok(format!("# Written by `cargo xtask acks` from {name}.toml; README.md describes the columns.\n{}", log.text))
 }
 
-/// Hands out recorders around an algorithm of the registry.
+/// Builds recorders around an algorithm of the registry.
 #[derive(Debug)]
 struct Recorders {
     cc: String,
@@ -75,14 +77,14 @@ impl Algorithms for Recorders {
     }
 }
 
-/// What one algorithm was told.
+/// The record of one algorithm.
 #[derive(Debug, Default)]
 struct Log {
     text: String,
     lines: usize,
-    /// An ACK that was seen, and of which it is not yet known whether the window may grow by it.
+    /// An ACK that was observed; it is not yet known whether the window may grow by it.
     seen: Option<String>,
-    /// ACKs that were only seen since the last event of another kind.
+    /// ACKs that were only observed, since the last event of another kind.
     in_a_row: usize,
 }
 
@@ -95,7 +97,7 @@ impl Log {
         }
     }
 
-    /// Writes down the ACK that was only seen; one without a measurement tells nobody anything.
+    /// Writes the ACK that was only observed, unless it has no measurement.
     fn see(&mut self) {
         if let Some(seen) = self.seen.take().filter(|seen| !seen.ends_with('-') && self.in_a_row < SEEN) {
             self.in_a_row += 1;
@@ -103,7 +105,7 @@ impl Log {
         }
     }
 
-    /// An event with what the connection knew then.
+    /// Writes an event with the connection's state at that time.
     fn event(&mut self, what: &str, path: &Path, rest: &str) {
         self.see();
         self.in_a_row = 0;
@@ -112,12 +114,12 @@ impl Log {
     }
 }
 
-/// The columns that all lines share.
+/// Returns the columns that all lines share.
 fn known(path: &Path) -> String {
     format!("{} {} {} {}", path.now.as_nanos() / 1000, path.snd_una, path.snd_nxt, u8::from(path.cwnd_limited))
 }
 
-/// The columns of an ACK, in the units of Linux: segments (a part counts as one) and whole microseconds.
+/// Returns the columns of an ACK, in the units of Linux: segments (a part counts as one) and whole microseconds.
 fn ack_columns(ack: &Ack, path: &Path) -> String {
     let delivered = ack.delivered.as_u64().div_ceil(path.smss.as_u64().max(1));
     let mut columns = format!("{} {delivered} ", known(path));
@@ -128,7 +130,7 @@ fn ack_columns(ack: &Ack, path: &Path) -> String {
     columns
 }
 
-/// An algorithm that is told everything, and writes it down.
+/// An algorithm that records its calls and passes them on.
 #[derive(Debug)]
 struct Recorder {
     inner: Box<dyn CongestionControl>,
@@ -162,7 +164,7 @@ impl CongestionControl for Recorder {
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         let columns = ack_columns(ack, path);
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        // The limit may be judged anew between the two; what counts is what growth was asked with.
+        // The cwnd limit may be judged again between the two calls; the one passed to `on_ack` counts.
         let what = if log.seen.take().is_some() { "ack" } else { "grow" };
         log.in_a_row = 0;
         log.line(&format!("{what} {columns}"));

@@ -1,20 +1,20 @@
-//! The eBPF objects: built from their sources, and held to them.
+//! The eBPF objects, built from their sources. A test compares them with a fresh build.
 //!
-//! Objects are checked in, so that building Narrows needs no clang. They carry no path of the machine that built them: the
-//! compiler runs in the sources' directory, its include directory is written as `include`, and debug sections other than
-//! the kernel's own type information are taken out.
+//! Objects are checked in, so that building Narrows needs no clang. They contain no path of the machine that built
+//! them: the compiler runs in the sources' directory, its include directory is written as `include`, and debug sections
+//! are removed except for the kernel's own type information.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Sources, and where objects of them lie.
+/// Directories of the sources and of their objects.
 const SOURCES: &str = "crates/live/bpf";
 const OBJECTS: &str = "crates/live/bpf/objects";
 
-/// What built the objects: other versions of clang give other bytes.
+/// Names the compiler of the objects: other versions of clang produce other bytes.
 const BUILT_WITH: &str = "BUILT-WITH";
 
-/// Builds every object anew; the names of those written.
+/// Builds every object again; returns the names of the objects.
 pub fn write(root: &Path) -> Result<Vec<String>, String> {
     let objects = root.join(OBJECTS);
     let built = build(root, &objects)?;
@@ -26,7 +26,7 @@ pub fn write(root: &Path) -> Result<Vec<String>, String> {
     Ok(built)
 }
 
-/// Each program's source compiled to `into`; the objects' names.
+/// Compiles each program's source to `into`; returns the objects' names.
 fn build(root: &Path, into: &Path) -> Result<Vec<String>, String> {
     let sources = root.join(SOURCES);
     let include = headers(root)?;
@@ -66,7 +66,7 @@ fn build(root: &Path, into: &Path) -> Result<Vec<String>, String> {
     Ok(built)
 }
 
-/// Runs a command; what it said where it failed.
+/// Runs a command and returns its output; on failure the error has what it printed.
 fn run(mut command: Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let done =
@@ -77,14 +77,14 @@ fn run(mut command: Command) -> Result<String, String> {
     Err(format!("{command:?}: {}\n{}", done.status, String::from_utf8_lossy(&done.stderr)))
 }
 
-/// The clang on this machine, in its own words.
+/// Returns the version line of the clang on this machine.
 fn clang() -> Result<String, String> {
     let mut command = Command::new("clang");
     command.arg("--version");
     Ok(run(command)?.lines().next().unwrap_or_default().to_owned())
 }
 
-/// `llvm-strip`, under a version's name where there is no other.
+/// Returns the name of `llvm-strip`, which may end with a version.
 fn strip() -> Result<String, String> {
     let version = clang()?;
     let major = version.split_whitespace().find_map(|word| word.split_once('.')).map_or("", |(major, _)| major);
@@ -94,7 +94,7 @@ fn strip() -> Result<String, String> {
         .ok_or_else(|| "llvm-strip: not found; it comes with LLVM (Debian: llvm)".to_owned())
 }
 
-/// Names in a directory with this ending, in order; none where there is no such directory.
+/// Returns the names in a directory with this ending, sorted; none if there is no such directory.
 fn list(directory: &Path, ending: &str) -> Result<Vec<String>, String> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Ok(Vec::new()) };
     let mut names = Vec::new();
@@ -106,7 +106,7 @@ fn list(directory: &Path, ending: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// A directory that goes when it is dropped.
+/// A directory that is removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -123,15 +123,15 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A directory that stays in /tmp harms nobody.
+        // A directory left in /tmp does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// An include directory with libbpf's headers as `bpf/`: those of the crate that Cargo.lock names.
+/// Returns an include directory with libbpf's headers as `bpf/`, from the crate that Cargo.lock names.
 fn headers(root: &Path) -> Result<Scratch, String> {
     let mut metadata = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // For Linux alone: what only other platforms need may not be on this machine.
+    // Only for Linux: packages that only other platforms need may be missing on this machine.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     metadata.current_dir(root).args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &platform]);
     let metadata: serde_json::Value =

@@ -1,11 +1,11 @@
-//! The page of everything that the registries offer: written from them, and checked against them.
+//! The page of everything that the registries offer: generated from them and checked against them.
 
 use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CataloguePhy, CatalogueRow};
 use narrows_units::{Bytes, Rate};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Where people read of every algorithm.
+/// The page that describes every algorithm.
 const PAGE: &str = "docs/algorithms.md";
 
 const HEAD: &str = "\
@@ -23,7 +23,7 @@ pub fn write(root: &Path, catalogue: &Catalogue) -> Result<(), String> {
     std::fs::write(root.join(PAGE), page(catalogue)).map_err(|e| format!("{PAGE}: {e}"))
 }
 
-/// A problem if the page is not what the registries say.
+/// Reports a problem if the page differs from the registries.
 pub fn problems(root: &Path, catalogue: &Catalogue) -> Result<Vec<String>, String> {
     let text = std::fs::read_to_string(root.join(PAGE)).map_err(|e| format!("{PAGE}: {e}"))?;
     Ok(difference(&text, &page(catalogue)).into_iter().collect())
@@ -72,7 +72,7 @@ fn phys(text: &mut String, rows: &[CataloguePhy]) {
     }
 }
 
-/// What of a channel's table depends on the PHY: key, default, allowed values.
+/// Returns the keys of a channel's table that depend on the PHY: key, default, allowed values.
 fn phy_keys(row: &CataloguePhy) -> Vec<(&'static str, String, String)> {
     let rates = |rates: &[Rate]| list(rates.iter().map(Rate::to_string));
     let mut keys = Vec::new();

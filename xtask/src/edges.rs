@@ -1,9 +1,9 @@
-//! Which crate may use which: ARCHITECTURE.md's table, as rows.
+//! Which crate may use which: the table of ARCHITECTURE.md, as rows.
 
 use crate::manifest::Crate;
 
-/// A crate, its rank, the crates of ours that it may use, and the crates from outside that it may use besides
-/// [`EVERYWHERE`]. Ranks go down only, so there are no circles.
+/// A crate, its rank, the workspace crates that it may use, and the external crates that it may use besides
+/// [`EVERYWHERE`]. Ranks only go down, so there are no cycles.
 const TABLE: &[Row] = &[
     Row { name: "units", rank: 0, ours: &[], outside: &[] },
     Row { name: "rng", rank: 0, ours: &[], outside: &[] },
@@ -49,10 +49,10 @@ const TABLE: &[Row] = &[
     },
 ];
 
-/// From outside, allowed to every crate: portable mathematics, and error types.
+/// External crates that every crate may use: portable mathematics and error types.
 const EVERYWHERE: &[&str] = &["libm", "thiserror"];
 
-/// From outside, allowed to every crate's tests: properties, and counting allocations.
+/// External crates that every crate's tests may use: property tests and counting of allocations.
 const TESTS: &[&str] = &["proptest", "dhat"];
 
 #[derive(Clone, Copy, Debug)]
@@ -67,9 +67,9 @@ fn row(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.name == name)
 }
 
-/// Every edge that the table does not allow.
+/// Returns every edge that the table does not allow.
 ///
-/// A test may use any crate of a lower rank: tests build no circles that users of a crate would see.
+/// A test may use any crate of a lower rank: tests create no cycles that users of a crate would see.
 pub fn problems(crates: &[Crate]) -> Vec<String> {
     let mut found = Vec::new();
     for item in crates {

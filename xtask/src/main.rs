@@ -1,4 +1,4 @@
-//! `cargo xtask check`: holds the house rules of ARCHITECTURE.md that neither types nor clippy can.
+//! `cargo xtask`: checks the rules of ARCHITECTURE.md that types and clippy cannot, and writes generated files.
 
 mod acks;
 mod bpf;
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what was written, or why nothing was.
+/// Prints what was written, or why nothing was.
 fn report(verb: &str, written: Result<Vec<String>, String>) -> ExitCode {
     match written {
         Ok(names) => {
@@ -82,7 +82,7 @@ fn check(root: &Path) -> ExitCode {
     }
 }
 
-/// Every broken rule, as a sentence that begins with the place; an error where something could not be read.
+/// Returns every broken rule, as a sentence that begins with the place; an error if something could not be read.
 fn problems(root: &Path) -> Result<Vec<String>, String> {
     let crates = manifest::read_all(root)?;
     let mut found = edges::problems(&crates);

@@ -1,4 +1,4 @@
-//! What a crate's `Cargo.toml` says of its name and its dependencies.
+//! A crate's name and dependencies, read from its `Cargo.toml`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What sources may not contain: unsafe code and, below `sim::run`, the outside world.
+//! What sources may not contain: unsafe code and, below `sim::run`, access to the outside world.
 
 use crate::manifest::Crate;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -11,14 +11,14 @@ const OUTSIDE_WORLD: &[&str] = &["time", "fs", "env", "thread", "net", "process"
 const VALUES_OF_NET: &[&str] =
     &["IpAddr", "Ipv4Addr", "Ipv6Addr", "SocketAddr", "SocketAddrV4", "SocketAddrV6", "AddrParseError"];
 
-/// Where the outside world is allowed: a crate, and the modules of it (none given: all).
+/// Where the outside world is allowed: a crate, and its modules (none given: all).
 const OPEN: &[(&str, &[&str])] =
     &[("sim", &["run", "capture", "spill"]), ("fabric", &["pcap"]), ("live", &[]), ("py", &[])];
 
 /// Where unsafe code is allowed.
 const UNSAFE: &[&str] = &["live", "py"];
 
-/// Every place in `crates/*/src` that breaks a rule. Test code is free.
+/// Returns every place in `crates/*/src` that breaks a rule. Test code is exempt.
 pub fn problems(root: &Path, crates: &[Crate]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for item in crates {
@@ -54,7 +54,7 @@ fn walk(directory: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// Test modules with a file of their own: `tests.rs`, `*_tests.rs`, or anything below `tests/`.
+/// Whether a file is a test module: `tests.rs`, `*_tests.rs`, or anything below `tests/`.
 fn is_test(inside: &Path) -> bool {
     let stem = inside.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
     stem == "tests" || stem.ends_with("_tests") || inside.components().any(|c| c.as_os_str() == "tests")
@@ -66,7 +66,7 @@ fn may_use_world(name: &str, inside: &Path) -> bool {
     modules.is_empty() || modules.contains(&module.trim_end_matches(".rs"))
 }
 
-/// The line and the rule of each breach in one file.
+/// Returns the line and the rule of each violation in one file.
 fn scan(text: &str, world: bool, unsafe_code: bool) -> Result<Vec<(usize, String)>, String> {
     let tokens: TokenStream = text.parse().map_err(|e: proc_macro2::LexError| e.to_string())?;
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ fn visit(tokens: TokenStream, rules: &Rules, found: &mut Vec<(usize, String)>) {
     }
 }
 
-/// What follows `std::`: a module, or a brace of several.
+/// Checks what follows `std::`: a module, or several in braces.
 fn check_path(next: &TokenTree, rest: &[TokenTree], found: &mut Vec<(usize, String)>) {
     match next {
         TokenTree::Ident(ident) => {
@@ -140,13 +140,13 @@ fn is_value_of_net(rest: &[TokenTree]) -> bool {
     }
 }
 
-/// `#[cfg(test)]`.
+/// Whether the tokens begin with `#[cfg(test)]`.
 fn is_test_attribute(tokens: &[TokenTree]) -> bool {
     let [TokenTree::Punct(hash), TokenTree::Group(group), ..] = tokens else { return false };
     hash.as_char() == '#' && group.stream().to_string().replace(' ', "") == "cfg(test)"
 }
 
-/// The place after the item that begins at `at`: its body in braces, or its semicolon.
+/// Returns the index after the item that begins at `at`: after its body in braces, or its semicolon.
 fn after_item(tokens: &[TokenTree], mut at: usize) -> usize {
     while at < tokens.len() {
         let end = match &tokens[at] {

@@ -1,4 +1,4 @@
-//! What the engine offers, as its registries say; the caller hands it in, since scenarios know no engine.
+//! What the engine's registries offer. The caller passes it in, since this crate does not depend on an engine.
 
 use crate::types::Stack;
 use crate::words::Word;
@@ -10,7 +10,7 @@ use serde_json::json;
 pub struct Catalogue {
     /// Congestion controls.
     pub cc: Vec<CatalogueRow>,
-    /// Queues. Where it is empty, all kinds of the format are taken to be there.
+    /// Queues. If empty, every kind of the format is assumed to exist.
     pub queues: Vec<CatalogueRow>,
     /// Network-assisted schemes.
     pub schemes: Vec<CatalogueRow>,
@@ -18,31 +18,31 @@ pub struct Catalogue {
     pub phys: Vec<CataloguePhy>,
 }
 
-/// A preset of an 802.11 PHY: what a channel of this standard may have, and has where its table does not say.
+/// A preset of an 802.11 PHY: what a channel of this standard may use, and the defaults of its table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CataloguePhy {
-    /// The word in scenario files.
+    /// Name in scenario files.
     pub name: String,
-    /// Title for people.
+    /// Human-readable title.
     pub title: String,
     /// Clauses of the standard that it follows.
     pub sources: Vec<String>,
-    /// Rates of data frames, in rising order; empty where `mcs` says.
+    /// Rates of data frames, in rising order; empty if the rate depends on `mcs`.
     pub rates: Vec<Rate>,
     /// Rates of control frames, in rising order.
     pub basic_rates: Vec<Rate>,
-    /// Rate of control frames where the table gives none.
+    /// Default rate of control frames.
     pub basic_rate: Rate,
-    /// Greatest index of modulation and coding; `None` where `rates` say.
+    /// Largest index of modulation and coding; `None` if `rates` lists the rates.
     pub max_mcs: Option<u32>,
-    /// Every combination that the standard has, with its rate. Empty where `rates` say; also where nothing tells which
-    /// combinations are left out, and then all are taken to be there.
+    /// Every combination that the standard has, with its rate. Empty if `rates` lists the rates, or if it is unknown
+    /// which combinations are left out; then all are assumed to exist.
     pub mcs: Vec<CatalogueMcs>,
     /// Channel widths, MHz.
     pub widths_mhz: Vec<u32>,
-    /// Most spatial streams.
+    /// Largest number of spatial streams.
     pub max_streams: u32,
-    /// Whether there is a short preamble.
+    /// Whether the PHY has a short preamble.
     pub short_preamble: bool,
     /// aSlotTime.
     pub slot: Duration,
@@ -52,11 +52,11 @@ pub struct CataloguePhy {
     pub cw_min: u32,
     /// aCWmax.
     pub cw_max: u32,
-    /// Most bytes of an A-MPDU; `None` where there is no aggregation.
+    /// Largest A-MPDU in bytes; `None` without aggregation.
     pub max_ampdu: Option<Bytes>,
 }
 
-/// A combination of modulation, coding, width and streams that a PHY has.
+/// A combination of modulation, coding, width and streams that a PHY supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CatalogueMcs {
     /// Index of modulation and coding of one stream.
@@ -74,9 +74,9 @@ pub struct CatalogueMcs {
 /// One entry.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CatalogueRow {
-    /// The word in scenario files.
+    /// Name in scenario files.
     pub name: String,
-    /// Title for people.
+    /// Human-readable title.
     pub title: String,
     /// RFC sections and papers it follows.
     pub sources: Vec<String>,
@@ -84,11 +84,12 @@ pub struct CatalogueRow {
     pub params: Vec<CatalogueParam>,
     /// Loss recovery that the name of a congestion control implies, as a word of scenario files.
     pub recovery: Option<String>,
-    /// What congestion does to a congestion control's window: `nothing`, `reduces` or `models`; empty for other entries.
+    /// What congestion does to the window of a congestion control: `nothing`, `reduces` or `models`; empty for other
+    /// entries.
     pub response: &'static str,
     /// Whether a congestion control needs ECN with an echo of each mark (RFC 8257).
     pub needs_ecn: bool,
-    /// Which of ns-2.35's agents has the congestion control.
+    /// The ns-2.35 agent that has the congestion control.
     pub ns2: Option<Ns2Agent>,
     /// The entry's page in Markdown; empty where it has none.
     pub page: String,
@@ -114,7 +115,7 @@ pub struct CatalogueParam {
     pub kind: CatalogueKind,
 }
 
-/// What a parameter takes.
+/// The values that a parameter takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CatalogueKind {
     /// A number in `unit`, from `min` to `max`.
@@ -140,17 +141,22 @@ pub enum CatalogueKind {
         /// Used when none is given.
         default: bool,
     },
-    /// An amount of packets or of bytes, with its unit, that must be given.
+    /// A number of packets or bytes, with its unit; it must be given.
     Limit,
 }
 
 impl Catalogue {
-    /// The catalogue as JSON: `cc`, `queues`, `schemes` and `phys`, the first three each a list of entries with `name`, `title`, `sources` and
-    /// `parameters` (`name`, `doc`, `kind`, and by kind `unit`, `default`, `min`, `max`, `allowed`); of congestion controls
-    /// also `response` (`nothing`, `reduces` or `models`), `recovery` (the word its name implies, or null), `needs_ecn`, `ns2` (`own`, `tcp_linux` or null), `profiles`
-    /// (the profile that each stack selects, where that is not the algorithm's default) and `page` (Markdown). PHYs have
-    /// `name`, `title`, `sources`, and what [`CataloguePhy`] says, in the base units that keys end in; for its list of combinations stands
-    /// `left_out`, those (MCS, width, streams) within the bounds that it lacks.
+    /// Returns the catalogue as JSON: `cc`, `queues`, `schemes` and `phys`.
+    ///
+    /// The first three are lists of entries with `name`, `title`, `sources` and `parameters` (`name`, `doc`, `kind`,
+    /// and by kind `unit`, `default`, `min`, `max`, `allowed`). Congestion controls also have `response` (`nothing`,
+    /// `reduces` or `models`), `recovery` (the word that the name implies, or null), `needs_ecn`, `ns2` (`own`,
+    /// `tcp_linux` or null), `profiles` (the profile that each stack selects, unless it is the algorithm's default) and
+    /// `page` (Markdown).
+    ///
+    /// PHYs have `name`, `title`, `sources` and the fields of [`CataloguePhy`], in the base units that the keys end in.
+    /// Instead of the list of combinations they have `left_out`: the combinations (MCS, width, streams) within the
+    /// bounds that the PHY lacks.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let rows = |rows: &[CatalogueRow]| rows.iter().map(CatalogueRow::to_json).collect::<Vec<_>>();
@@ -173,7 +179,7 @@ impl Catalogue {
 }
 
 impl CataloguePhy {
-    /// The rate of a combination of `mcs`, width in MHz, streams and short guard interval, where the list has it.
+    /// Returns the rate of a combination of `mcs`, width in MHz, streams and short guard interval, if the list has it.
     #[must_use]
     pub fn mcs_rate(&self, mcs: u32, width_mhz: u32, streams: u32, short_guard: bool) -> Option<Rate> {
         let same = |row: &&CatalogueMcs| {
@@ -182,7 +188,7 @@ impl CataloguePhy {
         self.mcs.iter().find(same).map(|row| row.rate)
     }
 
-    /// Combinations (MCS, width in MHz, streams) within the bounds of this PHY that its standard leaves out.
+    /// Returns the combinations (MCS, width in MHz, streams) within this PHY's bounds that its standard leaves out.
     #[must_use]
     pub fn left_out(&self) -> Vec<(u32, u32, u32)> {
         let Some(max_mcs) = self.max_mcs else { return Vec::new() };
@@ -198,7 +204,7 @@ impl CataloguePhy {
         found
     }
 
-    /// Whether a key of a channel's table means something for it.
+    /// Whether a key of a channel's table has a meaning for this PHY.
     pub(crate) fn takes(&self, key: &str) -> bool {
         match key {
             "mcs" | "channel_width" | "streams" | "guard_interval" => self.max_mcs.is_some(),
@@ -256,10 +262,11 @@ impl CatalogueRow {
         row
     }
 
-    /// The value of the parameter `profile` that a stack selects; `None` is the algorithm's own default.
+    /// Returns the value of the parameter `profile` that a stack selects; `None` is the algorithm's own default.
     ///
-    /// It is the word of the stack's name, where the algorithm has it. The modules of ns-2's `Agent/TCP/Linux` are Linux's,
-    /// so there `ns2` selects `linux` where the algorithm has no word for what changed since.
+    /// It is the stack's name, if the algorithm has a profile of that name. The modules of ns-2's `Agent/TCP/Linux`
+    /// come from Linux, so there `ns2` selects `linux`, unless the algorithm has a profile `ns2` for what changed
+    /// since.
     #[must_use]
     pub fn profile(&self, stack: Stack) -> Option<&str> {
         let profile = self.params.iter().find(|param| param.name == "profile")?;

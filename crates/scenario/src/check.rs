@@ -1,4 +1,4 @@
-//! The tree against the schema: kinds, ranges, unknown and missing keys. Meaning among fields is `build`'s.
+//! Checks the tree against the schema: kinds, ranges, unknown and missing keys. `build` checks the rules among fields.
 
 use crate::dscp;
 use crate::problem::{Place, Report};
@@ -11,7 +11,7 @@ use crate::types::Limit;
 use narrows_units::Probability;
 use std::fmt;
 
-/// A path in the file, made text only where a problem needs it.
+/// A path in the file, formatted as text only if a problem needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Path<'a> {
     Root,
@@ -68,7 +68,7 @@ pub(crate) fn missing(field: &Field, place: Place, path: &Path<'_>, report: &mut
     report.add(place, Path::Key(path, field.key), "", "is missing", field.kind.allowed());
 }
 
-/// Reports fields that mean nothing for this kind of table, and those that this kind needs.
+/// Reports fields that have no meaning for this kind of table, and missing fields that this kind needs.
 pub(crate) fn fits_kind(record: &Record, kind: &str, path: &Path<'_>, report: &mut Report) {
     for (key, place, item) in &record.entries {
         let Some(field) = record.table.field(key) else { continue };
@@ -91,7 +91,7 @@ pub(crate) fn fits_kind(record: &Record, kind: &str, path: &Path<'_>, report: &m
     }
 }
 
-/// The value of a default or of a bare text, without a place; `None` where it does not fit the kind.
+/// Returns the value of a default or of a bare text, without a place; `None` if it does not fit the kind.
 pub(crate) fn plain(kind: &Kind, text: &str) -> Option<Value> {
     let mut report = Report::new("");
     let value = check(kind, &read_value(text, Place::Nowhere), &Path::Root, &mut report);
@@ -172,7 +172,7 @@ fn names(
     if list.len() == items.len() { Value::Names(list) } else { Value::Bad }
 }
 
-/// A parameter as it stands: what it must be, only the catalogue knows.
+/// Reads a parameter without checking its kind, which only the catalogue knows.
 fn param(entry: &Entry) -> (String, Item) {
     let value = match &entry.tree.value {
         Branch::Switch(on) => Value::Switch(*on),
@@ -188,14 +188,14 @@ fn find(words: &[Word], text: &str) -> Option<&'static str> {
     words.iter().find(|word| word.0 == text).map(|word| word.0)
 }
 
-/// A value without parts, or what is wrong with it.
+/// Checks a scalar value; the error says what is wrong with it.
 fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
     let wrong = || Err(format!("is not {}", kind.noun()));
     let flawed = |flaw: Flaw| flaw.reason(&kind.noun());
     match (kind, &tree.value) {
-        // What is no PHY is refused where the catalogue is at hand, which knows those that there are.
+        // Unknown PHYs are refused later, where the catalogue with the known ones is available.
         (Kind::Text | Kind::Phy, Branch::Text(text)) => Ok(Value::Text(text.clone())),
-        // In an override quotes may be left out, and "802.11" is then a number.
+        // In an override, quotes may be left out; "802.11" is then a number.
         (Kind::Phy, Branch::Float(number)) if matches!(tree.place, Place::Set(_)) => {
             Ok(Value::Text(number.to_string()))
         }

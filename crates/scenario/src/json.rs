@@ -9,9 +9,9 @@ use crate::words::{Word, ip_number};
 use serde_json::{Map, Value, json};
 
 impl Scenario {
-    /// The scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`, `wifi`, `flows`,
-    /// `acns`, `ngwa`.
-    /// Numbers are in the base units that their keys end in (`_ns`, `_bps`, `_bytes`); `null` is none or unlimited.
+    /// Returns the scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`,
+    /// `wifi`, `flows`, `acns`, `ngwa`. Numbers are in the base units that their keys end in (`_ns`, `_bps`, `_bytes`);
+    /// `null` is none or unlimited.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let name = |index: usize| self.nodes.get(index).map_or("", |node| node.name.as_str());
@@ -49,7 +49,7 @@ impl Scenario {
         whole
     }
 
-    /// The same without nodes, links and flows.
+    /// Returns the same without nodes, links and flows.
     pub(crate) fn json_around(&self) -> Value {
         let sampling = match self.sampling {
             Sampling::Off => json!({ "kind": "off" }),

@@ -1,4 +1,4 @@
-//! JSON Schema (draft 2020-12) of scenario files, from the schema, for editors.
+//! The JSON Schema (draft 2020-12) of scenario files, generated from the schema, for editors.
 
 use crate::catalogue::{Catalogue, CataloguePhy};
 use crate::dscp;
@@ -7,13 +7,14 @@ use crate::schema::{Field, Kind, NAME_PATTERN, Need, ROOT, Table, WIFI, Word};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The JSON Schema of scenario files. Names of congestion controls and schemes are open: see [`schema_for`].
+/// Returns the JSON Schema of scenario files. It does not restrict the names of congestion controls and schemes: see
+/// [`schema_for`].
 #[must_use]
 pub fn schema() -> Value {
     schema_for(&Catalogue::default())
 }
 
-/// The JSON Schema of scenario files, with the names that the catalogue has. An empty list of it leaves them open.
+/// Returns the JSON Schema of scenario files, restricted to the catalogue's names. An empty list restricts nothing.
 #[must_use]
 pub fn schema_for(catalogue: &Catalogue) -> Value {
     let mut writer = Writer { catalogue, tables: BTreeMap::new() };
@@ -32,10 +33,10 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// A reference to a table, which is written once.
+    /// Returns a reference to a table, and writes the table once.
     fn reference(&mut self, table: &'static Table) -> Value {
         if !self.tables.contains_key(table.name) {
-            // The place is taken first, so that a table that holds itself would end.
+            // The placeholder keeps a table that contains itself from recursing without end.
             self.tables.insert(table.name.to_owned(), Value::Null);
             let written = self.table(table);
             self.tables.insert(table.name.to_owned(), written);
@@ -164,7 +165,7 @@ fn names<'a>(list: impl Iterator<Item = &'a str>, first: Option<&'a str>) -> Val
     json!({ "enum": first.into_iter().chain(list).collect::<Vec<_>>() })
 }
 
-/// Pattern of a number with one of these units, or with none or `%`.
+/// Returns the pattern of a number with one of these units; with `percent`, of a number with `%` or without a unit.
 fn quantity(units: &[&[Unit]], percent: bool) -> Value {
     let number = r"^\s*\+?[0-9][0-9_]*(\.[0-9_]*)?([eE][+-]?[0-9]+)?\s*";
     let names: Vec<&str> =
@@ -173,7 +174,7 @@ fn quantity(units: &[&[Unit]], percent: bool) -> Value {
     json!({ "type": "string", "pattern": format!(r"{number}{unit}\s*$") })
 }
 
-/// For this kind: fields that mean nothing are refused, and fields that it needs are required.
+/// Returns the rule for this kind: fields without a meaning are refused, and fields that it needs are required.
 fn kind_rule(table: &'static Table, kind: &str) -> Option<Value> {
     let refused: Map<String, Value> = table
         .fields()
@@ -202,7 +203,7 @@ fn kind_rule(table: &'static Table, kind: &str) -> Option<Value> {
     Some(json!({ "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] }, "then": then }))
 }
 
-/// For this PHY: keys that mean nothing are refused; what it has not may be switched off.
+/// Returns the rule for this PHY: keys without a meaning are refused, except `false` for a feature that the PHY lacks.
 fn phy_rule(phy: &CataloguePhy) -> Option<Value> {
     let refused: Map<String, Value> = WIFI
         .fields()

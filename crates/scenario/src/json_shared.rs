@@ -1,7 +1,8 @@
-//! A resolved scenario as JSON text in which what many flows and links have in common stands once.
+//! A resolved scenario as JSON text in which values shared by many flows and links are listed once.
 //!
-//! A flow has some thirty TCP settings, and of a hundred thousand flows most have the same: with a tree of values for each, the
-//! text of [`to_json`](Scenario::to_json) takes ten kilobytes and a tenth of a millisecond a flow to make.
+//! A flow has some thirty TCP settings, and most flows of a hundred thousand have the same ones.
+//! [`to_json`](Scenario::to_json) has a tree of values for each, and its text takes ten kilobytes and a tenth of a
+//! millisecond a flow to make.
 
 use crate::json::{direction, tcp, traffic};
 use crate::types::{Scenario, Traffic};
@@ -9,10 +10,10 @@ use crate::words::Word;
 use serde_json::{Value, json};
 use std::fmt::{Display, Write};
 
-/// Latest different values that are looked through for one that is alike.
+/// Number of the latest distinct values that a new value is compared with.
 const RECENT: usize = 16;
 
-/// Values that are listed once, and told by their number in the list.
+/// Values that are listed once and identified by their index in the list.
 struct Shared<'a, T> {
     recent: Vec<(&'a T, usize)>,
     list: Vec<Value>,
@@ -23,7 +24,7 @@ impl<'a, T> Shared<'a, T> {
         Self { recent: Vec::new(), list: Vec::new() }
     }
 
-    /// The number of a value in the list, where it is put unless one of the latest is `same`.
+    /// Returns the index of a value in the list. Appends the value unless it is the `same` as one of the latest.
     fn number(&mut self, value: &'a T, same: impl Fn(&T, &T) -> bool, shown: impl FnOnce(&T) -> Value) -> usize {
         if let Some((_, number)) = self.recent.iter().rev().find(|(known, _)| same(known, value)) {
             return *number;
@@ -39,9 +40,10 @@ impl<'a, T> Shared<'a, T> {
 }
 
 impl Scenario {
-    /// The same as [`to_json`](Self::to_json), as text with these differences: a link's `a` and `b` and a flow's `from` and `to` are numbers of
-    /// entries in `nodes`, and a link's `forward` and `reverse` and a flow's `stop_ns`, `traffic` and `tcp` numbers of entries in the lists
-    /// `directions`, `stops`, `traffics` and `tcps` (`tcp` is `null` for UDP, as it is there).
+    /// Returns [`to_json`](Self::to_json) as text, with these differences. A link's `a` and `b` and a flow's `from` and
+    /// `to` are indices into `nodes`. A link's `forward` and `reverse` are indices into the list `directions`. A flow's
+    /// `stop_ns`, `traffic` and `tcp` are indices into the lists `stops`, `traffics` and `tcps`; `tcp` is `null` for
+    /// UDP, as in `to_json`.
     #[must_use]
     pub fn to_shared_json(&self) -> String {
         let nodes = listed(self.nodes.iter().map(|node| {
@@ -91,14 +93,14 @@ impl Scenario {
     }
 }
 
-/// Adds a member to the object that `text` begins.
+/// Appends a member to the JSON object in `text`.
 fn member(text: &mut String, key: &str, value: impl Display) {
     let comma = if text.len() > 1 { "," } else { "" };
     // Writing to a string cannot fail.
     let _ = write!(text, "{comma}\"{key}\":{value}");
 }
 
-/// A list of what is JSON already.
+/// Joins items that are JSON already into a list.
 fn listed(items: impl Iterator<Item = String>) -> String {
     let mut text = String::from("[");
     for item in items {

@@ -1,7 +1,7 @@
-//! Scenario files: types, parsing, validation and JSON Schema. Knows no engine.
+//! Scenario files: types, parsing, validation and JSON Schema, independent of any engine.
 //!
-//! One schema (`schema/`), as data, says which tables and fields there are, what they take, their defaults and what they
-//! mean. The parser, the JSON Schema for editors and the reference in `docs/scenario.md` all read it:
+//! The schema (`schema/`) is data: it lists the tables and fields, what they take, their defaults and what they mean.
+//! The parser, the JSON Schema for editors and the reference in `docs/scenario.md` all read it:
 //!
 //! ```text
 //! text -> tree (places) -> overrides -> check (kinds, ranges) -> build (rules among fields) -> Scenario
@@ -41,12 +41,12 @@ use problem::{Place, Report};
 
 /// Reads a scenario.
 ///
-/// `path` names the file in problems, and its stem is the scenario's default name. `overrides` are pairs of path and value
-/// (`links[0].rate`, `5 Mb/s`), applied in order; a value is TOML, or else a bare word. `catalogue` says which congestion
-/// controls, queues and schemes there are.
+/// `path` names the file in problems; its stem is the scenario's default name. `overrides` are pairs of path and value
+/// (`links[0].rate`, `5 Mb/s`), applied in order; a value is TOML, or else a bare word. `catalogue` lists the available
+/// congestion controls, queues and schemes.
 ///
 /// # Errors
-/// [`Problems`]: everything that is wrong, in line order. If the text is not TOML, only that.
+/// [`Problems`]: all problems, in line order. If the text is not TOML, only its syntax errors.
 pub fn parse(
     text: &str,
     path: &str,

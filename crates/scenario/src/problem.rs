@@ -1,42 +1,42 @@
-//! What is wrong with a scenario file: every problem names file, line, field, value and what is allowed.
+//! Problems of a scenario file: each names file, line, field, value and what is allowed.
 
 use std::fmt;
 
-/// Where something stands: in the file, or on the command line.
+/// The place of a value: in the file, or on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Line and column, both from 1.
     File(usize, usize),
     /// Index of the override.
     Set(usize),
-    /// Nowhere in the text.
+    /// Without a place in the text.
     Nowhere,
 }
 
-/// Path of the problems that come from an override.
+/// The `path` of problems that come from an override.
 pub const SET_PATH: &str = "--set";
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file as it was named by the caller, or `--set`.
+    /// The file as the caller named it, or `--set`.
     pub path: String,
-    /// Line from 1, where the problem has one.
+    /// Line from 1, if the problem has one.
     pub line: Option<usize>,
     /// Column from 1, in characters.
     pub column: Option<usize>,
     /// Path of the field in the scenario, such as `links[0].rate`; empty for the file as a whole.
     pub field: String,
-    /// The value as it was written; empty where none was.
+    /// The value as written; empty if there is none.
     pub value: String,
     /// What is wrong with it: the verb and what follows, such as `is not a rate`.
     pub reason: String,
-    /// What is allowed; empty where the reason says it all.
+    /// What is allowed; empty if the reason is enough.
     pub allowed: String,
 }
 
 impl Problem {
-    /// The sentence without the place: field, value, what is wrong, what is allowed.
+    /// Returns the message without the place: field, value, what is wrong, what is allowed.
     #[must_use]
     pub fn message(&self) -> String {
         let mut text = String::new();
@@ -67,7 +67,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems of a scenario, in line order; those of overrides come last.
+/// All problems of a scenario: in line order, then those of overrides, then those without a place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines(.0))]
 pub struct Problems(pub Vec<Problem>);
@@ -77,7 +77,7 @@ fn lines(problems: &[Problem]) -> String {
 }
 
 impl Problems {
-    /// The problems, in line order.
+    /// Returns the problems, in the same order.
     pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
         self.0.iter()
     }
@@ -107,7 +107,7 @@ impl Report {
         self.found.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of problems.
     pub(crate) fn count(&self) -> usize {
         self.found.len()
     }
@@ -138,7 +138,7 @@ impl Report {
         self.found.push((place, problem));
     }
 
-    /// All of them, in line order; equal lines keep the order in which they were found.
+    /// Returns all problems, sorted by place; problems of one place keep the order in which they were found.
     pub(crate) fn into_problems(mut self) -> Problems {
         self.found.sort_by_key(|(place, _)| *place);
         Problems(self.found.into_iter().map(|(_, problem)| problem).collect())

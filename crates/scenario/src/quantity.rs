@@ -3,7 +3,7 @@
 use crate::types::Limit;
 use narrows_units::{Bytes, Duration, Packets, Rate};
 
-/// A unit: its spellings, the first of which is the one shown, and how many base units it is.
+/// A unit: its spellings, the first of which is shown, and its size in base units.
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) names: &'static [&'static str],
@@ -48,7 +48,7 @@ pub(crate) const SIZE: &[Unit] = &[
 /// Numbers of packets.
 pub(crate) const PACKETS: &[Unit] = &[unit(&["packets", "packet"], 1)];
 
-/// The units' names for a message: `ns, us, ms, s, min or h`.
+/// Lists the units' names for a message: `ns, us, ms, s, min or h`.
 pub(crate) fn unit_names(units: &[Unit]) -> String {
     let names: Vec<&str> = units.iter().filter_map(|unit| unit.names.first().copied()).collect();
     match names.split_last() {
@@ -57,25 +57,25 @@ pub(crate) fn unit_names(units: &[Unit]) -> String {
     }
 }
 
-/// Why a text is not the quantity that is asked for.
+/// Why a text is not a valid quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// It does not begin with a number.
+    /// The text does not begin with a number.
     NoNumber,
-    /// A number alone.
+    /// The number has no unit.
     NoUnit,
-    /// Another unit.
+    /// The unit is not one of those allowed.
     WrongUnit,
-    /// Below zero.
+    /// The number is below zero.
     Negative,
-    /// It does not fit.
+    /// The number has too many digits, or its value does not fit.
     TooLarge,
-    /// A fraction of what cannot be divided.
+    /// The number is a fraction, but the quantity must be whole.
     Fraction,
 }
 
 impl Flaw {
-    /// The flaw as a sentence's verb.
+    /// Returns the flaw as the verb of a sentence.
     pub(crate) fn reason(self, noun: &str) -> String {
         match self {
             Self::NoNumber | Self::WrongUnit => format!("is not {noun}"),
@@ -95,10 +95,10 @@ struct Decimal {
     exponent: i32,
 }
 
-/// Digits that a number may have: what a u128 holds, whatever is done to it next.
+/// Most digits of a number, without leading zeros. A `u128` holds them; later products are checked.
 const MAX_DIGITS: usize = 27;
 
-/// Splits `10 Mb/s` in its number (also as text) and its unit.
+/// Splits `10 Mb/s` into its number (parsed, and as text) and its unit.
 fn split(text: &str) -> Result<(Decimal, &str, &str), Flaw> {
     let text = text.trim();
     let bytes = text.as_bytes();
@@ -138,7 +138,7 @@ fn split(text: &str) -> Result<(Decimal, &str, &str), Flaw> {
     Ok((Decimal { negative, digits, exponent }, &text[..at], text[at..].trim_start()))
 }
 
-/// `e3`, `E-6`: the power and how many bytes it takes.
+/// Reads an exponent (`e3`, `E-6`): the power and its length in bytes.
 fn power(bytes: &[u8]) -> Option<(i32, usize)> {
     if !matches!(bytes.first(), Some(b'e' | b'E')) {
         return None;
@@ -156,7 +156,7 @@ fn power(bytes: &[u8]) -> Option<(i32, usize)> {
 }
 
 impl Decimal {
-    /// The number in base units, rounded to the nearest (half up), and whether that was exact.
+    /// Converts to base units, rounded to the nearest (half up), and returns whether the result is exact.
     fn times(self, size: u64) -> Result<(u64, bool), Flaw> {
         if self.negative && self.digits > 0 {
             return Err(Flaw::Negative);
@@ -189,23 +189,23 @@ fn read(text: &str, units: &'static [Unit]) -> Result<(u64, bool), Flaw> {
     number.times(find(units, name).ok_or(Flaw::WrongUnit)?.size)
 }
 
-/// A length of time, to the nanosecond.
+/// Reads a length of time, to the nanosecond.
 pub(crate) fn time(text: &str) -> Result<Duration, Flaw> {
     read(text, TIME).map(|(n, _)| Duration::from_nanos(n))
 }
 
-/// A rate, to the bit per second.
+/// Reads a rate, to the bit per second.
 pub(crate) fn rate(text: &str) -> Result<Rate, Flaw> {
     read(text, RATE).map(|(n, _)| Rate::bps(n))
 }
 
-/// A whole number of bytes.
+/// Reads a whole number of bytes.
 pub(crate) fn size(text: &str) -> Result<Bytes, Flaw> {
     let (n, exact) = read(text, SIZE)?;
     if exact { Ok(Bytes::new(n)) } else { Err(Flaw::Fraction) }
 }
 
-/// A whole number of packets or bytes.
+/// Reads a whole number of packets or bytes.
 pub(crate) fn limit(text: &str) -> Result<Limit, Flaw> {
     match read(text, PACKETS) {
         Ok((n, true)) => Ok(Limit::Packets(Packets::new(n))),
@@ -218,13 +218,13 @@ pub(crate) fn limit(text: &str) -> Result<Limit, Flaw> {
 /// A number of packets or bytes that need not be whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Amount {
-    /// In the unit that the context has.
+    /// A number without a unit; its context defines the unit.
     Bare(f64),
     Packets(f64),
     Bytes(f64),
 }
 
-/// A number of packets or bytes that need not be whole.
+/// Reads a number of packets or bytes that need not be whole.
 pub(crate) fn amount(text: &str) -> Result<Amount, Flaw> {
     let (number, digits, name) = split(text)?;
     if name.is_empty() {
@@ -244,7 +244,7 @@ pub(crate) fn amount(text: &str) -> Result<Amount, Flaw> {
     Ok(Amount::Bytes(value.abs() * unit.size as f64))
 }
 
-/// A share from 0 to 1 in percent: `1 %`.
+/// Reads a share in percent (`1 %`) or without a unit (`0.01`). The caller checks that it is from 0 to 1.
 pub(crate) fn percent(text: &str) -> Result<f64, Flaw> {
     let (number, digits, name) = split(text)?;
     if number.negative && number.digits > 0 {
@@ -258,13 +258,13 @@ pub(crate) fn percent(text: &str) -> Result<f64, Flaw> {
     }
 }
 
-/// A number with a given unit, or without one.
+/// Reads a number with the unit `name`, or without a unit.
 pub(crate) fn number_in(text: &str, name: &str) -> Option<f64> {
     let (_, digits, found) = split(text).ok()?;
     (found.is_empty() || found == name).then(|| digits.replace('_', "").parse().ok()).flatten()
 }
 
-/// `n` base units in the largest of `units` that is not larger, exact: at most `places` decimals.
+/// Shows `n` base units exactly, in the largest of `units` that is at most `n` and needs at most `places` decimals.
 fn show(n: u64, units: &[&Unit], places: usize) -> String {
     for unit in units.iter().rev() {
         if n < unit.size && unit.size > 1 {
@@ -272,7 +272,7 @@ fn show(n: u64, units: &[&Unit], places: usize) -> String {
         }
         let (whole, mut rest, mut decimals) = (n / unit.size, n % unit.size, String::new());
         while rest > 0 && decimals.len() < places {
-            // A rest is below 10^13 (the largest unit), so ten times it fits.
+            // `rest` is below 10^13 (the largest unit), so ten times `rest` fits.
             rest *= 10;
             decimals.push(char::from(b'0' + u8::try_from(rest / unit.size).unwrap_or(0)));
             rest %= unit.size;
@@ -285,18 +285,18 @@ fn show(n: u64, units: &[&Unit], places: usize) -> String {
     format!("{n} {}", units.first().and_then(|unit| unit.names.first()).unwrap_or(&""))
 }
 
-/// A time as text that reads back to the same.
+/// Shows a time as text that reads back as the same value.
 pub(crate) fn show_time(time: Duration) -> String {
     let units: Vec<&Unit> = TIME.iter().take(4).collect();
     if time.is_zero() { "0 s".to_owned() } else { show(time.as_nanos(), &units, 9) }
 }
 
-/// A rate as text that reads back to the same.
+/// Shows a rate as text that reads back as the same value.
 pub(crate) fn show_rate(rate: Rate) -> String {
     show(rate.as_bps(), &RATE.iter().take(4).collect::<Vec<_>>(), 9)
 }
 
-/// An amount of data as text that reads back to the same: a unit only where the number in it is whole.
+/// Shows an amount of data as text that reads back as the same value, in a unit in which the number is whole.
 pub(crate) fn show_size(size: Bytes) -> String {
     let n = size.as_u64();
     let fits = |units: &'static [Unit]| units.iter().rev().find(|unit| n >= unit.size && n.is_multiple_of(unit.size));
@@ -308,7 +308,7 @@ pub(crate) fn show_size(size: Bytes) -> String {
     }
 }
 
-/// A limit as text that reads back to the same.
+/// Shows a limit as text that reads back as the same value.
 pub(crate) fn show_limit(limit: Limit) -> String {
     match limit {
         Limit::Packets(n) => format!("{} {}", n.as_u64(), if n.as_u64() == 1 { "packet" } else { "packets" }),

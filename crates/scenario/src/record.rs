@@ -1,4 +1,4 @@
-//! Checked tables: each value has its field's kind, but not yet its meaning among the others.
+//! Checked tables: each value has its field's kind; rules among fields are not checked yet.
 
 use crate::problem::Place;
 use crate::quantity::Amount;
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 /// A checked value.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    /// It was wrong, and the problem is reported: nothing more is to be said about it.
+    /// A wrong value whose problem is reported already.
     Bad,
     Text(String),
     Switch(bool),
@@ -35,7 +35,7 @@ pub(crate) enum Value {
     Params(Vec<(String, Item)>),
 }
 
-/// A checked value, where it stands, and how it was written.
+/// A checked value, its place, and its text as written.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) value: Value,
@@ -52,17 +52,17 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// An empty one.
+    /// Creates an empty table.
     pub(crate) fn empty(table: &'static Table, place: Place) -> Self {
         Self { table, place, entries: Vec::new() }
     }
 
-    /// What was given for `key`.
+    /// Returns the item given for `key`.
     pub(crate) fn given(&self, key: &str) -> Option<&Item> {
         self.entries.iter().find(|(known, ..)| *known == key).map(|(.., item)| item)
     }
 
-    /// The table given for `key`.
+    /// Returns the table given for `key`.
     pub(crate) fn table(&self, key: &str) -> Option<&Self> {
         match self.given(key).map(|item| &item.value) {
             Some(Value::Table(record)) => Some(record),
@@ -70,7 +70,7 @@ impl Record {
         }
     }
 
-    /// The tables given for `key`.
+    /// Returns the tables given for `key`.
     pub(crate) fn tables(&self, key: &str) -> &[Self] {
         match self.given(key).map(|item| &item.value) {
             Some(Value::Tables(records)) => records,
@@ -78,13 +78,13 @@ impl Record {
         }
     }
 
-    /// The value of `key`, or its default; `None` where it was wrong or is missing.
+    /// Returns the value of `key`, or its default; `None` if it is wrong or missing.
     pub(crate) fn get<T: FromValue>(&self, key: &str) -> Option<T> {
         Layers::new(self.table, [Some(self)]).get(key)
     }
 }
 
-/// Tables of one kind over each other: the first that has a field rules.
+/// A stack of tables of one kind: the first table that gives a field determines its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Layers<'a> {
     pub(crate) table: &'static Table,
@@ -96,12 +96,12 @@ impl<'a> Layers<'a> {
         Self { table, records: records.into_iter().flatten().collect() }
     }
 
-    /// What was given for `key`, in the uppermost table that has it.
+    /// Returns the item given for `key`, from the first table that has it.
     pub(crate) fn given(&self, key: &str) -> Option<&'a Item> {
         self.records.iter().find_map(|record| record.given(key))
     }
 
-    /// The value of `key`, or its default; `None` where it was wrong or is missing.
+    /// Returns the value of `key`, or its default; `None` if it is wrong or missing.
     pub(crate) fn get<T: FromValue>(&self, key: &str) -> Option<T> {
         match self.given(key) {
             Some(item) => T::from_value(&item.value),
@@ -109,19 +109,19 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// Where to point for a problem with `key`: at it, or at the uppermost table.
+    /// Returns the place for a problem with `key`: the item's, or the first table's.
     pub(crate) fn place(&self, key: &str) -> Place {
         let first = self.records.first().map_or(Place::Nowhere, |record| record.place);
         self.given(key).map_or(first, |item| item.place)
     }
 
-    /// How `key` was written; empty where it was not.
+    /// Returns the text of `key` as written; empty if it was not given.
     pub(crate) fn shown(&self, key: &str) -> String {
         self.given(key).map_or_else(String::new, |item| item.shown.clone())
     }
 }
 
-/// The default of a field as a checked value.
+/// Returns the default of a field as a checked value.
 pub(crate) fn default(table: &'static Table, key: &str) -> Option<Value> {
     let field = table.field(key)?;
     match field.need {
@@ -130,9 +130,9 @@ pub(crate) fn default(table: &'static Table, key: &str) -> Option<Value> {
     }
 }
 
-/// What a checked value can become.
+/// A type that a checked value can be converted to.
 pub(crate) trait FromValue: Sized {
-    /// The value, if it is of this type.
+    /// Returns the value, if it is of this type.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -178,7 +178,7 @@ pub(crate) enum OrWord<T> {
 }
 
 impl<T> OrWord<T> {
-    /// The value, if it is no word.
+    /// Returns the value, unless it is a word.
     pub(crate) fn value(self) -> Option<T> {
         match self {
             Self::Value(value) => Some(value),

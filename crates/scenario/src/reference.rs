@@ -1,4 +1,4 @@
-//! The format's reference as Markdown, from the schema: the second part of `docs/scenario.md`.
+//! The format's reference as Markdown, generated from the schema: the second part of `docs/scenario.md`.
 
 use crate::schema::{Field, HABITS, Habits, Kind, Need, ROOT, RTO, TCP, Table, Word};
 
@@ -11,7 +11,7 @@ pub fn reference() -> String {
     sections.join("\n")
 }
 
-/// What each stack sets, side by side; where a system sets nothing, the format's default holds.
+/// Shows what each stack sets, side by side. Where a stack sets nothing, the table shows the format's default.
 fn stacks() -> String {
     let titles: Vec<&str> = HABITS.iter().map(|habits| habits.title).collect();
     let mut text = format!(
@@ -120,7 +120,7 @@ fn takes(kind: &Kind) -> String {
     }
 }
 
-/// The anchor that Markdown gives a heading of the table's name.
+/// Returns the anchor of the table's heading in Markdown.
 fn anchor(table: &Table) -> String {
     table.name.replace('.', "")
 }

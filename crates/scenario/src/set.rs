@@ -13,11 +13,10 @@ enum Step<'a> {
     All,
 }
 
-/// Most steps; the format needs five.
+/// Most steps of a path; the format needs five.
 const DEEP: usize = 16;
 
-/// Applies the overrides in order. What is wrong with their paths goes to `report`; what is wrong with their values is
-/// found with the rest of the file.
+/// Applies the overrides in order. Wrong paths are reported here; wrong values are reported with the rest of the file.
 pub(crate) fn apply(tree: &mut Tree, overrides: &[(String, String)], report: &mut Report) {
     for (number, (path, text)) in overrides.iter().enumerate() {
         let place = Place::Set(number);
@@ -79,7 +78,7 @@ fn set(tree: &mut Tree, table: Option<&'static Table>, steps: &[Step<'_>], value
         }
         (Step::Key(key), Branch::Table(entries)) => set_key(entries, table, key, rest, value),
         (Step::Key(_), _) => {
-            // A table takes the place of a word or a switch, as `delayed_ack.every` does of `delayed_ack = false`.
+            // A table replaces a word or a switch: `delayed_ack.every` replaces `delayed_ack = false`.
             *tree = Tree { place: value.place, value: Branch::Table(Vec::new()) };
             set(tree, table, steps, value)
         }
@@ -125,11 +124,11 @@ fn set_key(
     };
     let inner = field.and_then(|field| field.kind.table());
     if let Some(entry) = entries.iter_mut().find(|entry| same(entry)) {
-        // Only what a value changes counts as the override's: its siblings keep their own lines.
+        // Only the changed value gets the override's place; its siblings keep their own lines.
         if rest.is_empty() {
             entry.place = value.place;
         }
-        // A table that stands where a list may stand is the first of it.
+        // Where a list may stand, a single table is its first entry.
         let one = matches!(field.map(|field| &field.kind), Some(Kind::OneOrMany(_)))
             && matches!(entry.tree.value, Branch::Table(_));
         let rest = match rest.split_first() {
@@ -147,7 +146,7 @@ fn set_key(
     Ok(())
 }
 
-/// Whether the next key means something for an element, so that `flows[*].cc` passes over flows of UDP.
+/// Whether the next key has a meaning for an element, so that `flows[*].cc` skips UDP flows.
 fn applies(item: &Tree, table: Option<&'static Table>, rest: &[Step<'_>]) -> bool {
     let (Some(table), Some(Step::Key(key))) = (table, rest.first()) else { return true };
     let Some(field) = table.field(key) else { return true };

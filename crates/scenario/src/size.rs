@@ -1,4 +1,4 @@
-//! How large a scenario is: the counts on which memory and time of a run depend.
+//! The size of a scenario: the counts that determine a run's memory and time.
 
 use crate::types::{Sampling, Scenario, Wifi, WifiQueues};
 
@@ -7,15 +7,15 @@ use crate::types::{Sampling, Scenario, Wifi, WifiQueues};
 pub struct Size {
     /// Nodes.
     pub nodes: u64,
-    /// Links, both directions in one.
+    /// Links; both directions count as one.
     pub links: u64,
     /// Flows.
     pub flows: u64,
-    /// Rows that sampling flows yields at most (jitter starts flows later); 0 where every event is sampled.
+    /// Largest number of rows from sampling flows (jitter starts flows later); 0 without a sampling interval.
     pub flow_rows: u64,
-    /// Rows that sampling queues yields; 0 where every event is sampled.
+    /// Rows from sampling queues; 0 without a sampling interval.
     pub queue_rows: u64,
-    /// Rows that sampling routers with an agent yields; 0 where every event is sampled.
+    /// Rows from sampling routers with an agent; 0 without a sampling interval.
     pub router_rows: u64,
 }
 

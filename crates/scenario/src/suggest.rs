@@ -1,6 +1,6 @@
-//! The nearest known name to an unknown one.
+//! Finds the known name that is closest to an unknown one.
 
-/// The known word that differs least from `word`, if it differs little.
+/// Returns the known word that differs least from `word`, if it differs little.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = word.chars().take(64).flat_map(char::to_lowercase).collect();
     let bound = (typed.len() / 3).max(1);
@@ -18,7 +18,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     best.map(|(_, candidate)| candidate)
 }
 
-/// `, did you mean ...?` or nothing.
+/// Returns `, did you mean ...?` or nothing.
 pub(crate) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or_else(String::new, |near| format!(", did you mean `{near}`?"))
 }

@@ -19,7 +19,7 @@ pub(crate) enum Branch {
     Integer(i128),
     Float(f64),
     Switch(bool),
-    /// What no field takes: a date, or an integer that no machine holds.
+    /// A value that no field takes: a date, or an integer beyond `i128`.
     Other(String),
     List(Vec<Tree>),
     Table(Vec<Entry>),
@@ -37,7 +37,7 @@ pub(crate) struct Entry {
 const SHOWN: usize = 60;
 
 impl Tree {
-    /// The value as it would be written, cut where it is long.
+    /// Shows the value as it would be written, shortened if it is long.
     pub(crate) fn show(&self) -> String {
         match &self.value {
             Branch::Text(text) => format!("{:?}", cut(text)),
@@ -55,7 +55,7 @@ impl Tree {
         }
     }
 
-    /// The text under `key`, where this is a table that has one.
+    /// Returns the text under `key`, if this is a table that has one.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match &self.value {
             Branch::Table(entries) => {
@@ -80,11 +80,11 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Byte offsets to lines and columns.
+/// Converts byte offsets to lines and columns.
 struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
-    /// The last offset asked for, and its column: places come in order, and a line may be very long.
+    /// The last offset looked up, and its column. Lookups come in order, and a line may be very long.
     last: Cell<(usize, usize)>,
 }
 
@@ -120,7 +120,7 @@ impl Source<'_> {
     }
 }
 
-/// Reads a file. Errors of syntax go to `report`; the tree then holds what could be read.
+/// Reads a file. Syntax errors go to `report`; the tree then holds what could be read.
 pub(crate) fn read(text: &str, report: &mut Report) -> Tree {
     let source = Source::File(Lines::new(text));
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -128,7 +128,7 @@ pub(crate) fn read(text: &str, report: &mut Report) -> Tree {
     for error in errors {
         let offset = error.span().map_or(text.len(), |span| span.start);
         let place = source.place(offset);
-        // One broken line makes the reader complain several times; the first complaint is the one that helps.
+        // One broken line causes several errors; only the first one helps.
         let line = if let Place::File(line, _) = place { Some(line) } else { None };
         if line != last {
             report.add(place, "", "", format!("this is not TOML: {}", error.message()), "");

@@ -1,4 +1,4 @@
-//! Words of scenario files for the values of the types: what `to_toml` and `to_json` write, and the parser reads.
+//! The words of scenario files for the types' values: `to_toml` and `to_json` write them, and the parser reads them.
 
 use crate::record::{FromValue, Value};
 use crate::types::{
@@ -33,14 +33,14 @@ words! {
     }
 }
 
-/// As [`words`], for types that are nothing but their word: the parser takes them from it.
+/// Like [`words`], for types whose values are only words: the parser converts words to these types.
 macro_rules! plain_words {
     ($($type:ty { $($variant:ident => $word:literal),+ $(,)? })+) => {
         $(
             words! { $type { $(Self::$variant => $word),+ } }
 
             impl $type {
-                /// The value that `word` stands for.
+                /// Returns the value that `word` stands for.
                 pub(crate) fn from_word(word: &str) -> Option<Self> {
                     match word {
                         $($word => Some(Self::$variant),)+
@@ -81,7 +81,7 @@ plain_words! {
     AcnsIpv6 { Extension => "extension", FlowLabel => "flow_label" }
 }
 
-/// The number of an IP version.
+/// Returns the number of an IP version.
 pub(crate) const fn ip_number(ip: IpVersion) -> u64 {
     match ip {
         IpVersion::V4 => 4,

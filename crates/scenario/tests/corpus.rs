@@ -6,7 +6,7 @@ use std::path::Path;
 #[path = "../../../fuzz/src/scenario.rs"]
 mod fuzz;
 
-/// A file's name starts with what the parser must say of it: `ok-` or `bad-`; files that a fuzzer found (`found-`) need
+/// A file's name starts with the parser's expected answer, `ok-` or `bad-`. Files that a fuzzer found (`found-`) must
 /// only keep the rules.
 #[test]
 fn scenario_corpus_keeps_the_rules() {

@@ -28,7 +28,7 @@ fn every_command_in_a_comment_works() {
     let mut overridden = 0;
     for (name, text) in ready_to_run() {
         for line in text.lines().filter_map(|line| line.strip_prefix("#   narrows run ")) {
-            // A comment may follow after two spaces, and quotes are the shell's.
+            // A comment may follow after two spaces; quotes are for the shell.
             let command = line.split("  ").next().unwrap_or(line);
             let (file, rest) = command.split_once(' ').unwrap_or((command, ""));
             assert_eq!(format!("{file}.toml"), name, "{line}");
@@ -187,7 +187,7 @@ fn what_is_shared_in_the_text_is_the_same_as_in_the_tree() {
     assert!(text.len() < 300 * 150, "{} bytes for 300 flows", text.len());
 }
 
-/// Three hundred flows of two kinds with settings of their own, each table for itself.
+/// Three hundred flows in three tables, with two different sets of TCP settings.
 const MANY: &str = r#"
 [topology]
 kind = "star"

@@ -1,4 +1,4 @@
-//! `[ngwa]`: what it becomes, what it does to flows, and which queues it leaves alone.
+//! `[ngwa]`: what it resolves to, how it affects flows, and which queues it leaves alone.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -14,7 +14,7 @@ fn after(lines: &str) -> String {
     format!("{lines}\n{SMALL}")
 }
 
-/// [`SMALL`] with NGWA over queues in bytes, and lines of its table.
+/// [`SMALL`] with NGWA, with queues in bytes, and with lines in its table.
 fn on(lines: &str) -> String {
     after(&format!("{BYTES}\n{lines}"))
 }
@@ -96,7 +96,7 @@ fn flows_take_the_scheme_that_is_on() {
 #[test]
 fn only_queues_that_its_routers_send_from_need_bytes() {
     let one_way = "[ngwa]\nrouters = [\"r1\"]";
-    // Out of r1: forward to r2, and in reverse to s1. Not hosts, and not r2.
+    // Queues out of r1: forward to r2, and in reverse to s1. Queues of hosts and of r2 are not affected.
     let text = after(one_way)
         .replace("delay = \"20 ms\"", "delay = \"20 ms\", forward = { queue = { limit = \"97 kB\" } }")
         .replace("delay = \"1 ms\"", "delay = \"1 ms\", reverse = { queue = { limit = \"97 kB\" } }");
@@ -122,7 +122,7 @@ fn packets_grow_only_for_end_points_that_leave_no_room() {
     assert!(good_with(&(text.clone() + none), &[("ngwa.enabled", "false")]).ngwa.is_none());
     let udp = text.clone() + "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"1472 B\"\n";
     assert!(good(&udp).ngwa.is_some(), "UDP passes untouched");
-    // No router makes a packet that IPv4 cannot have.
+    // No router makes a packet that is too long for IPv4.
     let most = [("tcp.mss", "65495 B"), ("queue.limit", "65535 B")];
     assert!(good_with(&(text + none), &most).ngwa.is_some());
 }
@@ -140,7 +140,7 @@ fn the_json_schema_has_the_open_ranges() {
     assert_eq!(range("flow_factor"), [null(), json!(0), json!(1), null()]);
 }
 
-/// A golden list: run with `UPDATE_GOLDEN=1` to write it anew, and read what changed.
+/// A golden list: run with `UPDATE_GOLDEN=1` to rewrite it, and read what changed.
 #[test]
 fn every_rule_has_its_message() {
     let cases: Vec<(&str, String)> = vec![

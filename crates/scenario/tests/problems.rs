@@ -1,4 +1,4 @@
-//! Bad input: each rule's problem, with its line, as a human reads it.
+//! Bad input: each rule's problem, with its line, as a user reads it.
 
 mod common;
 
@@ -34,7 +34,7 @@ const A_R: &str = "[[links]]\nbetween = [\"A\", \"R\"]\nrate = \"1 Mb/s\"\ndelay
 const R_B: &str = "[[links]]\nbetween = [\"R\", \"B\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
 const A_TO_B: &str = "[[flows]]\nfrom = \"A\"\nto = \"B\"\n";
 
-/// A golden list: run with `UPDATE_GOLDEN=1` to write it anew, and read what changed.
+/// A golden list: run with `UPDATE_GOLDEN=1` to rewrite it, and read what changed.
 #[test]
 fn every_rule_has_its_message() {
     let flow = |lines: &str| format!("{SMALL}{lines}\n");

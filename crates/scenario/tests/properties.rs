@@ -1,4 +1,4 @@
-//! No input makes the parser panic, and what is accepted reads back.
+//! No input makes the parser panic, and accepted input reads back.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -9,7 +9,7 @@ use narrows_scenario::{Scenario, parse};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Reads; what is accepted must read back from what it shows.
+/// Parses a text. An accepted scenario must read back from its own TOML.
 fn read(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
     let scenario = parse(text, "test.toml", overrides, &catalogue()).ok()?;
     let shown = scenario.to_toml();
@@ -21,7 +21,7 @@ fn read(text: &str, overrides: &[(String, String)]) -> Option<Scenario> {
     Some(scenario)
 }
 
-/// Keys and literals that a table may have; each is taken or not.
+/// Keys and literals that a table may have; each may be present or not.
 fn some(pool: &'static [&'static [&'static str]]) -> impl Strategy<Value = Vec<&'static str>> {
     pool.iter()
         .map(|values| proptest::option::weighted(0.3, select(*values)))
@@ -174,7 +174,7 @@ const FLOW: &[&[&str]] = &[
     ],
 ];
 
-/// Lines of a channel with rates, and of one with indices of modulation and coding.
+/// Lines of a channel with rates, and lines of a channel with indices of modulation and coding.
 const RATES: &[&[&str]] = &[
     &["rate = \"1 Mb/s\"", "rate = \"5.5 Mb/s\"", "rate = \"11 Mb/s\""],
     &["basic_rate = \"1 Mb/s\""],
@@ -263,7 +263,7 @@ fn scenario_text() -> impl Strategy<Value = String> {
     )
 }
 
-/// One change of a text: what is removed from where, and what is put there.
+/// An edit of a text: where it starts, how much it removes, and what it inserts.
 type Edit = (Index, u8, &'static str);
 
 const BITS: &[&str] = &[
@@ -315,7 +315,7 @@ proptest! {
 
     #[test]
     fn what_is_accepted_reads_back(text in scenario_text()) {
-        // Some combinations contradict each other and are refused, with a reason; see the count below.
+        // Some combinations contradict each other and are refused; `most_generated_scenarios_are_accepted` counts them.
         read(&text, &[]);
     }
 

@@ -1,23 +1,23 @@
-//! What `stack` resolves to, and what is stronger than it.
+//! What `stack` resolves to, and which settings override it.
 
 mod common;
 
 use common::{SMALL, good};
 use narrows_scenario::{EcnEcho, ParamValue, Recovery, Reduction, Stack, Tcp};
 
-/// The settings of the only flow, with these lines in `[tcp]` and in the flow.
+/// Returns the settings of the only flow, with these lines in `[tcp]` and in the flow.
 fn tcp(all: &str, flow: &str) -> Tcp {
     good(&format!("[tcp]\n{all}\n{SMALL}{flow}\n")).flows[0].tcp.as_ref().clone()
 }
 
-/// What `to_toml` shows of them.
+/// Returns the `[tcp]` section that `to_toml` writes for them.
 fn shown(all: &str, flow: &str) -> String {
     let text = good(&format!("[tcp]\n{all}\n{SMALL}{flow}\n")).to_toml();
     let section = text.split("[tcp]\n").nth(1).unwrap_or_default();
     section.split("\n\n").next().unwrap_or_default().to_owned()
 }
 
-/// A golden list: run with `UPDATE_GOLDEN=1` to write it anew, and read what changed.
+/// A golden list: run with `UPDATE_GOLDEN=1` to rewrite it, and read what changed.
 #[test]
 fn each_stack_resolves_to_what_is_pinned() {
     let mut text =
@@ -57,7 +57,7 @@ fn no_stack_is_the_rfcs() {
     }
 }
 
-/// Every setting that a stack has a say in, as it is shown, with values of which none is every stack's.
+/// Settings that a stack may determine, as `to_toml` shows them. Each has a value that is not every stack's default.
 const SETTINGS: &[&str] = &[
     "mss = \"536 B\"",
     "initial_window = 3",

@@ -1,4 +1,4 @@
-//! 802.11 channels: what tables become, what is refused and how it is said, and what is written back.
+//! 802.11 channels: what tables resolve to, which problems are reported, and what is written back.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -37,7 +37,7 @@ from = "server"
 to = "w1"
 "#;
 
-/// A channel's table; its own lines follow from 30 on.
+/// A channel's table; the lines of a test follow from line 30 on.
 const CELL: &str = "[wifi]\nbase = \"ap\"\nstations = [\"w1\", \"w2\"]\n";
 
 /// The network with a channel of this PHY, and lines of its table.
@@ -55,7 +55,7 @@ fn two(second: &str) -> String {
     format!("{NET}{first}phy = \"802.11b\"\n[[wifi]]\nphy = \"802.11b\"\n{second}\n")
 }
 
-/// A golden list: run with `UPDATE_GOLDEN=1` to write it anew, and read what changed.
+/// A golden list: run with `UPDATE_GOLDEN=1` to rewrite it, and read what changed.
 #[test]
 fn every_rule_has_its_message() {
     let b = |lines: &str| cell("802.11b", lines);
@@ -247,7 +247,7 @@ fn overrides_reach_channels() {
         let scenario = good_with(&text, &[(path, "2 Mb/s")]);
         assert_eq!(scenario.wifi[0].mode, WifiMode::Rate(Rate::mbps(2)), "{path}");
     }
-    // Quotes may be left out in an override, where the name is a number then; other numbers name no PHY.
+    // In an override, quotes may be left out; the name is then a number. Other numbers name no PHY.
     for phy in ["802.11", "\"802.11\""] {
         assert_eq!(good_with(&text, &[("wifi.phy", phy)]).wifi[0].phy, "802.11", "{phy}");
     }

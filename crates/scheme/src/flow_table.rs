@@ -1,38 +1,38 @@
-//! The router's table of TCP flows: since when each is there, and how important it is.
+//! A router's table of TCP flows, with the age and the priority of each.
 //!
 //! # Idea
 //! A flow is one direction of a connection (source and destination address and port). It enters with its first segment
-//! and leaves with FIN, RST, or after an idle time; at the bound the longest idle flow makes room. The record is that
-//! of the papers (DCNET 2013, table 3): hash, addresses, ports, time of add, time of last update, age, priority,
-//! ACNS compatibility; age is computed when asked for. ACNS has one table for a router; NGWA one for each output queue,
-//! of which it needs the number of open flows alone.
+//! and leaves with FIN, RST, or after an idle time; when the table is full, the longest idle flow leaves. The record is
+//! that of the papers (DCNET 2013, table 3): hash, addresses, ports, time of add, time of last update, age, priority,
+//! ACNS compatibility; age is computed on request. ACNS has one table per router. NGWA has one per output queue, of
+//! which it needs only the number of open flows.
 //!
 //! # Cost
-//! Each packet costs one hash lookup and a few list links, whatever the number of flows: open flows stand in two
+//! Each packet costs one hash lookup and a few list links, whatever the number of flows. Open flows are in two
 //! intrusive lists, one in order of entry (its head is the oldest flow) and one in order of the last segment (its head
-//! expires first), and the flows per priority are counted. Memory is taken when the table grows past what it ever
-//! held, never per packet. All order is that of packets, none that of hashes, so runs repeat.
+//! expires first), and the flows per priority are counted. Memory is allocated only when the table grows beyond its
+//! largest size so far, never per packet. All order comes from packets, none from hashes, so runs repeat.
 //!
 //! # Choices
 //! - The direction of pure ACKs is a flow too, by the papers' key. It counts for the age of the oldest flow, where it
-//!   changes next to nothing: it is as old as its connection's data direction but for the time between SYN and
+//!   makes almost no difference: it is as old as its connection's data direction except for the time between SYN and
 //!   SYN-ACK (a lone server that sends data has `a = age / (age + that time)`, which tends to 1). It never asks for
 //!   commands, so it is never [assisted](Flow::assisted) and does not count in a census of commands.
 //! - A flow that left by FIN or RST is remembered as closed until its idle timeout, so that late retransmissions and
 //!   the last ACKs do not bring it back as a young flow; a SYN does. Closed flows count for nothing and are the first
-//!   to make room. RST closes both directions, because it ends both.
+//!   to leave a full table. RST closes both directions, because it ends both.
 //! - A flow's priority is the DSCP of its latest segment.
 
 use core::net::IpAddr;
 use narrows_units::{Duration, Instant};
 use narrows_wire::{FlowKey, Packet, TcpFlags};
 
-/// "No record" in links and buckets.
+/// Stands for "no record" in links and buckets.
 const NIL: u32 = u32::MAX;
 /// Buckets of an empty table; a power of two.
 const FIRST_BUCKETS: usize = 64;
 
-/// A flow as others see it.
+/// The public part of a flow's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// When it entered.
@@ -57,13 +57,13 @@ const UNLINKED: Links = Links { prev: NIL, next: NIL };
 struct Record {
     key: FlowKey,
     hash: u32,
-    /// Next record of the same bucket; next free record in a free one.
+    /// Next record of the same bucket; in a free record, the next free one.
     chain: u32,
     flow: Flow,
     open: bool,
-    /// Place in the order of entry; open flows only.
+    /// Position in the order of entry; open flows only.
     entry: Links,
-    /// Place in the order of the last segment, among the open or among the closed.
+    /// Position in the order of the last segment, among the open or among the closed flows.
     idle: Links,
 }
 
@@ -110,14 +110,14 @@ fn idle(r: &mut Record) -> &mut Links {
     &mut r.idle
 }
 
-/// The table of flows of one router.
+/// A table of TCP flows.
 #[derive(Debug)]
 pub struct FlowTable {
     idle_timeout: Duration,
     max_flows: u32,
     records: Vec<Record>,
     free: u32,
-    /// Heads of the chains; a power of two of them.
+    /// Heads of the chains; their number is a power of two.
     buckets: Vec<u32>,
     /// Records in use, open and closed.
     used: u32,
@@ -131,8 +131,8 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    /// An empty table whose flows leave after `idle_timeout` without a segment, and that holds at most `max_flows`
-    /// (at least 1).
+    /// Creates an empty table. Flows leave after `idle_timeout` without a segment, and the table holds at most
+    /// `max_flows` (at least 1).
     #[must_use]
     pub fn new(idle_timeout: Duration, max_flows: u64) -> Self {
         Self {
@@ -151,8 +151,8 @@ impl FlowTable {
         }
     }
 
-    /// Notes a packet. Returns its flow as it now stands; `None` if it is not TCP, or if its flow has left (this
-    /// segment's FIN or RST included). `asks` says whether it asks for a command.
+    /// Records a packet. Returns the present state of its flow; `None` if the packet is not TCP, or if its flow has
+    /// left (also by this segment's FIN or RST). `asks` says whether the packet asks for a command.
     pub fn observe(&mut self, packet: &Packet, asks: bool, now: Instant) -> Option<Flow> {
         let flags = packet.tcp()?.flags;
         self.expire(now);
@@ -180,7 +180,7 @@ impl FlowTable {
                 let back =
                     FlowKey { src: key.dst, dst: key.src, src_port: key.dst_port, dst_port: key.src_port, ..key };
                 if let Some(j) = self.find(&back, self::hash(&back)).filter(|&j| self.records[j as usize].open) {
-                    // The closed stand in the order of their last segment, and for this one that is the RST.
+                    // Closed flows are in order of their last segment, and for this one that is the RST.
                     self.touch(j, now);
                     self.close(j);
                 }
@@ -190,7 +190,7 @@ impl FlowTable {
         Some(self.records[i as usize].flow)
     }
 
-    /// How many flows are open. Flows whose idle time has run out count until the next packet comes.
+    /// Returns the number of open flows. Flows whose idle time has expired count until the next packet comes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.open as usize
@@ -202,21 +202,21 @@ impl FlowTable {
         self.open == 0
     }
 
-    /// Age of the oldest open flow, `max_j age_j`; zero if there is none.
+    /// Returns the age of the oldest open flow, `max_j age_j`; zero if there is none.
     #[inline]
     #[must_use]
     pub fn oldest_age(&self, now: Instant) -> Duration {
         self.records.get(self.by_entry.head as usize).map_or(Duration::ZERO, |r| now.since(r.flow.added))
     }
 
-    /// The largest priority among the open flows; 0 if there is none.
+    /// Returns the largest priority among the open flows; 0 if there is none.
     #[inline]
     #[must_use]
     pub fn largest_priority(&self) -> u8 {
         63u32.saturating_sub(self.priorities.leading_zeros()) as u8
     }
 
-    /// The open flows whose idle time has not run out at `now`, oldest first.
+    /// Returns the open flows whose idle time has not expired at `now`, oldest first.
     pub fn flows(&self, now: Instant) -> impl Iterator<Item = Flow> + '_ {
         let mut next = self.by_entry.head;
         core::iter::from_fn(move || {
@@ -375,8 +375,8 @@ impl FlowTable {
     }
 }
 
-/// A hash of the papers' key: addresses and ports. Mixed by multiplication with the odd constant of the golden ratio
-/// and a final shift, so that it is the same on every machine.
+/// Hashes the papers' key: addresses and ports. It multiplies by the odd constant of the golden ratio and shifts at the
+/// end, so that the hash is the same on every machine.
 fn hash(key: &FlowKey) -> u32 {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let fold = |address: &IpAddr| match address {
@@ -490,7 +490,7 @@ mod tests {
         t.observe(&data(2), true, at(60_000));
         assert_eq!((t.len(), t.oldest_age(at(60_000))), (1, Duration::from_millis(1)));
         assert_eq!(t.observe(&data(1), false, at(60_001)).unwrap().added, at(60_001));
-        // A view between packets leaves out what has expired without waiting for the next packet.
+        // A view between packets leaves out expired flows without waiting for the next packet.
         assert_eq!(t.flows(at(120_000)).count(), 1);
         assert_eq!(t.flows(at(120_001)).count(), 0);
     }
@@ -554,7 +554,7 @@ mod tests {
         proptest::collection::vec(step, 1..300)
     }
 
-    /// A flow in the model; `touched` counts up over all flows, so that "longest idle" is never a tie.
+    /// A flow in the model; `touched` counts up over all flows, so that "longest idle" is never ambiguous.
     struct Plain {
         key: FlowKey,
         added: Instant,
@@ -564,7 +564,7 @@ mod tests {
         open: bool,
     }
 
-    /// The table as the rules say it, slow and plain.
+    /// The table by its rules, slow and simple.
     #[derive(Default)]
     struct Model {
         flows: Vec<Plain>,

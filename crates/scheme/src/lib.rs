@@ -1,11 +1,11 @@
-//! Network-assisted congestion control: routers that speak through packet headers, and the end points that listen.
+//! Network-assisted congestion control: routers that write into packet headers, and the end points that read them.
 //!
-//! A scheme is a folder: a router part (a [`RouterAgent`]), an end-point part (a `tcp::Assist`), where it changes cwnd a
-//! decorator over any congestion control, and a codec. The parts meet only in headers; none of them knows another's state. Adding a
-//! scheme is one folder and one row in [`registry`].
+//! A scheme is a folder: a router part (a [`RouterAgent`]), an end-point part (a `tcp::Assist`), a codec, and, if it
+//! changes cwnd, a decorator over any congestion control. The parts communicate only through headers; none of them
+//! knows another's state. Adding a scheme takes one folder and one row in [`registry`].
 //!
 //! A router part works on packets as values, in the engine, and as bytes, on a wire: [`on_bytes`] and
-//! [`on_departing_bytes`] show the same agent real packets and carry back what it changed.
+//! [`on_departing_bytes`] show real packets to the same agent and copy its changes back.
 
 pub mod acns;
 mod bytes;
@@ -21,12 +21,12 @@ use narrows_queue::{QueueView, Verdict};
 use narrows_units::{Bytes, Instant};
 use narrows_wire::Packet;
 
-/// An output queue of a router: a number from 0 on that is the same whenever it is that queue.
+/// An output queue of a router, identified by a number from 0 on that never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Port(u32);
 
 impl Port {
-    /// The output queue of this number. Numbers of one router are small: agents may keep a list by them.
+    /// Returns the output queue of this number. A router's numbers are small, so agents may index a list by them.
     #[must_use]
     pub const fn new(number: u32) -> Self {
         Self(number)
@@ -39,22 +39,22 @@ impl Port {
     }
 }
 
-/// What a router knows of its flows, for samples.
+/// A router's counts of its flows, for samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Census {
-    /// Flows that the router keeps state for, each direction of a connection on its own.
+    /// Flows that the router keeps state for; each direction of a connection counts on its own.
     pub flows: u64,
-    /// Flows taking part in the scheme that would be told to go on as they do.
+    /// Flows taking part in the scheme that would receive "normal": continue unchanged.
     pub normal: u64,
-    /// Flows taking part in the scheme that would be told to let their window stay.
+    /// Flows taking part in the scheme that would receive "freeze": keep the window.
     pub freeze: u64,
-    /// Flows taking part in the scheme that would be told to fall back.
+    /// Flows taking part in the scheme that would receive "fallback": return to a smaller window.
     pub fallback: u64,
-    /// The window that flows would be told, in bytes, where the scheme tells one.
+    /// The window that flows would receive, in bytes, if the scheme sends one.
     pub window: Option<Bytes>,
 }
 
-/// What a router has done to packets. What a scheme does not do stays zero.
+/// Counts of what a router did to packets. Counters that a scheme does not use stay zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Segments that asked for a command.
@@ -73,12 +73,12 @@ pub struct Tally {
     pub full: u64,
     /// Segments left alone because their options were malformed.
     pub malformed: u64,
-    /// Segments left alone because the scheme has no place in them, or no value for their queue.
+    /// Segments left alone because they cannot carry the scheme's value, or because their queue has none.
     pub unsupported: u64,
 }
 
 impl Tally {
-    /// Nothing done.
+    /// All counters zero.
     pub const ZERO: Self = Self {
         asked: 0,
         wrote_freeze: 0,
@@ -94,25 +94,25 @@ impl Tally {
 
 /// The part of a scheme that runs in a router. One agent serves all the output queues of one router.
 pub trait RouterAgent: fmt::Debug + Send {
-    /// Sees a packet that is about to enter the queue at `port`, described by `queue` (the queue before the packet), and may
-    /// rewrite its headers. Calls come in order of time.
+    /// Sees a packet that is about to enter the queue at `port`, described by `queue` (the queue before the packet),
+    /// and may rewrite its headers. Calls come in order of time.
     fn on_packet(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, now: Instant) -> Verdict;
 
-    /// Whether [`on_departure`](Self::on_departure) is to be called. It never changes.
+    /// Whether [`on_departure`](Self::on_departure) is to be called. The answer never changes.
     fn sees_departures(&self) -> bool {
         false
     }
 
-    /// Sees a packet that leaves the queue at `port`, described by `queue` (the queue without the packet), and may rewrite
-    /// its headers. For each port the calls of this and of [`on_packet`](Self::on_packet) come in order of time, but
-    /// departures from one port may be told after later events of another: a simulator looks at a queue only when
-    /// something happens to it. So what is done here may depend on the state of its own port alone.
+    /// Sees a packet that leaves the queue at `port`, described by `queue` (the queue without the packet), and may
+    /// rewrite its headers. For each port the calls of this and of [`on_packet`](Self::on_packet) come in order of
+    /// time. Departures from one port may be reported after later events of another, because a simulator looks at a
+    /// queue only when something happens to it. The result may therefore depend only on the state of the same port.
     fn on_departure(&mut self, _packet: &mut Packet, _port: Port, _queue: &QueueView, _now: Instant) {}
 
-    /// Counts the flows in the table, and what each would now be told if it went through the queue at `port`, described by
-    /// `queue`. Costs time in proportion to the flows: for samples, not for packets.
+    /// Counts the flows in the table, and what each would receive now if it went through the queue at `port`, described
+    /// by `queue`. Takes time in proportion to the number of flows: for samples, not for packets.
     fn census(&self, port: Port, queue: &QueueView, now: Instant) -> Census;
 
-    /// What has been done to packets so far.
+    /// Returns the counts of what was done to packets so far.
     fn tally(&self) -> Tally;
 }

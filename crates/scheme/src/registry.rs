@@ -1,17 +1,17 @@
-//! The registry: one row per scheme feeds CLI lists, documentation and scenario validation.
+//! The registry: one row per scheme, for CLI lists, documentation and scenario validation.
 
 use narrows_cc::{Param, ParamKind};
 
-/// A scheme: what users see of it.
+/// A scheme as users see it.
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeRow {
-    /// The word in scenario files.
+    /// Name in scenario files.
     pub name: &'static str,
-    /// Title for people.
+    /// Human-readable title.
     pub title: &'static str,
     /// Papers it follows.
     pub sources: &'static [&'static str],
-    /// Parameters, by the names of scenario files.
+    /// Parameters, by their names in scenario files.
     pub params: &'static [Param],
 }
 
@@ -122,7 +122,7 @@ const NGWA: SchemeRow = SchemeRow {
             1.0,
             8.0,
         ),
-        // The ends of the range of alpha, and zero of flow_factor, are not in it.
+        // The range of alpha excludes both ends, and that of flow_factor excludes zero.
         number(
             "alpha",
             "alpha, above 0 and below 1: weight of the newest value in the receiver's smoothing (equation 4).",
@@ -171,13 +171,13 @@ const NGWA: SchemeRow = SchemeRow {
     ],
 };
 
-/// All schemes, in the order they are shown.
+/// Returns all schemes, in the order in which they are shown.
 #[must_use]
 pub fn registry() -> &'static [SchemeRow] {
     &[ACNS, NGWA]
 }
 
-/// The row of this name.
+/// Returns the row of this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static SchemeRow> {
     registry().iter().find(|row| row.name == name)

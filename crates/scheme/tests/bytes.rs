@@ -1,4 +1,4 @@
-//! The same agents on real packets: what they write into values they write into bytes, and into nothing else.
+//! The same agents on real packets: what they write into values they also write into bytes, and nothing else changes.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -30,7 +30,7 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-/// Every kind of agent, made anew at each call.
+/// Creates one agent of every kind.
 fn agents() -> Vec<Box<dyn RouterAgent>> {
     let mut agents: Vec<Box<dyn RouterAgent>> = Vec::new();
     for mode in 1..=8 {
@@ -45,7 +45,7 @@ fn agents() -> Vec<Box<dyn RouterAgent>> {
     agents
 }
 
-/// The bytes above the network header.
+/// Returns the bytes above the network header.
 fn above(p: &Packet, bytes: &[u8]) -> Vec<u8> {
     bytes[p.ip.header_len()..].to_vec()
 }
@@ -60,7 +60,7 @@ proptest! {
     ) {
         let queue = queue(waiting, limit);
         for (mut on_values, mut on_wire) in agents().into_iter().zip(agents()) {
-            // Twice, since a flow without an age is told nothing by ACNS.
+            // Twice, because ACNS sends no command to a flow without an age.
             for (n, &p) in packets.iter().chain(&packets).enumerate() {
                 let (mut value, mut bytes) = (p, p.emit());
                 let now = at(n as u64);
@@ -101,7 +101,7 @@ fn mode_1() -> NgwaRouter {
     NgwaRouter::new(&NgwaConfig { mode: NgwaMode::new(1).unwrap(), ..NgwaConfig::default() })
 }
 
-/// One packet through a router of mode 1 with 47,530 bytes free.
+/// Passes one packet through a router of mode 1 with 47,530 bytes free.
 fn pass(bytes: &mut Vec<u8>) -> (Result<(), BytesError>, Tally) {
     let mut router = mode_1();
     let queue = in_bytes(97_000 - 47_530);
@@ -179,7 +179,7 @@ fn a_damaged_header_is_not_made_to_look_sound() {
 
 #[test]
 fn a_segment_with_options_unknown_here_that_would_get_too_long_passes_as_it_is() {
-    // The longest packet, of which 24 bytes are TCP options that a `Packet` does not hold.
+    // The longest packet; 24 of its bytes are TCP options that a `Packet` does not hold.
     let mut bytes = segment(65_535 - 40).emit();
     bytes[32] = 11 << 4;
     bytes[40..64].copy_from_slice(&[254; 24]);

@@ -11,8 +11,8 @@ use narrows_wire::Packet;
 use proptest::prelude::*;
 use std::path::Path;
 
-/// Replays the corpus of `target`. A file's name starts with what `accepts` must say of it: `ok-` or `bad-`; files that
-/// a fuzzer found (`found-`) need only keep the rules.
+/// Replays the corpus of `target`. A file's name starts with the answer that `accepts` must give, `ok-` or `bad-`.
+/// Files that a fuzzer found (`found-`) must only keep the rules.
 fn replay(target: &str, rules: fn(&[u8]), accepts: impl Fn(&[u8]) -> bool) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut paths: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -48,7 +48,7 @@ fn on_bytes_corpus_keeps_the_rules() {
     });
 }
 
-/// Option areas that look like some: options of all kinds, ours among them, some of a wrong length, then padding.
+/// Bytes that resemble option areas: options of all kinds, NGWA's among them, some of a wrong length, then padding.
 fn area() -> impl Strategy<Value = Vec<u8>> {
     let option = prop_oneof![
         3 => Just(vec![1]),

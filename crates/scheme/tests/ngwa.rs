@@ -1,4 +1,4 @@
-//! Routers of NGWA, one after the other: the least value arrives, and nothing but the option changes.
+//! NGWA routers, one after the other: the smallest value arrives, and only the option changes.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 #[path = "../../wire/tests/strategies/mod.rs"]
@@ -13,14 +13,14 @@ use narrows_wire::{Ip, Packet, TcpFlags};
 use proptest::prelude::*;
 use strategies::{ipv4, packet, transport};
 
-/// A router on the way, and the queue that it has for the packet.
+/// A router on the path, and its queue for the packet.
 #[derive(Clone, Debug)]
 struct Node {
     mode: u8,
     arrival: bool,
     limit: u64,
     waiting: u64,
-    /// Flows that have passed before.
+    /// Number of flows that have passed before.
     others: u8,
     in_packets: bool,
 }
@@ -45,7 +45,7 @@ impl Node {
         QueueView { bytes: Bytes::new(self.waiting), packets: Packets::new(0), limit, rate: Rate::mbps(2) }
     }
 
-    /// The packet as it leaves the router, and what the census says that it was told.
+    /// Returns the packet as it leaves the router, and the window that the census reports for it.
     fn carry(&self, mut packet: Packet) -> (Packet, Option<Bytes>) {
         let stamp = if self.arrival { Stamp::Arrival } else { Stamp::Departure };
         let mode = NgwaMode::new(self.mode).unwrap();
@@ -67,7 +67,7 @@ impl Node {
         if router.sees_departures() {
             router.on_departure(&mut packet, port, &queue, now);
         }
-        // The queue with the packet is what counts at arrival.
+        // At arrival the queue counts with the packet.
         let waiting = if self.arrival { self.queue().bytes + length } else { queue.bytes };
         let told = router.census(port, &QueueView { bytes: waiting, ..queue }, now).window;
         (packet, told)
@@ -91,7 +91,7 @@ fn without_options(mut packet: Packet) -> Packet {
     packet
 }
 
-/// Data of TCP over IPv4 with room for the option, of a flow that does not end with it.
+/// TCP data over IPv4 with room for the option; its flow does not end with it.
 fn data() -> impl Strategy<Value = Packet> {
     (ipv4(), transport(), 1u32..2_000).prop_filter_map("TCP that fits", |(ip, transport, payload_len)| {
         let mut packet = without_options(Packet { ip, transport, payload_len });

@@ -1,4 +1,4 @@
-//! Every pairing of end points and routers of NGWA works together with whole TCP connections. Each packet travels as bytes.
+//! Every pairing of end points and routers of NGWA works with whole TCP connections. Each packet travels as bytes.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -14,22 +14,22 @@ use narrows_wire::{Ip, Packet, TcpFlags};
 use std::collections::BTreeMap;
 
 const DELAY: Duration = Duration::from_millis(10);
-/// What each end sends: more than any window that was offered before a value was heard, since no offer is taken back.
+/// Bytes that each end sends: more than any window offered before a value arrived, since no offer is taken back.
 const DATA: [u64; 2] = [400_000, 300_000];
 const LARGEST_WINDOW: u64 = 200_000;
-/// Longest packet that an aware sender's segment may become.
+/// Longest packet that a segment of an aware sender may become.
 const MTU: u64 = 1500;
 
 /// A router on the path, with one output queue in each direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Hop {
-    /// Queues of so many bytes in which so many wait.
+    /// Queues of `limit` bytes that hold `waiting` bytes.
     Ngwa { limit: u64, waiting: u64 },
-    /// Queues that are full until a time and then empty.
+    /// Queues that are full until this time and then empty.
     Full { limit: u64, until: Instant },
-    /// Knows nothing of NGWA, and drops one data packet in so many.
+    /// Does not know NGWA, and drops one data packet in this many.
     Drops(u64),
-    /// Knows nothing of NGWA.
+    /// Does not know NGWA.
     Plain,
 }
 
@@ -49,7 +49,7 @@ impl Hop {
         })
     }
 
-    /// The value that it tells a lone flow at the end.
+    /// Returns the value that it gives a lone flow at the end.
     fn value(self, mode: NgwaMode) -> Option<u64> {
         let (limit, waiting) = match self {
             Self::Ngwa { limit, waiting } => (limit, waiting),
@@ -67,7 +67,7 @@ struct Router {
 }
 
 impl Router {
-    /// Whether the packet goes on.
+    /// Carries a packet; returns whether it continues.
     fn carry(&mut self, bytes: &mut Vec<u8>, port: Port, now: Instant) -> bool {
         let Some(queue) = self.hop.queue(now) else {
             let data = Packet::parse(bytes).unwrap().payload_len > 0;
@@ -96,7 +96,7 @@ impl Setting {
         NgwaConfig { mode: NgwaMode::new(self.mode).unwrap(), shrink: self.shrink, ..NgwaConfig::default() }
     }
 
-    /// The least value of the path.
+    /// Returns the smallest value of the path.
     fn value(&self) -> Option<u64> {
         self.hops.iter().filter_map(|hop| hop.value(self.config().mode)).min()
     }
@@ -130,13 +130,13 @@ impl Setting {
     }
 }
 
-/// The windows that an end offers, as they stand in its packets.
+/// The windows that an end offers, as written in its packets.
 #[derive(Default)]
 struct Offers {
     shift: u8,
     /// Right edge of the window offered last.
     edge: Option<SeqNum>,
-    /// The largest step beyond what was acknowledged to which the edge moved, once a value was heard.
+    /// The largest distance from the acknowledged byte to an edge that moved, once a value arrived.
     farthest: u64,
     moved_left: bool,
 }
@@ -156,7 +156,7 @@ impl Offers {
         let edge = tcp.ack + Bytes::new(window);
         let step = self.edge.map_or(0, |last| edge.as_u32().wrapping_sub(last.as_u32()) as i32);
         self.moved_left |= step < 0;
-        // A step of less than the field's unit is a rounding, so that the edge does not move left.
+        // A step below the field's unit is due to rounding, which keeps the edge from moving left.
         if step >= 1 << self.shift && heard {
             self.farthest = self.farthest.max(window);
         }
@@ -171,14 +171,14 @@ struct Outcome {
     offers: [Offers; 2],
     /// Longest packet that left each end, and that reached the other.
     longest: [[u64; 2]; 2],
-    /// Most bytes on the way from each end, once no window of the beginning counts any more.
+    /// Most bytes in flight from each end, once the first windows no longer count.
     flight: [u64; 2],
     triple: [u64; 2],
     took: Instant,
     tally: Vec<Tally>,
 }
 
-/// What arrives is sound, and has the option exactly where a router writes it.
+/// Checks that an arriving packet is sound and has the option exactly where a router writes it.
 fn check_arrival(setting: &Setting, packet: &Packet, now: Instant) {
     let Ip::V4(ip) = &packet.ip else { unreachable!() };
     if packet.payload_len == 0 {
@@ -194,7 +194,7 @@ fn check_arrival(setting: &Setting, packet: &Packet, now: Instant) {
     assert_eq!(read(&ip.options), expected, "{setting:?}");
 }
 
-/// Both ends send their data, close and come to an end; all of it arrives.
+/// Runs a conversation: both ends send their data, close and finish, and all data arrives.
 fn converse(setting: &Setting) -> Outcome {
     let mut ends = [setting.end(0), setting.end(1)];
     let ngwa = setting.config();
@@ -270,7 +270,7 @@ fn converse(setting: &Setting) -> Outcome {
     outcome
 }
 
-/// What an end hears, offers and gets, by what it and the path know.
+/// Checks what an end hears, offers and gets, given what it and the path know.
 fn check(setting: &Setting, got: &Outcome) {
     let unit = |i: usize| 1u64 << got.offers[i].shift;
     for i in 0..2 {
@@ -285,7 +285,8 @@ fn check(setting: &Setting, got: &Outcome) {
             assert!(got.flight[peer] < value + unit(i), "{context}: {:?}", got.flight);
         }
         assert!(setting.shrink || !got.offers[i].moved_left, "{context}");
-        // The option makes an unaware sender's full segments longer than its path may take; an aware sender leaves room.
+        // The option makes an unaware sender's full segments longer than the path may take. An aware sender leaves
+        // room.
         let grows = if setting.value().is_some() { 8 } else { 0 };
         let full = if setting.aware[i] { MTU - 8 } else { MTU };
         assert_eq!(got.longest[i], [full, full + grows], "{context}");
@@ -355,7 +356,7 @@ fn a_window_that_a_full_queue_closed_opens_again() {
         let got = converse(&setting);
         let capped = setting.aware != [false; 2] && !setting.config().mode.flow_division;
         assert_eq!(got.took > until, capped, "{setting:?} took {}", got.took);
-        // Probes find out at growing intervals: 1, 2, 4 seconds.
+        // Probes discover it at growing intervals: 1, 2, 4 seconds.
         assert!(got.took < until + Duration::from_secs(10), "{setting:?} took {}", got.took);
     }
 }

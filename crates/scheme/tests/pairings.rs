@@ -1,4 +1,4 @@
-//! Every pairing of end points and routers works together with whole TCP connections: negotiation, bits, commands, data.
+//! Every pairing of end points and routers works with whole TCP connections: negotiation, bits, commands, data.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -14,7 +14,7 @@ use narrows_wire::{Ecn, Packet, TcpFlags, Transport};
 use std::collections::{BTreeMap, BTreeSet};
 
 const DELAY: Duration = Duration::from_millis(10);
-/// What each end sends.
+/// Bytes that each end sends.
 const DATA: [u64; 2] = [400_000, 100_000];
 
 /// What an end point supports.
@@ -31,10 +31,10 @@ const SUPPORT: [Support; 4] = [
     Support { acns: false, ecn: false },
 ];
 
-/// A router on the path, in both directions. Each ECN queue marks, and each queue drops, one data packet in so many.
+/// A router on the path, in both directions. `EcnQueue` marks and `Drops` drops one data packet in this many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Hop {
-    /// An ACNS router whose queue is so full, in per cent.
+    /// An ACNS router whose queue is this full, in percent.
     Acns(u64),
     EcnQueue(u64),
     Drops(u64),
@@ -56,7 +56,7 @@ struct Router {
 }
 
 impl Router {
-    /// Whether the packet goes on.
+    /// Carries a packet; returns whether it continues.
     fn carry(&mut self, packet: &mut Packet, now: Instant) -> bool {
         let data = packet.payload_len > 0;
         self.seen += u64::from(data);
@@ -86,7 +86,7 @@ impl Router {
 struct Sent {
     from: usize,
     left: Packet,
-    /// As it came out of the last router; none if it was dropped.
+    /// The packet as it left the last router; `None` if it was dropped.
     arrived: Option<Packet>,
     again: bool,
 }
@@ -122,7 +122,7 @@ fn end(number: u8, support: Support, net: Net) -> Connection {
     } else {
         (base, None)
     };
-    // A window of 40 segments at most, for an end without congestion signals.
+    // At most 40 segments of window, for an end without congestion signals.
     let config = Config { ecn: support.ecn, max_cwnd: Some(Bytes::new(40 * 1460)), ..Config::default() };
     let (local, remote) = (address(net, number), address(net, 1 - number));
     if number == 0 {
@@ -132,7 +132,7 @@ fn end(number: u8, support: Support, net: Net) -> Connection {
     }
 }
 
-/// Both ends send their data, close and come to an end; all of it arrives.
+/// Runs a conversation: both ends send their data, close and finish, and all data arrives.
 fn converse(support: [Support; 2], hops: &[Hop], net: Net) -> Outcome {
     let mut ends = [end(0, support[0], net), end(1, support[1], net)];
     let mut routers: Vec<Router> =
@@ -192,8 +192,8 @@ fn converse(support: [Support; 2], hops: &[Hop], net: Net) -> Outcome {
     Outcome { agreement, received, ecn_reductions: [a, b].map(|e| e.stats().ecn_reductions), sent }
 }
 
-/// What both ends must end up with. RFC 3168's handshake knows no CMT: an ECN server takes an ACNS-setup SYN for an
-/// ECN-setup SYN, and an ACNS client that would not use ECN sends it nothing that it could misread.
+/// Returns what both ends must agree on. RFC 3168's handshake does not know CMT: an ECN server takes an ACNS-setup SYN
+/// for an ECN-setup SYN.
 fn expected([client, server]: [Support; 2]) -> [Agreement; 2] {
     match (client, server) {
         (Support { acns: true, .. }, Support { acns: true, .. }) => [Agreement::Assisted; 2],
@@ -277,7 +277,7 @@ fn every_pairing_over_every_path_delivers_everything_and_keeps_to_its_bits() {
     }
 }
 
-/// Who hears of congestion, and how.
+/// Checks who hears of congestion, and how.
 fn check_signals(got: &Outcome, hop: Hop, context: &str) {
     let commands: [u64; 3] = core::array::from_fn(|i| got.received[0][i] + got.received[1][i]);
     let [normal, freeze, fallback] = commands;
@@ -286,7 +286,7 @@ fn check_signals(got: &Outcome, hop: Hop, context: &str) {
         (Agreement::Assisted, Hop::Acns(10)) => {
             assert!(normal > 0 && freeze + fallback == 0, "{context}: {commands:?}")
         }
-        // The first flow to be seen is the oldest; the other way is as old but for a round trip.
+        // The first flow seen is the oldest; the other direction is younger only by a round trip.
         (Agreement::Assisted, Hop::Acns(19)) => assert!(freeze > 0 && fallback == 0, "{context}: {commands:?}"),
         (Agreement::Assisted, Hop::Acns(_)) => assert!(fallback > 0, "{context}: {commands:?}"),
         // A classic queue's CE is fallback on I2 and I3, and freeze on I4 and I5; only the answer to these counts.

@@ -8,12 +8,12 @@ use crate::types::Acns;
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "acns");
 
-/// How far from 1 the sum of the weights may be: decimal fractions are not exact.
+/// Largest distance of the sum of the weights from 1: decimal fractions are not exact.
 const NEAR: f64 = 1e-9;
 
 impl Build<'_> {
-    /// Reads `[acns]`: its parameters, where it is on and right. It is checked even if switched off, so that switching it on
-    /// brings no surprise.
+    /// Reads `[acns]`: its parameters, if it is on and correct. A table that is off is checked too, so that switching
+    /// it on reveals no new problems.
     pub(crate) fn acns(&mut self, nodes: &Nodes) -> Option<Acns> {
         let record = self.root.table("acns")?;
         let scheme = self.acns_scheme(record, nodes);

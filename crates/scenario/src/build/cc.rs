@@ -10,7 +10,7 @@ use crate::record::{Item, Record, Value};
 use crate::suggest::hint;
 use crate::types::{ParamValue, Stack};
 
-/// A congestion control and what was given for its parameters.
+/// A congestion control and the parameters given for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen<'a> {
     pub(crate) row: &'a CatalogueRow,
@@ -18,7 +18,7 @@ pub(crate) struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// All parameters: as given, else as the stack has them, else by the algorithm's default.
+    /// Returns all parameters: the given value, else the stack's, else the algorithm's default.
     pub(crate) fn params(&self, stack: Stack) -> Vec<(String, ParamValue)> {
         let value = |param: &CatalogueParam| {
             if let Some((_, value)) = self.given.iter().find(|(key, _)| *key == param.name) {
@@ -33,8 +33,8 @@ impl Chosen<'_> {
 }
 
 impl<'a> Build<'a> {
-    /// Looks up a congestion control, and takes its parameters from `cc_params` of the table `own`, over those of `below`
-    /// if that is the same one.
+    /// Looks up a congestion control and reads its parameters from `cc_params` of the table `own`, layered over those
+    /// of `below` if that is the same congestion control.
     pub(crate) fn chosen(
         &mut self,
         name: &str,
@@ -98,7 +98,7 @@ impl<'a> Build<'a> {
         };
         if value.is_none() {
             let allowed = match &param.kind {
-                // A user's own algorithm names no range.
+                // A user's own algorithm declares no range.
                 CatalogueKind::Number { min, max, .. } if *min <= f64::MIN && *max >= f64::MAX => "a number".to_owned(),
                 CatalogueKind::Number { unit, min, max, .. } => {
                     format!("a number from {min} to {max} {unit}").trim_end().to_owned()

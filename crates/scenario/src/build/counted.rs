@@ -1,4 +1,4 @@
-//! Limits in packets where bytes are needed: a router of NGWA writes the free bytes of its queues.
+//! Finds limits in packets where bytes are needed: a router of NGWA writes the free bytes of its queues.
 
 use super::Build;
 use super::links::{Links, QueueLayer};
@@ -12,22 +12,22 @@ use crate::types::{Flow, Limit, Link, Queue, Wifi};
 use narrows_units::{Bytes, Packets};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A limit in packets, and where it stands.
+/// A limit in packets, and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     packets: Packets,
     place: Place,
     field: String,
-    /// How it is written; a default is not.
+    /// The limit as written; `None` for a default.
     shown: Option<String>,
 }
 
-/// A queue that its router needs in bytes: whose it is, in words, and its limit.
+/// A queue whose router needs its limit in bytes: the queue's description for a message, and its limit.
 type Found = (String, Counted);
 
 impl Build<'_> {
-    /// Where the limit of `queue` stands if it counts packets and a scheme needs bytes. `stack` are the tables that make the
-    /// queue; `around` is the table that would hold one, where it has none.
+    /// Returns the place of the limit of `queue` if it counts packets and a scheme needs bytes. `stack` holds the
+    /// tables that define the queue; `around` is the table that would hold one if `stack` is empty.
     pub(super) fn counted(
         &self,
         queue: &Queue,
@@ -51,7 +51,7 @@ impl Build<'_> {
         })
     }
 
-    /// Refuses queues in packets at routers that run NGWA: those in front of their links, and those of base stations.
+    /// Refuses queues in packets at routers that run NGWA: those of their links and those of base stations.
     pub(crate) fn limits_in_bytes(
         &mut self,
         routers: &[usize],
@@ -65,7 +65,7 @@ impl Build<'_> {
         }
         let mut found = wired(&routers, nodes, links);
         found.extend(self.wireless(&routers, nodes, wifi));
-        // One limit may be that of very many queues: it is told once, with the first of them.
+        // Many queues may share one limit. It is reported once, with the first of them.
         let mut limits: BTreeMap<(Place, String), (Found, u64)> = BTreeMap::new();
         for (whose, limit) in found {
             let key = (limit.place, limit.field.clone());
@@ -89,10 +89,10 @@ impl Build<'_> {
         }
     }
 
-    /// Queues of base stations at these routers. Stations are hosts, so theirs are of no router.
+    /// Returns the queues of base stations at these routers. Stations are hosts, so their queues belong to no router.
     fn wireless(&self, routers: &BTreeSet<usize>, nodes: &Nodes, wifi: &[Wifi]) -> Vec<Found> {
         let rows = wifi::rows(self.root);
-        // A channel that could not be built has been reported, and then the others have lost their numbers.
+        // A channel that could not be built has been reported. Rows and channels then no longer correspond.
         if rows.len() != wifi.len() {
             return Vec::new();
         }
@@ -108,7 +108,7 @@ impl Build<'_> {
     }
 }
 
-/// Queues in packets in front of the links of these routers.
+/// Returns the queues in packets in front of these routers' links.
 fn wired(routers: &BTreeSet<usize>, nodes: &Nodes, links: &Links) -> Vec<Found> {
     let name = |index: usize| nodes.list.get(index).map_or("", |node| node.name.as_str());
     let mut found = Vec::new();
@@ -124,7 +124,7 @@ fn wired(routers: &BTreeSet<usize>, nodes: &Nodes, links: &Links) -> Vec<Found> 
     found
 }
 
-/// A limit in bytes that would hold as many of the largest packets.
+/// Suggests a limit in bytes that holds as many of the largest packets.
 fn in_bytes(packets: u64, packet: Option<u64>) -> String {
     let example = packet.map(|size| (size, packets.saturating_mul(size))).filter(|(_, bytes)| *bytes <= LARGE);
     match example {

@@ -36,7 +36,7 @@ impl Row<'_> {
 }
 
 impl Build<'_> {
-    /// All flows over links and channels.
+    /// Builds all flows over links and channels.
     pub(crate) fn flows(&mut self, nodes: &Nodes, net: (&[Link], &[Wifi])) -> Vec<Flow> {
         let list = self.root.tables("flows");
         if let (Some(item), true) = (self.root.given("flows"), list.is_empty() && self.report.is_empty()) {
@@ -65,7 +65,7 @@ impl Build<'_> {
             let tcp = if kind == "udp" {
                 Some(Arc::new(udp_tcp()))
             } else {
-                // Made for the first flow of TCP: without one, nothing depends on it.
+                // Read at the first TCP flow: without one, nothing depends on it.
                 if base.is_none() {
                     base = Some(self.base());
                 }
@@ -101,7 +101,7 @@ impl Build<'_> {
         flows
     }
 
-    /// Names of the copies; reports those that other flows have.
+    /// Returns the names of the copies; reports names that other flows have.
     fn names(&mut self, row: &Row<'_>, index: usize, taken: &mut BTreeSet<String>) -> Option<Vec<String>> {
         let stem: String = match row.record.given("name") {
             Some(_) => row.record.get("name")?,
@@ -131,7 +131,7 @@ impl Build<'_> {
         Some(names)
     }
 
-    /// Start, stagger and stop.
+    /// Returns start, stagger and stop.
     fn times(&mut self, row: &Row<'_>) -> Option<(Duration, Duration, Instant)> {
         let record = row.record;
         let (start, stagger): (Duration, Duration) = (record.get("start")?, record.get("stagger")?);
@@ -169,7 +169,7 @@ impl Build<'_> {
         Some((start, stagger, Instant::from_nanos(stops.as_nanos())))
     }
 
-    /// The end points of each copy.
+    /// Returns the end points of each copy.
     fn ends_of_copies(&mut self, row: &Row<'_>, nodes: &Nodes, reach: &Reach<'_>) -> Option<Vec<(usize, usize)>> {
         let patterns: [Option<String>; 2] = [row.record.get("from"), row.record.get("to")];
         let mut ends = Vec::new();
@@ -213,7 +213,7 @@ impl Build<'_> {
             self.report.add(row.place("to"), path, row.shown("to"), "is where the flow comes from", "another host");
             return None;
         }
-        // While something else is wrong, a missing link may only be a wrong one.
+        // If there are other problems, a link may be missing only because it is wrong.
         if !reach.joined(from, to) && self.report.is_empty() {
             let name = |index: usize| nodes.list.get(index).map_or("", |node| node.name.as_str());
             let (reason, allowed) = match reach.host_between(from, to) {
@@ -263,8 +263,8 @@ impl Build<'_> {
     }
 }
 
-/// The same settings out of the latest different ones, where they are among them: a file with a table for each flow would
-/// keep as many copies.
+/// Returns an equal one of the latest distinct settings, if there is one. Without this, a file with a table for each
+/// flow would keep as many copies.
 fn shared(tcp: Arc<Tcp>, recent: &mut Vec<Arc<Tcp>>) -> Arc<Tcp> {
     const KEPT: usize = 8;
     if let Some(same) = recent.iter().find(|known| **known == tcp) {
@@ -281,7 +281,7 @@ fn or_none<T: FromValue>(record: &Record, key: &str) -> Option<Option<T>> {
     record.get::<OrWord<T>>(key).map(OrWord::value)
 }
 
-/// Settings that a flow of UDP carries and does not use: the same whatever `[tcp]` says.
+/// Settings of a UDP flow, which does not use them: the same whatever `[tcp]` says.
 fn udp_tcp() -> Tcp {
     let get = |key| crate::record::default(&TCP, key).and_then(|value| Bytes::from_value(&value));
     Tcp {

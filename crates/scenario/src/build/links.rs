@@ -1,4 +1,4 @@
-//! Links: two directions from one table, with what `forward` and `reverse` differ in; queues, losses, changes.
+//! Links: two directions from one table and the differences in its `forward` and `reverse`; queues, losses, changes.
 
 use super::Build;
 use super::counted::Counted;
@@ -13,32 +13,32 @@ use crate::types::{Change, Direction, Flow, IpVersion, Limit, Link, Loss, Queue,
 use narrows_units::{Bytes, Duration, Instant, Probability};
 use std::collections::BTreeSet;
 
-/// Bytes of NGWA's option with its padding; end points that know it send segments that leave room for it.
+/// Bytes of NGWA's option with its padding; end points with NGWA send segments that leave room for it.
 const NGWA_OPTION: u64 = 8;
 
-/// Largest IPv4 packet, which no router makes any larger.
+/// Largest IPv4 packet in bytes; no router makes a larger one.
 const LARGEST_PACKET: u64 = 65_535;
 
-/// A direction, and the number of its queue's limit among those in packets, where that matters.
+/// A direction, and the index in `limits` of its queue's limit, if that is in packets and a scheme needs bytes.
 pub(crate) type Side = (Direction, Option<usize>);
 
 /// Links while they are being collected.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     pub(crate) list: Vec<Link>,
-    /// For each of them, forward and reverse, the number in `limits`.
+    /// For each link, forward and reverse: the index in `limits`.
     pub(super) counted: Vec<[Option<usize>; 2]>,
-    /// Limits in packets, where a scheme needs bytes.
+    /// Limits in packets, if a scheme needs bytes.
     pub(super) limits: Vec<Counted>,
     ends: BTreeSet<(usize, usize)>,
-    /// Limits in bytes, and where they stand, to be held against the flows' packets.
+    /// Limits in bytes and their places, to be compared with the flows' packets.
     byte_limits: Vec<(Bytes, Place, String, String)>,
-    /// Places of defaults that were looked at already.
+    /// Places of queue tables that were checked already.
     seen: BTreeSet<Place>,
 }
 
 impl Links {
-    /// Adds a link; `false` where the two ends have one already.
+    /// Adds a link; `false` if the two ends have one already.
     pub(crate) fn add(&mut self, a: usize, b: usize, (forward, reverse): (Side, Side)) -> bool {
         let new = self.ends.insert((a.min(b), a.max(b)));
         if new {
@@ -58,7 +58,7 @@ impl Links {
 pub(crate) type QueueLayer<'a> = (&'a Record, Path<'a>);
 
 impl Build<'_> {
-    /// The links that the file lists.
+    /// Adds the links that the file lists.
     pub(crate) fn file_links(&mut self, nodes: &Nodes, links: &mut Links) {
         let root = self.root;
         let list = root.tables("links");
@@ -108,7 +108,7 @@ impl Build<'_> {
         Some((a, b))
     }
 
-    /// Both directions of a link.
+    /// Returns both directions of a link.
     pub(crate) fn sides(&mut self, link: &Record, path: &Path<'_>, links: &mut Links) -> Option<(Side, Side)> {
         for key in ["rate", "delay"] {
             let side = |side: &str| link.table(side).is_some_and(|record| record.given(key).is_some());
@@ -120,7 +120,7 @@ impl Build<'_> {
             }
         }
         let forward = self.direction(link, "forward", path, links);
-        // Without differences the second direction is the first: its problems are not reported twice.
+        // Without `forward` and `reverse` both directions are the same, and their problems are reported once.
         let reverse = match (link.table("forward"), link.table("reverse")) {
             (None, None) => forward.clone(),
             _ => self.direction(link, "reverse", path, links),
@@ -156,11 +156,11 @@ impl Build<'_> {
         Some((direction, counted))
     }
 
-    /// A queue from tables over each other, the uppermost first.
+    /// Returns a queue from layered tables, the uppermost first.
     pub(crate) fn queue(&mut self, stack: &[QueueLayer<'_>], links: &mut Links) -> Option<Queue> {
         let layers = Layers::new(&QUEUE, stack.iter().map(|(record, _)| Some(*record)));
         for (depth, (record, path)) in stack.iter().enumerate() {
-            // `[queue]` itself is checked once, where links begin; a table without a kind has that of those below.
+            // `[queue]` itself is checked once, where links begin. A table without a kind has that of the ones below.
             let below = Layers::new(&QUEUE, stack.iter().skip(depth).map(|(record, _)| Some(*record)));
             let top = self.root.table("queue").is_some_and(|queue| std::ptr::eq(queue, *record));
             if !top && links.seen.insert(record.place) {
@@ -233,7 +233,7 @@ impl Build<'_> {
         })
     }
 
-    /// What a table says of losses: nothing (`None`), something wrong (`Some(None)`), or losses.
+    /// Returns a table's losses: `None` if it gives none, `Some(None)` if they are wrong.
     fn loss(&mut self, record: Option<&Record>, path: &Path<'_>) -> Option<Option<Loss>> {
         let record = record?;
         if let (Some(per), Some(_)) = (record.given("per"), record.given("loss")) {
@@ -292,8 +292,9 @@ impl Build<'_> {
         whole.then_some(changes)
     }
 
-    /// Bytes of a flow's largest packet, anywhere in the network. A router of NGWA adds its option to packets of end points that
-    /// do not leave room for it; where on the path that is depends on routes, so every queue must hold the larger packet.
+    /// Returns the bytes of a flow's largest packet anywhere in the network. A router of NGWA adds its option to
+    /// packets of end points that leave no room for it. Which links that affects depends on routes, so every queue must
+    /// hold the larger packet.
     pub(crate) fn packet(&self, flow: &Flow) -> u64 {
         let (tcp, udp) = match self.ip {
             IpVersion::V4 => (40, 28),

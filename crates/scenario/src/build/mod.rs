@@ -1,4 +1,4 @@
-//! Checked tables to the scenario: shorthands and defaults resolved, and the rules among fields.
+//! Builds the scenario from checked tables: resolves shorthands and defaults, and checks the rules among fields.
 
 mod acns;
 mod cc;
@@ -23,7 +23,7 @@ use crate::types::{IpVersion, Sampling, Scenario};
 use narrows_units::Duration;
 use schemes::Schemes;
 
-/// What all parts of the building share.
+/// State that all parts of the build share.
 pub(crate) struct Build<'a> {
     catalogue: &'a Catalogue,
     report: &'a mut Report,
@@ -31,15 +31,15 @@ pub(crate) struct Build<'a> {
     duration: Duration,
     ip: IpVersion,
     schemes: Schemes,
-    /// Whether routers insert options into packets: those of NGWA.
+    /// Whether routers insert options into packets, as those of NGWA do.
     options_inserted: bool,
 }
 
-/// Builds the scenario; `None`, with the reasons in `report`, where it cannot be.
+/// Builds the scenario; `None`, with the reasons in `report`, if that is not possible.
 pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report: &mut Report) -> Option<Scenario> {
     let name = if root.given("name").is_some() { root.get("name")? } else { stem(path) };
     let ip = if root.get::<u64>("ip") == Some(6) { IpVersion::V6 } else { IpVersion::V4 };
-    // A wrong duration is reported already; then no start is called late.
+    // A wrong duration is reported already; with the largest one no start is reported as late.
     let duration = root.get("duration").unwrap_or(Duration::MAX);
     let mut build =
         Build { catalogue, report, root, duration, ip, schemes: Schemes::new(root), options_inserted: false };
@@ -76,7 +76,7 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
     })
 }
 
-/// A name from the file's: its stem, with what names may not have replaced.
+/// Derives a name from the file's: its stem, with characters that names may not have replaced.
 fn stem(path: &str) -> String {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -86,7 +86,7 @@ fn stem(path: &str) -> String {
 }
 
 impl Build<'_> {
-    /// Whether `more` fits on top of what there is; reports where it does not.
+    /// Whether `more` fits on top of what exists; reports if it does not.
     fn fits(&mut self, what: &str, there: usize, more: u64, at: (Place, &Path<'_>), shown: &str) -> bool {
         let total = (there as u64).saturating_add(more);
         if total > MOST {

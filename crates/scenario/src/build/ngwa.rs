@@ -1,4 +1,4 @@
-//! NGWA: its routers and parameters, and what it needs of the scenario around it.
+//! NGWA: its routers and parameters, and its requirements on queues and flows.
 
 use super::Build;
 use super::links::Links;
@@ -15,17 +15,17 @@ const TOP: Path<'static> = Path::Key(&Path::Root, "ngwa");
 /// Modes without a congestion window (paper, table 1).
 const WITHOUT_CWND: [u8; 4] = [3, 4, 7, 8];
 
-/// What `[ngwa]` says, where it is on.
+/// The contents of `[ngwa]`, if it is on.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// The routers that run it; none where it is off, or where what it says of them is wrong.
+    /// The routers that run it; empty if it is off, or if its list of routers is wrong.
     routers: Vec<usize>,
-    /// All of it, where it is right.
+    /// All settings, if they are correct.
     pub(crate) scheme: Option<Ngwa>,
 }
 
 impl Build<'_> {
-    /// Reads `[ngwa]`. It is checked even if switched off, so that switching it on brings no surprise within it.
+    /// Reads `[ngwa]`. A table that is off is checked too, so that switching it on reveals no new problems within it.
     pub(crate) fn ngwa(&mut self, nodes: &Nodes) -> Found {
         let Some(record) = self.root.table(NGWA) else { return Found::default() };
         let routers = self.scheme_routers(record, nodes, &TOP);
@@ -63,7 +63,7 @@ impl Build<'_> {
         })
     }
 
-    /// What NGWA needs of queues and flows.
+    /// Checks what NGWA requires of queues and flows.
     pub(crate) fn around_ngwa(&mut self, found: &Found, nodes: &Nodes, net: (&Links, &[Wifi]), flows: &[Flow]) {
         self.limits_in_bytes(&found.routers, nodes, net, flows);
         if let Some(most) = found.scheme.as_ref().and_then(|scheme| scheme.max_window) {
@@ -71,7 +71,7 @@ impl Build<'_> {
         }
     }
 
-    /// Refuses a window of less than a segment: receivers would advertise none at all.
+    /// Refuses a largest window below one segment: receivers would advertise no window at all.
     fn window_for_segment(&mut self, most: Bytes, flows: &[Flow]) {
         let own = flows.iter().filter(|flow| flow.tcp.assist.as_deref() == Some(NGWA));
         let Some(largest) = own.max_by_key(|flow| flow.tcp.mss) else { return };

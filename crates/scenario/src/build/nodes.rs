@@ -1,4 +1,4 @@
-//! Nodes: unique names, addresses of the right version, and addresses for those that give none.
+//! Nodes: unique names, addresses of the right version, and addresses for nodes that give none.
 
 use super::Build;
 use super::links::Links;
@@ -14,24 +14,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(crate) struct Nodes {
     pub(crate) list: Vec<Node>,
     by_name: BTreeMap<String, usize>,
-    /// Which addresses were given.
+    /// The addresses that were given.
     given: BTreeSet<IpAddr>,
-    /// Which nodes wait for an address.
+    /// Indices of the nodes that wait for an address.
     waiting: Vec<usize>,
 }
 
 impl Nodes {
-    /// Index of the node of this name.
+    /// Returns the index of the node of this name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// Index of the node of this name; reports where there is none.
+    /// Returns the index of the node of this name; reports an unknown name.
     pub(crate) fn expect(&self, name: &str, at: (Place, &Path<'_>), report: &mut Report) -> Option<usize> {
         let found = self.find(name);
-        // Without nodes the topology is what is wrong, and that is reported already.
+        // Without nodes the topology is wrong, which is reported already.
         if found.is_none() && (report.is_empty() || !self.list.is_empty()) {
-            // With very many nodes a suggestion is not worth comparing with all of them.
+            // With very many nodes, comparing the name with all of them is not worth the suggestion.
             let near = hint(name, self.by_name.keys().take(10_000).map(String::as_str));
             let reason = format!("is no node{near}");
             report.add(at.0, at.1, format!("{name:?}"), reason, format!("a node's name: {}", self.some_names()));
@@ -48,7 +48,7 @@ impl Nodes {
         }
     }
 
-    /// Adds a node; reports a name that is there already.
+    /// Adds a node; reports a name that is taken.
     pub(crate) fn add(
         &mut self,
         name: String,
@@ -73,7 +73,7 @@ impl Nodes {
         Some(index)
     }
 
-    /// Gives addresses, in order, to those that have none.
+    /// Assigns addresses, in order, to the nodes without one.
     fn assign(&mut self, ip: IpVersion) {
         let mut number = 0_u32;
         for index in std::mem::take(&mut self.waiting) {
@@ -96,7 +96,7 @@ impl Nodes {
 }
 
 impl Build<'_> {
-    /// Nodes and links, of the file and of its shorthand.
+    /// Builds nodes and links, those of the file and of its shorthand.
     pub(crate) fn topology(&mut self) -> (Nodes, Links) {
         let mut nodes = Nodes::default();
         let mut links = Links::default();
@@ -132,7 +132,7 @@ impl Build<'_> {
         }
     }
 
-    /// The address that a node gives, if it gives one and may have it.
+    /// Returns the address that a node gives, if it is valid.
     fn address(&mut self, record: &crate::record::Record, nodes: &Nodes, path: &Path<'_>) -> Option<IpAddr> {
         let item = record.given("address")?;
         let address = record.get::<IpAddr>("address")?;

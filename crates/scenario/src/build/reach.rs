@@ -1,4 +1,4 @@
-//! Which hosts can reach which: hosts do not forward, so paths lead through routers alone.
+//! Which hosts can reach which: hosts do not forward, so paths lead only through routers.
 
 use crate::types::{Link, Node, NodeKind, Wifi};
 use std::collections::VecDeque;
@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Reach<'a> {
     nodes: &'a [Node],
-    /// Pairs of nodes with a link, and of stations with their base stations, both ways, sorted.
+    /// Pairs of nodes with a link, and of stations with their base stations, in both orders, sorted.
     links: Vec<(usize, usize)>,
-    /// For each node the representative of its island of routers.
+    /// For each node, the representative of its island of connected routers.
     island: Vec<usize>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Reach<'a> {
         for i in 0..island.len() {
             island[i] = root(&mut island, i);
         }
-        // Base stations are routers and stations are hosts, so channels join no islands.
+        // Base stations are routers and stations are hosts, so channels connect no islands.
         let air =
             wifi.iter().flat_map(|channel| channel.stations.iter().map(|station| (channel.base.node, station.node)));
         let ends = links.iter().map(|link| (link.a, link.b)).chain(air);
@@ -42,7 +42,7 @@ impl<'a> Reach<'a> {
         self.nodes.get(node).is_some_and(|node| node.kind == NodeKind::Router)
     }
 
-    /// Whether packets from one get to the other. Links go both ways, so the answer holds for both.
+    /// Whether packets from one node reach the other. Links go both ways, so the answer is the same for both orders.
     pub(crate) fn joined(&self, from: usize, to: usize) -> bool {
         if self.links.binary_search(&(from, to)).is_ok() {
             return true;
@@ -53,7 +53,7 @@ impl<'a> Reach<'a> {
         islands(to).any(|island| at_from.binary_search(&island).is_ok())
     }
 
-    /// A host that would have to forward for the two to be joined.
+    /// Returns a host that would have to forward to connect the two nodes.
     pub(crate) fn host_between(&self, from: usize, to: usize) -> Option<&'a str> {
         let mut before: Vec<Option<usize>> = vec![None; self.nodes.len()];
         let mut queue = VecDeque::from([from]);
@@ -76,7 +76,7 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// Representative of `node`, with the path to it made short.
+/// Returns the representative of `node`, and shortens the path to it.
 fn root(island: &mut [usize], mut node: usize) -> usize {
     while island[node] != node {
         island[node] = island[island[node]];

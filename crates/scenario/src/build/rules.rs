@@ -1,4 +1,4 @@
-//! Rules among the TCP settings of a flow, and where a broken one is shown.
+//! Rules among the TCP settings of a flow, and the place at which a violation is reported.
 
 use super::Build;
 use super::tcp::Said;
@@ -7,7 +7,7 @@ use crate::quantity;
 use crate::record::Record;
 use narrows_units::Duration;
 
-/// Reports rules that what is said breaks.
+/// Reports settings that break a rule.
 pub(crate) struct Rules<'a, 'b, 'c> {
     build: &'a mut Build<'b>,
     said: &'a Said<'c>,
@@ -18,15 +18,16 @@ impl<'a, 'b, 'c> Rules<'a, 'b, 'c> {
         Self { build, said }
     }
 
-    /// `subject` breaks a rule: points at the first of the fields that the flow gives itself, or that `[tcp]` gives if it
-    /// is that table's turn. A flow that gives none of them breaks the rule by its congestion control or its stack, unless
-    /// `[tcp]` broke it already, which was reported.
+    /// Reports that `subject` breaks a rule, at the first of `keys` that the flow's table gives (for `[tcp]`: that
+    /// `[tcp]` gives). If none is given, it reports the flow's stack or congestion control, unless `[tcp]` broke the
+    /// rule already, which was reported.
     pub(crate) fn broken(&mut self, subject: &str, keys: &[&str], reason: &str, allowed: &str) {
         let (own, path) = (self.said.own, self.said.path);
         self.broken_in(own, path, subject, keys, reason, allowed);
     }
 
-    /// The times of the retransmission timer (initial, least, most, granularity) are in order.
+    /// Reports a retransmission timer whose initial or least time exceeds its largest. `times` are initial, least, most
+    /// and granularity.
     pub(crate) fn timer(&mut self, times: &[Duration; 4]) {
         let own = self.said.own.and_then(|own| own.table("rto"));
         let path = Path::Key(self.said.path, "rto");

@@ -1,4 +1,4 @@
-//! Network-assisted schemes: which tables there are and whether they are on, and what they have in common.
+//! Network-assisted schemes: which tables there are, whether they are on, and what they have in common.
 
 use super::Build;
 use super::nodes::Nodes;
@@ -6,7 +6,7 @@ use crate::check::Path;
 use crate::record::{Record, Value};
 use crate::types::NodeKind;
 
-/// Names of the schemes that have tables of their own, and of these tables.
+/// Names of the schemes that have their own tables, and of these tables.
 pub(crate) const ACNS: &str = "acns";
 /// See [`ACNS`].
 pub(crate) const NGWA: &str = "ngwa";
@@ -21,12 +21,12 @@ pub(crate) struct Schemes {
 impl Schemes {
     /// The tables of a file.
     pub(crate) fn new(root: &Record) -> Self {
-        // A switch that is wrong has been reported; then nothing follows from it.
+        // A wrong switch has been reported; the scheme then counts as off.
         let on = |key| root.table(key).map(|record| record.get::<bool>("enabled").unwrap_or(false));
         Self { acns: on(ACNS), ngwa: on(NGWA) }
     }
 
-    /// Whether the scheme of this name is on; `None` where it has no table, or is none of these.
+    /// Whether the scheme of this name is on; `None` if it has no table or the name is unknown.
     pub(crate) fn of(self, name: &str) -> Option<bool> {
         match name {
             ACNS => self.acns,
@@ -35,7 +35,7 @@ impl Schemes {
         }
     }
 
-    /// The one that is on.
+    /// Returns the name of the scheme that is on.
     pub(crate) fn enabled(self) -> Option<&'static str> {
         [ACNS, NGWA].into_iter().find(|name| self.of(name) == Some(true))
     }
@@ -57,7 +57,7 @@ impl Build<'_> {
         }
     }
 
-    /// The routers that a scheme's table lists; all of them where it lists none.
+    /// Returns the routers that a scheme's table lists; all routers if the table has no list.
     pub(super) fn scheme_routers(&mut self, record: &Record, nodes: &Nodes, top: &Path<'_>) -> Option<Vec<usize>> {
         let is_router = |index: usize| nodes.list.get(index).is_some_and(|node| node.kind == NodeKind::Router);
         let Some(item) = record.given("routers") else {

@@ -7,7 +7,7 @@ use crate::check::{Path, fits_kind};
 use crate::record::{Record, Value};
 use crate::types::NodeKind;
 
-/// A link to be made: names of its ends, key of its table, and its number among those of this key.
+/// A link to be made: names of its ends, key of its table, and its index among the links of this key.
 #[derive(Debug)]
 struct Wire {
     a: String,
@@ -16,7 +16,7 @@ struct Wire {
     number: usize,
 }
 
-/// Links that a shorthand makes once its nodes stand.
+/// Links that a shorthand makes once its nodes exist.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     wires: Vec<Wire>,
@@ -30,13 +30,13 @@ impl Made {
     }
 }
 
-/// The directions of a key's links; `None` where they are wrong.
+/// The directions of a key's links; `None` for links that are wrong.
 type Kit = Vec<Option<(Side, Side)>>;
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "topology");
 
 impl Build<'_> {
-    /// Makes the nodes of the shorthand, and says which links are to be made.
+    /// Makes the nodes of the shorthand; returns the links to be made.
     pub(crate) fn shorthand_nodes(&mut self, nodes: &mut Nodes) -> Option<Made> {
         let record = self.root.table("topology")?;
         let kind: &str = record.get("kind")?;
@@ -117,7 +117,7 @@ impl Build<'_> {
     }
 }
 
-/// Where nodes go.
+/// Adds a node with this name and kind.
 type Add<'a> = &'a mut dyn FnMut(String, NodeKind);
 
 fn dumbbell(pairs: usize, made: &mut Made, add: Add<'_>) {
@@ -146,7 +146,7 @@ fn parking_lot(hops: usize, made: &mut Made, add: Add<'_>) {
     made.counts = vec![("bottleneck", hops), ("access", hops + 1)];
 }
 
-/// Host `s` at one router, host `d` at the other.
+/// Connects host `s` to one router and host `d` to the other.
 fn pair(made: &mut Made, host: usize, routers: (&str, &str), number: usize) {
     made.wire(&format!("s{host}"), routers.0, "access", number);
     made.wires.push(Wire { a: routers.1.to_owned(), b: format!("d{host}"), key: "access", number });

@@ -14,19 +14,19 @@ use crate::types::{
 use narrows_units::{Bytes, Duration};
 use std::sync::Arc;
 
-/// Settings that hold where a flow gives none.
+/// Settings that apply to flows that give none.
 #[derive(Debug)]
 pub(crate) struct Base<'a> {
-    /// The settings of `[tcp]`; `None` where they are wrong.
+    /// The settings of `[tcp]`; `None` if they are wrong.
     pub(crate) tcp: Option<Arc<Tcp>>,
     chosen: Option<Chosen<'a>>,
-    /// Whether the settings of `[tcp]` fit each other.
+    /// Whether the settings of `[tcp]` are consistent.
     agreed: bool,
-    /// Whether its scheme has been refused already: flows share it.
+    /// Whether the scheme of `[tcp]` has been refused already: flows share it.
     refused: bool,
 }
 
-/// A field that was given, and the table that has it.
+/// A field that was given, and its table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given<'a> {
     pub(crate) item: &'a Item,
@@ -40,31 +40,31 @@ impl Given<'_> {
         Path::Key(self.table, self.key)
     }
 
-    /// Where it stands in the file.
+    /// Its place in the file.
     pub(crate) fn place(&self) -> Place {
         self.item.place
     }
 }
 
-/// What is said of the TCP of a flow, or by `[tcp]` for all.
+/// The TCP settings given for a flow, or by `[tcp]` for all flows.
 #[derive(Debug)]
 pub(crate) struct Said<'a> {
     /// The flow's `tcp`, or `[tcp]` itself.
     pub(crate) own: Option<&'a Record>,
     /// Path of `own`.
     pub(crate) path: &'a Path<'a>,
-    /// For a flow, `[tcp]`.
+    /// `[tcp]`, if `own` belongs to a flow.
     shared: Option<&'a Record>,
     /// The flow's own congestion control.
     pub(crate) cc: Option<Given<'a>>,
     /// The flow's own stack.
     pub(crate) stack: Option<Given<'a>>,
-    /// Whether `[tcp]` agrees with itself, so that a contradiction is the flow's.
+    /// Whether `[tcp]` is consistent, so that a contradiction is the flow's.
     pub(crate) agreed: bool,
 }
 
 impl<'a> Said<'a> {
-    /// The tables of a file over each other, without any habits.
+    /// Returns the tables of a file, layered, without the stack's defaults.
     fn tables(&self) -> [Option<&'a Record>; 2] {
         [self.own, self.shared]
     }
@@ -114,7 +114,7 @@ impl<'a> Build<'a> {
         self.tcp(&said, chosen.as_ref()).map(Arc::new)
     }
 
-    /// A field that stands in the flow's table or, in short, beside it; not in both.
+    /// Returns a field of the flow's table or, in short form, of the flow itself; reports a field that is in both.
     fn either<'p>(
         &mut self,
         key: &'static str,
@@ -130,7 +130,7 @@ impl<'a> Build<'a> {
         short.or(long)
     }
 
-    /// All settings, from what is said and the habits of the stack.
+    /// Builds all settings from the given ones and the stack's defaults.
     fn tcp(&mut self, said: &Said<'_>, chosen: Option<&Chosen<'_>>) -> Option<Tcp> {
         let assist = self.assist(said);
         let stack = said.stack()?;
@@ -203,7 +203,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// How losses and marks are told, and what follows: settings that congestion control has a say in.
+    /// Builds the settings of loss recovery and ECN, which may depend on the congestion control.
     fn answer(&mut self, said: &Said<'_>, chosen: Option<&Chosen<'_>>, layers: &Layers<'_>) -> Option<Answer> {
         let explicit = Layers::new(&TCP, said.tables());
         let row = chosen.map(|chosen| chosen.row);
@@ -256,7 +256,7 @@ impl<'a> Build<'a> {
         Some(Answer { sack, recovery, reduction, ecn, ecn_echo })
     }
 
-    /// Refuses a scheme at the end points of a flow where no table of its name gives its parameters and its routers.
+    /// Refuses a scheme at the end points of a flow if no table of that name gives its parameters and its routers.
     fn refuse_assist(&mut self, own: Option<&Record>, base: &mut Base<'_>, path: &Path<'_>) {
         let tcp = Path::Key(path, "tcp");
         let shared = self.root.table("tcp");
@@ -276,7 +276,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The scheme at the end points: by default the one that is on, and none at all where the one that is named is off.
+    /// Returns the scheme at the end points: by default the one that is on; none if the named one is off.
     fn assist(&mut self, said: &Said<'_>) -> Option<Option<String>> {
         let Some(item) = Layers::new(&TCP, said.tables()).given("assist") else {
             return Some(self.schemes.enabled().map(str::to_owned));
@@ -297,7 +297,8 @@ impl<'a> Build<'a> {
         Some((self.schemes.of(name) != Some(false)).then(|| name.clone()))
     }
 
-    /// The timer. The stack's times go with the stack's arithmetic; another arithmetic brings its own.
+    /// Builds the timer's settings. The stack's times apply only with the stack's arithmetic; another arithmetic has
+    /// its own.
     fn rto(&mut self, said: &Said<'_>, habits: &Record) -> Option<(RtoStyle, [Duration; 4])> {
         let said_of = said.tables().map(|table| table.and_then(|table| table.table("rto")));
         let habit = habits.table("rto");
@@ -322,7 +323,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// How losses and marks are told, and what follows.
+/// Settings of loss recovery and ECN.
 struct Answer {
     sack: bool,
     recovery: Recovery,
@@ -341,12 +342,12 @@ fn idle_restart(layers: &Layers<'_>) -> Option<IdleRestart> {
 
 fn delayed_ack(tables: &[&Record]) -> Option<Option<DelayedAck>> {
     let Some(layers) = or_off(tables, "delayed_ack", &DELAYED_ACK)? else { return Some(None) };
-    // Where no table says anything, they are on.
+    // If no table says anything, delayed ACKs are on.
     Some(Some(DelayedAck { every: layers.get("every")?, timeout: layers.get("timeout")? }))
 }
 
-/// Whether the window is tuned: not where a file sets a buffer and is silent about tuning, as a program's `SO_RCVBUF` ends it
-/// in Linux (`SOCK_RCVBUF_LOCK`).
+/// Whether the receive window is autotuned. A file that sets a buffer without a word about autotuning turns it off, as
+/// a program's `SO_RCVBUF` does in Linux (`SOCK_RCVBUF_LOCK`).
 fn autotuning(said: &Said<'_>, layers: &Layers<'_>) -> Option<bool> {
     let given = |key: &str| said.tables().into_iter().flatten().any(|table| table.given(key).is_some());
     Some(layers.get("autotuning")? && (given("autotuning") || !given("recv_buffer")))
@@ -361,13 +362,13 @@ fn pacing(tables: &[&Record]) -> Option<Option<Pacing>> {
     }
 }
 
-/// The tables given for `key`, which may also be `false`: `Some(None)` where that rules, `None` where one was wrong.
+/// Returns the tables of `key`, which may also be `false`: `Some(None)` if `false` applies, `None` if one is wrong.
 fn or_off<'a>(tables: &[&'a Record], key: &str, table: &'static Table) -> Option<Option<Layers<'a>>> {
     let mut records = Vec::new();
     for record in tables {
         match record.given(key).map(|item| &item.value) {
             Some(Value::Off) if records.is_empty() => return Some(None),
-            // Switched off below, on above: what is above starts from the defaults.
+            // Switched off below and on above: the tables above start from the defaults.
             Some(Value::Off) => break,
             Some(Value::Table(table)) => records.push(Some(table)),
             Some(_) => return None,

@@ -1,4 +1,4 @@
-//! The format as data: tables, fields, kinds, defaults, ranges and docs. Parser, JSON Schema and reference read it.
+//! The format as data: tables, fields, kinds, defaults, ranges, docs. Parser, JSON Schema and reference read it.
 
 mod ngwa;
 mod root;
@@ -16,10 +16,10 @@ pub(crate) use wifi::{AGGREGATION, WIFI};
 
 use crate::quantity;
 
-/// Most nodes, links or flows of a scenario, and most of anything that a shorthand multiplies.
+/// Largest number of nodes, links or flows of a scenario, and of anything that a shorthand multiplies.
 pub(crate) const MOST: u64 = 1_000_000;
 
-/// Longest name.
+/// Longest name, in characters.
 pub(crate) const NAME_LENGTH: usize = 64;
 
 /// Pattern of names.
@@ -41,28 +41,28 @@ pub(crate) struct Table {
 pub(crate) struct Field {
     /// Its key.
     pub(crate) key: &'static str,
-    /// Other keys for the same, such as a paper's symbol.
+    /// Alternative keys, such as a paper's symbol.
     pub(crate) aliases: &'static [&'static str],
-    /// What it takes.
+    /// The values that it takes.
     pub(crate) kind: Kind,
-    /// Whether it must be given, and what holds if it is not.
+    /// Whether the field is required, and its default otherwise.
     pub(crate) need: Need,
-    /// Words of the table's `kind` for which the field means something; empty for all.
+    /// Values of the table's `kind` for which the field has a meaning; empty for all.
     pub(crate) only: &'static [&'static str],
     /// What it does.
     pub(crate) doc: &'static str,
 }
 
-/// What holds where a field is not given.
+/// Whether a field is required, and its default otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// It must be given.
+    /// The field must be given.
     Required,
-    /// It must be given for these kinds; for the others this value holds.
+    /// The field must be given for these kinds; for other kinds this is the default.
     RequiredIn(&'static [&'static str], &'static str),
-    /// This value, written as on the command line.
+    /// The default, written as on the command line.
     Default(&'static str),
-    /// What this says.
+    /// A description of the default.
     Described(&'static str),
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Need {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Word(pub(crate) &'static str, pub(crate) &'static str);
 
-/// What a field takes.
+/// The values that a field takes.
 #[derive(Debug)]
 pub(crate) enum Kind {
     /// Any text.
@@ -85,7 +85,7 @@ pub(crate) enum Kind {
     OneOf(&'static [u64]),
     /// A number in this range.
     Number(f64, f64),
-    /// A number above 0 and below 1, or 1 itself where it may be `one`.
+    /// A number above 0 and below 1; with `one`, also 1 itself.
     Share {
         /// Whether 1 is allowed.
         one: bool,
@@ -116,7 +116,7 @@ pub(crate) enum Kind {
     Node,
     /// The name of a node; `*` stands for the number of a copy.
     NodePattern,
-    /// The names of so many nodes, from and to.
+    /// The names of nodes: at least and at most this many.
     Nodes(usize, usize),
     /// The name of a congestion control.
     Cc,
@@ -135,18 +135,18 @@ pub(crate) enum Kind {
 }
 
 impl Table {
-    /// The fields, in the order in which they are shown.
+    /// Returns the fields, in the order in which they are shown.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &'static Field> + Clone + use<> {
         let groups: &'static [&'static [Field]] = self.groups;
         groups.iter().flat_map(|group| group.iter())
     }
 
-    /// The field of this key or alias.
+    /// Returns the field with this key or alias.
     pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
         self.fields().find(|field| field.key == key || field.aliases.contains(&key))
     }
 
-    /// The words of the table's `kind` field; empty where it has none.
+    /// Returns the values of the table's `kind` field; empty if it has none.
     pub(crate) fn kinds(&self) -> &'static [Word] {
         match self.field("kind").map(|field| &field.kind) {
             Some(Kind::Choice(words)) => words,
@@ -169,7 +169,7 @@ impl Field {
     }
 }
 
-/// `` `a`, `b` or `c` ``, and a hint at the nearest.
+/// Lists the words for a message: `"a", "b" or "c"`.
 pub(crate) fn words(list: &[Word]) -> String {
     let quoted: Vec<String> = list.iter().map(|word| format!("\"{}\"", word.0)).collect();
     match quoted.split_last() {
@@ -179,7 +179,7 @@ pub(crate) fn words(list: &[Word]) -> String {
 }
 
 impl Kind {
-    /// The table inside, if the kind has one.
+    /// Returns the table inside, if the kind has one.
     pub(crate) fn table(&self) -> Option<&'static Table> {
         match self {
             Self::Table(table) | Self::Tables(table) | Self::OneOrMany(table) | Self::OrFalse(table) => Some(table),
@@ -188,7 +188,7 @@ impl Kind {
         }
     }
 
-    /// The kind with its article, for "... is not a rate".
+    /// Returns the kind with its article, for "... is not a rate".
     pub(crate) fn noun(&self) -> String {
         match self {
             Self::Text => "a text".into(),
@@ -217,7 +217,7 @@ impl Kind {
         }
     }
 
-    /// What is allowed, for messages and the reference.
+    /// Returns what is allowed, for messages and the reference.
     pub(crate) fn allowed(&self) -> String {
         let units = |noun: &str, units: &[quantity::Unit]| format!("{noun} and {}", quantity::unit_names(units));
         match self {
@@ -284,7 +284,7 @@ pub(crate) const LARGE: u64 = 1_000_000_000_000_000_000;
 /// Largest rate of the format.
 pub(crate) const FAST: u64 = 10_000_000_000_000;
 
-/// Any rate but none.
+/// Any rate above zero.
 pub(crate) const ANY_RATE: Kind = Kind::Rate(1, FAST);
 
 /// Any time, zero included.
@@ -293,7 +293,7 @@ pub(crate) const ANY_TIME: Kind = Kind::Time(0, LONG);
 /// A time that is not zero.
 pub(crate) const SOME_TIME: Kind = Kind::Time(1, LONG);
 
-/// Data, at least a byte.
+/// An amount of data of at least one byte.
 pub(crate) const SOME_SIZE: Kind = Kind::Size(1, LARGE);
 
 fn show_time(nanos: u64) -> String {

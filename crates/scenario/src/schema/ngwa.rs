@@ -2,7 +2,7 @@
 
 use super::{Field, Kind, LARGE, MOST, Need, SOME_TIME, Table, Word};
 
-/// NGWA.
+/// The `[ngwa]` table.
 pub(crate) static NGWA: Table = Table {
     name: "ngwa",
     doc: "NGWA (M. Talau and E. C. G. Wille, \"Available Network Bandwidth Schema to Improve Performance in TCP \

@@ -1,11 +1,11 @@
-//! The file as a whole, its flows, and ACNS.
+//! Keys of the file's top level, of `[[flows]]` and of `[acns]`, with their units and defaults.
 
 use super::{
     ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NGWA, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME,
     STACKS, TCP, Table, WIFI, Word,
 };
 
-/// The file.
+/// The top level of a file.
 pub(crate) static ROOT: Table = Table {
     name: "scenario",
     doc: "The file itself: what the run is called, how long it lasts, and what is sampled.",
@@ -200,7 +200,7 @@ pub(crate) static FLOW: Table = Table {
     ]],
 };
 
-/// ACNS.
+/// The `[acns]` table.
 pub(crate) static ACNS: Table = Table {
     name: "acns",
     doc: "ACNS (Hruby et al., DCNET 2013; Olsovsky 2013): routers compute a command per flow from its age, its priority and \

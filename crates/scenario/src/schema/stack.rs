@@ -1,4 +1,4 @@
-//! What the words of `stack` set: defaults of TCP settings, under everything that a file says itself.
+//! The defaults of TCP settings that each value of `stack` selects. Settings in a file override them.
 
 use super::{TCP, Table, Word};
 use crate::catalogue::Ns2Agent;
@@ -8,14 +8,14 @@ use crate::record::{Item, Record};
 use crate::types::Stack;
 use std::sync::LazyLock;
 
-/// The words.
+/// The values of `stack`.
 pub(crate) const STACKS: &[Word] = &[
     Word("rfc", "the RFCs' recommendations"),
     Word("linux", "Linux 6.1"),
     Word("ns2", "ns-2.35: its own agents, or Agent/TCP/Linux, by which of them has the congestion control"),
 ];
 
-/// The habits of a system: each key of `[tcp]` that it sets, and the value as TOML.
+/// A stack's defaults: each key of `[tcp]` that it sets, and the value as TOML.
 #[derive(Debug)]
 pub(crate) struct Habits {
     /// Title in the reference.
@@ -23,7 +23,8 @@ pub(crate) struct Habits {
     pub(crate) sets: &'static [(&'static str, &'static str)],
 }
 
-/// The defaults of the format are the RFCs'; only what depends on other fields there is said here.
+/// The format's defaults are those of the RFCs. This table holds only the fields whose default in the format depends on
+/// other fields.
 pub(crate) static RFC: Habits = Habits {
     title: "`rfc`",
     sets: &[
@@ -32,9 +33,9 @@ pub(crate) static RFC: Habits = Habits {
     ],
 };
 
-/// Linux 6.1 with the settings that it comes with. Its initial window counts segments whatever their size; a delayed ACK
-/// waits 40 ms at first (`TCP_DELACK_MIN`). Its receive buffer counts at most 6 MiB of memory (`tcp_rmem[2]`), of which half is the window
-/// (`tcp_adv_win_scale`).
+/// Linux 6.1 with its default settings. Its initial window counts segments of any size. A delayed ACK waits 40 ms at
+/// first (`TCP_DELACK_MIN`). Its receive buffer counts at most 6 MiB of memory (`tcp_rmem[2]`), half of which is the
+/// window (`tcp_adv_win_scale`).
 pub(crate) static LINUX: Habits = Habits {
     title: "`linux`",
     sets: &[
@@ -66,9 +67,10 @@ pub(crate) static LINUX: Habits = Habits {
     ],
 };
 
-/// ns-2.35's own one-way agents. `windowInit_`, `packetSize_`, `tcpTick_`, `minrto_`, `singledup_` and `exit_recovery_fix_`
-/// are the names there. `Agent/TCP/Vegas` and `Agent/TCP/Reno` recover as Reno; other agents say what they do by their name, and
-/// those that need SACK have it: `sack = false` is for the others, whose sink sends none.
+/// ns-2.35's own one-way agents. ns-2's names of their settings are `windowInit_`, `packetSize_`, `tcpTick_`,
+/// `minrto_`, `singledup_` and `exit_recovery_fix_`. `Agent/TCP/Vegas` and `Agent/TCP/Reno` recover as Reno. The names
+/// of the other agents imply their recovery, and agents that need SACK have it: `sack = false` is for the others, whose
+/// sink sends none.
 pub(crate) static NS2: Habits = Habits {
     title: "`ns2`, own agents",
     sets: &[
@@ -100,10 +102,11 @@ pub(crate) static NS2: Habits = Habits {
     ],
 };
 
-/// ns-2.35's `Agent/TCP/Linux`. Its timestamps take no room in a packet, so they are off here; every ACK gives a sample of
-/// the round-trip time all the same. Its scoreboard is that of Linux 2.6: a hole is lost once more than three segments
-/// above it are SACKed, and the rate is halved over a round trip, of which PRR is the successor. Its rule to reduce but once in an
-/// episode, without PRR's conservation, ends in runs that lose more than they deliver (docs/validation.md); it is not imitated.
+/// ns-2.35's `Agent/TCP/Linux`. Its timestamps take no room in a packet, so they are off here; every ACK still gives a
+/// sample of the round-trip time. Its scoreboard is that of Linux 2.6: a hole is lost once more than three segments
+/// above it are SACKed. Its rate halving, which spreads the reduction over a round trip, is the predecessor of PRR. Its
+/// rule of one reduction per episode is not imitated: without PRR's conservation it leads to runs that lose more than
+/// they deliver (docs/validation.md).
 pub(crate) static NS2_LINUX: Habits = Habits {
     title: "`ns2`, Agent/TCP/Linux",
     sets: &[
@@ -135,18 +138,18 @@ pub(crate) static NS2_LINUX: Habits = Habits {
     ],
 };
 
-/// The habits of all systems, as the reference lists them.
+/// The defaults of all stacks, as the reference lists them.
 pub(crate) static HABITS: [&Habits; 4] = [&RFC, &LINUX, &NS2, &NS2_LINUX];
 
 impl Habits {
-    /// What is set for a key of `[tcp]`, or of its table `rto`, as written.
+    /// Returns what is set for a key of `[tcp]` or of its table `rto`, as written.
     pub(crate) fn shown(&self, table: &Table, key: &str) -> Option<String> {
         let record = self.record();
         let record = if table.name == TCP.name { Some(&record) } else { record.table("rto") };
         record.and_then(|record| record.given(key)).map(|item| item.shown.clone())
     }
 
-    /// A table that says what is set, to lie under those of a file.
+    /// Returns the defaults as a checked table, to be layered below those of a file.
     fn record(&self) -> Record {
         let entry = |(key, text): &(&str, &'static str)| {
             let field = TCP.field(key)?;
@@ -157,7 +160,8 @@ impl Habits {
     }
 }
 
-/// The table of a system's habits. What ns-2 has no agent for would be a module of its `Agent/TCP/Linux`.
+/// Returns the table of a stack's defaults. A congestion control without an ns-2 agent counts as a module of
+/// `Agent/TCP/Linux`.
 pub(crate) fn habits(stack: Stack, agent: Option<Ns2Agent>) -> &'static Record {
     static RECORDS: LazyLock<[Record; 4]> = LazyLock::new(|| HABITS.map(Habits::record));
     let [rfc, linux, own, tcp_linux] = &*RECORDS;

@@ -1,4 +1,4 @@
-//! TCP settings.
+//! Keys of the `[tcp]` table and its inner tables, with their units and defaults.
 
 use super::{ANY_RATE, Field, Kind, LARGE, Need, SOME_TIME, STACKS, Table, Word};
 
@@ -67,7 +67,7 @@ pub(crate) static RTO: Table = Table {
     ]],
 };
 
-/// TCP.
+/// The `[tcp]` table.
 pub(crate) static TCP: Table = Table {
     name: "tcp",
     doc: "TCP settings of both ends. `[tcp]` gives defaults for all flows, and `tcp = { .. }` of a flow what differs. The \

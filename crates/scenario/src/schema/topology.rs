@@ -74,7 +74,7 @@ pub(crate) static LINK: Table = Table {
     groups: &[ENDS, BODY, SIDES],
 };
 
-/// A link whose ends the shorthand knows.
+/// A link of a shorthand, which determines its ends.
 pub(crate) static SHORTHAND_LINK: Table = Table {
     name: "topology.link",
     doc: "A link of a shorthand: as in `[[links]]`, without its ends.",

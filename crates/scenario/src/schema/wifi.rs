@@ -1,8 +1,8 @@
-//! 802.11 channels.
+//! Keys of the `[wifi]` table and its inner tables, with their units and defaults.
 
 use super::{ANY_RATE, Field, Kind, Need, QUEUE, Table, Word};
 
-/// Most stations of a channel.
+/// Largest number of stations of a channel.
 pub(crate) const MOST_STATIONS: usize = 1000;
 
 /// A channel.
@@ -82,7 +82,7 @@ const PHY: &[Field] = &[
     ),
 ];
 
-/// Times and contention windows within reason: those of all standards, and room for experiments around them.
+/// Times and contention windows. Their ranges include all standards and leave room for experiments.
 const ACCESS: &[Field] = &[
     Field::new("slot", Kind::Time(1_000, 1_000_000), Need::Described("of the PHY"), "aSlotTime."),
     Field::new(
@@ -205,7 +205,7 @@ pub(crate) static AGGREGATION: Table = Table {
     ]],
 };
 
-/// A strength.
+/// A station's signal strength.
 pub(crate) static SIGNAL: Table = Table {
     name: "wifi.signals",
     doc: "How strong a station is heard.",
@@ -220,7 +220,7 @@ pub(crate) static SIGNAL: Table = Table {
     ]],
 };
 
-/// A pair of stations.
+/// A pair of stations hidden from each other, or one from the other.
 pub(crate) static HIDDEN: Table = Table {
     name: "wifi.hidden",
     doc: "Two stations that do not hear each other. The base station hears all, and all hear it.",

@@ -1,4 +1,4 @@
-//! A scenario as TOML with every default shown; it reads back to an equal scenario.
+//! Writes a scenario as TOML with every default shown; it reads back as an equal scenario.
 
 mod wifi;
 
@@ -14,8 +14,8 @@ use narrows_units::{Bytes, Duration, Instant, Rate};
 type Pairs = Vec<(&'static str, String)>;
 
 impl Scenario {
-    /// The scenario as a file: shorthands expanded, every default shown, quantities in readable units. Reading it gives an
-    /// equal scenario.
+    /// Returns the scenario as a file: shorthands expanded, every default shown, quantities in readable units. Reading
+    /// it gives an equal scenario.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
@@ -38,7 +38,7 @@ impl Scenario {
                 ("sampling", sampling),
             ],
         );
-        // What the first TCP flow has stands in [tcp]; the others say what they have different.
+        // `[tcp]` holds the settings of the first TCP flow; the other flows list only what differs.
         let base = self.flows.iter().find(|flow| !is_udp(flow)).map(|flow| &*flow.tcp);
         if let Some(base) = base {
             out.push_str("\n[tcp]\n");
@@ -62,7 +62,7 @@ impl Scenario {
             lines(&mut out, &self.link_pairs(link));
         }
         for channel in &self.wifi {
-            // One alone is a table of its own, so that `--set wifi.rate=..` finds it.
+            // A single channel is a table, not a list, so that `--set wifi.rate=..` finds it.
             out.push_str(if self.wifi.len() == 1 { "\n[wifi]\n" } else { "\n[[wifi]]\n" });
             lines(&mut out, &self.wifi_pairs(channel));
         }
@@ -124,7 +124,7 @@ impl Scenario {
         let mut pairs = vec![("between", format!("[{}, {}]", self.node_name(link.a), self.node_name(link.b)))];
         let forward = direction(&link.forward);
         let reverse = direction(&link.reverse);
-        // The table of a queue is laid over the other direction's, so it is written whole.
+        // A queue's table is layered over the other direction's, so it is written in full.
         let different: Pairs = reverse.iter().filter(|pair| !forward.contains(pair)).cloned().collect();
         pairs.extend(forward);
         if !different.is_empty() {
@@ -266,13 +266,13 @@ fn traffic(traffic: &Traffic) -> Pairs {
     }
 }
 
-/// The settings, or those that differ from `base`.
+/// Returns the settings, or those that differ from `base`.
 fn tcp(tcp: &Tcp, base: Option<&Tcp>) -> Pairs {
     let mut pairs = tcp_pairs(tcp);
     let mut timer = rto_pairs(tcp);
     if let Some(base) = base {
         let (below, timer_below) = (tcp_pairs(base), rto_pairs(base));
-        // Parameters are inherited only with the congestion control that they are for.
+        // Parameters are inherited only together with their congestion control.
         pairs.retain(|pair| !below.contains(pair) || (pair.0 == "cc_params" && tcp.cc != base.cc));
         timer.retain(|pair| !timer_below.contains(pair));
     }
@@ -379,12 +379,12 @@ fn limit(limit: Limit) -> String {
     quoted(&show_limit(limit))
 }
 
-/// The shortest decimal that reads back to the same float.
+/// Returns the shortest decimal that reads back as the same float.
 fn number(n: f64) -> String {
     format!("{n:?}")
 }
 
-/// A basic string of TOML.
+/// Returns a basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,11 +1,11 @@
-//! 802.11 channels as TOML.
+//! Writes 802.11 channels as TOML.
 
 use super::{Pairs, inline, number, queue, quoted, rate, size, time};
 use crate::types::{Aggregation, Scenario, Wifi, WifiMode, WifiStation};
 use crate::words::Word;
 
 impl Scenario {
-    /// A channel's table, without its heading.
+    /// Returns a channel's table, without its heading.
     pub(super) fn wifi_pairs(&self, channel: &Wifi) -> Pairs {
         let station = |index: usize| channel.stations.get(index).map_or(0, |station| station.node);
         let name = |index: usize| self.node_name(station(index));
@@ -18,7 +18,8 @@ impl Scenario {
         ];
         pairs.extend(mode(channel.mode));
         pairs.push(("basic_rate", rate(channel.basic_rate)));
-        // The long one is the default of the PHYs that have both, and of the others the only one: there the key means nothing.
+        // The long preamble is the default of PHYs with both. Other PHYs have only the long one, and the key has no
+        // meaning there.
         if channel.short_preamble {
             pairs.push(("preamble", quoted("short")));
         }
@@ -32,7 +33,7 @@ impl Scenario {
             ("rts_threshold", channel.rts_threshold.map_or_else(|| quoted("never"), size)),
         ]);
         pairs.extend(aggregation(channel));
-        // What the format says once for all stations is the same in each.
+        // Settings that the format gives once for all stations are the same in each.
         let first = channel.stations.first().unwrap_or(&channel.base);
         pairs.extend([
             ("queues", quoted(channel.queues.word())),
@@ -89,9 +90,9 @@ fn aggregation(channel: &Wifi) -> Option<(&'static str, String)> {
     Some(("aggregation", text))
 }
 
-/// Hidden pairs, those of both ways once; and whether they are of one way.
+/// Returns the hidden pairs and whether each is one-way. A pair that is hidden both ways is listed once.
 fn hidden(channel: &Wifi) -> impl Iterator<Item = ((usize, usize), bool)> + '_ {
-    // They are sorted.
+    // `hidden` is sorted.
     let back = |(a, b): (usize, usize)| channel.hidden.binary_search(&(b, a)).is_ok();
     let once = channel.hidden.iter().copied().filter(move |(a, b)| a < b || !back((*a, *b)));
     once.map(move |ends| (ends, !back(ends)))

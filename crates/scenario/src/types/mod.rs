@@ -1,4 +1,4 @@
-//! The validated scenario: what a simulation (or the live world) is built from. Plain values, nothing to check again.
+//! The validated scenario, from which simulated and live runs are built: plain values that need no further check.
 
 mod ngwa;
 mod tcp;
@@ -17,15 +17,15 @@ use std::sync::Arc;
 pub struct Scenario {
     /// Short name: letters, digits, `-` and `_`.
     pub name: String,
-    /// Title for people.
+    /// Human-readable title.
     pub title: String,
     /// Longer text for the report.
     pub description: String,
     /// Simulated time.
     pub duration: Duration,
-    /// Seed used where the command line gives none.
+    /// Seed used if the command line gives none.
     pub seed: u64,
-    /// Each flow with `jitter` starts later by a random time, uniform in zero to this, drawn per run.
+    /// Each flow with `jitter` starts later by a random time, uniform from zero to this value, drawn per run.
     pub start_jitter: Duration,
     /// What is sampled.
     pub sampling: Sampling,
@@ -90,7 +90,7 @@ pub struct Node {
 pub struct Link {
     /// Index of the node where the forward direction starts.
     pub a: usize,
-    /// Index of the node where it ends.
+    /// Index of the node where the forward direction ends.
     pub b: usize,
     /// From `a` to `b`.
     pub forward: Direction,
@@ -118,7 +118,7 @@ pub struct Direction {
 pub struct Change {
     /// When.
     pub at: Instant,
-    /// New rate, for packets whose sending starts from then on.
+    /// New rate, for packets whose transmission starts from then on.
     pub rate: Option<Rate>,
     /// New propagation delay, likewise; the direction stays first in, first out.
     pub delay: Option<Duration>,
@@ -189,9 +189,9 @@ pub enum Queue {
 /// What a flow's application does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Traffic {
-    /// TCP that always has data, or `size` bytes of it, then closes.
+    /// TCP that always has data, or has `size` bytes of it and then closes.
     Bulk {
-        /// Bytes in all; `None` is without end.
+        /// Total bytes; `None` is without end.
         size: Option<Bytes>,
     },
     /// TCP whose application writes at a constant rate, in writes of `write` bytes.
@@ -220,7 +220,7 @@ pub enum Traffic {
         response: Bytes,
         /// Time between a response's end and the next request.
         think: Duration,
-        /// How many, `None` until the flow stops.
+        /// Number of requests; `None` is until the flow stops.
         count: Option<u64>,
     },
     /// UDP at a constant rate.
@@ -262,7 +262,7 @@ pub struct Flow {
     pub jitter: bool,
     /// What the application does.
     pub traffic: Traffic,
-    /// TCP settings, which flows share that have the same; unused for UDP.
+    /// TCP settings, shared by flows that have the same; unused for UDP.
     pub tcp: Arc<Tcp>,
 }
 
@@ -277,9 +277,9 @@ pub struct Acns {
     pub priority_weight: f64,
     /// Weight of the age part, v_a; `priority_weight + age_weight = 1`.
     pub age_weight: f64,
-    /// th_A1: from here freeze.
+    /// th_A1: freeze from this weight on.
     pub freeze_threshold: f64,
-    /// th_A2: from here fallback.
+    /// th_A2: fallback from this weight on.
     pub fallback_threshold: f64,
     /// th_L1.
     pub loss_fallback_threshold: f64,
@@ -289,17 +289,17 @@ pub struct Acns {
     pub trend_count: u32,
     /// sigma of the loss trend.
     pub trend_sigma: f64,
-    /// p_max: the largest DSCP (63), or the largest priority in the table.
+    /// Whether p_max is the largest priority in the table, instead of the largest DSCP (63).
     pub p_max_observed: bool,
     /// Idle time after which a flow leaves the table.
     pub idle_timeout: Duration,
-    /// Bound of the table.
+    /// Largest number of flows in the table.
     pub max_flows: u64,
-    /// Whether a command rules a whole window, or each ACK on its own.
+    /// Whether a command applies to a whole window or to a single ACK.
     pub command_scope: AcnsScope,
     /// How CMI travels in IPv6.
     pub ipv6: AcnsIpv6,
-    /// Whether senders obey (false: routers compute and write commands, senders count but ignore them).
+    /// Whether senders obey. If false, routers compute and write commands, and senders count but ignore them.
     pub obey: bool,
 }
 
@@ -315,9 +315,9 @@ pub enum AcnsFormula {
 /// ACNS command scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcnsScope {
-    /// The command of the asked segment rules until the next.
+    /// The command of the asking segment applies until the next one.
     Window,
-    /// Each ACK on its own.
+    /// The command of each ACK applies until the next ACK.
     Ack,
 }
 

@@ -5,7 +5,7 @@ use narrows_units::{Bytes, Duration};
 /// NGWA in the routers, and its parameters at the end points (M. Talau and E. C. G. Wille, "Available Network Bandwidth
 /// Schema to Improve Performance in TCP Protocols").
 ///
-/// Every queue out of which a router of `routers` sends has its limit in bytes.
+/// Every output queue of these routers has its limit in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ngwa {
     /// Indices of the routers that run it; default all.
@@ -14,11 +14,11 @@ pub struct Ngwa {
     pub mode: u8,
     /// Weight of the newest value in the smoothing, above 0 and below 1.
     pub alpha: f64,
-    /// Share of a queue's limit that flows divide among them, above 0 and at most 1.
+    /// Share of a queue's limit that is divided among the flows, above 0 and at most 1.
     pub flow_factor: f64,
     /// Idle time after which a flow leaves a router's table.
     pub idle_timeout: Duration,
-    /// Bound of the table.
+    /// Largest number of flows in a router's table.
     pub max_flows: u64,
     /// Whether the right edge of an advertised window may move left.
     pub shrink: bool,
@@ -26,7 +26,7 @@ pub struct Ngwa {
     pub fast_retransmit: bool,
     /// When routers write their value.
     pub stamp: NgwaStamp,
-    /// W_max, the largest window that a receiver advertises beside its buffer; `None` is no such bound.
+    /// W_max, an upper bound of the advertised window besides the receive buffer; `None` is no such bound.
     pub max_window: Option<Bytes>,
 }
 

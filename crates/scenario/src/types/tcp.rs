@@ -1,11 +1,11 @@
-//! TCP settings.
+//! One flow's TCP settings after stack and flow defaults are merged.
 
 use narrows_units::{Bytes, Duration, Rate};
 
 /// TCP settings of a flow, both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
-    /// The system whose defaults hold where nothing else is set; every setting below has them resolved.
+    /// The system whose defaults apply; every setting below has them resolved.
     pub stack: Stack,
     /// Congestion control, by its name in the registry.
     pub cc: String,
@@ -21,37 +21,40 @@ pub struct Tcp {
     pub initial_ssthresh: Option<Bytes>,
     /// Upper bound of cwnd; `None` is unlimited.
     pub max_cwnd: Option<Bytes>,
-    /// Delayed ACKs: `None` is one ACK per segment.
+    /// Delayed ACKs; `None` is one ACK per segment.
     pub delayed_ack: Option<DelayedAck>,
     /// Delayed ACKs follow Linux: quick ACKs, and a delay that adapts.
     pub quick_ack: bool,
     /// Recovery.
     pub recovery: Recovery,
-    /// How the window goes down in an episode.
+    /// How a congestion episode reduces the window.
     pub reduction: Reduction,
-    /// Duplicate ACKs that mean loss.
+    /// Number of duplicate ACKs that indicate a loss.
     pub dupthresh: u32,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// Lost retransmissions are found without the timer (RFC 8985's rule, by segments and bytes).
+    /// Lost retransmissions are detected without the timer (RFC 8985's rule, by segments and bytes).
     pub lost_retransmission: bool,
-    /// Reductions that prove spurious are taken back (RFC 4015).
+    /// Reductions that prove spurious are undone (RFC 4015).
     pub undo: bool,
-    /// One reduction in an episode, as in Linux; else a timeout in it, and a lost retransmission, reduce again (RFC 5681).
+    /// Only one reduction per episode, as in Linux; otherwise a timeout or a lost retransmission in the episode reduces
+    /// again (RFC 5681).
     pub reduce_once: bool,
-    /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)` (RFC 6582), else to ssthresh.
+    /// On a full ACK NewReno sets cwnd to `min(ssthresh, max(FlightSize, SMSS) + SMSS)` (RFC 6582), otherwise to
+    /// ssthresh.
     pub full_ack_cap: bool,
-    /// The first partial ACK alone of a NewReno recovery restarts the retransmission timer (RFC 6582), else each (Linux).
+    /// Only the first partial ACK of a NewReno recovery restarts the retransmission timer (RFC 6582), otherwise each
+    /// one does (Linux).
     pub impatient: bool,
-    /// Paced segments leave in bursts as from Linux with TSO, else one by one.
+    /// Paced segments leave in bursts, as from Linux with TSO, otherwise one by one.
     pub tso: bool,
-    /// Timeouts in a row after which the connection is given up (RFC 9293's R2); `None` is never.
+    /// Number of timeouts in a row after which the connection is given up (RFC 9293's R2); `None` is never.
     pub max_retries: Option<u32>,
     /// SACK (RFC 2018).
     pub sack: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Timestamps count milliseconds from an offset of each end, as in Linux; else microseconds of one clock.
+    /// Timestamps count milliseconds from an offset of each end, as in Linux; otherwise microseconds of one clock.
     pub timestamp_offsets: bool,
     /// Window scaling (RFC 7323).
     pub window_scaling: bool,
@@ -61,9 +64,9 @@ pub struct Tcp {
     pub ecn_echo: EcnEcho,
     /// Receive buffer: the largest window that is advertised.
     pub recv_buffer: Bytes,
-    /// The window begins at 64 kB and grows up to the receive buffer, as in Linux 6.1.
+    /// The advertised window starts at 64 kB and grows up to the receive buffer, as in Linux 6.1.
     pub autotuning: bool,
-    /// Rate at which the receiving application reads; `None` is at once.
+    /// Rate at which the receiving application reads; `None` is immediately.
     pub read_rate: Option<Rate>,
     /// Nagle's algorithm.
     pub nagle: bool,
@@ -71,11 +74,11 @@ pub struct Tcp {
     pub idle_restart: IdleRestart,
     /// A window that the application does not use decays (RFC 2861).
     pub cwnd_validation: bool,
-    /// Whether cwnd grows while something else than cwnd limits the sender.
+    /// Whether cwnd grows while something other than cwnd limits the sender.
     pub unused_growth: bool,
-    /// `cwnd == ssthresh` is slow start.
+    /// Whether `cwnd == ssthresh` counts as slow start.
     pub slow_start_at_equality: bool,
-    /// Pacing where the congestion control sets no rate; `None` is without.
+    /// Pacing if the congestion control sets no rate; `None` is no pacing.
     pub pacing: Option<Pacing>,
     /// Arithmetic of the retransmission timer.
     pub rto_style: RtoStyle,
@@ -89,7 +92,7 @@ pub struct Tcp {
     pub rto_granularity: Duration,
 }
 
-/// A system whose defaults a flow has.
+/// A system whose defaults a flow uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
     /// The RFCs' recommendations.
@@ -125,7 +128,7 @@ pub enum InitialWindow {
     Rfc6928,
     /// RFC 5681.
     Rfc5681,
-    /// So many segments.
+    /// This many segments.
     Segments(u32),
 }
 
@@ -146,7 +149,7 @@ pub enum Recovery {
     Fack,
 }
 
-/// How the window goes down in an episode.
+/// How a congestion episode reduces the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// At once (RFC 5681, RFC 6675).
@@ -177,7 +180,7 @@ pub enum EcnEcho {
     EachMark,
 }
 
-/// Whose RTO arithmetic.
+/// Arithmetic of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoStyle {
     /// RFC 6298.

@@ -1,12 +1,12 @@
-//! 802.11 channels.
+//! The settings of 802.11 channels after defaults are merged.
 
 use super::Queue;
 use narrows_units::{Bytes, Duration, Probability, Rate};
 
 /// An 802.11 channel: one base station, and the stations that it bridges to the wired network.
 ///
-/// Every frame goes between the base station and a station (infrastructure mode); what one station sends to another passes
-/// the base station. Rates are fixed: there is no rate adaptation, no fading and no mobility.
+/// Every frame goes between the base station and a station (infrastructure mode). Packets from one station to another
+/// pass through the base station. Rates are fixed: there is no rate adaptation, no fading and no mobility.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wifi {
     /// Name of the channel, unique; used in captures, drawings and tables.
@@ -39,16 +39,17 @@ pub struct Wifi {
     pub rts_threshold: Option<Bytes>,
     /// Propagation delay between any two of its stations.
     pub propagation: Duration,
-    /// Capture: a frame that is being received survives others that are weaker by this many decibels; `None` is never.
+    /// Capture: reception survives other frames that are weaker by this many decibels; `None` is never.
     pub capture_db: Option<f64>,
     /// A-MPDU aggregation with block ACK; `None` is one MPDU per frame.
     pub aggregation: Option<Aggregation>,
     /// Whether the base station has one queue for all stations, or one for each, served in turn.
     pub queues: WifiQueues,
-    /// Pairs of stations (indices in `stations`) of which the first does not reach the second: the zeros of the
-    /// reachability matrix. The base station reaches all, and all reach it.
+    /// Pairs (a, b) of indices in `stations` where a does not reach b: the zeros of the reachability matrix. The base
+    /// station reaches all stations, and all reach it.
     pub hidden: Vec<(usize, usize)>,
-    /// Frame error rates: frames sent to or by a station, with data at a rate. The last that fits holds.
+    /// Frame error rates of frames sent to or by a station, at one rate or at all rates. The last matching entry
+    /// applies.
     pub errors: Vec<WifiErrors>,
 }
 
@@ -59,9 +60,9 @@ pub struct WifiStation {
     pub node: usize,
     /// Its interface queue (at the base station: each of its queues).
     pub queue: Queue,
-    /// Strength with which its frames arrive everywhere, in decibels above an arbitrary level.
+    /// Signal strength of its frames at every receiver, in decibels above an arbitrary level.
     pub signal_db: f64,
-    /// Bytes that it puts between MAC header and IP packet: 8 of LLC and SNAP.
+    /// Bytes between MAC header and IP packet: 8 for LLC and SNAP.
     pub overhead: Bytes,
 }
 
@@ -86,9 +87,9 @@ pub enum WifiMode {
 /// A-MPDU aggregation (IEEE 802.11-2016, section 10.13) with immediate block ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
-    /// Most MPDUs in one A-MPDU: 1 to 64, the block ACK's window.
+    /// Largest number of MPDUs in one A-MPDU: 1 to 64, the block ACK's window.
     pub max_mpdus: u32,
-    /// Most bytes of one A-MPDU.
+    /// Largest size of one A-MPDU in bytes.
     pub max_bytes: Bytes,
     /// Longest time on the air (aPPDUMaxTime).
     pub max_time: Duration,
@@ -97,7 +98,7 @@ pub struct Aggregation {
 /// Queues of a base station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WifiQueues {
-    /// One for all stations, first in, first out over all.
+    /// One first-in, first-out queue for all stations.
     Shared,
     /// One for each station, served in turn.
     PerStation,

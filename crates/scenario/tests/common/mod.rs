@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
@@ -94,7 +94,8 @@ fn phys() -> Vec<CataloguePhy> {
     ]
 }
 
-/// Rates by data subcarriers, bits and coding, of symbols of 4 us or 3.6 us; MCS 9 at 20 MHz only where bits come out whole.
+/// Rates from data subcarriers, bits and coding, with symbols of 4 us or 3.6 us. MCS 9 at 20 MHz exists only if the
+/// bits per symbol are whole.
 fn mcs_rates(max: u32, widths: &[u32], streams: u32) -> Vec<CatalogueMcs> {
     let coded =
         [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6), (8, 3, 4), (8, 5, 6)];
@@ -116,12 +117,12 @@ fn mcs_rates(max: u32, widths: &[u32], streams: u32) -> Vec<CatalogueMcs> {
     rows
 }
 
-/// Reads a text that must be right.
+/// Parses a text that must be valid.
 pub fn good(text: &str) -> Scenario {
     good_with(text, &[])
 }
 
-/// Reads a text that must be right with these overrides.
+/// Parses a text that must be valid with these overrides.
 pub fn good_with(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     match parse(text, "test.toml", &pairs(overrides), &catalogue()) {
         Ok(scenario) => scenario,
@@ -129,12 +130,12 @@ pub fn good_with(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     }
 }
 
-/// The problems of a text that must be wrong, one per line.
+/// Returns the problems of a text that must be invalid, one per line.
 pub fn bad(text: &str) -> String {
     bad_with(text, &[])
 }
 
-/// The problems of a text and overrides that must be wrong, one per line.
+/// Returns the problems of a text and overrides that must be invalid, one per line.
 pub fn bad_with(text: &str, overrides: &[(&str, &str)]) -> String {
     match parse(text, "test.toml", &pairs(overrides), &catalogue()) {
         Ok(scenario) => panic!("this was accepted:\n{text}\nas {scenario:?}"),

@@ -1,19 +1,19 @@
-//! The asking side of a sender: which segment asks, and which ACKs answer it.
+//! The asking part of a sender: which segment asks, and which ACKs answer it.
 //!
 //! # Choices
 //! - **The last of a window.** At most one ask is outstanding. While none is, the first new data segment asks that
-//!   either cannot be followed by another at once (`more` is false: the windows or the data are used up), or that
-//!   completes cwnd bytes since the segment that asked before. So a window is what is sent between two asks, and there is
-//!   one ask per round trip, whether the sender bursts, is clocked by ACKs, paces, or has little to say.
+//!   either cannot be followed by another at once (`more` is false: the windows or the data are used up), or completes
+//!   cwnd bytes since the previous asking segment. A window is therefore what is sent between two asks, and there is
+//!   one ask per round trip, whether the sender bursts, is clocked by ACKs, paces, or has little to send.
 //! - **The answer.** The cumulative ACK that reaches the end of the asking segment ends the ask. The answer is the
-//!   harshest command on all the ACKs since the answer before, that one included: behind a hole in the sequence space
-//!   the command comes on a duplicate ACK, and the cumulative ACK long after it says normal. Where nothing is lost, only
-//!   the covering ACK can carry one, since routers write only to segments that ask. CE marks of classic ECN queues on
-//!   the other segments of the window count too, and so once per window, as in RFC 3168.
-//! - **A lost ask.** An asking segment that is retransmitted (which is never an ask) is void: unless a command came
-//!   before, the ACK that covers it is no answer and the command that rules stays. Either way the ask has ended and
-//!   the next window asks anew.
-//! - **A lost ACK** loses its command: the receiver says each command once, by the papers.
+//!   harshest command on all ACKs since the previous answer, including this one. Behind a hole in the sequence space,
+//!   the command comes on a duplicate ACK, and the cumulative ACK long after it says normal. If nothing is lost, only
+//!   the covering ACK can carry a command, since routers write only to segments that ask. CE marks of classic ECN
+//!   queues on the other segments of the window count too, and therefore once per window, as in RFC 3168.
+//! - **A lost ask.** A retransmission is never an ask, and retransmitting the asking segment makes the ask void: unless
+//!   a command came before, the ACK that covers it is no answer, and the command in force stays. In both cases the ask
+//!   has ended and the next window asks again.
+//! - **A lost ACK** loses its command: the receiver sends each command once, as in the papers.
 
 use narrows_cc::Advice;
 use narrows_tcp::Outgoing;
@@ -43,19 +43,19 @@ pub(super) struct Asker {
     ask: Option<Ask>,
     /// Harshest command since the last answer.
     harshest: Advice,
-    /// New data sent after the segment that asked last.
+    /// New data sent after the last asking segment.
     since_ask: Bytes,
-    /// Lowest unacknowledged and highest sent sequence number; `None` before the first data.
+    /// Lowest unacknowledged sequence number, and the one after the last byte sent; `None` before the first data.
     span: Option<(SeqNum, SeqNum)>,
 }
 
 impl Asker {
-    /// Nothing sent yet.
+    /// Creates the state before anything is sent.
     pub(super) const fn new() -> Self {
         Self { ask: None, harshest: Advice::Normal, since_ask: Bytes::ZERO, span: None }
     }
 
-    /// A data segment leaves. Returns `None` if any of it was sent before, else whether it asks.
+    /// Handles a data segment that leaves. Returns `None` if any of it was sent before, else whether it asks.
     pub(super) fn on_data(&mut self, seq: SeqNum, len: Bytes, out: &Outgoing) -> Option<bool> {
         let end = seq + len;
         let (una, max) = self.span.unwrap_or((seq, seq));
@@ -74,15 +74,14 @@ impl Asker {
         Some(asks)
     }
 
-    /// A segment leaves again.
+    /// Handles a segment that leaves again.
     pub(super) fn on_retransmission(&mut self, seq: SeqNum, len: Bytes) {
         if let Some(ask) = &mut self.ask {
             ask.void |= seq.before(ask.end) && ask.end.at_or_before(seq + len);
         }
     }
 
-    /// An ACK with this command arrived. `None` if it answers nothing: it is older than others, or no data of ours was
-    /// outstanding.
+    /// Handles an ACK with this command. Returns `None` if the ACK is old or invalid, or if no data was outstanding.
     pub(super) fn on_ack(&mut self, ack: SeqNum, command: Advice) -> Option<Heard> {
         let (una, max) = self.span?;
         if una == max || ack.before(una) || ack.after(max) {
@@ -115,11 +114,11 @@ mod tests {
     }
 
     fn seq(n: u32) -> SeqNum {
-        // Near the end of the circle, so that every test wraps.
+        // Near the end of the sequence space, so that every test wraps.
         SeqNum::new(u32::MAX - 250) + Bytes::new(u64::from(n) * 100)
     }
 
-    /// Sends segments `from..to`, the last of them with nothing to follow; which asked.
+    /// Sends segments `from..to`, with nothing to follow the last; returns those that asked.
     fn burst(a: &mut Asker, from: u32, to: u32) -> Vec<u32> {
         (from..to).filter(|&n| a.on_data(seq(n), LEN, &out(1_000_000, n + 1 < to)).unwrap()).collect()
     }

@@ -12,28 +12,29 @@ use narrows_wire::{Packet, TcpFlags};
 /// ACNS at one end of one connection, as sender and as receiver (thesis, section 4; DCNET 2013, section 3.2).
 ///
 /// # What is written
-/// New data carries I2 or I3, and I4 or I5 on the segment that asks; everything else carries I1: SYN, SYN-ACK, pure
-/// ACKs, FIN, RST, probes and retransmissions. Every segment with ACK carries T1 to T6. Which segment asks, and what
-/// counts as its answer, is said in the module `ask`; how commands are echoed, in `receiver`.
+/// New data carries I2 or I3, and I4 or I5 on the segment that asks. Everything else carries I1: SYN, SYN-ACK, pure
+/// ACKs, FIN, RST, probes and retransmissions. Every segment with ACK carries T1 to T6. The module `ask` defines which
+/// segment asks and what counts as its answer; `receiver` defines how commands are echoed.
 ///
 /// # Choices
 /// - The nonce of a segment is a bit of a hash of its sequence number: it needs no random stream and looks random.
-/// - T3 and T4 (congestion window reduced) go on the first new data after the window was seen smaller than at the
-///   segment before, whatever made it smaller (as CWR in RFC 3168, section 6.1.2). They inform; receivers do not act on
-///   them, because an echo is not repeated until then as in classic ECN.
-/// - From the first FIN on, in either direction, ACNS is off. If the peer's FIN turns it off while the sender here is
-///   told to freeze, a last "normal" lifts the freeze; otherwise a half-closed connection would stay frozen.
-/// - Advice is given per ask ([`CommandScope::Window`]) or per ACK ([`CommandScope::Ack`]); in both scopes one segment per
-///   window asks. ACKs that arrive while no data is outstanding bring none.
+/// - T3 and T4 (congestion window reduced) go on the first new data after the window became smaller than at the segment
+///   before, for whatever reason (as CWR in RFC 3168, section 6.1.2). They only inform. Receivers do not act on them,
+///   because an echo is not repeated until then as it is in classic ECN.
+/// - From the first FIN or RST on, in either direction, ACNS is off. If the peer's FIN or RST turns it off while the
+///   sender here is held (by freeze or fallback), a last "normal" lifts the hold. Otherwise a half-closed connection
+///   would stay frozen.
+/// - Advice is given per ask ([`CommandScope::Window`]) or per ACK ([`CommandScope::Ack`]). In both scopes one segment
+///   per window asks. ACKs that arrive while no data is outstanding bring no advice.
 #[derive(Debug)]
 pub struct AcnsAssist {
     scope: CommandScope,
     ipv6: Ipv6Encoding,
-    /// Whether ACNS was agreed on and no FIN has been seen.
+    /// Whether ACNS was agreed on and no FIN or RST has been seen.
     on: bool,
     asker: Asker,
     receiver: Receiver,
-    /// Congestion window at the last segment, to see it fall.
+    /// Congestion window at the last segment, to detect a reduction.
     cwnd: Bytes,
     /// Whether T3 or T4 is still to be sent.
     reduced: bool,
@@ -43,7 +44,7 @@ pub struct AcnsAssist {
 }
 
 impl AcnsAssist {
-    /// The agent of one end. `config` has been [checked](AcnsConfig::check).
+    /// Creates the agent of one end. `config` has been [checked](AcnsConfig::check).
     #[must_use]
     pub fn new(config: &AcnsConfig) -> Self {
         Self {
@@ -89,7 +90,7 @@ impl AcnsAssist {
     }
 }
 
-/// The nonce of the segment with this sequence number.
+/// Returns the nonce of the segment with this sequence number.
 const fn nonce(seq: SeqNum) -> bool {
     // The top bit of a product with an odd constant depends on all bits of the factor.
     seq.as_u32().wrapping_mul(0x9e37_79b1) >> 31 == 1
@@ -196,7 +197,7 @@ mod tests {
         agreed(&AcnsConfig::default())
     }
 
-    /// Sends 100 bytes from `seq`; the message in the IP header and the flags.
+    /// Sends 100 bytes from `seq`; returns the message in the IP header and the flags.
     fn send(a: &mut AcnsAssist, seq: u32, kind: SegmentKind, cwnd: u64, more: bool) -> (IpMessage, TcpFlags) {
         let mut p = segment(seq, 1, TcpFlags::ACK, 100);
         a.on_transmit(&mut p, &out(kind, cwnd, more));
@@ -282,7 +283,7 @@ mod tests {
         };
         assert_eq!(echo(&mut a), FREEZE);
         assert_eq!(echo(&mut a), NORMAL);
-        // Commands on segments without data are none: routers cannot have put them there.
+        // Commands on segments without data are ignored: routers cannot have put them there.
         data.payload_len = 0;
         a.on_receive(&data, NOW);
         assert_eq!(echo(&mut a), NORMAL);

@@ -1,29 +1,29 @@
 //! The bits: messages I1 to I7 in the IP header, T1 to T6 in the TCP header, and the handshake.
 //!
 //! # Sources
-//! Thesis, tables 2 and 3; DCNET 2013, tables 1 and 2 and section 3.2. The printed tables of IP messages do not tell
-//! I2 from I4 and I6 from I7; [`IpMessage`] is the one reading that keeps all seven distinct and in which a plain ECN
-//! host takes fallback for CE.
+//! Thesis, tables 2 and 3; DCNET 2013, tables 1 and 2 and section 3.2. The printed tables of IP messages do not
+//! distinguish I2 from I4 and I6 from I7. [`IpMessage`] is the one reading that keeps all seven distinct and in which a
+//! plain ECN host takes fallback for CE.
 //!
-//! # What classic ECN makes of it
-//! Fallback is CE without CMI and ECE without CMT, so a classic ECN host reacts to it. A classic ECN *queue* on the path
-//! marks CE and leaves CMI: I2 and I3 become I7 (fallback), I4 and I5, which carry CMI, become I6 (freeze).
+//! # How classic ECN reads it
+//! Fallback is CE without CMI and ECE without CMT, so a classic ECN host reacts to it. A classic ECN *queue* on the
+//! path marks CE and leaves CMI: I2 and I3 become I7 (fallback); I4 and I5, which carry CMI, become I6 (freeze).
 
 use super::Ipv6Encoding;
 use narrows_cc::Advice;
 use narrows_tcp::Agreement;
 use narrows_wire::{Ecn, HopByHop, Ip, Ipv6Repr, TcpFlags};
 
-/// CMT, the bit of the TCP header that ACNS adds.
+/// CMT, the TCP header bit that ACNS adds.
 pub const CMT: TcpFlags = TcpFlags::RESERVED_0X200;
 
 /// The nonce sum's bit in the TCP header (RFC 3540).
 pub const NS: TcpFlags = TcpFlags::AE;
 
-/// What an ACNS-setup SYN carries beside SYN.
+/// Flags of an ACNS-setup SYN besides SYN.
 pub const SETUP_SYN: TcpFlags = TcpFlags::ECE.with(TcpFlags::CWR).with(CMT);
 
-/// What an ACNS-setup SYN-ACK carries beside SYN and ACK. (The papers print ACK = 0, which no SYN-ACK can have.)
+/// Flags of an ACNS-setup SYN-ACK besides SYN and ACK. (The papers print ACK = 0, which no SYN-ACK can have.)
 pub const SETUP_SYN_ACK: TcpFlags = TcpFlags::ECE.with(CMT);
 
 /// Type of the hop-by-hop option that carries CMI: "skip if unknown" and "may change on the way" (RFC 8200, section
@@ -33,23 +33,23 @@ pub const IPV6_OPTION: u8 = 0x3e;
 /// CMI in the data of the hop-by-hop option: its top bit.
 pub const IPV6_OPTION_CMI: u32 = 0x8000_0000;
 
-/// CMI in the flow label: the top one of the 20 - 17 bits that the shortened label leaves free.
+/// CMI in the flow label: the top one of the three bits (20 - 17) that the shortened label leaves free.
 pub const FLOW_LABEL_CMI: u32 = 0x8_0000;
 
-/// The flow label that remains: 17 bits.
+/// Mask of the flow label that remains: 17 bits.
 pub const FLOW_LABEL: u32 = 0x1_ffff;
 
 /// A message in the IP header: the ECN field and CMI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IpMessage {
-    /// I1 (ECN 00, CMI 0): no ACNS; control packets and retransmissions too.
+    /// I1 (ECN 00, CMI 0): no ACNS; also control packets and retransmissions.
     NotSupported,
-    /// I2, I3 (ECN 10 or 01, CMI 0): ACNS in ECN mode. Routers leave it, which means normal.
+    /// I2, I3 (ECN 10 or 01, CMI 0): ACNS in ECN mode. Routers do not change it; it means normal.
     EcnMode {
         /// The nonce: ECT(1) is 1.
         ns: bool,
     },
-    /// I4, I5 (ECN 10 or 01, CMI 1): routers are to set the command. Unchanged it means normal.
+    /// I4, I5 (ECN 10 or 01, CMI 1): asks routers to set the command. Unchanged it means normal.
     Ask {
         /// The nonce: ECT(1) is 1.
         ns: bool,
@@ -76,10 +76,10 @@ impl IpMessage {
         }
     }
 
-    /// Writes the message; nothing but the ECN field and CMI changes.
+    /// Writes the message; only the ECN field and CMI change.
     ///
-    /// In IPv6 with [`Ipv6Encoding::Extension`] the options header is added only where CMI is 1 and none is there, so
-    /// only asking segments are 8 bytes longer. It is never taken off, because a router may not change a packet's
+    /// In IPv6 with [`Ipv6Encoding::Extension`] the options header is added only if CMI is 1 and the header is missing,
+    /// so only asking segments are 8 bytes longer. It is never removed, because a router may not change a packet's
     /// length. If another scheme's option is in the header, CMI cannot be written and stays 0.
     #[inline]
     pub fn encode(self, ip: &mut Ip, ipv6: Ipv6Encoding) {
@@ -97,7 +97,7 @@ impl IpMessage {
         }
     }
 
-    /// The command that the message brings to a receiver; `None` for a segment outside ACNS.
+    /// Returns the command that the message brings to a receiver; `None` for a segment outside ACNS.
     #[inline]
     #[must_use]
     pub const fn command(self) -> Option<Advice> {
@@ -109,8 +109,8 @@ impl IpMessage {
         }
     }
 
-    /// The message that a router leaves when it has this command for the flow: only segments that ask, or that carry
-    /// a command of a router before, take one, and only a harsher one (thesis, section 4.1.1).
+    /// Returns the message after a router that has this command for the flow. Only segments that ask, or that carry an
+    /// earlier router's command, are changed, and only to a harsher command (thesis, section 4.1.1).
     #[inline]
     #[must_use]
     pub const fn overwritten(self, command: Advice) -> Self {
@@ -173,8 +173,8 @@ pub enum TcpMessage {
 impl TcpMessage {
     const BITS: TcpFlags = TcpFlags::CWR.with(TcpFlags::ECE).with(CMT).with(NS);
 
-    /// Reads the message. Combinations that the papers do not list: with ECE the command counts and CWR is ignored;
-    /// CMT without ECE is ignored.
+    /// Reads the message. Combinations that the papers do not list: with ECE the command counts and CWR is ignored; CMT
+    /// without ECE is ignored.
     #[inline]
     #[must_use]
     pub const fn decode(flags: TcpFlags) -> Self {
@@ -185,7 +185,7 @@ impl TcpMessage {
         if flags.has(TcpFlags::CWR) { Self::Reduced { ns } } else { Self::Normal { ns } }
     }
 
-    /// These flags with the message written into its four bits; the others stay.
+    /// Returns these flags with the message in its four bits; the others stay.
     #[inline]
     #[must_use]
     pub const fn encode(self, flags: TcpFlags) -> TcpFlags {
@@ -200,7 +200,8 @@ impl TcpMessage {
         flags.without(Self::BITS).with(bits)
     }
 
-    /// The command that the message brings to a sender. T3 and T4 come from a sender and bring none, which is normal.
+    /// Returns the command that the message brings to a sender. T3 and T4 come from a sender and bring none, which is
+    /// normal.
     #[inline]
     #[must_use]
     pub const fn command(self) -> Advice {
@@ -212,8 +213,8 @@ impl TcpMessage {
     }
 }
 
-/// What an end point that supports ACNS agrees to on a SYN with these flags, and what its SYN-ACK carries beside SYN
-/// and ACK. `ecn` is whether it would use classic ECN (RFC 3168, section 6.1.1).
+/// Returns what an end point that supports ACNS agrees to on a SYN with these flags, and the flags of its SYN-ACK
+/// besides SYN and ACK. `ecn` is whether it would use classic ECN (RFC 3168, section 6.1.1).
 #[must_use]
 pub const fn answer_syn(syn: TcpFlags, ecn: bool) -> (Agreement, TcpFlags) {
     if syn.has(SETUP_SYN) {
@@ -225,10 +226,11 @@ pub const fn answer_syn(syn: TcpFlags, ecn: bool) -> (Agreement, TcpFlags) {
     }
 }
 
-/// What was agreed when a SYN-ACK with these flags answers an ACNS-setup SYN.
+/// Returns what was agreed when a SYN-ACK with these flags answers an ACNS-setup SYN.
 ///
-/// ECE without CMT is plain ECN, whatever this end would have chosen by itself: an ACNS-setup SYN is an ECN-setup SYN too,
-/// so the peer now sends ECT and waits for echoes. CWR makes it neither: an old peer that reflects the SYN's reserved bits supports nothing (RFC 3168, section 6.1.1.1).
+/// ECE without CMT is plain ECN, even if this end would not have chosen it by itself: an ACNS-setup SYN is an ECN-setup
+/// SYN too, so the peer now sends ECT and waits for echoes. CWR makes it neither: an old peer that reflects the SYN's
+/// reserved bits supports nothing (RFC 3168, section 6.1.1.1).
 #[must_use]
 pub const fn read_syn_ack(syn_ack: TcpFlags) -> Agreement {
     if !syn_ack.has(TcpFlags::ECE) || syn_ack.has(TcpFlags::CWR) {
@@ -328,7 +330,7 @@ mod tests {
         IpMessage::Freeze.encode(&mut ip, Ipv6Encoding::Extension);
         IpMessage::Fallback.encode(&mut ip, Ipv6Encoding::Extension);
         assert_eq!(ip.header_len(), 48);
-        // Skip if unknown, may change on the way.
+        // "Skip if unknown" and "may change on the way".
         assert_eq!(IPV6_OPTION >> 5, 0b001);
     }
 

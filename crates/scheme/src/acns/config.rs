@@ -6,11 +6,11 @@ use thiserror::Error;
 /// The largest differentiated services codepoint, which is the largest priority that a packet can carry.
 pub const LARGEST_DSCP: u8 = 63;
 
-/// Most flows that a table may be asked to hold; it holds two fewer at most.
+/// Largest number of flows that a table may be configured for; it holds at most two fewer.
 const MOST_FLOWS: u64 = 1 << 32;
-/// Most commands in the loss trend.
+/// Largest number of commands in the loss trend.
 const MOST_TREND_COUNT: u32 = 10_000;
-/// Largest threshold that may be set; weights beyond it come only from a division by zero.
+/// Largest threshold that may be set; larger weights come only from a division by zero.
 const LARGEST_THRESHOLD: f64 = 1e9;
 /// Range of sigma; at its lower end only the newest command counts, at its upper end all count alike.
 const TREND_SIGMA: (f64, f64) = (0.001, 1e6);
@@ -18,8 +18,8 @@ const TREND_SIGMA: (f64, f64) = (0.001, 1e6);
 /// Which paper's weight formula a router computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Formula {
-    /// `F = v_p p / p_max`, `T = v_a / a` (DCNET 2013, equation 4): old flows of low priority are heaviest, which is
-    /// what both papers say that ACNS is for.
+    /// `F = v_p p / p_max`, `T = v_a / a` (DCNET 2013, equation 4): old flows of low priority are heaviest, which both
+    /// papers name as the purpose of ACNS.
     #[default]
     Dcnet2013,
     /// `F = v_p p_max / p`, `T = v_a a` (thesis, equations 3 and 4, as printed): the inverse. Kept so that the
@@ -27,7 +27,7 @@ pub enum Formula {
     Thesis2013,
 }
 
-/// What `p_max` of the priority part is.
+/// The meaning of `p_max` in the priority part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum PriorityMaximum {
     /// The largest DSCP, [`LARGEST_DSCP`].
@@ -37,13 +37,13 @@ pub enum PriorityMaximum {
     Observed,
 }
 
-/// How long a command rules at the sender.
+/// How long a command is in force at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CommandScope {
-    /// The answer to the segment that asked rules until the next answer.
+    /// The answer to the segment that asked is in force until the next answer.
     #[default]
     Window,
-    /// The command of each ACK rules until the next ACK.
+    /// The command of each ACK is in force until the next ACK.
     Ack,
 }
 
@@ -53,7 +53,7 @@ pub enum Ipv6Encoding {
     /// In an 8-byte hop-by-hop options header.
     #[default]
     Extension,
-    /// In the top bit of the three that a flow label of 17 bits leaves free.
+    /// In the top one of the three bits that a 17-bit flow label leaves free.
     FlowLabel,
 }
 
@@ -66,29 +66,29 @@ pub struct AcnsConfig {
     pub priority_weight: f64,
     /// `v_a`, the share of the age part, 0 to 1.
     pub age_weight: f64,
-    /// `th_A1`: from this weight on freeze.
+    /// `th_A1`: freeze from this weight on.
     pub freeze_threshold: f64,
-    /// `th_A2`: from this weight on fallback.
+    /// `th_A2`: fallback from this weight on.
     pub fallback_threshold: f64,
-    /// `th_L1`: from this trend on a loss means fallback, below it freeze.
+    /// `th_L1`: from this trend on, a loss means fallback; below it, freeze.
     pub loss_fallback_threshold: f64,
-    /// `th_L2`: from this trend on a loss means what it means to the base algorithm.
+    /// `th_L2`: from this trend on, the base algorithm reacts to a loss.
     pub loss_decrease_threshold: f64,
     /// `count` (thesis: w_count): how many of the latest commands make the loss trend.
     pub trend_count: u32,
     /// `sigma`: how slowly older commands lose weight in the loss trend, in commands.
     pub trend_sigma: f64,
-    /// What `p_max` is.
+    /// The meaning of `p_max`.
     pub p_max: PriorityMaximum,
     /// A flow without a segment for this long leaves the table.
     pub idle_timeout: Duration,
-    /// Bound of the table; a new flow beyond it pushes the longest idle one out.
+    /// Largest number of flows in the table; a new flow beyond it replaces the longest idle one.
     pub max_flows: u64,
-    /// How long a command rules.
+    /// How long a command is in force.
     pub command_scope: CommandScope,
     /// How CMI travels in IPv6.
     pub ipv6: Ipv6Encoding,
-    /// Whether senders obey; if not, they ask for commands and count them, and the base algorithm rules alone (the
+    /// Whether senders obey. If not, they ask for commands and count them, and the base algorithm alone decides (the
     /// setting "no feedback" of the thesis's model verification, section 3.4).
     pub obey: bool,
 }
@@ -124,7 +124,7 @@ pub enum AcnsConfigError {
     Share {
         /// `v_p` or `v_a`.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
     },
     /// The shares do not add up.
@@ -138,17 +138,17 @@ pub enum AcnsConfigError {
     /// The command thresholds are out of range or out of order.
     #[error("ACNS thresholds th_A1 = {th_a1} and th_A2 = {th_a2}: they must be 0 to 10^9, with th_A1 <= th_A2")]
     CommandThresholds {
-        /// From here freeze.
+        /// Freeze from this weight on.
         th_a1: f64,
-        /// From here fallback.
+        /// Fallback from this weight on.
         th_a2: f64,
     },
     /// The loss thresholds are out of range or out of order.
     #[error("ACNS thresholds th_L1 = {th_l1} and th_L2 = {th_l2}: they must be 0 to 10^9, with th_L1 <= th_L2")]
     LossThresholds {
-        /// From here fallback.
+        /// Fallback from this trend on.
         th_l1: f64,
-        /// From here decrease.
+        /// Decrease from this trend on.
         th_l2: f64,
     },
     /// The trend has no commands, or too many.
@@ -157,7 +157,7 @@ pub enum AcnsConfigError {
     /// Sigma is outside its range.
     #[error("ACNS trend sigma is {sigma}; it must be {low} to {high}", low = TREND_SIGMA.0, high = TREND_SIGMA.1)]
     TrendSigma {
-        /// What was given.
+        /// The given value.
         sigma: f64,
     },
     /// Flows would leave the table at once.
@@ -172,9 +172,9 @@ impl AcnsConfig {
     /// Checks that the parameters make sense together.
     ///
     /// # Errors
-    /// The first rule that is broken: shares in [0, 1] that add up to 1 (within 1e-9), thresholds of 0 to 10^9 in
-    /// order, a trend of 1 to 10,000 commands with sigma 0.001 to 10^6, an idle timeout above zero, and a table of 1
-    /// to 2^32 flows.
+    /// The first broken rule: shares in [0, 1] that add up to 1 (within 1e-9), thresholds of 0 to 10^9 in order, a
+    /// trend of 1 to 10,000 commands with sigma 0.001 to 10^6, an idle timeout above zero, and a table of 1 to 2^32
+    /// flows.
     pub fn check(&self) -> Result<(), AcnsConfigError> {
         let (v_p, v_a) = (self.priority_weight, self.age_weight);
         for (name, value) in [("v_p", v_p), ("v_a", v_a)] {

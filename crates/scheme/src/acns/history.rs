@@ -1,27 +1,27 @@
-//! The window's own history: what was its latest smaller value?
+//! The window's own history: finds its latest smaller value.
 
 use narrows_units::Bytes;
 use std::collections::VecDeque;
 
-/// How many values are kept. Each is a round trip's, and only those that can still be an answer.
+/// Largest number of values kept. Each belongs to one round trip, and only values that can still be an answer are kept.
 const BOUND: usize = 128;
 
-/// Windows of past round trips, kept so that the most recent one below any present window is at hand
-/// (`cwnd_last,x = W(t - x)`, DCNET 2013, equation 11).
+/// Windows of past round trips, from which the most recent one below a given window is found (`cwnd_last,x = W(t - x)`,
+/// DCNET 2013, equation 11).
 ///
-/// A value with a later one at or below it can never be an answer again, so it is dropped when that comes: what stays
-/// rises from the oldest to the newest. A long freeze thus takes one place, and a hundred and twenty-eight rising
-/// round trips are remembered; beyond that the oldest, which is the smallest, is forgotten.
+/// A value followed by one that is equal or smaller can never be an answer again, so it is dropped: the values that
+/// stay rise from the oldest to the newest. A long freeze therefore takes one place, and 128 rising round trips are
+/// remembered. Beyond that the oldest value, which is the smallest, is forgotten.
 #[derive(Clone, Debug)]
 pub(super) struct History(VecDeque<Bytes>);
 
 impl History {
-    /// Nothing known yet.
+    /// Creates an empty history.
     pub(super) fn new() -> Self {
         Self(VecDeque::with_capacity(BOUND))
     }
 
-    /// Notes the window of a round trip.
+    /// Records the window of a round trip.
     pub(super) fn push(&mut self, cwnd: Bytes) {
         while self.0.back().is_some_and(|&last| last >= cwnd) {
             self.0.pop_back();
@@ -32,12 +32,12 @@ impl History {
         self.0.push_back(cwnd);
     }
 
-    /// The most recent window below `cwnd`.
+    /// Returns the most recent window below `cwnd`.
     pub(super) fn latest_below(&self, cwnd: Bytes) -> Option<Bytes> {
         self.0.iter().rev().copied().find(|&w| w < cwnd)
     }
 
-    /// How many values are kept.
+    /// Returns the number of values kept.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,10 +1,10 @@
 //! ACNS, the Advanced Congestion Notification System.
 //!
 //! # Idea
-//! Routers weigh each TCP flow by its age, its priority (DSCP) and the occupancy of the queue, and tell the sender, by
-//! way of the receiver, to go on, to freeze its window, or to fall back to its latest smaller one. Old flows of low
-//! priority are told first, so that young and important ones find room before anything is lost. On a loss the sender
-//! judges by the commands it received lately whether the loss meant congestion at all.
+//! Routers weigh each TCP flow by its age, its priority (DSCP) and the occupancy of the queue. Through the receiver
+//! they tell the sender to continue, to freeze its window, or to fall back to its latest smaller one. Old flows of low
+//! priority receive such commands first, so that young and important ones find room before anything is lost. On a loss,
+//! the sender judges by recent commands whether the loss meant congestion at all.
 //!
 //! # Sources
 //! - M. Hruby, M. Olsovsky, M. Kotocova: "A Novel Technique for TCP based Congestion Control", DCNET 2013 (here
@@ -24,8 +24,8 @@
 //! | [`Acns`] | changes cwnd on top of a base algorithm | sender |
 //!
 //! # Differences
-//! The papers print two inverse formula sets ([`Formula`]) and leave much open; each thing settled here is a parameter
-//! of [`AcnsConfig`] or is written down where it is decided.
+//! The papers print two inverse formula sets ([`Formula`]) and leave much open. Each choice made here is a parameter of
+//! [`AcnsConfig`] or is documented where it is made.
 
 mod ask;
 mod assist;

@@ -1,5 +1,5 @@
-//! Tests: every pairing of end points with {ACNS, ECN, neither} and of routers with {ACNS, an ECN queue, neither} works
-//! together, at the level of headers.
+//! Tests at the level of headers: every pairing of end points with {ACNS, ECN, neither} and of routers with {ACNS, an
+//! ECN queue, neither} works together.
 #![allow(clippy::unwrap_used)]
 
 use super::codec::{IpMessage, SETUP_SYN};
@@ -25,7 +25,7 @@ enum Support {
 const SUPPORT: [Support; 4] =
     [Support::Acns { ecn: true }, Support::Acns { ecn: false }, Support::Ecn, Support::Neither];
 
-/// What a router on the path does, all its queues being this full.
+/// What a router on the path does. All queues of an ACNS router are `percent` full.
 #[derive(Clone, Copy, Debug)]
 enum Hop {
     Acns { percent: u64 },
@@ -33,7 +33,7 @@ enum Hop {
     Plain,
 }
 
-/// An end point: ACNS's agent, or RFC 3168 written down here, independent of it.
+/// An end point: ACNS's agent, or an independent implementation of RFC 3168.
 struct End {
     support: Support,
     assist: AcnsAssist,
@@ -120,7 +120,7 @@ impl Path {
         Self { hop, router: AcnsRouter::new(config), now: Instant::ZERO }
     }
 
-    /// Whether the packet arrives.
+    /// Carries a packet; returns whether it arrives.
     fn carry(&mut self, p: &mut Packet) -> bool {
         self.now += Duration::from_millis(10);
         match self.hop {
@@ -133,7 +133,8 @@ impl Path {
                 };
                 self.router.on_packet(p, crate::Port::default(), &queue, self.now) == Verdict::Pass
             }
-            // RFC 3168, section 5: mark what is capable; the others pass here, since early drops are no matter of headers.
+            // RFC 3168, section 5: mark capable packets. The others pass here, since early drops do not concern
+            // headers.
             Hop::EcnQueue { marks } => {
                 if marks && p.ip.ecn().is_capable() {
                     p.ip.set_ecn(Ecn::Ce);
@@ -168,7 +169,7 @@ struct Outcome {
     asked: usize,
 }
 
-/// Opens a connection from a client to a server, sends data to the server, and sees what the client hears.
+/// Opens a connection from a client to a server, sends data to the server, and records what the client hears.
 fn converse(client: Support, server: Support, hop: Hop, config: &AcnsConfig, v6: bool) -> Outcome {
     let (mut client, mut server) = (End::new(client, config), End::new(server, config));
     let (mut there, mut back) = (Path::new(hop, config), Path::new(hop, config));
@@ -200,8 +201,8 @@ fn converse(client: Support, server: Support, hop: Hop, config: &AcnsConfig, v6:
     Outcome { agreement: client.agreement, heard, asked }
 }
 
-/// What two ends agree on. A server with ACNS uses classic ECN only if it is told to; a client with ACNS has offered ECN
-/// by its very SYN.
+/// Returns what two ends agree on. A server with ACNS uses classic ECN only if it is configured to. A client with ACNS
+/// has offered ECN with its SYN.
 fn expected_agreement(client: Support, server: Support) -> Agreement {
     let ecn = |s| matches!(s, Support::Acns { ecn: true } | Support::Ecn);
     match (client, server) {
@@ -224,8 +225,8 @@ fn every_pairing_of_end_points_and_routers_works_together() {
     ];
     for client in SUPPORT {
         for server in SUPPORT {
-            // Known gap of RFC 3168's own handshake: an ACNS host that would not use ECN offers what an ECN host takes
-            // for an ECN-setup SYN. It then sends no ECT, and the server's belief does no harm.
+            // An ECN host takes the SYN of an ACNS host that would not use ECN for an ECN-setup SYN. The test
+            // `an_acns_client_is_bound_by_the_ecn_that_its_syn_offered` covers this pairing.
             if client == (Support::Acns { ecn: false }) && server == Support::Ecn {
                 continue;
             }

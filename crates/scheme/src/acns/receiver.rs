@@ -1,4 +1,4 @@
-//! The receiving side: from commands in IP headers to echoes in TCP headers.
+//! The receiving part: turns commands in IP headers into echoes in TCP headers.
 //!
 //! # Choices
 //! - With delayed ACKs the harshest command since the last ACK is echoed, once.
@@ -8,7 +8,7 @@
 use super::codec::{IpMessage, TcpMessage};
 use narrows_cc::Advice;
 
-/// What the receiver has to tell.
+/// What the receiver has to report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receiver {
     harshest: Advice,
@@ -16,12 +16,12 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Nothing received yet.
+    /// Creates the state before anything is received.
     pub(super) const fn new() -> Self {
         Self { harshest: Advice::Normal, nonce_sum: false }
     }
 
-    /// A segment with data arrived, carrying this message.
+    /// Handles a segment with data that carries this message.
     pub(super) fn on_data(&mut self, message: IpMessage) {
         if let IpMessage::EcnMode { ns } | IpMessage::Ask { ns } = message {
             self.nonce_sum ^= ns;
@@ -31,9 +31,9 @@ impl Receiver {
         }
     }
 
-    /// The message of a segment that leaves with an acknowledgment. `reduced` says that the sender on this end wants to
-    /// tell of a reduced window; a command to echo comes first, since the two have no message in common. Returns
-    /// whether the reduction was told.
+    /// Returns the message of a segment that leaves with an acknowledgment, and whether it reports the reduction.
+    /// `reduced` says that the sender on this end wants to report a reduced window. A command to echo comes first,
+    /// since no message carries both.
     pub(super) fn on_transmit(&mut self, reduced: bool) -> (TcpMessage, bool) {
         let ns = self.nonce_sum;
         match core::mem::replace(&mut self.harshest, Advice::Normal) {

@@ -11,16 +11,16 @@ use narrows_wire::Packet;
 
 /// An ACNS router (thesis, sections 3.1 and 4.1; DCNET 2013, sections 2.1 and 3.2).
 ///
-/// Every TCP segment refreshes its flow in the [`FlowTable`]. Only segments that ask for a command, or that carry one of
-/// a router before, may be rewritten, and only by a harsher command. Nothing is ever dropped here, and what is not TCP
-/// passes untouched. One router has one table for all its output queues.
+/// Every TCP segment refreshes its flow in the [`FlowTable`]. Only segments that ask for a command, or that carry an
+/// earlier router's command, may be rewritten, and only to a harsher command. The router never drops a packet, and
+/// packets other than TCP pass unchanged. One router has one table for all its output queues.
 ///
-/// In [`census`](RouterAgent::census), `flows` is every open flow in the table, pure-ACK directions and flows without
-/// ACNS included, since all of these count for the age of the oldest; the three commands are counted over the flows that
+/// In [`census`](RouterAgent::census), `flows` is every open flow in the table, including pure-ACK directions and flows
+/// without ACNS, since all of these count for the age of the oldest. The three commands are counted over the flows that
 /// have asked at least once.
 ///
-/// Limit: with [`Ipv6Encoding::FlowLabel`](super::Ipv6Encoding::FlowLabel) a host that knows nothing of ACNS and draws
-/// 20-bit flow labels looks to the router as if it asked, provided that it uses ECN. That is in the idea.
+/// Limit: with [`Ipv6Encoding::FlowLabel`](super::Ipv6Encoding::FlowLabel) a host without ACNS that draws 20-bit flow
+/// labels seems to the router to ask, if it uses ECN. This is inherent in the encoding.
 #[derive(Debug)]
 pub struct AcnsRouter {
     config: AcnsConfig,
@@ -30,14 +30,14 @@ pub struct AcnsRouter {
 }
 
 impl AcnsRouter {
-    /// A router with an empty table. `config` has been [checked](AcnsConfig::check).
+    /// Creates a router with an empty table. `config` has been [checked](AcnsConfig::check).
     #[must_use]
     pub fn new(config: &AcnsConfig) -> Self {
         let table = FlowTable::new(config.idle_timeout, config.max_flows);
         Self { config: *config, table, asked: 0, written: [0; 2] }
     }
 
-    /// The flow table.
+    /// Returns the flow table.
     #[must_use]
     pub const fn table(&self) -> &FlowTable {
         &self.table
@@ -45,7 +45,7 @@ impl AcnsRouter {
 
     fn command(&self, flow: &Flow, occupancy: f64, p_max: u8, oldest: Duration, now: Instant) -> Advice {
         let age = now.since(flow.added).as_nanos() as f64;
-        // The first segment of a lone flow: nothing has an age yet, which the formulas take as a = 0.
+        // For the first segment of a lone flow no flow has an age yet, which the formulas take as a = 0.
         let age = if oldest.is_zero() { 0.0 } else { age / oldest.as_nanos() as f64 };
         command(&self.config, weight(&self.config, occupancy, flow.priority, p_max, age))
     }
@@ -133,7 +133,7 @@ mod tests {
 
     const ASK: IpMessage = IpMessage::Ask { ns: false };
 
-    /// What a segment of `host` carries when it leaves `router`.
+    /// Returns what a segment of `host` carries when it leaves `router`.
     fn pass(router: &mut AcnsRouter, host: u8, dscp: u8, message: IpMessage, queued: u64, ms: u64) -> IpMessage {
         let mut packet = segment(host, dscp, message);
         assert_eq!(router.on_packet(&mut packet, Port::default(), &queue(queued), at(ms)), Verdict::Pass);

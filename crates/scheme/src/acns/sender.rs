@@ -9,8 +9,8 @@ use narrows_units::Bytes;
 /// ACNS over a base algorithm.
 ///
 /// # Idea
-/// The base grows and reduces the window as ever; a command from the network comes before its growth, and the trend of
-/// recent commands before its reduction.
+/// The base grows and reduces the window as usual. A command from the network takes precedence over its growth, and the
+/// trend of recent commands over its reduction.
 ///
 /// # Sources
 /// DCNET 2013, sections 2.2, 2.3 and 3.1 (equations 9 to 12); thesis, sections 3.2, 3.3 and 4.2.1.
@@ -23,27 +23,29 @@ use narrows_units::Bytes;
 /// | freeze | stays |
 /// | fallback | set once to the latest smaller window of the history, not below 2 SMSS (none: stays); then stays |
 ///
-/// A command rules until the next. After a fallback `ssthresh = min(ssthresh, cwnd)`, so that the flow does not go
-/// into slow start again. The history takes the window once per round trip.
+/// A command is in force until the next. After a fallback `ssthresh = min(ssthresh, cwnd)`, so that the flow does not
+/// enter slow start again. The history takes the window once per round trip.
 ///
 /// # On a loss
-/// By the [trend](Trend): freeze leaves cwnd and ssthresh alone (the lost segment is retransmitted), fallback sets the
-/// window as above, decrease is the base's own reaction. The base hears of the loss only if it is its to react to;
-/// without any command so far, and at a timeout, it always is. The verdict counts among the commands as 2, 3 and 3.
+/// The [trend](Trend) decides: freeze leaves cwnd and ssthresh alone (the lost segment is retransmitted), fallback sets
+/// the window as above, decrease is the base's own reaction. The base is informed of the loss only if it is the one to
+/// react. It always is if no command has arrived so far, and at a timeout. The verdict counts among the commands as 2,
+/// 3 and 3.
 ///
 /// # Choices
-/// - While the window is held, the base still sees each ACK, so that its clocks and filters go on, but with
-///   `cwnd_limited` false, as if the application were the limit (RFC 9438, section 5.8; RFC 7661). CUBIC so leaves the
-///   held time out of its curve. What it does to cwnd all the same is undone, and it is told by
-///   [`on_window_set`](CongestionControl::on_window_set), as it is after a fallback: its curve then starts from the
-///   new window and does not jump back. Its ssthresh and pacing rate stay its own. (CUBIC's profile `linux` lets its
-///   curve run on while an application limits it, as Linux does, and so also while the window is held.)
-/// - During fast recovery cwnd belongs to the recovery: a fallback that arrives then is remembered and rules, but does
-///   not reduce a second time in the same window. A base that [rules
-///   recovery](CongestionControl::rules_recovery) itself has no such phase.
-/// - A timeout lifts the ruling command until the next one. Otherwise a flow frozen at one SMSS, which retransmits and
-///   so cannot ask, would stay there for as many round trips as it lost segments.
-/// - ECN events pass to the base; where both ends agreed on ACNS there are none.
+/// - While the window is held, the base still sees each ACK, so that its clocks and filters continue, but with
+///   `cwnd_limited` false, as if the application were the limit (RFC 9438, section 5.8; RFC 7661). CUBIC then leaves
+///   the held time out of its curve. If the base changes cwnd all the same, the change is undone, and
+///   [`on_window_set`](CongestionControl::on_window_set) informs the base, as it does after a fallback. The curve then
+///   starts from the new window and does not jump back. The base's ssthresh and pacing rate stay its own. (CUBIC's
+///   profile `linux` lets its curve run on while an application limits it, as Linux does, and so also while the window
+///   is held.)
+/// - During fast recovery cwnd belongs to the recovery. A fallback that arrives then is remembered and in force, but
+///   does not reduce a second time in the same window. A base that [rules recovery](CongestionControl::rules_recovery)
+///   itself has no such phase.
+/// - A timeout lifts the command in force until the next one. Otherwise a flow frozen at one SMSS, which retransmits
+///   and therefore cannot ask, would stay there for as many round trips as it lost segments.
+/// - ECN events pass to the base; if both ends agreed on ACNS there are none.
 pub struct Acns {
     base: Box<dyn CongestionControl>,
     obey: bool,
@@ -52,17 +54,17 @@ pub struct Acns {
     ruling: Option<Advice>,
     /// Stream offset whose acknowledgment ends the present round trip.
     round_end: Option<u64>,
-    /// Whether the base was told of the last congestion event, so that it hears how it ended.
+    /// Whether the base was informed of the last congestion event, and so must be informed of its end.
     base_told: bool,
     /// Commands received: normal, freeze, fallback.
     commands: [u64; 3],
-    /// Losses taken for a channel error, for coming congestion, and left to the base.
+    /// Losses attributed to a channel error, attributed to coming congestion, and left to the base.
     losses: [u64; 3],
     fallbacks: u64,
 }
 
 impl Acns {
-    /// ACNS over `base`. `config` has been [checked](AcnsConfig::check).
+    /// Creates ACNS over `base`. `config` has been [checked](AcnsConfig::check).
     #[must_use]
     pub fn new(base: Box<dyn CongestionControl>, config: &AcnsConfig) -> Self {
         Self {
@@ -79,13 +81,13 @@ impl Acns {
         }
     }
 
-    /// The command that rules now; `None` before the first and after a timeout.
+    /// Returns the command in force; `None` before the first and after a timeout.
     #[must_use]
     pub const fn ruling(&self) -> Option<Advice> {
         self.ruling
     }
 
-    /// Commands received so far: normal, freeze, fallback.
+    /// Returns the commands received so far: normal, freeze, fallback.
     #[must_use]
     pub const fn commands(&self) -> [u64; 3] {
         self.commands
@@ -109,7 +111,7 @@ impl Acns {
 
     fn on_loss(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
         let verdict = self.trend.verdict().filter(|_| self.obey).unwrap_or(TrendVerdict::Decrease);
-        // Without a command the base reacts, and there is nothing that the verdict could be added to.
+        // Without a command the base reacts, and there is no trend to which the verdict could be added.
         if self.trend.weight().is_some() {
             self.trend.push(if verdict == TrendVerdict::Freeze { Advice::Freeze } else { Advice::Fallback });
         }
@@ -122,7 +124,7 @@ impl Acns {
         }
     }
 
-    /// Notes the window once per round trip: at the first ACK, and whenever all that was sent at the last note is
+    /// Records the window once per round trip: at the first ACK, and whenever everything sent at the last record is
     /// acknowledged.
     fn note_round(&mut self, path: &Path, cwnd: Bytes) {
         if self.round_end.is_none_or(|end| path.snd_una >= end) {
@@ -159,7 +161,7 @@ impl CongestionControl for Acns {
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         if self.round_end.is_none() {
-            // The initial window is the first round trip's, and known only here, before anything has grown.
+            // The initial window belongs to the first round trip. It is known only here, before anything has grown.
             self.note_round(path, win.cwnd);
         }
         if self.holds() {
@@ -241,8 +243,9 @@ impl CongestionControl for Acns {
         self.base.echo_covers_loss()
     }
 
-    /// `acns_command`: the ruling command (1 to 3; 0 is none); `acns_trend`: W_trend (0 is none); `acns_history`: windows
-    /// kept; `acns_fallbacks`: times the window fell back; `acns_losses_*`: losses by verdict; then the base's own.
+    /// `acns_command`: the command in force (1 to 3; 0 is none); `acns_trend`: W_trend (0 is none); `acns_history`:
+    /// windows kept; `acns_fallbacks`: times the window fell back; `acns_losses_*`: losses by verdict; then the base's
+    /// own values.
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("acns_command", self.ruling.map_or(0.0, |c| f64::from(c as u8)));
         visit("acns_trend", self.trend.weight().unwrap_or(0.0));
@@ -279,7 +282,7 @@ mod tests {
     const LOSS: Congestion = Congestion::Loss { lost: Bytes::new(SMSS) };
     const TIMEOUT: Congestion = Congestion::Timeout { repeated: false };
 
-    /// Adds an SMSS per ACK, halves on congestion, and counts what it is told.
+    /// Adds an SMSS per ACK, halves on congestion, and counts its calls.
     #[derive(Debug, Default)]
     struct Simple {
         acks: u32,
@@ -287,7 +290,7 @@ mod tests {
         undone: u32,
         recovered: u32,
         set: u32,
-        /// Grows even where it should not.
+        /// Grows even if it should not.
         stubborn: bool,
     }
 
@@ -369,7 +372,7 @@ mod tests {
             Self::over(Box::new(Simple::default()), &AcnsConfig::default())
         }
 
-        /// A round trip: time passes, and one ACK covers all that was sent. Returns cwnd in segments.
+        /// Simulates a round trip: time passes, and one ACK covers all that was sent. Returns cwnd in segments.
         fn round(&mut self) -> f64 {
             self.path.now += Duration::from_millis(100);
             let acked = Bytes::new(self.path.snd_nxt - self.path.snd_una);
@@ -654,7 +657,7 @@ mod tests {
             b.win.cwnd = Bytes::new(100 * SMSS);
             b.congestion(LOSS);
             b.advise(Normal);
-            // In the steep part beyond W_max.
+            // In the steep part of the curve beyond W_max.
             let high = b.rounds(75);
             let low = (0..12).map(|_| b.advise(Fallback)).last().unwrap();
             assert!(low < high - 10.0, "{profile}: {high} to {low}");

@@ -1,4 +1,4 @@
-//! The loss trend: what the commands of the recent past say about a loss.
+//! The loss trend: what recent commands say about a loss.
 
 use super::AcnsConfig;
 use narrows_cc::Advice;
@@ -18,8 +18,8 @@ pub enum TrendVerdict {
 /// `P`, the latest received commands, and their weighted mean.
 ///
 /// The i-th newest has the metric `x_i = exp(-i / sigma)`, and `W_trend = sum x_i P[i] / X` with `X` the sum of the
-/// metrics of those commands that there are. Only the ratios of the metrics matter, so they are kept relative to the
-/// newest, `exp(-(i - 1) / sigma)`, which leaves something to divide by however small sigma is.
+/// metrics of the commands that exist. Only the ratios of the metrics matter, so they are kept relative to the newest,
+/// `exp(-(i - 1) / sigma)`: the divisor is then above zero however small sigma is.
 #[derive(Clone, Debug)]
 pub struct Trend {
     /// Newest first; at most as many as `metrics`.
@@ -32,7 +32,7 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// No command received yet.
+    /// Creates a trend without commands.
     #[must_use]
     pub fn new(config: &AcnsConfig) -> Self {
         let metrics = (0..config.trend_count).map(|i| libm::exp(-f64::from(i) / config.trend_sigma)).collect();
@@ -44,13 +44,13 @@ impl Trend {
         }
     }
 
-    /// A command came (or a loss verdict stands for one).
+    /// Adds a command that was received, or that a loss verdict stands for.
     pub fn push(&mut self, command: Advice) {
         self.commands.truncate(self.metrics.len().saturating_sub(1));
         self.commands.push_front(command);
     }
 
-    /// `W_trend`, in [1, 3]; `None` before the first command.
+    /// Returns `W_trend`, in [1, 3]; `None` before the first command.
     #[must_use]
     pub fn weight(&self) -> Option<f64> {
         if self.commands.is_empty() {
@@ -64,7 +64,7 @@ impl Trend {
         Some(sum / x)
     }
 
-    /// What a loss means now; `None` before the first command.
+    /// Returns what a loss means now; `None` before the first command.
     #[must_use]
     pub fn verdict(&self) -> Option<TrendVerdict> {
         self.weight().map(|w| {
@@ -86,7 +86,7 @@ mod tests {
     use Advice::{Fallback, Freeze, Normal};
     use proptest::prelude::*;
 
-    /// The trend of ten commands, of which the newest are given and the others are normal.
+    /// Returns the trend of ten commands: the newest as given, the others normal.
     fn trend(config: &AcnsConfig, newest_first: &[Advice]) -> Trend {
         let mut t = Trend::new(config);
         for _ in newest_first.len()..10 {

@@ -1,22 +1,22 @@
-//! The weight of a flow, and the command that it means.
+//! The weight of a flow, and the command that follows from it.
 
 use super::{AcnsConfig, Formula};
 use narrows_cc::Advice;
 
-/// The weight `W = A(q) / (F(p) + T(a))` of a flow (DCNET 2013, equations 3 and 4; thesis, equations 2 to 4).
+/// Returns the weight `W = A(q) / (F(p) + T(a))` of a flow (DCNET 2013, equations 3 and 4; thesis, equations 2 to 4).
 ///
-/// `occupancy` is `A(q)` in [0, 1], `priority` is `p`, `p_max` its maximum, and `age` the flow's age over the age of
-/// the oldest flow, `a` in [0, 1]. A part with weight factor 0 is left out, whatever its argument ("eliminate the other
-/// part by the weight factors"). At the edges: `a = 0` makes `T` infinite and `W` 0 with
-/// [`Formula::Dcnet2013`]; `p = 0` makes `F` infinite and `W` 0 with [`Formula::Thesis2013`]; an empty queue is
-/// always 0; and with nothing below the line (`F = T = 0`) any waiting packet makes `W` infinite. `p_max = 0` means
-/// that no flow has any priority and counts as `p = 0`. Never NaN, never negative.
+/// `occupancy` is `A(q)` in [0, 1], `priority` is `p`, `p_max` its maximum, and `age` the flow's age divided by the age
+/// of the oldest flow, `a` in [0, 1]. A part with weight factor 0 is left out, whatever its argument ("eliminate the
+/// other part by the weight factors"). Edge cases: `a = 0` makes `T` infinite and `W` 0 with [`Formula::Dcnet2013`].
+/// With `p = 0`, [`Formula::Thesis2013`] makes `F` infinite and `W` 0. An empty queue always gives 0. With a zero
+/// divisor (`F = T = 0`) any waiting packet makes `W` infinite. `p_max = 0` means that no flow has any priority and
+/// counts as `p = 0`. The result is never NaN and never negative.
 #[must_use]
 pub fn weight(config: &AcnsConfig, occupancy: f64, priority: u8, p_max: u8, age: f64) -> f64 {
     if occupancy <= 0.0 {
         return 0.0;
     }
-    // IEEE division gives the infinities asked for, as v_p and v_a are positive where they are divided.
+    // IEEE division gives the required infinities, as v_p and v_a are positive where they are divided.
     let part = |share: f64, value: f64| if share > 0.0 { value } else { 0.0 };
     let (v_p, v_a) = (config.priority_weight, config.age_weight);
     let (p, p_max) = (f64::from(priority), f64::from(p_max.max(priority)));
@@ -29,7 +29,8 @@ pub fn weight(config: &AcnsConfig, occupancy: f64, priority: u8, p_max: u8, age:
     occupancy / (f + t)
 }
 
-/// The command for a weight (DCNET 2013, equation 5): normal below th_A1, freeze below th_A2, fallback from there on.
+/// Returns the command for a weight (DCNET 2013, equation 5): normal below th_A1, freeze below th_A2, fallback from
+/// there on.
 #[inline]
 #[must_use]
 pub fn command(config: &AcnsConfig, weight: f64) -> Advice {

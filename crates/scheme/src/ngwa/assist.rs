@@ -1,4 +1,4 @@
-//! The end-point part: keeps the network's value of a connection and caps the window with it.
+//! The end-point part: keeps the network's value for a connection and caps the window with it.
 
 use super::codec::{self, Message};
 use super::{NgwaConfig, Smoothing};
@@ -9,18 +9,19 @@ use narrows_wire::{Ip, Packet, TcpFlags};
 
 /// NGWA at one end of one connection (paper, sections 2.1, 2.3 and 4.2).
 ///
-/// As a receiver it takes the value of each data segment, smooths it where the mode says so, and bounds the window that it
+/// As a receiver it takes the value of each data segment, smooths it if the mode says so, and bounds the window that it
 /// advertises: `W_a = min[W_b, W_max, W_ngwa]` (equation 2; `W_b` is what the connection itself would offer). As a
-/// sender it does nothing but send segments that leave room for the option (section 4.2); how much, the peer's window
-/// says.
+/// sender it only keeps segments small enough to leave room for the option (section 4.2); the peer's window limits how
+/// much it sends.
 ///
 /// # Choices
-/// - Nothing is negotiated: the paper has no handshake. An end that knows NGWA next to one that does not caps its own window
-///   and has its own segments small enough; the other ignores the option, as hosts do with options they do not know (RFC
+/// - Nothing is negotiated: the paper has no handshake. If only one end knows NGWA, it caps its own window and keeps
+///   its own segments small enough. The other end ignores the option, as hosts do with options they do not know (RFC
 ///   1122, section 3.2.1.8).
-/// - A segment without the option (its router did not write, or there was no room) changes nothing: the latest value rules.
-/// - Each data segment counts, retransmissions, duplicates and window probes included: a probe's answer is how a window
-///   that the network closed opens again.
+/// - A segment without the option (its router did not write, or there was no room) changes nothing: the latest value
+///   stays in force.
+/// - Each data segment counts, including retransmissions, duplicates and window probes: the answer to a probe reopens a
+///   window that the network closed.
 /// - A malformed option is ignored and counted.
 #[derive(Debug)]
 pub struct NgwaAssist {
@@ -34,7 +35,7 @@ pub struct NgwaAssist {
 }
 
 impl NgwaAssist {
-    /// The agent of one end. `config` has been [checked](NgwaConfig::check).
+    /// Creates the agent of one end. `config` has been [checked](NgwaConfig::check).
     #[must_use]
     pub fn new(config: &NgwaConfig) -> Self {
         Self {
@@ -47,7 +48,7 @@ impl NgwaAssist {
         }
     }
 
-    /// The value that bounds the window: `W_ngwa`, or `S` with smoothing; `None` before the first.
+    /// Returns the value that bounds the window: `W_ngwa`, or `S` with smoothing; `None` before the first.
     #[must_use]
     pub const fn window(&self) -> Option<Bytes> {
         self.window
@@ -82,7 +83,7 @@ impl Assist for NgwaAssist {
                 Message::Window(value) => {
                     self.heard.taken += 1;
                     let smooth = self.smoothing.update(value);
-                    // Whole bytes; the mean of values is at most the largest of them.
+                    // Whole bytes; the mean of the values is at most the largest of them.
                     let bytes = if self.smooths { smooth as u64 } else { u64::from(value) };
                     self.window = Some(Bytes::new(bytes));
                 }

@@ -8,8 +8,9 @@
 //!  |          W_ngwa, lower half   | end of list 0 |      0        |
 //!  +-------------------------------+---------------+---------------+
 //! ```
-//! The value counts bytes in network order. In an empty area the option is padded to eight bytes; behind other options it
-//! takes what padding there is. All works on the bytes of the area, so that what is not known here stays as it is.
+//! The value counts bytes, in network byte order. In an empty area the option is padded to eight bytes; behind other
+//! options it uses the padding that is there. All functions work on the bytes of the area, so unknown options stay as
+//! they are.
 
 use narrows_wire::Ipv4Options;
 
@@ -20,33 +21,33 @@ pub const LEN: usize = 6;
 /// Bytes that the option adds to a header without options.
 pub const OVERHEAD: u16 = 8;
 
-/// What an option area says.
+/// The NGWA content of an option area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Nothing: there is no such option.
+    /// There is no NGWA option.
     Absent,
-    /// The path so far takes this many bytes.
+    /// The smallest value of the path so far, in bytes.
     Window(u32),
-    /// The options cannot be walked through, or ours has another length than six.
+    /// The options cannot be parsed, or the NGWA option's length is not six.
     Malformed,
 }
 
-/// What became of a value that was to be written.
+/// The result of writing a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// There was no option: it was added.
+    /// There was no option; it was added.
     Inserted,
-    /// The value there was larger: it was overwritten.
+    /// The value there was larger; it was overwritten.
     Lowered,
-    /// The value there was as small or smaller: it stayed.
+    /// The value there was as small or smaller; it stayed.
     Kept,
-    /// There was no option and no room for one: nothing was changed.
+    /// There was no option and no room for one; nothing was changed.
     Full,
-    /// The options could not be read: nothing was changed.
+    /// The options could not be read; nothing was changed.
     Malformed,
 }
 
-/// Where the value stands, and what it is.
+/// Returns the position of the value, and the value.
 fn locate(options: &Ipv4Options) -> Result<Option<(usize, u32)>, ()> {
     let Some(place) = options.find(KIND).map_err(drop)? else { return Ok(None) };
     let option = options.as_bytes().get(place.clone()).ok_or(())?;
@@ -56,7 +57,7 @@ fn locate(options: &Ipv4Options) -> Result<Option<(usize, u32)>, ()> {
     }
 }
 
-/// Reads the first option of the type.
+/// Reads the first NGWA option.
 #[must_use]
 pub fn read(options: &Ipv4Options) -> Message {
     match locate(options) {
@@ -66,7 +67,7 @@ pub fn read(options: &Ipv4Options) -> Message {
     }
 }
 
-/// Inserts the option with a node's value, or lowers the value that is there to it (paper, section 4.1).
+/// Inserts the option with a node's value, or lowers the existing value to it (paper, section 4.1).
 pub fn write(options: &mut Ipv4Options, value: u32) -> Written {
     match locate(options) {
         Ok(Some((_, there))) if there <= value => Written::Kept,

@@ -3,7 +3,7 @@
 use narrows_units::{Bytes, Duration};
 use thiserror::Error;
 
-/// Most flows that a table may be asked to hold; it holds two fewer at most.
+/// Largest number of flows that a table may be configured for; it holds at most two fewer.
 const MOST_FLOWS: u64 = 1 << 32;
 
 /// One of the paper's eight modes (table 1): which of three parts are switched on.
@@ -13,12 +13,12 @@ pub struct NgwaMode {
     pub congestion_window: bool,
     /// SE: whether the receiver smooths the values (equation 4).
     pub smoothing: bool,
-    /// FD: whether routers divide their queue by the number of flows (equation 3), or tell their free bytes.
+    /// FD: whether routers write each flow's share of the queue (equation 3) instead of its free bytes.
     pub flow_division: bool,
 }
 
 impl NgwaMode {
-    /// The mode of this number, 1 to 8, as table 1 of the paper counts them.
+    /// Returns the mode of this number, 1 to 8, in the order of table 1 of the paper.
     #[must_use]
     pub const fn new(number: u8) -> Option<Self> {
         if number == 0 || number > 8 {
@@ -28,7 +28,7 @@ impl NgwaMode {
         Some(Self { congestion_window: bits & 2 == 0, smoothing: bits & 1 != 0, flow_division: bits & 4 != 0 })
     }
 
-    /// The number of the mode, 1 to 8.
+    /// Returns the number of the mode, 1 to 8.
     #[must_use]
     pub const fn number(self) -> u8 {
         1 + self.smoothing as u8 + 2 * !self.congestion_window as u8 + 4 * self.flow_division as u8
@@ -38,11 +38,11 @@ impl NgwaMode {
 /// When a router counts a packet's flow and writes its value into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Stamp {
-    /// When the packet leaves the queue, as the paper's Linux module does (section 4.1: "called by the function dequeue"). The
-    /// value is as fresh as it can be, and the queue itself holds packets as their senders made them.
+    /// When the packet leaves the queue, as in the paper's Linux module (section 4.1: "called by the function
+    /// dequeue"). The value is as fresh as possible, and the queue itself holds packets as their senders made them.
     #[default]
     Departure,
-    /// When the packet comes, before it enters the queue: the value is older by the queueing delay.
+    /// When the packet arrives, before it enters the queue. The value is older by the queueing delay.
     Arrival,
 }
 
@@ -53,24 +53,25 @@ pub struct NgwaConfig {
     pub mode: NgwaMode,
     /// alpha, the weight of the newest value in smoothing (equation 4): between 0 and 1, both excluded.
     pub alpha: f64,
-    /// The part of the queue that flow division hands out (equation 3: 0.98, which leaves room for ACKs): above 0, at most 1.
+    /// The part of the queue that flow division distributes (equation 3: 0.98, which leaves room for ACKs): above 0, at
+    /// most 1.
     pub flow_factor: f64,
-    /// A flow without a segment for this long is not counted any more.
+    /// A flow without a segment for this long is no longer counted.
     pub idle_timeout: Duration,
-    /// Bound of a queue's table of flows; a new flow beyond it pushes the longest idle one out.
+    /// Largest number of flows in a queue's table; a new flow beyond it replaces the longest idle one.
     pub max_flows: u64,
-    /// Whether the receiver moves the right edge of its window left where the value falls. The paper's equation 2 says so by
-    /// the letter; RFC 9293, section 3.8.6, says that one should not.
+    /// Whether the receiver moves the right edge of its window left when the value falls. The paper's equation 2, taken
+    /// literally, does so; RFC 9293, section 3.8.6, advises against it.
     pub shrink: bool,
-    /// When routers write.
+    /// When routers write their value.
     pub stamp: Stamp,
-    /// `W_max` of equation 2 beside the receive buffer; `None` is without bound.
+    /// `W_max` of equation 2, besides the receive buffer; `None` is no bound.
     pub max_window: Option<Bytes>,
 }
 
 impl Default for NgwaConfig {
-    /// Mode 6, all that the paper recommends with a congestion window; its 0.3 and 0.98; for what it leaves open, the choices
-    /// named at each field.
+    /// Mode 6, which has all that the paper recommends with a congestion window; the paper's 0.3 and 0.98; and, for
+    /// what the paper leaves open, the choices named at each field.
     fn default() -> Self {
         Self {
             mode: NgwaMode { congestion_window: true, smoothing: true, flow_division: true },
@@ -106,7 +107,7 @@ impl NgwaConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The first rule that is broken: alpha in (0, 1), a flow factor in (0, 1], an idle timeout above zero, a table of 1 to
+    /// The first broken rule: alpha in (0, 1), a flow factor in (0, 1], an idle timeout above zero, a table of 1 to
     /// 2^32 flows.
     pub fn check(&self) -> Result<(), NgwaConfigError> {
         if !(self.alpha > 0.0 && self.alpha < 1.0) {

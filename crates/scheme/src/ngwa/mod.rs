@@ -1,14 +1,14 @@
 //! NGWA, New General Window Advertising.
 //!
 //! # Idea
-//! Each router on the way writes into the data segments of TCP how many bytes its queue can take, or how many of them are
-//! one flow's share, if that is less than what a router before it wrote. The receiver puts no more than that into the
-//! window that it advertises, so that the sender, whatever its congestion control, never has more on the way than the
-//! tightest queue holds.
+//! Each router on the path writes into TCP data segments how many bytes its queue can take, or one flow's share of
+//! them, if that is less than what a router before it wrote. The receiver advertises no larger window. The sender,
+//! whatever its congestion control, then never has more in flight than the tightest queue holds.
 //!
 //! # Sources
 //! M. Talau and E. C. G. Wille: "Available Network Bandwidth Schema to Improve Performance in TCP Protocols",
-//! International Journal of Computer Networks & Communications 5(5), 2013 (here "the paper"; its equations by their numbers).
+//! International Journal of Computer Networks & Communications 5(5), 2013 (here "the paper"; its equations by their
+//! numbers).
 //!
 //! # Parts
 //! | file | its job | runs in |
@@ -20,8 +20,8 @@
 //! | [`NgwaAssist`] | keeps the value and caps the window | both ends |
 //!
 //! # Differences
-//! Section 2 of the paper prints the assignment of the minimum the other way round; its section 4.1 has it right. What the
-//! paper leaves open is a parameter of [`NgwaConfig`] or is written down where it is decided.
+//! Section 2 of the paper prints the assignment of the minimum the wrong way round; its section 4.1 has it right. What
+//! the paper leaves open is a parameter of [`NgwaConfig`] or is documented where it is decided.
 
 mod assist;
 pub mod codec;

@@ -13,31 +13,32 @@ const LONGEST: u64 = 65_535;
 
 /// An NGWA router (paper, sections 2 and 4.1).
 ///
-/// The node's value is the free bytes of the queue that the packet goes through, or with flow division `0.98 B_r / n_f` of
-/// it (equation 3). It is written into data segments over IPv4 alone: pure ACKs, SYN, FIN and RST without data, UDP and
-/// IPv6 pass untouched. Nothing is ever dropped here.
+/// The node's value is the free bytes of the packet's queue, or with flow division `0.98 B_r / n_f` of the queue
+/// (equation 3). It is written only into data segments over IPv4. Pure ACKs, SYN, FIN and RST without data, UDP and
+/// IPv6 pass unchanged. The router never drops a packet.
 ///
 /// # Choices
-/// - All is done where the paper's module does it, when the packet leaves the queue ([`Stamp::Departure`]): flows are counted
-///   there too. A flow that ends counts until its FIN has left, behind all its data, so that the others' windows open into
-///   room that there is.
-/// - Each output queue has its own count of flows, as the paper's module, a queueing discipline, is one per interface. A
-///   flow is one direction of a connection; that of pure ACKs counts where they pass, since its SYN-ACK is a SYN.
-/// - A flow also enters with its first segment of another kind, so that a route that changes, or an idle time that runs out,
-///   does not leave it uncounted for ever (the paper's section 5, (a), asks for that). After FIN or RST its late segments
-///   do not bring it back.
-/// - Where the queue is not limited in bytes there is no value: the segment passes and counts as `unsupported`, like a data
+/// - Everything is done where the paper's module does it, when the packet leaves the queue ([`Stamp::Departure`]).
+///   Flows are counted there too. A flow that ends counts until its FIN has left, behind all its data, so that the
+///   other flows' windows grow only into room that exists.
+/// - Each output queue counts its own flows, because the paper's module is a queueing discipline, one per interface. A
+///   flow is one direction of a connection. The direction of pure ACKs counts where they pass, since its SYN-ACK is a
+///   SYN.
+/// - A flow also enters with its first segment of another kind, as section 5, (a), of the paper asks. Otherwise a
+///   change of route or an expired idle time would leave it uncounted for ever. Late segments after FIN or RST do not
+///   bring it back.
+/// - A queue that is not limited in bytes has no value. The segment passes and counts as `unsupported`, like a data
 ///   segment over IPv6, and one that the option would make longer than IPv4 allows.
 #[derive(Debug)]
 pub struct NgwaRouter {
     config: NgwaConfig,
-    /// By port.
+    /// Flow tables by port.
     tables: Vec<FlowTable>,
     tally: Tally,
 }
 
 impl NgwaRouter {
-    /// A router that has seen nothing. `config` has been [checked](NgwaConfig::check).
+    /// Creates a router that has seen nothing. `config` has been [checked](NgwaConfig::check).
     #[must_use]
     pub const fn new(config: &NgwaConfig) -> Self {
         Self { config: *config, tables: Vec::new(), tally: Tally::ZERO }
@@ -51,10 +52,10 @@ impl NgwaRouter {
         &mut self.tables[index]
     }
 
-    /// The node's value for a queue that is limited in bytes and has this many of them free.
+    /// Returns the node's value for a queue that is limited in bytes and has `free` bytes free.
     fn value(&self, limit: Bytes, free: Bytes, flows: usize) -> u32 {
         let bytes = if self.config.mode.flow_division {
-            // The smallest part of a byte keeps 0.57 * 97,000, which is 55,290, from being 55,289.
+            // The small addend keeps 0.57 * 97,000, which is 55,290, from being 55,289.
             (self.config.flow_factor * limit.as_f64() / flows.max(1) as f64 + 1e-6) as u64
         } else {
             free.as_u64()
@@ -62,7 +63,7 @@ impl NgwaRouter {
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
-    /// Writes the value for a queue in which `waiting` bytes wait into a data segment.
+    /// Writes the value of a queue that holds `waiting` bytes into a data segment.
     fn stamp(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, waiting: Bytes) {
         if packet.payload_len == 0 || packet.tcp().is_none() {
             return;
@@ -75,7 +76,7 @@ impl NgwaRouter {
         let value = self.value(limit, limit.saturating_sub(waiting), flows);
         let mut options = ip.options;
         let written = codec::write(&mut options, value);
-        // A value that is there already can be lowered in the longest packet.
+        // Lowering an existing value needs no room, so it works in the longest packet too.
         if len - ip.options.len() as u64 + options.len() as u64 > LONGEST {
             self.tally.unsupported += 1;
             return;
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Sends a packet into the queue at `port`, in which so much waits, and out of it.
+    /// Passes a packet through the queue at `port`, which holds `waiting` bytes.
     fn pass_at(router: &mut NgwaRouter, port: u32, mut packet: Packet, waiting: u64, ms: u64) -> Packet {
         let port = Port::new(port);
         assert_eq!(router.on_packet(&mut packet, port, &queue(waiting), at(ms)), Verdict::Pass);
@@ -215,7 +216,7 @@ mod tests {
     fn with_flow_division_the_value_is_the_share_of_a_flow() {
         for mode in 5..=8 {
             let mut r = router(mode);
-            // 0.98 * 97,000 by the number of flows; the first two of the vectors are 47,530 and 23,765.
+            // 0.98 * 97,000 divided by the number of flows; the first two of the test vectors are 47,530 and 23,765.
             for (host, share) in [(1, 95_060), (2, 47_530), (3, 31_686), (4, 23_765)] {
                 assert_eq!(pass(&mut r, data(host), 60_000, 0), Message::Window(share), "mode {mode}, whatever waits");
             }
@@ -363,7 +364,7 @@ mod tests {
         assert_eq!((packet.len(), message(&packet)), (Bytes::new(65_535), Message::Window(97_000)));
         let packet = pass_at(&mut r, 0, packet, 1_000, 0);
         assert_eq!(message(&packet), Message::Window(96_000), "the option is there: it needs no more room");
-        // The longest again, with padding in its area that the option fits into.
+        // The longest packet again, with padding in its option area that the option fits into.
         let padded = with_options(segment(1, TcpFlags::ACK, 65_535 - 48), &[0; 8]);
         assert_eq!(message(&pass_at(&mut r, 0, padded, 0, 0)), Message::Window(97_000));
         assert_eq!(r.tally(), Tally { inserted: 2, lowered: 1, unsupported: 1, ..Tally::ZERO });

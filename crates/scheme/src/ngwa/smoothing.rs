@@ -8,13 +8,13 @@ pub struct Smoothing {
 }
 
 impl Smoothing {
-    /// Without a value yet. `alpha` lies between 0 and 1.
+    /// Creates a mean without a value. `alpha` lies between 0 and 1.
     #[must_use]
     pub const fn new(alpha: f64) -> Self {
         Self { alpha, mean: None }
     }
 
-    /// Takes a value in and returns `S` with it, in bytes; the first value is `S` itself.
+    /// Adds a value and returns `S` with it, in bytes; the first value is `S` itself.
     pub fn update(&mut self, value: u32) -> f64 {
         let value = f64::from(value);
         let mean = self.mean.map_or(value, |mean| (1.0 - self.alpha) * mean + self.alpha * value);
@@ -22,7 +22,7 @@ impl Smoothing {
         mean
     }
 
-    /// `S`, in bytes; `None` before the first value.
+    /// Returns `S`, in bytes; `None` before the first value.
     #[must_use]
     pub const fn mean(&self) -> Option<f64> {
         self.mean

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Members<'a> = (usize, &'a [usize]);
 
 impl Build<'_> {
-    /// Strengths by node; the base station may be among them.
+    /// Returns signal strengths by node; the base station may be among them.
     pub(super) fn signals(
         &mut self,
         row: &Row<'_>,
@@ -41,7 +41,7 @@ impl Build<'_> {
         whole.then_some(signals)
     }
 
-    /// Pairs of indices of stations of which the first does not reach the second, sorted.
+    /// Returns pairs of indices of stations, sorted; the first of a pair does not reach the second.
     pub(super) fn hidden(
         &mut self,
         row: &Row<'_>,
@@ -86,7 +86,7 @@ impl Build<'_> {
         whole.then(|| pairs.into_iter().collect())
     }
 
-    /// Frame error rates, in file order.
+    /// Returns the frame error rates, in file order.
     pub(super) fn frame_errors(
         &mut self,
         row: &Row<'_>,
@@ -116,9 +116,9 @@ impl Build<'_> {
         whole.then_some(errors)
     }
 
-    /// Reports a rate that no frame of the channel has.
+    /// Reports a rate at which the channel sends no frame.
     fn is_sent(&mut self, rate: Rate, item: &Item, setup: &Setup<'_>, at: &Path<'_>) {
-        // Where the catalogue does not tell the rate of data frames, it may be any.
+        // If the catalogue does not have the rate of data frames, any rate is allowed.
         let Some(data) = setup.rate else { return };
         if rate != data && rate != setup.basic_rate {
             let mut sent = vec![setup.basic_rate, data];
@@ -127,7 +127,7 @@ impl Build<'_> {
         }
     }
 
-    /// The tables of a list; `None` where it is no list.
+    /// Returns the tables of a list; `None` if the value is wrong.
     fn list<'r>(&self, row: &Row<'r>, key: &str) -> Option<&'r [Record]> {
         match row.record.given(key).map(|item| &item.value) {
             Some(Value::Bad) => None,
@@ -135,7 +135,7 @@ impl Build<'_> {
         }
     }
 
-    /// The node under `station`, which may be the base station, and what was written.
+    /// Returns the node named by `station`, which may be the base station, and the item as written.
     fn member<'r>(
         &mut self,
         record: &'r Record,
@@ -155,7 +155,7 @@ impl Build<'_> {
         Some((node, item))
     }
 
-    /// The index of a station by its name; the base station is none.
+    /// Returns the index of a station by its name; reports the base station and other nodes.
     fn station(&mut self, item: &Item, nodes: &Nodes, (base, stations): Members<'_>, at: &Path<'_>) -> Option<usize> {
         let Value::Text(name) = &item.value else { return None };
         let node = nodes.expect(name, (item.place, at), self.report)?;

@@ -1,4 +1,4 @@
-//! What flows bring to a channel: packets that no frame of it can carry are refused.
+//! Checks flows against channels: refuses packets that no frame can carry.
 
 use super::{Row, rows};
 use crate::build::Build;
@@ -8,23 +8,23 @@ use crate::types::{Flow, Wifi, WifiMode};
 use narrows_units::{Bytes, Rate};
 use std::collections::BTreeSet;
 
-/// Most bytes of an MSDU (IEEE 802.11-2016, section 9.2.4.7.1).
+/// Largest MSDU in bytes (IEEE 802.11-2016, section 9.2.4.7.1).
 const MAX_MSDU: u64 = 2304;
 
-/// What an MPDU in an A-MPDU has around its MSDU: delimiter, header of QoS data, FCS (sections 9.7.1, 9.2.4.1, 9.2.4.8).
+/// Bytes around an MSDU in an MPDU of an A-MPDU: delimiter, QoS data header, FCS (sections 9.7.1, 9.2.4.1, 9.2.4.8).
 const AROUND: u64 = 4 + 26 + 4;
 
 impl Build<'_> {
-    /// Refuses flows whose packets are larger than a frame of their channel may be, and A-MPDUs that hold none of them.
+    /// Refuses flows whose packets are larger than a frame of their channel, and A-MPDUs that cannot hold one packet.
     pub(crate) fn air_for_packets(&mut self, flows: &[Flow], wifi: &[Wifi]) {
         let rows = rows(self.root);
-        // A channel that could not be built has been reported, and then the others have lost their numbers.
+        // A channel that could not be built has been reported. Rows and channels then no longer correspond.
         if rows.len() != wifi.len() {
             return;
         }
         for (row, channel) in rows.iter().zip(wifi) {
             let stations: BTreeSet<usize> = channel.stations.iter().map(|station| station.node).collect();
-            // Stations do not forward, so only what begins or ends at one crosses the channel.
+            // Stations do not forward, so only flows that begin or end at one cross the channel.
             let crossing = flows.iter().filter(|flow| stations.contains(&flow.from) || stations.contains(&flow.to));
             let Some(largest) = crossing.max_by_key(|flow| self.packet(flow)) else { continue };
             self.frame_for_packet(row, channel, largest);
@@ -50,7 +50,7 @@ impl Build<'_> {
         let mpdu = Bytes::new(msdu + AROUND);
         let rate = self.data_rate(channel);
         let mut complain = |key: &str, reason: String, allowed: String| {
-            // Where a default does not fit, the problem is the channel's.
+            // If a default does not fit, the problem is reported at the channel.
             let item = own.and_then(|own| own.given(key));
             let (place, shown) = item.map_or((row.record.place, "the default"), |item| (item.place, &item.shown));
             self.report.add(place, Path::Key(&parent, key), shown, reason, allowed);

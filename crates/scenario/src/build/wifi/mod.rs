@@ -1,4 +1,4 @@
-//! 802.11 channels: their ends and queues; `phy` has rates and times, `air` who hears whom, and `load` what flows bring.
+//! 802.11 channels: their members and queues. `phy` has rates and times, `air` who hears whom, and `load` checks flows.
 
 mod air;
 mod load;
@@ -36,20 +36,21 @@ impl<'a> Row<'a> {
         Path::Key(&self.path, key)
     }
 
-    /// The tables of the base station's queue.
+    /// Returns the tables of the base station's queue.
     pub(super) fn base_queue<'b>(&'b self, root: &'b Record) -> Vec<QueueLayer<'b>> {
         let own = self.record.table("queue").map(|queue| (queue, self.at("queue")));
         let shared = root.table("queue").map(|queue| (queue, Path::Key(&Path::Root, "queue")));
         own.into_iter().chain(shared).collect()
     }
 
-    /// What was given for `key`, or else `default`; `None` where what was given is wrong.
+    /// Returns what was given for `key`, or else `default`; `None` if the given value is wrong.
     fn or<T: FromValue>(&self, key: &str, default: T) -> Option<T> {
         if self.record.given(key).is_some() { self.record.get(key) } else { Some(default) }
     }
 }
 
-/// What earlier channels have: names, base stations (by node, with the channel's name), and stations (with their base's).
+/// What earlier channels use: names, base stations (by node, with the channel's name), and stations (with their
+/// base's).
 #[derive(Default)]
 struct Taken {
     names: BTreeSet<String>,
@@ -57,7 +58,7 @@ struct Taken {
     stations: BTreeMap<usize, String>,
 }
 
-/// The channel tables of a file.
+/// Returns the channel tables of a file.
 pub(super) fn rows<'a>(root: &'a Record) -> Vec<Row<'a>> {
     match root.given("wifi").map(|item| &item.value) {
         Some(Value::Table(record)) => vec![Row { record, path: TOP }],
@@ -70,7 +71,7 @@ pub(super) fn rows<'a>(root: &'a Record) -> Vec<Row<'a>> {
 }
 
 impl Build<'_> {
-    /// All channels.
+    /// Builds all channels.
     pub(crate) fn wifi(&mut self, nodes: &Nodes, links: &mut Links) -> Vec<Wifi> {
         let rows = rows(self.root);
         let place = self.root.given("wifi").map_or(Place::Nowhere, |item| item.place);
@@ -97,7 +98,7 @@ impl Build<'_> {
         let queues = self.station_queues(row, links);
         let overhead: Option<Bytes> = record.get("overhead");
         let station_overhead = overhead.and_then(|overhead| row.or("station_overhead", overhead));
-        // Names of stations mean something only where the stations stand.
+        // Names of stations can be resolved only if the stations are known.
         let (base, stations) = (base?, stations?);
         let signals = self.signals(row, nodes, base, &stations);
         let hidden = self.hidden(row, nodes, (base, &stations));
@@ -210,12 +211,12 @@ impl Build<'_> {
         whole.then_some(stations)
     }
 
-    /// Queues of the base station and of the stations.
+    /// Returns the queues of the base station and of the stations.
     fn station_queues(&mut self, row: &Row<'_>, links: &mut Links) -> Option<(Queue, Queue)> {
         let station_path = row.at("station_queue");
         let mut stack = row.base_queue(self.root);
         let base = self.queue(&stack, links);
-        // What is said of the base station's holds for the others; its problems are not reported twice.
+        // The base station's tables also apply to the stations; their problems are reported once.
         let stations = match row.record.table("station_queue") {
             Some(queue) => {
                 stack.insert(0, (queue, station_path));

@@ -1,4 +1,4 @@
-//! What a channel's PHY has and what its table says: rates, times, contention windows, aggregation.
+//! How a channel sends, from its PHY and its table: rates, times, contention windows, aggregation.
 
 use super::Row;
 use crate::build::Build;
@@ -15,7 +15,7 @@ use narrows_units::{Bytes, Duration, Rate};
 pub(super) struct Setup<'a> {
     pub(super) phy: &'a CataloguePhy,
     pub(super) mode: WifiMode,
-    /// Rate of data frames; `None` where the catalogue does not tell.
+    /// Rate of data frames; `None` if the catalogue does not have it.
     pub(super) rate: Option<Rate>,
     pub(super) basic_rate: Rate,
     pub(super) short_preamble: bool,
@@ -27,14 +27,14 @@ pub(super) struct Setup<'a> {
     pub(super) aggregation: Option<Aggregation>,
 }
 
-/// Keys that only a PHY with indices of modulation and coding has.
+/// Keys that only PHYs with indices of modulation and coding have.
 const MCS_KEYS: [&str; 4] = ["mcs", "channel_width", "streams", "guard_interval"];
 
-/// Most bytes of an A-MPDU where a table does not say: those of 802.11n.
+/// Default of the largest A-MPDU in bytes: that of 802.11n.
 const MAX_AMPDU: Bytes = Bytes::new(65_535);
 
 impl<'a> Build<'a> {
-    /// Everything about sending; all that is wrong with it is reported.
+    /// Builds all settings of sending; reports everything that is wrong.
     pub(super) fn setup(&mut self, row: &Row<'_>) -> Option<Setup<'a>> {
         let phy = self.phy(row)?;
         self.misplaced(row, phy);
@@ -80,7 +80,7 @@ impl<'a> Build<'a> {
         found
     }
 
-    /// Reports keys that mean nothing for this PHY; what it has not may be switched off.
+    /// Reports keys without a meaning for this PHY, except `false` for a feature that it lacks.
     fn misplaced(&mut self, row: &Row<'_>, phy: &CataloguePhy) {
         for (key, place, item) in &row.record.entries {
             if phy.takes(key) || matches!(item.value, Value::Off) {
@@ -125,7 +125,7 @@ impl<'a> Build<'a> {
             }
         }
         if !phy.mcs.is_empty() && phy.mcs_rate(mcs, width_mhz, streams, short_guard).is_none() {
-            // The table may give any of them, or none: then it is the defaults that do not fit.
+            // The table may give any of these keys, or none; then the defaults do not fit.
             let key = MCS_KEYS.into_iter().find(|key| row.record.given(key).is_some()).unwrap_or("mcs");
             let what = format!("{streams} stream{}", if streams == 1 { "" } else { "s" });
             let reason = format!("does not fit: {} leaves out MCS {mcs} with {what} at {width_mhz} MHz", phy.name);
@@ -140,7 +140,8 @@ impl<'a> Build<'a> {
         Some(WifiMode::Mcs { mcs, width_mhz, streams, short_guard })
     }
 
-    /// The rate of control frames: by default the PHY's, or the greatest below it that is not above that of data frames.
+    /// Returns the rate of control frames. The default is the PHY's, or the largest one below it that does not exceed
+    /// the rate of data frames.
     fn basic_rate(&mut self, row: &Row<'_>, phy: &CataloguePhy, data: Option<Rate>) -> Option<Rate> {
         let most = data.unwrap_or(Rate::MAX);
         let fitting = phy.basic_rates.iter().copied().filter(|rate| *rate <= phy.basic_rate.min(most)).max();
@@ -164,7 +165,7 @@ impl<'a> Build<'a> {
         Some(rate)
     }
 
-    /// Reports a propagation delay with which no answer comes before its timeout (SIFS and a slot, and the preamble).
+    /// Reports a propagation delay with which every answer comes after its timeout (SIFS, a slot and the preamble).
     fn answers_in_time(&mut self, row: &Row<'_>, slot: Option<Duration>, propagation: Option<Duration>) {
         let (Some(slot), Some(propagation)) = (slot, propagation) else { return };
         if propagation + propagation < slot {
@@ -204,7 +205,7 @@ impl<'a> Build<'a> {
         right.then_some((least, most))
     }
 
-    /// Aggregation; the inner `None` is without it.
+    /// Returns the aggregation; the inner `None` is no aggregation.
     #[allow(clippy::option_option, reason = "wrong, off and on are three things")]
     fn aggregation(&mut self, row: &Row<'_>, phy: &CataloguePhy) -> Option<Option<Aggregation>> {
         let Some(most) = phy.max_ampdu else { return Some(None) };
@@ -231,7 +232,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// `a, b or c`.
+/// Joins items as `a, b or c`.
 pub(super) fn or<T: AsRef<str>>(list: impl Iterator<Item = T>) -> String {
     let list: Vec<T> = list.collect();
     let texts: Vec<&str> = list.iter().map(AsRef::as_ref).collect();
@@ -241,7 +242,7 @@ pub(super) fn or<T: AsRef<str>>(list: impl Iterator<Item = T>) -> String {
     }
 }
 
-/// Rates as a message lists them.
+/// Lists rates for a message.
 pub(super) fn rates(list: &[Rate]) -> String {
     or(list.iter().map(|rate| show_rate(*rate)))
 }
