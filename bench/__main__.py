@@ -1,4 +1,4 @@
-"""``python -m bench``: measure, print tables, keep the results. ``--help`` says what can be chosen."""
+"""``python -m bench``: measure, print tables, keep the results. ``--help`` lists the options."""
 
 import argparse
 import statistics
@@ -17,12 +17,12 @@ from bench.suite import grow, idle_flows, probes, table
 from bench.systems import BuildError, Places, others, ours
 from bench.workloads import ROOT, WORKLOADS
 
-#: Parts besides the workloads: growth with the number of flows, memory of idle flows, the price of sampling.
+#: Parts besides the workloads: growth with the number of flows, memory of idle flows, the cost of sampling.
 PARTS = ("W5", "idle", "probes")
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
-    """The command line; what is not allowed ends the program with a message."""
+    """The command line; an invalid option ends the program with a message."""
     usual = Places.from_environment()
     every = [*WORKLOADS, *PARTS]
     parser = argparse.ArgumentParser(
@@ -76,7 +76,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def help_seconds() -> float | None:
-    """Wall-clock time of ``narrows --help`` in seconds: the median of seven; None where it is not installed."""
+    """Wall-clock time of ``narrows --help`` in seconds: the median of seven; None if it is not installed."""
     narrows = Path(sys.executable).with_name("narrows")
     if not narrows.exists():
         return None
@@ -89,7 +89,7 @@ def help_seconds() -> float | None:
 
 
 def run(chosen: argparse.Namespace, console: Console) -> Results:
-    """Everything that was asked for."""
+    """Results of all selected workloads and parts."""
     here = machine()
     effort = Effort(chosen.repeat, chosen.patience, chosen.limit)
     own = ours()

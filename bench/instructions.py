@@ -1,8 +1,8 @@
 """Instructions per delivered packet, by source file: ``python -m bench.instructions W1 W2``.
 
 Counts with callgrind, which executes the program on a simulated processor, so a figure is the same each time. A
-workload runs for two lengths of simulated time, and what is shown is the difference, by the difference in delivered
-packets: start-up and slow start are left out.
+workload runs for two lengths of simulated time. A figure is the difference in instructions divided by the difference
+in delivered packets, so start-up and slow start are left out.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from bench.workloads import BUILD, WORKLOADS, Workload
 #: Simulated seconds of the two runs.
 LENGTHS = {"W1": (4.0, 6.0), "W2": (2.0, 3.0), "W4": (1.0, 1.25)}
 
-#: Files that make up less than this part of all instructions are shown together.
+#: Files with less than this share of all instructions are shown together.
 SMALLEST = 0.005
 
 
@@ -38,7 +38,7 @@ class Counted:
 def part(file: str, within: str) -> str:
     """The part of the program that a source file belongs to: ``tcp/ack.rs``; ``within`` is the file of the function.
 
-    What the compiler took in from the standard library counts as the function's that uses it.
+    Code of the standard library that the compiler inlined is counted for the function that uses it.
     """
     for candidate in (file, within):
         match = re.search(r"crates/([a-z]+)/(?:src|examples)/(.*)$", candidate)
@@ -50,7 +50,7 @@ def part(file: str, within: str) -> str:
 
 
 def read_callgrind(lines: Iterable[str]) -> Counter[str]:
-    """Own instructions by part, from a file of callgrind's (its manual, "Callgrind Format Specification")."""
+    """Own instructions by part, from callgrind's output file (its manual, "Callgrind Format Specification")."""
     files: dict[str, str] = {}
     counted: Counter[str] = Counter()
     file = within = ""
@@ -70,7 +70,7 @@ def read_callgrind(lines: Iterable[str]) -> Counter[str]:
         elif line.startswith("calls="):
             called = True
         elif line[:1] in "0123456789+-*" and line.strip():
-            # The line after calls= is what the called function cost, which counts there.
+            # The line after calls= is the cost of the called function, which is counted for that function.
             if not called:
                 counted[part(file, within)] += int(line.split()[1])
             called = False
@@ -95,12 +95,12 @@ def count(program: Path, workload: Workload) -> Counted:
 
 
 def shortened(workload: Workload, seconds: float) -> Workload:
-    """The same for another time."""
+    """The same workload with another simulated time."""
     return replace(workload, name=f"{workload.name}-{round(1000 * seconds)}ms", seconds=seconds)
 
 
 def per_packet(program: Path, workload: Workload) -> tuple[dict[str, float], int]:
-    """Instructions per delivered packet by part, and the packets that they are a mean over."""
+    """Instructions per delivered packet by part, and the number of packets in this mean."""
     short, long = (count(program, shortened(workload, seconds)) for seconds in LENGTHS[workload.name])
     packets = long.delivered - short.delivered
     difference = {name: n - short.instructions[name] for name, n in long.instructions.items()}
@@ -108,7 +108,7 @@ def per_packet(program: Path, workload: Workload) -> tuple[dict[str, float], int
 
 
 def markdown(workload: Workload, parts: dict[str, float], packets: int) -> str:
-    """A table: crates with their sums, below each its files."""
+    """A table: crates with their sums, and below each crate its files."""
     total = sum(parts.values())
     crates: dict[str, dict[str, float]] = {}
     for name, n in parts.items():

@@ -1,4 +1,4 @@
-"""What a figure was measured on: date, commit, machine."""
+"""Where and when a figure was measured: date, commit, machine."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from bench.workloads import ROOT
 
 @dataclass(frozen=True)
 class Machine:
-    """Where and on what; ``commit`` ends in ``+`` where the working tree differed from it."""
+    """Date, commit and machine; ``commit`` ends in ``+`` if the working tree differed from it."""
 
     date: str
     commit: str
@@ -23,7 +23,7 @@ class Machine:
     load_before: float
 
     def line(self) -> str:
-        """In one line, for titles and captions."""
+        """All of it in one line, for titles and captions."""
         return (
             f"{self.date}, commit {self.commit}, {self.cpu}, {self.cores} cores, {self.memory_gib:.0f} GiB, "
             f"Linux {self.kernel}, load {self.load_before:.1f} at the start"
@@ -31,7 +31,7 @@ class Machine:
 
 
 def _field(path: str, key: str) -> str:
-    """The text after ``key:`` in a file of ``/proc``; empty where there is none."""
+    """The text after ``key:`` in a file of ``/proc``; empty if there is none."""
     try:
         lines = Path(path).read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""One run of a program, measured from outside; several of several programs, interleaved."""
+"""Measures one run of a program from outside, and several runs of several programs in turns."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from pathlib import Path
 class System:
     """A simulator, and how it is started for a workload.
 
-    ``command`` returns None where it cannot run the workload. ``note`` says what its TCP does differently.
+    ``command`` returns None if it cannot run the workload. ``note`` describes the differences of its TCP.
     """
 
     name: str
@@ -27,9 +27,9 @@ class System:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run cost and did: user and system time in seconds, peak memory in bytes, packets of data.
+    """Cost and output of a run: user and system time in seconds, peak memory in bytes, packets of data.
 
-    ``delivered`` were acknowledged (each once), ``sent`` includes what was sent again; None where it is not known.
+    ``delivered`` packets were acknowledged (each counted once). ``sent`` includes retransmissions; None if not known.
     """
 
     cpu_s: float
@@ -40,9 +40,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: the run of median CPU time of ``runs``.
+    """A row of a table: of ``runs`` runs the one with median CPU time.
 
-    ``cpu_s`` and the rest are None where it ran past the limit.
+    ``cpu_s``, packets and memory are None if the program ran past the limit.
     """
 
     workload: str
@@ -70,9 +70,9 @@ class MeasurementError(RuntimeError):
 def measure(command: Sequence[str], limit_s: float, cwd: Path | None = None) -> Run | None:
     """Run a program once; None if it used more CPU time than the limit and was ended.
 
-    CPU time is the whole process's, as the operating system accounts it, so start-up and reading the scenario count for
-    everybody. Peak memory is what the process says of itself: the parent's memory would blur what ``wait`` reports. The
-    program prints one JSON object, and nothing else in braces after it.
+    CPU time is that of the whole process, as the operating system accounts it, so start-up and reading the scenario
+    count for every system. Peak memory is reported by the process itself: what ``wait`` reports may include memory of
+    the parent. The program prints one JSON object, and nothing else in braces after it.
     """
     process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     seconds = math.ceil(limit_s)
@@ -109,9 +109,9 @@ def median_run(runs: Sequence[Run]) -> Run:
 
 @dataclass(frozen=True)
 class Effort:
-    """How often to run: ``repeat`` times, but what took longer than ``patience_s`` once.
+    """How often to run: ``repeat`` times, or once if a run took longer than ``patience_s``.
 
-    What is not done after ``limit_s``, rounded up to whole seconds, is ended. Both are CPU time.
+    A run is ended after ``limit_s``, rounded up to whole seconds. Both are CPU time.
     """
 
     repeat: int
@@ -122,7 +122,7 @@ class Effort:
 def interleaved(
     commands: dict[str, Sequence[str]], effort: Effort, tell: Callable[[str], None]
 ) -> dict[str, list[Run]]:
-    """Run programs in turns, so that a slow minute of the machine hits all of them; no runs for one past the limit."""
+    """Run programs in turns, so that a slow minute of the machine hits them all; a run past the limit is left out."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     left = dict(commands)
     for turn in range(effort.repeat):
@@ -137,7 +137,7 @@ def interleaved(
 
 
 def row(workload: str, system: System, runs: Sequence[Run]) -> Row:
-    """The line of a table for these runs."""
+    """The row of a table for these runs."""
     if not runs:
         return Row(workload, system.name, system.version, 0, None)
     middle = median_run(runs)

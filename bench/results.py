@@ -1,4 +1,4 @@
-"""What a benchmark found: as JSON that is kept, and as tables for people."""
+"""Results of a benchmark, as JSON for storage and as tables for readers."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -12,13 +12,13 @@ from bench.workloads import HERE, WORKLOADS
 
 RESULTS = HERE / "results"
 
-#: Version of the JSON's shape.
+#: Version of the JSON format.
 FORMAT = 1
 
 
 @dataclass(frozen=True)
 class Results:
-    """All of one run of the benchmark; parts that were not asked for are empty or None."""
+    """Results of one run of the benchmark; parts that were not selected are empty or None."""
 
     machine: Machine
     notes: dict[str, str]
@@ -46,7 +46,7 @@ class Results:
         )
 
     def write(self, path: Path) -> None:
-        """Write as JSON, whole or not at all."""
+        """Write as JSON, atomically."""
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(".part")
         draft.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n")
@@ -121,7 +121,7 @@ class Results:
 
 
 def notes(systems: list[System]) -> dict[str, str]:
-    """What each system's TCP is."""
+    """The description of each system's TCP, by the system's name."""
     return {system.name: system.note for system in systems}
 
 

@@ -1,4 +1,4 @@
-"""The measurements of one `make bench`: the table of workloads, growth, idle flows and the price of sampling."""
+"""The measurements of one `make bench`: the table of workloads, growth, idle flows and the cost of sampling."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from bench.measure import Effort, MeasurementError, Row, System, interleaved, median_cpu_s, row
 from bench.workloads import GROWTH, W1, W2, Workload, growth, idle
 
-#: Numbers of flows whose difference in memory gives that of one flow.
+#: Two numbers of flows; the difference in memory gives the memory of one flow.
 IDLE = (1_000, 11_000)
 
-#: How often flows and queues are sampled where the price of sampling is measured.
+#: Sampling interval of flows and queues in the measurement of the cost of sampling.
 SAMPLING = "10 ms"
 
 Tell = Callable[[str], None]
@@ -26,14 +26,14 @@ class Growth:
 
 @dataclass(frozen=True)
 class Idle:
-    """What a flow needs that is connected and says nothing: by how much peak memory grows with the flows."""
+    """Memory of a connected flow that sends nothing: the growth of peak memory with the number of flows."""
 
     flows: tuple[int, int]
     peak_rss_bytes: tuple[int, int]
 
     @property
     def bytes_per_flow(self) -> float:
-        """Bytes of a flow, both ends and its part of the scenario included."""
+        """Bytes per flow, including both ends and its part of the scenario."""
         return (self.peak_rss_bytes[1] - self.peak_rss_bytes[0]) / (self.flows[1] - self.flows[0])
 
 
@@ -49,12 +49,12 @@ class Probes:
 
     @property
     def overhead(self) -> float:
-        """What sampling adds, as a part of the run without."""
+        """CPU time that sampling adds, as a share of the run without it."""
         return self.on_cpu_s / self.off_cpu_s - 1
 
     @property
     def digest_overhead(self) -> float:
-        """What sampling and the digest of the samples add."""
+        """CPU time that sampling and the digest of the samples add, as a share of the run without them."""
         return self.digest_cpu_s / self.off_cpu_s - 1
 
 
@@ -71,7 +71,7 @@ def table(workload: Workload, systems: Sequence[System], effort: Effort, tell: T
 
 
 def grow(systems: Sequence[System], effort: Effort, tell: Tell) -> list[Growth]:
-    """W5; the first system (Narrows) also with a pair of hosts for each flow. Past the limit nobody grows further."""
+    """W5; the first system (Narrows) also with a pair of hosts for each flow. A system past the limit stops there."""
     found = []
     for own_hosts in (False, True):
         left = list(systems[:1] if own_hosts else systems)
@@ -97,7 +97,7 @@ def idle_flows(narrows: System, effort: Effort, tell: Tell) -> Idle:
 
 
 def probes(narrows: System, effort: Effort, tell: Tell) -> list[Probes]:
-    """W1 and W2 without samples, with samples in memory, and with these and their digest, interleaved."""
+    """W1 and W2 without samples, with samples in memory, and with samples and their digest, interleaved."""
     found = []
     for workload in (W1, W2):
         sampled = replace(workload, name=f"{workload.name}-sampled", sampling=SAMPLING)

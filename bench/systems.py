@@ -1,6 +1,6 @@
-"""Which simulators are here, and the programs that run the workloads on them.
+"""The available simulators, and the programs that run the workloads on them.
 
-Narrows and the bare loop are built from this repository. The others are used as they are installed or pointed to: the
+Narrows and the bare loop are built from this repository. The others are used as installed, or from a given place: the
 programs below ``ns3`` and ``htsim`` are ours, and are compiled against them.
 """
 
@@ -36,7 +36,7 @@ OURS_NOTE = "CUBIC, SACK, timestamps"
 
 @dataclass(frozen=True)
 class Places:
-    """Where to look for the others, from options or the environment; None for the usual places."""
+    """Where to look for the other simulators, from options or the environment; None for the usual places."""
 
     ns2: str | None
     ns3: str | None
@@ -49,7 +49,7 @@ class Places:
 
 
 class BuildError(RuntimeError):
-    """A simulator that was pointed to is not there, or our program for it does not compile; the message says why."""
+    """A given simulator does not exist, or our program for it does not compile; the message says why."""
 
 
 def cargo_examples(*names: str) -> dict[str, Path]:
@@ -109,12 +109,12 @@ def ns2(place: str | None) -> list[System]:
 
 
 def _compile(source: Path, program: Path, arguments: list[str]) -> None:
-    """Compile with the C++ compiler, optimised, unless it is there, of this source, these arguments and these files."""
+    """Compile with the C++ compiler, optimised, unless source, arguments and files are those of the last build."""
     compiler = os.environ.get("CXX", "g++")
     program.parent.mkdir(parents=True, exist_ok=True)
     stamp = program.with_suffix(".command")
     command = [compiler, "-O3", "-o", str(program), str(source), *arguments]
-    files = [Path(one) for one in arguments if Path(one).is_file()]  # a library that was built anew is linked anew
+    files = [Path(one) for one in arguments if Path(one).is_file()]  # a rebuilt library is linked again
     built = " ".join(str(path.stat().st_mtime_ns) for path in files)
     line = f"{' '.join(command)}\n{built}\n{source.read_text()}"
     if program.exists() and stamp.exists() and stamp.read_text() == line:
@@ -131,7 +131,7 @@ def _compile(source: Path, program: Path, arguments: list[str]) -> None:
 
 
 def _ns3_prefix(place: str | None) -> Path | None:
-    """Where ns-3 is installed: as said, as the Python package ``ns3`` beside us, or as a Debian package."""
+    """Where ns-3 is installed: the given place, the Python package ``ns3`` beside ours, or a Debian package."""
     if place is not None:
         return Path(place)
     spec = importlib.util.find_spec("ns3")
@@ -166,7 +166,7 @@ def ns3(place: str | None) -> list[System]:
 
 
 def htsim(place: str | None) -> list[System]:
-    """csg-htsim, by our program ``htsim/speed.cpp``; its library is built by whoever points to it."""
+    """csg-htsim, by our program ``htsim/speed.cpp``; the user builds its library."""
     if place is None:
         return []
     folder = Path(place)
@@ -188,7 +188,7 @@ def htsim(place: str | None) -> list[System]:
 
 
 def others(places: Places) -> tuple[list[System], list[str]]:
-    """All other simulators that are here, and what to say of those that are not."""
+    """All other simulators that are available, and a message for each that is not."""
     found = {"ns-2": ns2(places.ns2), "ns-3": ns3(places.ns3), "csg-htsim": htsim(places.htsim)}
     hints = {
         "ns-2": "Debian package ns2, or --ns2 PROGRAM",

@@ -1,4 +1,4 @@
-"""What is run: networks and flows, as scenario files for Narrows and as arguments for other simulators' programs."""
+"""The workloads: networks and flows, as scenario files for Narrows and as arguments for other simulators' programs."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +9,7 @@ ROOT = HERE.parent
 #: Where generated scenario files and built programs go; not in the repository.
 BUILD = HERE / "build"
 
-#: What all dumbbells have in common. 200 ms is the shortest retransmission timeout of the other simulators, too.
+#: Settings common to all dumbbells. 200 ms is the shortest retransmission timeout of the other simulators, too.
 TCP = """[tcp]
 cc = "cubic"
 recovery = "sack"
@@ -22,11 +22,11 @@ rto = { min = "200 ms" }
 
 @dataclass(frozen=True)
 class Workload:
-    """TCP flows over a dumbbell, or one over a chain of two routers where there is one pair of hosts.
+    """TCP flows over a dumbbell, or one over a chain of two routers if there is one pair of hosts.
 
     Rates in Mb/s, times in ms and s, queues in packets of 1500 bytes. Access links are ten times as fast as the
-    bottleneck, which is 1 ms long; base round-trip times are spread evenly over the pairs, flows take turns with the
-    pairs, and start evenly over ``spread_s``.
+    bottleneck, whose delay is 1 ms. Base round-trip times are spread evenly over the pairs. Flows are assigned to the
+    pairs in turn, and start evenly over ``spread_s``.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Workload:
     access_queue: int = 100_000
     sampling: str = "off"
     idle: bool = False
-    #: Send and receive buffer of a connection in ns-3, which cannot do without one.
+    #: Send and receive buffer of a connection in ns-3, which requires one.
     ns3_buffer: int = 16_000_000
 
     @property
@@ -62,7 +62,7 @@ class Workload:
         return path
 
     def arguments(self) -> list[str]:
-        """The same for the programs below ``ns2``, ``ns3`` and ``htsim``, and for the bare loop: ``key=value``."""
+        """The workload for the programs below ``ns2``, ``ns3`` and ``htsim``, and for the bare loop: ``key=value``."""
         if self.contest:
             return ["first=Reno", "second=Linux/cubic", "window=20", f"seconds={self.seconds:g}"]
         values: dict[str, int | float] = {
@@ -83,7 +83,7 @@ class Workload:
         return self.rtt_min_ms + pair / (self.pairs - 1) * (self.rtt_max_ms - self.rtt_min_ms)
 
     def _chain(self) -> str:
-        """``scenarios/speed-w1.toml`` with the sampling and the duration that are asked for."""
+        """``scenarios/speed-w1.toml`` with the sampling and the duration of this workload."""
         text = (ROOT / "scenarios" / "speed-w1.toml").read_text()
         text = text.replace('sampling = "off"', f'sampling = "{self.sampling}"')
         return text.replace('duration = "20 s"', f'duration = "{self.seconds:g} s"')
@@ -177,6 +177,6 @@ def growth(flows: int, *, own_hosts: bool) -> Workload:
 
 
 def idle(flows: int) -> Workload:
-    """Connected flows that asked once and then have nothing to say, between W2's 100 pairs of hosts."""
+    """Connected flows that send one request and are then idle, between W2's 100 pairs of hosts."""
     name = f"idle-{flows}"
     return replace(W2, name=name, title=f"{flows:,} idle flows", flows=flows, seconds=10, spread_s=5, idle=True)

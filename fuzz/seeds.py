@@ -1,7 +1,7 @@
 """Writes the seed corpora of the targets that read bytes.
 
-The formats are put together here by hand, apart from the code under test, so that a file named ``ok-`` that is
-refused shows an error in one of the two. Run ``python3 fuzz/seeds.py`` after a change; the files are committed.
+The formats are built here by hand, independently of the code under test, so a refused file named ``ok-`` shows an
+error in one of the two. Run ``python3 fuzz/seeds.py`` after a change; the files are committed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def pseudo(addresses: tuple[bytes, bytes], protocol: int, length: int) -> bytes:
 
 
 def tcp(addresses: tuple[bytes, bytes], flags: int, options: bytes = b"", payload: bytes = b"") -> bytes:
-    """A segment from port 5000 to 80; ``flags`` are all 12."""
+    """A segment from port 5000 to 80; ``flags`` holds all 12 flag bits."""
     offset = (20 + len(options)) // 4
     header = struct.pack("!HHIIHHHH", 5000, 80, 0x01020304, 0x05060708, offset << 12 | flags, 0xFAF0, 0, 0) + options
     covered = pseudo(addresses, TCP, len(header) + len(payload)) + header + payload
@@ -46,7 +46,7 @@ def tcp(addresses: tuple[bytes, bytes], flags: int, options: bytes = b"", payloa
 
 
 def udp(addresses: tuple[bytes, bytes], payload: bytes = b"", surplus: bytes = b"") -> bytes:
-    """A datagram from port 1000 to 2000, with ``surplus`` bytes behind its own length."""
+    """A datagram from port 1000 to 2000, with ``surplus`` bytes after its own length."""
     header = struct.pack("!HHHH", 1000, 2000, 8 + len(payload), 0)
     covered = pseudo(addresses, UDP, len(header) + len(payload)) + header + payload
     return with_checksum(header, 6, covered) + payload + surplus
@@ -63,7 +63,7 @@ def ipv4(protocol: int, above: bytes, *, tos: int = 0, flags: int = 0x4000, opti
 def ipv6(
     protocol: int, above: bytes, *, tclass: int = 0, label: int = 0, extension: bytes = b"", first: int | None = None
 ) -> bytes:
-    """An IPv6 packet with ``extension`` behind the fixed header, which then says ``first``."""
+    """An IPv6 packet with ``extension`` after the fixed header, whose next-header field is then ``first``."""
     after = protocol if first is None else first
     header = struct.pack("!IHBB", 6 << 28 | tclass << 20 | label, len(extension) + len(above), after, 64)
     return header + b"".join(V6) + extension + above
@@ -75,7 +75,7 @@ def cut(data: bytes, at: int, value: bytes) -> bytes:
 
 
 def with_fcs(frame: bytes) -> bytes:
-    """The frame with its FCS behind it: zlib's CRC is that of 802, lowest byte first."""
+    """The frame followed by its FCS: zlib's CRC is the one of 802, lowest byte first."""
     return frame + struct.pack("<I", zlib.crc32(frame))
 
 
@@ -296,7 +296,7 @@ ROUTE = bytes([7, 11, 4, 10, 0, 0, 1, 0, 0, 0, 0])
 SECURITY = bytes([0x86, 4, 1, 2])
 NODE = struct.pack("!I", 47_530)
 
-# A node's value, then an option area; ``bad-`` ones cannot be read, or are no area.
+# A node's value, then an option area; ``bad-`` inputs are malformed or hold no valid area.
 NGWA = {
     "ok-empty": NODE,
     "ok-lowered": NODE + window(60_000) + bytes(2),
@@ -330,7 +330,7 @@ DATA = tcp(V4, 0x018, b"", b"data")
 DATA_V6 = tcp(V6, 0x018, b"", b"data")
 ASK = 2
 
-# Occupancy of the queue in per cent, then a packet; ``bad-`` ones are not shown to a router.
+# Occupancy of the queue in per cent, then a packet; ``bad-`` packets are refused before a router sees them.
 ON_BYTES = {
     "ok-data": b"\x32" + ipv4(TCP, DATA),
     "ok-data-full-queue": b"\xff" + ipv4(TCP, DATA),
@@ -366,7 +366,7 @@ def through(network: int, *packets: bytes, sender: int = 0, later: int = 3) -> b
 
 PLAIN, MARKING, MARKING_V6, SHARES, FREE, COMMANDS, COMMANDS_EXTENSION, COMMANDS_LABEL = range(8)
 
-# Which network, then packets; of ``bad-`` ones none arrives.
+# Number of the network, then packets; of a ``bad-`` input no packet arrives.
 BOTTLENECK = {
     "ok-data": through(PLAIN, ipv4(TCP, DATA)),
     "ok-many-overflow": through(PLAIN, *[ipv4(TCP, tcp(V4, 0x018, b"", bytes(1400)))] * 20, later=0),

@@ -1,7 +1,8 @@
-//! What must hold for any input, one function per fuzz target.
+//! Invariants for any input, one function per fuzz target.
 //!
-//! The crates under test replay the corpora through these same functions in their ordinary tests, by including the
-//! modules here (`crates/*/tests/corpus.rs`), so they depend on nothing but the crate under test.
+//! The crates under test replay the corpora through these same functions in their ordinary tests, which include the
+//! modules here (`crates/*/tests/corpus.rs`). A module therefore depends only on the crate under test and on that
+//! crate's own dependencies.
 
 pub mod live;
 pub mod scenario;

@@ -1,4 +1,4 @@
-//! What must hold for any packets given to the network between live hosts. Panics where it does not.
+//! Invariants for any packets given to the network between live hosts. Panics if one is violated.
 
 use narrows_fabric::{Seeds, catalogue};
 use narrows_live::{Deliver, Network};
@@ -7,7 +7,8 @@ use narrows_scenario::Scenario;
 use narrows_units::{Duration, Instant};
 use std::sync::LazyLock;
 
-/// Two hosts and a router; the second link is slow and its queue short, so that packets wait, are marked and are dropped.
+/// Two hosts and a router; the second link is slow and its queue short, so that packets wait, are marked and are
+/// dropped.
 const NETWORK: &str = r#"
 format = 1
 name = "fuzz"
@@ -27,7 +28,7 @@ flows = [{ name = "f", from = "a", to = "b" }]
 const SHORT: &str = r#"{ kind = "droptail", limit = "4 kB" }"#;
 const RED: &str = r#"{ kind = "red", limit = "9 kB", min_threshold = 1, max_threshold = 3, weight = 0.5, ecn = true }"#;
 
-/// The networks under test: plain, with RED that marks, and with routers of each scheme.
+/// The networks under test: plain, with RED that marks packets, and with routers of each scheme.
 static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     let v4 = ("4", ["10.0.0.1", "10.0.0.9", "10.0.0.2"]);
     let v6 = ("6", ["fd00::1", "fd00::9", "fd00::2"]);
@@ -49,7 +50,7 @@ static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| {
     kinds.into_iter().map(scenario).collect()
 });
 
-/// Counts what arrives, and checks that it is an IP packet as long as it says.
+/// Counts arriving packets, and checks their node, time order, smallest length and IP version.
 #[derive(Default)]
 struct Arrivals {
     packets: u64,
@@ -65,8 +66,8 @@ impl Deliver for Arrivals {
     }
 }
 
-/// Cuts an input into packets: a byte says which network; then, for each packet, a byte with its sender (the top bit) and the time since
-/// the one before, two with its length, and the packet.
+/// Splits an input into packets: a byte selects the network. Then each packet has a byte with its sender (the top bit)
+/// and the time since the previous one, two bytes with its length, and its bytes.
 pub fn packets(mut rest: &[u8]) -> Vec<(usize, u64, &[u8])> {
     let mut packets = Vec::new();
     while let Some(([first, high, low], after)) = rest.split_first_chunk::<3>() {
@@ -78,8 +79,8 @@ pub fn packets(mut rest: &[u8]) -> Vec<(usize, u64, &[u8])> {
     packets
 }
 
-/// Sends packets through the network that the input names; returns how many arrived. Each arrives, or is counted as dropped or as going
-/// nowhere.
+/// Sends packets through the network that the input selects; returns how many arrived. Each arrives, or is counted as
+/// dropped or as going nowhere.
 pub fn bottleneck(bytes: &[u8]) -> u64 {
     let Some((&which, rest)) = bytes.split_first() else { return 0 };
     let scenario = &SCENARIOS[usize::from(which) % SCENARIOS.len()];

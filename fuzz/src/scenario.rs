@@ -1,4 +1,4 @@
-//! What must hold for any text given to the scenario parser. Panics where it does not.
+//! Invariants for any text given to the scenario parser. Panics if one is violated.
 
 use narrows_scenario::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, parse};
 use narrows_units::{Bytes, Duration, Rate};
@@ -64,7 +64,7 @@ fn overrides(text: &str) -> Vec<(String, String)> {
     pairs.map(|(path, value)| (path.to_owned(), value.to_owned())).collect()
 }
 
-/// What the parser says of the text with its overrides: nothing where it accepts it.
+/// The parser's messages about the text with its overrides; empty if it accepts the text.
 pub fn problems(bytes: &[u8]) -> Vec<String> {
     let Ok(text) = core::str::from_utf8(bytes) else { return vec!["not UTF-8".to_owned()] };
     match parse(text, "input.toml", &overrides(text), &catalogue()) {
@@ -73,11 +73,11 @@ pub fn problems(bytes: &[u8]) -> Vec<String> {
     }
 }
 
-/// A scenario that is read is written with every default shown and read again as it was; problems say what is wrong
-/// where.
+/// A parsed scenario is written with every default shown and read again as the same; each problem has a reason and a
+/// path, and no line outside the text.
 pub fn scenario(bytes: &[u8]) {
     let Ok(text) = core::str::from_utf8(bytes) else { return };
-    // A million copies are allowed, and too slow for a fuzzer.
+    // A million copies are allowed, but too slow for a fuzzer.
     let digits = |word: &str| word.bytes().filter(u8::is_ascii_hexdigit).count();
     let counts = ["copies", "pairs", "hops", "routers", "leaves", "per"];
     if text

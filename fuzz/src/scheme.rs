@@ -1,5 +1,5 @@
-//! What must hold for any option area and any packet given to the router parts of schemes. Each function panics where it
-//! does not.
+//! Invariants for any option area and any packet given to the router parts of schemes. Each function panics if one is
+//! violated.
 
 use narrows_queue::{Limit, QueueView, Verdict};
 use narrows_scheme::acns::{AcnsConfig, AcnsRouter, Ipv6Encoding};
@@ -9,14 +9,15 @@ use narrows_scheme::{BytesError, Port, RouterAgent, on_bytes as arrive, on_depar
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::{Ip, Ipv4Options, Ipv4View, Ipv6View, Packet, TcpView, UdpView};
 
-/// The first four bytes are a node's value, the rest is an option area; `None` where it is none.
+/// Splits an input: the first four bytes are a node's value, the rest is an option area; `None` if it is not a valid
+/// one.
 pub fn value_and_area(bytes: &[u8]) -> Option<(u32, Ipv4Options)> {
     let (value, area) = bytes.split_first_chunk::<4>()?;
     Some((u32::from_be_bytes(*value), Ipv4Options::new(area)?))
 }
 
-/// The options of an area up to the end of the list, in order, without NOPs; `None` where one runs over. Written anew
-/// here, so that it can differ from the walk under test.
+/// The options of an area up to the end of the list, in order, without NOPs; `None` if one overruns the area.
+/// Implemented independently here, so that it can differ from the code under test.
 fn walk(area: &[u8]) -> Option<Vec<&[u8]>> {
     let mut options = Vec::new();
     let mut rest = area;
@@ -34,8 +35,8 @@ fn walk(area: &[u8]) -> Option<Vec<&[u8]>> {
     }
 }
 
-/// A value written is the least of itself and what was there; other options stay byte for byte and in order; what cannot
-/// be read, or has no room, is left.
+/// A written value is the smaller of itself and the value present; other options stay byte for byte and in order; an
+/// area that is malformed, or has no room, is left unchanged.
 pub fn ngwa(bytes: &[u8]) {
     let Some((value, before)) = value_and_area(bytes) else { return };
     let said = read(&before);
@@ -66,7 +67,7 @@ pub fn ngwa(bytes: &[u8]) {
             assert!(used + 6 > 40, "there was room behind {used} bytes: {before:?}");
         }
     }
-    // Again, it stays; a node further on with more room does not raise it.
+    // Writing again changes nothing; a node further on with more room does not raise the value.
     if let Message::Window(told) = told {
         for more in [told, u32::MAX] {
             let mut again = after;
@@ -75,7 +76,7 @@ pub fn ngwa(bytes: &[u8]) {
     }
 }
 
-/// Bytes from the end of the list on, of an area that can be walked through.
+/// Number of bytes from the end of the list on, in a well-formed area.
 fn trailing(area: &[u8]) -> usize {
     let mut rest = area;
     loop {
@@ -88,8 +89,8 @@ fn trailing(area: &[u8]) -> usize {
     }
 }
 
-/// A router of NGWA that writes at arrival its free bytes, one that writes shares at departure, and ACNS with either form
-/// of its message in IPv6.
+/// An NGWA router that writes its free bytes at arrival, one that writes shares at departure, and ACNS with each of its
+/// IPv6 message encodings.
 fn agents() -> [Box<dyn RouterAgent>; 4] {
     let ngwa = |number, stamp| {
         let mode = NgwaMode::new(number).expect("1 to 8");
@@ -99,7 +100,7 @@ fn agents() -> [Box<dyn RouterAgent>; 4] {
     [ngwa(1, Stamp::Arrival), ngwa(6, Stamp::Departure), acns(Ipv6Encoding::Extension), acns(Ipv6Encoding::FlowLabel)]
 }
 
-/// The first byte says how full the queue is, in per cent of 97,000 bytes; the rest is a packet.
+/// The first byte is the occupancy of the queue, in per cent of 97,000 bytes; the rest is a packet.
 pub fn queue_and_packet(bytes: &[u8]) -> Option<(QueueView, &[u8])> {
     let (&percent, packet) = bytes.split_first()?;
     let waiting = u64::from(percent) * 970;
@@ -110,8 +111,8 @@ pub fn queue_and_packet(bytes: &[u8]) -> Option<(QueueView, &[u8])> {
     ))
 }
 
-/// Whether the checksums of the network header and above it are right, and where the parts of a packet lie: end of the
-/// network header, end of the packet.
+/// Whether the checksums of the network header and of the transport are right, and the ends of the network header and
+/// of the packet.
 fn state(bytes: &[u8], packet: &Packet) -> ([bool; 2], [usize; 2]) {
     let (src, dst) = (packet.ip.src(), packet.ip.dst());
     let (network, above, ends) = match &packet.ip {
@@ -132,13 +133,14 @@ fn state(bytes: &[u8], packet: &Packet) -> ([bool; 2], [usize; 2]) {
     ([network, transport.is_ok()], ends)
 }
 
-/// What a router may do to a packet: its ECN field, what a scheme's message lies in, and lengths and checksum with it.
-/// Checksums are as right as they were, and all above the network header, and behind the packet, stays.
+/// A router may change only the ECN field of a packet, the fields that hold a scheme's message, and lengths and
+/// checksum with them. Right checksums stay right and wrong ones wrong; bytes above the network header and after the
+/// packet stay.
 pub fn on_bytes(bytes: &[u8]) {
     let Some((queue, bytes)) = queue_and_packet(bytes) else { return };
     for mut agent in agents() {
         let (agent, port) = (&mut *agent, Port::default());
-        // ACNS tells a flow nothing before it has an age.
+        // ACNS sends a flow no message before the flow has an age.
         for seconds in 0..2 {
             let now = Instant::ZERO + Duration::from_secs(seconds);
             let mut left = bytes.to_vec();

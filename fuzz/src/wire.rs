@@ -1,4 +1,4 @@
-//! What must hold for any bytes given to the packet readers. Each function panics where it does not.
+//! Invariants for any bytes given to the packet readers. Each function panics if one is violated.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use narrows_wire::{
@@ -6,18 +6,18 @@ use narrows_wire::{
     TcpView, UdpRepr, UdpView,
 };
 
-/// Addresses between which a bare segment or datagram is taken to have travelled.
+/// Addresses assumed for a segment or datagram without an IP header.
 const PATHS: [(IpAddr, IpAddr); 2] = [
     (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))),
     (IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1)), IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2))),
 ];
 
-/// An error shows itself as a sentence.
+/// An error is displayed as a sentence.
 fn is_a_sentence(error: ParseError) {
     assert!(error.to_string().starts_with("the "), "{error:?}");
 }
 
-/// A packet that is read is written and read again as it was, as far as its values fit their fields.
+/// A parsed packet is emitted and read again as the same, as far as its values fit their fields.
 pub fn packet(bytes: &[u8]) {
     let unchecked = Packet::parse_unchecked(bytes);
     match Packet::parse(bytes) {
@@ -32,7 +32,8 @@ pub fn packet(bytes: &[u8]) {
     assert_eq!(again.emit(), written);
 }
 
-/// A view never leaves its bytes, setters change their own field and keep the checksum as right as it was.
+/// A view never leaves its bytes; setters change only their own field, and keep right checksums right and wrong ones
+/// wrong.
 pub fn ipv4(bytes: &[u8]) {
     let view = match Ipv4View::new_checked(bytes) {
         Ok(view) => view,
@@ -62,7 +63,7 @@ pub fn ipv4(bytes: &[u8]) {
     assert_eq!((Ipv4Repr::from_view(&again), again.payload()), (Ok(repr), view.payload()));
 }
 
-/// A view never leaves its bytes, and setters change their own field alone.
+/// A view never leaves its bytes, and setters change only their own field.
 pub fn ipv6(bytes: &[u8]) {
     let view = match Ipv6View::new_checked(bytes) {
         Ok(view) => view,
@@ -84,7 +85,8 @@ pub fn ipv6(bytes: &[u8]) {
     changed.set_hop_limit(view.hop_limit());
     changed.set_hop_by_hop_data(view.hop_by_hop().map_or(0, |o| o.data));
     assert_eq!(copy, bytes, "set back, the bytes are what they were");
-    // A second hop-by-hop header (protocol 0) is no packet; written behind a plain header it would be read as the first.
+    // A second hop-by-hop header (protocol 0) makes no valid packet; emitted after a plain header it would be read as
+    // the first.
     if let Ok(repr) = Ipv6Repr::from_view(&view)
         && view.protocol() != 0
     {
@@ -96,7 +98,7 @@ pub fn ipv6(bytes: &[u8]) {
     }
 }
 
-/// A filled checksum is right, and stays so when flags and window change.
+/// A filled checksum is right, and stays right when flags and window change.
 pub fn tcp(bytes: &[u8]) {
     let view = match TcpView::new_checked(bytes) {
         Ok(view) => view,
@@ -132,7 +134,7 @@ pub fn tcp(bytes: &[u8]) {
     }
 }
 
-/// A filled checksum is right, and the datagram ends where it says.
+/// A filled checksum is right, and the datagram ends at its own length.
 pub fn udp(bytes: &[u8]) {
     let view = match UdpView::new_checked(bytes) {
         Ok(view) => view,
@@ -157,7 +159,7 @@ pub fn udp(bytes: &[u8]) {
     }
 }
 
-/// A frame that is read is written and read again as it was; FCS and checksums decide about yes and no alone.
+/// A parsed frame is emitted and read again as the same; FCS and checksums decide only whether it is accepted.
 pub fn dot11(bytes: &[u8]) {
     let unchecked = Dot11Repr::parse_unchecked(bytes);
     match Dot11Repr::parse(bytes) {
@@ -176,7 +178,7 @@ pub fn dot11(bytes: &[u8]) {
     assert!(matches!(Dot11Repr::parse(&damaged), Err(ParseError::BadFcs { .. })), "a flipped bit of an address");
 }
 
-/// A header that is read is written and read again as it was, whatever stands behind it.
+/// A parsed header is emitted and read again as the same, whatever follows it.
 pub fn radiotap(bytes: &[u8]) {
     let (read, len) = match RadiotapRepr::parse(bytes) {
         Ok(read) => read,

@@ -1,12 +1,12 @@
-//! Segments per ACK, as Linux's BIC and its CUBIC of 2006 estimate them to make up for delayed ACKs.
+//! Segments per ACK, as Linux's BIC and its CUBIC of 2006 estimate them to compensate for delayed ACKs.
 //!
-//! Both modules count ACKs towards a segment more and shorten the count by the segments that an ACK covers. The filter
-//! is an integer one of 1/16, `r += n - (r >> 4)`, so with one segment per ACK it rests anywhere from 16 to 31; it
-//! starts at 32 and stops at 31, which the modules take for nearly two segments per ACK.
+//! Both modules count ACKs towards the next segment, and divide the count by the segments that an ACK covers. The
+//! filter is an integer filter of 1/16, `r += n - (r >> 4)`, so with one segment per ACK it can settle anywhere from 16
+//! to 31. It starts at 32 and stops at 31, which the modules read as nearly two segments per ACK.
 
 use crate::{Ack, Path, Phase};
 
-/// Bits behind the point (`ACK_RATIO_SHIFT`).
+/// Fraction bits (`ACK_RATIO_SHIFT`).
 const SHIFT: u32 = 4;
 
 /// The filter (`delayed_ack`), in sixteenths of a segment per ACK.
@@ -20,11 +20,11 @@ impl Default for AckRatio {
 }
 
 impl AckRatio {
-    /// A filter that rests at one segment per ACK: the rule without the correction.
+    /// A filter that stays at one segment per ACK: the rule without the correction.
     pub const ONE: Self = Self(1 << SHIFT);
 
-    /// Takes in an ACK: the kernel does in Open only, and counts a part of a segment as one. The module of 2006 passes over
-    /// an ACK that acknowledges nothing; Linux 6.1 (`duplicates`) takes it for one of no segment.
+    /// Updates the filter with an ACK. As in the kernel, only in Open, and a part of a segment counts as one. The
+    /// module of 2006 skips an ACK that acknowledges nothing; Linux 6.1 (`duplicates`) counts it as zero segments.
     pub fn observe(&mut self, ack: &Ack, path: &Path, duplicates: bool) {
         if path.phase == Phase::Open && (duplicates || !ack.acked.is_zero()) {
             let segments = ack.acked.as_u64().div_ceil(path.smss.as_u64().max(1));
@@ -32,7 +32,7 @@ impl AckRatio {
         }
     }
 
-    /// ACKs to be counted where `segments` were to be: at least one.
+    /// Number of ACKs to count in place of `segments`, at least one.
     #[must_use]
     pub fn correct(self, segments: u64) -> u64 {
         (segments.saturating_mul(1 << SHIFT) / self.0.max(1)).max(1)

@@ -126,7 +126,7 @@ pub struct AgileSd {
     parts: u64,
 }
 
-/// A number in the module's thousandths.
+/// A number in the module's unit, thousandths.
 fn in_1000ths(x: f64) -> u64 {
     (x * SCALE as f64 + 0.5) as u64
 }
@@ -144,11 +144,11 @@ impl AgileSd {
         let (cwnd, smss) = (self.fraction.exact(win).max(1.0), path.smss.as_f64().max(1.0));
         self.lambda = self.agility(cwnd, smss);
         let share = (acked.as_f64() / cwnd).min(1.0);
-        // Never faster than slow start, whatever lambda_max was asked for.
+        // Never faster than slow start, whatever lambda_max is.
         self.fraction.add((self.lambda * smss * share).min(acked.as_f64()), win);
     }
 
-    /// As [`avoid`](Self::avoid) for each ACK, in thousandths of whole segments.
+    /// As [`avoid`](Self::avoid), but for each ACK, in thousandths of whole segments.
     fn avoid_as_module(&mut self, path: &Path, win: &mut Window) {
         let cwnd = growth::whole_segments(win.cwnd, path).max(1);
         let loss = growth::whole_segments(self.loss, path);
@@ -163,7 +163,7 @@ impl AgileSd {
         }
     }
 
-    /// Notes the loss, and cwnd before and after it.
+    /// Records cwnd before and after a loss.
     fn reduce(&mut self, path: &Path, win: &Window) {
         let beta = if win.in_slow_start() { self.beta1 } else { self.beta2 };
         self.loss = win.cwnd;
@@ -184,7 +184,7 @@ impl CongestionControl for AgileSd {
         }
         if self.module {
             if win.in_slow_start() {
-                // What is left of the ACK is not passed on to congestion avoidance.
+                // The rest of the ACK is not passed on to congestion avoidance.
                 growth::slow_start(win, ack.delivered, Bytes::MAX, path);
             } else {
                 self.avoid_as_module(path, win);
@@ -204,8 +204,8 @@ impl CongestionControl for AgileSd {
         let timeout = matches!(event, Congestion::Timeout { .. });
         if *event != (Congestion::Timeout { repeated: true }) {
             self.reduce(path, win);
-            // Below cwnd, so that congestion avoidance follows even where equality is slow start; after a timeout slow
-            // start goes up to it.
+            // Below cwnd, so that congestion avoidance follows even where equality is slow start. After a timeout, slow
+            // start runs up to it.
             let one = if self.module || timeout { Bytes::ZERO } else { path.smss };
             win.ssthresh = Some(self.degraded.saturating_sub(one).max(path.smss * 2));
         }

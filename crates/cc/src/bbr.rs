@@ -71,7 +71,7 @@ use policer::Policer;
 
 /// Unit of gains (`BBR_UNIT`).
 pub(crate) const UNIT: u64 = 256;
-/// `bbr_high_gain`: 2885/1000 in 1/256, and one more.
+/// `bbr_high_gain`: 2885/1000 in 1/256, plus one.
 const HIGH_GAIN: u64 = 739;
 /// Smallest window (`bbr_cwnd_min_target`).
 const MIN_SEGMENTS: u64 = 4;
@@ -104,7 +104,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     Box::new(Bbr::new(params.seed(), params.switch(&ROW, "ack_aggregation"), params.switch(&ROW, "policer")))
 }
 
-/// Where the flow stands; the numbers are Linux's.
+/// State of the flow, numbered as in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup = 0,
@@ -137,7 +137,7 @@ pub struct Bbr {
     probe_rtt_done: Option<Instant>,
     probe_rtt_round_done: bool,
     idle_restart: bool,
-    /// Phase of recovery at the ACK before (`prev_ca_state`).
+    /// Phase of recovery at the previous ACK (`prev_ca_state`).
     was: Phase,
     prior_cwnd: Bytes,
     conserving: bool,
@@ -150,7 +150,7 @@ pub(crate) fn recovering(phase: Phase) -> bool {
     matches!(phase, Phase::Recovery | Phase::Loss)
 }
 
-/// Smallest rate that a model may ask for: one segment a minute.
+/// Smallest rate that a model may set: one segment a minute.
 pub(crate) fn least_rate(path: &Path) -> Rate {
     Rate::of(path.smss, Duration::from_secs(60)).max(Rate::bps(1))
 }
@@ -224,7 +224,7 @@ impl CongestionControl for Bbr {
         if matches!(event, Congestion::Timeout { .. }) {
             (self.was, self.full_bw, self.round_start) = (Phase::Loss, Rate::ZERO, true);
             self.look_for_policer(true, false, path);
-            // Linux: what is in flight and one more; everything was marked lost.
+            // Linux sets inflight plus one segment; inflight is zero here, because everything was marked lost.
             win.cwnd = path.smss;
         }
     }

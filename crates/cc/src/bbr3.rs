@@ -88,7 +88,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     Box::new(Bbr3::new(params.seed(), if linux { settings::LINUX } else { settings::DRAFT }))
 }
 
-/// Where the flow stands; the numbers are those shown.
+/// State of the flow; the numbers are those reported as `phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum State {
     #[default]
@@ -101,7 +101,7 @@ enum State {
     ProbeRtt = 6,
 }
 
-/// What the ACKs that arrive now are about: segments go out a round before their ACKs come back.
+/// Part of the probing cycle that the arriving ACKs answer: segments are sent a round before their ACKs arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum AckPhase {
     #[default]
@@ -112,7 +112,7 @@ enum AckPhase {
     ProbeStopping,
 }
 
-/// The bounds that congestion sets; none is no bound.
+/// Bounds set by congestion; `None` means no bound.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bounds {
     bw_short: Option<Rate>,
@@ -128,7 +128,7 @@ pub struct Bbr3 {
     state: State,
     bw: Rate,
     max_bw: MaxFilter<Rate>,
-    /// Probing cycles, which age the maximum.
+    /// Probing cycles so far, by which the maximum bandwidth ages.
     cycles: u64,
     bounds: Bounds,
     min_rtt: Option<Duration>,
@@ -144,7 +144,7 @@ pub struct Bbr3 {
     loss_in_round: bool,
     loss_round_end: Bytes,
     loss_round_start: bool,
-    /// Ranges lost in this loss round, and where the last of them ends.
+    /// Ranges lost in this loss round, and the end of the last one.
     lost_ranges: u32,
     lost_until: u64,
     rounds: u64,
@@ -171,7 +171,7 @@ pub struct Bbr3 {
     linux_aggregation: Aggregation,
     prior_cwnd: Bytes,
     in_recovery: bool,
-    /// Delivered when fast recovery began.
+    /// `delivered` when fast recovery began.
     recovery_since: Option<Bytes>,
     idle_restart: bool,
     undo_state: State,
@@ -234,7 +234,7 @@ impl Bbr3 {
         }
     }
 
-    /// Keeps what a spurious loss would have to give back (BBRSaveStateUponLoss).
+    /// Saves the state that is restored if a loss was spurious (BBRSaveStateUponLoss).
     fn save_state(&mut self) {
         (self.undo_state, self.undo_bounds) = (self.state, self.bounds);
     }
@@ -245,7 +245,7 @@ impl Bbr3 {
     }
 }
 
-/// The wider of two bounds, where none is no bound.
+/// The wider of two bounds, where `None` means no bound.
 fn wider<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     a.zip(b).map(|(a, b)| a.max(b))
 }
@@ -296,7 +296,7 @@ impl CongestionControl for Bbr3 {
                     self.save_cwnd(path, win);
                 }
                 (self.in_recovery, self.recovery_since) = (true, None);
-                // What is in flight and one more; everything was marked lost.
+                // Inflight plus one segment; inflight is zero, because everything was marked lost.
                 win.cwnd = path.smss;
             }
         }

@@ -100,7 +100,7 @@ pub(crate) const ROW: Row = Row {
     build,
 };
 
-/// Share of the way to W_max that a round goes: a quarter (`BICTCP_B`).
+/// A round covers 1/`B` of the distance to W_max: a quarter (`BICTCP_B`).
 const B: u64 = 4;
 
 fn build(params: &Params) -> Box<dyn CongestionControl> {
@@ -124,7 +124,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     })
 }
 
-/// Whose arithmetic.
+/// Which implementation's arithmetic is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Profile {
     Linux,
@@ -145,8 +145,8 @@ struct Settings {
 }
 
 impl Settings {
-    /// Segments to be acknowledged for one more at a window of `cwnd` where a loss came at `last_max` (none: 0),
-    /// before the correction for delayed ACKs.
+    /// Segments to be acknowledged per segment of growth, at a window of `cwnd` after a loss at `last_max` (0: no loss
+    /// yet), before the correction for delayed ACKs.
     fn count(&self, cwnd: u64, last_max: u64) -> u64 {
         let smooth = cwnd.saturating_mul(self.smooth_part) / B;
         let steepest = cwnd / self.max_increment.max(1);
@@ -163,12 +163,12 @@ impl Settings {
                 _ => steepest,
             }
         };
-        // Before the first loss nothing is known, so at least 5 % per round.
+        // Before the first loss W_max is unknown, so the window grows by at least 5 % per round.
         if last_max == 0 { cnt.min(20) } else { cnt }
     }
 }
 
-/// What a timeout forgets.
+/// State that a timeout clears.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     cnt: u64,
@@ -203,7 +203,7 @@ impl Bic {
         };
     }
 
-    /// ssthresh after a congestion event, noting W_max.
+    /// Returns ssthresh after a congestion event and records W_max.
     fn reduce(&mut self, path: &Path, win: &Window) -> Bytes {
         let cwnd = growth::whole_segments(win.cwnd, path);
         let falling = self.settings.fast_convergence && cwnd < self.s.last_max;

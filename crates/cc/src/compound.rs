@@ -118,7 +118,7 @@ pub struct Compound {
     gamma: f64,
     diff_reno: Option<f64>,
     dwnd: f64,
-    /// What the last round adds to dwnd and ACKs have not yet paid out.
+    /// The part of the last round's increase of dwnd that ACKs have not yet added.
     owed: f64,
     /// dwnd before the last congestion event.
     saved: f64,
@@ -127,7 +127,7 @@ pub struct Compound {
 }
 
 impl Compound {
-    /// Once per round: moves dwnd by what the round says of queues.
+    /// Adjusts dwnd once per round by the queueing that the round shows.
     fn measure(&mut self, path: &Path, win: &mut Window) {
         let (Some(base), Some(rtt), 3..) = (self.rounds.base(), self.rounds.min(), self.rounds.samples()) else {
             return;
@@ -149,7 +149,7 @@ impl Compound {
         }
     }
 
-    /// Draws gamma half-way to 3/4 of Reno's part of the queue.
+    /// Moves gamma half-way to 3/4 of Reno's part of the queue.
     fn tune(&mut self) {
         if let Some(diff) = self.diff_reno.filter(|_| self.tuning) {
             self.gamma = f64::midpoint(self.gamma, 0.75 * diff).clamp(GAMMA.0, GAMMA.1);
@@ -176,7 +176,7 @@ impl CongestionControl for Compound {
         if ack.acked.is_zero() {
             return;
         }
-        // Something else may have cut the window; at least a segment of it is Reno's.
+        // Something else may have reduced the window; at least one segment of it is Reno's.
         self.dwnd = self.dwnd.min(win.cwnd.saturating_sub(path.smss).as_f64());
         let mut acked = ack.acked;
         if win.in_slow_start() {
@@ -211,7 +211,7 @@ impl CongestionControl for Compound {
             self.tune();
             let half = growth::reduced(win.cwnd, 0.5, 2, path);
             self.owed = 0.0;
-            // win / 2 less half of cwnd is half of dwnd.
+            // win / 2 minus half of cwnd is half of dwnd.
             self.dwnd /= 2.0;
             win.ssthresh = Some(half);
             win.cwnd = win.cwnd.min(half);

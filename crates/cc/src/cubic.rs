@@ -167,7 +167,7 @@ pub struct Settings {
     pub c: f64,
     /// beta_cubic.
     pub beta: f64,
-    /// RFC 8511's factor, where ABE is on.
+    /// RFC 8511's factor, if ABE is on.
     pub beta_ecn: Option<f64>,
     /// RFC 9438, section 4.7.
     pub fast_convergence: bool,
@@ -177,14 +177,14 @@ pub struct Settings {
     pub alpha_switch: bool,
 }
 
-/// What a spurious congestion event gives back (RFC 9438, section 4.9).
+/// State that is restored after a spurious congestion event (RFC 9438, section 4.9).
 #[derive(Clone, Copy, Debug, Default)]
 struct Epoch {
     w_max: f64,
     w_est: f64,
     cwnd_prior: f64,
     k: f64,
-    /// t_epoch: start of the congestion avoidance stage; `None` outside of one.
+    /// t_epoch: start of the congestion avoidance stage; `None` outside a stage.
     start: Option<Instant>,
     /// Whether the last congestion event was a loss or an ECN echo, so that W_max is the target of the next stage.
     by_loss: bool,
@@ -200,7 +200,7 @@ pub struct Cubic {
     epoch: Epoch,
     /// State before the last congestion event.
     saved: Option<Box<Epoch>>,
-    /// Time of the last ACK or of the end of the last idle time.
+    /// Time of the last ACK or the end of the last idle time.
     seen: Instant,
     fraction: Fraction,
 }
@@ -253,7 +253,7 @@ impl Cubic {
             Some(start) => start,
             None => self.begin(path, smss, cwnd),
         };
-        // The share of a window that this ACK stands for, at most all of it: one ACK is worth one round at most.
+        // The share of the window that this ACK covers, at most 1: one ACK counts for one round at most.
         let share = (acked.as_f64() / cwnd).min(1.0);
         let t = path.now.since(start).as_secs_f64();
         if self.settings.tcp_friendliness {
@@ -272,7 +272,7 @@ impl Cubic {
         self.fraction.add((target - cwnd) * share, win);
     }
 
-    /// Takes time in which cwnd could not grow out of t (RFC 9438, sections 4.2 and 5.8).
+    /// Excludes from t the time in which cwnd could not grow (RFC 9438, sections 4.2 and 5.8).
     fn exclude(&mut self, time: Duration) {
         if let Some(start) = &mut self.epoch.start {
             *start += time;
@@ -321,7 +321,7 @@ impl CongestionControl for Cubic {
             (Congestion::Ecn { .. }, _) => (self.settings.beta, 1),
             _ => (self.settings.beta, 2),
         };
-        // RFC 9438, section 4.6: ssthresh is at least two segments, cwnd after an ECN echo at least one.
+        // RFC 9438, section 4.6: ssthresh is at least two segments, and cwnd after an ECN echo at least one.
         win.ssthresh = Some(growth::reduced(path.flightsize, beta, 2, path));
         win.cwnd = if timeout { path.smss } else { growth::reduced(path.flightsize, beta, floor, path).min(win.cwnd) };
     }
@@ -340,7 +340,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_window_set(&mut self, _path: &Path, _win: &Window) {
-        // The next stage starts at the new window; W_max stays where the last loss put it.
+        // The next stage starts at the new window; W_max stays as the last loss set it.
         self.epoch.start = None;
     }
 

@@ -110,17 +110,17 @@ enum Alpha {
 }
 
 impl Alpha {
-    /// A window has ended in which `marked` of `delivered` bytes were marked.
+    /// Updates alpha at the end of a window in which `marked` of `delivered` bytes were marked.
     fn update(&mut self, marked: u64, delivered: u64) {
         match self {
             Self::Real { alpha, g } => {
-                // A window without bytes says nothing.
+                // A window without bytes is no sample.
                 if delivered > 0 {
                     *alpha = (*alpha * (1.0 - *g) + *g * (marked as f64 / delivered as f64)).clamp(0.0, 1.0);
                 }
             }
             Self::Linux { alpha, shift } => {
-                // What no longer yields a step of 1 goes at once.
+                // Once the step rounds to 0, the whole rest is subtracted at once.
                 let step = if *alpha >> *shift == 0 { *alpha } else { *alpha >> *shift };
                 *alpha -= step;
                 let share = u128::from(marked) << (LINUX_SHIFT - *shift);
@@ -130,10 +130,11 @@ impl Alpha {
         }
     }
 
-    /// cwnd and ssthresh after an echo, where cwnd was `cwnd`.
+    /// cwnd and ssthresh after an echo at a window of `cwnd`.
     fn reduced(self, cwnd: Bytes, path: &Path) -> (Bytes, Bytes) {
         match self {
-            // Two segments are the least threshold, one the least window (RFC 5681, equation 4; RFC 3168, section 6.1.2).
+            // The smallest threshold is two segments and the smallest window one (RFC 5681, equation 4; RFC 3168,
+            // section 6.1.2).
             Self::Real { alpha, .. } => {
                 let factor = 1.0 - alpha / 2.0;
                 (growth::reduced(cwnd, factor, 1, path), growth::reduced(cwnd, factor, 2, path))
@@ -216,7 +217,7 @@ impl CongestionControl for Dctcp {
         false
     }
 
-    /// `alpha`: 0 to 1; `bytes_marked` and `bytes_delivered` of the present window; then Reno's own.
+    /// Reports `alpha`: 0 to 1; `bytes_marked` and `bytes_delivered` of the present window; then Reno's own.
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("alpha", self.alpha.share());
         visit("bytes_marked", self.marked as f64);

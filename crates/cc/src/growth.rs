@@ -1,15 +1,15 @@
 //! Growth and reduction steps that several algorithms share.
 //!
-//! Everything counts bytes. Where Linux counts segments, a step of whole segments gives the same windows, and an
-//! acknowledgment of half a segment is carried instead of being rounded.
+//! All counts are in bytes. Where Linux counts segments, a step of whole segments gives the same windows, and an
+//! acknowledgment of half a segment is carried over instead of being rounded.
 
 use crate::{Congestion, Path, Window};
 use narrows_units::Bytes;
 
-/// The common gate: whether the window may grow on this ACK.
+/// The common check: whether the window may grow on this ACK.
 ///
-/// A window that did not stop the sender says nothing about the path, so it stays (RFC 9438, section 5.8; RFC 7661;
-/// Linux's `tcp_is_cwnd_limited`). Every algorithm asks here before it grows.
+/// A window that did not limit the sender says nothing about the path, so it stays (RFC 9438, section 5.8; RFC 7661;
+/// Linux's `tcp_is_cwnd_limited`). Every algorithm calls this before it grows.
 #[inline]
 #[must_use]
 pub fn may_grow(path: &Path) -> bool {
@@ -25,9 +25,9 @@ pub fn whole_segments(amount: Bytes, path: &Path) -> u64 {
 
 /// Slow start with appropriate byte counting (RFC 5681, section 3.1; RFC 3465).
 ///
-/// Adds `acked` to cwnd up to ssthresh and returns what is left of `acked` for congestion avoidance, as Linux's
-/// `tcp_slow_start` does. `limit` bounds the growth of one ACK (RFC 3465's L times SMSS; `Bytes::MAX` for Linux's
-/// unbounded counting); what exceeds it is neither used nor returned.
+/// Adds `acked` to cwnd up to ssthresh and returns the rest of `acked` for congestion avoidance, as Linux's
+/// `tcp_slow_start` does. `limit` bounds the growth per ACK (RFC 3465's L times SMSS; `Bytes::MAX` for Linux's
+/// unbounded counting); the excess is neither used nor returned.
 #[inline]
 pub fn slow_start(win: &mut Window, acked: Bytes, limit: Bytes, path: &Path) -> Bytes {
     let step = acked.min(limit);
@@ -40,7 +40,7 @@ pub fn slow_start(win: &mut Window, acked: Bytes, limit: Bytes, path: &Path) -> 
 /// Limited slow start (RFC 3742, section 2): above `max_ssthresh` the step of one ACK is divided by
 /// K = int(cwnd / (0.5 max_ssthresh)), which bounds the growth to about `max_ssthresh / 2` per round-trip time.
 ///
-/// A zero `max_ssthresh` means no such limit. Returns what is left of `acked`, as [`slow_start`] does.
+/// A zero `max_ssthresh` means no such limit. Returns the rest of `acked`, as [`slow_start`] does.
 pub fn limited_slow_start(win: &mut Window, acked: Bytes, limit: Bytes, max_ssthresh: Bytes, path: &Path) -> Bytes {
     if max_ssthresh.is_zero() || win.cwnd <= max_ssthresh {
         return slow_start(win, acked, limit, path);
@@ -63,7 +63,7 @@ pub fn per_ack(win: &mut Window, path: &Path) {
     win.cwnd += Bytes::new(u64::try_from(step).unwrap_or(u64::MAX).clamp(1, path.smss.as_u64().max(1)));
 }
 
-/// Additive increase by counting: one SMSS for every so many bytes acknowledged.
+/// Additive increase by counting: one SMSS for every `per` bytes acknowledged.
 ///
 /// With `per` = cwnd this is the increase that RFC 5681, section 3.1, recommends (after RFC 3465, section 2.1), and
 /// Linux's `tcp_cong_avoid_ai` with `snd_cwnd_cnt` in bytes.
@@ -75,8 +75,8 @@ pub struct ByteCounter {
 impl ByteCounter {
     /// Counts `acked` and adds one SMSS to cwnd for each `per` bytes reached.
     ///
-    /// Credit gathered while `per` was larger is worth one SMSS at most, so that a step which suddenly gets cheaper
-    /// does not cause a burst.
+    /// Credit gathered while `per` was larger is worth one SMSS at most, so that a sudden fall of `per` does not cause
+    /// a burst.
     #[inline]
     pub fn add(&mut self, acked: Bytes, per: Bytes, path: &Path, win: &mut Window) {
         let per = per.max(path.smss).max(Bytes::new(1));
@@ -92,13 +92,13 @@ impl ByteCounter {
         }
     }
 
-    /// Counts `acked` without a step.
+    /// Counts `acked` without growing cwnd.
     #[inline]
     pub fn note(&mut self, acked: Bytes) {
         self.counted += acked;
     }
 
-    /// Forgets what was counted, as at a congestion event.
+    /// Clears the count, as at a congestion event.
     pub fn reset(&mut self) {
         self.counted = Bytes::ZERO;
     }
@@ -110,8 +110,8 @@ impl ByteCounter {
     }
 }
 
-/// Reno's step as Linux's modules call it (`tcp_reno_cong_avoid`): slow start without a limit per ACK, the rest of
-/// `acked` to the counter with the window in whole segments. The caller has asked [`may_grow`].
+/// Reno's step as Linux's modules call it (`tcp_reno_cong_avoid`): slow start without a limit per ACK, then the rest of
+/// `acked` goes to the counter, with the window in whole segments. The caller has checked [`may_grow`].
 #[inline]
 pub fn linux_reno(counter: &mut ByteCounter, acked: Bytes, path: &Path, win: &mut Window) {
     let mut left = acked;
@@ -124,8 +124,8 @@ pub fn linux_reno(counter: &mut ByteCounter, acked: Bytes, path: &Path, win: &mu
     counter.add(left, path.smss * whole_segments(win.cwnd, path), path, win);
 }
 
-/// Additive increase by counting ACKs instead of octets, as Linux's modules of 2006 do: an ACK that finds the count
-/// reached adds a segment and clears it, so a step takes one ACK more than was counted to.
+/// Additive increase by counting ACKs instead of octets, as Linux's modules of 2006 do. An ACK that arrives when the
+/// count is reached adds a segment and clears the count, so a step takes one ACK more than the count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckCounter {
     counted: u64,
@@ -150,7 +150,7 @@ impl AckCounter {
     }
 }
 
-/// Growth by real-valued amounts: keeps the part of a byte that cwnd cannot hold.
+/// Growth by real-valued amounts: keeps the fraction of a byte that cwnd cannot hold.
 ///
 /// Without it, steps below one byte (0.1 segment spread over a window of a thousand) would be lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -159,7 +159,7 @@ pub struct Fraction {
 }
 
 impl Fraction {
-    /// Adds `step` bytes to cwnd; negative and NaN count as nothing.
+    /// Adds `step` bytes to cwnd; negative values and NaN count as zero.
     #[inline]
     pub fn add(&mut self, step: f64, win: &mut Window) {
         if step > 0.0 {
@@ -191,8 +191,8 @@ pub fn reduced_segments(base: Bytes, numerator: u64, floor: u64, path: &Path) ->
     path.smss * (whole_segments(base, path).saturating_mul(numerator) / 1024).max(floor)
 }
 
-/// Answers a congestion event as most algorithms do: `ssthresh` (given the window before) becomes the threshold and bounds
-/// cwnd; a timeout leaves one SMSS, and a repeated one keeps the threshold (RFC 5681, section 3.1).
+/// Answers a congestion event as most algorithms do: `ssthresh` (computed from the window before) becomes the threshold
+/// and bounds cwnd. A timeout leaves one SMSS, and a repeated one keeps the threshold (RFC 5681, section 3.1).
 pub fn answer(event: &Congestion, path: &Path, win: &mut Window, ssthresh: impl FnOnce(&Window) -> Bytes) {
     if !matches!(event, Congestion::Timeout { repeated: true }) {
         let threshold = ssthresh(win);

@@ -51,17 +51,17 @@ use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 use std::sync::OnceLock;
 
-/// Low_Window, in segments: up to here as Reno (RFC 3649, section 5).
+/// Low_Window, in segments; up to here the steps are Reno's (RFC 3649, section 5).
 pub const LOW_WINDOW: f64 = 38.0;
 /// High_Window, in segments.
 pub const HIGH_WINDOW: f64 = 83_000.0;
 /// High_P, the loss rate at High_Window.
 const HIGH_P: f64 = 1e-7;
-/// High_Decrease, the share that a loss takes at High_Window.
+/// High_Decrease, the share of the window that a loss removes at High_Window.
 const HIGH_DECREASE: f64 = 0.1;
 /// Rows of Linux's table; the RFC's has one more.
 const ROWS: usize = 72;
-/// Linux's bound of the window in segments, for which its arithmetic is safe.
+/// Linux's bound on the window in segments, below which its arithmetic is safe.
 const CLAMP: u64 = u32::MAX as u64 / 128;
 
 /// The registry's row.
@@ -101,12 +101,12 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     })
 }
 
-/// ln w on the way from Low_Window (0) to High_Window (1).
+/// Position of ln w between Low_Window (0) and High_Window (1).
 fn way(w: f64) -> f64 {
     (libm::log(w) - libm::log(LOW_WINDOW)) / (libm::log(HIGH_WINDOW) - libm::log(LOW_WINDOW))
 }
 
-/// b(w), the share that a loss takes from `w` segments (RFC 3649, section 5): 0.5 up to Low_Window, 0.1 from
+/// b(w), the share that a loss removes from `w` segments (RFC 3649, section 5): 0.5 up to Low_Window, 0.1 from
 /// High_Window on.
 #[must_use]
 pub fn b(w: f64) -> f64 {
@@ -119,7 +119,7 @@ pub fn a(w: f64) -> f64 {
     if w <= LOW_WINDOW { 1.0 } else { increase(w, 0.078 / libm::pow(w, 1.2), b(w)) }
 }
 
-/// a(w) of ns-2's own agent, whose loss rate is on a line in logarithms.
+/// a(w) of ns-2's own agent, whose loss rate is linear in logarithms.
 #[must_use]
 pub fn a_ns2_agent(w: f64) -> f64 {
     if w <= LOW_WINDOW {
@@ -134,8 +134,8 @@ fn increase(w: f64, p: f64, b: f64) -> f64 {
     (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
-/// A row of the table: the largest window, in segments, for which a round adds the row's number of segments, and the share
-/// in 1/256 that a loss takes.
+/// A row of the table: the largest window, in segments, for which a round adds the row's number of segments, and the
+/// share in 1/256 that a loss removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Window up to which the row holds, in segments.
@@ -144,7 +144,8 @@ pub struct Step {
     pub md: u64,
 }
 
-/// Linux's table, made by the rule of RFC 3649, appendix B: a row where a(w) has grown by more than one since the last.
+/// Linux's table, made by the rule of RFC 3649, appendix B: a new row wherever a(w) has grown by more than one since
+/// the last.
 #[must_use]
 pub fn table() -> &'static [Step; ROWS] {
     static TABLE: OnceLock<[Step; ROWS]> = OnceLock::new();
@@ -155,7 +156,7 @@ pub fn table() -> &'static [Step; ROWS] {
         let (mut w, mut last) = (LOW_WINDOW as u64, 1.0);
         for row in &mut rows {
             *row = Step { cwnd: w, md: (256.0 * b(w)) as u64 };
-            // The first window whose a(w) exceeds the last row's by one; a(w) rises all the way.
+            // The first window whose a(w) exceeds the last row's by one; a(w) increases throughout.
             let (mut below, mut above) = (w, 2 * HIGH_WINDOW as u64);
             while above - below > 1 {
                 let middle = u64::midpoint(below, above);
@@ -167,7 +168,7 @@ pub fn table() -> &'static [Step; ROWS] {
     })
 }
 
-/// Whose rules.
+/// Which implementation's rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Profile {
     Rfc3649,
@@ -180,7 +181,7 @@ enum Profile {
 #[derive(Clone, Debug)]
 pub struct HighSpeed {
     profile: Profile,
-    /// RFC 3742's max_ssthresh, in segments; 0 for none.
+    /// RFC 3742's max_ssthresh, in segments; 0 for no limit.
     max_ssthresh: u64,
     index: usize,
     count: u64,
@@ -216,7 +217,7 @@ impl HighSpeed {
     fn avoid(&mut self, acked: Bytes, path: &Path, win: &mut Window) {
         let (smss, cwnd) = (path.smss.as_f64().max(1.0), self.fraction.exact(win).max(1.0));
         let a = if self.profile == Profile::Ns2Agent { a_ns2_agent(cwnd / smss) } else { a(cwnd / smss) };
-        // An ACK stands for one window at most.
+        // An ACK counts for one window at most.
         self.fraction.add(a * smss * (acked.as_f64() / cwnd).min(1.0), win);
     }
 

@@ -123,7 +123,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     })
 }
 
-/// f(Delta), the factor of Reno's step `delta` seconds after a loss (Leith and Shorten 2004): one for the first second.
+/// f(Delta), the factor of Reno's step `delta` seconds after a loss (Leith and Shorten 2004): 1 in the first second.
 #[must_use]
 pub fn f(delta: f64) -> f64 {
     if delta <= 1.0 {
@@ -133,7 +133,7 @@ pub fn f(delta: f64) -> f64 {
     1.0 + 10.0 * over + half * half
 }
 
-/// What an undo gives back.
+/// State that an undo restores.
 #[derive(Clone, Copy, Debug, Default)]
 struct Saved {
     last_cong: u64,
@@ -151,7 +151,7 @@ pub struct Htcp {
     bandwidth_switch: bool,
     s: Saved,
     saved: Option<Saved>,
-    /// Whether a congestion event has neither ended nor been undone.
+    /// Whether a congestion event is in effect: neither ended nor undone.
     congested: bool,
     alpha: u64,
     beta: u64,
@@ -182,7 +182,8 @@ impl Htcp {
         ticks(now).saturating_sub(self.s.last_cong)
     }
 
-    /// Takes RTTmin and RTTmax from srtt (`measure_rtt` of Linux 2.6.22): RTTmax only after three RTTs without a loss.
+    /// Updates RTTmin and RTTmax from srtt (`measure_rtt` of Linux 2.6.22): RTTmax only after three RTTs without a
+    /// loss.
     fn measure_srtt(&mut self, path: &Path) {
         if let Some(srtt) = path.srtt.map(|srtt| srtt.as_millis()).filter(|srtt| *srtt > 0) {
             let settled = self.min_rtt > 0 && self.delta(path.now) / self.min_rtt > 3;
@@ -190,21 +191,21 @@ impl Htcp {
         }
     }
 
-    /// Takes a round-trip time, in ticks.
+    /// Adds a round-trip time sample, in ticks.
     fn measure_rtt(&mut self, rtt: u64, open: bool) {
         if self.min_rtt == 0 || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }
         if open {
             self.s.max_rtt = self.s.max_rtt.max(self.min_rtt);
-            // A larger jump is a delay of another kind than a queue that fills.
+            // A larger jump has another cause than a queue that fills.
             if rtt <= self.s.max_rtt + 20 {
                 self.s.max_rtt = self.s.max_rtt.max(rtt);
             }
         }
     }
 
-    /// Takes in what an ACK delivered towards the throughput of about a window.
+    /// Adds an ACK's segments to the throughput, which is measured over about a window.
     fn measure_throughput(&mut self, segments: u64, path: &Path) {
         let now = ticks(path.now);
         if !matches!(path.phase, Phase::Open | Phase::Disorder) {
@@ -287,7 +288,7 @@ impl Htcp {
         self.acked = 1;
     }
 
-    /// ssthresh, with new alpha and beta and a fading RTTmax (`htcp_recalc_ssthresh`).
+    /// Returns ssthresh after updating alpha and beta and decaying RTTmax (`htcp_recalc_ssthresh`).
     fn ssthresh(&mut self, path: &Path, win: &Window) -> Bytes {
         self.update_beta();
         self.update_alpha(path.now);
@@ -372,7 +373,7 @@ impl CongestionControl for Htcp {
     }
 
     fn on_window_set(&mut self, path: &Path, win: &Window) {
-        // Delta starts anew, so that the steps are Reno's again; what is known of the path stays.
+        // Delta restarts, so that the steps are Reno's again; what is known of the path stays.
         self.s.last_cong = ticks(path.now);
         self.count = 0;
         self.update_alpha(path.now);

@@ -104,7 +104,7 @@ pub struct Hybla {
     paper: bool,
     /// RTT0 in milliseconds.
     rtt0: u64,
-    /// rho in eighths, of the smallest srtt (`linux`).
+    /// rho of the smallest srtt, in eighths (`linux`).
     rho8: u64,
     /// rho of the smallest RTT (`paper`).
     rho: f64,
@@ -117,7 +117,7 @@ pub struct Hybla {
 }
 
 impl Hybla {
-    /// Takes in the round-trip time if it is the smallest so far.
+    /// Records the round-trip time if it is the smallest so far.
     fn measure(&mut self, path: &Path) {
         let rtt = if self.paper { path.min_rtt.or(path.srtt) } else { path.srtt };
         if let Some(rtt) = rtt.filter(|&rtt| self.least.is_none_or(|least| rtt < least)) {
@@ -133,7 +133,7 @@ impl Hybla {
         (self.rho8 * self.rho8) << 1
     }
 
-    /// One ACK by the kernel's integers.
+    /// Grows the window for one ACK in the kernel's integers.
     fn grow_linux(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         if path.phase != Phase::Open {
             self.grow_reno(ack.delivered, path, win);
@@ -163,7 +163,7 @@ impl Hybla {
         self.add(path.smss * segments, slow, path, win);
     }
 
-    /// Adds `step` to cwnd, within ssthresh in slow start and the clamp.
+    /// Adds `step` to cwnd, up to the clamp and, in slow start, up to ssthresh.
     fn add(&self, step: Bytes, slow: bool, path: &Path, win: &mut Window) {
         let room = if slow { win.slow_start_room(path) } else { Bytes::MAX };
         let below_clamp = (path.smss * CLAMP).saturating_sub(win.cwnd);
@@ -179,7 +179,7 @@ impl Hybla {
         }
     }
 
-    /// One ACK in the paper's real numbers, weighed by what it acknowledges.
+    /// Grows the window for one ACK in the paper's real numbers, weighted by the bytes acknowledged.
     fn grow_paper(&mut self, acked: Bytes, path: &Path, win: &mut Window) {
         let slow = win.in_slow_start();
         let (cwnd, smss) = (self.fraction.exact(win).max(1.0), path.smss.as_f64());

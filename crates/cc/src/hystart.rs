@@ -48,7 +48,7 @@ use crate::growth;
 use crate::{Path, Window};
 use narrows_units::{Bytes, Duration, Instant};
 
-/// How an algorithm starts.
+/// Slow-start variant of an algorithm.
 #[derive(Clone, Debug)]
 pub enum SlowStart {
     /// RFC 5681, with RFC 3465's limit per ACK and RFC 3742's limit per round, both in segments.
@@ -64,7 +64,7 @@ pub enum SlowStart {
     PlusPlus(HyStartPlusPlus),
 }
 
-/// What slow start needs of an ACK.
+/// Input of slow start from one ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Feed {
     /// Bytes by which the window may grow.
@@ -76,8 +76,8 @@ pub struct Feed {
 }
 
 impl SlowStart {
-    /// Looks at the samples, grows the window if the flow is still in slow start and may grow, and returns what is
-    /// left of `acked` for congestion avoidance.
+    /// Checks the samples, grows the window if the flow is still in slow start and may grow, and returns the rest of
+    /// `acked` for congestion avoidance.
     ///
     /// Call it on every ACK while [`Window::in_slow_start`].
     pub fn on_ack(&mut self, feed: &Feed, path: &Path, win: &mut Window) -> Bytes {
@@ -101,7 +101,7 @@ impl SlowStart {
         }
     }
 
-    /// The retransmission timer expired: Linux's HyStart starts afresh.
+    /// Handles an expiry of the retransmission timer: Linux's HyStart starts again.
     pub fn on_timeout(&mut self, path: &Path) {
         if let Self::HyStart(hystart) = self {
             *hystart = HyStart::default();
@@ -110,12 +110,12 @@ impl SlowStart {
     }
 }
 
-/// `delay / 8` between 4 and 16 ms: by how much a round-trip time must rise to count.
+/// The rise of the round-trip time that counts as one: `delay / 8`, between 4 and 16 ms.
 fn rise(delay: Duration) -> Duration {
     (delay / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
 }
 
-/// Samples of a round before its minimum counts (N_RTT_SAMPLE; `HYSTART_MIN_SAMPLES`).
+/// Samples that a round needs before its minimum counts (N_RTT_SAMPLE; `HYSTART_MIN_SAMPLES`).
 const MIN_SAMPLES: u32 = 8;
 
 /// HyStart as in Linux 6.1, with both detectors.
@@ -130,12 +130,12 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// Smallest window that is looked at, in segments (`hystart_low_window`).
+    /// Smallest window that HyStart checks, in segments (`hystart_low_window`).
     pub const LOW_WINDOW: u64 = 16;
     /// ACKs at most this far apart form a train (`hystart_ack_delta_us`).
     pub const ACK_DELTA: Duration = Duration::from_millis(2);
 
-    /// Whether the end of slow start was found; it is looked for again only after a timeout.
+    /// Whether the end of slow start was found; the search restarts only after a timeout.
     #[must_use]
     pub fn found(&self) -> bool {
         self.found
@@ -154,8 +154,8 @@ impl HyStart {
         if self.found {
             return;
         }
-        // Rounds are told apart from the first on: begun in the middle of one, they would all lie across the gap between two
-        // trains, and no train would ever be long.
+        // Rounds are tracked from the first one on. If tracking began in the middle of a round, every round would span
+        // the gap between two trains, and no train would ever be long.
         if path.snd_una > self.round_end {
             self.start_round(path);
         }
@@ -174,8 +174,8 @@ impl HyStart {
             return false;
         }
         self.last_ack = path.now;
-        // A paced sender spreads its ACKs over up to half a round-trip time by itself, so only an unpaced one is held
-        // to half of it. The allowance for aggregation is four full offload bursts at the pacing rate, at most 1 ms.
+        // Pacing by itself spreads ACKs over up to half a round-trip time, so the threshold is half of it only without
+        // pacing. The allowance for aggregation is four full offload bursts at the pacing rate, at most 1 ms.
         let threshold = match path.pacing_rate {
             None => min_rtt / 2,
             Some(rate) => min_rtt + rate.time_for(Bytes::new(4 * 65_536)).min(Duration::from_millis(1)),
@@ -210,7 +210,7 @@ pub struct HyStartPlusPlus {
 }
 
 impl HyStartPlusPlus {
-    /// L: most that one ACK adds where segments are not paced, in segments.
+    /// L: largest growth per ACK without pacing, in segments.
     pub const LIMIT: u64 = 8;
     /// CSS_GROWTH_DIVISOR.
     pub const CSS_DIVISOR: u64 = 4;
@@ -251,7 +251,7 @@ impl HyStartPlusPlus {
         if let Some(rtt) = feed.rtt {
             self.sample(rtt);
         }
-        // After the sample: the segment that ends a round was sent in it.
+        // Ends the round after its last sample: the segment that ends a round was sent in it.
         if path.snd_una >= self.round_end {
             self.end_round(path, win);
         }
@@ -276,7 +276,7 @@ impl HyStartPlusPlus {
 
     fn end_round(&mut self, path: &Path, win: &mut Window) {
         if self.is_conservative() {
-            // The round in which it began counts too, although only a part of it was conservative.
+            // The round in which CSS began counts too, although only a part of it was conservative.
             self.css_rounds += 1;
             if self.css_rounds >= Self::CSS_ROUNDS {
                 win.ssthresh = Some(win.cwnd);

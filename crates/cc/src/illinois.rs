@@ -102,7 +102,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     })
 }
 
-/// alpha at a small delay and at the largest, in segments per round-trip time.
+/// alpha at a small delay and at the largest delay, in segments per round-trip time.
 const ALPHA_MAX: f64 = 10.0;
 const ALPHA_MIN: f64 = 0.3;
 /// Linux's fixed point, in 1/128 and 1/64.
@@ -135,13 +135,13 @@ pub struct Illinois {
     fraction: Fraction,
 }
 
-/// alpha at a delay above d1, in 1/128 (`alpha` of the kernel): `da` and `dm` in microseconds.
+/// alpha at a delay above d1, in 1/128 (the kernel's `alpha`); `da` and `dm` in microseconds.
 fn alpha_linux(da: u64, dm: u64) -> u64 {
     let (da, dm) = (da.saturating_sub(dm / 100), dm - dm / 100);
     dm.saturating_mul(ALPHA_MAX_128) / (dm + da.saturating_mul(ALPHA_MAX_128 - ALPHA_MIN_128) / ALPHA_MIN_128).max(1)
 }
 
-/// beta in 1/64 (`beta` of the kernel).
+/// beta in 1/64 (the kernel's `beta`).
 fn beta_linux(da: u64, dm: u64) -> u64 {
     let (d2, d3) = (dm / 10, dm.saturating_mul(8) / 10);
     if da <= d2 {
@@ -200,7 +200,7 @@ impl Illinois {
         self.rounds.begin(path);
     }
 
-    /// alpha where the round's delay was low: full, unless a high delay is less than theta low rounds ago.
+    /// alpha after a round of low delay: full, unless the last high delay was fewer than theta low rounds ago.
     fn settle(&mut self, low: bool) -> Option<f64> {
         if !low {
             self.above = true;
@@ -217,13 +217,13 @@ impl Illinois {
         Some(ALPHA_MAX)
     }
 
-    /// Adds alpha segments per round-trip time as the kernel counts: all at once where the count is worth a segment.
+    /// Adds alpha segments per round-trip time by the kernel's count: all at once when the count reaches a segment.
     fn avoid_as_linux(&mut self, acked: Bytes, path: &Path, win: &mut Window) {
         self.counted += acked;
         let cwnd = path.smss * growth::whole_segments(win.cwnd, path).max(1);
         let delta = Bytes::new(self.counted.as_u64().saturating_mul((self.alpha * 128.0) as u64) >> 7);
         if delta >= cwnd {
-            // An ACK is worth no more than it acknowledges, however much was counted before the window fell.
+            // An ACK adds no more than it acknowledges, however much was counted before the window fell.
             let steps = (delta.as_u64() / cwnd.as_u64().max(1)).min(acked.as_u64().div_ceil(path.smss.as_u64().max(1)));
             win.cwnd += path.smss * steps;
             self.counted = Bytes::ZERO;
@@ -258,7 +258,7 @@ impl CongestionControl for Illinois {
         }
         if self.settings.linux {
             if win.in_slow_start() {
-                // What is left of the ACK is not passed on to congestion avoidance.
+                // The rest of the ACK is not passed on to congestion avoidance.
                 growth::slow_start(win, ack.delivered, Bytes::MAX, path);
             } else {
                 self.avoid_as_linux(ack.acked, path, win);

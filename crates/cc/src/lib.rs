@@ -1,8 +1,8 @@
 //! Congestion control: the interface between a connection and an algorithm, and the registry of algorithms.
 //!
-//! An algorithm sees events and a read-only [`Path`], and writes the three fields of a [`Window`]. It knows no
-//! packet, no clock and no queue. Loss *detection* and retransmission are the connection's; an algorithm is told of
-//! the verdict by [`Congestion`]. Adding one is one file and one row in [`registry`].
+//! An algorithm sees events and a read-only [`Path`], and writes the three fields of a [`Window`]. It knows no packet,
+//! no clock and no queue. Loss *detection* and retransmission belong to the connection, which reports each verdict to
+//! the algorithm as a [`Congestion`]. A new algorithm is one file and one row in [`registry`].
 
 pub mod ack_ratio;
 pub mod agile_sd;
@@ -54,8 +54,8 @@ pub struct Window {
     /// Rate at which the algorithm wants the connection to send; `None` leaves pacing to the connection's own setting.
     /// The rate in force, whoever set it, is [`Path::pacing_rate`].
     pub pacing_rate: Option<Rate>,
-    /// Whether `cwnd == ssthresh` is slow start too: what ns-2's TCP/Linux agent does, and RFC 5681 permits. A setting of
-    /// the connection; algorithms leave it alone.
+    /// Whether `cwnd == ssthresh` counts as slow start too, as in ns-2's TCP/Linux agent (RFC 5681 permits it). The
+    /// connection sets this field; algorithms do not change it.
     pub slow_start_at_equality: bool,
 }
 
@@ -69,7 +69,7 @@ impl Window {
         self.ssthresh.is_none_or(|s| self.cwnd < s || (self.slow_start_at_equality && self.cwnd == s))
     }
 
-    /// By how much slow start may still grow cwnd: to ssthresh, or one segment further where equality is slow start.
+    /// How much slow start may still add to cwnd: up to ssthresh, or one segment further where equality is slow start.
     #[inline]
     #[must_use]
     pub fn slow_start_room(&self, path: &Path) -> Bytes {
@@ -78,7 +78,7 @@ impl Window {
     }
 }
 
-/// Where the connection stands in loss recovery, in Linux's terms (`icsk_ca_state`).
+/// The phase of loss recovery, in Linux's terms (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Phase {
     /// Nothing suspicious.
@@ -123,13 +123,13 @@ pub struct Path {
     pub delivered: Bytes,
     /// Bytes marked lost over the life of the connection.
     pub lost: Bytes,
-    /// Whether cwnd was what stopped the sender last time (Linux's `is_cwnd_limited`; RFC 9438 and RFC 7661 let no
-    /// window grow otherwise).
+    /// Whether cwnd stopped the sender last time (Linux's `is_cwnd_limited`; otherwise RFC 9438 and RFC 7661 do not let
+    /// the window grow).
     pub cwnd_limited: bool,
     /// Rate at which the connection paces its segments: the algorithm's own ([`Window::pacing_rate`]) where it set one,
     /// else what the connection's setting gives. `None`: segments leave as ACKs allow.
     pub pacing_rate: Option<Rate>,
-    /// Phase of loss recovery; in [`CongestionControl::observe`] that before the ACK.
+    /// Phase of loss recovery; in [`CongestionControl::observe`], the phase before the ACK.
     pub phase: Phase,
 }
 
@@ -140,7 +140,7 @@ pub struct RateSample {
     pub delivered: Bytes,
     /// The longer of the send and the ACK interval.
     pub interval: Duration,
-    /// `delivered` of the connection when the segment was sent that this sample comes from.
+    /// The connection's `delivered` when the sampled segment was sent.
     pub prior_delivered: Bytes,
     /// Bytes in flight when that segment was sent, itself included.
     pub tx_inflight: Bytes,
@@ -150,13 +150,12 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
-/// The timestamps of an ACK in milliseconds, on their circles of 2^32, as Linux's modules read them (`rcv_tsval`,
-/// `rcv_tsecr`).
+/// The timestamps of an ACK in milliseconds modulo 2^32, as Linux's modules read them (`rcv_tsval`, `rcv_tsecr`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
-    /// TSval: the peer's clock when it sent the ACK, with the offset that its end gave it.
+    /// TSval: the peer's clock when it sent the ACK, including the peer's timestamp offset.
     pub remote: u32,
-    /// TSecr less the own offset: the own clock when the segment was sent that the ACK answers.
+    /// TSecr minus our own timestamp offset: our clock when we sent the segment that the ACK answers.
     pub local: u32,
 }
 
@@ -173,9 +172,9 @@ pub struct Ack {
     pub rate: Option<RateSample>,
     /// Whether the ACK is a duplicate by RFC 5681, section 2.
     pub duplicate: bool,
-    /// Time that the acknowledged segment took to the receiver, by the timestamps of both ends: the receiver's clock less
-    /// the sender's (TSval - TSecr). The clocks' offset is in it, so only differences mean something. `None` without
-    /// timestamps.
+    /// Time that the acknowledged segment took to the receiver, by the timestamps of both ends: the receiver's clock
+    /// minus the sender's (TSval - TSecr). It includes the offset between the clocks, so only differences are
+    /// meaningful. `None` without timestamps.
     pub one_way_delay: Option<Duration>,
     /// The clocks of both ends, as Linux's modules see them. `None` without timestamps. Given to algorithms that
     /// [ask for ACKs](CongestionControl::watches_acks).
@@ -214,7 +213,7 @@ pub struct LostSegment {
     pub app_limited: bool,
 }
 
-/// A congestion event. Events of one window of data come once (RFC 5681, RFC 3168).
+/// A congestion event, reported once per window of data (RFC 5681, RFC 3168).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
     /// Fast retransmit: loss found by duplicate ACKs or SACK.
@@ -238,9 +237,9 @@ pub enum Congestion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Advice {
-    /// Go on as the algorithm does.
+    /// Continue as the algorithm does.
     Normal = 1,
-    /// Let the window stay as it is.
+    /// Keep the window as it is.
     Freeze = 2,
     /// Go back to the latest smaller window.
     Fallback = 3,
@@ -250,17 +249,18 @@ pub enum Advice {
 ///
 /// Call order for one ACK: [`observe`](Self::observe), [`on_lost`](Self::on_lost) for each segment found lost,
 /// [`on_advice`](Self::on_advice) if it carries advice, then [`on_congestion`](Self::on_congestion) if it shows
-/// congestion, then [`on_ack`](Self::on_ack). `on_ack` is called for ACKs that deliver data in the phases Open, Disorder and Loss; in Cwr and Recovery the recovery's reduction
-/// step rules the window, unless [`rules_recovery`](Self::rules_recovery) says that the algorithm does.
+/// congestion, then [`on_ack`](Self::on_ack). `on_ack` is called for ACKs that deliver data in the phases Open,
+/// Disorder and Loss. In Cwr and Recovery the recovery's reduction step sets the window, unless
+/// [`rules_recovery`](Self::rules_recovery) says that the algorithm does.
 pub trait CongestionControl: fmt::Debug + Send {
     /// The connection is established; `win` holds the initial window, and `path` has the handshake's round-trip time if
     /// that was measured.
     fn on_start(&mut self, _path: &Path, _win: &mut Window) {}
 
-    /// Sees every ACK that is not old, whatever the phase, duplicates included, before anything is decided: the place to
-    /// measure (Linux's `pkts_acked` and `in_ack_event`, in this order). `path` is that after the ACK, except for
-    /// [`Path::phase`], which is that before it: the ACK that ends a recovery still belongs to it, and the one that begins a
-    /// recovery does not yet. Called only where [`watches_acks`](Self::watches_acks) asks for it.
+    /// Observes every ACK that is not old, in any phase and including duplicates, before any decision. Algorithms
+    /// measure here (Linux's `pkts_acked` and `in_ack_event`, in this order). `path` is the state after the ACK, except
+    /// for [`Path::phase`], which is the phase before it: the ACK that ends a recovery still belongs to it, and the ACK
+    /// that begins a recovery does not yet. Called only if [`watches_acks`](Self::watches_acks) asks for it.
     fn observe(&mut self, _ack: &Ack, _path: &Path) {}
 
     /// Whether [`observe`](Self::observe) is wanted; constant over the life of the algorithm.
@@ -268,12 +268,13 @@ pub trait CongestionControl: fmt::Debug + Send {
         false
     }
 
-    /// Whether [`Ack::rate`] is wanted; constant over the life of the algorithm. A sample costs a stamp on every segment.
+    /// Whether [`Ack::rate`] is wanted; constant over the life of the algorithm. A sample costs a timestamp on every
+    /// segment.
     fn watches_rates(&self) -> bool {
         false
     }
 
-    /// A segment was found lost. Called only where [`watches_losses`](Self::watches_losses) asks for it.
+    /// Handles a segment that was found lost. Called only if [`watches_losses`](Self::watches_losses) asks for it.
     fn on_lost(&mut self, _lost: &LostSegment, _path: &Path, _win: &mut Window) {}
 
     /// Whether [`on_lost`](Self::on_lost) is wanted; constant over the life of the algorithm.
@@ -284,55 +285,57 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Grows (or moves) the window on an ACK that delivered data.
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window);
 
-    /// Reduces the window: sets `ssthresh`, and `cwnd` to what it shall be once recovery ends (after a timeout: to
-    /// what it shall be at once, one SMSS by RFC 5681). Recovery inflates or phases in the rest.
+    /// Reduces the window: sets `ssthresh`, and sets `cwnd` to its value after recovery (after a timeout: to its value
+    /// from now on, one SMSS by RFC 5681). Recovery inflates the window or phases in the reduction.
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window);
 
-    /// Notes a transmission: where [`watches_sending`](Self::watches_sending) asks for it every one, else only one that ends
-    /// an idle time.
+    /// Handles a transmission: every one if [`watches_sending`](Self::watches_sending) asks for it, otherwise only one
+    /// that ends an idle time.
     fn on_sent(&mut self, _sent: &Sent, _path: &Path, _win: &mut Window) {}
 
-    /// Whether [`on_sent`](Self::on_sent) is wanted for transmissions with other data in flight too; constant over the life of
-    /// the algorithm.
+    /// Whether [`on_sent`](Self::on_sent) is wanted for transmissions with other data in flight too; constant over the
+    /// life of the algorithm.
     fn watches_sending(&self) -> bool {
         false
     }
 
-    /// The last congestion event was spurious; `win` is already restored to the larger of now and before.
+    /// The last congestion event was spurious; `win` is already restored to the larger of its values now and before the
+    /// event.
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {}
 
-    /// Routers advise the sender.
+    /// Handles advice that routers give to the sender.
     fn on_advice(&mut self, _advice: Advice, _path: &Path, _win: &mut Window) {}
 
-    /// Something else than this algorithm and the connection's recovery set the window: a decorator such as ACNS made
-    /// it fall back. `win` is what it now is. An algorithm whose growth follows a curve in time or an own copy of cwnd
-    /// (CUBIC, BIC, H-TCP ..) begins a new epoch from here, without a change of its memory of losses, so that it grows
-    /// on from `win` and does not jump back; one that only adds to cwnd has nothing to do.
+    /// The window was set by something other than this algorithm and the connection's recovery: a decorator such as
+    /// ACNS made it fall back. `win` is the window now. An algorithm whose growth follows a curve in time or its own
+    /// copy of cwnd (CUBIC, BIC, H-TCP ..) begins a new epoch here and keeps its memory of losses, so that it grows on
+    /// from `win` and does not jump back. An algorithm that only adds to cwnd has nothing to do.
     fn on_window_set(&mut self, _path: &Path, _win: &Window) {}
 
     /// Recovery has ended and the connection is Open again.
     fn on_recovered(&mut self, _path: &Path, _win: &mut Window) {}
 
-    /// Whether the algorithm sets the window in Cwr and Recovery too (BBR; Linux's `cong_control`). Nobody else sets it then:
-    /// no reduction in steps, no cap at the end of recovery, no restart after idle time, and an undo restores nothing but
-    /// calls [`on_undo`](Self::on_undo). Constant over the life of the algorithm.
+    /// Whether the algorithm sets the window in Cwr and Recovery too (BBR; Linux's `cong_control`). Nothing else sets
+    /// it then: there is no reduction in steps, no cap at the end of recovery and no restart after idle time, and an
+    /// undo restores nothing but calls [`on_undo`](Self::on_undo). Constant over the life of the algorithm.
     fn rules_recovery(&self) -> bool {
         false
     }
 
-    /// Whether the reduction after an ECN echo answers a loss of the same window too, so that the loss is not told (RFC 3168,
-    /// section 6.1.2). DCTCP says no: it reduces by less for an echo, and a loss must count as one (RFC 8257, section 3.5).
+    /// Whether the reduction after an ECN echo also covers a loss of the same window, so that the loss is not reported
+    /// (RFC 3168, section 6.1.2). DCTCP returns false: it reduces by less for an echo, and a loss must count as one
+    /// (RFC 8257, section 3.5).
     fn echo_covers_loss(&self) -> bool {
         true
     }
 
-    /// Whether the algorithm holds the flow back on purpose (BBR's ProbeRTT), so that rate samples of what is sent now say
-    /// nothing about the path: the connection marks them as limited by the application. Asked after each
-    /// [`on_ack`](Self::on_ack), and only of algorithms that rule recovery.
+    /// Whether the algorithm holds the flow back on purpose (BBR's ProbeRTT). Rate samples of segments sent now then do
+    /// not measure the path, and the connection marks them as limited by the application. Called after each
+    /// [`on_ack`](Self::on_ack), only for algorithms that rule recovery.
     fn holds_back(&self) -> bool {
         false
     }
 
-    /// Shows internal state by name, for per-event samples and debugging.
+    /// Reports internal state by name, for per-event samples and debugging.
     fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }

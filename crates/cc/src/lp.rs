@@ -137,7 +137,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     })
 }
 
-/// What an early sign asks of the window.
+/// The reduction that an early congestion indication asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     Half,
@@ -145,7 +145,7 @@ enum Cut {
 }
 
 impl Cut {
-    /// Cuts the window.
+    /// Reduces the window.
     fn apply(self, path: &Path, win: &mut Window) {
         let left = match self {
             Self::ToOne => path.smss,
@@ -164,24 +164,24 @@ pub struct Lp {
     counter: ByteCounter,
     /// Whether ssthresh is still "arbitrarily high".
     searching: bool,
-    /// Latest difference of the clocks, in µs on their circle.
+    /// Latest difference of the clocks, in µs modulo 2^32.
     ticks: Option<u32>,
-    /// The same off the circle.
+    /// The same, unwrapped.
     position: i64,
     smoothed: Option<Duration>,
     min: Option<Duration>,
     max: Duration,
     inference: Duration,
     last_drop: Option<Instant>,
-    /// Whether the inference phase goes on.
+    /// Whether the inference phase is running.
     frozen: bool,
-    /// What the last sign asks, until the window is in reach.
+    /// Reduction that the last indication asks for, pending until a hook may change the window.
     cut: Option<Cut>,
 }
 
 impl Lp {
-    /// The delay that the clocks' difference shows, off their circle of 2^32 µs: each step is the shorter way round (RFC
-    /// 7323, section 5.2), so that clocks apart may wrap between two samples.
+    /// The delay that the clocks' difference shows, unwrapped from 2^32 µs: each step takes the shorter way round (RFC
+    /// 7323, section 5.2), so that unsynchronised clocks may wrap between two samples.
     fn delay(&mut self, difference: Duration) -> Duration {
         let ticks = difference.as_micros() as u32;
         self.position = match self.ticks.replace(ticks) {
@@ -191,11 +191,11 @@ impl Lp {
         Duration::from_micros(u64::try_from(self.position).unwrap_or(0))
     }
 
-    /// Takes a one-way delay into the range and the smoothed delay.
+    /// Adds a one-way delay to the range and to the smoothed delay.
     fn sample(&mut self, delay: Duration) {
         self.min = Some(self.min.map_or(delay, |min| min.min(delay)));
         self.max = self.max.max(delay);
-        // 7/8 of what was and 1/8 of what is, as RFC 6298 smooths.
+        // 7/8 of the old value and 1/8 of the sample, as in RFC 6298.
         self.smoothed = Some(match self.smoothed {
             Some(smoothed) if delay >= smoothed => smoothed + (delay - smoothed) / 8,
             Some(smoothed) => smoothed - (smoothed - delay) / 8,
@@ -203,13 +203,13 @@ impl Lp {
         });
     }
 
-    /// The delay that is an early sign: `min + delta (max - min)`.
+    /// The delay above which an early indication is given: `min + delta (max - min)`.
     fn threshold(&self) -> Duration {
         let min = self.min.unwrap_or(Duration::ZERO);
         min + (self.max - min).mul_f64(self.delta)
     }
 
-    /// Whether the smoothed delay is an early sign of congestion.
+    /// Whether the smoothed delay indicates early congestion.
     fn sign(&self) -> bool {
         let threshold = self.threshold();
         self.smoothed.is_some_and(|d| d > threshold)
@@ -226,8 +226,8 @@ impl CongestionControl for Lp {
         }
         let since = self.last_drop.map(|at| path.now.since(at));
         self.frozen = since.is_some_and(|since| since < self.inference);
-        // Delays of the round in which the window was cut are of what was sent before it, and the range is that of the first
-        // slow start, used after the first loss.
+        // In the round after a reduction, delays still belong to segments sent before it. During the first slow start
+        // only the range of delays is measured; it is used after the first loss.
         let stale = since.is_some_and(|since| ack.rtt.is_none_or(|rtt| since < rtt));
         if self.searching || stale || timed || !self.sign() {
             return;
@@ -255,7 +255,7 @@ impl CongestionControl for Lp {
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
         self.counter.reset();
-        // The recovery's reduction takes the place of the sign's.
+        // The recovery's reduction replaces that of the indication.
         self.cut = None;
         growth::answer(event, path, win, |win| growth::reduced_segments(win.cwnd, 512, 2, path));
     }

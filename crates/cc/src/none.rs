@@ -66,7 +66,7 @@ impl CongestionControl for Unlimited {
     }
 
     fn on_sent(&mut self, _sent: &Sent, _path: &Path, win: &mut Window) {
-        // The first segment sent opens the window, so that not even the initial window of RFC 6928 holds the sender.
+        // The first segment sent opens the window, so that not even the initial window of RFC 6928 limits the sender.
         open(win);
     }
 

@@ -23,7 +23,7 @@ pub(crate) const ABE: Param = Param {
     kind: ParamKind::Switch { default: false },
 };
 
-/// RFC 8511's factor with the default that it gives for the algorithm.
+/// RFC 8511's factor, with the RFC's default for the algorithm.
 pub(crate) const fn beta_ecn(default: f64) -> Param {
     Param {
         name: "beta_ecn",
@@ -32,7 +32,7 @@ pub(crate) const fn beta_ecn(default: f64) -> Param {
     }
 }
 
-/// The limit of one ACK's slow start in segments, where 0 stands for `by_profile`.
+/// The limit of slow start per ACK, in segments; 0 stands for `by_profile`.
 pub(crate) fn abc_limit(params: &Params, row: &Row, by_profile: u64) -> u64 {
     match params.number(row, "abc_limit") as u64 {
         0 => by_profile,

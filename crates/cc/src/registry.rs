@@ -6,7 +6,7 @@ use crate::{
 };
 use core::fmt;
 
-/// What a parameter takes.
+/// Kind of value that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
     /// A number in `unit`, from `min` to `max`.
@@ -41,7 +41,7 @@ pub struct Param {
     pub name: &'static str,
     /// What it does, in one sentence, with its source.
     pub doc: &'static str,
-    /// What it takes.
+    /// Kind of value that it takes.
     pub kind: ParamKind,
 }
 
@@ -56,7 +56,7 @@ pub enum ParamValue {
     Switch(bool),
 }
 
-/// The values given for an algorithm's parameters; what is not given takes its default.
+/// The values given for an algorithm's parameters; the others take their defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params {
     given: Vec<(String, ParamValue)>,
@@ -70,7 +70,8 @@ impl Params {
         Self { given: values, seed: 0 }
     }
 
-    /// The same with the seed of the algorithm's own random numbers, which belongs to one end of one flow of one run.
+    /// The same parameters with the seed of the algorithm's own random numbers, which is specific to one end of one
+    /// flow of one run.
     #[must_use]
     pub fn seeded(self, seed: u64) -> Self {
         Self { seed, ..self }
@@ -82,7 +83,7 @@ impl Params {
         self.seed
     }
 
-    /// What was given, in order, for algorithms whose parameters no row describes.
+    /// The given values in order, for algorithms whose parameters no row describes.
     pub fn given(&self) -> impl Iterator<Item = (&str, &ParamValue)> {
         self.given.iter().map(|(name, value)| (name.as_str(), value))
     }
@@ -137,23 +138,23 @@ pub enum Ns2Agent {
     TcpLinux,
 }
 
-/// How an algorithm answers congestion.
+/// How an algorithm responds to congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// Not at all: such a flow is unfit for a shared network, and tools should say so.
+    /// Not at all: such a flow is unfit for a shared network, and tools should warn.
     Nothing,
     /// Losses, timeouts and ECN echoes reduce the window.
     Reduces,
-    /// As [`Reduces`](Self::Reduces), but a timeout restarts from up to the initial window, where RFC 5681, section 3.1,
-    /// allows one segment.
+    /// As [`Reduces`](Self::Reduces), but a timeout restarts from up to the initial window, where RFC 5681, section
+    /// 3.1, allows one segment.
     ReducesToInitialWindow,
-    /// As [`Reduces`](Self::Reduces), but to an estimate of what the path holds, which may be more than the window that a
-    /// loss found (Westwood).
+    /// As [`Reduces`](Self::Reduces), but to an estimate of what the path holds, which may be larger than the window at
+    /// the loss (Westwood).
     ReducesToEstimate,
-    /// As [`Reduces`](Self::Reduces), but an ACK may add many segments for one, so that slow start more than doubles the
-    /// window in a round (Hybla).
+    /// As [`Reduces`](Self::Reduces), but an ACK may add many segments per segment acknowledged, so that slow start
+    /// more than doubles the window in a round (Hybla).
     ReducesAndLeaps,
-    /// The window follows a model of the path, in which losses are one input of several (BBR).
+    /// The window follows a model of the path; losses are only one of its inputs (BBR).
     Models,
 }
 
@@ -165,14 +166,14 @@ impl Response {
     }
 }
 
-/// What an algorithm promises beyond the interface; the conformance suite holds each row to its own.
+/// Properties of an algorithm beyond the interface; the conformance suite tests each row for its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
     /// What congestion does to the window.
     pub response: Response,
-    /// Whether it needs ECN (RFC 3168) with an echo of every mark, as RFC 8257 does. A scenario without ECN is refused.
+    /// Whether it needs ECN (RFC 3168) with an echo of every mark, as in RFC 8257. A scenario without ECN is refused.
     pub needs_ecn: bool,
-    /// Whether windows scale with the SMSS: the same events with every amount of bytes doubled give windows doubled.
+    /// Whether windows scale with the SMSS: doubling every byte count in the same events doubles the windows.
     pub scales: bool,
 }
 
@@ -272,15 +273,15 @@ impl Row {
 pub struct Row {
     /// Linux's name where there is one; the word in scenario files.
     pub name: &'static str,
-    /// Title for people.
+    /// Title for readers.
     pub title: &'static str,
     /// RFC sections and papers it follows.
     pub sources: &'static [&'static str],
     /// Parameters.
     pub params: &'static [Param],
-    /// What it promises beyond the interface.
+    /// Its properties beyond the interface.
     pub traits: Traits,
-    /// Which of ns-2.35's agents has it; a scenario with `stack = "ns2"` takes that agent's habits.
+    /// The ns-2.35 agent that implements it; a scenario with `stack = "ns2"` takes that agent's defaults.
     pub ns2: Option<Ns2Agent>,
     /// Loss recovery that its name implies where a scenario gives none (`"sack"`, `"tahoe"` ..); `None` for nearly all.
     pub recovery: Option<&'static str>,
@@ -304,7 +305,7 @@ impl Row {
         page
     }
 
-    /// The profile that a stack's word selects: the algorithm's `profile` of that name, if it has one.
+    /// The algorithm's `profile` with the name of the stack, if it has one.
     #[must_use]
     pub fn profile(&self, stack: &str) -> Option<&'static str> {
         let profile = self.params.iter().find(|p| p.name == "profile")?;
@@ -313,7 +314,7 @@ impl Row {
     }
 }
 
-/// All algorithms, in the order they are shown.
+/// All algorithms, in display order.
 #[must_use]
 pub fn registry() -> &'static [Row] {
     const ROWS: &[Row] = &[

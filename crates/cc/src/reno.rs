@@ -47,7 +47,7 @@ use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits}
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 
-/// The parameters of Reno's window rules, which the variants that differ in recovery share.
+/// The parameters of Reno's window rules, shared by the variants that differ in recovery.
 pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "profile",
@@ -104,16 +104,16 @@ pub struct Reno {
     counting: bool,
     /// RFC 3465's L, in segments.
     abc_limit: u64,
-    /// RFC 3742's max_ssthresh, in segments; 0 for none.
+    /// RFC 3742's max_ssthresh, in segments; 0 for no limit.
     max_ssthresh: u64,
-    /// RFC 8511's factor, where ABE is on.
+    /// RFC 8511's factor, if ABE is on.
     beta_ecn: Option<f64>,
     counter: ByteCounter,
 }
 
 impl Reno {
-    /// Reno by counting, with Linux's arithmetic or RFC 5681's, this limit of one ACK's slow start and this RFC 3742
-    /// threshold (0 for none), both in segments: what other algorithms build on.
+    /// Reno by counting, with the arithmetic of Linux or of RFC 5681, this slow-start limit per ACK and this RFC 3742
+    /// threshold (0 for none), both in segments. Other algorithms build on it.
     pub(crate) fn counting(linux: bool, abc_limit: u64, max_ssthresh: u64) -> Self {
         let counter = ByteCounter::default();
         Self { linux, counting: true, abc_limit, max_ssthresh, beta_ecn: None, counter }

@@ -1,12 +1,12 @@
-//! Rounds of a round-trip time and the times measured in each: what delay-based algorithms share.
+//! Rounds of one round-trip time each, and the RTTs measured in them; shared by delay-based algorithms.
 //!
-//! A round ends when an ACK passes what was the next byte to send at its beginning (`beg_snd_nxt` in Linux's Vegas and
-//! Veno, `end_seq` in Illinois, `v_begseq_` in ns-2's Vegas).
+//! A round ends when an ACK passes the byte that was next to send when the round began (`beg_snd_nxt` in Linux's Vegas
+//! and Veno, `end_seq` in Illinois, `v_begseq_` in ns-2's Vegas).
 
 use crate::Path;
 use narrows_units::Duration;
 
-/// The round-trip times of the present round, and the smallest and the largest since the path was last forgotten.
+/// The round-trip times of the present round, and the smallest and largest since the path was last forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rounds {
     end: u64,
@@ -18,7 +18,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Takes a round-trip time sample. Linux's modules that divide by it give a sample of [`linux_sample`].
+    /// Adds a round-trip time sample. Linux's modules that divide by the RTT pass the result of [`linux_sample`].
     #[inline]
     pub fn sample(&mut self, rtt: Duration) {
         self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
@@ -83,7 +83,7 @@ impl Rounds {
         (self.samples > 0).then(|| self.sum / u64::from(self.samples))
     }
 
-    /// Samples of this round (cntRTT).
+    /// Number of samples in this round (cntRTT).
     #[inline]
     #[must_use]
     pub fn samples(&self) -> u32 {
@@ -91,7 +91,7 @@ impl Rounds {
     }
 }
 
-/// A sample as Linux's delay-based modules take it: in whole microseconds and one more, so that none is zero.
+/// A sample as Linux's delay-based modules take it: in whole microseconds plus one, so that it is never zero.
 #[inline]
 #[must_use]
 pub fn linux_sample(rtt: Duration) -> Duration {
@@ -106,7 +106,7 @@ pub fn share(cwnd: u64, part: Duration, whole: Duration) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// `cwnd * base / rtt`: what the path would hold of this window without a queue (Vegas' target).
+/// `cwnd * base / rtt`: the part of this window that the path holds without a queue (Vegas' target).
 #[inline]
 #[must_use]
 pub fn without_queue(cwnd: u64, base: Duration, rtt: Duration) -> u64 {

@@ -93,7 +93,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     })
 }
 
-/// Whose rules.
+/// Which implementation's rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Profile {
     Linux,
@@ -105,7 +105,7 @@ enum Profile {
 #[derive(Clone, Debug)]
 pub struct Scalable {
     profile: Profile,
-    /// Segments (or ACKs) for one more.
+    /// Segments (or ACKs) per segment of growth.
     per: u64,
     /// The paper's legacy window, in segments.
     legacy: f64,

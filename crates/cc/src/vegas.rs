@@ -70,7 +70,7 @@ use crate::rounds::{self, Rounds, linux_sample};
 use crate::{Ack, Congestion, CongestionControl, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
-/// A number of segments in the queue, of which 0 stands for the profile's.
+/// A number of segments in the queue; 0 stands for the profile's.
 const fn limit(name: &'static str, doc: &'static str) -> Param {
     Param { name, doc, kind: ParamKind::Number { unit: "segments", default: 0.0, min: 0.0, max: 1000.0 } }
 }
@@ -124,11 +124,11 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
 /// How many segments may wait in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Fewer are a reason to grow.
+    /// With fewer, the window grows.
     pub alpha: f64,
-    /// More are a reason to shrink.
+    /// With more, the window shrinks.
     pub beta: f64,
-    /// More end slow start.
+    /// With more, slow start ends.
     pub gamma: f64,
 }
 
@@ -141,7 +141,7 @@ pub struct Vegas {
     /// Whether the connection is Open and Vegas, not Reno, moves the window.
     doing: bool,
     diff: u64,
-    /// The round before, where it decides (`last_round`).
+    /// The previous round, if decisions use it (`last_round`).
     last: Option<LastRound>,
 }
 
@@ -150,24 +150,24 @@ pub struct Vegas {
 struct LastRound {
     una: u64,
     nxt: u64,
-    /// Whole segments of it, of the size they had then.
+    /// The window in whole segments, of the SMSS of that time.
     cwnd: Bytes,
-    /// That size.
+    /// That SMSS.
     smss: Bytes,
 }
 
 impl LastRound {
-    /// A round that begins at `una`, now.
+    /// A round that begins now, at `una`.
     fn begin(una: u64, path: &Path, win: &Window) -> Self {
         Self { una, nxt: path.snd_nxt, cwnd: whole(path, win), smss: path.smss }
     }
 
-    /// Ends the round: returns it, and begins the next.
+    /// Ends the round: returns it and begins the next one.
     fn turn(&mut self, path: &Path, win: &Window) -> Self {
         std::mem::replace(self, Self::begin(self.nxt, path, win))
     }
 
-    /// Segments that it sent.
+    /// Segments sent in the round.
     fn sent(self) -> u64 {
         self.nxt.saturating_sub(self.una) / self.smss.as_u64().max(1)
     }
@@ -180,7 +180,7 @@ impl Vegas {
         Self { limits, rounds: Rounds::default(), counter: ByteCounter::default(), doing: true, diff: 0, last: None }
     }
 
-    /// Begins to measure afresh where the connection is Open again, and stops where it is not.
+    /// Restarts measuring when the connection is Open again, and stops when it is not.
     fn follow(&mut self, path: &Path) {
         let open = path.phase == Phase::Open;
         if open && !self.doing {
@@ -192,7 +192,7 @@ impl Vegas {
         self.doing = open;
     }
 
-    /// The decision at the end of a round.
+    /// Decides at the end of a round.
     fn decide(&mut self, acked: Bytes, base: Duration, rtt: Duration, path: &Path, win: &mut Window) {
         let cwnd = growth::whole_segments(win.cwnd, path);
         self.diff = rounds::share(cwnd, rtt - base, base);
@@ -212,12 +212,13 @@ impl Vegas {
             win.cwnd += path.smss;
         }
         win.cwnd = win.cwnd.max(path.smss * 2);
-        // The kernel's tcp_current_ssthresh: a threshold far below the window would make a timeout dear.
+        // The kernel's tcp_current_ssthresh: a threshold far below the window would make a timeout expensive.
         win.ssthresh = win.ssthresh.map(|s| s.max(win.cwnd / 2 + win.cwnd / 4));
     }
 }
 
-/// The decision of Linux 2.6.22 outside of slow start's steps, from what the last round sent and its window.
+/// The decision of Linux 2.6.22, apart from slow start's steps, from the segments sent in the last round and its
+/// window.
 fn decide_by_last_round(limits: Limits, last: LastRound, queued: f64, path: &Path, win: &mut Window) {
     if win.in_slow_start() {
         if queued > limits.gamma {
@@ -244,7 +245,7 @@ fn whole(path: &Path, win: &Window) -> Bytes {
     path.smss * growth::whole_segments(win.cwnd, path)
 }
 
-/// The threshold is no larger than the window, so that slow start is over.
+/// Lowers the threshold to the window if it is larger, so that slow start ends.
 fn lower_threshold(win: &mut Window) {
     win.ssthresh = Some(win.ssthresh.map_or(win.cwnd, |s| s.min(win.cwnd)));
 }
@@ -280,7 +281,7 @@ impl CongestionControl for Vegas {
         } else if self.rounds.ended(path) {
             let last = self.last.as_mut().map(|last| last.turn(path, win));
             match (self.rounds.base(), self.rounds.min()) {
-                // With two samples or fewer both may be those of delayed ACKs.
+                // With two samples or fewer, both may come from delayed ACKs.
                 (Some(base), Some(rtt)) if self.rounds.samples() > 2 && last.is_some() => {
                     let last = last.unwrap_or_default();
                     let halves =
@@ -315,7 +316,7 @@ impl CongestionControl for Vegas {
 
     fn on_sent(&mut self, sent: &Sent, path: &Path, _win: &mut Window) {
         if !sent.idle.is_zero() {
-            // What was measured before an idle time is stale.
+            // Samples from before an idle time are stale.
             self.rounds.forget(path);
         }
     }

@@ -93,17 +93,17 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
     })
 }
 
-/// Where no sample came the kernel computes with this: the largest positive number of microseconds.
+/// What the kernel computes with before the first sample: the largest positive number of microseconds.
 const NO_SAMPLE: Duration = Duration::from_micros(0x7fff_ffff);
 
 /// How the window grows, by profile.
 #[derive(Clone, Debug)]
 enum Increase {
-    /// Linux 6.1: so many segments acknowledged.
+    /// Linux 6.1: counts acknowledged segments.
     Bytes(ByteCounter),
-    /// The module of 2006: so many ACKs.
+    /// The module of 2006: counts ACKs.
     Acks(AckCounter),
-    /// The paper: a part with each ACK.
+    /// The paper: adds a fraction with each ACK.
     Spread(Fraction),
 }
 
@@ -118,7 +118,7 @@ impl Increase {
         }
     }
 
-    /// Adds one segment for every other window acknowledged; `grows` is whether it is the turn of this one.
+    /// Adds one segment for every other window acknowledged; `grows` is whether this window adds one.
     fn every_other(&mut self, grows: &mut bool, acked: Bytes, path: &Path, win: &mut Window) {
         let segments = growth::whole_segments(win.cwnd, path);
         let before = win.cwnd;
@@ -171,7 +171,7 @@ impl Veno {
         matches!(self.increase, Increase::Spread(_))
     }
 
-    /// N with the present window.
+    /// Computes N for the present window.
     fn measure(&mut self, path: &Path, win: &Window) {
         let (base, min) = (self.base.unwrap_or(NO_SAMPLE), self.min.unwrap_or(NO_SAMPLE));
         if self.paper() {

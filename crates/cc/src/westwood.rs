@@ -82,7 +82,7 @@ pub(crate) const ROW: Row = Row {
             kind: ParamKind::Switch { default: false },
         },
     ],
-    // The kernel's bandwidth is in whole bytes per millisecond, which small segments feel.
+    // The kernel's bandwidth is in whole bytes per millisecond, which is coarse for small segments.
     traits: Traits { response: Response::ReducesToEstimate, needs_ecn: false, scales: false },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
@@ -118,7 +118,7 @@ pub struct Westwood {
     rtt: Duration,
     rtt_min: Duration,
     restart_rtt_min: bool,
-    /// Whether the window after a recovery is no less than ssthresh.
+    /// Whether the window after a recovery is at least ssthresh.
     keeps_half: bool,
     /// The estimate at the loss or ECN echo whose recovery has not ended (`linux`).
     reduced: Option<Bytes>,
@@ -139,7 +139,7 @@ impl CongestionControl for Westwood {
     }
 
     fn observe(&mut self, ack: &Ack, path: &Path) {
-        // The kernel's `pkts_acked` comes before its `in_ack_event`; the papers do not say.
+        // The kernel's `pkts_acked` comes before its `in_ack_event`; the papers leave the order open.
         if let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero()) {
             self.rtt = if self.linux { Duration::from_millis(rtt.as_nanos().div_ceil(1_000_000)) } else { rtt };
         }
@@ -181,7 +181,8 @@ impl CongestionControl for Westwood {
 
     fn on_recovered(&mut self, path: &Path, win: &mut Window) {
         match self.reduced.take() {
-            // TCP/Linux sets the estimate at the loss, raises it to ssthresh at the end, and tells the module nothing.
+            // TCP/Linux sets the estimate at the loss and raises it to ssthresh at the end, without a call to the
+            // module.
             Some(pipe) if self.keeps_half => win.cwnd = win.ssthresh.map_or(pipe, |half| pipe.max(half)),
             Some(_) => {
                 win.cwnd = self.pipe(path);

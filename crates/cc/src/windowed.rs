@@ -1,17 +1,20 @@
-//! Largest value in a window that slides over a counter: rounds, probing cycles.
+//! The largest value in a window that slides over a counter (rounds, probing cycles).
 //!
-//! Linux keeps the best three samples of a window (`lib/win_minmax.c`, after K. Nichols), which forgets a maximum late or
-//! replaces it by a somewhat smaller one; this filter is exact and, since a window is a few rounds long, as small.
+//! Linux keeps the best three samples of a window (`lib/win_minmax.c`, after K. Nichols), which forgets a maximum late
+//! or replaces it by a somewhat smaller one. This filter is exact and, since a window is only a few rounds long, just
+//! as small.
 
-/// Maximum over the last `window` counts and the present one.
+/// Maximum over the present count and the `window` counts before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MaxFilter<T> {
-    /// Counts and their maxima, oldest first. Values fall: what is older and not larger cannot become the maximum.
+    /// Counts and their maxima, oldest first. Values decrease: an older value that is not larger cannot become the
+    /// maximum.
     kept: Vec<(u64, T)>,
 }
 
 impl<T: Copy + Ord + Default> MaxFilter<T> {
-    /// Takes a sample at `count`, which never falls, and forgets those more than `window` counts ago. Returns the maximum.
+    /// Adds a sample at `count`, which never decreases, and forgets samples more than `window` counts old. Returns the
+    /// maximum.
     #[inline]
     pub fn update(&mut self, count: u64, value: T, window: u64) -> T {
         while self.kept.last().is_some_and(|&(_, kept)| kept <= value) {
@@ -24,7 +27,8 @@ impl<T: Copy + Ord + Default> MaxFilter<T> {
         self.advance(count, window)
     }
 
-    /// Forgets what is more than `window` counts before `count` without a sample, except the last. Returns the maximum.
+    /// Forgets samples more than `window` counts before `count`, except the last, without adding one. Returns the
+    /// maximum.
     #[inline]
     pub fn advance(&mut self, count: u64, window: u64) -> T {
         let old = self.kept.iter().take_while(|&&(at, _)| count.saturating_sub(at) > window).count();

@@ -109,7 +109,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
 /// Smallest estimate of a Reno flow's window, in segments.
 const LEAST: u64 = 2;
 
-/// Fast mode adds a segment for so many acknowledged, at most (Scalable TCP).
+/// Fast mode adds a segment per this many acknowledged, at most (Scalable TCP).
 const SCALABLE: u64 = 100;
 
 #[derive(Clone, Copy, Debug)]
@@ -129,11 +129,11 @@ pub struct Yeah {
     settings: Settings,
     rounds: Rounds,
     counter: ByteCounter,
-    /// Whether the connection was Open when last looked at.
+    /// Whether the connection was Open at the last check.
     open: bool,
     /// Q at the end of the last round, in segments.
     queue: u64,
-    /// Rounds in a row in slow mode; fast mode at 0.
+    /// Consecutive rounds in slow mode; 0 is fast mode.
     slow_rounds: u64,
     /// Estimate of the window that a Reno flow would have, in segments.
     reno_count: u64,
@@ -141,7 +141,7 @@ pub struct Yeah {
 }
 
 impl Yeah {
-    /// Begins to measure afresh where the connection is Open again.
+    /// Restarts measuring when the connection is Open again.
     fn follow(&mut self, path: &Path) {
         let open = path.phase == Phase::Open;
         if open && !self.open {
@@ -163,7 +163,7 @@ impl Yeah {
         self.counter.add(left, path.smss * per, path, win);
     }
 
-    /// The choice of the mode at the end of a round.
+    /// Chooses the mode at the end of a round.
     fn decide(&mut self, base: Duration, rtt: Duration, path: &Path, win: &mut Window) {
         let (cwnd, delay) = (growth::whole_segments(win.cwnd, path), rtt - base);
         self.queue = rounds::share(cwnd, delay, rtt);
@@ -189,7 +189,7 @@ impl Yeah {
         self.slow_rounds = self.slow_rounds.saturating_add(1);
     }
 
-    /// The threshold after a congestion event, and what the event means for the estimates.
+    /// Returns the threshold after a congestion event and updates the estimates.
     fn reduce(&mut self, path: &Path, win: &Window) -> Bytes {
         let cwnd = growth::whole_segments(win.cwnd, path);
         let half = (cwnd / 2).max(LEAST);

@@ -1,6 +1,6 @@
-//! What every row of the registry promises, whatever the algorithm. No row has code of its own here: a row that opts
-//! out of a promise says so in its `Traits`. Each promise is tried with the defaults and with every single choice and
-//! switch of the row's parameters.
+//! Properties of every row of the registry, whatever the algorithm. No row has code of its own here: a row that opts
+//! out of a property says so in its `Traits`. Each property is tested with the defaults and with every single choice
+//! and switch of the row's parameters.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
 
 #[path = "common/mod.rs"]
@@ -38,7 +38,7 @@ impl Case {
     }
 }
 
-/// Every row with its defaults, and with each other word, switch and bound of each parameter.
+/// Every row with its defaults, and with each other word, switch and bound of each of its parameters.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for row in registry() {
@@ -72,7 +72,7 @@ fn reducing() -> impl Iterator<Item = Case> {
     cases().into_iter().filter(|c| c.row.traits.response.reduces())
 }
 
-/// Situations from which each promise is tried: at the start, in slow start, and some rounds after a loss.
+/// Situations in which each property is tested: at the start, in slow start, and some rounds after a loss.
 fn situations(case: &Case) -> Vec<Model> {
     let started = case.model();
     let mut slow = case.model();
@@ -126,7 +126,7 @@ fn undo_restores_window_and_threshold() {
                 let reduced = m.win.ssthresh;
                 m.undo();
                 assert_eq!(m.win.cwnd, m.before().cwnd, "{} after {event:?}", case.label);
-                // The threshold of the event stays where the window had grown so far that it is the larger one.
+                // The event's threshold stays if the window had grown so far that it is the larger one.
                 let larger = m.before().ssthresh.and_then(|before| reduced.map(|r| r.max(before)));
                 assert_eq!(m.win.ssthresh, larger, "{} after {event:?}", case.label);
             }
@@ -136,8 +136,8 @@ fn undo_restores_window_and_threshold() {
 
 #[test]
 fn growth_goes_on_after_an_undo() {
-    // The rounds after an undone event are near those without it. An algorithm may take the undone loss for a landmark
-    // nonetheless, as Linux's BIC does; then it goes on from the window before, and does not fall back.
+    // The rounds after an undone event are close to those without it. An algorithm may still remember the undone loss,
+    // as Linux's BIC does; it then continues from the window before the loss and does not fall back.
     for case in reducing() {
         let mut undone = case.model().at(100, None);
         undone.loss();
@@ -153,7 +153,7 @@ fn growth_goes_on_after_an_undo() {
     }
 }
 
-/// The most that a window may be where nothing was acknowledged: what it was, and without a congestion window anything.
+/// The largest window allowed if nothing was acknowledged: the window before, or any window without congestion control.
 fn without_growth(case: &Case, before: Bytes) -> Bytes {
     if case.row.traits.response == Response::Nothing { before.max(narrows_cc::none::UNBOUNDED) } else { before }
 }
@@ -215,7 +215,7 @@ fn loss_reduces_and_leaves_two_segments() {
         for mut m in situations(&case) {
             let before = m.cwnd();
             m.loss();
-            // Two segments are the least that a loss leaves; a window of one stays.
+            // A loss leaves at least two segments; a window of one segment stays.
             let reduced = m.cwnd() < before && m.cwnd() >= 2.0;
             assert!(reduced || (before <= 2.0 && m.cwnd() == before), "{}: {before} to {}", case.label, m.cwnd());
             assert!(m.ssthresh() >= 2.0 && m.ssthresh() <= before.max(2.0), "{}: {}", case.label, m.ssthresh());
@@ -230,7 +230,7 @@ fn ecn_reduces_at_most_as_a_loss_does() {
             let before = marked.cwnd();
             marked.ecn();
             lost.loss();
-            // Where a loss ends at its floor of two segments, an echo may end at one (RFC 9438, section 4.6).
+            // If a loss ends at its floor of two segments, an echo may end at one (RFC 9438, section 4.6).
             let least = if lost.cwnd() <= 2.0 { 1.0 } else { lost.cwnd() };
             assert!(marked.cwnd() >= least, "{}: {} and {}", case.label, marked.cwnd(), lost.cwnd());
             assert!(marked.cwnd() <= before, "{}: an ECN echo is no reason to grow", case.label);
@@ -292,7 +292,7 @@ fn state_names_are_unique_and_values_finite() {
     }
 }
 
-/// Anything that a connection may tell an algorithm.
+/// Anything that a connection may report to an algorithm.
 #[derive(Clone, Debug)]
 enum Event {
     Ack { bytes: u64, wait_us: u64, rtt_us: u64 },
@@ -328,7 +328,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Puts `event` to the flow and checks what holds after any event.
+/// Applies `event` to the flow and checks what holds after any event.
 fn put(m: &mut Model, event: &Event, case: &Case) {
     let before = m.win;
     match *event {
@@ -338,7 +338,8 @@ fn put(m: &mut Model, event: &Event, case: &Case) {
             m.ack(bytes);
             if case.row.traits.response.reduces() && !case.leaps() {
                 let most = before.cwnd + Bytes::new(bytes).max(m.path.smss) + m.path.smss;
-                // RFC 5681, section 3.1: slow start is the fastest growth, and what an ACK acknowledged the most it adds.
+                // RFC 5681, section 3.1: slow start is the fastest growth, and an ACK adds at most what it
+                // acknowledges.
                 assert!(
                     m.win.cwnd <= most,
                     "{}: {:?} to {:?}, promised is at most {most:?}, on {event:?}",
@@ -348,7 +349,7 @@ fn put(m: &mut Model, event: &Event, case: &Case) {
                 );
             }
         }
-        // A round of a window that slow start has let grow to gigabytes takes too many ACKs for a test.
+        // After slow start to gigabytes, a round takes too many ACKs for a test.
         Event::Round { per } if m.cwnd() < 2000.0 => {
             m.round_of(per);
         }
@@ -369,7 +370,7 @@ fn put(m: &mut Model, event: &Event, case: &Case) {
             m.path.srtt = None;
             m.path.min_rtt = None;
         }
-        // A scheme over the algorithm cuts the window.
+        // A scheme on top of the algorithm reduces the window.
         Event::Cut { to } => m.win.cwnd = Bytes::new(to).max(m.path.smss),
     }
     assert!(m.win.cwnd >= m.path.smss, "{}: {:?} after {event:?}", case.label, m.win);
@@ -387,7 +388,7 @@ fn put(m: &mut Model, event: &Event, case: &Case) {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 512,
-        // Beside this file; the default looks for a library's root, which a test has not.
+        // Beside this file; the default looks for the root of a library, which a test does not have.
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     })]

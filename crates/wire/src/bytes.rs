@@ -1,4 +1,4 @@
-//! The border: packets to bytes and back.
+//! Conversion of packets to bytes and back.
 
 use crate::{
     Ip, Ipv4Repr, Ipv4View, Ipv6Repr, Ipv6View, Packet, ParseError, Protocol, TcpRepr, TcpView, Transport, UdpRepr,
@@ -9,7 +9,7 @@ use core::net::IpAddr;
 /// The largest value of a 16-bit length field.
 const MAX_LEN: usize = 0xffff;
 
-/// Whether wrong checksums are errors.
+/// Whether a wrong checksum is an error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Checksums {
     Checked,
@@ -17,25 +17,25 @@ enum Checksums {
 }
 
 impl Packet {
-    /// Reads an IP packet. What follows the packet's own length (link padding) is ignored; so are TCP options and
-    /// hop-by-hop options that Narrows does not know, and the payload's contents. IPv4 options are kept as they are.
+    /// Reads an IP packet. Ignores bytes past the packet's own length (link padding), TCP options and hop-by-hop
+    /// options that Narrows does not know, and the payload's contents. Keeps IPv4 options as they are.
     ///
     /// # Errors
-    /// [`ParseError`] with the first thing that is wrong, checksums included.
+    /// [`ParseError`] for the first error found, checksums included.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         parse(bytes, Checksums::Checked)
     }
 
-    /// Reads an IP packet without looking at checksums, as in a capture made on the sending host where the network
-    /// card was to fill them in.
+    /// Reads an IP packet without checking checksums, for captures made on the sending host before the network card
+    /// fills them in.
     ///
     /// # Errors
-    /// [`ParseError`] with the first thing that is wrong, checksums apart.
+    /// [`ParseError`] for the first error found, checksums excluded.
     pub fn parse_unchecked(bytes: &[u8]) -> Result<Self, ParseError> {
         parse(bytes, Checksums::Ignored)
     }
 
-    /// Whether the packet has a form in bytes that is read back as it is: codepoint and flow label within their bits, a
+    /// Whether the packet's bytes are read back as the same packet: codepoint and flow label within their bits, a
     /// hop-by-hop option that is not padding, SACK blocks that fit, and no length beyond 16 bits.
     #[must_use]
     pub fn fits(&self) -> bool {
@@ -47,10 +47,10 @@ impl Packet {
         ip && options && self.payload_len as usize == self.emitted_payload_len()
     }
 
-    /// The IP packet as bytes: the payload is zeros, and all lengths and checksums are right.
+    /// Returns the IP packet as bytes, with a payload of zeros and correct lengths and checksums.
     ///
-    /// A packet that does not [fit](Self::fits) is cut to what does: values are masked to their fields, SACK blocks
-    /// without room and payload beyond the 16-bit lengths are left out.
+    /// A packet that does not [fit](Self::fits) is reduced to what does: values are masked to their fields, and SACK
+    /// blocks without room and payload beyond the 16-bit lengths are left out.
     #[must_use]
     pub fn emit(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.ip.header_len() + self.transport_len() + self.emitted_payload_len());
@@ -58,14 +58,14 @@ impl Packet {
         out
     }
 
-    /// Appends what [`emit`](Self::emit) gives.
+    /// Appends the bytes of [`emit`](Self::emit).
     pub fn emit_into(&self, out: &mut Vec<u8>) {
         self.emit_headers_into(out);
         out.resize(out.len() + self.emitted_payload_len(), 0);
     }
 
-    /// Appends the headers alone; lengths and checksums are those of the whole packet, as in a capture that cuts
-    /// packets short.
+    /// Appends the headers alone; lengths and checksums are those of the whole packet, as in a capture that truncates
+    /// packets.
     pub fn emit_headers_into(&self, out: &mut Vec<u8>) {
         let payload = self.emitted_payload_len();
         let above = self.transport_len() + payload;
@@ -86,7 +86,7 @@ impl Packet {
         }
     }
 
-    /// Payload bytes that the 16-bit lengths leave room for.
+    /// Payload bytes that fit in the 16-bit lengths.
     fn emitted_payload_len(&self) -> usize {
         // IPv4 counts its own header, IPv6 only what follows the fixed 40 bytes.
         let counted = match &self.ip {

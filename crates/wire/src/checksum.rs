@@ -43,7 +43,7 @@ impl Sum {
     }
 }
 
-/// The checksum after one 16-bit word of what it covers changed (RFC 1624, equation 3).
+/// The checksum after a change of one 16-bit word that it covers (RFC 1624, equation 3).
 #[inline]
 pub(crate) fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     Sum::default().word(!checksum).word(!old).word(new).checksum()

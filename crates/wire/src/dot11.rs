@@ -1,5 +1,5 @@
-//! 802.11 frames (IEEE 802.11-2016, clause 9) as values, and their bytes with the FCS: RTS, CTS, ACK, compressed block ACK, and data
-//! frames that carry an IP packet.
+//! 802.11 frames (IEEE 802.11-2016, clause 9) as values, and their bytes with the FCS: RTS, CTS, ACK, compressed block
+//! ACK, and data frames that carry an IP packet.
 
 use crate::crc32::crc32;
 use crate::field::{array_at, range, u8_at};
@@ -42,7 +42,7 @@ const AMSDU_PRESENT: u8 = 0x80;
 pub enum Dot11Repr {
     /// Request to send (section 9.3.1.2).
     Rts {
-        /// Duration field: how long the medium is taken after the frame's end.
+        /// Duration field: how long the medium is reserved after the frame's end.
         duration: u16,
         /// Receiver address.
         receiver: MacAddr,
@@ -82,11 +82,11 @@ pub struct BlockAckRepr {
     pub tid: u8,
     /// Sequence number, 0 to 4095, that bit 0 of the bitmap stands for.
     pub start: u16,
-    /// Bit `i` says that MPDU `start + i` arrived.
+    /// Bit `i` is set if MPDU `start + i` arrived.
     pub bitmap: u64,
 }
 
-/// Which way a data frame goes between a station and the distribution system behind its base station.
+/// Direction of a data frame between a station and the distribution system behind its base station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From a station to the base station: To DS is set.
@@ -95,38 +95,39 @@ pub enum Direction {
     FromDs,
 }
 
-/// A data frame with one whole IP packet, behind LLC and SNAP headers.
+/// A data frame with one whole IP packet, after LLC and SNAP headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataRepr {
     /// Duration field, microseconds.
     pub duration: u16,
-    /// Between whom the frame goes.
+    /// Direction of the frame.
     pub direction: Direction,
-    /// Whether it was sent before.
+    /// Whether the frame was sent before.
     pub retry: bool,
-    /// Address 1: the station or base station that shall take it off the air.
+    /// Address 1: the station or base station that receives the frame.
     pub receiver: MacAddr,
-    /// Address 2: the one that puts it on the air.
+    /// Address 2: the station or base station that transmits the frame.
     pub transmitter: MacAddr,
     /// Address 3: the far end beyond the base station, the destination (To DS) or the source (From DS).
     pub beyond: MacAddr,
     /// Sequence number, 0 to 4095.
     pub seq: u16,
-    /// Traffic identifier, 0 to 15, of a QoS data frame (ACK policy: normal ACK, or implicit block ACK in an A-MPDU); `None` is a
-    /// data frame without QoS control.
+    /// Traffic identifier, 0 to 15, of a QoS data frame (ACK policy: normal ACK, or implicit block ACK in an A-MPDU);
+    /// `None` is a data frame without QoS control.
     pub tid: Option<u8>,
-    /// What it carries.
+    /// The IP packet that it carries.
     pub packet: Packet,
 }
 
 impl Dot11Repr {
     /// Reads a frame whose last four bytes are its FCS.
     ///
-    /// Power management, more data, the ACK policy and what follows the IP packet's own length are ignored.
+    /// Ignores power management, more data, the ACK policy and bytes past the IP packet's own length.
     ///
     /// # Errors
-    /// [`ParseError`] with the first thing that is wrong, FCS and the packet's checksums included. Frames of other types, those to
-    /// or from both sides of the distribution system or neither, encrypted ones, fragments and A-MSDUs are refused.
+    /// [`ParseError`] for the first error found, FCS and the packet's checksums included. Refuses frames of other
+    /// types, frames to or from both sides of the distribution system or neither, encrypted frames, fragments and
+    /// A-MSDUs.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let frame = Self::read(bytes, Packet::parse)?;
         let (covered, fcs) = bytes.split_at(bytes.len().saturating_sub(FCS_LEN));
@@ -137,10 +138,10 @@ impl Dot11Repr {
         Ok(frame)
     }
 
-    /// Reads a frame without looking at the FCS and the packet's checksums.
+    /// Reads a frame without checking the FCS or the packet's checksums.
     ///
     /// # Errors
-    /// [`ParseError`] with the first thing that is wrong, FCS and checksums apart.
+    /// [`ParseError`] for the first error found, FCS and checksums excluded.
     pub fn parse_unchecked(bytes: &[u8]) -> Result<Self, ParseError> {
         Self::read(bytes, Packet::parse_unchecked)
     }
@@ -175,8 +176,8 @@ impl Dot11Repr {
         }
     }
 
-    /// Whether the frame has a form in bytes that is read back as it is: sequence numbers and traffic identifiers within their bits,
-    /// and a packet that [fits](Packet::fits).
+    /// Whether the frame's bytes are read back as the same frame: sequence numbers and traffic identifiers within their
+    /// bits, and a packet that [fits](Packet::fits).
     #[must_use]
     pub fn fits(&self) -> bool {
         match self {
@@ -186,7 +187,8 @@ impl Dot11Repr {
         }
     }
 
-    /// The frame as bytes, with the right FCS. What does not [fit](Self::fits) is masked to its field.
+    /// Returns the frame as bytes, with the correct FCS. Values that do not [fit](Self::fits) are masked to their
+    /// fields.
     #[must_use]
     pub fn emit(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -194,7 +196,7 @@ impl Dot11Repr {
         out
     }
 
-    /// Appends what [`emit`](Self::emit) gives.
+    /// Appends the bytes of [`emit`](Self::emit).
     pub fn emit_into(&self, out: &mut Vec<u8>) {
         let start = out.len();
         match self {
@@ -327,7 +329,7 @@ impl DataRepr {
     }
 }
 
-/// Appends what all frames start with.
+/// Appends the fields at the start of every frame.
 fn header(out: &mut Vec<u8>, kind: u8, flags: u8, duration: u16, receiver: MacAddr) {
     out.extend_from_slice(&[kind, flags]);
     out.extend_from_slice(&duration.to_le_bytes());
@@ -352,7 +354,7 @@ fn sequence_number(bytes: &[u8], at: usize) -> Result<u16, ParseError> {
     }
 }
 
-/// Control frames have one length each.
+/// Checks the length of a control frame; each type has one length.
 fn exactly(bytes: &[u8], len: usize) -> Result<(), ParseError> {
     if bytes.len() == len {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// A protocol whose header is read here; names the place of an error.
+/// A protocol whose header is parsed here; shows where an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// IP of either version, before the version is known.
@@ -49,11 +49,11 @@ impl fmt::Display for Protocol {
 pub enum ParseError {
     /// The bytes end before the fixed part of a header does.
     Truncated {
-        /// Whose header.
+        /// Protocol of the header.
         protocol: Protocol,
-        /// Bytes that it needs.
+        /// Bytes needed.
         needed: usize,
-        /// Bytes that there are.
+        /// Bytes available.
         have: usize,
     },
     /// The version field is not the one expected.
@@ -61,35 +61,35 @@ pub enum ParseError {
         /// Its value.
         version: u8,
     },
-    /// The header's own length field is below the fixed part or beyond the bytes that there are.
+    /// The header's own length field is below the fixed part or beyond the available bytes.
     BadHeaderLen {
-        /// Whose header.
+        /// Protocol of the header.
         protocol: Protocol,
         /// Its value, in bytes.
         len: usize,
-        /// Least allowed.
+        /// Smallest allowed.
         min: usize,
-        /// Most allowed.
+        /// Largest allowed.
         max: usize,
     },
     /// The field that gives the length of header and payload (IPv4, UDP) or of the payload (IPv6) does not fit.
     BadLength {
-        /// Whose field.
+        /// Protocol of the field.
         protocol: Protocol,
         /// Its value.
         len: usize,
-        /// Least allowed.
+        /// Smallest allowed.
         min: usize,
-        /// Most allowed.
+        /// Largest allowed.
         max: usize,
     },
     /// The checksum is wrong.
     BadChecksum {
-        /// Whose checksum.
+        /// Protocol of the checksum.
         protocol: Protocol,
         /// The value in the header.
         found: u16,
-        /// The value that would be right.
+        /// The correct value.
         expected: u16,
     },
     /// The packet is a fragment; reassembly is not done here.
@@ -106,7 +106,7 @@ pub enum ParseError {
     },
     /// An option has a length that its kind does not allow.
     BadOption {
-        /// Whose option.
+        /// Protocol of the option.
         protocol: Protocol,
         /// Kind.
         kind: u8,
@@ -117,23 +117,23 @@ pub enum ParseError {
     },
     /// An option runs past the end of the options.
     OptionOverrun {
-        /// Whose option.
+        /// Protocol of the option.
         protocol: Protocol,
         /// Kind.
         kind: u8,
-        /// Bytes that there are from its kind on.
+        /// Bytes available from its kind on.
         have: usize,
     },
     /// A frame check sequence (IEEE 802.11-2016, section 9.2.4.8) is wrong.
     BadFcs {
-        /// The value behind the frame.
+        /// The value after the frame.
         found: u32,
-        /// The value that would be right.
+        /// The correct value.
         expected: u32,
     },
-    /// A field has a value that is not read here.
+    /// A field has an unsupported value.
     Unsupported {
-        /// Whose field.
+        /// Protocol of the field.
         protocol: Protocol,
         /// Its name.
         field: &'static str,

@@ -1,7 +1,7 @@
-//! Big-endian fields of a slice, total: what lies outside reads as zero and is not written.
+//! Total access to big-endian fields of a slice: bytes outside the slice read as zero and are not written.
 //!
-//! Views check their lengths once, when they are made, so nothing lies outside in practice; being total keeps a
-//! buffer whose `AsRef` changes its mind from being a panic.
+//! Views check their lengths once, when they are created, so in practice no access is outside. Total access avoids a
+//! panic if a buffer's `AsRef` returns another slice later.
 
 /// The byte at `at`.
 #[inline]
@@ -27,13 +27,13 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(array_at(bytes, at))
 }
 
-/// The bytes from `from` to `to`, or none where the slice is shorter.
+/// The bytes from `from` to `to`; empty if the slice is shorter.
 #[inline]
 pub(crate) fn range(bytes: &[u8], from: usize, to: usize) -> &[u8] {
     bytes.get(from..to).unwrap_or(&[])
 }
 
-/// The bytes from `from` to `to` for writing, or none where the slice is shorter.
+/// The bytes from `from` to `to` for writing; empty if the slice is shorter.
 #[inline]
 pub(crate) fn range_mut(bytes: &mut [u8], from: usize, to: usize) -> &mut [u8] {
     bytes.get_mut(from..to).unwrap_or_default()

@@ -1,9 +1,9 @@
-//! What IPv4 and IPv6 have in common.
+//! The parts that IPv4 and IPv6 have in common.
 
 use crate::{Ipv4Options, Ipv4Repr, Ipv6Repr};
 use core::net::IpAddr;
 
-/// The two ECN bits of the IP header (RFC 3168, section 5), under their names.
+/// The codepoint in the two ECN bits of the IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Ecn {
@@ -49,10 +49,10 @@ pub enum Ip {
 }
 
 impl Ip {
-    /// A fresh header of the family of the addresses, with DSCP 0, Not-ECT, TTL 64, and Don't Fragment set in IPv4.
+    /// A new header of the addresses' family, with DSCP 0, Not-ECT, TTL 64, and Don't Fragment set in IPv4.
     ///
-    /// Addresses of different families are an error of the caller; the source then decides, and an IPv4 address is
-    /// mapped into IPv6 (RFC 4291, section 2.5.5.2).
+    /// Addresses of different families are a caller's error; they give an IPv6 header with the IPv4 address mapped into
+    /// IPv6 (RFC 4291, section 2.5.5.2).
     #[must_use]
     pub fn between(src: IpAddr, dst: IpAddr) -> Self {
         let mapped = |a: IpAddr| match a {
@@ -132,7 +132,7 @@ impl Ip {
         }
     }
 
-    /// Sets the codepoint; only its lower six bits count.
+    /// Sets the codepoint from the lower six bits.
     #[inline]
     pub fn set_dscp(&mut self, dscp: u8) {
         match self {

@@ -11,7 +11,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
 
-/// An IPv4 header (RFC 791): what varies from packet to packet.
+/// The fields of an IPv4 header (RFC 791) that vary from packet to packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv4Repr {
     /// Source address.
@@ -35,10 +35,10 @@ pub struct Ipv4Repr {
 }
 
 impl Ipv4Repr {
-    /// The header's values; its options are kept as they are.
+    /// Reads the header's values and keeps its options as they are.
     ///
     /// # Errors
-    /// [`ParseError::Fragment`] where the packet is not whole.
+    /// [`ParseError::Fragment`] if the packet is a fragment.
     pub fn from_view<B: AsRef<[u8]>>(view: &Ipv4View<B>) -> Result<Self, ParseError> {
         if view.more_fragments() || view.fragment_offset() != 0 {
             return Err(ParseError::Fragment { offset: view.fragment_offset(), more: view.more_fragments() });
@@ -56,9 +56,9 @@ impl Ipv4Repr {
         })
     }
 
-    /// Appends the header, checksum right, of a packet with `payload_len` bytes of `protocol` above it.
+    /// Appends the header, with a correct checksum, of a packet with `payload_len` bytes of `protocol` above it.
     ///
-    /// Of `dscp` the lower six bits count; a packet of more than 65,535 bytes says 65,535.
+    /// Only the lower six bits of `dscp` are used; a packet of more than 65,535 bytes gets the length 65,535.
     pub fn emit_into(&self, protocol: u8, payload_len: usize, out: &mut Vec<u8>) {
         let options = self.options.as_bytes();
         let len = FIXED_LEN + options.len();
@@ -79,18 +79,19 @@ impl Ipv4Repr {
     }
 }
 
-/// The bytes of an IPv4 packet. Setters keep the header checksum as right as it was (RFC 1624).
+/// The bytes of an IPv4 packet. Setters update the header checksum (RFC 1624), so a wrong one stays wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct Ipv4View<B> {
     bytes: B,
 }
 
 impl<B: AsRef<[u8]>> Ipv4View<B> {
-    /// A view over a packet, lengths checked; bytes past the packet's own length (link padding) are ignored.
+    /// A view over a packet, after a check of its lengths; bytes past the packet's own length (link padding) are
+    /// ignored.
     ///
     /// # Errors
-    /// [`ParseError`] where the version, the header length or the total length is wrong. The checksum is not looked
-    /// at: see [`check_checksum`](Self::check_checksum).
+    /// [`ParseError`] if the version, the header length or the total length is wrong. The checksum is not checked: see
+    /// [`check_checksum`](Self::check_checksum).
     pub fn new_checked(bytes: B) -> Result<Self, ParseError> {
         let (protocol, b) = (Protocol::Ipv4, bytes.as_ref());
         if b.len() < FIXED_LEN {
@@ -186,14 +187,14 @@ impl<B: AsRef<[u8]>> Ipv4View<B> {
         u8_at(self.b(), 8)
     }
 
-    /// Number of the protocol above.
+    /// Number of the protocol above IP.
     #[inline]
     #[must_use]
     pub fn protocol(&self) -> u8 {
         u8_at(self.b(), 9)
     }
 
-    /// The header checksum as it stands.
+    /// The header checksum in the packet.
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.b(), 10)
@@ -214,7 +215,7 @@ impl<B: AsRef<[u8]>> Ipv4View<B> {
     /// The option area.
     #[must_use]
     pub fn options(&self) -> Ipv4Options {
-        // The header length is whole words of at most 60 bytes, so the area is one.
+        // The header length is a whole number of words and at most 60 bytes, so the area is valid.
         Ipv4Options::new(range(self.b(), FIXED_LEN, self.header_len())).unwrap_or_default()
     }
 
@@ -232,9 +233,9 @@ impl<B: AsRef<[u8]>> Ipv4View<B> {
     /// Checks the header checksum.
     ///
     /// # Errors
-    /// [`ParseError::BadChecksum`] with the right one.
+    /// [`ParseError::BadChecksum`] with the correct checksum.
     pub fn check_checksum(&self) -> Result<(), ParseError> {
-        // Summed with its checksum in place, a good header gives zero; both zeros of ones' complement are the same.
+        // With its checksum in place a correct header sums to zero; both zeros of ones' complement are the same.
         if Sum::default().bytes(range(self.b(), 0, self.header_len())).checksum() == 0 {
             return Ok(());
         }
@@ -251,7 +252,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Ipv4View<B> {
         put(self.bytes.as_mut(), 10, checksum.to_be_bytes());
     }
 
-    /// Sets the differentiated services codepoint; its lower six bits count.
+    /// Sets the differentiated services codepoint from the lower six bits.
     pub fn set_dscp(&mut self, dscp: u8) {
         let word = u16_at(self.b(), 0) & 0xff03 | u16::from(dscp & 0x3f) << 2;
         self.set_word(0, word);
@@ -283,8 +284,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Ipv4View<B> {
 }
 
 impl Ipv4View<&mut Vec<u8>> {
-    /// Replaces the option area; header length, total length and the place of all that follows go with it. Returns `false`,
-    /// and changes nothing, where the packet would be longer than 65,535 bytes.
+    /// Replaces the option area, updates header length and total length, and moves the bytes after it. Returns `false`,
+    /// and changes nothing, if the packet would be longer than 65,535 bytes.
     pub fn set_options(&mut self, options: &Ipv4Options) -> bool {
         let header = self.header_len();
         let total = self.total_len() - header + FIXED_LEN + options.len();
@@ -292,7 +293,7 @@ impl Ipv4View<&mut Vec<u8>> {
         let old_area = range(self.b(), FIXED_LEN, header);
         let first = u16_at(self.b(), 0);
         let new_first = first & 0xf0ff | ((FIXED_LEN + options.len()) as u16 / 4) << 8;
-        // RFC 1624, equation 3, over all words that go and come.
+        // RFC 1624, equation 3, over all removed and added words.
         let mut sum = Sum::default().word(!self.checksum()).bytes(options.as_bytes()).word(new_first).word(total);
         for word in [first, u16_at(self.b(), 2)]
             .into_iter()

@@ -11,13 +11,13 @@ const MAX_LEN: usize = 40;
 const END: u8 = 0;
 const NOP: u8 = 1;
 
-/// The option area of an IPv4 header: up to 40 bytes, whole words, as they stand in the packet.
+/// The option area of an IPv4 header: up to 40 bytes, in whole words, as in the packet.
 ///
-/// What they say is not looked at until [`find`](Self::find) is asked, so that options unknown here pass unchanged.
+/// The options are not parsed before [`find`](Self::find) is called, so unknown options pass unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ipv4Options {
     len: u8,
-    /// Zeros from `len` on, so that equality is that of the areas.
+    /// Zeros from `len` on, so that derived equality compares the areas.
     area: [u8; MAX_LEN],
 }
 
@@ -28,7 +28,7 @@ impl Ipv4Options {
     /// Longest option area in bytes.
     pub const MAX_LEN: usize = MAX_LEN;
 
-    /// An option area of these bytes; `None` where they are not whole words of 4 bytes or more than 40.
+    /// An option area of these bytes; `None` if they are not whole words of 4 bytes, or more than 40 bytes.
     #[must_use]
     pub fn new(area: &[u8]) -> Option<Self> {
         if area.len() > MAX_LEN || !area.len().is_multiple_of(4) {
@@ -46,25 +46,25 @@ impl Ipv4Options {
         self.len as usize
     }
 
-    /// Whether there are none.
+    /// Whether there are no options.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The area as it stands in the packet.
+    /// The area as in the packet.
     #[inline]
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         range(&self.area, 0, self.len())
     }
 
-    /// Where the first option of this kind stands in the area, type and length bytes included; `None` where there is none
+    /// The range of the first option of this kind in the area, type and length bytes included; `None` if there is none
     /// before the end of the list.
     ///
     /// # Errors
-    /// [`ParseError`] where an option before it, or itself, is shorter than its two first bytes or runs past the area.
+    /// [`ParseError`] if that option or an earlier one is shorter than two bytes or runs past the area.
     pub fn find(&self, kind: u8) -> Result<Option<Range<usize>>, ParseError> {
         let mut at = 0;
         while let Some((found, place)) = self.option_at(at)? {
@@ -76,12 +76,12 @@ impl Ipv4Options {
         Ok(None)
     }
 
-    /// Appends an option behind those that there are and pads the area to whole words with zeros; what stood behind the
-    /// end of the list, which no reader looks at, is lost. The area never gets shorter. Returns `false`, and changes
-    /// nothing, where there is no room.
+    /// Appends an option after the existing ones and pads the area to whole words with zeros. Bytes after the end of
+    /// the list, which no reader uses, are lost. The area never gets shorter. Returns `false`, and changes nothing, if
+    /// there is no room.
     ///
     /// # Errors
-    /// [`ParseError`] where the options that there are cannot be walked through.
+    /// [`ParseError`] if the existing options are malformed.
     pub fn push(&mut self, option: &[u8]) -> Result<bool, ParseError> {
         let mut end = 0;
         while let Some((_, place)) = self.option_at(end)? {
@@ -105,7 +105,7 @@ impl Ipv4Options {
         }
     }
 
-    /// Kind and place of the option that starts at `at`; `None` at the end of the list or of the area.
+    /// Kind and range of the option that starts at `at`; `None` at the end of the list or of the area.
     fn option_at(&self, at: usize) -> Result<Option<(u8, Range<usize>)>, ParseError> {
         let area = self.as_bytes();
         if at >= area.len() {
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(options.push(&OPTION), Ok(true));
         assert_eq!(options.as_bytes(), [0x21, 6, 0, 0, 0xb9, 0xaa, 0, 0]);
         assert_eq!(options.find(0x21), Ok(Some(0..6)));
-        // Behind a router alert and a NOP, into their padding.
+        // After a router alert and a NOP, in their padding.
         let mut options = Ipv4Options::new(&[0x94, 4, 0, 0, 1, 0, 0, 0]).unwrap();
         assert_eq!(options.push(&OPTION), Ok(true));
         assert_eq!(options.as_bytes(), [0x94, 4, 0, 0, 1, 0x21, 6, 0, 0, 0xb9, 0xaa, 0]);

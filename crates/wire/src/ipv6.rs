@@ -12,14 +12,14 @@ const FRAGMENT: u8 = 44;
 /// Option kinds that only pad (RFC 8200, section 4.2).
 const PAD1: u8 = 0;
 const PADN: u8 = 1;
-/// Length of the data of the option that is read and written, in bytes.
+/// Length of the data of the option that is parsed and emitted, in bytes.
 const DATA_LEN: u8 = 4;
 
 /// An 8-byte hop-by-hop options header (RFC 8200, section 4.3) that holds one option with 4 bytes of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopByHop {
-    /// Option type, with the "skip" and "may change en route" bits of RFC 8200, section 4.2. Kinds 0 and 1 are padding and
-    /// not read back.
+    /// Option type, with the "skip" and "may change en route" bits of RFC 8200, section 4.2. Kinds 0 and 1 are padding
+    /// and not read back.
     pub kind: u8,
     /// Option data in network order.
     pub data: u32,
@@ -45,10 +45,11 @@ pub struct Ipv6Repr {
 }
 
 impl Ipv6Repr {
-    /// The header's values. Of hop-by-hop options only the first with 4 bytes of data that is not padding is kept.
+    /// Reads the header's values. Of the hop-by-hop options, keeps only the first with 4 bytes of data that is not
+    /// padding.
     ///
     /// # Errors
-    /// [`ParseError::Fragment`] where the packet is not whole.
+    /// [`ParseError::Fragment`] if the packet is a fragment.
     pub fn from_view<B: AsRef<[u8]>>(view: &Ipv6View<B>) -> Result<Self, ParseError> {
         if view.protocol() == FRAGMENT {
             let rest = view.payload();
@@ -72,8 +73,8 @@ impl Ipv6Repr {
     /// Appends the header, and the hop-by-hop options header if there is one, of a packet with `payload_len` bytes of
     /// `protocol` above them.
     ///
-    /// Of `dscp` the lower six bits count, of `flow_label` the lower 20; a payload of more than 65,535 bytes, the
-    /// hop-by-hop header included, says 65,535.
+    /// Only the lower six bits of `dscp` and the lower 20 of `flow_label` are used. A payload of more than 65,535
+    /// bytes, the hop-by-hop header included, gets the length 65,535.
     pub fn emit_into(&self, protocol: u8, payload_len: usize, out: &mut Vec<u8>) {
         let extension = if self.hop_by_hop.is_some() { 8 } else { 0 };
         let len = u16::try_from(payload_len.saturating_add(extension)).unwrap_or(u16::MAX);
@@ -92,17 +93,19 @@ impl Ipv6Repr {
     }
 }
 
-/// The bytes of an IPv6 packet. IPv6 has no checksum of its own, and no setter touches what TCP's and UDP's cover.
+/// The bytes of an IPv6 packet. IPv6 has no checksum of its own, and no setter changes bytes that TCP's and UDP's
+/// cover.
 #[derive(Clone, Copy, Debug)]
 pub struct Ipv6View<B> {
     bytes: B,
 }
 
 impl<B: AsRef<[u8]>> Ipv6View<B> {
-    /// A view over a packet, lengths and hop-by-hop options checked; bytes past the packet's own length are ignored.
+    /// A view over a packet, after a check of its lengths and hop-by-hop options; ignores bytes past the packet's own
+    /// length.
     ///
     /// # Errors
-    /// [`ParseError`] where the version, the payload length or the hop-by-hop options are wrong.
+    /// [`ParseError`] if the version, the payload length or the hop-by-hop options are wrong.
     pub fn new_checked(bytes: B) -> Result<Self, ParseError> {
         let (protocol, b) = (Protocol::Ipv6, bytes.as_ref());
         if b.len() < FIXED_LEN {
@@ -147,7 +150,7 @@ impl<B: AsRef<[u8]>> Ipv6View<B> {
         u32_at(self.b(), 0) & FLOW_LABEL
     }
 
-    /// Length in bytes of all that follows the fixed header.
+    /// Length in bytes of everything after the fixed header.
     #[inline]
     #[must_use]
     pub fn payload_len(&self) -> usize {
@@ -165,7 +168,7 @@ impl<B: AsRef<[u8]>> Ipv6View<B> {
         FIXED_LEN + if self.has_hop_by_hop() { hop_by_hop_len(u8_at(self.b(), FIXED_LEN + 1)) } else { 0 }
     }
 
-    /// Number of the protocol above, past the hop-by-hop options header.
+    /// Number of the protocol above, after the hop-by-hop options header.
     #[inline]
     #[must_use]
     pub fn protocol(&self) -> u8 {
@@ -190,7 +193,7 @@ impl<B: AsRef<[u8]>> Ipv6View<B> {
         array_at::<16>(self.b(), 24).into()
     }
 
-    /// Where the first hop-by-hop option with 4 bytes of data starts, if there is one that is not padding.
+    /// Offset of the first hop-by-hop option with 4 bytes of data that is not padding, if there is one.
     fn option_at(&self) -> Option<usize> {
         if !self.has_hop_by_hop() {
             return None;
@@ -208,7 +211,7 @@ impl<B: AsRef<[u8]>> Ipv6View<B> {
         None
     }
 
-    /// The first hop-by-hop option with 4 bytes of data, if there is one that is not padding.
+    /// The first hop-by-hop option with 4 bytes of data that is not padding, if there is one.
     #[must_use]
     pub fn hop_by_hop(&self) -> Option<HopByHop> {
         self.option_at().map(|at| HopByHop { kind: u8_at(self.b(), at), data: u32_at(self.b(), at + 2) })
@@ -254,7 +257,7 @@ fn check_hop_by_hop(bytes: &[u8]) -> Result<(), ParseError> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Ipv6View<B> {
-    /// Sets the differentiated services codepoint; its lower six bits count.
+    /// Sets the differentiated services codepoint from the lower six bits.
     pub fn set_dscp(&mut self, dscp: u8) {
         let word = u16_at(self.b(), 0) & 0xf03f | u16::from(dscp & 0x3f) << 6;
         put(self.bytes.as_mut(), 0, word.to_be_bytes());
@@ -266,7 +269,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Ipv6View<B> {
         put(self.bytes.as_mut(), 1, [byte]);
     }
 
-    /// Sets the flow label; its lower 20 bits count.
+    /// Sets the flow label from the lower 20 bits.
     pub fn set_flow_label(&mut self, label: u32) {
         let word = u32_at(self.b(), 0) & !FLOW_LABEL | label & FLOW_LABEL;
         put(self.bytes.as_mut(), 0, word.to_be_bytes());
@@ -277,7 +280,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Ipv6View<B> {
         put(self.bytes.as_mut(), 7, [hop_limit]);
     }
 
-    /// Sets the data of the option that [`hop_by_hop`](Self::hop_by_hop) shows; returns whether there is one.
+    /// Sets the data of the option that [`hop_by_hop`](Self::hop_by_hop) returns; returns whether there is one.
     pub fn set_hop_by_hop_data(&mut self, data: u32) -> bool {
         let Some(at) = self.option_at() else { return false };
         put(self.bytes.as_mut(), at + 2, data.to_be_bytes());

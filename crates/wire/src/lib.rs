@@ -1,11 +1,11 @@
 //! Protocol headers: a `Repr` per protocol, parsed from and emitted to bytes, with no other meaning.
 //!
-//! In the engine a [`Packet`] is the headers as values and a payload length; no bytes exist. Bytes exist only at
-//! the border (pcap files, the live bottleneck), and `Packet::parse(&packet.emit()) == packet` guards it.
-//! Whoever changes headers of real packets through values uses [`rewrite`], which leaves all else in the bytes as it was.
+//! In the engine a [`Packet`] is the headers as values and a payload length, without bytes. Bytes exist only in pcap
+//! files and in the live bottleneck, and tests check that `Packet::parse(&packet.emit()) == packet`. To change headers
+//! of real packets through values, use [`rewrite`], which leaves all other bytes unchanged.
 //!
-//! A view (`Ipv4View` ..) is a protocol's header over borrowed bytes, for whoever must read or change a few fields of a
-//! packet that passes by: lengths are checked once, accessors never panic, and setters keep checksums right.
+//! A view (`Ipv4View` ..) is a protocol's header over borrowed bytes, for reading or changing a few fields of a passing
+//! packet: lengths are checked once, accessors never panic, and setters keep checksums right.
 
 mod bytes;
 mod checksum;

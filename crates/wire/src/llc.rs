@@ -1,4 +1,4 @@
-//! LLC and SNAP: what stands between the MAC header and an IP packet (IEEE 802.2, clause 3; RFC 1042).
+//! LLC and SNAP: the header between the MAC header and an IP packet (IEEE 802.2, clause 3; RFC 1042).
 
 use crate::field::{array_at, put};
 use crate::{Ip, ParseError, Protocol};
@@ -11,7 +11,7 @@ const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 
-/// The header in front of an IP packet: which IP it is.
+/// The EtherType in the header, which gives the IP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EtherType {
     /// IPv4, 0x0800.
@@ -21,7 +21,7 @@ pub(crate) enum EtherType {
 }
 
 impl EtherType {
-    /// The type that says what this header is.
+    /// The EtherType of this IP header.
     pub(crate) const fn of(ip: &Ip) -> Self {
         match ip {
             Ip::V4(_) => Self::Ipv4,

@@ -36,7 +36,7 @@ pub struct Packet {
     pub payload_len: u32,
 }
 
-/// What identifies a flow at a router: addresses, ports and protocol number.
+/// Identifies a flow at a router: addresses, ports and protocol number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowKey {
     /// Source address.
@@ -68,7 +68,7 @@ impl Packet {
         }
     }
 
-    /// Whether the packet has no bytes at all; it never has none.
+    /// Always `false`: a packet has at least its headers.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         false
@@ -93,7 +93,7 @@ impl Packet {
         }
     }
 
-    /// The flow that the packet belongs to, in its own direction.
+    /// The flow that the packet belongs to, in the packet's direction.
     #[inline]
     #[must_use]
     pub fn flow(&self) -> FlowKey {

@@ -1,8 +1,8 @@
-//! What a router changed in the headers of a packet, carried back to the packet's bytes.
+//! Applies a router's changes of packet headers to the packet's bytes.
 //!
-//! The engine hands packets to router agents as values. On real packets, whose payload and unknown options a
-//! [`Packet`] does not hold, an agent's work is the difference between the packet that was read from the bytes and the
-//! packet as the agent left it: [`rewrite`] makes that difference in the bytes and nothing else.
+//! The engine hands packets to router agents as values. A [`Packet`] does not hold the payload and the unknown options
+//! of a real packet, so there an agent's work is the difference between the packet read from the bytes and the packet
+//! as the agent left it. [`rewrite`] applies that difference to the bytes and changes nothing else.
 
 use crate::{Ip, Ipv4Repr, Ipv4View, Ipv6Repr, Ipv6View, Packet, TcpRepr, TcpView, Transport};
 use core::fmt;
@@ -10,17 +10,17 @@ use core::fmt;
 /// The largest total length of an IPv4 packet.
 const LONGEST: usize = 0xffff;
 
-/// Why a change of a packet cannot be carried to its bytes. The bytes are then as they were.
+/// Why a change of a packet cannot be applied to its bytes. The bytes are then unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RewriteError {
     /// The bytes are not those that the packet was read from.
     OtherPacket,
-    /// A field differs that only the ends of a connection may write.
+    /// A field differs that only the end hosts of a connection may write.
     Fixed {
         /// The first such field.
         field: &'static str,
     },
-    /// The packet has grown beyond what its length field can say.
+    /// The packet has become longer than its length field allows.
     TooLong {
         /// Length that it would have, in bytes.
         len: usize,
@@ -45,19 +45,19 @@ impl fmt::Display for RewriteError {
 
 impl core::error::Error for RewriteError {}
 
-/// Changes the bytes of an IP packet by what differs between `before`, read from them by [`Packet::parse`] or
-/// [`Packet::parse_unchecked`], and `after`. Read again, they give `after`.
+/// Applies the difference between `before` and `after` to the bytes of an IP packet. `before` was read from the bytes
+/// by [`Packet::parse`] or [`Packet::parse_unchecked`]; read again, the bytes give `after`.
 ///
-/// Changed are DSCP, ECN field, TTL or hop limit; of IPv4 the reserved flag and the option area, which may be longer or
-/// shorter than before; of IPv6 the flow label and the data of the hop-by-hop option, which must be there already
-/// (a router may not insert an extension header: RFC 8200, section 4); of TCP the flags and the window. Of values beyond their
-/// field the lower bits count, as in [`Packet::emit`].
+/// The fields that may change are DSCP, ECN field, TTL or hop limit; in IPv4 the reserved flag and the option area,
+/// which may grow or shrink; in IPv6 the flow label and the data of the hop-by-hop option, which must exist already (a
+/// router may not insert an extension header: RFC 8200, section 4); in TCP the flags and the window. Only the lower
+/// bits of values beyond their field are used, as in [`Packet::emit`].
 ///
-/// All other bytes stay: payload, TCP options, urgent pointer, hop-by-hop options that Narrows does not know, and what
-/// stands behind the packet (link padding), which moves with the packet's end and is the caller's to cut.
+/// All other bytes stay: payload, TCP options, urgent pointer, hop-by-hop options that Narrows does not know, and bytes
+/// after the packet (link padding). The padding moves with the packet's end, and the caller may cut it.
 ///
-/// Checksums are updated by what changed (RFC 1624) and never summed anew, so that a packet that was damaged before it came
-/// here is not made to look sound: right stays right, and wrong stays wrong by as much.
+/// Checksums are updated by the difference (RFC 1624) and never recomputed, so that a packet that was damaged earlier
+/// does not look intact: a correct checksum stays correct, and a wrong one stays wrong by as much.
 ///
 /// # Errors
 /// [`RewriteError`]; the bytes are then unchanged.
@@ -82,7 +82,7 @@ pub fn rewrite(bytes: &mut Vec<u8>, before: &Packet, after: &Packet) -> Result<(
     Ok(())
 }
 
-/// The first field that differs and may not.
+/// The first field that differs although it may not change.
 fn fixed_field(before: &Packet, after: &Packet) -> Option<&'static str> {
     let ip: &[(&'static str, bool)] = match (&before.ip, &after.ip) {
         (Ip::V4(a), Ip::V4(b)) => &[
@@ -113,7 +113,7 @@ fn fixed_field(before: &Packet, after: &Packet) -> Option<&'static str> {
     ip.iter().chain(transport).chain(&payload).find(|(_, same)| !same).map(|&(field, _)| field)
 }
 
-/// The only part that can fail, and it does so before it writes.
+/// The only step that can fail; it fails before it writes.
 fn rewrite_ipv4(bytes: &mut Vec<u8>, before: &Ipv4Repr, after: &Ipv4Repr) -> Result<(), RewriteError> {
     let Ok(mut view) = Ipv4View::new_checked(bytes) else { return Err(RewriteError::OtherPacket) };
     if after.options != before.options {

@@ -30,7 +30,7 @@ impl TcpFlags {
     pub const ECE: Self = Self(0x040);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Self = Self(0x080);
-    /// The bit of RFC 3540's nonce sum, today AccECN's AE (RFC 9768).
+    /// The bit of RFC 3540's nonce sum, now AccECN's AE (RFC 9768).
     pub const AE: Self = Self(0x100);
     /// The lowest reserved bit that neither RFC 3540 nor RFC 9768 uses: 0x200 of the offset and flags word.
     pub const RESERVED_0X200: Self = Self(0x200);
@@ -86,7 +86,7 @@ pub struct TcpRepr {
     pub ack: SeqNum,
     /// Flags.
     pub flags: TcpFlags,
-    /// The window field as it stands in the header, unscaled.
+    /// The window field in the header, unscaled.
     pub window: u16,
     /// Options.
     pub options: TcpOptions,
@@ -100,10 +100,10 @@ impl TcpRepr {
         FIXED_LEN + self.options.len()
     }
 
-    /// The header's values. The urgent pointer is left out, and so are options that Narrows does not know.
+    /// Reads the header's values, without the urgent pointer and the options that Narrows does not know.
     ///
     /// # Errors
-    /// [`ParseError`] where an option is malformed.
+    /// [`ParseError`] if an option is malformed.
     pub fn from_view<B: AsRef<[u8]>>(view: &TcpView<B>) -> Result<Self, ParseError> {
         Ok(Self {
             src_port: view.src_port(),
@@ -116,7 +116,8 @@ impl TcpRepr {
         })
     }
 
-    /// Appends the header, checksum right, of a segment between these addresses with `payload_len` bytes of zeros.
+    /// Appends the header, with a correct checksum, of a segment between these addresses with `payload_len` bytes of
+    /// zeros.
     pub fn emit_into(&self, src: IpAddr, dst: IpAddr, payload_len: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let header_len = self.header_len();

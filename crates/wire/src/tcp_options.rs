@@ -14,7 +14,7 @@ pub struct Timestamps {
     pub ecr: u32,
 }
 
-/// A SACK block without alignment, so that four of them and their number leave no gap in a packet.
+/// A SACK block without alignment, so that four blocks and their count leave no gap in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Block([u8; 8]);
 
@@ -98,9 +98,10 @@ const TIMESTAMPS: u8 = 8;
 const ROOM: usize = 40;
 
 impl TcpOptions {
-    /// Length of the emitted options in bytes, 0 to 40, padded to a multiple of four with NOPs as Linux lays them
-    /// out: 4 for MSS, 12 for timestamps, 4 for window scale, 4 + 8n for n SACK blocks, and SACK permitted in the two
-    /// NOPs before timestamps where there are any, else 4. SACK blocks that do not fit are not emitted, the last first.
+    /// Length of the emitted options in bytes, 0 to 40, padded to a multiple of four with NOPs in Linux's layout: 4 for
+    /// MSS, 12 for timestamps, 4 for window scale, 4 + 8n for n SACK blocks. SACK permitted takes the place of the two
+    /// NOPs before timestamps; without timestamps it takes 4. SACK blocks that do not fit are left out, the last ones
+    /// first.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -134,7 +135,7 @@ impl TcpOptions {
         n
     }
 
-    /// How many SACK blocks fit beside `rest` bytes of other options; there are never more than 20 of those.
+    /// Number of SACK blocks that fit beside `rest` bytes of other options, which are never more than 20.
     #[inline]
     fn fitting_blocks(&self, rest: usize) -> usize {
         usize::from(self.sack.len).min((ROOM - 4 - rest) / 8)
@@ -177,7 +178,8 @@ impl TcpOptions {
         }
     }
 
-    /// Reads options, skipping by length those that Narrows does not know; of two of a kind the last counts.
+    /// Reads options and skips those that Narrows does not know by their length; of two options of a kind the last one
+    /// is used.
     ///
     /// # Errors
     /// [`ParseError::OptionOverrun`] and [`ParseError::BadOption`].
@@ -207,7 +209,7 @@ impl TcpOptions {
         Ok(options)
     }
 
-    /// Takes in one option, `option` being all `len` bytes of it.
+    /// Stores one option; `option` is all of its `len` bytes.
     fn take(&mut self, kind: u8, len: u8, option: &[u8]) -> Result<(), ParseError> {
         let bad = |allowed| Err(ParseError::BadOption { protocol: Protocol::Tcp, kind, len, allowed });
         match (kind, len) {

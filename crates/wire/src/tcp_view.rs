@@ -7,17 +7,17 @@ use crate::{ParseError, Protocol, TcpFlags};
 use core::net::IpAddr;
 use narrows_units::SeqNum;
 
-/// The bytes of a TCP segment. Setters keep the checksum as right as it was (RFC 1624).
+/// The bytes of a TCP segment. Setters update the checksum (RFC 1624), so a wrong one stays wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpView<B> {
     bytes: B,
 }
 
 impl<B: AsRef<[u8]>> TcpView<B> {
-    /// A view over a segment (all bytes above IP), header length checked.
+    /// A view over a segment (all bytes above IP), after a check of its header length.
     ///
     /// # Errors
-    /// [`ParseError`] where the header length is wrong. Checksum and options are not looked at: see
+    /// [`ParseError`] if the header length is wrong. Checksum and options are not checked: see
     /// [`check_checksum`](Self::check_checksum) and [`TcpOptions::parse`](crate::TcpOptions::parse).
     pub fn new_checked(bytes: B) -> Result<Self, ParseError> {
         let (protocol, b) = (Protocol::Tcp, bytes.as_ref());
@@ -85,7 +85,7 @@ impl<B: AsRef<[u8]>> TcpView<B> {
         u16_at(self.b(), 14)
     }
 
-    /// The checksum as it stands.
+    /// The checksum in the segment.
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.b(), 16)
@@ -108,11 +108,11 @@ impl<B: AsRef<[u8]>> TcpView<B> {
     /// Checks the checksum of a segment between these addresses.
     ///
     /// # Errors
-    /// [`ParseError::BadChecksum`] with the right one.
+    /// [`ParseError::BadChecksum`] with the correct checksum.
     pub fn check_checksum(&self, src: IpAddr, dst: IpAddr) -> Result<(), ParseError> {
         let found = self.checksum();
         let sum = Sum::default().pseudo_header(src, dst, 6, self.b().len()).bytes(self.b());
-        // Summed with its checksum in place, a good segment gives zero; both zeros of ones' complement are the same.
+        // With its checksum in place a correct segment sums to zero; both zeros of ones' complement are the same.
         if sum.checksum() == 0 {
             return Ok(());
         }
@@ -129,7 +129,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> TcpView<B> {
         put(self.bytes.as_mut(), 16, checksum.to_be_bytes());
     }
 
-    /// Sets the flags; the header length beside them stays.
+    /// Sets the flags; the header length in the same word stays.
     pub fn set_flags(&mut self, flags: TcpFlags) {
         let word = u16_at(self.b(), 12) & 0xf000 | flags.as_bits();
         self.set_word(12, word);
@@ -140,14 +140,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> TcpView<B> {
         self.set_word(14, window);
     }
 
-    /// Computes the checksum of a segment between these addresses afresh, as after a change of the payload.
+    /// Recomputes the checksum of a segment between these addresses, as after a change of the payload.
     pub fn fill_checksum(&mut self, src: IpAddr, dst: IpAddr) {
         put(self.bytes.as_mut(), 16, [0, 0]);
         let sum = Sum::default().pseudo_header(src, dst, 6, self.b().len()).bytes(self.b());
         put(self.bytes.as_mut(), 16, sum.checksum().to_be_bytes());
     }
 
-    /// The bytes above the header, for writing; [`fill_checksum`](Self::fill_checksum) afterwards.
+    /// The bytes above the header, for writing; call [`fill_checksum`](Self::fill_checksum) afterwards.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let from = self.header_len();
         let to = self.b().len();

@@ -24,9 +24,10 @@ impl UdpRepr {
         Self { src_port: view.src_port(), dst_port: view.dst_port() }
     }
 
-    /// Appends the header, checksum right, of a datagram between these addresses with `payload_len` bytes of zeros.
+    /// Appends the header, with a correct checksum, of a datagram between these addresses with `payload_len` bytes of
+    /// zeros.
     ///
-    /// A datagram of more than 65,535 bytes says 65,535.
+    /// A datagram of more than 65,535 bytes gets the length 65,535.
     pub fn emit_into(&self, src: IpAddr, dst: IpAddr, payload_len: usize, out: &mut Vec<u8>) {
         let len = u16::try_from(payload_len.saturating_add(LEN)).unwrap_or(u16::MAX);
         let mut header = [0; LEN];
@@ -39,7 +40,7 @@ impl UdpRepr {
     }
 }
 
-/// A computed checksum as it is sent: zero means "none", so its other form in ones' complement stands for it.
+/// A computed checksum as it is sent: zero means "none", so zero is sent as its other form in ones' complement.
 fn never_zero(checksum: u16) -> u16 {
     if checksum == 0 { 0xffff } else { checksum }
 }
@@ -51,10 +52,11 @@ pub struct UdpView<B> {
 }
 
 impl<B: AsRef<[u8]>> UdpView<B> {
-    /// A view over a datagram (all bytes above IP), length checked; bytes past the datagram's own length are ignored.
+    /// A view over a datagram (all bytes above IP), after a check of its length; ignores bytes past the datagram's own
+    /// length.
     ///
     /// # Errors
-    /// [`ParseError`] where the length is wrong. The checksum is not looked at: see
+    /// [`ParseError`] if the length is wrong. The checksum is not checked: see
     /// [`check_checksum`](Self::check_checksum).
     pub fn new_checked(bytes: B) -> Result<Self, ParseError> {
         let (protocol, b) = (Protocol::Udp, bytes.as_ref());
@@ -94,7 +96,7 @@ impl<B: AsRef<[u8]>> UdpView<B> {
         usize::from(u16_at(self.b(), 4))
     }
 
-    /// The checksum as it stands; zero is none.
+    /// The checksum in the datagram; zero means none.
     #[must_use]
     pub fn checksum(&self) -> u16 {
         u16_at(self.b(), 6)
@@ -112,11 +114,11 @@ impl<B: AsRef<[u8]>> UdpView<B> {
         Sum::default().pseudo_header(src, dst, 17, len).bytes(range(self.b(), 0, len))
     }
 
-    /// Checks the checksum of a datagram between these addresses. None (zero) is right over IPv4 (RFC 768) and wrong over
-    /// IPv6 (RFC 8200, section 8.1).
+    /// Checks the checksum of a datagram between these addresses. No checksum (zero) is valid over IPv4 (RFC 768) and
+    /// wrong over IPv6 (RFC 8200, section 8.1).
     ///
     /// # Errors
-    /// [`ParseError::BadChecksum`] with the right one.
+    /// [`ParseError::BadChecksum`] with the correct checksum.
     pub fn check_checksum(&self, src: IpAddr, dst: IpAddr) -> Result<(), ParseError> {
         let found = self.checksum();
         let sum = self.sum(src, dst);
@@ -130,14 +132,14 @@ impl<B: AsRef<[u8]>> UdpView<B> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> UdpView<B> {
-    /// Computes the checksum of a datagram between these addresses afresh, as after a change of the payload.
+    /// Recomputes the checksum of a datagram between these addresses, as after a change of the payload.
     pub fn fill_checksum(&mut self, src: IpAddr, dst: IpAddr) {
         put(self.bytes.as_mut(), 6, [0, 0]);
         let checksum = never_zero(self.sum(src, dst).checksum());
         put(self.bytes.as_mut(), 6, checksum.to_be_bytes());
     }
 
-    /// The bytes above the header, for writing; [`fill_checksum`](Self::fill_checksum) afterwards.
+    /// The bytes above the header, for writing; call [`fill_checksum`](Self::fill_checksum) afterwards.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let to = self.total_len();
         range_mut(self.bytes.as_mut(), LEN, to)

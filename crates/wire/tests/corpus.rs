@@ -8,8 +8,8 @@ use std::path::Path;
 #[path = "../../../fuzz/src/wire.rs"]
 mod fuzz;
 
-/// Replays the corpus of `target`. A file's name starts with what `accepts` must say of it: `ok-` or `bad-`; files that
-/// a fuzzer found (`found-`) need only keep the rules.
+/// Replays the corpus of `target`. A file's name starts with the expected result of `accepts`: `ok-` or `bad-`; files
+/// that a fuzzer found (`found-`) only have to keep the rules.
 fn replay(target: &str, rules: fn(&[u8]), accepts: impl Fn(&[u8]) -> bool) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut paths: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

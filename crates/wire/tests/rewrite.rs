@@ -1,4 +1,4 @@
-//! What changed in a packet's headers is carried to its bytes, and nothing else is touched.
+//! A change of a packet's headers is applied to its bytes, and nothing else changes.
 #![allow(clippy::unwrap_used)]
 
 mod strategies;
@@ -41,7 +41,7 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 impl Change {
-    /// The packet with those of the changes whose bit in `mask` is set.
+    /// The packet after the changes whose bits are set in `mask`.
     fn of(self, mut p: Packet, mask: u16) -> Packet {
         let on = |bit: u16| mask & 1 << bit != 0;
         if on(0) {
@@ -81,7 +81,7 @@ fn above(bytes: &mut [u8]) -> &mut [u8] {
     &mut bytes[from..]
 }
 
-/// The packet with this payload, all checksums right.
+/// The packet with this payload and correct checksums.
 fn with_payload(p: &Packet, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Packet { payload_len: payload.len() as u32, ..*p }.emit();
     let (src, dst) = (p.ip.src(), p.ip.dst());
@@ -118,7 +118,7 @@ proptest! {
         bytes.extend_from_slice(&padding);
         prop_assert_eq!(rewrite(&mut bytes, &before, &after), Ok(()));
         prop_assert_eq!(Packet::parse(&bytes), Ok(after), "all checksums are right");
-        // Written anew with the same payload it is the same, byte for byte.
+        // Emitting `after` with the same payload gives the same bytes.
         let mut expected = with_payload(&after, &payload);
         expected.extend_from_slice(&padding);
         prop_assert_eq!(&bytes, &expected);
@@ -234,7 +234,7 @@ fn what_is_not_read_is_kept() {
 
 #[test]
 fn other_hop_by_hop_options_are_kept() {
-    // PadN, an option of one byte of data, and the one that is read, behind each other.
+    // PadN, an option of one byte of data, and the option that is read, one after the other.
     let extension = [6, 1, 1, 0, 0x1e, 1, 9, 0, 0x3e, 4, 1, 2, 3, 4, 1, 0];
     let p = segment(3);
     let plain =
@@ -249,7 +249,7 @@ fn other_hop_by_hop_options_are_kept() {
     expected[50..54].copy_from_slice(&[0x80, 0, 0, 0]);
     rewrite(&mut bytes, &before, &after).unwrap();
     assert_eq!(bytes, expected);
-    // A router inserts and removes no extension header.
+    // A router may not insert or remove an extension header.
     let Ip::V6(h) = &mut after.ip else { unreachable!() };
     h.hop_by_hop = None;
     let error = rewrite(&mut bytes, &before, &after).unwrap_err();

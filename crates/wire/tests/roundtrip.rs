@@ -1,4 +1,4 @@
-//! The border between values and bytes: what is written is read back, and no bytes make the reader stumble.
+//! Conversion between values and bytes: emitted packets are read back, and no bytes make the reader panic.
 #![allow(clippy::unwrap_used)]
 
 mod strategies;
@@ -49,7 +49,7 @@ proptest! {
         let mut bytes = p.emit();
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
-        // One case slips through by design: a UDP checksum whose last bit is flipped to zero says "none".
+        // One case passes by design: a UDP checksum that becomes zero by the flipped bit means "none".
         let none = matches!(transport, Transport::Udp(_)) && bytes[26..28] == [0, 0];
         prop_assert!(Packet::parse(&bytes).is_err() || none);
     }
@@ -72,7 +72,7 @@ proptest! {
             bytes[at] = value;
         }
         if let Ok(read) = Packet::parse_unchecked(&bytes) {
-            // Reading is a projection: written again, it is read as the same, as far as it fits.
+            // Parsing is a projection: a parsed packet is read the same again after it is emitted, as far as it fits.
             let again = Packet::parse(&read.emit()).unwrap();
             prop_assert!(again == read || !read.fits());
         }

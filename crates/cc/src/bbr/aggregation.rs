@@ -1,18 +1,18 @@
-//! How much more arrives at once than the bandwidth explains: the degree of ACK aggregation.
+//! The degree of ACK aggregation: how much more arrives at once than the bandwidth explains.
 
 use super::UNIT;
 use crate::Path;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 
-/// Rounds of one of the two windows of the maximum (`bbr_extra_acked_win_rtts`).
+/// Rounds in each of the two windows of the maximum (`bbr_extra_acked_win_rtts`).
 const WINDOW_ROUNDS: u32 = 5;
-/// Longest time of bandwidth that aggregation may add to the window (`bbr_extra_acked_max_us`).
+/// Aggregation adds at most the bandwidth's bytes in this time to the window (`bbr_extra_acked_max_us`).
 const MAX_TIME: Duration = Duration::from_millis(100);
-/// Segments after which an epoch begins anew (`bbr_ack_epoch_acked_reset_thresh`).
+/// Segments after which a new epoch begins (`bbr_ack_epoch_acked_reset_thresh`).
 const EPOCH_LIMIT: u64 = 1 << 20;
 
-/// Linux's estimator: the excess over `bw * elapsed` since an epoch's begin, and its maximum over two windows of rounds
-/// that alternate.
+/// Linux's estimator: the excess over `bw * elapsed` since the start of an epoch, and its maximum over two alternating
+/// windows of rounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Aggregation {
     epoch_start: Instant,
@@ -23,12 +23,12 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
-    /// A new epoch, as at the start of a connection and after idle time.
+    /// Begins a new epoch, as at the start of a connection and after idle time.
     pub(crate) fn restart(&mut self, now: Instant) {
         (self.epoch_start, self.epoch_acked) = (now, Bytes::ZERO);
     }
 
-    /// Takes an ACK that delivered `acked` while `bw` was the estimate and `cwnd` the window.
+    /// Handles an ACK that delivered `acked` while `bw` was the estimate and `cwnd` the window.
     pub(crate) fn on_ack(&mut self, acked: Bytes, bw: Rate, cwnd: Bytes, round_start: bool, path: &Path) {
         if round_start {
             self.rounds += 1;
@@ -52,7 +52,7 @@ impl Aggregation {
         self.extra[0].max(self.extra[1])
     }
 
-    /// What the window is to hold for it, in units of `gain / 256`.
+    /// What the window adds for aggregation, with `gain` in 1/256.
     pub(crate) fn allowance(&self, gain: u64, bw: Rate) -> Bytes {
         (self.max() * gain / UNIT).min(bw.bytes_in(MAX_TIME))
     }

@@ -1,4 +1,4 @@
-//! What BBR makes of an ACK: bandwidth, round-trip time, and the phase that follows from them.
+//! BBR's model of the path from ACKs: bandwidth, round-trip time, and the phase that follows from them.
 
 use super::policer::Look;
 use super::{Bbr, HIGH_GAIN, MIN_SEGMENTS, Mode, UNIT};
@@ -9,13 +9,13 @@ use narrows_units::{Duration, Instant, Rate};
 const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// Phases in which a cycle may begin (`bbr_cycle_rand`): all but the draining one.
 const CYCLE_STARTS: u64 = 7;
-/// Rounds of the bandwidth's maximum (`bbr_bw_rtts`).
+/// Rounds over which the maximum bandwidth is taken (`bbr_bw_rtts`).
 const BW_ROUNDS: u64 = 10;
-/// Life of the smallest round-trip time (`bbr_min_rtt_win_sec`).
+/// Lifetime of the smallest round-trip time (`bbr_min_rtt_win_sec`).
 const MIN_RTT_LIFE: Duration = Duration::from_secs(10);
 /// Time at the smallest window (`bbr_probe_rtt_mode_ms`).
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
-/// Rounds without a growth of 25 % that make the pipe full (`bbr_full_bw_cnt`).
+/// Rounds without a growth of 25 % after which the pipe counts as full (`bbr_full_bw_cnt`).
 const FULL_BW_ROUNDS: u32 = 3;
 /// `bbr_drain_gain`.
 const DRAIN_GAIN: u64 = 88;
@@ -28,7 +28,7 @@ fn maybe_delayed(ack: &Ack, path: &Path) -> bool {
 }
 
 impl Bbr {
-    /// Begins the cycle anywhere but in its draining phase (`bbr_reset_probe_bw_mode`).
+    /// Begins the cycle in any phase but the draining one (`bbr_reset_probe_bw_mode`).
     pub(super) fn enter_probe_bw(&mut self, now: Instant) {
         self.mode = Mode::ProbeBw;
         self.cycle = (CYCLE.len() - self.random.below(CYCLE_STARTS) as usize) % CYCLE.len();

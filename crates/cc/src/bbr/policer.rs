@@ -6,18 +6,18 @@ use super::UNIT;
 use crate::Path;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 
-/// Rounds that an interval has at least; at most it has four times as many (`bbr_lt_intvl_min_rtts`).
+/// Shortest interval in rounds; the longest is four times as long (`bbr_lt_intvl_min_rtts`).
 const MIN_ROUNDS: u32 = 4;
-/// Bytes lost for 256 delivered that make an interval count: 20 % (`bbr_lt_loss_thresh`).
+/// Bytes lost per 256 delivered from which an interval counts: 20 % (`bbr_lt_loss_thresh`).
 const LOSS_THRESH: u64 = 50;
-/// Two intervals agree if their rates differ by 1/8 (`bbr_lt_bw_ratio`) ..
+/// Two intervals agree if their rates differ by at most 1/8 (`bbr_lt_bw_ratio`) ..
 const RATIO: u64 = UNIT / 8;
-/// .. or by 4 kb/s (`bbr_lt_bw_diff`).
+/// .. or by at most 4 kb/s (`bbr_lt_bw_diff`).
 const DIFFERENCE: u64 = 4000;
 /// Rounds for which the long-term bandwidth is used (`bbr_lt_bw_max_rtts`).
 const HOLD_ROUNDS: u32 = 48;
 
-/// What an ACK says about losses.
+/// Input of the detector from one ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     pub(super) round_start: bool,
@@ -26,7 +26,7 @@ pub(super) struct Look {
     pub(super) in_probe_bw: bool,
 }
 
-/// The detector.
+/// Detector of a policer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policer {
     sampling: bool,
@@ -44,7 +44,7 @@ impl Policer {
         self.bw.filter(|_| self.using)
     }
 
-    /// Forgets everything.
+    /// Clears everything and begins an interval.
     pub(super) fn reset(&mut self, path: &Path) {
         (self.bw, self.using, self.sampling) = (None, false, false);
         self.begin(path);
@@ -56,7 +56,7 @@ impl Policer {
         (self.delivered, self.lost, self.rounds) = (path.delivered, path.lost, 0);
     }
 
-    /// Looks at an ACK; `true` if the long-term bandwidth has served its time and gain cycling begins anew.
+    /// Handles an ACK; `true` if the long-term bandwidth has expired and gain cycling begins again.
     pub(super) fn look(&mut self, look: Look, path: &Path) -> bool {
         if self.using {
             self.rounds += u32::from(look.in_probe_bw && look.round_start);
@@ -82,7 +82,7 @@ impl Policer {
         false
     }
 
-    /// Ends an interval if enough was lost in it.
+    /// Ends an interval if its losses were high enough.
     fn end(&mut self, path: &Path) {
         let lost = path.lost.saturating_sub(self.lost);
         let delivered = path.delivered.saturating_sub(self.delivered);

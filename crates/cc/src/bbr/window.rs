@@ -1,14 +1,15 @@
-//! What BBR does with its model: the pacing rate, what shall be in flight, and the window in recovery.
+//! What BBR derives from its model: the pacing rate, the target in flight, and the window in recovery.
 
 use super::{Bbr, HIGH_GAIN, MIN_SEGMENTS, Mode, UNIT, least_rate, recovering};
 use crate::{Ack, Path, Phase, Window};
 use narrows_units::{Bytes, Duration, Rate};
 
-/// Window without a round-trip time, and data delivered below which STARTUP always grows (`TCP_INIT_CWND`).
+/// Segments in the window without a round-trip time, and delivered segments below which STARTUP always grows
+/// (`TCP_INIT_CWND`).
 const INIT_SEGMENTS: u64 = 10;
 
 impl Bbr {
-    /// `bw * gain`, less 1 % so that a bottleneck's queue does not grow by rounding (`bbr_bw_to_pacing_rate`).
+    /// `bw * gain`, less 1 % so that rounding does not let the bottleneck's queue grow (`bbr_bw_to_pacing_rate`).
     pub(super) fn paced(bw: Rate, gain: u64, path: &Path) -> Rate {
         let rate = u128::from(bw.as_bps()) * u128::from(gain) * 99 / (100 * u128::from(UNIT));
         Rate::bps(u64::try_from(rate).unwrap_or(u64::MAX)).max(least_rate(path))
@@ -30,11 +31,11 @@ impl Bbr {
         }
     }
 
-    /// Segments that one burst of an offloading sender would have (`bbr_tso_segs_goal`).
+    /// Segments in one burst of an offloading sender (`bbr_tso_segs_goal`).
     pub(super) fn burst(path: &Path, win: &Window) -> u64 {
         let rate = win.pacing_rate.unwrap_or(Rate::ZERO);
         let least = if rate < Rate::kbps(1200) { 1 } else { 2 };
-        // A millisecond, or rather 1/1024 s, and no more than fits in one buffer.
+        // The bytes of a millisecond (1/1024 s), and at most what fits in one buffer.
         let bytes = (rate.as_bps() / 8 / 1024).min(65_535 - 320);
         (bytes / path.smss.as_u64().max(1)).clamp(least, 127)
     }
@@ -47,25 +48,25 @@ impl Bbr {
         u64::try_from(segments).unwrap_or(u64::MAX)
     }
 
-    /// Room for what is under way in both ends' buffers, in whole even segments (`bbr_quantization_budget`).
+    /// `segments` plus room for bursts in both ends' buffers, in even whole segments (`bbr_quantization_budget`).
     pub(super) fn quantized(&self, segments: u64, path: &Path, win: &Window) -> Bytes {
         let up = self.mode == Mode::ProbeBw && self.cycle == 0;
         let sum = segments.saturating_add(3 * Self::burst(path, win));
         path.smss * sum.saturating_add(sum % 2).saturating_add(if up { 2 } else { 0 })
     }
 
-    /// What shall be in flight at `gain` times the bandwidth (`bbr_inflight`).
+    /// The target in flight at `gain` times the bandwidth (`bbr_inflight`).
     pub(super) fn target(&self, gain: u64, path: &Path, win: &Window) -> Bytes {
         self.quantized(self.bdp(self.max_bw.max(), gain, path), path, win)
     }
 
-    /// What is in the network when the next segment leaves.
+    /// Bytes in the network when the next segment leaves.
     pub(super) fn in_network(&self, inflight: Bytes, path: &Path, win: &Window) -> Bytes {
         let coming = if self.pacing_gain > UNIT { Self::burst(path, win) } else { 0 };
         inflight + path.smss * coming
     }
 
-    /// The window in recovery and after it; `true` if it conserves packets, and so is final.
+    /// Sets the window in recovery and after it; `true` if it conserves packets and so is final.
     pub(super) fn recover(&mut self, ack: &Ack, path: &Path, win: &mut Window) -> bool {
         let kept = path.inflight + ack.delivered;
         win.cwnd = win.cwnd.saturating_sub(ack.newly_lost).max(path.smss);

@@ -16,7 +16,7 @@ impl Bbr3 {
         if self.state == State::Startup && self.full_bw_reached {
             self.state = State::Drain;
             self.drain_start = self.rounds;
-            // Linux notes here what it will compare when asked whether cwnd limits the flow.
+            // Linux records here what it later compares to tell whether cwnd limits the flow.
             win.ssthresh = Some(self.inflight(1.0, path, win));
         }
     }
@@ -32,12 +32,12 @@ impl Bbr3 {
         }
     }
 
-    /// Forgets the short-term bounds.
+    /// Clears the short-term bounds.
     pub(super) fn reset_short_term(&mut self) {
         (self.bounds.bw_short, self.bounds.inflight_short) = (None, None);
     }
 
-    /// Gives way: drains the queue that probing made (BBRStartProbeBW_DOWN).
+    /// Enters ProbeBW_DOWN, which drains the queue made by probing (BBRStartProbeBW_DOWN).
     pub(super) fn enter_down(&mut self, path: &Path) {
         self.loss_in_round = false;
         (self.bw_latest, self.inflight_latest) = (Default::default(), Bytes::ZERO);
@@ -51,7 +51,7 @@ impl Bbr3 {
         self.state = State::Down;
     }
 
-    /// Fills the pipe without a queue before the next probe (BBRStartProbeBW_REFILL).
+    /// Enters ProbeBW_REFILL, which fills the pipe without a queue before the next probe (BBRStartProbeBW_REFILL).
     pub(super) fn enter_refill(&mut self, path: &Path) {
         self.reset_short_term();
         (self.up_rounds, self.up_acked) = (0, Bytes::ZERO);
@@ -76,7 +76,7 @@ impl Bbr3 {
         self.up_per_segment = Some((win.cwnd / growth).max(path.smss));
     }
 
-    /// Whether cwnd, and in it inflight_longterm, is what limits the flow.
+    /// Whether cwnd, bounded by inflight_longterm, limits the flow.
     fn at_long_term(&self, path: &Path, win: &Window) -> bool {
         path.cwnd_limited && self.bounds.inflight_long.is_some_and(|long| win.cwnd >= long)
     }
@@ -98,7 +98,7 @@ impl Bbr3 {
         }
     }
 
-    /// Moves the phase of the ACKs and the long-term bound (BBRAdaptLongTermModel); `true` if a probe was taken up again.
+    /// Updates the ACK phase and the long-term bound (BBRAdaptLongTermModel); `true` if a probe was resumed.
     fn adapt_long_term(&mut self, ack: &Ack, path: &Path, win: &Window) -> bool {
         let sample = ack.rate.as_ref();
         if self.round_start && self.ack_phase == AckPhase::ProbeStarting {
@@ -126,7 +126,7 @@ impl Bbr3 {
         false
     }
 
-    /// Whether the wait is over, or a Reno flow would have grown to this window (BBRIsTimeToProbeBW).
+    /// Whether the wait is over or a Reno flow would have grown to this window (BBRIsTimeToProbeBW).
     fn time_to_probe(&self, path: &Path, win: &Window) -> bool {
         let reno = self.target_inflight(path, win).segments(path.smss).min(set::COEXIST_ROUNDS);
         path.now > self.cycle_start + self.probe_wait || self.rounds_since_probe as f64 >= reno
@@ -138,7 +138,7 @@ impl Bbr3 {
         room && path.inflight <= self.quantized(bdp, path, win)
     }
 
-    /// Whether probing has seen enough; a probe that is limited by inflight_longterm has not (BBRIsTimeToGoDown).
+    /// Whether the probe is complete; one that inflight_longterm limits is not (BBRIsTimeToGoDown).
     fn time_to_go_down(&mut self, sample: Option<&RateSample>, path: &Path, win: &Window) -> bool {
         let reached = self.bounds.inflight_long.is_some_and(|long| path.inflight >= long);
         if self.prev_too_high && reached {
@@ -163,7 +163,7 @@ impl Bbr3 {
             State::Down | State::Cruise if self.time_to_probe(path, win) => self.enter_refill(path),
             State::Down if self.time_to_cruise(path, win) => self.state = State::Cruise,
             State::Refill if self.round_start => {
-                // From here on losses are the probe's.
+                // From here on, losses belong to the probe.
                 self.probe_samples = true;
                 self.enter_up(sample, path, win);
             }

@@ -1,4 +1,4 @@
-//! The numbers of BBR version 3: the draft's, and those of Linux where they differ.
+//! The constants of BBR version 3: the draft's, and Linux's where they differ.
 
 use narrows_units::Duration;
 
@@ -11,34 +11,34 @@ pub(super) const MIN_PIPE: u64 = 4;
 pub(super) const CWND_GAIN: f64 = 2.0;
 pub(super) const UP_PACING_GAIN: f64 = 1.25;
 pub(super) const UP_CWND_GAIN: f64 = 2.25;
-/// One less PacingMargin.
+/// 1 minus PacingMargin.
 pub(super) const PACING_SHARE: f64 = 0.99;
 pub(super) const MIN_RTT_FILTER: Duration = Duration::from_secs(10);
 pub(super) const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 pub(super) const PROBE_RTT_CWND_GAIN: f64 = 0.5;
-/// MaxBwFilterLen is two cycles: the present and the one before.
+/// MaxBwFilterLen is two cycles: the present and the previous one.
 pub(super) const MAX_BW_CYCLES: u64 = 1;
 pub(super) const EXTRA_ACKED_ROUNDS: u64 = 10;
 pub(super) const FULL_BW_GROWTH: f64 = 1.25;
 pub(super) const FULL_BW_ROUNDS: u32 = 3;
-/// StartupFullLossCnt: ranges of loss in a round.
+/// StartupFullLossCnt: lost ranges in a round.
 pub(super) const STARTUP_LOSSES: u32 = 6;
 /// Shortest and longest wait for the next probe, in seconds.
 pub(super) const PROBE_WAIT: (f64, f64) = (2.0, 3.0);
-/// Bound of the rounds after which a Reno flow of the same window would have grown to it.
+/// Bound on the rounds after which a Reno flow would have grown to the same window.
 pub(super) const COEXIST_ROUNDS: f64 = 63.0;
 /// Limit of the exponent of inflight_longterm's growth.
 pub(super) const MAX_UP_ROUNDS: u32 = 30;
-/// Most that is sent at once, in bytes.
+/// Largest send quantum, in bytes.
 pub(super) const MAX_QUANTUM: u64 = 64 * 1024;
 
-/// Where the draft and Linux differ.
+/// Settings in which the draft and Linux differ.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) startup_gain: f64,
     pub(super) drain_gain: f64,
-    /// Rounds after which Drain ends however much is in flight.
+    /// Rounds after which Drain ends, however much is in flight.
     pub(super) drain_rounds: Option<u64>,
     pub(super) down_gain: f64,
     /// Linux's estimator of ACK aggregation: two windows of five rounds, and at most 100 ms.

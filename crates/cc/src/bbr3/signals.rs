@@ -1,11 +1,11 @@
-//! What BBR version 3 measures: rounds, bandwidth, aggregation, full pipes, and the congestion of a round.
+//! What BBR version 3 measures: rounds, bandwidth, aggregation, a full pipe, and the congestion of a round.
 
 use super::settings as set;
 use super::{Bbr3, State};
 use crate::{Ack, LostSegment, Path, RateSample, Window};
 use narrows_units::{Bytes, Rate};
 
-/// Data rate of a sample.
+/// Delivery rate of a sample.
 fn rate(sample: &RateSample) -> Rate {
     Rate::of(sample.delivered, sample.interval)
 }
@@ -15,7 +15,8 @@ fn too_high(lost: Bytes, tx_inflight: Bytes) -> bool {
     lost.as_f64() > tx_inflight.as_f64() * set::LOSS_THRESH
 }
 
-/// What was in flight when the losses reached 2 %, in bytes: within the segment that made them more (BBRInflightAtLoss).
+/// Bytes in flight when the losses reached 2 %, which lies within the lost segment that exceeded it
+/// (BBRInflightAtLoss).
 pub(super) fn inflight_at_loss(lost: &LostSegment) -> Bytes {
     let size = lost.bytes.as_f64();
     let (inflight, before) = (lost.tx_inflight.as_f64() - size, lost.lost.as_f64() - size);
@@ -24,7 +25,7 @@ pub(super) fn inflight_at_loss(lost: &LostSegment) -> Bytes {
 }
 
 impl Bbr3 {
-    /// Makes what is sent from now on the next round (BBRStartRound).
+    /// Begins a round with the data sent from now on (BBRStartRound).
     pub(super) fn start_round(&mut self, path: &Path) {
         self.round_end = path.delivered;
     }
@@ -54,7 +55,7 @@ impl Bbr3 {
         }
     }
 
-    /// Backs off once per lossy round, unless the flow is probing and so means to see losses
+    /// Backs off once per lossy round, unless the flow is probing and expects losses
     /// (BBRAdaptLowerBoundsFromCongestion).
     fn adapt_short_term(&mut self, win: &Window) {
         let probing = matches!(self.state, State::Startup | State::Refill | State::Up);
@@ -67,7 +68,7 @@ impl Bbr3 {
         self.bounds.inflight_short = Some(self.inflight_latest.max(inflight.mul_f64(set::BETA)));
     }
 
-    /// Step 10: a new round begins with what the present ACK says.
+    /// Step 10: a new round begins with the present ACK's values.
     pub(super) fn advance_latest(&mut self, sample: Option<&RateSample>) {
         if let (true, Some(sample)) = (self.loss_round_start, sample) {
             (self.bw_latest, self.inflight_latest) = (rate(sample), sample.delivered);
@@ -92,7 +93,7 @@ impl Bbr3 {
         self.extra_acked.update(self.rounds, extra, rounds);
     }
 
-    /// What the window holds for aggregated ACKs.
+    /// What the window adds for aggregated ACKs.
     pub(super) fn allowance(&self) -> Bytes {
         if self.settings.two_windows {
             self.linux_aggregation.allowance(crate::bbr::UNIT, self.bw)
@@ -101,12 +102,12 @@ impl Bbr3 {
         }
     }
 
-    /// Begins the search for a full pipe with `bw` as the level to exceed.
+    /// Restarts the search for a full pipe, with `bw` as the level to exceed.
     pub(super) fn reset_full_bw(&mut self, bw: Rate) {
         (self.full_bw, self.full_bw_count, self.full_bw_now) = (bw, 0, false);
     }
 
-    /// Step 4: three rounds without 25 % more (BBRCheckFullBWReached).
+    /// Step 4: a full pipe is three rounds without 25 % more bandwidth (BBRCheckFullBWReached).
     pub(super) fn check_full_bw(&mut self, sample: Option<&RateSample>) {
         let Some(sample) = sample.filter(|s| !s.app_limited) else { return };
         if self.full_bw_now || !self.round_start {
@@ -122,7 +123,7 @@ impl Bbr3 {
         self.full_bw_reached |= self.full_bw_now;
     }
 
-    /// Whether a round of recovery in Startup lost so much, in so many places, that the pipe is overfull
+    /// Whether a round of recovery in Startup had enough losses, in enough ranges, to show that the pipe is overfull
     /// (BBRCheckStartupHighLoss).
     pub(super) fn check_startup_loss(&mut self, sample: Option<&RateSample>, path: &Path) {
         if !self.loss_round_start {
@@ -140,7 +141,7 @@ impl Bbr3 {
         }
     }
 
-    /// The first loss of a round (BBRNoteLoss), or a mark that counts as one.
+    /// Records the first loss of a round (BBRNoteLoss), or a mark that counts as one.
     pub(super) fn note_loss(&mut self, path: &Path) {
         if !self.loss_in_round {
             self.loss_round_end = path.delivered;
@@ -149,7 +150,7 @@ impl Bbr3 {
         }
     }
 
-    /// A segment was lost (BBRHandleLostPacket).
+    /// Handles a lost segment (BBRHandleLostPacket).
     pub(super) fn handle_lost(&mut self, lost: &LostSegment, path: &Path, win: &Window) {
         self.note_loss(path);
         if lost.start != self.lost_until {
@@ -161,7 +162,8 @@ impl Bbr3 {
         }
     }
 
-    /// A probe lost more than 2 %: what was in flight is the long-term bound (BBRHandleInflightTooHigh).
+    /// Handles a probe that lost more than 2 %: what was in flight becomes the long-term bound
+    /// (BBRHandleInflightTooHigh).
     fn probe_too_high(&mut self, inflight: Bytes, app_limited: bool, path: &Path, win: &Window) {
         (self.prev_too_high, self.probe_samples) = (true, false);
         if !app_limited {
@@ -173,12 +175,12 @@ impl Bbr3 {
         }
     }
 
-    /// Whether the sample says that too much was in flight.
+    /// Whether the sample shows that too much was in flight.
     pub(super) fn sample_too_high(sample: &RateSample) -> bool {
         too_high(sample.lost, sample.tx_inflight)
     }
 
-    /// The rate of the sample, zero without one.
+    /// The rate of the sample; zero if there is none.
     pub(super) fn rate_of(sample: Option<&RateSample>) -> Rate {
         sample.map_or(Rate::ZERO, rate)
     }

@@ -1,4 +1,4 @@
-//! What BBR version 3 does with its model: pacing rate, send quantum and window.
+//! What BBR version 3 derives from its model: pacing rate, send quantum and window.
 
 use super::settings as set;
 use super::{Bbr3, State};
@@ -7,7 +7,7 @@ use crate::{Ack, Path, Window};
 use narrows_units::{Bytes, Duration, Rate};
 
 impl Bbr3 {
-    /// BBRInitPacingRate: `gain * cwnd / srtt`, with a millisecond where no round-trip time is known.
+    /// BBRInitPacingRate: `gain * cwnd / srtt`, with a millisecond if no round-trip time is known.
     pub(super) fn init_pacing(&mut self, path: &Path, win: &mut Window) {
         self.seen_rtt = path.srtt.is_some();
         let rtt = path.srtt.unwrap_or(Duration::from_millis(1)).max(Duration::from_micros(1));
@@ -15,7 +15,7 @@ impl Bbr3 {
         win.pacing_rate = Some(rate.max(least_rate(path)));
     }
 
-    /// BBRSetPacingRateWithGain: until the pipe was full once the rate only rises.
+    /// BBRSetPacingRateWithGain: before the pipe is full the rate only rises.
     pub(super) fn set_pacing(&mut self, gain: f64, path: &Path, win: &mut Window) {
         if !self.seen_rtt && path.srtt.is_some() {
             self.init_pacing(path, win);
@@ -26,7 +26,7 @@ impl Bbr3 {
         }
     }
 
-    /// The gains of the present state: of pacing and of cwnd.
+    /// The gains of the present state: pacing gain and cwnd gain.
     pub(super) fn gains(&self) -> (f64, f64) {
         let s = &self.settings;
         match self.state {
@@ -44,7 +44,7 @@ impl Bbr3 {
         self.min_rtt.map_or(path.initial_window, |rtt| bw.bytes_in(rtt).mul_f64(gain))
     }
 
-    /// Room for what offloading holds at both ends, and for four segments (BBRQuantizationBudget).
+    /// `inflight`, but at least what offloading at both ends needs and four segments (BBRQuantizationBudget).
     pub(super) fn quantized(&self, inflight: Bytes, path: &Path, win: &Window) -> Bytes {
         let quantum = win.pacing_rate.unwrap_or(Rate::ZERO).bytes_in(Duration::from_millis(1));
         let quantum = quantum.max(path.smss * 2).min(Bytes::new(set::MAX_QUANTUM));
@@ -52,7 +52,7 @@ impl Bbr3 {
         inflight.max(quantum * 3).max(path.smss * set::MIN_PIPE) + extra
     }
 
-    /// What shall be in flight at `gain` (BBRInflight).
+    /// The target in flight at `gain` (BBRInflight).
     pub(super) fn inflight(&self, gain: f64, path: &Path, win: &Window) -> Bytes {
         self.quantized(self.bdp(self.bw, gain, path), path, win)
     }
@@ -62,7 +62,7 @@ impl Bbr3 {
         self.bdp(self.bw, 1.0, path).min(win.cwnd)
     }
 
-    /// inflight_longterm with room left for others; none while there is no bound (BBRInflightWithHeadroom).
+    /// inflight_longterm less the headroom for others; `None` while there is no bound (BBRInflightWithHeadroom).
     pub(super) fn with_headroom(&self, path: &Path) -> Option<Bytes> {
         let long = self.bounds.inflight_long?;
         let headroom = long.mul_f64(set::HEADROOM).max(path.smss);
@@ -73,7 +73,7 @@ impl Bbr3 {
         self.bdp(self.bw, set::PROBE_RTT_CWND_GAIN, path).max(path.smss * set::MIN_PIPE)
     }
 
-    /// Keeps the window for the end of recovery or ProbeRTT (BBRSaveCwnd).
+    /// Saves the window for the end of recovery or ProbeRTT (BBRSaveCwnd).
     pub(super) fn save_cwnd(&mut self, path: &Path, win: &Window) {
         let fresh = !recovering(path.phase) && !self.in_recovery && self.state != State::ProbeRtt;
         self.prior_cwnd = if fresh { win.cwnd } else { self.prior_cwnd.max(win.cwnd) };

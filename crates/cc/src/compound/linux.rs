@@ -45,7 +45,7 @@ pub struct CompoundLinux {
     gamma: u64,
     cwnd: u64,
     dwnd: u64,
-    /// What the last round adds to dwnd and ACKs have not yet paid out.
+    /// The part of the last round's increase of dwnd that ACKs have not yet added.
     owed: u64,
     counted: u64,
     left: u64,
@@ -90,7 +90,7 @@ impl CompoundLinux {
         self.rounds.begin(path);
     }
 
-    /// Once per round: moves dwnd by what the round says of queues.
+    /// Adjusts dwnd once per round by the queueing that the round shows.
     fn measure(&mut self, path: &Path, sent: u64) {
         let (Some(base), Some(rtt), 3..) = (self.rounds.base(), self.rounds.min(), self.rounds.samples()) else {
             return;
@@ -147,7 +147,7 @@ impl CongestionControl for CompoundLinux {
             self.begin(path);
         }
         let after = self.cwnd.saturating_add(self.dwnd);
-        // A part of a segment stays as it is.
+        // The part of a segment stays as it is.
         let rest = win.cwnd.saturating_sub(path.smss * before);
         win.cwnd = path.smss * after + rest;
     }

@@ -1,4 +1,4 @@
-//! The kernel's integer arithmetic of CUBIC, common to Linux's module of 2006 and today's.
+//! The kernel's integer arithmetic of CUBIC, shared by Linux's module of 2006 and the current one.
 
 use narrows_units::Instant;
 
@@ -12,17 +12,18 @@ pub(super) fn millis(at: Instant) -> u64 {
     at.as_nanos() / 1_000_000
 }
 
-/// W_max after a loss at `cwnd` segments, with fast convergence where the window is below the last one; beta in 1/1024.
+/// W_max after a loss at `cwnd` segments, with fast convergence if the window is below the last maximum; beta in
+/// 1/1024.
 pub(super) fn next_max(cwnd: u64, last_max: u64, beta: u64, fast_convergence: bool) -> u64 {
     if fast_convergence && cwnd < last_max { cwnd.saturating_mul(1024 + beta) / 2048 } else { cwnd }
 }
 
-/// Eight times the segments that the estimate of Reno needs acknowledged, per segment of window, for one more.
+/// Segments to be acknowledged, per segment of window, before the estimate of Reno grows by one; times eight.
 pub(super) fn friendly_scale(beta: u64) -> u64 {
     8 * (1024 + beta) / 3 / (1024 - beta)
 }
 
-/// Lets the estimate of Reno grow by a segment for each `per` counted, as long as more than that is left.
+/// Grows the estimate of Reno by a segment for each `per` counted, as long as more than `per` is left.
 pub(super) fn grow_estimate(counted: &mut u64, per: u64, estimate: &mut u64) {
     let per = per.max(1);
     if *counted > per {
@@ -45,12 +46,12 @@ impl Curve {
         Self { scale: in_1024ths(c).max(1) }
     }
 
-    /// K: the time from a window to that of the loss `drop` segments above it.
+    /// K: the time to grow by `drop` segments, from the present window to that of the loss.
     pub(super) fn k(self, drop: u64) -> u64 {
         cube_root(((1 << 40) / self.scale).saturating_mul(drop))
     }
 
-    /// The window `t` into an epoch whose plateau is `origin`, reached at `k`.
+    /// The window at time `t` of an epoch whose plateau `origin` is reached at `k`.
     pub(super) fn target(self, t: u64, k: u64, origin: u64) -> u64 {
         let offset = u128::from(t.abs_diff(k));
         let cube = offset.saturating_mul(offset).saturating_mul(offset).saturating_mul(u128::from(self.scale));
@@ -58,7 +59,7 @@ impl Curve {
         if t < k { origin.saturating_sub(delta) } else { origin.saturating_add(delta) }
     }
 
-    /// Segments to be acknowledged for one more, on the way from `cwnd` to `target`; 0 where the way is above cwnd.
+    /// Segments to be acknowledged per segment of growth from `cwnd` towards `target`; 0 if the distance exceeds cwnd.
     pub(super) fn count(cwnd: u64, target: u64) -> u64 {
         if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) }
     }

@@ -39,7 +39,7 @@ use crate::hystart::{Feed, SlowStart};
 use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
-/// What a timeout forgets.
+/// State that a timeout clears.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     cnt: u64,
@@ -59,7 +59,7 @@ struct State {
 pub struct CubicLinux {
     /// beta in 1/1024.
     beta: u64,
-    /// RFC 8511's factor in 1/1024, where ABE is on.
+    /// RFC 8511's factor in 1/1024, if ABE is on.
     beta_ecn: Option<u64>,
     curve: Curve,
     /// See [`curve::friendly_scale`]; `None` without friendliness.
@@ -67,7 +67,7 @@ pub struct CubicLinux {
     fast_convergence: bool,
     start: SlowStart,
     counter: ByteCounter,
-    /// The present ACK's sample, where slow start may use it.
+    /// The present ACK's sample, if slow start may use it.
     fresh: Option<Duration>,
     s: State,
 }
@@ -90,9 +90,9 @@ impl CubicLinux {
         }
     }
 
-    /// Takes in a round-trip time sample and returns it where slow start may use it too.
+    /// Adds a round-trip time sample and returns it if slow start may use it too.
     fn sample(&mut self, rtt: Option<Duration>, path: &Path) -> Option<Duration> {
-        // In the first second of an epoch samples still carry the queue of the recovery.
+        // In the first second of an epoch, samples still include the queue of the recovery.
         if self.s.epoch.is_some_and(|e| millis(path.now).saturating_sub(e) < 1000) {
             return None;
         }
@@ -116,7 +116,7 @@ impl CubicLinux {
         }
     }
 
-    /// The window that the curve asks for `ms` milliseconds into the epoch, in segments.
+    /// The curve's window in segments, `ms` milliseconds into the epoch.
     fn target(&self, ms: u64) -> u64 {
         let s = &self.s;
         let delay = s.delay_min.unwrap_or(Duration::ZERO).as_nanos().div_ceil(1_000_000);
@@ -141,7 +141,7 @@ impl CubicLinux {
             let target = self.target(now.saturating_sub(self.s.epoch.unwrap_or(now)));
             self.s.cnt = Curve::count(cwnd, target);
             if self.s.last_max == 0 {
-                // Before the first loss nothing is known, so at least 5 % per round.
+                // Before the first loss W_max is unknown, so the window grows by at least 5 % per round.
                 self.s.cnt = self.s.cnt.min(20);
             }
         }
@@ -151,7 +151,7 @@ impl CubicLinux {
         self.s.cnt = self.s.cnt.max(2);
     }
 
-    /// Speeds up to an estimate of Reno's window (`tcp_friendliness`).
+    /// Speeds growth up to that of an estimate of Reno's window (`tcp_friendliness`).
     fn follow_reno(&mut self, friendly: u64, cwnd: u64, path: &Path) {
         let s = &mut self.s;
         let per = (cwnd.saturating_mul(friendly) >> 3).max(1).saturating_mul(path.smss.as_u64().max(1));
@@ -161,7 +161,7 @@ impl CubicLinux {
         }
     }
 
-    /// ssthresh after a congestion event, noting W_max.
+    /// Returns ssthresh after a congestion event and records W_max.
     fn reduce(&mut self, beta: u64, path: &Path, win: &mut Window) -> Bytes {
         let cwnd = growth::whole_segments(win.cwnd, path);
         self.s.last_max = curve::next_max(cwnd, self.s.last_max, self.beta, self.fast_convergence);
@@ -174,7 +174,7 @@ impl CubicLinux {
 
 impl CongestionControl for CubicLinux {
     fn observe(&mut self, ack: &Ack, path: &Path) {
-        // Linux's `pkts_acked` comes in recovery too, where no epoch runs and every sample counts.
+        // Linux's `pkts_acked` is called in recovery too, where no epoch runs and every sample counts.
         self.fresh = self.sample(ack.rtt, path);
     }
 
@@ -223,7 +223,7 @@ impl CongestionControl for CubicLinux {
 
     fn on_sent(&mut self, sent: &Sent, path: &Path, _win: &mut Window) {
         if let Some(epoch) = &mut self.s.epoch {
-            // The kernel moves the epoch by the idle time, so that the curve goes on where it stood.
+            // The kernel moves the epoch by the idle time, so that the curve continues where it stopped.
             *epoch = epoch.saturating_add(sent.idle.as_millis()).min(millis(path.now));
         }
     }

@@ -55,10 +55,10 @@ use crate::hystart::{Feed, SlowStart};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 
-/// Most segments that 100 ms add past the plateau (`max_increment`).
+/// Largest growth past the plateau per 100 ms, in segments (`max_increment`).
 const MAX_INCREMENT: u64 = 16;
 
-/// What a timeout forgets.
+/// State that a timeout clears.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     cnt: u64,
@@ -68,7 +68,7 @@ struct State {
     last_time: u64,
     origin: u64,
     k: u64,
-    /// 0 where nothing is known.
+    /// 0 if no delay is known.
     delay_min: u64,
     epoch: Option<u64>,
     ack_cnt: u64,
@@ -81,7 +81,7 @@ struct State {
 pub struct CubicNs2 {
     /// beta in 1/1024.
     beta: u64,
-    /// RFC 8511's factor in 1/1024, where ABE is on.
+    /// RFC 8511's factor in 1/1024, if ABE is on.
     beta_ecn: Option<u64>,
     curve: Curve,
     /// See [`curve::friendly_scale`]; `None` without friendliness.
@@ -109,7 +109,7 @@ impl CubicNs2 {
         }
     }
 
-    /// Takes in a round-trip time by timestamps, in whole milliseconds.
+    /// Adds a round-trip time measured by timestamps, in whole milliseconds.
     fn measure_delay(&mut self, ack: &Ack, path: &Path) {
         let Some(rtt) = ack.one_way_delay.and(ack.rtt) else { return };
         if self.s.epoch.is_some_and(|e| millis(path.now).saturating_sub(e) < 1000) {
@@ -161,7 +161,7 @@ impl CubicNs2 {
         s.cnt = s.ratio.correct(s.cnt);
     }
 
-    /// ssthresh after a congestion event, noting W_max.
+    /// Returns ssthresh after a congestion event and records W_max.
     fn reduce(&mut self, beta: u64, path: &Path, win: &Window) -> Bytes {
         let cwnd = growth::whole_segments(win.cwnd, path);
         self.s.last_max = curve::next_max(cwnd, self.s.last_max, self.beta, self.fast_convergence);

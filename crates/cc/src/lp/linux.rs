@@ -10,10 +10,10 @@ use crate::growth::{self, ByteCounter};
 use crate::{Ack, Clocks, Congestion, CongestionControl, Path, Phase, Window};
 use narrows_units::Instant;
 
-/// Units of a second (`LP_RESOL`, `TCP_TS_HZ`).
+/// Units per second (`LP_RESOL`, `TCP_TS_HZ`).
 const HZ: u32 = 1000;
 
-/// The module's variables (`struct lp`), in milliseconds on a circle of 2^32.
+/// The module's variables (`struct lp`), in milliseconds modulo 2^32.
 #[derive(Clone, Copy, Debug)]
 struct Delays {
     /// Smoothed one-way delay, times 8.
@@ -23,7 +23,7 @@ struct Delays {
     reserve: u32,
     /// Estimated rate of the peer's clock in Hz.
     remote_hz: u32,
-    /// Stamps of the last sample.
+    /// Timestamps of the last sample.
     reference: Clocks,
 }
 
@@ -31,7 +31,7 @@ impl Delays {
     const NONE: Self =
         Self { sowd: 0, min: u32::MAX, max: 0, reserve: 0, remote_hz: 0, reference: Clocks { remote: 0, local: 0 } };
 
-    /// Takes a pair of stamps into the estimate of the peer's clock (`tcp_lp_remote_hz_estimator`).
+    /// Adds a pair of timestamps to the estimate of the peer's clock rate (`tcp_lp_remote_hz_estimator`).
     fn estimate_hz(&mut self, clocks: Clocks) {
         let last = core::mem::replace(&mut self.reference, clocks);
         let (remote, local) = (clocks.remote.wrapping_sub(last.remote), clocks.local.wrapping_sub(last.local));
@@ -45,7 +45,7 @@ impl Delays {
         self.remote_hz = (scaled >> 6) as u32;
     }
 
-    /// The delay that a pair of stamps shows (`tcp_lp_owd_calculator`); `None` where it is not valid.
+    /// The delay that a pair of timestamps shows (`tcp_lp_owd_calculator`); `None` if it is not valid.
     fn delay(&mut self, clocks: Clocks) -> Option<u32> {
         self.estimate_hz(clocks);
         let scale = HZ.checked_div(self.remote_hz)?;
@@ -53,7 +53,7 @@ impl Delays {
         (delay > 0).then_some(delay)
     }
 
-    /// Takes in a sample (`tcp_lp_rtt_sample`).
+    /// Adds a sample (`tcp_lp_rtt_sample`).
     fn sample(&mut self, clocks: Clocks) {
         let Some(delay) = self.delay(clocks) else { return };
         self.min = self.min.min(delay);
@@ -69,7 +69,7 @@ impl Delays {
             if self.sowd == 0 { delay << 3 } else { self.sowd.wrapping_add(delay).wrapping_sub(self.sowd >> 3) };
     }
 
-    /// The smoothed delay that is an early sign, with `percent` of the range.
+    /// The smoothed delay from which an early indication is given, at `percent` of the range.
     fn threshold(&self, percent: u32) -> u32 {
         self.min.wrapping_add(percent.wrapping_mul(self.max.wrapping_sub(self.min)) / 100)
     }
@@ -84,23 +84,23 @@ pub struct LpLinux {
     rounds: f64,
     counter: ByteCounter,
     delays: Delays,
-    /// When the window was last cut, and how long the inference phase is, in ms.
+    /// When the window was last reduced, and the length of the inference phase, in ms.
     last_drop: u32,
     inference: u32,
-    /// Whether the inference phase goes on.
+    /// Whether the inference phase is running.
     frozen: bool,
-    /// What the last sign asks, until the window is in reach.
+    /// Reduction that the last indication asks for, pending until a hook may change the window.
     cut: Option<Cut>,
 }
 
 /// The kernel's clock in milliseconds.
 fn millis(now: Instant) -> u32 {
-    // Truncation is the wrap of the clock.
+    // Truncation implements the wrap of the clock.
     now.since(Instant::ZERO).as_millis() as u32
 }
 
 impl LpLinux {
-    /// TCP-LP with this share of the range for a sign and this length of the inference phase.
+    /// TCP-LP with this share of the range as the threshold and this length of the inference phase.
     #[must_use]
     pub fn new(delta: f64, rounds: f64) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl LpLinux {
         }
     }
 
-    /// Does what the last sign asks.
+    /// Applies the reduction that the last indication asked for.
     fn apply_cut(&mut self, path: &Path, win: &mut Window) {
         if let Some(cut) = self.cut.take() {
             cut.apply(path, win);
@@ -142,7 +142,7 @@ impl CongestionControl for LpLinux {
         }
         delays.min = delays.sowd >> 3;
         (delays.max, delays.reserve) = (delays.sowd >> 2, delays.sowd >> 2);
-        // What is set in Cwr and Recovery the reduction sets again on the same ACK.
+        // In Cwr and Recovery the reduction step sets the window again on the same ACK.
         if matches!(path.phase, Phase::Open | Phase::Disorder | Phase::Loss) {
             self.cut = Some(if self.frozen { Cut::ToOne } else { Cut::Half });
         }
@@ -162,7 +162,7 @@ impl CongestionControl for LpLinux {
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
         self.counter.reset();
-        // The kernel has cut the window before it looks for losses.
+        // The kernel has already reduced the window when it looks for losses.
         self.apply_cut(path, win);
         growth::answer(event, path, win, |win| growth::reduced_segments(win.cwnd, 512, 2, path));
     }

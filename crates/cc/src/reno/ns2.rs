@@ -36,15 +36,15 @@ use narrows_units::Bytes;
 /// Reno by ns-2's agents; see the module's page.
 #[derive(Clone, Debug)]
 pub struct RenoNs2 {
-    /// RFC 3742's max_ssthresh, in segments; 0 for none.
+    /// RFC 3742's max_ssthresh, in segments; 0 for no limit.
     max_ssthresh: u64,
-    /// RFC 8511's factor, where ABE is on.
+    /// RFC 8511's factor, if ABE is on.
     beta_ecn: Option<f64>,
     fraction: Fraction,
 }
 
 impl RenoNs2 {
-    /// Reno with this bound of quick slow start in segments (0 for none), and this factor for ECN echoes.
+    /// Reno with this max_ssthresh in segments (0 for none) and this factor for ECN echoes.
     #[must_use]
     pub fn new(max_ssthresh: u64, beta_ecn: Option<f64>) -> Self {
         Self { max_ssthresh, beta_ecn, fraction: Fraction::default() }

@@ -48,7 +48,7 @@ pub struct VegasNs2 {
     increase: f64,
     /// Whether slow start grows in this round.
     grows: bool,
-    /// Segments in the queue by the last decision.
+    /// Segments in the queue at the last decision.
     delta: f64,
     fraction: Fraction,
 }
@@ -70,17 +70,17 @@ impl VegasNs2 {
         }
     }
 
-    /// What was sent from this byte on, in whole segments.
+    /// Bytes sent from this offset on, in whole segments.
     fn sent_since(offset: u64, path: &Path) -> f64 {
         growth::whole_segments(Bytes::new(path.snd_nxt.saturating_sub(offset)), path) as f64
     }
 
-    /// What was outstanding before this ACK, in segments: the agent counts the segment just acknowledged too.
+    /// Segments outstanding before this ACK: the agent also counts the segment just acknowledged.
     fn outstanding(path: &Path) -> f64 {
         Self::sent_since(path.snd_una, path) + 1.0
     }
 
-    /// The decision at the end of a round.
+    /// Decides at the end of a round.
     fn decide(&mut self, sample: Option<Duration>, path: &Path, win: &mut Window) {
         // The first ACK ends a round without samples.
         let rtt = self.rounds.mean().or(sample).unwrap_or_else(|| path.now.since(self.began));
@@ -89,7 +89,8 @@ impl VegasNs2 {
         }
         let sent = Self::sent_since(self.begin, path);
         let base = match self.base {
-            // A single segment in flight meets no queue of its own, so its time is the path's of today.
+            // A single segment in flight meets no queue of its own flow, so its round-trip time is that of the present
+            // path.
             Some(base) if rtt >= base && sent > 1.0 => base,
             _ => rtt,
         };
@@ -134,7 +135,7 @@ impl CongestionControl for VegasNs2 {
         if self.increase >= 1.0 && !slow {
             self.increase = 0.0;
         }
-        // A window that the sender has not kept up with does not grow.
+        // The window does not grow if the sender has not filled it.
         let behind = win.cwnd.segments(path.smss) - Self::outstanding(path);
         if self.increase > 0.0 && behind <= 2.0 && growth::may_grow(path) {
             self.fraction.add(self.increase * path.smss.as_f64(), win);
@@ -153,7 +154,7 @@ impl CongestionControl for VegasNs2 {
         let cwnd = growth::whole_segments(win.cwnd, path);
         let left = if cwnd <= 3 { 2 } else { cwnd - cwnd / 4 };
         win.cwnd = win.cwnd.min(path.smss * left);
-        // The threshold ends slow start and says nothing else.
+        // The threshold only ends slow start.
         win.ssthresh = Some(path.smss * 2);
     }
 

@@ -1,4 +1,4 @@
-//! Westwood's estimates of the bandwidth: what ACKs count, and the three filters.
+//! Westwood's estimates of the bandwidth: the count of what arrived, and the three filters.
 
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -7,15 +7,15 @@ const LEAST_WINDOW: Duration = Duration::from_millis(50);
 /// tau, the time constant of the filter of 2001, in seconds.
 const TAU: f64 = 0.5;
 
-/// What an ACK says to have arrived (Casetti et al. 2001, "AckedCount"): a duplicate ACK one segment, which a later
-/// cumulative ACK counts no second time.
+/// The amount that an ACK reports as arrived (Casetti et al. 2001, "AckedCount"): one segment for a duplicate ACK,
+/// which a later cumulative ACK does not count again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckedCount {
     accounted: Bytes,
 }
 
 impl AckedCount {
-    /// Octets that arrived, for an ACK of `acked` new octets.
+    /// Octets that arrived, by an ACK of `acked` new octets.
     pub fn count(&mut self, acked: Bytes, smss: Bytes) -> Bytes {
         if acked.is_zero() {
             self.accounted += smss;
@@ -31,14 +31,14 @@ impl AckedCount {
         acked.saturating_sub(core::mem::take(&mut self.accounted))
     }
 
-    /// Octets that duplicate ACKs have counted and no cumulative ACK yet.
+    /// Octets counted by duplicate ACKs and not yet by a cumulative ACK.
     #[must_use]
     pub fn accounted(&self) -> Bytes {
         self.accounted
     }
 }
 
-/// The kernel's filter: two of 7/8 in a row, in bytes per millisecond.
+/// The kernel's filter: two filters of 7/8 in series, in bytes per millisecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinuxFilter {
     /// The first filter (`bw_ns_est`), in bytes/ms.
@@ -48,7 +48,7 @@ pub struct LinuxFilter {
 }
 
 impl LinuxFilter {
-    /// Takes in a sample in bytes/ms; the first fills the filter.
+    /// Adds a sample in bytes/ms; the first one fills the filter.
     pub fn step(&mut self, sample: u64) {
         if self.ns == 0 && self.est == 0 {
             (self.ns, self.est) = (sample, sample);
@@ -68,15 +68,15 @@ pub struct Plus {
 }
 
 impl Plus {
-    /// Takes in a sample.
+    /// Adds a sample.
     pub fn step(&mut self, sample: f64) {
         self.b = 0.9 * self.b + 0.1 * (sample + self.last) / 2.0;
         self.last = sample;
     }
 }
 
-/// Westwood's filter of 2001: a low-pass of time constant tau, made discrete by Tustin's rule for samples at any distance,
-/// with samples of zero each tau / 2 in which nothing arrives. In any unit.
+/// Westwood's filter of 2001: a low-pass of time constant tau, made discrete by Tustin's rule for samples at any
+/// distance. While nothing arrives, it takes a sample of zero each tau / 2. In any unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tustin {
     /// The estimate.
@@ -85,7 +85,7 @@ pub struct Tustin {
 }
 
 impl Tustin {
-    /// Takes in a sample that comes `delta` seconds after the one before.
+    /// Adds a sample that comes `delta` seconds after the previous one.
     pub fn step(&mut self, sample: f64, delta: f64) {
         let d = (delta / TAU).clamp(1e-9, 1e9);
         let ratio = 2.0 / d;
@@ -93,11 +93,11 @@ impl Tustin {
         self.last = sample;
     }
 
-    /// Takes in a sample after `delta` seconds, of which whole tau / 2 passed with nothing arriving.
+    /// Adds a sample after `delta` seconds without an arrival, with a sample of zero for each whole tau / 2 before it.
     pub fn step_after_silence(&mut self, sample: f64, delta: f64) {
         let silent = libm::floor(delta / (TAU / 2.0));
         let rest = delta - silent * TAU / 2.0;
-        // A hundred steps of 3/5 leave nothing of any estimate.
+        // After a hundred steps of 3/5 nothing is left of any estimate.
         for _ in 0..silent.min(100.0) as u32 {
             self.step(0.0, TAU / 2.0);
         }
@@ -107,7 +107,7 @@ impl Tustin {
     }
 }
 
-/// Which filter.
+/// The filter and its state.
 #[derive(Clone, Copy, Debug)]
 pub enum Filter {
     /// Linux.
@@ -118,7 +118,7 @@ pub enum Filter {
     Tustin(Tustin),
 }
 
-/// A filter at work, with the octets gathered since its last sample.
+/// A filter in use, with the octets gathered since its last sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
     filter: Filter,
@@ -128,7 +128,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// An estimate by this filter, of nothing yet.
+    /// An estimate by this filter, without samples.
     #[must_use]
     pub fn new(filter: Filter) -> Self {
         Self { filter, gathered: Bytes::ZERO, since: Instant::ZERO, started: false }
@@ -139,19 +139,19 @@ impl Estimate {
         self.since = now;
     }
 
-    /// Takes in `counted` octets of an ACK at `now`; `rtt` is the last round-trip time.
+    /// Adds `counted` octets of an ACK at `now`; `rtt` is the last round-trip time.
     pub fn observe(&mut self, counted: Bytes, rtt: Duration, now: Instant) {
         let elapsed = now.since(self.since);
         match &mut self.filter {
             Filter::Linux(filter) => {
-                // The kernel's clock has whole milliseconds, and the sample does not hold this ACK.
+                // The kernel's clock counts whole milliseconds, and the sample does not include this ACK.
                 let millis = now.since(Instant::ZERO).as_millis() - self.since.since(Instant::ZERO).as_millis();
                 if millis > rtt.max(LEAST_WINDOW).as_millis() {
                     filter.step(self.gathered.as_u64() / millis);
                     self.gathered = Bytes::ZERO;
                     self.since = now;
                 }
-                // The kernel counts from the first ACK on.
+                // The kernel starts to count after the first ACK.
                 if core::mem::replace(&mut self.started, true) {
                     self.gathered += counted;
                 }
@@ -165,7 +165,7 @@ impl Estimate {
                 }
             }
             Filter::Tustin(filter) => {
-                // ACKs at one instant make one sample.
+                // ACKs at the same instant make one sample.
                 self.gathered += counted;
                 if !elapsed.is_zero() {
                     let seconds = elapsed.as_secs_f64();
@@ -187,7 +187,7 @@ impl Estimate {
         }
     }
 
-    /// What the estimated bandwidth carries in `rtt_min`.
+    /// Bytes that the estimated bandwidth carries in `rtt_min`.
     #[must_use]
     pub fn pipe(&self, rtt_min: Duration) -> Bytes {
         match self.filter {

@@ -1,8 +1,8 @@
 //! The round model: a connection reduced to what a congestion control sees of it.
 //!
-//! The sender keeps exactly cwnd in flight; in each round of one round-trip time every segment that was in flight at
-//! its beginning is acknowledged by an ACK of its own, and the ACKs are evenly spaced. Vectors of the reference are
-//! stated in this model, so a test is: build, put an event, count rounds.
+//! The sender keeps exactly cwnd in flight. In each round of one round-trip time, every segment that was in flight at
+//! its beginning is acknowledged by an ACK of its own, and the ACKs are evenly spaced. The reference states its vectors
+//! in this model, so a test builds a model, applies an event and counts rounds.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use narrows_cc::{
@@ -32,18 +32,18 @@ pub struct Model {
     pub path: Path,
     /// Round-trip time that the next ACKs sample.
     pub rtt: Duration,
-    /// A bottleneck: the round-trip time without a queue, and the bandwidth-delay product in segments. Where there is
-    /// one, a round takes `base * max(1, cwnd / bdp)` with the window at its beginning.
+    /// A bottleneck: the round-trip time without a queue, and the bandwidth-delay product in segments. A round then
+    /// takes `base * max(1, cwnd / bdp)`, with the window at its beginning.
     pub bottleneck: Option<(Duration, u64)>,
-    /// By how much the receiver's clock is ahead of the sender's.
+    /// How far the receiver's clock is ahead of the sender's.
     pub clock_offset: Duration,
     /// Whether ACKs carry a round-trip time sample.
     pub sampling: bool,
-    /// Whether ACKs carry an echo of CE marks, for all that they deliver.
+    /// Whether ACKs echo CE marks, for all data that they deliver.
     pub marking: bool,
-    /// Whether what an ACK releases counts as sent when the algorithm looks at the ACK, which no connection does.
+    /// Whether segments released by an ACK count as sent when the algorithm handles the ACK, as in no connection.
     pub sends_before_ack: bool,
-    /// Window before the last congestion event, which an undo gives back.
+    /// Window before the last congestion event, which an undo restores.
     before: Window,
 }
 
@@ -58,7 +58,7 @@ impl Model {
         Self::with_window(cc, smss, rtt, 10)
     }
 
-    /// A flow with an initial window of `segments`, in which the first round begins.
+    /// A flow with an initial window of `segments`, all in flight when the first round begins.
     pub fn with_window(cc: Box<dyn CongestionControl>, smss: u64, rtt: Duration, segments: u64) -> Self {
         let iw = Bytes::new(segments * smss);
         let win = Window { cwnd: iw, ssthresh: None, pacing_rate: None, slow_start_at_equality: false };
@@ -115,7 +115,7 @@ impl Model {
         self
     }
 
-    /// Puts a bottleneck of `bdp` segments into the path; the present round-trip time is that without a queue.
+    /// Puts a bottleneck of `bdp` segments into the path; the present round-trip time is the one without a queue.
     pub fn through(mut self, bdp: u64) -> Self {
         self.bottleneck = Some((self.rtt, bdp));
         self
@@ -128,7 +128,7 @@ impl Model {
         found
     }
 
-    /// What the connection does after each hook.
+    /// Clamps cwnd, as the connection does after each hook.
     fn clamp(&mut self) {
         self.win.cwnd = self.win.cwnd.max(self.path.smss);
     }
@@ -144,7 +144,7 @@ impl Model {
         self.path.inflight = self.path.flightsize;
     }
 
-    /// An ACK for `bytes` at the present time, which sends what the window then allows.
+    /// Delivers an ACK for `bytes` at the present time, then sends what the window allows.
     pub fn ack(&mut self, bytes: u64) {
         let acked = Bytes::new(bytes);
         self.path.snd_nxt = self.path.snd_nxt.max(self.path.snd_una + bytes);
@@ -169,7 +169,7 @@ impl Model {
             delivered: acked,
             rtt: self.sampling.then_some(self.rtt),
             rate: Some(rate),
-            // Half of the round-trip time is on the way there.
+            // The forward path takes half of the round-trip time.
             one_way_delay: self.sampling.then_some(self.rtt / 2 + self.clock_offset),
             clocks: self.sampling.then(|| self.clocks()),
             marked: if self.marking { acked } else { Bytes::ZERO },
@@ -190,7 +190,7 @@ impl Model {
         Clocks { remote, local: millis(self.rtt) }
     }
 
-    /// One round in which each ACK covers `per` segments; the window at its end, in segments.
+    /// Runs one round in which each ACK covers `per` segments; returns the window at its end, in segments.
     pub fn round_of(&mut self, per: u64) -> f64 {
         let (smss, start) = (self.path.smss.as_u64(), self.path.now);
         if let Some((base, bdp)) = self.bottleneck {
@@ -208,17 +208,17 @@ impl Model {
         self.cwnd()
     }
 
-    /// One round with an ACK for each segment.
+    /// Runs one round with an ACK for each segment.
     pub fn round(&mut self) -> f64 {
         self.round_of(1)
     }
 
-    /// Windows after each of `n` rounds, in segments.
+    /// Runs `n` rounds; returns the window after each, in segments.
     pub fn rounds(&mut self, n: usize) -> Vec<f64> {
         (0..n).map(|_| self.round()).collect()
     }
 
-    /// A congestion event with all of the window in flight, and the end of the recovery that it starts.
+    /// A congestion event with the whole window in flight, and the end of the recovery that it starts.
     pub fn event(&mut self, event: Congestion) {
         self.before = self.win;
         self.path.phase = match event {
@@ -256,7 +256,8 @@ impl Model {
         self.event(Congestion::Timeout { repeated });
     }
 
-    /// The last event was spurious: the connection restores the larger of now and before, then tells the algorithm.
+    /// The last event was spurious: the connection restores the larger of the windows now and before, then informs the
+    /// algorithm.
     pub fn undo(&mut self) {
         self.win.cwnd = self.win.cwnd.max(self.before.cwnd);
         self.win.ssthresh = match (self.win.ssthresh, self.before.ssthresh) {
@@ -285,7 +286,7 @@ impl Model {
     }
 }
 
-/// Asserts that `got` is within `relative` of `want`, each.
+/// Asserts that each of `got` is within `relative` of `want`.
 #[track_caller]
 pub fn close(got: &[f64], want: &[f64], relative: f64) {
     assert_eq!(got.len(), want.len());

@@ -3,13 +3,13 @@
 use crate::common::{Model, close, params};
 use narrows_units::{Bytes, Duration};
 
-/// A flow whose segments are so large that rounding to bytes does not show.
+/// A flow whose segments are so large that rounding to bytes is negligible.
 fn exact(given: &[(&str, &str)]) -> Model {
     let row = narrows_cc::find("agile_sd").unwrap();
     Model::of((row.build)(&params(row, given)), 1_000_000, Duration::from_millis(20))
 }
 
-/// Lambda at a window of `cwnd` segments, as the next ACK finds it.
+/// Lambda at a window of `cwnd` segments, computed at the next ACK.
 fn lambda_at(m: Model, cwnd: u64) -> (Model, f64) {
     let mut m = m.at(cwnd, Some(2));
     m.ack(m.path.smss.as_u64());
@@ -26,7 +26,7 @@ fn lost_at(given: &[(&str, &str)], loss: u64) -> Model {
 
 #[test]
 fn agile_sd_epoch_times() {
-    // A gap of four segments, crossed segment by segment with lambda as it is at each: 80 falls to 76.
+    // A gap of four segments, crossed segment by segment with the lambda of each: a loss at 80 leaves 76.
     for (lambda_max, ms) in [("1", 80.0), ("2", 63.3333), ("3", 48.8889), ("4", 41.6667)] {
         let mut m = lost_at(&[("lambda_max", lambda_max)], 80);
         assert_eq!(m.cwnd(), 76.0);

@@ -18,7 +18,7 @@ fn cruising(cycle: f64) -> Pipe {
     p.until(BW, |p| p.state("phase") == DRAIN);
     p.inflight = Some(segments(30));
     p.until(BW, |p| p.state("phase") == PROBE_BW);
-    // Enough for probing up to end.
+    // Enough in flight to end probing up.
     p.inflight = Some(segments(60));
     p.until(BW, |p| p.state("cycle") == cycle);
     p
@@ -35,10 +35,10 @@ fn bbr_pacing_of_the_gains() {
 
 #[test]
 fn bbr_cwnd_targets() {
-    // 34.53 segments: twice that is 70, and three bursts of two; two more while it probes up.
+    // The product is 34.53 segments: twice that is 70, plus three bursts of two, plus two while probing up.
     let mut p = Pipe::new("bbr", &[("ack_aggregation", "false")], 40);
     p.until(BW, |p| p.state("phase") == DRAIN);
-    // ssthresh is the product at gain 1 with the bursts of STARTUP's rate: 35, and three of two, made even.
+    // ssthresh is the product at gain 1 with the bursts of STARTUP's rate: 35 plus three of two, rounded up to even.
     assert_eq!(p.win.ssthresh.unwrap(), segments(42));
     p.inflight = Some(segments(30));
     p.until(BW, |p| p.state("phase") == PROBE_BW);
@@ -107,7 +107,7 @@ fn bbr_cycle_phases_end_as_they_should() {
     // Cruising ends by time alone.
     let mut p = cruising(7.0);
     p.until(BW, |p| p.state("cycle") == 0.0);
-    // Probing lasts until 5/4 of the product is in flight: 44 segments and six and two, less the burst that comes.
+    // Probing lasts until 5/4 of the product is in flight: 44 segments plus six plus two, minus the coming burst.
     p.inflight = Some(segments(25));
     p.round(BW);
     p.round(BW);
@@ -136,14 +136,14 @@ fn bbr_probe_rtt_holds_four_segments() {
     let mut p = cruising(2.0);
     let before = p.cwnd();
     let start = p.path.now;
-    // The queue that stands keeps the minimum from being seen again.
+    // The standing queue hides the minimum.
     p.rtt = Duration::from_millis(45);
     p.until(BW, |p| p.state("phase") == PROBE_RTT);
     let waited = p.path.now.since(start).as_secs_f64();
     assert!(waited > 9.5 && waited < 10.5, "{waited}");
     assert_eq!(p.cwnd(), 4.0);
     assert!(p.cc.holds_back(), "samples of four segments are no samples of the path");
-    // The time counts from when four segments are in flight.
+    // The time counts from the moment when four segments are in flight.
     let (mut entered, bw) = (p.path.now, p.state("bw_bps"));
     p.inflight = Some(segments(5));
     p.round(BW);
@@ -247,7 +247,7 @@ fn bbr_undo_resets_the_search_for_full_bandwidth() {
     p.cc.on_undo(&p.path, &mut p.win);
     assert_eq!(p.win.cwnd, cwnd);
     p.recovered();
-    // Three flat rounds are needed from here: the first of the four sets the level anew.
+    // Three flat rounds are needed from here: the first of the four sets the level again.
     for _ in 0..3 {
         p.round(BW);
         assert_eq!(p.state("phase"), STARTUP);
@@ -299,7 +299,7 @@ fn bbr_aggregation_is_added_to_the_window() {
         p.until(BW, |p| p.state("phase") == DRAIN);
         p.inflight = Some(segments(30));
         p.until(BW, |p| p.state("phase") == PROBE_BW);
-        // One ACK for everything: each epoch begins with as much as a round holds.
+        // One ACK per round: each epoch begins with the data of a whole round.
         for _ in 0..20 {
             p.round_of(BW, 1);
         }

@@ -27,7 +27,7 @@ fn in_state(phase: f64) -> Pipe {
 fn seeded(phase: f64, profile: &str, seed: u64) -> Pipe {
     let mut p = Pipe::seeded("bbr3", &[("profile", profile)], 40, seed);
     p.until(BW, is(DRAIN));
-    // With the product in flight, DOWN is over at once.
+    // With the product in flight, DOWN ends at once.
     p.inflight = Some(segments(if phase == DOWN { 60 } else { 30 }));
     p.until(BW, is(phase));
     p
@@ -48,18 +48,18 @@ fn bytes(p: &Pipe, name: &str) -> f64 {
 
 #[test]
 fn bbr3_bdp_probe_rtt_cwnd_and_headroom() {
-    // 34.53 segments; half of them in ProbeRTT.
+    // The product is 34.53 segments; half of it in ProbeRTT.
     let mut p = in_state(CRUISE);
     p.until(BW, is(PROBE_RTT));
     assert!((p.cwnd() - 17.27).abs() < 0.01, "{}", p.cwnd());
-    // 15 % of a bound of 20 are for others: more than a segment.
+    // 15 % of the bound are left to other flows: more than a segment.
     let mut p = bounded(DOWN, 40);
     let long = bytes(&p, "inflight_longterm_bytes");
     p.inflight = Some(segments(10));
     p.until(BW, is(CRUISE));
     p.round(BW);
     assert!((p.cwnd() - 0.85 * long).abs() < 0.01, "{} of {long}", p.cwnd());
-    // A window that is as large as the bound is not reduced by less than a segment, nor below four.
+    // The headroom is at least a segment, and the window at least four.
     let mut p = bounded(CRUISE, 2);
     p.round(BW);
     assert!(p.cwnd() >= 4.0, "{}", p.cwnd());
@@ -120,7 +120,7 @@ fn bbr3_startup_ends_by_many_losses() {
     };
     let p = after(6, true, 3);
     assert_eq!(p.state("phase"), DRAIN);
-    // The bound is the larger of the product and of what the round delivered.
+    // The bound is the larger of the product and what the round delivered.
     assert!(p.state("inflight_longterm_bytes") >= 16e6 / 8.0 * 0.04, "{}", p.state("inflight_longterm_bytes"));
     assert_eq!(after(5, true, 3).state("phase"), STARTUP, "in too few places");
     assert_eq!(after(6, true, 2).state("phase"), STARTUP, "not more than 2 %");
@@ -161,7 +161,7 @@ fn bbr3_a_lossy_round_of_cruise_cuts_by_beta() {
     assert!((bytes(&p, "inflight_shortterm_bytes") / before - 0.7).abs() < 0.01);
     assert!((p.cwnd() / before - 0.7).abs() < 0.01, "{} of {before}", p.cwnd());
     assert!((p.state("bw_bps") / 7e6 - 1.0).abs() < 0.01);
-    // A round that delivers more than that is believed.
+    // A round that delivers more than 0.7 of the bound becomes the bound.
     p.round(Rate::mbps(6));
     p.lose(segments(1), segments(30), segments(1));
     p.round(Rate::mbps(6));
@@ -202,7 +202,7 @@ fn bbr3_up_grows_the_long_term_bound_exponentially() {
     let start = bytes(&p, "inflight_longterm_bytes");
     let mut grown = Vec::new();
     for _ in 0..4 {
-        // The bound is filled: as many segments as cwnd are acknowledged in a round. The first ACK begins to probe.
+        // The flow fills the bound: a round acknowledges cwnd segments. The first ACK begins to probe.
         let (prior, cwnd, begin) = (p.path.delivered, p.win.cwnd, p.path.now);
         for i in 1..=100 {
             p.path.now = begin + p.rtt * i / 100;
@@ -219,7 +219,7 @@ fn bbr3_up_grows_the_long_term_bound_exponentially() {
 
 #[test]
 fn bbr3_inflight_at_loss() {
-    // Segments of one unit: 100 in flight, 5 lost: 2 % were reached at 96.94.
+    // Segments of one unit: with 100 in flight and 5 lost, 2 % were reached at 96.94.
     let mut p = in_state(UP);
     p.lose(segments(1), segments(100), segments(5));
     let long = bytes(&p, "inflight_longterm_bytes");
@@ -234,7 +234,7 @@ fn bbr3_a_probe_that_loses_goes_down() {
     assert_eq!((p.state("phase"), p.state("inflight_longterm_bytes")), (UP, 0.0));
     p.lose(segments(1), segments(49), segments(1));
     assert_eq!(p.state("phase"), DOWN);
-    // The bound is no less than 0.7 of what the flow aims for.
+    // The bound is at least 0.7 of the flow's target.
     let mut p = in_state(UP);
     p.lose(segments(5), segments(5), segments(5));
     assert!((bytes(&p, "inflight_longterm_bytes") - 0.7 * 34.53).abs() < 0.1);
@@ -246,7 +246,7 @@ fn bbr3_a_probe_that_loses_goes_down() {
 
 #[test]
 fn bbr3_probes_every_two_to_three_seconds() {
-    // A path of 100 Mb/s: Reno would need more rounds than the wait has.
+    // A path of 100 Mb/s: Reno would need more rounds than the wait allows.
     let fast = Rate::mbps(100);
     let waits: Vec<f64> = (0..20)
         .map(|seed| {
@@ -266,7 +266,7 @@ fn bbr3_probes_every_two_to_three_seconds() {
 
 #[test]
 fn bbr3_coexists_with_reno() {
-    // Of 34 segments the next probe comes after as many rounds, 1.4 s.
+    // At 34 segments the next probe comes after 34 rounds, 1.4 s.
     let mut p = in_state(CRUISE);
     let start = p.path.now;
     p.until(BW, is(REFILL));
@@ -291,7 +291,7 @@ fn bbr3_probe_rtt_every_five_seconds() {
     assert!((200..=340).contains(&held), "{held} ms");
     assert_eq!(p.state("phase"), CRUISE);
     assert!(p.cwnd() > before - 1.0, "{} of {before}", p.cwnd());
-    // The minimum lives twice as long as the wait for a look at it.
+    // The minimum is kept twice as long as the interval between probes of it.
     assert_eq!(p.state("min_rtt_s"), 0.04);
     p.app_limited = false;
     p.until(BW, |p| p.state("min_rtt_s") == 0.045);
@@ -331,12 +331,12 @@ fn bbr3_timeout_and_undo() {
     p.round(BW);
     p.round(BW);
     assert_eq!(p.state("bw_shortterm_bps"), 0.0, "the loss is forgotten");
-    // The end of recovery gives the window back too.
+    // The end of recovery restores the window too.
     p.event(LOSS);
     p.win.cwnd = segments(5);
     p.recovered();
     assert!(p.cwnd() >= before - 1.0, "{} of {before}", p.cwnd());
-    // What ended a probe was no loss: it is taken up again, without the bound.
+    // The loss that ended the probe was spurious: the probe resumes, without the bound.
     let mut p = in_state(UP);
     p.lose(segments(1), segments(20), segments(1));
     assert_eq!(p.state("phase"), DOWN);
@@ -365,7 +365,7 @@ fn bbr3_profiles_differ_as_the_page_says() {
     let mut p = Pipe::new("bbr3", &[("profile", "linux")], 40);
     p.until(BW, is(DRAIN));
     assert_eq!(p.state("pacing_gain"), 88.0 / 256.0);
-    // A round in one ACK: the excess is a round's worth; Linux' is bound by 100 ms, the draft's by cwnd.
+    // One ACK per round: the excess is the data of a round. Linux bounds it by 100 ms, the draft by cwnd.
     for profile in ["draft", "linux"] {
         let mut p = seeded(CRUISE, profile, 1);
         for _ in 0..8 {

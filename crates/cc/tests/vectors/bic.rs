@@ -51,7 +51,7 @@ fn bic_nominal_loss_at_1000() {
 
 #[test]
 fn bic_linux_is_about_twice_the_nominal_rule() {
-    // The first round after a loss at 1000 is at the largest step in both.
+    // The first round after a loss at 1000 takes the largest step in both.
     let steps = ["linux", "nominal"].map(|profile| {
         let mut m = lost_at(profile, 1000);
         m.round() - 799.0
@@ -126,7 +126,7 @@ fn bic_filter_looks_in_open_only() {
 
 #[test]
 fn bic_linux_takes_a_duplicate_in_open_for_no_segment() {
-    // `pkts_acked` comes for it too, with no packet; the module of 2006 looks at ACKs of data only.
+    // `pkts_acked` is called for a duplicate too, with no packet; the module of 2006 handles only ACKs of data.
     for (profile, sixteenths) in [("linux", 30.0), ("nominal", 30.0), ("ns2", 32.0)] {
         let mut m = lost_at(profile, 100);
         m.cc.observe(&narrows_cc::Ack { duplicate: true, ..Default::default() }, &m.path);

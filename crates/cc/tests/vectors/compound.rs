@@ -27,7 +27,7 @@ fn compound_delay_window_increment() {
     for (cwnd, want) in [(38, 0.913), (50, 1.350), (100, 2.953), (500, 12.217), (1000, 21.228)] {
         let mut m = at(&[], cwnd);
         (0..30).for_each(|_| m.ack(1448));
-        // The window is an ACK's growth above `cwnd` when the round ends.
+        // When the round ends, the window exceeds `cwnd` by one ACK's growth.
         close(&[dwnd(&m)], &[want], 2e-3);
     }
 }
@@ -97,7 +97,7 @@ fn compound_gamma_is_tuned_at_losses() {
         m.loss();
         m.state("gamma")
     };
-    // A fifth of 100 segments waits: 20 * 3/4 = 15, and half-way from 30 to there is 22.5.
+    // A fifth of 100 segments waits: 20 * 3/4 = 15, and 22.5 is half-way from 30 to 15.
     close(&[after_loss(&[], 125_000)], &[22.5], 1e-3);
     close(&[after_loss(&[], 100_000)], &[15.0], 1e-3);
     assert_eq!(after_loss(&[("gamma", "6")], 100_000), 5.0, "at least 5");

@@ -225,7 +225,7 @@ fn cubic_linux_idle_shifts_the_epoch() {
 
 #[test]
 fn cubic_grows_by_half_a_round_at_most_after_years() {
-    // Time that was neither idle nor application-limited, as after a clock's jump: the cap of 1.5 holds.
+    // Time that was neither idle nor application-limited, as after a jump of the clock: the cap of 1.5 holds.
     for given in [STANDARD, LINUX] {
         let mut m = lost_at(&[given], 100, 100);
         m.rounds(3);
@@ -277,9 +277,9 @@ fn cubic_follows_the_curve_with_delayed_acks() {
 
 #[test]
 fn cubic_does_not_leap_back_after_a_foreign_cut() {
-    // A scheme cuts the window and does not say so: growth stays within 1.5 times per round.
+    // A scheme reduces the window without informing the algorithm: growth stays within 1.5 times per round.
     for given in [STANDARD, LINUX] {
-        // At 10 ms and 100 segments it is the estimate of Reno that is far above the cut window.
+        // At 10 ms and 100 segments the estimate of Reno is far above the reduced window.
         let mut m = lost_at(&[given], 100, 10);
         m.rounds(50);
         m = m.at(20, Some(10));

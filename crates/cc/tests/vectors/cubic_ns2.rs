@@ -1,5 +1,5 @@
-//! CUBIC as in ns-2.35's TCP/Linux (the reference's section 27). The trajectories were computed apart from this code,
-//! from the formulas.
+//! CUBIC as in ns-2.35's TCP/Linux (the reference's section 27). The trajectories were computed independently of this
+//! code, from the formulas.
 
 use crate::common::Model;
 use narrows_cc::Ack;
@@ -62,7 +62,7 @@ fn cubic_ns2_makes_up_for_delayed_acks_in_part() {
 
 #[test]
 fn cubic_ns2_grows_by_two_percent_before_the_first_loss() {
-    // cnt is 50, and 50 * 16 / 31 = 25 by the filter: a step for 26 ACKs.
+    // cnt is 50, and the filter makes it 50 * 16 / 31 = 25: a step per 26 ACKs.
     let mut m = Model::new("cubic", &[NS2], 100).at(100, Some(100));
     let windows = m.rounds(10);
     assert_eq!(m.state("cnt"), 25.0);
@@ -71,7 +71,7 @@ fn cubic_ns2_grows_by_two_percent_before_the_first_loss() {
 
 #[test]
 fn cubic_ns2_bounds_the_growth_past_the_plateau() {
-    // Long past K the bound rules: cwnd / 16 per 100 ms, shortened to 16/31 by the filter.
+    // Long after K the bound applies: cwnd / 16 per 100 ms, reduced to 16/31 by the filter.
     let mut m = lost_at(&[], 1000, 100);
     m.path.now += Duration::from_secs(60);
     m.round();

@@ -12,7 +12,7 @@ fn dctcp_echo_reduces_by_half_of_alpha() {
         for (alpha, cwnd) in [("1", 50.0), ("0.5", 75.0), ("0.0625", 97.0), ("0", 100.0)] {
             let mut m = at_100(profile, alpha);
             m.ecn();
-            // 100 - 100/32 is 96.875: Linux cuts whole segments off.
+            // 100 - 100/32 is 96.875: Linux removes whole segments.
             let expected = if profile == "rfc8257" && alpha == "0.0625" { 96.875 } else { cwnd };
             close(&[m.cwnd(), m.ssthresh()], &[expected, expected], 1e-5);
         }
@@ -52,8 +52,8 @@ fn dctcp_alpha_moves_once_per_window() {
 
 #[test]
 fn dctcp_linux_ends_a_window_with_the_ack_that_reaches_its_end() {
-    // The last segment of the first window of ten is marked. By Linux its ACK ends the window, counted; by RFC 8257 the next one
-    // does, so that the window has eleven.
+    // The last segment of the first window of ten is marked. In Linux its ACK ends the window and is counted in it; in
+    // RFC 8257 the next ACK ends the window, so that the window has eleven.
     let marked_last = |profile| {
         let mut m = Model::new("dctcp", &[("profile", profile), ("alpha", "0")], 10);
         let mut after = |n: u64| {

@@ -1,4 +1,5 @@
-//! Slow start, limited slow start and the gate (RFC 5681, 3465, 3742; the reference's sections 0.1 and 1).
+//! Slow start, limited slow start and the cwnd-limited check (RFC 5681, 3465, 3742; the reference's sections 0.1 and
+//! 1).
 
 use crate::common::{Model, close};
 use narrows_cc::growth::{ByteCounter, Fraction};
@@ -17,7 +18,7 @@ fn d1_no_growth_unless_cwnd_limited() {
 
 #[test]
 fn d2_slow_start_passes_the_rest_to_congestion_avoidance() {
-    // 10 segments in one ACK: 4 reach the threshold, 6 count towards the next segment of 20.
+    // 10 segments in one ACK: 4 reach the threshold, and 6 count towards the next segment at a window of 20.
     let mut m = Model::new("reno", &[("profile", "linux")], 100).at(16, Some(20));
     let smss = m.path.smss.as_u64();
     m.ack(10 * smss);
@@ -50,7 +51,7 @@ fn slow_start_counts_bytes_up_to_the_limit() {
         let mut m = Model::new("reno", given, 100).at(64, None);
         assert_eq!(m.round_of(2), 64.0 * per_round, "{given:?}");
     }
-    // Half a segment is worth half a segment.
+    // An ACK of half a segment adds half a segment.
     let mut m = Model::new("reno", &[], 100).at(10, None);
     m.ack(724);
     assert_eq!(m.cwnd(), 10.5);
@@ -58,7 +59,7 @@ fn slow_start_counts_bytes_up_to_the_limit() {
 
 #[test]
 fn limited_slow_start_adds_fifty_per_round() {
-    // RFC 3742 adds a whole segment while cwnd <= max_ssthresh, so the very first ACK at 100 does; the vector of the
+    // RFC 3742 adds a whole segment while cwnd <= max_ssthresh, so the very first ACK at 100 does. The vector of the
     // reference (100, 150, 200, 250, 300, 349.9, 399.8) leaves that out, which is half a segment.
     for name in ["reno", "cubic"] {
         let given = if name == "reno" { ("increase", "counting") } else { ("slow_start", "standard") };

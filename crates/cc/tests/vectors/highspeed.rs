@@ -123,7 +123,7 @@ fn highspeed_linux_reduces_by_the_row() {
     m.loss();
     assert_eq!((m.cwnd(), m.ssthresh()), (676.0, 676.0), "1000 * 83 / 256 = 324");
     assert_eq!(m.state("snd_cwnd_cnt"), 0.0);
-    // The row found at 1000 serves until the next ACK in congestion avoidance.
+    // The row found at 1000 is used until the next ACK in congestion avoidance.
     m.timeout(false);
     assert_eq!(m.ssthresh(), 676.0 - 219.0, "676 * 83 / 256 = 219");
 }
@@ -167,8 +167,8 @@ fn highspeed_linux_counts_acks() {
 
 #[test]
 fn highspeed_response_function() {
-    // The window around which a loss every 1/p segments keeps the flow: w = 0.12 / p^0.835 (RFC 3649, section 5), so
-    // p = 1 / (segments per cycle) from the window after a loss to the window before the next.
+    // The window that a loss every 1/p segments sustains: w = 0.12 / p^0.835 (RFC 3649, section 5), so p = 1 /
+    // (segments per cycle) from the window after a loss to the window before the next.
     for p in [1e-4, 1e-5] {
         let w = 0.12 / libm::pow(p, 0.835);
         let mut m = Model::new("highspeed", &[], 100).at(w as u64, Some(2));

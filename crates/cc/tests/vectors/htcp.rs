@@ -15,7 +15,7 @@ fn after_ten_seconds(given: &[(&str, &str)], rtt_ms: u64) -> Model {
     m
 }
 
-/// Some rounds at a window and a loss; beta in 1/128 of that loss.
+/// Runs some rounds at a window, then a loss; returns beta of that loss in 1/128.
 fn cycle(m: Model, cwnd: u64) -> (Model, f64) {
     let mut m = m.at(cwnd, Some(2));
     m.rounds(3);
@@ -24,7 +24,7 @@ fn cycle(m: Model, cwnd: u64) -> (Model, f64) {
     (m, beta)
 }
 
-/// Raises the sampled round-trip time from `from` to `to` in steps that H-TCP believes.
+/// Raises the sampled round-trip time from `from` to `to` in steps that H-TCP accepts.
 fn raise_rtt(m: &mut Model, from: u64, to: u64) {
     for rtt in (from..=to).step_by(10) {
         m.rtt = Duration::from_millis(rtt);
@@ -43,7 +43,7 @@ fn htcp_linux_alpha() {
     for (secs, alpha) in [(0, 1.0), (1, 1.0), (2, 11.0), (3, 22.0), (5, 45.0), (10, 111.0)] {
         let mut m = Model::new("htcp", &[], 100).at(100, Some(100));
         m.path.now += Duration::from_secs(secs);
-        // alpha is looked at with a step: the first comes after about 100 segments.
+        // alpha is updated with a step; the first step comes after about 100 segments.
         let before = m.cwnd();
         while m.cwnd() == before {
             m.ack(1448);
@@ -104,7 +104,7 @@ fn htcp_bandwidth_switch_takes_half() {
 
 #[test]
 fn htcp_linux_rtt_scaling() {
-    // 10 s after a loss f = 111 at 100 ms; times RTT / 100 ms within 0.1 and 2, by integers.
+    // 10 s after a loss f = 111 at 100 ms. It is multiplied by RTT / 100 ms within 0.1 and 2, in integers.
     for (rtt, alpha) in [(50, 55.0), (200, 222.0), (400, 222.0), (5, 11.0)] {
         let mut m = after_ten_seconds(&[], rtt);
         m.loss();
@@ -149,7 +149,7 @@ fn htcp_undo_restores_delta_and_max_rtt() {
         assert_ne!(["last_cong", "max_rtt", "old_max_b"].map(|name| m.state(name)), before);
         m.undo();
         assert_eq!(["last_cong", "max_rtt", "old_max_b"].map(|name| m.state(name)), before);
-        // An undo in the midst of recovery is not overruled by its end.
+        // The end of recovery does not override an undo during it.
         m.cc.on_congestion(&narrows_cc::Congestion::Loss { lost: m.path.smss }, &m.path, &mut m.win);
         m.cc.on_undo(&m.path, &mut m.win);
         m.cc.on_recovered(&m.path, &mut m.win);
@@ -197,7 +197,7 @@ fn htcp_takes_rtts_from_srtt_if_asked() {
     let mut m = Model::new("htcp", &given, 150);
     m.ack(1448);
     assert_eq!(m.state("min_rtt"), 0.0, "not in slow start");
-    // ACKs without a sample of their own: srtt is all there is.
+    // ACKs without a sample of their own: only srtt is available.
     m = m.at(100, Some(2));
     m.sampling = false;
     m.ack(1448);

@@ -34,7 +34,7 @@ fn hybla_linux_avoidance() {
 fn hybla_linux_avoidance_at_rho_1() {
     let mut m = Model::new("hybla", &[], 25).at(100, Some(2));
     assert_eq!(m.rounds(5), [100.0, 101.0, 102.0, 103.0, 103.0], "1/128 is coarse");
-    // Above 128 segments the step is nothing, and one per cwnd ACKs is left.
+    // Above 128 segments the step rounds to zero, and one segment per cwnd ACKs is left.
     let mut large = Model::new("hybla", &[], 25).at(200, Some(2));
     assert_eq!(large.rounds(3), [201.0, 202.0, 203.0]);
 }
@@ -48,7 +48,7 @@ fn hybla_linux_starts_with_rho_segments() {
 
 #[test]
 fn hybla_linux_fractions_of_rho() {
-    // rho = 1.5: 2^1.5 = 2.83, of which 2 * 181 / 128 = 2.83 is one ACK's step and one segment already there.
+    // rho = 1.5: 2^rho = 2 * 181 / 128 = 2.83, and the step of an ACK is 2^rho - 1 segments.
     let row = narrows_cc::find("hybla").unwrap();
     let mut m = Model::of((row.build)(&narrows_cc::Params::default()), 1448, Duration::from_micros(37_500));
     assert_eq!((m.state("rho"), m.cwnd()), (1.5, 1.0));

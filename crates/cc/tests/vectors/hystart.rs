@@ -19,8 +19,8 @@ fn rounds_at(m: &mut Model, rtt: Duration, rounds: usize) -> Vec<f64> {
 
 #[test]
 fn hystart_ack_train_vector() {
-    // From Linux 6.1's file compiled against a shim. Two habits of that shim matter: it looks from the second round
-    // on, and when an ACK is looked at, the segment that it releases counts as sent.
+    // From Linux 6.1's file compiled against a shim. Two properties of that shim matter: it checks from the second
+    // round on, and a segment released by an ACK counts as sent when that ACK is handled.
     let rounds = |rtt_ms, n: usize| {
         let mut m = Model::new("cubic", &[("profile", "linux")], rtt_ms);
         m.sampling = false;
@@ -35,9 +35,9 @@ fn hystart_ack_train_vector() {
 
 #[test]
 fn hystart_ack_train_ends_slow_start() {
-    // The kernel tells rounds apart from the first on, and looks at the train from a window of 16 on: so a round begins with
-    // its train, and half a round-trip time later slow start is over. On a path of 100 Mb/s and 12 ms Linux 6.18 leaves it at 136
-    // segments, and a simulation at 132 (validation/live/100m-12ms-1bdp.toml).
+    // The kernel tracks rounds from the first one on, and checks the train from a window of 16 on. So a round begins
+    // with its train, and slow start ends half a round-trip time later. On a path of 100 Mb/s and 12 ms Linux 6.18
+    // leaves slow start at 136 segments, and a simulation at 132 (validation/live/100m-12ms-1bdp.toml).
     let mut m = Model::new("cubic", &[("profile", "linux")], 100);
     let windows = m.rounds(8);
     assert_eq!(windows[..4], [20.0, 40.0, 80.0, 122.0]);
@@ -62,7 +62,7 @@ fn hystart_allows_a_paced_sender_a_whole_round() {
 
 #[test]
 fn hystart_delay_threshold() {
-    // ACKs spaced by more than 2 ms are no train, so only the delay can end it: strictly above 100 + 12.5 ms.
+    // ACKs more than 2 ms apart are no train, so only the delay can end slow start: strictly above 100 + 12.5 ms.
     for (rtt_us, ends) in [(112_500, false), (112_600, true)] {
         let mut m = started("hystart", "linux", 100);
         rounds_at(&mut m, Duration::from_micros(rtt_us), 2);
@@ -75,11 +75,11 @@ fn hystart_starts_afresh_only_after_a_timeout() {
     let mut m = Model::new("cubic", &[("profile", "linux")], 100);
     m.rounds(5);
     assert!(!m.win.in_slow_start());
-    // Found once: a later slow start without a timeout is not ended by it.
+    // HyStart has found its end once, so it does not end a later slow start without a timeout.
     let mut again = Model::new("cubic", &[("profile", "linux")], 100);
     again.rounds(5);
     again.win.ssthresh = Some(again.path.smss * 4000);
-    // Samples of an epoch's first second are not looked at anyway.
+    // Samples in the first second of an epoch are ignored anyway.
     again.path.now += Duration::from_secs(2);
     let cwnd = again.cwnd();
     assert_eq!(again.rounds(2), [2.0 * cwnd, 4.0 * cwnd]);
@@ -95,7 +95,7 @@ fn hystartpp_threshold() {
         for (rtt_us, quarter) in [(enters_at_us, true), (enters_at_us - 1, false)] {
             let mut m = started("hystart++", "rfc9438", last_ms);
             rounds_at(&mut m, Duration::from_micros(rtt_us), 1);
-            // The first segments of the round double; after eight samples, a quarter.
+            // The first segments of the round double the window; after eight samples it grows at a quarter of that.
             assert_eq!(m.cwnd() < 39.0, quarter, "from {last_ms} ms at {rtt_us} us: {}", m.cwnd());
         }
     }
@@ -112,7 +112,7 @@ fn hystartpp_conservative_slow_start_lasts_five_rounds() {
         windows.push(m.round());
         assert!(windows.len() < 20, "never ended: {windows:?}");
     }
-    // Five rounds, of which the first is the one that it was entered in; the model's rounds straddle them by one.
+    // Five rounds, including the one in which CSS was entered; the model's rounds overlap them by one.
     assert!((5..=6).contains(&windows.len()), "{windows:?}");
     let quarters: Vec<f64> = windows.windows(2).take(4).map(|w| w[1] / w[0]).collect();
     close(&quarters, &[1.25; 4], 0.02);

@@ -55,8 +55,9 @@ fn illinois_alpha_and_beta_paper() {
 
 #[test]
 fn illinois_linux_trajectory() {
-    // As where the kernel's file was run for the reference: nothing had been sent when the module started, and what an
-    // ACK releases counts as sent. Where the rounds lie matters: other starts give 157 to 165 in the seventh round.
+    // The set-up in which the kernel's file was run for the reference: nothing had been sent when the module started,
+    // and segments released by an ACK count as sent. The position of the rounds matters: other starts give 157 to 165
+    // in the seventh round.
     let row = narrows_cc::find("illinois").unwrap();
     let cc = (row.build)(&Params::default());
     let mut m = Model::with_window(cc, 1448, MS(100), 0).at(100, Some(50)).through(150);

@@ -14,7 +14,7 @@ fn model(given: &[(&str, &str)], cwnd: u64) -> Model {
     m
 }
 
-/// An ACK whose segment took `delay_us` to the receiver, and as long back.
+/// An ACK whose segment took `delay_us` to the receiver; the ACK takes as long back.
 fn delayed(m: &mut Model, delay_us: u64) {
     m.rtt = Duration::from_micros(2 * delay_us);
     m.ack(1448);
@@ -62,7 +62,7 @@ fn lp_is_frozen_for_three_rounds() {
         let mut m = ranged(&given);
         delayed(&mut m, 90_500);
         assert_eq!(m.cwnd(), 20.0);
-        // The queue has gone, so the others did not need the path.
+        // The queue is gone, so the other flows did not need the path.
         m.rtt = Duration::from_millis(100);
         for _ in 0..rounds {
             assert_eq!(m.round(), 20.0);
@@ -71,7 +71,8 @@ fn lp_is_frozen_for_three_rounds() {
     }
 }
 
-/// An ACK after `gap` ms that shows the peer's clock `difference` ms ahead of the echoed stamp, a round trip of 100 ms ago.
+/// An ACK after `gap` ms whose TSval is `difference` ms ahead of the echoed timestamp, which is 100 ms (a round trip)
+/// old.
 fn stamped(m: &mut Model, gap: u64, difference: u32) {
     m.path.now += Duration::from_millis(gap);
     let local = m.path.now.since(narrows_units::Instant::ZERO).as_millis() as u32 - 100;
@@ -86,8 +87,8 @@ fn stamped(m: &mut Model, gap: u64, difference: u32) {
     m.cc.on_ack(&ack, &m.path, &mut m.win);
 }
 
-/// A flow of 40 segments that has seen two pairs of stamps with clocks `offset` ms apart. By the first the peer's clock goes at
-/// 900 Hz, so that delays which rise do not soon lift the estimate above 1000.
+/// A flow of 40 segments that has seen two pairs of timestamps with clocks `offset` ms apart. By the first pair the
+/// peer's clock runs at 900 Hz, so that rising delays do not soon lift the estimate above 1000.
 fn linux(given: &[(&str, &str)], offset: u32) -> Model {
     let mut m = model(&[&[LINUX], given].concat(), 40).at(40, Some(1000));
     stamped(&mut m, 1000, offset.wrapping_add(150));
@@ -126,7 +127,7 @@ fn lp_linux_makes_a_new_range_after_a_sign() {
 #[test]
 fn lp_linux_sign_that_comes_with_a_loss_cuts_first() {
     let mut m = linux(&[], 0).at(40, Some(2));
-    // The sign comes with the ACK by which a loss is found, so it belongs to Open.
+    // The indication comes with the ACK that shows a loss, so it belongs to Open.
     let local = 100_000;
     m.path.now = narrows_units::Instant::ZERO + Duration::from_millis(u64::from(local) + 100);
     let ack = Ack {
@@ -142,7 +143,7 @@ fn lp_linux_sign_that_comes_with_a_loss_cuts_first() {
 
 #[test]
 fn lp_linux_guesses_the_rate_of_the_peers_clock() {
-    // (remote_hz, largest delay in s) after pairs whose peer's clock went by `remote` ms in 1000.
+    // (remote_hz, largest delay in s) after pairs in which the peer's clock advanced by `remote` ms in 1000.
     let after = |remote: &[u32]| {
         let mut m = model(&[LINUX], 40).at(40, Some(2));
         let mut difference = 10_000;
@@ -154,7 +155,7 @@ fn lp_linux_guesses_the_rate_of_the_peers_clock() {
         (m.state("remote_hz"), m.state("max_delay"))
     };
     assert_eq!(after(&[1000]), (1000.0, 20.0), "the sign of the first range doubles it");
-    // A record counts once another has passed it.
+    // A new largest delay counts only once a larger one has arrived.
     let (hz, longest) = after(&[1000, 1100, 1100]);
     assert_eq!(hz, 1002.0, "twice 1/64 of the way to 1100");
     assert!(longest > 4e6, "the peer's stamp does not count above 1000 Hz: {longest}");
@@ -165,7 +166,7 @@ fn lp_linux_guesses_the_rate_of_the_peers_clock() {
 
 #[test]
 fn lp_range_moves_one_record_late() {
-    // No sign before all of the range, so that it stays.
+    // With delta 1 there is no indication below the whole range, so the range is not reset.
     let mut m = linux(&[("delta", "1")], 0);
     assert_eq!(ms(&m, "max_delay"), 100.0);
     for (delay, max) in [(105, 100), (107, 105), (60, 105), (106, 106), (90, 106)] {
@@ -185,7 +186,7 @@ fn lp_paper_keeps_its_range() {
     assert_eq!((ms(&m, "min_delay"), ms(&m, "max_delay")), (50.0, 150.0));
 }
 
-/// Whether a queue that grows to 150 ms cuts the window, with clocks `offset` ms apart.
+/// Whether a queue that grows to 150 ms reduces the window, with clocks `offset` ms apart.
 fn heeds_a_queue(offset: u32) -> bool {
     let mut m = linux(&[], offset);
     m.path.now += Duration::from_secs(1);
@@ -200,7 +201,7 @@ fn heeds_a_queue(offset: u32) -> bool {
 fn lp_linux_with_clocks_apart_is_reno() {
     assert!(heeds_a_queue(0), "clocks that agree");
     assert!(!heeds_a_queue(3_600_000), "no queue is 15 % of an hour");
-    // The paper's range tells a queue whatever the offset.
+    // The paper's range detects a queue at any offset.
     for offset in [0, 3600] {
         let mut m = model(&[PAPER], 40);
         m.clock_offset = Duration::from_secs(offset);
@@ -265,7 +266,7 @@ fn lp_linux_sign_in_recovery_cuts_nothing() {
 
 #[test]
 fn lp_wrap_of_the_timestamps() {
-    // Delays of 50 to 90 ms by clocks whose difference is told modulo 2^32 µs.
+    // Delays of 50 to 90 ms by clocks whose difference is reported modulo 2^32 µs.
     let windows = |offset_us: u64| {
         let mut m = model(&[PAPER], 40);
         let mut step = |i: u64| {
@@ -308,7 +309,7 @@ fn lp_a_delayed_ack_is_no_congestion() {
     assert!(ms(&m, "smoothed_delay") < 51.0, "{}", ms(&m, "smoothed_delay"));
 }
 
-/// Delays that rise until the window is cut; whether it ever was.
+/// Raises delays until the window is reduced; returns whether it was.
 fn rises(m: &mut Model) -> bool {
     let before = m.cwnd();
     (0..100).any(|step| {

@@ -1,4 +1,4 @@
-//! The reference's vectors: each test is named by the rule it proves.
+//! The reference's vectors: each test is named after the rule that it proves.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
 
 #[path = "../common/mod.rs"]
@@ -60,7 +60,7 @@ fn pages_name_tests_that_exist() {
         include_str!("../../src/reno/ns2.rs"),
         include_str!("../../src/vegas/ns2.rs"),
     ];
-    // A recovery of the same name is the connection's, and so are its tests.
+    // A recovery of the same name belongs to the connection, and so do its tests.
     let tests = sources("tests/vectors") + &sources("src") + &sources("../tcp/src");
     let rows = narrows_cc::registry().iter().map(|row| row.source);
     for page in rows.chain(PARTS) {

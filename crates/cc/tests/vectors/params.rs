@@ -1,4 +1,4 @@
-//! Parameters: what is refused, and with which words.
+//! Parameters: which values are refused, and the messages.
 
 use narrows_cc::{ParamError, ParamKind, ParamValue, Params, build, find, registry};
 

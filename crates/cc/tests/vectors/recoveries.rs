@@ -1,8 +1,9 @@
-//! The variants that are Reno's window rules with a recovery of their own (the reference's sections 3, 5, 6 and 8).
+//! The variants that combine Reno's window rules with a recovery of their own (the reference's sections 3, 5, 6 and 8).
 
 use crate::common::Model;
 
-/// Slow start, avoidance, a loss, an echo and a timeout: the same windows as `reno` at each step, and the recovery's name.
+/// Slow start, avoidance, a loss, an echo and a timeout give the same windows as `reno` at each step; checks the
+/// recovery's name.
 fn is_reno_with_its_recovery(name: &str) {
     let row = narrows_cc::find(name).unwrap();
     let reno = narrows_cc::find("reno").unwrap();

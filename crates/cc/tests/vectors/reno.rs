@@ -18,7 +18,7 @@ fn reno_integer_growth() {
 
 #[test]
 fn reno_per_ack_growth() {
-    // The vectors are in real numbers; with segments of a megabyte the rounding to bytes does not show.
+    // The vectors are in real numbers; with segments of a megabyte the rounding to bytes is negligible.
     let row = narrows_cc::find("reno").unwrap();
     let per_ack = crate::common::params(row, &[("increase", "per_ack")]);
     let model = || Model::of((row.build)(&per_ack), 1_000_000, Duration::from_millis(100));

@@ -1,11 +1,11 @@
-//! Reno as ns-2's own agents have it (the reference's sections 1 and 4).
+//! Reno as ns-2's own agents implement it (the reference's sections 1 and 4).
 
 use crate::common::{Model, close, params};
 use narrows_units::Duration;
 
 const NS2: (&str, &str) = ("profile", "ns2");
 
-/// A flow whose segments are so large that rounding to bytes does not show.
+/// A flow whose segments are so large that rounding to bytes is negligible.
 fn exact(given: &[(&str, &str)]) -> Model {
     let row = narrows_cc::find("reno").unwrap();
     Model::of((row.build)(&params(row, &[&[NS2], given].concat())), 1_000_000, Duration::from_millis(100))
@@ -17,7 +17,7 @@ fn reno_ns2_growth_in_real_numbers() {
     close(&exact(&[]).at(16, Some(2)).rounds(6), &from_16, 1e-5);
     let from_10 = [10.9586, 11.8393, 12.7375, 13.6496, 14.5732, 15.5061, 16.4469, 17.3941, 18.3469, 19.3044];
     close(&exact(&[]).at(10, Some(2)).rounds(10), &from_10, 1e-5);
-    // Steps below a byte are kept, where RFC 5681's have one at least.
+    // Steps below a byte are kept; RFC 5681's are at least one byte.
     let mut m = Model::new("reno", &[NS2], 100).at(10_000, Some(2));
     close(&[m.round() - 10_000.0], &[1.0], 1e-3);
 }

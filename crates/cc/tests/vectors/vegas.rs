@@ -7,8 +7,8 @@ use narrows_units::{Bytes, Duration};
 const NS2: (&str, &str) = ("profile", "ns2");
 const US: fn(u64) -> Duration = Duration::from_micros;
 
-/// A flow of which the first round begins with `cwnd` segments in flight, through a bottleneck of 50 segments and
-/// 100 ms; as in the reference's shim, what an ACK releases counts as sent when it is looked at.
+/// A flow whose first round begins with `cwnd` segments in flight, through a bottleneck of 50 segments and 100 ms. As
+/// in the reference's shim, segments released by an ACK count as sent when that ACK is handled.
 fn through_50(given: &[(&str, &str)], cwnd: u64) -> Model {
     let row = find("vegas").unwrap();
     let cc = (row.build)(&params(row, given));
@@ -30,7 +30,8 @@ fn with_base(given: &[(&str, &str)], cwnd: u64) -> Model {
     m.at(cwnd, Some(2))
 }
 
-/// The window after a round at `rtt`, with `base` known. The kernel's samples are a microsecond more than those given.
+/// The window after a round at `rtt`, with `base` known. The kernel's samples are one microsecond longer than those
+/// given.
 fn decided(cwnd: u64, base: u64, rtt: u64) -> (f64, f64) {
     let mut m = Model::new("vegas", &[], 100);
     m.rtt = US(base);
@@ -41,7 +42,7 @@ fn decided(cwnd: u64, base: u64, rtt: u64) -> (f64, f64) {
     m.path.cwnd_limited = true;
     m.rtt = US(rtt);
     m.rounds(1);
-    // The first of these rounds was decided by the rounds before; the second is by this one.
+    // The first of these rounds is decided by the rounds before it, the second by the first.
     m = m.at(cwnd, Some(2));
     (m.round(), m.state("diff"))
 }
@@ -71,7 +72,7 @@ fn vegas_linux_from_40_settles_at_53() {
     let mut want: Vec<f64> = (40..=53).map(f64::from).collect();
     want.resize(20, 53.0);
     assert_eq!(got, want);
-    // A sender that sends after it has looked at the ACK decides alike.
+    // A sender that sends after it has handled the ACK decides the same.
     let mut plain = avoiding(through_50(&[], 40), 10);
     plain.sends_before_ack = false;
     assert_eq!(plain.rounds(20), want);
@@ -197,7 +198,7 @@ fn vegas_last_round_steps_from_the_window_of_the_round_before() {
         let mut m = Model::new("vegas", given, 100).at(20, Some(2));
         [(); 6].map(|()| m.round())
     };
-    // Without a queue the present window grows each round, that of the round before every other.
+    // Without a queue the window grows each round from the present window, and every other round from the previous one.
     let (present, before) = (windows(&[]), windows(&[("last_round", "true")]));
     assert_eq!(present[5] - present[1], 4.0, "{present:?}");
     assert_eq!(before[5] - before[1], 2.0, "{before:?}");

@@ -1,4 +1,4 @@
-//! Veno (the reference's section 19, and the fault of ns-3's in its list of faults).
+//! Veno (the reference's section 19, and ns-3's fault in its list of faults).
 
 use crate::common::{Model, params};
 use narrows_cc::{Phase, find};
@@ -20,7 +20,7 @@ fn with_base(name: &str, given: &[(&str, &str)], cwnd: u64) -> Model {
 fn measured(given: &[(&str, &str)], cwnd: u64, rtt_ms: u64) -> Model {
     let mut m = with_base("veno", given, cwnd);
     m.rtt = Duration::from_millis(rtt_ms);
-    // The least of the samples since the last ACK that could grow.
+    // The smallest of the samples since the last ACK that could grow the window.
     m.ack(1448);
     m.ack(1448);
     m.at(cwnd, Some(2))
@@ -73,8 +73,8 @@ fn veno_congestive_increase_is_not_newreno() {
 
 #[test]
 fn veno_ns3_increase_would_be_newreno() {
-    // ns-3 forgets its samples on every ACK and then, having too few, grows as NewReno. On the same path, with the same
-    // backlog, Reno gains twice what we do.
+    // ns-3 forgets its samples on every ACK and then has too few, so it grows as NewReno. On the same path, with the
+    // same backlog, Reno gains twice as much as our Veno.
     let mut veno = measured(&[], 40, 110);
     let mut reno = with_base("reno", &[("profile", "linux")], 40);
     reno.rtt = Duration::from_millis(110);
@@ -130,7 +130,7 @@ fn veno_is_reno_outside_open() {
 #[test]
 fn veno_ns2_counts_acks() {
     let mut m = with_base("veno", &[NS2], 20);
-    // 20 ACKs are counted, the next one grows.
+    // 20 ACKs are counted, and the next one grows the window.
     for _ in 0..20 {
         m.ack(2 * 1448);
     }

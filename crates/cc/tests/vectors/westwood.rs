@@ -61,7 +61,7 @@ fn westwood_idle_time_fades_the_tustin_filter() {
 fn westwood_linux_sets_the_window_at_the_end_of_recovery() {
     let mut m = Model::new("westwood", &[], 100).at(100, Some(2));
     m.rounds(60);
-    // Half of what was lost at, and then what 1448 bytes per ms carry, less what the integers swallow.
+    // Half of the window at the loss, then what 1448 bytes per ms carry, less the rounding of the integers.
     let before = m.cwnd();
     m.cc.on_congestion(&Congestion::Loss { lost: m.path.smss }, &m.path, &mut m.win);
     assert_eq!(m.cwnd(), (before / 2.0).floor(), "during recovery");
@@ -69,7 +69,7 @@ fn westwood_linux_sets_the_window_at_the_end_of_recovery() {
     let pipe = (m.state("bw_est") * 0.1 / 1448.0).floor();
     assert_eq!((m.cwnd(), m.ssthresh()), (pipe, pipe));
     assert!(pipe > 0.85 * before && pipe < before, "{pipe} of {before}");
-    // The end of a further phase, as that after a timeout, sets nothing.
+    // The end of a further phase, such as the one after a timeout, sets nothing.
     m.win.cwnd = m.path.smss * 7;
     m.cc.on_recovered(&m.path, &mut m.win);
     assert_eq!(m.cwnd(), 7.0);
@@ -129,7 +129,7 @@ fn westwood_duplicate_acks_count_once() {
 
 #[test]
 fn westwood_window_is_at_least_50_ms() {
-    // 10 segments per 10 ms are 1448 bytes/ms whatever the round-trip time; a sample takes more than 50 ms.
+    // 10 segments per 10 ms are 1448 bytes/ms, whatever the round-trip time; a sample takes more than 50 ms.
     let mut m = Model::new("westwood", &[], 10).at(10, Some(2));
     m.path.cwnd_limited = false;
     m.rounds(5);
@@ -179,7 +179,7 @@ fn westwood_undo_stands() {
 
 #[test]
 fn westwood_linux_takes_the_round_trip_time_of_the_ack_first() {
-    // `pkts_acked`, then `in_ack_event`: the first ACK's own time bounds RTTmin, not the 20 s of before.
+    // `pkts_acked`, then `in_ack_event`: the first ACK's own RTT bounds RTTmin, not the initial 20 s.
     for profile in ["linux", "plus", "paper"] {
         let mut m = Model::new("westwood", &[("profile", profile)], 100);
         m.ack(1448);

@@ -11,11 +11,11 @@ fn with_base(given: &[(&str, &str)], cwnd: u64) -> Model {
     m.at(cwnd, Some(2))
 }
 
-/// Lets whole rounds at `rtt_us` pass with `cwnd` segments until one of them has been judged.
+/// Runs whole rounds at `rtt_us` with `cwnd` segments until one of them has been evaluated.
 fn decide(m: Model, cwnd: u64, rtt_us: u64) -> Model {
     let mut m = m.at(cwnd, Some(2));
     m.rtt = Duration::from_micros(rtt_us);
-    // The first judgement may still be of the round before.
+    // The first evaluation may still be of the round before.
     for _ in 0..2 {
         let judged = |m: &Model| (m.state("slow_rounds"), m.state("fast_count"));
         let before = judged(&m);
