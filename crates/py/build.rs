@@ -1,8 +1,8 @@
 //! Writes the commit that the package is built from into `OUT_DIR/commit`, a field of fixed width.
 //!
-//! The commit is, in this order: `NARROWS_COMMIT` in the environment (`9094a25`, or `9094a25.dirty`); what git says of
-//! this checkout; what `git archive` wrote into `commit.txt`; `unknown`. A tree is dirty if a tracked file that goes into
-//! the package differs from the commit.
+//! The commit is the first that is known of: `NARROWS_COMMIT` in the environment (`9094a25`, or `9094a25.dirty`); the
+//! one that git reports for this checkout; the one that `git archive` wrote into `commit.txt`; `unknown`. A tree is
+//! dirty if a tracked file that goes into the package differs from the commit.
 
 #![allow(clippy::print_stdout, reason = "Cargo reads instructions from standard output")]
 
@@ -29,7 +29,7 @@ fn main() -> std::io::Result<()> {
     let commit = given().or_else(|| of_checkout(&root)).or_else(of_archive).unwrap_or_else(|| UNKNOWN.to_owned());
     let field = format!("{BEGIN}{commit:<WIDTH$}>");
     if variable("CARGO_CFG_TARGET_OS") == "linux" {
-        // A build id is a hash of everything, the commit included: without it, the same code is the same build.
+        // A build id is a hash of everything, the commit included; without it, the same code gives the same build.
         println!("cargo::rustc-cdylib-link-arg=-Wl,--build-id=none");
     }
     std::fs::write(PathBuf::from(variable("OUT_DIR")).join("commit"), field)
@@ -39,7 +39,7 @@ fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
 }
 
-/// The commit that the environment names, if it is one.
+/// Returns the commit in `NARROWS_COMMIT`, if it is one.
 fn given() -> Option<String> {
     let commit = variable("NARROWS_COMMIT");
     if !commit.is_empty() && !is_commit(&commit) {
@@ -53,7 +53,8 @@ fn is_commit(text: &str) -> bool {
     (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The commit of a git checkout whose top is `root`, and no other: a source archive may lie within another project's.
+/// Returns the commit of a git checkout whose top is `root`. Others do not count: a source archive may lie within
+/// another project's checkout.
 fn of_checkout(root: &Path) -> Option<String> {
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?).canonicalize().ok()?;
     if top != root.canonicalize().ok()? {
@@ -86,7 +87,7 @@ fn watch(root: &Path) {
     }
 }
 
-/// The commit that `git archive` wrote in place of the format of `commit.txt`.
+/// Returns the commit that `git archive` wrote in place of the format in `commit.txt`.
 fn of_archive() -> Option<String> {
     let text = std::fs::read_to_string("commit.txt").ok()?;
     let commit = text.trim();

@@ -1,4 +1,4 @@
-//! What the network saw of each flow, and its packets on disk.
+//! The network's counters of each flow, and its packet captures.
 
 use crate::network::TRACK;
 use crate::store::{self, Held, Member, Store};
@@ -12,10 +12,10 @@ use narrows_wire::{Ecn, FlowKey, Ipv4View, Ipv6View, Packet};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A flow's accounts in the network at one time.
+/// A flow's counters in the network at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Track {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// IP bytes of the data direction that had reached the receiving host.
     pub arrived_bytes: u64,
@@ -23,34 +23,34 @@ pub struct Track {
     pub lost_packets: u64,
 }
 
-/// The accounts of a run.
+/// The network's counters of a run.
 #[derive(Debug)]
 pub struct Books {
     /// Per flow: what reached the receiving host, and what was lost.
     pub meters: Vec<FlowMeter>,
-    /// Per flow: the accounts every millisecond, while samples are wanted.
+    /// Per flow: the counters at each millisecond at which they had changed; empty if the scenario does not sample.
     pub tracks: Vec<Vec<Track>>,
     /// Queues over time.
     pub(crate) queues: Packed<QueueSamples>,
     /// Router agents over time.
     pub(crate) routers: Packed<RouterSamples>,
-    /// Packets that were no IP packets, went to nobody, or came when the network was full.
+    /// Packets that were no IP packets, had no destination, or arrived when the network was full.
     pub astray: u64,
     /// Packets that reached a host.
     pub delivered: u64,
-    /// When tracks are to be noted next.
+    /// When tracks are recorded next.
     pub(crate) next_track: Instant,
     end: Instant,
     /// Per flow, whether its server sends the data.
     server_sends: Vec<bool>,
-    /// Flows by what their client's packets say.
+    /// Flows by the addresses, ports and protocol of their client's packets.
     flows: BTreeMap<FlowKey, usize>,
     files: Vec<PcapFile>,
     failed: Option<PcapFailure>,
 }
 
 impl Books {
-    /// Nothing booked.
+    /// Starts with all counters at zero.
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let flows = scenario.flows.len();
         let key = |(index, flow): (usize, &narrows_scenario::Flow)| {
@@ -77,7 +77,7 @@ impl Books {
         }
     }
 
-    /// Opens a file per link.
+    /// Opens a capture file per link.
     pub(crate) fn capture(&mut self, scenario: &Scenario, dir: &Path) -> Result<(), PcapFailure> {
         let mut names = PcapNames::new(dir);
         let name = |node: usize| scenario.nodes[node].name.as_str();
@@ -85,7 +85,7 @@ impl Books {
         Ok(())
     }
 
-    /// The flow of ours that a packet belongs to, if it does.
+    /// Returns the flow that a packet belongs to, if it belongs to one.
     pub(crate) fn member(&self, bytes: &[u8]) -> Option<Member> {
         let packet = Packet::parse_unchecked(bytes).ok()?;
         let there = packet.flow();
@@ -98,7 +98,7 @@ impl Books {
         Some(Member { flow, along: false, payload })
     }
 
-    /// A packet reaches its host.
+    /// Counts a packet that reaches its host.
     pub(crate) fn arrived(&mut self, held: &Held, at: Instant) {
         self.delivered += 1;
         if let Some(member) = held.member
@@ -123,11 +123,11 @@ impl Books {
         }
     }
 
-    /// Notes the accounts of all flows.
+    /// Records the counters of all flows.
     pub(crate) fn track(&mut self, at: Instant) {
         for (track, meter) in self.tracks.iter_mut().zip(&self.meters) {
             let (arrived_bytes, lost_packets) = (meter.arrived_bytes, meter.lost_packets);
-            // A flow that has nothing new needs no line.
+            // A flow whose counters have not changed needs no entry.
             if track.last().is_none_or(|t| (t.arrived_bytes, t.lost_packets) != (arrived_bytes, lost_packets)) {
                 track.push(Track { at, arrived_bytes, lost_packets });
             }
@@ -135,7 +135,7 @@ impl Books {
         self.next_track = if at + TRACK > self.end { Instant::NEVER } else { at + TRACK };
     }
 
-    /// Writes out what is buffered; the first error since the files were opened.
+    /// Flushes the capture files; returns the first error since they were opened.
     pub(crate) fn finish_capture(&mut self) -> Result<(), PcapFailure> {
         match self.failed.take() {
             Some(failure) => Err(failure),
@@ -144,7 +144,7 @@ impl Books {
     }
 }
 
-/// What a link is given to tell: bytes follow their packet.
+/// Observes a link, and applies its events to the packets' bytes.
 #[derive(Debug)]
 pub(crate) struct Watch<'a> {
     pub(crate) edge: usize,
@@ -178,7 +178,7 @@ impl LinkWatch for Watch<'_> {
             mark(&mut held.bytes, Ecn::Ce);
         }
         if let Some((agent, port)) = self.nodes.agent_at(self.edge) {
-            // What an agent cannot be shown, or cannot change, passes as it is.
+            // A packet that cannot be shown to an agent, or changed by it, passes unchanged.
             if on_departing_bytes(agent, &mut held.bytes, port, queue, at).is_ok() {
                 store::set_length(packet, held.bytes.len());
             }
@@ -196,7 +196,7 @@ impl LinkWatch for Watch<'_> {
     }
 }
 
-/// Writes an ECN codepoint into an IP packet that is ECN-capable; whether it is.
+/// Writes an ECN codepoint into an IP packet that is ECN-capable; returns whether it is.
 pub(crate) fn mark(bytes: &mut [u8], ecn: Ecn) -> bool {
     if let Ok(mut view) = Ipv4View::new_checked(&mut *bytes) {
         let capable = view.ecn().is_capable();

@@ -14,25 +14,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Longest sleep, so that a stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
 
-/// Packets taken from each device before it is looked at what is due.
+/// Packets taken from each device before due events are processed.
 const BATCH: usize = 16;
 
 /// Longest IP packet.
 const LONGEST: usize = 65_535;
 
-/// Up to this rate of all links together the thread runs under SCHED_FIFO. Beyond it, it might use so much of a processor that the
-/// kernel's throttling of real-time threads stops it for 50 ms at a time; then a nice value of -20 serves better.
+/// Largest rate to carry at which the thread runs under SCHED_FIFO. At larger rates it might use so much of a processor
+/// that the kernel's throttling of real-time threads stops it for 50 ms at a time; a nice value of -20 is then better.
 const FIFO_UP_TO: Rate = Rate::mbps(500);
 
-/// A thread that works for more than this share of the time has no pause, in [0, 1]. Real-time threads get 0.95 at most.
+/// Share of the time, in [0, 1], above which a working thread counts as having no pause. Real-time threads get 0.95 at
+/// most.
 const NO_PAUSE: f64 = 0.9;
 
-/// What is asked of the thread.
+/// The load and the patience of the thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Rate of all that it has to carry.
+    /// Rate that it has to carry.
     pub fastest: Rate,
-    /// It gives up once it has had no pause for so long and been late for it: the machine cannot hold the rate. `None` is never.
+    /// It gives up after this time without a pause, if it was late: the machine cannot carry the rate. With `None` it
+    /// never gives up.
     pub patience: Option<Duration>,
 }
 
@@ -46,16 +48,17 @@ impl From<Rate> for Pace {
 /// How late packets were handed to their hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
-    /// Nanoseconds between the time at which a packet arrived in the network's reckoning and the time it was handed over.
+    /// Nanoseconds between a packet's arrival in the network's time and its handover.
     pub handed_over: Histogram,
-    /// Packets that a host would not take: its device was down, or the packet malformed.
+    /// Packets that a host did not accept: its device was down, or the packet malformed.
     pub refused: u64,
     /// How the thread was scheduled: `SCHED_FIFO 10`, `nice -20`, `normal`.
     pub scheduling: String,
-    /// When the thread began to carry packets; time zero if it stood ready before. What hosts sent until then waited for it, which
-    /// [`handed_over`](Self::handed_over) does not show.
+    /// When the thread began to carry packets; time zero if it was ready before. Packets that hosts sent earlier had to
+    /// wait, which [`handed_over`](Self::handed_over) does not show.
     pub began: Instant,
-    /// Longest time by which the thread was late to look at its devices: what waits there when the run ends was never handed over.
+    /// Largest lateness of the thread in polling its devices. Packets that wait there when the run ends are never
+    /// handed over.
     pub stood: Duration,
     /// Processor time of the thread over the run.
     pub cpu: Duration,
@@ -66,7 +69,7 @@ pub struct Lateness {
 /// Host number and device, for each host.
 pub type Ports<'a> = [(usize, &'a Tun)];
 
-/// Whether the thread keeps up: looked at each time its patience has passed.
+/// Checks whether the thread keeps up, each time its patience has passed.
 struct Pauses {
     patience: Duration,
     since: Instant,
@@ -80,7 +83,8 @@ impl Pauses {
         Self { patience, since: now, cpu, handed_over: 0, late: 0 }
     }
 
-    /// Whether the thread has worked without a pause for as long as its patience, and was late in it as doubted runs are.
+    /// Returns whether the thread has worked without a pause for as long as its patience, and was as late as in a run
+    /// that is not trusted.
     fn are_over(&mut self, now: Instant, hosts: &Hosts<'_>) -> bool {
         let past = now.since(self.since);
         if past < self.patience {
@@ -94,7 +98,7 @@ impl Pauses {
     }
 }
 
-/// Where packets are handed over, and how late.
+/// Hands packets over, and measures how late.
 struct Hosts<'a> {
     /// By node.
     tuns: Vec<Option<&'a Tun>>,
@@ -119,11 +123,11 @@ impl Deliver for Hosts<'_> {
     }
 }
 
-/// Runs the network on the calling thread until `stop` is set, and at least until scenario time `end`. Returns the network as it was
-/// at `end`, or, if stopped before, then.
+/// Runs the network on the calling thread until scenario time `end`, or until `stop` is set. Returns the network as it
+/// was then.
 ///
-/// Time zero of the network is time zero of `clock`; what hosts send before is carried at time zero. Where `pace` has a patience, it may
-/// give up before the end ([`Lateness::gave_up`]).
+/// Time zero of the network is time zero of `clock`; packets that hosts send before are carried at time zero. If `pace`
+/// has a patience, the thread may give up before the end ([`Lateness::gave_up`]).
 pub fn carry(
     network: Network,
     ports: &Ports<'_>,
@@ -165,12 +169,12 @@ pub fn carry(
     (network, hosts.lateness)
 }
 
-/// Sleeps until a device has a packet or `until` has come.
+/// Sleeps until a device has a packet, or until the time `until`.
 fn wait(polled: &mut [PollFd<'_>], until: Instant, clock: Clock) {
-    // Before time zero the clock stands, and only packets and naps wake.
+    // Before time zero the clock stands still, and only packets and naps end the sleep.
     let time = until.since(clock.now()).min(NAP);
     let time = TimeSpec::new((time.as_nanos() / 1_000_000_000) as i64, (time.as_nanos() % 1_000_000_000) as i64);
-    // An interrupted sleep is a short one.
+    // An interrupted sleep is only shorter.
     let _ = ppoll(polled, Some(time), None);
 }
 
@@ -199,7 +203,7 @@ fn take(ports: &Ports<'_>, polled: &[PollFd<'_>], buffer: &mut [u8], (network, h
     }
 }
 
-/// Asks the kernel to wake this thread soon, and says what it granted.
+/// Asks the kernel to wake this thread promptly, and returns what it granted.
 fn schedule(fastest: Rate) -> String {
     // SAFETY: plain calls on the calling thread; none takes a pointer that outlives it.
     unsafe {
@@ -216,7 +220,7 @@ fn schedule(fastest: Rate) -> String {
     "normal".to_owned()
 }
 
-/// Processor time of the calling thread.
+/// Returns the processor time of the calling thread.
 pub(crate) fn processor_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to.

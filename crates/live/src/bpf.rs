@@ -1,10 +1,10 @@
 //! eBPF programs: from the bytes of an object to an attachment that is released on drop.
 //!
-//! An object is opened ([`Opened`]), its constants are set, it is loaded ([`Loaded`]: the kernel's verifier has passed it),
-//! and then its parts are attached. What is attached lives as long as the [`Attached`] that stands for it: the kernel holds
-//! it by a file descriptor, so that it ends with the process however the process ends.
+//! An object is opened ([`Opened`]), its constants are set, it is loaded ([`Loaded`]: the kernel's verifier has passed
+//! it), and then its parts are attached. An attachment lives as long as its [`Attached`] value. A file descriptor holds
+//! it, so it ends with the process, however the process ends.
 //!
-//! Which congestion controls there are is a table in `programs`; [`register`] makes one of them available to sockets.
+//! A table in `programs` lists the congestion controls; [`register`] makes one of them available to sockets.
 
 mod attach;
 pub(crate) mod features;

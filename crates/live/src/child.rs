@@ -1,8 +1,9 @@
-//! Programs that are not ours, run on a host of the emulated network.
+//! The user's programs, run on hosts of the emulated network.
 //!
-//! A program gets namespaces of its own: processes, mounts, host name, and the host's network. Its first process (`init.rs`)
-//! is a copy of this one that never executes anything else: it reaps, and its end ends every process in its namespace. The
-//! kernel kills it when this process dies (`keeper.rs`), so that nothing survives, however the end came.
+//! A program gets its own namespaces for processes, mounts and host name, and the host's network namespace. Its first
+//! process (`init.rs`) is a copy of this process that never executes another program. It reaps children, and its end
+//! ends every process in its namespace. The kernel kills it when this process dies (`keeper.rs`), so nothing survives,
+//! however this process ends.
 //!
 //! ```text
 //! this process, keeper thread --clone3--> init (pid 1 there) --fork--> sh -c 'iperf3 -c h2'
@@ -28,14 +29,14 @@ use std::thread::JoinHandle;
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with this exit code.
+    /// It exited with this code.
     Code(i32),
-    /// By a signal, with this number.
+    /// A signal with this number ended it.
     Signal(i32),
 }
 
 impl Exit {
-    /// Whether the program says that all went well.
+    /// Returns whether the program reports success.
     #[must_use]
     pub fn success(self) -> bool {
         self == Self::Code(0)
@@ -50,27 +51,27 @@ impl Exit {
     }
 }
 
-/// What a program wrote, where it was [`Output::Captured`].
+/// The output of a program, if it was [`Output::Captured`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     /// Standard output.
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: Vec<u8>,
-    /// Bytes that were not kept, because there were more than 16 MiB of a stream.
+    /// Bytes that were not kept, because a stream had more than 16 MiB.
     pub dropped_bytes: u64,
 }
 
-/// What came of a program that is over.
+/// The result of a program that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How it ended; none if it had to be ended, or never began.
+    /// How it ended; `None` if it had to be ended, or never began.
     pub exit: Option<Exit>,
-    /// What it wrote.
+    /// Its captured output.
     pub captured: Captured,
 }
 
-/// A program on a host of the emulated network. Dropping it kills the program and all that it started.
+/// A program on a host of the emulated network. Dropping it kills the program and everything it started.
 #[derive(Debug)]
 pub struct Child {
     shared: Arc<Shared>,
@@ -78,11 +79,12 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts `program` in the network namespace `netns`; it begins at its time, this returns when all is prepared.
+    /// Starts `program` in the network namespace `netns`. Returns when everything is prepared; the program begins at
+    /// its start time.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] for a program that does not exist, [`LiveError::Unavailable`] without the right to make
-    /// namespaces, [`LiveError::Failed`] for any other step.
+    /// [`LiveError::Unsupported`] for a program that does not exist, [`LiveError::Unavailable`] without the right to
+    /// make namespaces, [`LiveError::Failed`] if any other step fails.
     pub fn spawn(netns: BorrowedFd<'_>, program: &Program) -> Result<Self, LiveError> {
         let plan = plan::Plan::new(netns, program)?;
         let (shared, keeper) = keeper::start(plan)?;
@@ -91,8 +93,8 @@ impl Child {
         Ok(child)
     }
 
-    /// Waits until the program ends, at most for `limit`; none if it still runs. What it left running goes on until
-    /// [`Child::stop`].
+    /// Waits until the program ends, at most for `limit`; returns `None` if it still runs. Processes that it left
+    /// running go on until [`Child::stop`].
     ///
     /// # Errors
     /// [`LiveError::Failed`] if the program could not be executed.
@@ -100,7 +102,7 @@ impl Child {
         self.shared.exit(limit)
     }
 
-    /// Ends the program and all that it started: SIGTERM, and SIGKILL for what still runs after `grace`.
+    /// Ends the program and everything it started: sends SIGTERM, then SIGKILL to what still runs after `grace`.
     ///
     /// # Errors
     /// [`LiveError::Failed`] if the program could not be executed.
@@ -114,13 +116,13 @@ impl Child {
         Ok(Ended { exit, captured: self.shared.take_captured() })
     }
 
-    /// Asks the program and all that it started to end (SIGTERM), and does not wait: several end sooner if all are asked before
-    /// the first is [stopped](Self::stop).
+    /// Asks the program and everything it started to end (SIGTERM), without waiting. Several programs end sooner if all
+    /// are asked before the first is [stopped](Self::stop).
     pub fn ask(&self) {
         self.shared.signal(libc::SIGTERM);
     }
 
-    /// The process identifier of the program's first process, as this process sees it.
+    /// Returns the process identifier of the program's first process, as this process sees it.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.shared.pid()

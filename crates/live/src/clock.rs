@@ -2,13 +2,14 @@
 
 use narrows_units::{Duration, Instant};
 
-/// Scenario time: zero is an instant of `CLOCK_MONOTONIC`, which eBPF programs read too (`bpf_ktime_get_ns`).
+/// A clock of scenario time. Its zero is an instant of `CLOCK_MONOTONIC`, which eBPF programs read too
+/// (`bpf_ktime_get_ns`).
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     zero_ns: u64,
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC`.
+/// Returns the nanoseconds of `CLOCK_MONOTONIC`.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -18,31 +19,31 @@ pub fn monotonic_ns() -> u64 {
 }
 
 impl Clock {
-    /// A clock whose time zero is `delay` from now: what must be ready at time zero has so long to get ready.
+    /// Makes a clock whose time zero is `delay` from now: the time left for preparations.
     #[must_use]
     pub fn starting_in(delay: Duration) -> Self {
         Self { zero_ns: monotonic_ns() + delay.as_nanos() }
     }
 
-    /// Scenario time now; zero before time zero.
+    /// Returns the scenario time now; zero before time zero.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.at(monotonic_ns())
     }
 
-    /// Whether time zero has passed. [`now`](Self::now) cannot tell: it is zero before it too.
+    /// Returns whether time zero has passed. [`now`](Self::now) cannot show this: it is zero before time zero too.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         monotonic_ns() >= self.zero_ns
     }
 
-    /// Scenario time at an instant of `CLOCK_MONOTONIC`, in nanoseconds; zero before time zero.
+    /// Returns the scenario time at an instant of `CLOCK_MONOTONIC`, given in nanoseconds; zero before time zero.
     #[must_use]
     pub fn at(&self, monotonic_ns: u64) -> Instant {
         Instant::ZERO + Duration::from_nanos(monotonic_ns.saturating_sub(self.zero_ns))
     }
 
-    /// The instant of `CLOCK_MONOTONIC`, in nanoseconds, of a scenario time.
+    /// Returns the instant of `CLOCK_MONOTONIC`, in nanoseconds, of a scenario time.
     #[must_use]
     pub fn monotonic_of(&self, at: Instant) -> u64 {
         self.zero_ns.saturating_add(at.as_nanos())
@@ -55,8 +56,8 @@ impl Clock {
             tv_sec: (target / 1_000_000_000) as libc::time_t,
             tv_nsec: (target % 1_000_000_000) as libc::c_long,
         };
-        // SAFETY: `time` is a valid timespec; without a remainder to write to the last pointer may be null. A signal ends the
-        // sleep early with EINTR, and it is taken up again.
+        // SAFETY: `time` is a valid timespec; the last pointer may be null, since no remainder is wanted. A signal ends
+        // the sleep early with EINTR, and the loop resumes it.
         while unsafe {
             libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut())
         } == libc::EINTR

@@ -1,4 +1,4 @@
-//! What the kernel, the applications and the network each know of a flow, put together.
+//! Combines what the kernel, the applications and the network each know of a flow.
 
 use crate::books::{Books, Track};
 use crate::clock::Clock;
@@ -11,9 +11,9 @@ use narrows_scenario::{Sampling, Scenario, Traffic};
 /// What is known of the flows of a run.
 pub(crate) struct Known<'a> {
     pub(crate) scenario: &'a Scenario,
-    /// What applications and sockets tell, by flow.
+    /// What applications and sockets report, by flow.
     pub(crate) records: Vec<FlowRecord>,
-    /// What the kernel's tracepoints told, if there are any.
+    /// The records of the kernel's tracepoints, if there are any.
     pub(crate) traced: Option<Traced>,
     /// Commands that senders of ACNS received.
     pub(crate) commands: Commands,
@@ -23,11 +23,12 @@ pub(crate) struct Known<'a> {
     pub(crate) books: &'a Books,
 }
 
-/// Puts the flows' rows and totals into `samples`.
+/// Writes the flows' rows and totals to `samples`.
 ///
-/// Of a flow's data direction the network knows what arrived and what was lost, exactly; a row of samples gets both as they were at its
-/// time, to the millisecond. Round-trip times are the kernel's samples, an ACK each, where there are tracepoints, else its
-/// smoothed one at each look at which more was delivered than before. The same goes for the time after the sender has closed.
+/// The network knows exactly what arrived and what was lost in a flow's data direction. A row of samples has both as
+/// they were at its time, to the millisecond. Round-trip times are the kernel's samples, one per ACK, if there are
+/// tracepoints. Otherwise, and after the sender has closed, they are the kernel's smoothed values at each read of
+/// `TCP_INFO` at which more was delivered than before.
 pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
     let Known { scenario, records, traced, commands, windows, clock, books } = known;
     samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
@@ -50,13 +51,13 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
         }
         samples.flow_totals.push(&total);
     }
-    // Samples come in order of time, as a simulation has them.
+    // Samples are in order of time, as in a simulation.
     rows.sort_by_key(|row| (row.time_ns, row.flow));
     rows.iter().for_each(|row| samples.flows.push(row));
 }
 
-/// The look that a flow's thread took at its connection as the run ended, where the run ends at a time of sampling: a simulation has a
-/// sample then, and a series that lacks it seems to end before the run does.
+/// Returns a row from the last `TCP_INFO` of a flow, read as the run ended, if the run ends at a sampling time. A
+/// simulation has a sample then, and a series without it seems to end before the run does.
 fn closing_row(scenario: &Scenario, record: &FlowRecord, index: usize) -> Option<FlowRow> {
     let Sampling::Interval(every) = scenario.sampling else { return None };
     let end = scenario.duration.as_nanos();
@@ -69,7 +70,7 @@ fn closing_row(scenario: &Scenario, record: &FlowRecord, index: usize) -> Option
     Some(FlowRow { time_ns: end, flow: index as u64, delivered_bytes: record.total.delivered_bytes, ..row })
 }
 
-/// Adds the latest round-trip time sample before each row.
+/// Adds to each row the latest round-trip time sample before it.
 fn with_round_trips(mut rows: Vec<FlowRow>, traced: &[Record], clock: Clock) -> Vec<FlowRow> {
     let mut at = traced.iter().peekable();
     let mut latest = NONE;
@@ -82,7 +83,8 @@ fn with_round_trips(mut rows: Vec<FlowRow>, traced: &[Record], clock: Clock) -> 
     rows
 }
 
-/// A row for each segment that came to the sender; what the receiving application had read is as of the last look.
+/// Returns a row for each segment that arrived at the sender. What the receiving application had read is as of the
+/// latest of `looks`.
 fn by_ack(trace: &FlowTrace, looks: &[FlowRow], flow: usize, clock: Clock) -> Vec<FlowRow> {
     let mut looks = looks.iter().peekable();
     let mut delivered = 0;
@@ -97,7 +99,7 @@ fn by_ack(trace: &FlowTrace, looks: &[FlowRow], flow: usize, clock: Clock) -> Ve
     acks.map(row).collect()
 }
 
-/// Adds what had arrived, and what had been lost, at each row's time.
+/// Adds to each row what had arrived, and what had been lost, at its time.
 fn with_network(rows: &mut [FlowRow], track: &[Track]) {
     let mut at = 0;
     for row in rows {
@@ -110,8 +112,8 @@ fn with_network(rows: &mut [FlowRow], track: &[Track]) {
     }
 }
 
-/// A flow's round-trip times: the kernel's per-ACK samples and, from when the sender closed, what looks at its connection showed;
-/// the looks' alone where there are no records.
+/// Returns a flow's round-trip times: the kernel's per-ACK samples and, after the sender closed, those in `closing`;
+/// only those in `looks` if there is no trace.
 fn round_trips(looks: &Histogram, closing: &[(u64, u64)], trace: Option<&FlowTrace>) -> Histogram {
     let Some(trace) = trace else { return looks.clone() };
     let mut all = trace.round_trips.clone();
@@ -132,7 +134,7 @@ fn total(mut total: FlowTotal, rtt: &Histogram, trace: Option<&FlowTrace>, books
     if rtt.count() > 0 {
         total.rtt_samples = rtt.count();
         total.rtt_sum_ns = rtt.sum();
-        // The kernel's own minimum has seen every sample, also those before the first record.
+        // The kernel's own minimum includes every sample, also those before the first record.
         total.rtt_min_ns = if total.rtt_min_ns == NONE { rtt.min() } else { total.rtt_min_ns.min(rtt.min()) };
         total.rtt_max_ns = rtt.max();
         total.rtt_p50_ns = rtt.percentile(0.50);

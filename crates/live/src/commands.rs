@@ -1,4 +1,4 @@
-//! Commands that senders of ACNS received, over time.
+//! Commands that senders of ACNS received over time.
 
 use crate::LiveError;
 use crate::schemes::Schemes;
@@ -6,25 +6,25 @@ use narrows_samples::FlowRow;
 use narrows_scenario::Scenario;
 use narrows_units::Instant;
 
-/// Normal, freeze and fallback received so far.
+/// Normal, freeze and fallback commands received so far.
 type Counts = [u64; 3];
 
-/// By flow, the counts whenever they were looked at and had changed.
+/// Per flow, the counts with the times at which they were read and had changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Commands {
     seen: Vec<Vec<(Instant, Counts)>>,
 }
 
 impl Commands {
-    /// Nothing seen.
+    /// Starts with no counts for any flow.
     pub(crate) fn new(scenario: &Scenario) -> Self {
         Self { seen: vec![Vec::new(); scenario.flows.len()] }
     }
 
-    /// Looks at what the eBPF programs have counted by `now`.
+    /// Reads the counters of the eBPF programs at `now`.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] if the kernel does not give it.
+    /// [`LiveError::Failed`] if the kernel does not return them.
     pub(crate) fn look(&mut self, schemes: &Schemes, scenario: &Scenario, now: Instant) -> Result<(), LiveError> {
         for (flow, seen) in self.seen.iter_mut().enumerate() {
             if let Some(counters) = schemes.acns_sender(scenario, flow)?
@@ -36,12 +36,12 @@ impl Commands {
         Ok(())
     }
 
-    /// All that a flow's sender received; zeros where it takes part in no scheme.
+    /// Returns all commands that a flow's sender received; zeros if it takes part in no scheme.
     pub(crate) fn last(&self, flow: usize) -> Counts {
         self.seen.get(flow).and_then(|seen| seen.last()).map_or([0; 3], |(_, counts)| *counts)
     }
 
-    /// Adds to a flow's rows what its sender had received by then.
+    /// Adds to each of a flow's rows the commands that its sender had received by then.
     pub(crate) fn fill(&self, rows: &mut [FlowRow], flow: usize) {
         let mut seen = self.seen.get(flow).map_or(&[][..], Vec::as_slice).iter().peekable();
         let mut counts = [0; 3];

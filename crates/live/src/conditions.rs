@@ -6,29 +6,31 @@ use narrows_samples::Histogram;
 use narrows_units::{Duration, Instant};
 use std::fs;
 
-/// Share of packets that may be handed over later than [`LATE`].
+/// Largest share of packets that may be handed over later than [`LATE`].
 pub const LATE_SHARE: f64 = 0.01;
 
-/// From how late a packet counts as late.
+/// Lateness beyond which a packet counts as late.
 pub const LATE: Duration = Duration::from_millis(1);
 
-/// A packet later than this alone makes a run not to be trusted: it is longer than most round trips.
+/// Lateness beyond which a single packet makes a run untrusted: it is longer than most round trips.
 pub const FAR_TOO_LATE: Duration = Duration::from_millis(50);
 
-/// From how late a share of [`LATE_SHARE`] of what a flow's thread has to do may be at most. Six runs at a time on two processors, each
-/// with a window of 64 KiB at 100 Mb/s, were 35 to 130 ms late and 2 to 13 % slower than alone, while no packet was late.
+/// Lateness that at most a share of [`LATE_SHARE`] of a flow thread's actions may exceed. Six runs at a time on two
+/// processors, each with a window of 64 KiB at 100 Mb/s, were 35 to 130 ms late and 2 to 13 % slower than a run alone,
+/// although no packet was late.
 pub const TRAFFIC_OFTEN_LATE: Duration = Duration::from_millis(20);
 
-/// Fewest things done of which a percentile is told from a single bad moment.
+/// Smallest number of actions for which a percentile says more than a single bad moment.
 const OFTEN: u64 = 500;
 
-/// From how late the thread of a flow may be at most: by then a socket may have run dry, or the window of a slow reader closed.
+/// Largest lateness that is allowed for a flow's thread: beyond it a socket may have run dry, or the window of a slow
+/// reader closed.
 pub const TRAFFIC_LATE: Duration = Duration::from_millis(500);
 
-/// Lateness in nanoseconds: of packets handed over by the bottleneck, or of what flows' threads had to do.
+/// Lateness in nanoseconds: of packets handed over by the bottleneck, or of the actions of flows' threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LatenessFacts {
-    /// How often: packets handed over, or times that a thread had something to do.
+    /// Number of packets handed over, or of a thread's actions.
     pub count: u64,
     /// Mean.
     pub mean_ns: f64,
@@ -36,11 +38,11 @@ pub struct LatenessFacts {
     pub p50_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
-    /// Latest packet.
+    /// Maximum.
     pub max_ns: u64,
 }
 
-/// What the numbers of a live run depend on beside the scenario.
+/// What the results of a live run depend on besides the scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Conditions {
     /// Kernel release: `6.18.44`.
@@ -49,37 +51,39 @@ pub struct Conditions {
     pub cpus: usize,
     /// How the bottleneck's thread was scheduled.
     pub scheduling: String,
-    /// Share of a processor that it took, in [0, 1]. What receiving TCP does happens in it.
+    /// Share of a processor that this thread used, in [0, 1]. TCP's receive processing runs in it.
     pub bottleneck_cpu: f64,
-    /// How late it was.
+    /// How late it handed packets over.
     pub lateness: LatenessFacts,
-    /// How late the threads of flows were whenever their application, or a look at their connection, was due: the worst of them.
+    /// How late the thread of a flow was whenever its application or a read of `TCP_INFO` was due; of all flows, the
+    /// worst.
     pub traffic: LatenessFacts,
-    /// Packets that hosts did not take, or that went nowhere.
+    /// Packets that hosts did not accept, or that had no destination.
     pub astray: u64,
     /// Offloads of the hosts' devices.
     pub offloads: String,
-    /// Settings of the hosts' namespaces that a run set: name and value.
+    /// Sysctls that the run set in the hosts' namespaces: name and value.
     pub sysctls: Vec<(String, String)>,
     /// Where each congestion control came from: its name in the scenario, and `kernel` or `eBPF`.
     pub controls: Vec<(String, String)>,
-    /// TCP settings of the scenario that the kernel replaces by its own, a sentence each.
+    /// TCP settings of the scenario that the kernel replaces by its own, one sentence each.
     pub left_to_kernel: Vec<String>,
     /// Where round-trip times come from.
     pub rtt_source: String,
     /// Records of the kernel's tracepoints that were lost because the reader was late.
     pub trace_lost: u64,
-    /// Records that were counted and, being more than four million, not kept: their samples of the round-trip time are missing.
+    /// Records that were counted but not kept, because there were more than four million. Their round-trip time samples
+    /// are missing.
     pub trace_not_kept: u64,
-    /// Tracepoints that this kernel lacks; what they would tell is missing.
+    /// Tracepoints that this kernel lacks; their records are missing.
     pub trace_missing: Vec<&'static str>,
-    /// Share of a processor that reading the records took, in [0, 1].
+    /// Share of a processor used for reading the records, in [0, 1].
     pub trace_cpu: f64,
-    /// How often each flow's thread looks at its connection (`TCP_INFO`).
+    /// Interval at which each flow's thread reads `TCP_INFO`.
     pub look: Duration,
-    /// Programs of the user's that ran meanwhile, and how each ended: `s1: iperf3 -c d1: exit code 0`.
+    /// The user's programs that ran during the run, and how each ended: `s1: iperf3 -c d1: exit code 0`.
     pub programs: Vec<String>,
-    /// Why the numbers are not to be trusted, a sentence each; empty if they are.
+    /// Why the results cannot be trusted, one sentence each; empty if they can.
     pub doubts: Vec<String>,
 }
 
@@ -104,17 +108,17 @@ fn ms(nanos: u64) -> f64 {
 }
 
 impl Conditions {
-    /// What the machine is; the run adds the rest.
+    /// Returns the properties of the machine; the run adds the rest.
     #[must_use]
     pub fn of_machine() -> Self {
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        // A TUN device without virtio headers cannot be handed more than one packet at a time, so the kernel segments before.
+        // A TUN device without virtio headers takes one packet at a time, so the kernel segments before it.
         let offloads = "none: TCP segments before the device, and nothing is merged behind it".to_owned();
         Self { kernel, cpus, offloads, ..Self::default() }
     }
 
-    /// Takes in how late the bottleneck was over a run of `duration`, and flags unreliable runs.
+    /// Records how late the bottleneck was over a run of `duration`, and flags unreliable runs.
     pub fn note_lateness(&mut self, lateness: &Lateness, duration: Duration) {
         let late = &lateness.handed_over;
         self.scheduling.clone_from(&lateness.scheduling);
@@ -151,8 +155,8 @@ impl Conditions {
         }
     }
 
-    /// Takes in how late a flow's thread was in a run of `duration`, and doubts a run in which one stood still for a tenth of it, within
-    /// [`FAR_TOO_LATE`] and [`TRAFFIC_LATE`].
+    /// Records how late a flow's thread was in a run of `duration`. Flags the run if the thread was too often late, or
+    /// stood still for a tenth of the run (but at least [`FAR_TOO_LATE`] and at most [`TRAFFIC_LATE`]).
     pub fn note_traffic(&mut self, flow: &str, late: &Histogram, duration: Duration) {
         let facts = LatenessFacts::of(late);
         let bound = (duration / 10).clamp(FAR_TOO_LATE, TRAFFIC_LATE);
@@ -175,7 +179,7 @@ impl Conditions {
         }
     }
 
-    /// Takes in how well the kernel's tracepoints were followed over a run of `duration`.
+    /// Records how completely the kernel's tracepoints were read over a run of `duration`, and at what cost.
     pub(crate) fn note_trace(&mut self, traced: &Traced, duration: Duration) {
         self.trace_lost = traced.overruns;
         self.trace_not_kept = traced.not_kept;
@@ -183,7 +187,7 @@ impl Conditions {
         self.trace_cpu = traced.cpu.as_secs_f64() / duration.as_secs_f64().max(1e-9);
     }
 
-    /// Whether the numbers may be taken as they are.
+    /// Returns whether the results can be trusted.
     #[must_use]
     pub fn trusted(&self) -> bool {
         self.doubts.is_empty()
@@ -261,7 +265,7 @@ mod tests {
         assert_eq!(conditions.traffic.max_ns, late.max());
     }
 
-    /// What six runs at a time on two processors did to one another: rates 13 % too low, and no packet late.
+    /// The effect of six runs at a time on two processors: rates 13 % too low, although no packet was late.
     #[test]
     fn a_flow_whose_thread_is_late_too_often_is_not() {
         let doubts = |often_ms: u64| {

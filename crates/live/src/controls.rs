@@ -1,11 +1,11 @@
-//! The kernel's congestion controls, as the network namespace of the calling thread has them: lists, and the default.
+//! The kernel's congestion controls as the calling thread's network namespace sees them: lists, and the default.
 //!
-//! One list of names for the whole kernel; the default is each namespace's own (`net/ipv4/tcp_cong.c`).
+//! The kernel has one list of names; each namespace has its own default (`net/ipv4/tcp_cong.c`).
 
 use crate::LiveError;
 use std::fs;
 
-/// Where the kernel tells and takes them.
+/// Directory of the sysctls that list and set them.
 const SYSCTL: &str = "/proc/sys/net/ipv4";
 
 fn words(name: &str) -> Vec<String> {
@@ -13,19 +13,19 @@ fn words(name: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Every congestion control that is registered; none where the system does not tell.
+/// Returns every registered congestion control; empty if the system does not report them.
 #[must_use]
 pub fn available() -> Vec<String> {
     words("tcp_available_congestion_control")
 }
 
-/// Those that programs without CAP_NET_ADMIN may choose.
+/// Returns the congestion controls that programs without CAP_NET_ADMIN may choose.
 #[must_use]
 pub fn allowed() -> Vec<String> {
     words("tcp_allowed_congestion_control")
 }
 
-/// The one that new connections of this namespace get.
+/// Returns the congestion control that new connections of this namespace get.
 #[must_use]
 pub fn default() -> Option<String> {
     words("tcp_congestion_control").pop()
@@ -34,8 +34,9 @@ pub fn default() -> Option<String> {
 /// Makes `name` the default of this namespace.
 ///
 /// # Errors
-/// [`LiveError::Failed`] if the kernel refuses. A name that is not among those allowed is not tried: outside the host's own
-/// namespace the kernel refuses it, and keeps a reference to it for ever (`tcp_set_default_congestion_control`, 6.18).
+/// [`LiveError::Failed`] if the kernel refuses, or the name is not allowed. Such a name is not tried: outside the
+/// host's own namespace the kernel would refuse it and keep a reference to it for ever
+/// (`tcp_set_default_congestion_control`, 6.18).
 pub fn set_default(name: &str) -> Result<(), LiveError> {
     let path = format!("{SYSCTL}/tcp_congestion_control");
     let what = format!("write {name} to {path}");

@@ -1,9 +1,10 @@
-//! Congestion controls for this host: registered by a command, in use after it, until another command takes them away.
+//! Congestion controls of this host: one command registers them, and they stay in use until another command removes
+//! them.
 //!
-//! [`attach`] registers an algorithm under its own name and pins the kernel's link to it in the BPF file system; what is to be
-//! remembered of it lies beside the pin (`store`). So all of it has one life: it ends with [`detach`], and with the machine's.
-//! A command that fails, or is killed, leaves what was there before: the pin is the last step of attaching, and the first
-//! that detaching takes away.
+//! [`attach`] registers an algorithm under its own name and pins the kernel's link to it in the BPF file system. Its
+//! metadata lies beside the pin (`store`). So everything has the same lifetime: it ends with [`detach`], or when the
+//! machine shuts down. A command that fails, or is killed, leaves the previous state: pinning is the last step of
+//! attaching, and the pin is the first thing that detaching removes.
 
 mod mounting;
 mod store;
@@ -16,7 +17,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use store::{Entry, Store};
 
-/// How long the kernel may take to forget a name: it does so at once, or in a worker that comes soon after.
+/// Longest time that the kernel may take to release a name: it does so at once, or in a worker soon after.
 const FORGETTING: Duration = Duration::from_secs(2);
 
 /// A congestion control that we registered on this host.
@@ -24,40 +25,41 @@ const FORGETTING: Duration = Duration::from_secs(2);
 pub struct Deployed {
     /// Its name for `TCP_CONGESTION`.
     pub name: String,
-    /// Its parameters, every one: `profile=paper lambda_max=3`.
+    /// All of its parameters: `profile=paper lambda_max=3`.
     pub params: String,
     /// Whether it is the default of new connections, in the network namespace of the caller.
     pub is_default: bool,
-    /// The default that it replaced, if it was made the default: what detaching puts back.
+    /// The default that it replaced, if it was made the default. Detaching restores it.
     pub replaced: Option<String>,
     /// Where its link is pinned.
     pub pin: PathBuf,
 }
 
-/// What [`attach`] did.
+/// The result of [`attach`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attaching {
-    /// What is attached now.
+    /// The congestion control that is attached now.
     pub deployed: Deployed,
-    /// Whether it was registered now; if not, it was before, with these parameters.
+    /// Whether this call registered it. If not, it was registered before with these parameters.
     pub is_new: bool,
-    /// Whether the BPF file system was mounted for it.
+    /// Whether this call mounted the BPF file system.
     pub mounted: bool,
 }
 
-/// What [`detach`] did.
+/// The result of [`detach`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detaching {
-    /// The default that is in force again; none if the algorithm was not the default.
+    /// The default that was restored; `None` if the algorithm was not the default.
     pub default: Option<String>,
 }
 
-/// Registers the congestion control `name` on this host; with `make_default` new connections of the caller's network
-/// namespace use it. What is attached already with these parameters stays as it is.
+/// Registers the congestion control `name` on this host; with `make_default`, new connections of the caller's network
+/// namespace use it. If it is attached already with these parameters, it stays as it is.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] for a name or parameter that there is not, or if it is attached with other parameters;
-/// [`LiveError::Unavailable`] if something else has the name, or the machine cannot do it. Then nothing has changed.
+/// [`LiveError::Unsupported`] for an unknown name or parameter, or if it is attached with other parameters;
+/// [`LiveError::Unavailable`] if something else has the name, or the machine cannot do it. On error nothing has
+/// changed.
 pub fn attach(name: &str, params: &[(String, String)], make_default: bool) -> Result<Attaching, LiveError> {
     let program = program(name)?;
     let row = program.row()?;
@@ -95,11 +97,11 @@ pub fn attach(name: &str, params: &[(String, String)], make_default: bool) -> Re
     Ok(Attaching { deployed: deployed(&entry), is_new, mounted })
 }
 
-/// Takes the congestion control `name` away from this host, if we registered it. Connections that use it go on with it until
-/// they close. Was it the default, the one that it replaced is the default again.
+/// Removes the congestion control `name` from this host, if we registered it. Connections that use it keep it until
+/// they close. If it was the default, the one that it replaced becomes the default again.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] if we did not attach it, [`LiveError::Unavailable`] without the rights to.
+/// [`LiveError::Unsupported`] if we did not attach it, [`LiveError::Unavailable`] without the rights to detach.
 pub fn detach(name: &str) -> Result<Detaching, LiveError> {
     may_attach()?;
     let not_ours = |ours: &[Deployed]| LiveError::Unsupported {
@@ -119,7 +121,7 @@ pub fn detach(name: &str) -> Result<Detaching, LiveError> {
     let Some(entry) = standing(&store, name) else { return Err(not_ours(&listed(&store))) };
     let default = if controls::default().as_deref() == Some(name) { Some(put_back(&entry)?) } else { None };
     for other in store.entries() {
-        // Whoever replaced us shall not put us back.
+        // An entry that replaced this one must not restore it.
         if other.replaced().as_deref() == Some(name) {
             other.set_replaced(entry.replaced().as_deref().unwrap_or(SURE))?;
         }
@@ -130,7 +132,7 @@ pub fn detach(name: &str) -> Result<Detaching, LiveError> {
     Ok(Detaching { default })
 }
 
-/// The congestion controls that we registered on this host, by name.
+/// Returns the congestion controls that we registered on this host, by name.
 ///
 /// # Errors
 /// [`LiveError::Unavailable`] without the rights to look.
@@ -157,17 +159,17 @@ fn may_attach() -> Result<(), LiveError> {
     })
 }
 
-/// What is attached as `name`; none if nothing is.
+/// Returns the entry attached as `name`; `None` if there is none.
 fn standing(store: &Store, name: &str) -> Option<Entry> {
     Some(store.entry(name)).filter(is_standing)
 }
 
-/// Whether the pin is a link, and the kernel has the name.
+/// Returns whether the pin is a link and the kernel has the name.
 fn is_standing(entry: &Entry) -> bool {
     open_pinned(&entry.link()).is_ok() && controls::available().iter().any(|item| item == entry.name())
 }
 
-/// What is attached, if its parameters are those.
+/// Returns the attached entry if its parameters are `words`.
 fn same(entry: Entry, words: &str) -> Result<Entry, LiveError> {
     let standing = entry.params();
     if standing == words {
@@ -182,7 +184,7 @@ fn same(entry: Entry, words: &str) -> Result<Entry, LiveError> {
     })
 }
 
-/// That nothing has the name.
+/// Checks that the name is free.
 fn vacant(name: &str) -> Result<(), LiveError> {
     if !controls::available().iter().any(|item| item == name) {
         return Ok(());
@@ -194,7 +196,7 @@ fn vacant(name: &str) -> Result<(), LiveError> {
     })
 }
 
-/// A new entry; `commit`, its last step, registers and pins. Fails it, the entry is gone again.
+/// Creates an entry; `commit`, the last step, registers and pins. If a step fails, the entry is removed again.
 fn fresh(
     store: &Store,
     name: &str,
@@ -202,7 +204,7 @@ fn fresh(
     commit: impl FnOnce() -> Result<(), LiveError>,
 ) -> Result<Entry, LiveError> {
     let entry = store.entry(name);
-    entry.remove(); // what a command left that was killed before its last step
+    entry.remove(); // left by a command that was killed before its last step
     let made = entry.create(words).and_then(|()| commit());
     match made {
         Ok(()) => Ok(entry),
@@ -213,7 +215,7 @@ fn fresh(
     }
 }
 
-/// Makes an entry the default, and remembers which one it replaces.
+/// Makes an entry the default, and stores which one it replaces.
 fn become_default(entry: &Entry) -> Result<(), LiveError> {
     let now = controls::default().unwrap_or_else(|| SURE.into());
     if now == entry.name() {
@@ -223,7 +225,7 @@ fn become_default(entry: &Entry) -> Result<(), LiveError> {
     controls::set_default(entry.name())
 }
 
-/// Puts back the default that an entry replaced, or the surest one if that is gone; gives the name.
+/// Restores the default that an entry replaced, or [`SURE`] if that is gone; returns the name.
 fn put_back(entry: &Entry) -> Result<String, LiveError> {
     let before = entry.replaced().filter(|name| controls::available().contains(name));
     let name = before.unwrap_or_else(|| SURE.into());
@@ -231,7 +233,7 @@ fn put_back(entry: &Entry) -> Result<String, LiveError> {
     Ok(name)
 }
 
-/// Waits until the kernel has forgotten the name.
+/// Waits until the kernel has released the name.
 fn forgotten(name: &str) -> Result<(), LiveError> {
     let until = Instant::now() + FORGETTING;
     while controls::available().iter().any(|item| item == name) {

@@ -1,23 +1,23 @@
 //! Which live features this machine supports, found by trying; for each unsupported one, the reason and the fix.
 //!
-//! Every probe leaves things as they were: what it makes lies in namespaces of its own or is closed at once. A congestion
-//! control is registered for a moment under a name of this process.
+//! Every probe leaves the machine as it was: what it creates is in namespaces of its own or is closed at once. One
+//! probe briefly registers a congestion control, under a name unique to this process.
 
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod network;
 
-/// How it stands with something.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is there and works.
+    /// It is present and works.
     Ok,
     /// Some of it works.
     Partly,
     /// It does not work here.
     Missing,
-    /// It cannot be known with the rights that this process has.
+    /// It is not known: finding out needs rights that this process lacks.
     Unknown,
 }
 
@@ -34,36 +34,36 @@ impl Status {
     }
 }
 
-/// One thing that was looked for.
+/// One check of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What it is.
+    /// What is checked.
     pub name: &'static str,
-    /// How it stands with it.
+    /// The result.
     pub status: Status,
     /// What was found: a version, names.
     pub found: String,
     /// What Narrows needs it for.
     pub purpose: &'static str,
-    /// Why it is not as it should be; empty where it is.
+    /// Why it is not ok; empty if it is.
     pub why: String,
-    /// What would change that; empty where nothing need be changed.
+    /// What would change that; empty if nothing needs to change.
     pub remedy: String,
 }
 
 impl Check {
-    /// Something that is as it should be.
+    /// Makes a check whose result is ok.
     fn ok(name: &'static str, purpose: &'static str, found: impl Into<String>) -> Self {
         Self { name, status: Status::Ok, found: found.into(), purpose, why: String::new(), remedy: String::new() }
     }
 
-    /// The same without what would have been found.
+    /// Clears what was found.
     fn without_finding(mut self) -> Self {
         self.found = String::new();
         self
     }
 
-    /// The same with another status, why, and what would change it.
+    /// Sets another status, its reason and its remedy.
     fn but(mut self, status: Status, why: impl Into<String>, remedy: impl Into<String>) -> Self {
         self.status = status;
         self.why = why.into();
@@ -72,7 +72,7 @@ impl Check {
     }
 }
 
-/// Looks at everything, in the order in which one thing needs another; takes a fraction of a second.
+/// Runs all checks, in the order in which one depends on another; takes a fraction of a second.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn doctor() -> Vec<Check> {
@@ -102,7 +102,7 @@ pub fn doctor() -> Vec<Check> {
     all
 }
 
-/// Looks at everything: without Linux there is the simulator alone.
+/// Runs all checks: without Linux only the simulator is available.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub fn doctor() -> Vec<Check> {
@@ -111,7 +111,7 @@ pub fn doctor() -> Vec<Check> {
     vec![simulator, live.but(Status::Missing, "they are made of parts of Linux", "run it on Linux, as root")]
 }
 
-/// A backend: as good as the worst of what it needs.
+/// Makes the check of a backend, whose status is the worst of those that it needs.
 #[cfg(target_os = "linux")]
 fn backend(name: &'static str, purpose: &'static str, needs: &[(&str, Status)]) -> Check {
     let check = Check::ok(name, purpose, "");

@@ -8,7 +8,7 @@ pub enum LiveError {
     Unavailable {
         /// What is missing: "live runs", "eBPF congestion control".
         what: String,
-        /// Why it is.
+        /// Why it is missing.
         why: String,
         /// What the user can do, as a command: "run as root".
         remedy: String,
@@ -20,7 +20,7 @@ pub enum LiveError {
         field: String,
         /// Its value.
         value: String,
-        /// Why not.
+        /// Why Linux cannot provide it.
         reason: String,
         /// What is allowed.
         allowed: String,
@@ -29,7 +29,7 @@ pub enum LiveError {
     /// [`Unavailable`](Self::Unavailable).
     #[error("the scenario has no live form: {} refusals{}", refusals.len(), lines(refusals))]
     Refused {
-        /// Every one that was found.
+        /// All refusals that were found.
         refusals: Vec<LiveError>,
     },
     /// A step failed unexpectedly; the command line exits with code 1.
@@ -45,13 +45,13 @@ pub enum LiveError {
     Stopped,
 }
 
-/// A line for each, behind a line break.
+/// Formats a line for each refusal, preceded by a line break.
 fn lines(refusals: &[LiveError]) -> String {
     refusals.iter().map(|one| format!("\n  {one}")).collect()
 }
 
 impl LiveError {
-    /// A step that failed for a reason of the system's.
+    /// Makes the error of a step that failed for a reason of the system.
     pub fn failed(what: impl Into<String>, reason: impl ToString) -> Self {
         Self::Failed { what: what.into(), reason: reason.to_string() }
     }

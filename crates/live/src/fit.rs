@@ -1,8 +1,8 @@
 //! Which scenario settings the kernel can honour.
 //!
-//! A setting is *honoured* if the kernel takes it, by a socket option, a route or a setting of the namespace. What the
-//! kernel does not take is its *own* where a scenario leaves it to its stack's defaults, and *refused* where the scenario
-//! sets something else itself: a run under other rules than those asked for answers another question.
+//! A setting is *honoured* if the kernel takes it, by a socket option, a route or a sysctl of the namespace. A setting
+//! that the kernel does not take is the kernel's *own* if the scenario leaves it to its stack's defaults, and *refused*
+//! if the scenario sets another value: a run with other settings than requested answers another question.
 
 use crate::LiveError;
 use crate::controls;
@@ -21,30 +21,30 @@ pub enum Control {
     Ours(&'static str),
 }
 
-/// What the kernel does in place of what a scenario's stack would.
+/// A setting for which the kernel's own value replaces that of the scenario's stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KernelsOwn {
     /// The setting, as scenario files name it.
     pub setting: &'static str,
-    /// What the scenario's stack has.
+    /// The value in the scenario's stack.
     pub scenario: String,
-    /// What Linux has.
+    /// The value in Linux.
     pub kernel: String,
 }
 
-/// Checks that a scenario can be run live, but for what this machine has; returns what the kernel does in its own way,
-/// without repetition.
+/// Checks that a scenario can run live, apart from what this machine supports. Returns the settings that are the
+/// kernel's own, without repetition.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] for what has no live form: 802.11 channels, a host with more than one link, and settings
-/// of TCP that the kernel does not take; several as [`LiveError::Refused`].
+/// [`LiveError::Unsupported`] for features without a live form: 802.11 channels, a host with more than one link, and
+/// TCP settings that the kernel does not take. Several are reported as [`LiveError::Refused`].
 pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
     let mut refusals = Refusals::default();
     network(scenario, &mut refusals);
     let mut own = Vec::new();
     let mut before: Option<&Arc<Tcp>> = None;
     for flow in scenario.flows.iter().filter(|flow| is_tcp(flow)) {
-        // Flows share their settings where they have the same.
+        // Flows with equal settings share them.
         if before.is_some_and(|tcp| Arc::ptr_eq(tcp, &flow.tcp)) {
             continue;
         }
@@ -63,18 +63,18 @@ pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
     Ok(stacks(scenario).chain(own).collect())
 }
 
-/// The stacks of a scenario's flows that are not Linux's: the settings that follow from them come after.
+/// Returns the stacks of a scenario's flows that are not Linux's. The settings that follow from them come after.
 fn stacks(scenario: &Scenario) -> impl Iterator<Item = KernelsOwn> + '_ {
     let used = |stack: &Stack| scenario.flows.iter().any(|flow| is_tcp(flow) && flow.tcp.stack == *stack);
     let others = [Stack::Rfc, Stack::Ns2].into_iter().filter(used);
     others.map(|stack| KernelsOwn { setting: "stack", scenario: word(&stack), kernel: word(&Stack::Linux) })
 }
 
-/// The congestion control of a flow: ours where there is a program of that name, else the kernel's.
+/// Returns the congestion control of a flow: our eBPF program if there is one of that name, else the kernel's.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] where neither is one, or the kernel's would have other parameters;
-/// [`LiveError::Unavailable`] where a kernel can have it and this one has not.
+/// [`LiveError::Unsupported`] if neither exists, or the kernel's would have other parameters;
+/// [`LiveError::Unavailable`] if Linux has it but this kernel does not.
 pub fn control(flow: &Flow) -> Result<Control, LiveError> {
     let name = flow.tcp.cc.as_str();
     let field = || format!("flows.{}.tcp.cc", flow.name);
@@ -116,10 +116,10 @@ pub fn control(flow: &Flow) -> Result<Control, LiveError> {
     Ok(Control::Kernel(module.to_owned()))
 }
 
-/// Linux's module of a congestion control; `None` for those that no Linux has.
+/// Returns Linux's module of a congestion control; `None` if no Linux has one.
 fn module(name: &str) -> Option<&str> {
     Some(match name {
-        // Reno's window; which losses are found, and how, is the connection's.
+        // These use Reno's window; the connection itself detects losses.
         "newreno" | "sack" => "reno",
         "bic" | "cubic" | "dctcp" | "highspeed" | "htcp" | "hybla" | "illinois" | "lp" | "reno" | "scalable"
         | "vegas" | "veno" | "westwood" | "yeah" | "bbr" => name,
@@ -161,8 +161,8 @@ fn network(scenario: &Scenario, refusals: &mut Refusals) {
     }
 }
 
-/// A setting's value as scenario files have it: `RtoOnly` is `rto_only` there, and `NewReno` is `newreno`. A quantity keeps its
-/// unit.
+/// Returns a setting's value as scenario files write it: `RtoOnly` is `rto_only` there, and `NewReno` is `newreno`. A
+/// quantity keeps its unit.
 fn word(value: &dyn Debug) -> String {
     let plain = format!("{value:?}").replace("NewReno", "newreno").replace("Some(", "").replace(')', "");
     if plain.starts_with(|first: char| first.is_ascii_digit()) {
@@ -178,8 +178,8 @@ fn word(value: &dyn Debug) -> String {
     word
 }
 
-/// What a flow's settings would be if the scenario said nothing but its stack and congestion control, and the same with
-/// Linux's stack.
+/// A flow's default settings: those it would have if the scenario gave only its stack and congestion control, and the
+/// same with Linux's stack.
 struct Habits {
     stack: Arc<Tcp>,
     linux: Arc<Tcp>,
@@ -190,21 +190,23 @@ impl Habits {
         Ok(Self { stack: plain(tcp, tcp.stack, "")?, linux: plain(tcp, Stack::Linux, "")? })
     }
 
-    /// The same of a flow that asks for a recovery of its own: the settings that follow from it are not asked for.
+    /// Returns the defaults of a flow that sets its own recovery: settings that follow from the recovery do not count
+    /// as requested.
     fn with_recovery(tcp: &Tcp) -> Result<Self, LiveError> {
         let recovery = format!("recovery = {:?}\n", word(&tcp.recovery));
         Ok(Self { stack: plain(tcp, tcp.stack, &recovery)?, linux: plain(tcp, Stack::Linux, "")? })
     }
 }
 
-/// Settings that follow from a flow's congestion control, ECN and SACK, from a stack, and from more lines.
+/// Returns the settings that follow from a flow's congestion control, ECN and SACK, from a stack, and from more lines
+/// of a scenario.
 fn plain(tcp: &Tcp, stack: Stack, more: &str) -> Result<Arc<Tcp>, LiveError> {
     let word = match stack {
         Stack::Rfc => "rfc",
         Stack::Linux => "linux",
         Stack::Ns2 => "ns2",
     };
-    // What the kernel takes, and other settings follow from, is as the flow has it.
+    // Settings that the kernel takes, and on which others depend, are those of the flow.
     let text = format!(
         "nodes = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlinks = [{{ between = [\"a\", \"b\"], rate = \"1 Mb/s\", \
          delay = \"0 s\" }}]\nflows = [{{ from = \"a\", to = \"b\" }}]\n[tcp]\n\
@@ -217,7 +219,8 @@ fn plain(tcp: &Tcp, stack: Stack, more: &str) -> Result<Arc<Tcp>, LiveError> {
     flow.map(|flow| flow.tcp).ok_or_else(|| LiveError::failed("look up a stack's defaults", "it has no flow"))
 }
 
-/// Rejects a recovery that Linux has not. NewReno's is there without SACK, which a flow that asks for it goes without.
+/// Rejects a recovery that Linux does not have. Linux has NewReno's without SACK, so a flow that requests it runs
+/// without SACK.
 fn recovery(tcp: &Tcp, habits: &Habits, compare: &mut Compare<'_>) {
     if !(tcp.recovery == Recovery::NewReno || (tcp.recovery == Recovery::Sack && tcp.sack)) {
         compare.setting("recovery", &tcp.recovery, &habits.stack.recovery, &habits.linux.recovery);
@@ -229,7 +232,8 @@ fn tcp(tcp: &Tcp, habits: &Habits, compare: &mut Compare<'_>) {
     bounds(tcp, compare);
     let Habits { stack: s, linux: l } = habits;
     compare.setting("reduction", &tcp.reduction, &s.reduction, &l.reduction);
-    // A route can lock cwnd (RTAX_CWND), but a connection heeds that only where the kernel keeps metrics of its peer, which 6.18 does not.
+    // A route can lock cwnd (RTAX_CWND), but a connection obeys it only if the kernel keeps metrics of its peer, which
+    // 6.18 does not.
     compare.setting("max_cwnd", &tcp.max_cwnd, &s.max_cwnd, &l.max_cwnd);
     compare.setting("dupthresh", &tcp.dupthresh, &s.dupthresh, &l.dupthresh);
     compare.setting("limited_transmit", &tcp.limited_transmit, &s.limited_transmit, &l.limited_transmit);
@@ -255,7 +259,7 @@ fn tcp(tcp: &Tcp, habits: &Habits, compare: &mut Compare<'_>) {
     compare.setting("rto.style", &tcp.rto_style, &s.rto_style, &l.rto_style);
     compare.setting("rto.initial", &tcp.rto_initial, &s.rto_initial, &l.rto_initial);
     compare.setting("rto.granularity", &tcp.rto_granularity, &s.rto_granularity, &l.rto_granularity);
-    // Others than the stack's are set.
+    // Values other than the stack's are honoured (`rto_bounds_ms`).
     if tcp.rto_min == s.rto_min {
         compare.setting("rto.min", &tcp.rto_min, &s.rto_min, &l.rto_min);
     }
@@ -271,11 +275,11 @@ fn tcp(tcp: &Tcp, habits: &Habits, compare: &mut Compare<'_>) {
     }
 }
 
-/// Rejects values that the kernel does not take of settings that it does.
+/// Rejects values that the kernel does not take, of settings that it does take.
 fn bounds(tcp: &Tcp, compare: &mut Compare<'_>) {
     /// `MAX_TCP_WINDOW` of `include/net/tcp.h`, up to which the kernel lets a socket set its MSS.
     const MAX_MSS: u64 = 32_767;
-    /// `SOCK_MIN_RCVBUF / 2` of `include/net/sock.h`, and then some for kernels that count more overhead.
+    /// `SOCK_MIN_RCVBUF / 2` of `include/net/sock.h`, with a margin for kernels that count more overhead.
     const MIN_BUFFER: u64 = 4096;
     let mut refuse = |setting, value: u64, allowed: &str| {
         compare.refusals.add(LiveError::Unsupported {
@@ -300,7 +304,7 @@ struct Compare<'a> {
 }
 
 impl Compare<'_> {
-    /// Compares a setting that the kernel does not take with the stack's habit and with Linux's.
+    /// Compares a setting that the kernel does not take with the stack's default and with Linux's.
     fn setting<T: PartialEq + Debug>(&mut self, name: &'static str, value: &T, habit: &T, linux: &T) {
         if value == linux {
             return;
@@ -321,7 +325,7 @@ impl Compare<'_> {
     }
 }
 
-/// Segments of a first window, where it is not Linux's ten.
+/// Returns the segments of the initial window, if it is not Linux's ten.
 pub(crate) fn initial_segments(tcp: &Tcp) -> Option<u32> {
     /// `TCP_INIT_CWND` of `include/net/tcp.h`.
     const LINUX: u32 = 10;
@@ -338,11 +342,11 @@ pub(crate) fn initial_segments(tcp: &Tcp) -> Option<u32> {
     (segments != LINUX).then_some(segments)
 }
 
-/// Bounds of the retransmission timeout in milliseconds, `[min, max]`, where the scenario itself asks for others than
-/// its stack's and Linux's.
+/// Returns the bounds of the retransmission timeout in milliseconds, `[min, max]`, where the scenario itself sets
+/// others than its stack's and Linux's.
 ///
 /// # Errors
-/// [`LiveError::Failed`] if the habits of its stack cannot be found, which a test excludes.
+/// [`LiveError::Failed`] if the defaults of its stack cannot be found, which a test excludes.
 pub(crate) fn rto_bounds_ms(tcp: &Tcp) -> Result<[Option<u64>; 2], LiveError> {
     let habits = Habits::of(tcp)?;
     let (stack, linux) = (&habits.stack, &habits.linux);

@@ -1,28 +1,28 @@
-//! Whether this machine holds the rate of a network.
+//! Whether this machine can carry the rate of a network.
 
 use crate::LiveError;
 use crate::bottleneck::{Lateness, Pace};
 use narrows_scenario::{Direction, Scenario};
 use narrows_units::{Duration, Instant, Rate};
 
-/// How long the bottleneck's thread may work without a pause until a run is given up: longer than a slow start.
+/// Time that the bottleneck's thread may work without a pause before a run is given up: longer than a slow start.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is asked of the thread that is the network of a run.
+/// Returns the rate and the patience of the thread that is the network of a run.
 pub(crate) fn pace(scenario: &Scenario) -> Pace {
     Pace { fastest: fastest(scenario), patience: Some(PATIENCE) }
 }
 
-/// The largest rate among the links that a scenario's traffic must share: the bottleneck of the fastest path, which is what the
-/// thread has to carry.
+/// Returns the rate of the narrowest link direction, with each direction at its largest rate over the run. The thread
+/// has to carry about this rate.
 pub(crate) fn fastest(scenario: &Scenario) -> Rate {
     let directions = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
     let largest = |d: &Direction| d.changes.iter().filter_map(|c| c.rate).fold(d.rate, Rate::max);
-    // Access links are often made wide so that they do not matter: the narrowest link bounds what passes most networks.
+    // Access links are often wide so that they do not limit traffic: in most networks the narrowest link does.
     directions.map(largest).min().unwrap_or(Rate::ZERO)
 }
 
-/// What it means that the bottleneck's thread gave up.
+/// Returns the error of a run in which the bottleneck's thread gave up.
 pub(crate) fn not_held(scenario: &Scenario, at: Instant, lateness: &Lateness) -> LiveError {
     LiveError::Unavailable {
         what: format!("a live network of {}", fastest(scenario)),

@@ -6,7 +6,7 @@ use crate::{KernelsOwn, LiveError, Netns, Tun};
 use narrows_scenario::{NodeKind, Scenario};
 use std::collections::BTreeMap;
 
-/// A host: where its sockets are made, and where its packets leave.
+/// A host: the namespace of its sockets, and the device of its packets.
 #[derive(Debug)]
 pub struct Host {
     /// Number of the node in the scenario.
@@ -15,11 +15,11 @@ pub struct Host {
     pub netns: Netns,
     /// Its device.
     pub tun: Tun,
-    /// What it was told.
+    /// The settings of its kernel.
     pub settings: Settings,
 }
 
-/// All hosts of a scenario. With the value they are gone, once threads and sockets in them are.
+/// All hosts of a scenario. They end when this is dropped and the threads and sockets in them are gone.
 #[derive(Debug)]
 pub struct Hosts {
     hosts: Vec<Host>,
@@ -29,7 +29,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Makes the hosts. Routers get none: whoever reads the devices is the network.
+    /// Makes the hosts. Routers get no namespace: the process that reads the devices is the network.
     ///
     /// # Errors
     /// [`LiveError::Unsupported`] for scenarios without a live form, [`LiveError::Unavailable`] where the machine, or
@@ -37,7 +37,7 @@ impl Hosts {
     pub fn new(scenario: &Scenario) -> Result<Self, LiveError> {
         let kernels_own = check(scenario)?;
         let nodes = scenario.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Host);
-        // All of them are judged before the first is made.
+        // All hosts are checked before the first is made.
         let plans = nodes.map(|(node, _)| Ok((node, Settings::of_host(scenario, node)?)));
         let plans = plans.collect::<Result<Vec<_>, LiveError>>()?;
         let hosts = plans.into_iter().map(|(node, settings)| Host::new(node, settings));
@@ -51,13 +51,13 @@ impl Hosts {
         self.hosts.iter()
     }
 
-    /// The host that is a node; `None` for routers.
+    /// Returns the host of a node; `None` for routers.
     #[must_use]
     pub fn of_node(&self, node: usize) -> Option<&Host> {
         self.of_node.get(&node).map(|&index| &self.hosts[index])
     }
 
-    /// What the kernel does in place of what the scenario's stack would, which belongs to the conditions of a run.
+    /// Returns the settings that are the kernel's own instead of the scenario's stack's, for the conditions of a run.
     #[must_use]
     pub fn kernels_own(&self) -> &[KernelsOwn] {
         &self.kernels_own

@@ -1,7 +1,8 @@
-//! The same scenario on the machine's own Linux TCP stack.
+//! Live runs: a scenario on the machine's own Linux TCP stack.
 //!
-//! Hosts are unnamed network namespaces with a TUN device each; one process holds all devices and *is* the network between
-//! them, made of the parts that the simulator's network is made of. Nothing is named, so nothing outlives the process.
+//! Hosts are unnamed network namespaces with a TUN device each. One process holds all devices and is the network
+//! between them, built from the same parts as the simulator's network. Nothing has a name, so nothing outlives the
+//! process.
 
 #![allow(unsafe_code, reason = "namespaces, TUN devices and sockets are system calls")]
 

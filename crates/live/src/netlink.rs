@@ -15,13 +15,13 @@ use netlink_sys::{Socket, SocketAddr};
 use std::io;
 use std::net::IpAddr;
 
-/// A conversation with the kernel about one namespace: that of the thread which opened it.
+/// An rtnetlink socket for one namespace: that of the thread which opened it.
 #[derive(Debug)]
 pub(crate) struct Netlink {
     socket: Socket,
 }
 
-/// TCP's settings for all connections to one destination, as `ip route` gives them; `None` is the kernel's default.
+/// TCP settings for all connections to one destination, as `ip route` sets them; `None` is the kernel's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RouteSettings {
     /// First congestion window, in segments (`initcwnd`).
@@ -49,10 +49,10 @@ impl RouteSettings {
 }
 
 impl Netlink {
-    /// Opens a conversation about the namespace that the current thread is in.
+    /// Opens a socket for the namespace that the current thread is in.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] as the kernel says.
+    /// [`LiveError::Failed`] with the kernel's reason.
     pub(crate) fn open() -> Result<Self, LiveError> {
         let open = || -> io::Result<Socket> {
             let mut socket = Socket::new(NETLINK_ROUTE)?;
@@ -63,10 +63,10 @@ impl Netlink {
         open().map(|socket| Self { socket }).map_err(|error| LiveError::failed("open a netlink socket", error))
     }
 
-    /// Brings a device up, with an MTU and a transmit queue of so many packets where they are given.
+    /// Brings a device up. Sets its MTU and the length of its transmit queue where they are given.
     ///
-    /// Multicast is switched off where an MTU is given: the devices are point to point, and neighbours that are asked
-    /// for there would be packets of no flow.
+    /// Multicast is switched off where an MTU is given: these devices are point to point, and neighbour discovery would
+    /// send packets that belong to no flow.
     pub(crate) fn bring_up(&self, index: u32, mtu: Option<u32>, queue_packets: Option<u32>) -> Result<(), LiveError> {
         let mut link = LinkMessage::default();
         link.header.index = index;
@@ -77,8 +77,8 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(link), 0, "bring a device up")
     }
 
-    /// Has TCP hand down single segments to a device (`ip link set DEV gso_max_segs 1`), not several to be cut apart there:
-    /// TCP does that whether or not the device's offload is on. Connections that are open already go on as they did.
+    /// Makes TCP pass single segments to a device (`ip link set DEV gso_max_segs 1`), instead of several to be split
+    /// there: TCP does the latter whether or not the device's offload is on. Open connections are not affected.
     pub(crate) fn segment_in_tcp(&self, index: u32) -> Result<(), LiveError> {
         let mut link = LinkMessage::default();
         link.header.index = index;
@@ -86,13 +86,13 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(link), 0, "have segments handed down one by one")
     }
 
-    /// Gives a device an address of its own, with no neighbours.
+    /// Adds an address to a device, with no neighbours.
     pub(crate) fn add_address(&self, index: u32, address: IpAddr) -> Result<(), LiveError> {
         let mut message = AddressMessage::default();
         message.header.family = family(address);
         message.header.prefix_len = full_prefix(address);
         message.header.index = index;
-        // Nobody else is on the device: to ask whether the address is taken would only delay its use (IPv6).
+        // No other host is on the device: duplicate address detection would only delay the use of the address (IPv6).
         message.header.flags = AddressHeaderFlags::Nodad;
         message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         self.ask(
@@ -102,7 +102,7 @@ impl Netlink {
         )
     }
 
-    /// Sends what is for `destination` (for everywhere without one) to a device, from the address `source`.
+    /// Adds a route to `destination` (the default route if `None`) over a device, with the source address `source`.
     pub(crate) fn add_route(
         &self,
         index: u32,

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::thread::{Builder, scope};
 
-/// Where a thread finds its own namespace: threads of one process may be in different ones.
+/// The path of a thread's own namespace: threads of one process may be in different ones.
 const OWN: &str = "/proc/thread-self/ns/net";
 
 /// A network namespace of our own.
@@ -22,7 +22,7 @@ pub struct Netns {
 }
 
 impl Netns {
-    /// Makes a namespace: empty but for a loopback device that is down, with the kernel's defaults for all settings.
+    /// Makes a namespace with only a loopback device, which is down, and the kernel's defaults for all settings.
     ///
     /// # Errors
     /// [`LiveError::Unavailable`] without the right to make one (`CAP_SYS_ADMIN`) or in a kernel without namespaces.
@@ -39,7 +39,7 @@ impl Netns {
     /// Moves the current thread into the namespace, for good; other threads stay where they are.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] as `setns(2)` says.
+    /// [`LiveError::Failed`] with the error of `setns(2)`.
     pub fn enter(&self) -> Result<(), LiveError> {
         setns(&self.fd, CloneFlags::CLONE_NEWNET).map_err(|error| LiveError::failed("enter a network namespace", error))
     }
@@ -48,12 +48,12 @@ impl Netns {
     /// is.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] if there is no thread to be had, or it cannot enter.
+    /// [`LiveError::Failed`] if no thread can be started, or it cannot enter.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         on_a_thread("namespace", || self.enter().map(|()| work()))?
     }
 
-    /// Number of the namespace, as `ls -l /proc/PID/ns` and eBPF programs (`net.ns.inum`) show it.
+    /// Returns the number of the namespace, as `ls -l /proc/PID/ns` and eBPF programs (`net.ns.inum`) show it.
     #[must_use]
     pub const fn inode(&self) -> u64 {
         self.inode
@@ -66,12 +66,12 @@ impl AsFd for Netns {
     }
 }
 
-/// Sets a setting of the namespace that the current thread is in; `name` is its path below `/proc/sys/net`, such as
+/// Sets a sysctl of the namespace that the current thread is in; `name` is its path below `/proc/sys/net`, such as
 /// `ipv4/tcp_sack`.
 ///
 /// # Errors
-/// [`LiveError::Unavailable`] if the kernel does not have it, or not for each namespace; [`LiveError::Failed`] as
-/// writing it says.
+/// [`LiveError::Unavailable`] if the kernel does not have it, or not for each namespace; [`LiveError::Failed`] with the
+/// error of writing it.
 pub fn set_sysctl(name: &str, value: &str) -> Result<(), LiveError> {
     write(format!("/proc/sys/net/{name}"), value).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => LiveError::Unavailable {
@@ -83,14 +83,14 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<(), LiveError> {
     })
 }
 
-/// A setting of the namespace that the current thread is in, without the line's end; `None` if the kernel does not have
-/// it.
+/// Reads a sysctl of the namespace that the current thread is in, without trailing white space; `None` if the kernel
+/// does not have it.
 #[must_use]
 pub fn sysctl(name: &str) -> Option<String> {
     read_to_string(format!("/proc/sys/net/{name}")).ok().map(|text| text.trim_end().to_owned())
 }
 
-/// Runs `work` on a thread of its own, so that what it does to its thread ends with it.
+/// Runs `work` on a thread of its own, so that changes to the thread end with it.
 fn on_a_thread<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
     scope(|threads| {
         let thread = Builder::new().name(name.to_owned()).spawn_scoped(threads, work);

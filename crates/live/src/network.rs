@@ -1,8 +1,8 @@
 //! The network between the hosts, without clock or devices: packets in, packets out, at exact times.
 //!
-//! Links, queues, losses and router agents are those of the simulator ([`narrows_fabric`]). They are carried out at the times at which
-//! things happen in them, however late they are looked at: what a busy machine delays is only when a packet is handed over,
-//! and by how much is the caller's to measure. So a rate is exact, and lateness does not add up along a path.
+//! Links, queues, losses and router agents are those of the simulator ([`narrows_fabric`]). Their events take place at
+//! exact times, however late they are processed. A busy machine delays only the handover of a packet, and the caller
+//! measures by how much. So a rate is exact, and lateness does not add up along a path.
 
 use crate::books::{Books, Watch};
 use crate::store::{self, Store};
@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Where packets go that have crossed the network.
+/// The destination of packets that have crossed the network.
 pub trait Deliver {
-    /// A packet has reached its host at `at`; time may have gone on since.
+    /// Delivers a packet that reached its host at `at`, which may have passed.
     fn deliver(&mut self, node: usize, bytes: &[u8], at: Instant);
 }
 
@@ -41,7 +41,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a scenario under a seed, at time zero. With `pcap_dir`, packets are captured as in a simulation.
+    /// Makes the network of a scenario under a seed, at time zero.
     ///
     /// # Errors
     /// A sentence that says what is wrong with a scheme's settings.
@@ -57,7 +57,8 @@ impl Network {
         for link in &scenario.links {
             let (a, b) = (&scenario.nodes[link.a].name, &scenario.nodes[link.b].name);
             for (direction, from, to) in [(&link.forward, a, b), (&link.reverse, b, a)] {
-                // A mark or an agent's change is carried to the bytes when the packet leaves, so departures are always told.
+                // A mark or an agent's change is written to the bytes when the packet departs, so departures are always
+                // reported.
                 links.push(link_direction(direction, &format!("link/{from}->{to}"), true, seeds));
             }
         }
@@ -75,7 +76,7 @@ impl Network {
         })
     }
 
-    /// From now on packets are captured in `dir`, a pcapng file per link, when their transmission starts.
+    /// Captures packets from now on in `dir`, in a pcapng file per link, when their transmission starts.
     ///
     /// # Errors
     /// [`PcapFailure`] where a file cannot be written.
@@ -83,16 +84,17 @@ impl Network {
         self.books.capture(scenario, dir)
     }
 
-    /// When the network has something to do next.
+    /// Returns the time of the network's next event.
     #[must_use]
     pub fn next_event(&self) -> Instant {
         let links = self.links.iter().map(|link| link.next_event().min(link.next_change())).min();
         links.unwrap_or(Instant::NEVER).min(self.next_look())
     }
 
-    /// A packet that host number `node` has sent, at `now`. What is no IP packet, or goes nowhere, is counted and dropped.
+    /// Takes a packet that host number `node` sent at `now`. Bytes that are no IP packet, or have no destination, are
+    /// counted and dropped.
     ///
-    /// Time must have been brought to `now` by [`advance`](Self::advance).
+    /// The caller must have advanced the network to `now` before ([`advance`](Self::advance)).
     pub fn receive(&mut self, node: usize, bytes: &[u8], now: Instant) {
         self.now = self.now.max(now);
         let target = store::addresses(bytes).and_then(|(_, dst)| self.targets.get(&dst).copied());
@@ -108,7 +110,7 @@ impl Network {
         self.forward(node, slot, self.now);
     }
 
-    /// Carries out everything that happens until `now`.
+    /// Processes all events until `now`.
     pub fn advance(&mut self, now: Instant, hosts: &mut impl Deliver) {
         loop {
             let at = self.next_event();
@@ -131,7 +133,7 @@ impl Network {
         self.now = self.now.max(now);
     }
 
-    /// Looks at a link: a packet may arrive at its end, or a transmission end whose packet was lost.
+    /// Processes a link: a packet may arrive at its end, or the transmission of a lost packet may end.
     fn look_at(&mut self, edge: usize, at: Instant, hosts: &mut impl Deliver) -> bool {
         let Self { links, store, nodes, books, .. } = self;
         let arrived = links[edge].arrive(at, &mut Watch { edge, store, nodes, books });
@@ -149,7 +151,7 @@ impl Network {
         true
     }
 
-    /// Sends a packet on from a node.
+    /// Forwards a packet from a node.
     fn forward(&mut self, node: usize, slot: u16, at: Instant) {
         let Some(edge) = self.store.get(slot).and_then(|held| self.topology.next(node, held.target)) else {
             self.books.astray += 1;
@@ -223,7 +225,7 @@ impl Network {
         }
     }
 
-    /// Samples a queue where every change is sampled.
+    /// Samples a queue if every change is to be sampled.
     fn observe(&mut self, edge: usize) {
         if self.sampling == Sampling::Events {
             let (view, meter) = (self.links[edge].view(), self.links[edge].meter());
@@ -231,7 +233,8 @@ impl Network {
         }
     }
 
-    /// What queues, routers and flows were seen to do until the end of the run, into `samples`: all but what the kernel knows of flows.
+    /// Writes the samples and totals of queues and routers to `samples`, and returns what the network knows of the
+    /// flows.
     ///
     /// # Errors
     /// [`PcapFailure`] where a capture could not be written; the first one.
@@ -258,7 +261,8 @@ impl Network {
     }
 }
 
-/// Where each direction of a link starts: ports of a node are numbered in the order of its links, as in the simulator.
+/// Returns where each direction of a link starts. Ports of a node are numbered in the order of its links, as in the
+/// simulator.
 fn exits(topology: &Topology, nodes: usize) -> Vec<Exit> {
     let mut ports = vec![0; nodes];
     let exit = |edge: &narrows_fabric::Edge| {
@@ -269,7 +273,8 @@ fn exits(topology: &Topology, nodes: usize) -> Vec<Exit> {
     topology.edges.iter().map(exit).collect()
 }
 
-/// Shows a packet that is about to enter a queue to the router's agent; the reason if the agent wants it dropped.
+/// Shows a packet that is about to enter a queue to the router's agent; returns the reason if the agent wants it
+/// dropped.
 fn ask_agent(
     nodes: &mut Nodes,
     edge: usize,
@@ -280,7 +285,7 @@ fn ask_agent(
 ) -> Option<DropReason> {
     let (agent, port) = nodes.agent_at(edge)?;
     let held = store.get_mut(slot)?;
-    // What an agent cannot be shown passes untouched.
+    // A packet that cannot be shown to an agent passes unchanged.
     match on_bytes(agent, &mut held.bytes, port, view, at) {
         Ok(Verdict::Drop(reason)) => Some(reason),
         Ok(Verdict::Mark) => (!crate::books::mark(&mut held.bytes, Ecn::Ce)).then_some(DropReason::Early),
@@ -288,7 +293,7 @@ fn ask_agent(
     }
 }
 
-/// How often flows' accounts are noted, so that they can be set beside what the kernel says at that time.
+/// Interval at which flows' counters are recorded, so that they can be compared with the kernel's values at that time.
 pub(crate) const TRACK: Duration = Duration::from_millis(1);
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use narrows_scenario::{NodeKind, Scenario, Traffic};
 pub(crate) struct Refusals(Vec<LiveError>);
 
 impl Refusals {
-    /// Adds a refusal; of several in one, each.
+    /// Adds a refusal; if it combines several, adds each.
     pub(crate) fn add(&mut self, error: LiveError) {
         match error {
             LiveError::Refused { refusals } => refusals.into_iter().for_each(|one| self.add(one)),
@@ -20,7 +20,7 @@ impl Refusals {
         }
     }
 
-    /// The value; an error is added.
+    /// Returns the value; adds an error.
     pub(crate) fn take<T>(&mut self, result: Result<T, LiveError>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
@@ -38,7 +38,7 @@ impl Refusals {
     }
 }
 
-/// Rejects a scenario that cannot run live here, with every reason that can be found without making anything.
+/// Rejects a scenario that cannot run live here, with every reason that can be found without creating anything.
 ///
 /// # Errors
 /// [`LiveError::Unsupported`] and [`LiveError::Unavailable`]; several as [`LiveError::Refused`].

@@ -1,24 +1,24 @@
-//! Which Linux this is.
+//! The version of the running Linux.
 
 use nix::sys::utsname::uname;
 
-/// From where on Linux has links for struct_ops, which end with their last file descriptor.
+/// First version of Linux with links for struct_ops, which end with their last file descriptor.
 pub(crate) const LINKS_SINCE: (u32, u32) = (6, 4);
 
-/// From where on Linux has tcx links for packet programs.
+/// First version of Linux with tcx links for packet programs.
 pub(crate) const TCX_SINCE: (u32, u32) = (6, 6);
 
-/// The kernel's release: `6.18.44-amd64`; empty if the system does not tell.
+/// Returns the kernel's release: `6.18.44-amd64`; empty if the system does not report it.
 pub(crate) fn name() -> String {
     uname().map_or_else(|_| String::new(), |name| name.release().to_string_lossy().into_owned())
 }
 
-/// Its major and minor version.
+/// Returns its major and minor version.
 pub(crate) fn numbers() -> Option<(u32, u32)> {
     parse(&name())
 }
 
-/// Major and minor version of a release.
+/// Parses the major and minor version of a release.
 pub(crate) fn parse(release: &str) -> Option<(u32, u32)> {
     let mut parts = release.split(|c: char| !c.is_ascii_digit());
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))

@@ -30,44 +30,45 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// From when everything is set up to time zero of the scenario: threads get to where they wait for it.
+/// Time between the set-up and time zero of the scenario, for threads to start waiting for time zero.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// How often progress is told, and a stop noticed.
+/// Interval at which progress is reported, and a stop noticed.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// How long a program of the user's may take to end after SIGTERM.
+/// Time that a program of the user has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How to run a scenario live.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// Seed of random losses, of queues that draw, and of applications. The kernel draws for itself.
+    /// Seed of random losses, of queues that draw, and of applications. The kernel uses its own random numbers.
     pub seed: u64,
-    /// Number of the run in its experiment: runs of one seed differ in it.
+    /// Number of the run in its experiment: runs of one seed differ by it.
     pub run: u64,
     /// Directory for packet captures; `None` captures nothing.
     pub pcap_dir: Option<&'a Path>,
     /// Watches and stops the run.
     pub progress: Option<&'a Progress>,
-    /// Programs to run meanwhile: a host's name, and a command line for `sh -c`.
+    /// Programs to run during the run: a host's name, and a command line for `sh -c`.
     pub programs: &'a [(String, String)],
 }
 
 /// What a live run yields.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Samples and totals, as a simulation has them; what the kernel cannot tell is [`narrows_samples::NONE`].
+    /// Samples and totals, as a simulation has them; values that the kernel cannot report are
+    /// [`narrows_samples::NONE`].
     pub samples: Samples,
     /// Packets that reached a host.
     pub packets: u64,
-    /// What the numbers depend on beside the scenario.
+    /// What the results depend on besides the scenario.
     pub conditions: Conditions,
 }
 
 /// Runs a scenario on this machine's own TCP stack; takes as long as the scenario lasts.
 ///
-/// All that is made is held by file descriptors and threads of this process, and goes with it.
+/// Everything that is created is held by file descriptors and threads of this process, and ends with it.
 ///
 /// # Errors
 /// [`LiveError`]: this machine cannot do it, the scenario has no live form, a step failed, or the run was stopped.
@@ -109,7 +110,7 @@ fn stopped(options: &Options<'_>) -> bool {
     options.progress.is_some_and(Progress::stopped)
 }
 
-/// What is known of a run at the hosts once it is over.
+/// What the hosts report of a run once it is over.
 struct Told {
     records: Vec<FlowRecord>,
     commands: Commands,
@@ -117,7 +118,7 @@ struct Told {
     programs: Vec<String>,
 }
 
-/// Lets flows and programs run until `over`, tells progress, and returns what is known then.
+/// Lets flows and programs run until `over`, reports progress, and returns the hosts' reports.
 fn meanwhile(
     stage: &Stage<'_>,
     traffic: Traffic,
@@ -146,7 +147,7 @@ fn meanwhile(
     Ok(Told { records: records?, commands, programs })
 }
 
-/// Ends programs, and says how each that was over before ended.
+/// Ends programs, and reports how each of those ended that were already over.
 fn end(programs: Vec<(String, Child)>) -> Result<Vec<String>, LiveError> {
     let by_itself = |(_, child): &(String, Child)| child.wait(Some(Duration::ZERO));
     let ends = programs.iter().map(by_itself).collect::<Result<Vec<_>, _>>()?;
@@ -163,16 +164,16 @@ fn end(programs: Vec<(String, Child)>) -> Result<Vec<String>, LiveError> {
     Ok(told)
 }
 
-/// Checks that a scenario can run live here, as far as can be said without running it.
+/// Checks that a scenario can run live here, as far as that can be known without running it.
 ///
 /// # Errors
-/// [`LiveError`] as of [`run`]. What is made to find out is gone on return.
+/// [`LiveError`] as of [`run`]. Everything created for the check is gone on return.
 pub fn check(scenario: &Scenario) -> Result<(), LiveError> {
     Stage::new(scenario, Seeds::new(0, 0))?.traffic().map(drop)
 }
 
-/// Opens a shell on a host of the emulated network, on this process' terminal; returns its exit code. With `traffic`, the
-/// scenario's flows run meanwhile.
+/// Opens a shell on a host of the emulated network, on this process' terminal; returns its exit code. With `traffic`,
+/// the scenario's flows run at the same time.
 ///
 /// # Errors
 /// [`LiveError`] as of [`run`].
@@ -208,15 +209,15 @@ pub fn shell(scenario: &Scenario, seed: u64, host: &str, traffic: bool) -> Resul
     })
 }
 
-/// Longer than anyone sits at a shell: ten years.
+/// Longer than any session at a shell: ten years.
 const FOR_EVER: Duration = Duration::from_secs(315_360_000);
 
-/// What a run needs, made but not under way.
+/// What a run needs, set up but not started.
 struct Stage<'a> {
     scenario: &'a Scenario,
     hosts: Hosts,
     seeds: Seeds,
-    /// What of a network-assisted scheme runs at the hosts.
+    /// The parts of network-assisted schemes that run at the hosts.
     schemes: Schemes,
     /// Per flow: the kernel's name of its congestion control.
     names: Vec<String>,
@@ -253,7 +254,7 @@ impl<'a> Stage<'a> {
         self.hosts.iter().map(|host| (host.node, &host.tun)).collect()
     }
 
-    /// The network namespace of the host of this name.
+    /// Returns the network namespace of the host of this name.
     fn netns(&self, host: &str) -> Result<BorrowedFd<'_>, LiveError> {
         let nodes = || self.scenario.nodes.iter().enumerate();
         let found = nodes().find(|(_, node)| node.name == host).and_then(|(index, _)| self.hosts.of_node(index));
@@ -269,8 +270,8 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Starts programs on their hosts, each with its host and line; they begin at time zero. All they write goes to our standard
-    /// error: standard output is the result's.
+    /// Starts programs on their hosts, each given as host and command line; they begin at time zero. All of their
+    /// output goes to our standard error: standard output is for the result.
     fn programs(&self, programs: &[(String, String)], clock: Clock) -> Result<Vec<(String, Child)>, LiveError> {
         let addresses = addresses(self.scenario);
         let start = |(host, line): &(String, String)| {
@@ -283,7 +284,7 @@ impl<'a> Stage<'a> {
         programs.iter().map(start).collect()
     }
 
-    /// Begins to trace the flows, where this kernel lets us; a run does not need it.
+    /// Starts tracing the flows, if this kernel allows it; a run does not need it.
     fn trace(&mut self) -> Result<Option<Trace>, LiveError> {
         let namespaces: Vec<u64> = self.hosts.iter().map(|host| host.netns.inode()).collect();
         match Trace::start(&namespaces, self.scenario) {
@@ -299,13 +300,13 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// What receivers of NGWA have counted, by flow: values taken, and malformed options.
+    /// Returns the counters of NGWA's receivers, by flow: values taken, and malformed options.
     fn windows(&self) -> Result<Vec<Option<(u64, u64)>>, LiveError> {
         let counted = |flow| self.schemes.ngwa_receiver(self.scenario, flow);
         (0..self.scenario.flows.len()).map(|flow| Ok(counted(flow)?.map(|c| (c.taken, c.ignored)))).collect()
     }
 
-    /// Puts together what network, kernel and applications know.
+    /// Combines what network, kernel and applications know.
     fn finish(
         mut self,
         network: Network,
@@ -337,7 +338,7 @@ fn in_words(own: &KernelsOwn) -> String {
     format!("{}: {} there, {} here", own.setting, own.scenario, own.kernel)
 }
 
-/// Notes a value by its name; values that differ are told together.
+/// Records a value under its name; different values of one name are joined.
 fn note(known: &mut Vec<(String, String)>, name: String, value: &str) {
     match known.iter_mut().find(|(other, _)| *other == name) {
         Some((_, values)) if !values.split(", ").any(|one| one == value) => *values += &format!(", {value}"),
@@ -346,7 +347,8 @@ fn note(known: &mut Vec<(String, String)>, name: String, value: &str) {
     }
 }
 
-/// The kernel's name of each flow's congestion control. Those that are ours are registered, under names of this process alone.
+/// Returns the kernel's name of each flow's congestion control. Registers our own ones, under names unique to this
+/// process.
 fn controls(
     scenario: &Scenario,
     schemes: &Schemes,
@@ -394,7 +396,7 @@ fn params(flow: &Flow) -> Params {
     Params::new(flow.tcp.cc_params.iter().map(|(name, given)| (name.clone(), value(given))).collect())
 }
 
-/// Names of nodes and their addresses.
+/// Returns the names of nodes and their addresses.
 fn addresses(scenario: &Scenario) -> Vec<(String, IpAddr)> {
     scenario.nodes.iter().map(|node| (node.name.clone(), node.address)).collect()
 }

@@ -1,7 +1,7 @@
-//! What a host's kernel is told before its first packet: settings of its namespace, its MTU, its routes.
+//! The settings of a host's kernel before its first packet: sysctls of its namespace, its MTU, its routes.
 //!
-//! Some settings hold for a whole namespace. Flows that start or end at one host must then agree, or their scenario has
-//! no live form.
+//! Some settings apply to a whole namespace. Flows that start or end at one host must agree on them, or their scenario
+//! has no live form.
 
 use crate::LiveError;
 use crate::fit::{initial_segments, rto_bounds_ms};
@@ -15,7 +15,7 @@ use std::net::IpAddr;
 
 /// Smallest MTU of a device, which other programs expect; our flows set their MSS per socket.
 const MIN_MTU: u64 = 1500;
-/// Largest MTU: an IPv4 packet is no larger.
+/// Largest MTU: the largest size of an IPv4 packet.
 const MAX_MTU: u64 = 65_535;
 /// Bytes of an IPv4 header, and an IPv6 header, without options.
 const HEADERS: [u64; 2] = [20, 40];
@@ -24,27 +24,27 @@ const TCP_HEADER: u64 = 20;
 /// Bytes of a UDP header.
 const UDP_HEADER: u64 = 8;
 
-/// `tcp_wmem`: least, first and largest buffer of a socket that does not set its own. The kernel's largest (4 MiB on most
-/// machines) bounds a connection of large bandwidth-delay product.
+/// `tcp_wmem`: smallest, initial and largest buffer of a socket that does not set its own. The kernel's default for the
+/// largest (4 MiB on most machines) limits connections with a large bandwidth-delay product.
 const SEND_BUFFERS: &str = "4096 65536 268435456";
 /// `tcp_rmem[1]`: receive buffer of a new socket, bytes of memory.
 const FIRST_RECEIVE_BUFFER: u64 = 131_072;
 
-/// What a host is told.
+/// The settings of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Settings of the namespace, as paths below `/proc/sys/net` and values.
+    /// Sysctls of the namespace, as paths below `/proc/sys/net` and values.
     pub sysctls: BTreeMap<String, String>,
     /// Its device.
     pub tun: TunConfig,
 }
 
 impl Settings {
-    /// What the host that is node number `node` is told.
+    /// Returns the settings of the host that is node number `node`.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] where flows of the host want different settings of what is one for all of them; several as
-    /// [`LiveError::Refused`].
+    /// [`LiveError::Unsupported`] if flows of the host want different values of a setting that they share. Several are
+    /// reported as [`LiveError::Refused`].
     pub fn of_host(scenario: &Scenario, node: usize) -> Result<Self, LiveError> {
         let (sysctls, routes, refusals) = (BTreeMap::new(), BTreeMap::new(), Refusals::default());
         let mut host = Host { scenario, node, sysctls, routes, refusals };
@@ -68,7 +68,7 @@ impl Settings {
         Ok(Self { sysctls: host.sysctls, tun: TunConfig { address, mtu: mtu.min(MAX_MTU) as u32, routes } })
     }
 
-    /// Sets the namespace that the current thread is in.
+    /// Applies the sysctls to the namespace that the current thread is in.
     ///
     /// # Errors
     /// As [`set_sysctl`].
@@ -95,12 +95,12 @@ struct Host<'a> {
 }
 
 impl Host<'_> {
-    /// What every host is told.
+    /// Adds the settings of every host.
     fn common(&mut self) {
         let fixed = [
-            // What one connection has learnt of a path is not for the next: each begins as in the simulator.
+            // Prevents connections from sharing cached TCP metrics: each begins as in the simulator.
             ("ipv4/tcp_no_metrics_save", "1"),
-            // The answer to a SYN has the SYN's DSCP: listeners are shared by flows.
+            // A SYN-ACK takes the DSCP of the SYN, since flows share listeners.
             ("ipv4/tcp_reflect_tos", "1"),
             ("ipv4/tcp_wmem", SEND_BUFFERS),
         ];
@@ -110,7 +110,7 @@ impl Host<'_> {
     fn flow(&mut self, flow: &Flow) -> Result<(), LiveError> {
         let tcp = &*flow.tcp;
         let opens = flow.from == self.node;
-        // An option is used if both ends want it: an end that accepts may want it where the other does not.
+        // An option is used only if both ends want it, so an accepting end may want it even if the other does not.
         for (name, wanted, key) in [
             ("tcp_sack", tcp.sack && tcp.recovery != Recovery::NewReno, "sack"),
             ("tcp_timestamps", tcp.timestamps, "timestamps"),
@@ -133,7 +133,7 @@ impl Host<'_> {
             self.set(flow, "tcp_pacing_ca_ratio", pacing.avoidance, "pacing.avoidance");
         }
         if tcp.autotuning {
-            // The largest window is half of the memory, as long as the kernel has not measured another ratio.
+            // The largest window is half of the memory, until the kernel measures another ratio.
             let most = (2 * tcp.recv_buffer.as_u64()).min(i32::MAX as u64);
             self.set(flow, "tcp_rmem", format!("4096 {} {most}", most.min(FIRST_RECEIVE_BUFFER)), "recv_buffer");
         }
@@ -148,7 +148,7 @@ impl Host<'_> {
         self.scenario.flows.iter().any(|flow| flow.from == self.node && flow.tcp.ecn)
     }
 
-    /// Sets `name` below `ipv4` for all flows of the host, for the sake of one that says so in its setting `key`.
+    /// Sets `name` below `ipv4` for all flows of the host, as requested by the setting `key` of one of them.
     fn set(&mut self, flow: &Flow, name: &str, value: impl Display, key: &str) {
         let value = value.to_string();
         let set = self.sysctls.entry(format!("ipv4/{name}")).or_insert_with(|| value.clone()).clone();
@@ -169,7 +169,7 @@ impl Host<'_> {
         }
     }
 
-    /// What goes with the route to the other end.
+    /// Adds the settings of the route to the other end.
     fn route(&mut self, flow: &Flow) -> Result<(), LiveError> {
         let other = if flow.from == self.node { flow.to } else { flow.from };
         let settings = route_settings(&flow.tcp)?;
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use narrows_fabric::catalogue;
 
-    /// The first sender's settings in a dumbbell of two pairs, given the rest of the file.
+    /// Returns the first sender's settings in a dumbbell of two pairs, given the rest of the file.
     fn settings(rest: &str) -> Result<Settings, LiveError> {
         let text = format!(
             "[topology]\nkind = \"dumbbell\"\npairs = 2\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"20 ms\" }}\n\

@@ -1,9 +1,9 @@
-//! The packets that are in the network: their bytes, and what is known of them, by a number that fits into a packet.
+//! The packets in the network: their bytes and metadata, under a number that fits into a packet header.
 
 use narrows_wire::{Ip, Packet, Transport, UdpRepr};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A packet of a flow of ours: which, in which direction, and how much payload it has.
+/// The flow that a packet belongs to, its direction, and its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     /// The flow.
@@ -19,16 +19,16 @@ pub(crate) struct Member {
 pub(crate) struct Held {
     /// From the IP header on.
     pub(crate) bytes: Vec<u8>,
-    /// Node that it goes to.
+    /// Its destination node.
     pub(crate) target: usize,
-    /// The flow of ours that it belongs to, if any.
+    /// The flow that it belongs to, if any.
     pub(crate) member: Option<Member>,
 }
 
 /// All packets in the network.
 ///
-/// At most 65,536 of them: a queue knows a packet by a copy of its headers, in which the number stands in the IPv4
-/// identification or the IPv6 flow label. No queue discipline reads these.
+/// At most 65,536 of them: a queue holds a copy of a packet's headers, with the packet's number in the IPv4
+/// identification or the IPv6 flow label. No queue discipline reads these fields.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     slots: Vec<Held>,
@@ -36,7 +36,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Takes a packet in; `None` when the network is full. Buffers are used again, so a steady flow allocates nothing.
+    /// Stores a packet; returns `None` if the network is full. Buffers are reused, so a steady flow allocates nothing.
     pub(crate) fn keep(&mut self, bytes: &[u8], target: usize, member: Option<Member>) -> Option<u16> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -53,17 +53,17 @@ impl Store {
         Some(slot)
     }
 
-    /// The packet of this number.
+    /// Returns the packet of this number.
     pub(crate) fn get(&self, slot: u16) -> Option<&Held> {
         self.slots.get(usize::from(slot))
     }
 
-    /// The packet of this number, for changing it.
+    /// Returns the packet of this number, for changing it.
     pub(crate) fn get_mut(&mut self, slot: u16) -> Option<&mut Held> {
         self.slots.get_mut(usize::from(slot))
     }
 
-    /// Forgets a packet.
+    /// Removes a packet.
     pub(crate) fn release(&mut self, slot: u16) {
         self.free.push(slot);
     }
@@ -75,7 +75,7 @@ impl Store {
     }
 }
 
-/// The addresses of an IP packet; `None` where the bytes are no IP packet, or shorter than their own header.
+/// Returns the addresses of an IP packet; `None` if the bytes are no IP packet, or end before the addresses do.
 pub(crate) fn addresses(bytes: &[u8]) -> Option<(IpAddr, IpAddr)> {
     match bytes.first()? >> 4 {
         4 => {
@@ -92,9 +92,10 @@ pub(crate) fn addresses(bytes: &[u8]) -> Option<(IpAddr, IpAddr)> {
     }
 }
 
-/// What a queue is shown of the packet number `slot`: headers, the length on the wire, and the number.
+/// Returns the copy of packet number `slot` that a queue sees: headers, the length on the wire, and the number.
 ///
-/// What is neither TCP nor UDP, and fragments, are shown as a datagram without ports, of the same addresses and length.
+/// Fragments, and packets that are neither TCP nor UDP, become a UDP datagram without ports, with the same addresses
+/// and length.
 pub(crate) fn shown(bytes: &[u8], slot: u16) -> Option<Packet> {
     let mut packet = match Packet::parse_unchecked(bytes) {
         Ok(packet) => packet,
@@ -112,14 +113,14 @@ pub(crate) fn shown(bytes: &[u8], slot: u16) -> Option<Packet> {
     Some(packet)
 }
 
-/// Makes the packet as long as its bytes are: a packet as a value does not hold options that Narrows does not know.
+/// Sets the packet's length to that of its bytes: a [`Packet`] does not hold options that Narrows does not know.
 pub(crate) fn set_length(packet: &mut Packet, len: usize) {
     packet.payload_len = 0;
     let headers = packet.len().as_u64();
     packet.payload_len = u32::try_from((len as u64).saturating_sub(headers)).unwrap_or(u32::MAX);
 }
 
-/// The number in what a queue was shown.
+/// Returns the packet number in a queue's copy.
 pub(crate) fn slot_of(packet: &Packet) -> u16 {
     match &packet.ip {
         Ip::V4(header) => header.ident,

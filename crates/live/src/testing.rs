@@ -1,4 +1,4 @@
-//! What tests of this crate have in common.
+//! Helpers that tests of this crate share.
 
 #![allow(clippy::print_stderr, clippy::unwrap_used)]
 
@@ -10,7 +10,7 @@ use crate::{Conditions, Lateness};
 use narrows_scenario::Scenario;
 use nix::unistd::Uid;
 
-/// Whether a test that needs root must be left out, which it says on standard error.
+/// Returns whether a test that needs root must be skipped, and prints the reason on standard error.
 pub(crate) fn lacks_root() -> bool {
     let lacks = !Uid::effective().is_root();
     if lacks {
@@ -29,7 +29,7 @@ fn lacks_tun() -> bool {
 
 pub(crate) use trusted::trusted;
 
-/// Why a run of this scenario is not to be trusted.
+/// Returns why a run of this scenario cannot be trusted; empty if it can.
 pub(crate) fn doubts(scenario: &Scenario, lateness: &Lateness, records: &[FlowRecord]) -> Vec<String> {
     /// The tests' runs are short: a flow's thread that stands still for a tenth of a second moves their figures.
     const STOOD_STILL: u64 = 100_000_000;
@@ -49,7 +49,7 @@ pub(crate) fn scenario(rest: &str) -> Scenario {
     scenario_under("", rest)
 }
 
-/// The same with a first line.
+/// The same scenario with a first line.
 pub(crate) fn scenario_under(first: &str, rest: &str) -> Scenario {
     let text = format!(
         "{first}\nduration = \"1 s\"\nsampling = \"10 ms\"\n[topology]\nkind = \"dumbbell\"\n\

@@ -1,7 +1,7 @@
 //! The applications of all flows, on sockets of the hosts.
 //!
-//! A thread per flow, and one per host that accepts connections. All of them wait with an end in sight: when the run is
-//! over, or a bell rings, each returns what it knows.
+//! There is one thread per flow, and one per host that accepts connections. No thread waits for ever: when the run is
+//! over, or a bell rings, each returns its results.
 
 mod door;
 mod end;
@@ -25,18 +25,18 @@ use std::thread::{Builder, JoinHandle};
 
 pub use record::FlowRecord;
 
-/// Time between two looks of a flow at its connection, where flows are few: a look costs some microseconds.
+/// Time between two reads of a flow's `TCP_INFO`, if flows are few. A read costs some microseconds.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Largest number of flows still sampled every millisecond.
 const FEW: u64 = 8;
 
-/// What may wait unsent in the kernel of a flow that can be stopped, as time at the rate of its path's narrowest link.
-/// What the application takes back then, as in the simulator, is all but this; and its thread may be as late without
-/// the sender running dry.
+/// Bound on the unsent data in the kernel of a flow that can be stopped, as time at the rate of its path's narrowest
+/// link. When stopped, the application takes back all unsent data but this, as in the simulator. Its thread may be this
+/// late without the sender running dry.
 const UNSENT: Duration = Duration::from_millis(10);
 
-/// And at least so many bytes, or a slow link would be fed in pieces of a segment.
+/// Smallest such bound, in bytes: with less, a slow link would be fed in pieces of a segment.
 const LEAST_UNSENT: u32 = 4096;
 
 /// Flows with their sockets, bound and listening, before the first packet.
@@ -46,7 +46,7 @@ pub struct Traffic {
     doors: Vec<Doors>,
 }
 
-/// Flows under way. Dropping the value stops them.
+/// Flows that are running. Dropping the value stops them.
 #[derive(Debug)]
 pub struct Running {
     flows: Vec<JoinHandle<Result<FlowRecord, LiveError>>>,
@@ -55,11 +55,11 @@ pub struct Running {
 }
 
 impl Traffic {
-    /// Makes the sockets of all flows. `controls` has for each flow the kernel's name of its congestion control (for
-    /// UDP it is not looked at); random times are those of the simulator under the same `seeds`.
+    /// Makes the sockets of all flows. `controls` has the kernel's name of each flow's congestion control (ignored for
+    /// UDP). Random times are those of the simulator under the same `seeds`.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] where the kernel refuses a setting, a congestion control that it does not have among them.
+    /// [`LiveError::Failed`] if the kernel refuses a setting, such as a congestion control that it does not have.
     pub fn prepare(scenario: &Scenario, hosts: &Hosts, seeds: Seeds, controls: &[String]) -> Result<Self, LiveError> {
         descriptors(scenario.flows.len())?;
         let mut topology = Topology::new(scenario);
@@ -95,10 +95,10 @@ impl Traffic {
         Ok(Self { flows, doors })
     }
 
-    /// Starts everything: connections open at their flows' times by `clock`.
+    /// Starts all threads. Connections open at their flows' start times by `clock`.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] if there are not enough threads to be had.
+    /// [`LiveError::Failed`] if not enough threads can be started.
     pub fn start(self, clock: Clock) -> Result<Running, LiveError> {
         let stop = Arc::new(Bell::new()?);
         let mut running = Running { flows: Vec::new(), doors: Vec::new(), stop };
@@ -111,7 +111,7 @@ impl Traffic {
             running.flows.push(thread(format!("flow {index}"), move || {
                 let record = flow.run(clock, &stop);
                 if record.is_err() {
-                    // A run without one of its flows is not what was asked for: all end.
+                    // A run without one of its flows is not the requested one: all flows end.
                     stop.ring();
                 }
                 record
@@ -127,17 +127,16 @@ impl Running {
         self.stop.ring();
     }
 
-    /// Whether all flows have ended: [`join`](Self::join) will not wait.
+    /// Returns whether all flows have ended, so that [`join`](Self::join) does not wait.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.flows.iter().all(JoinHandle::is_finished)
     }
 
-    /// Waits for all flows to end, at the latest when the run does, and returns what they know, in the scenario's
-    /// order.
+    /// Waits for all flows to end, at the latest when the run does. Returns their records in the scenario's order.
     ///
     /// # Errors
-    /// The first of a flow.
+    /// The first error of a flow.
     pub fn join(mut self) -> Result<Vec<FlowRecord>, LiveError> {
         let records: Vec<_> = std::mem::take(&mut self.flows).into_iter().map(wait).collect();
         self.stop.ring();
@@ -151,7 +150,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop.ring();
         for flow in self.flows.drain(..) {
-            // What they would tell is not wanted any more.
+            // Their records are no longer needed.
             let _ = flow.join();
         }
         for door in self.doors.drain(..) {
@@ -171,12 +170,12 @@ fn thread<T: Send + 'static>(
     Builder::new().name(name).spawn(work).map_err(|error| LiveError::failed("start a thread", error))
 }
 
-/// Sees to it that the process may hold as many files as flows need: two sockets each, one that is accepted, a bell.
+/// Raises the limit of open files to what flows need: two sockets each, one that is accepted, a bell.
 ///
 /// # Errors
-/// [`LiveError::Unavailable`] where it must not.
+/// [`LiveError::Unavailable`] if the process may not raise it that far.
 fn descriptors(flows: usize) -> Result<(), LiveError> {
-    /// Files beside those of flows: devices, namespaces, programs, captures.
+    /// Files besides those of flows: devices, namespaces, programs, captures.
     const OTHERS: u64 = 1024;
     let wanted = 4 * flows as u64 + OTHERS;
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|error| LiveError::failed("read a limit", error))?;
@@ -199,14 +198,14 @@ fn host<'a>(hosts: &'a Hosts, scenario: &Scenario, node: usize) -> Result<&'a Ho
     hosts.of_node(node).ok_or_else(|| LiveError::failed(format!("find the host {}", name()), "it is a router"))
 }
 
-/// Someone whom a door lets in.
+/// A client that a door expects.
 struct Guest {
     at: SocketAddr,
     mailbox: Arc<Mailbox>,
     flow: usize,
 }
 
-/// The doors of all hosts.
+/// Makes the doors of all hosts.
 fn doors(
     scenario: &Scenario,
     hosts: &Hosts,
@@ -215,9 +214,10 @@ fn doors(
 ) -> Result<Vec<Doors>, LiveError> {
     let mut of_host: BTreeMap<usize, Doors> = BTreeMap::new();
     for (&(node, port), guests) in guests {
-        // A listener answers a SYN before anyone knows whose it is, so it has what its flows share: the largest receive
-        // buffer, for the scale of the window, and their congestion control if they agree on one (Reno has no state
-        // that would stay). A buffer that the listener sets would stay, so a flow goes first whose window the kernel tunes.
+        // A listener answers a SYN before the SYN's flow is known, so it has settings that suit all of its flows: the
+        // largest receive buffer, for the window scale, and their congestion control if they agree on one, else Reno,
+        // which leaves no state behind. A buffer that the listener sets would persist, so a flow whose window the
+        // kernel tunes takes precedence.
         let flow = |guest: &Guest| &scenario.flows[guest.flow];
         let Some(largest) = guests.iter().max_by_key(|guest| (flow(guest).tcp.autotuning, flow(guest).tcp.recv_buffer))
         else {
@@ -276,7 +276,8 @@ fn plan(
     }
 }
 
-/// How often flows' threads look at their connections: each millisecond; with many flows, which share the processors, more seldom.
+/// Returns the interval at which flows' threads read `TCP_INFO`: a millisecond, and longer with many flows, which share
+/// the processors.
 pub(crate) fn look(scenario: &Scenario) -> Duration {
     let look = LOOK * (scenario.flows.len() as u64).div_ceil(FEW).max(1);
     match scenario.sampling {
@@ -285,7 +286,7 @@ pub(crate) fn look(scenario: &Scenario) -> Duration {
     }
 }
 
-/// The largest rate that a flow's path ever has.
+/// Returns the rate of the narrowest link on a flow's path, with each link at its largest rate over the run.
 fn narrowest(scenario: &Scenario, topology: &Topology, spec: &Spec) -> Rate {
     let mut narrowest = Rate::gbps(100);
     let mut at = spec.from;

@@ -1,6 +1,6 @@
-//! TUN devices: where a namespace's packets leave for the process that is the network, and come back from it.
+//! TUN devices: they carry packets between a namespace and the process that is the network.
 //!
-//! One read is one packet: without `IFF_VNET_HDR` the kernel segments before it hands a packet out, so that queues
+//! One read returns one packet: without `IFF_VNET_HDR` the kernel segments before it hands a packet out, so that queues
 //! count what a wire would carry. A device lives as long as its file.
 
 use crate::LiveError;
@@ -14,8 +14,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 pub use crate::netlink::RouteSettings;
 
-/// Packets that a device holds until they are read. The kernel's 500 would be one more drop-tail queue in front of the
-/// first queue of the scenario.
+/// Packets that a device holds until they are read. With the kernel's 500, it would be one more drop-tail queue before
+/// the first queue of the scenario.
 pub const QUEUE_PACKETS: u32 = 5000;
 
 /// Name of the device in its namespace.
@@ -28,14 +28,14 @@ pub struct Tun {
     index: u32,
 }
 
-/// What a device is to be.
+/// The configuration of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunConfig {
     /// Its only address.
     pub address: IpAddr,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
-    /// Destinations for which TCP has other settings than the kernel's; everything else takes the default route.
+    /// Destinations with TCP settings other than the kernel's; everything else takes the default route.
     pub routes: Vec<(IpAddr, RouteSettings)>,
 }
 
@@ -43,8 +43,8 @@ impl Tun {
     /// Makes a device in the namespace that the current thread is in, and brings it up, with its address and routes.
     ///
     /// # Errors
-    /// [`LiveError::Unavailable`] without `/dev/net/tun` or the right to use it; [`LiveError::Failed`] as a later step
-    /// says.
+    /// [`LiveError::Unavailable`] without `/dev/net/tun` or the right to use it; [`LiveError::Failed`] if a later step
+    /// fails.
     pub fn open(config: &TunConfig) -> Result<Self, LiveError> {
         quiet_ipv6(config.address)?;
         let fd = device()?;
@@ -60,17 +60,17 @@ impl Tun {
         Ok(Self { fd, index })
     }
 
-    /// Index of the device in its namespace, to which packet programs are attached.
+    /// Returns the index of the device in its namespace, to which packet programs are attached.
     #[must_use]
     pub const fn index(&self) -> u32 {
         self.index
     }
 
-    /// Takes the next packet that the namespace has sent, in full if `buffer` is as long as the MTU; `None` if there is
-    /// none now.
+    /// Reads the next packet that the namespace has sent; `None` if there is none now. The packet is complete if
+    /// `buffer` is as long as the MTU.
     ///
     /// # Errors
-    /// As `read(2)` says; `EBADFD` once the device is gone.
+    /// Those of `read(2)`; `EBADFD` once the device is gone.
     pub fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<&'a mut [u8]>> {
         match nix::unistd::read(&self.fd, buffer) {
             Ok(length) => Ok(Some(&mut buffer[..length])),
@@ -79,10 +79,10 @@ impl Tun {
         }
     }
 
-    /// Gives the namespace a packet. The kernel's IP and TCP handle it within the call.
+    /// Passes a packet to the namespace. The kernel's IP and TCP process it within the call.
     ///
     /// # Errors
-    /// As `write(2)` says: `EINVAL` for what is no IP packet, `EIO` while the device is down.
+    /// Those of `write(2)`: `EINVAL` if the bytes are no IP packet, `EIO` while the device is down.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         nix::unistd::write(&self.fd, packet).map(drop).map_err(io::Error::from)
     }
@@ -94,10 +94,11 @@ impl AsFd for Tun {
     }
 }
 
-/// Keeps devices to come from sending what belongs to no flow: IPv6's search for routers, and its other addresses.
+/// Keeps devices made later from sending packets of no flow: IPv6's search for routers, and those for its other
+/// addresses.
 fn quiet_ipv6(address: IpAddr) -> Result<(), LiveError> {
     if sysctl("ipv6/conf/default/disable_ipv6").is_none() {
-        // A kernel without IPv6 is quiet; where it is wanted, adding the address fails.
+        // A kernel without IPv6 sends none; if IPv6 is wanted, adding the address fails.
         return Ok(());
     }
     let set = |name: &str, value: &str| set_sysctl(&format!("ipv6/conf/default/{name}"), value);
@@ -110,7 +111,7 @@ fn quiet_ipv6(address: IpAddr) -> Result<(), LiveError> {
     set("router_solicitations", "0")
 }
 
-/// Opens the file of a new device, not blocking.
+/// Opens the file of a new device in non-blocking mode.
 fn device() -> Result<OwnedFd, LiveError> {
     let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let fd = open("/dev/net/tun", flags, Mode::empty()).map_err(unavailable)?;
@@ -152,7 +153,7 @@ mod tests {
         TunConfig { address: address.parse().unwrap(), mtu: 1500, routes: Vec::new() }
     }
 
-    /// The first packet that leaves for `to`, of a socket in a namespace with this device.
+    /// Returns the first packet to `to` from a socket in a namespace with this device.
     fn packet_to(config: &TunConfig, to: &str) -> Vec<u8> {
         let ns = Netns::new().unwrap();
         let tun = ns.run(|| Tun::open(config)).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! The congestion control of ACNS in C against the Rust decorator, hook by hook, over one and the same base: windows,
+//! The congestion control of ACNS in C against the Rust decorator, hook by hook, over the same base: windows,
 //! thresholds and counters are equal after every event.
 
 #![cfg(target_os = "linux")]
@@ -14,11 +14,12 @@ use narrows_units::{Bytes, Duration, Instant};
 const SMSS: u64 = 1000;
 const INFINITE: u64 = 0x7fff_ffff;
 
-/// The base of bpf/native/acns.c: a segment per segment acknowledged where cwnd is the limit, and half after congestion.
+/// The base of bpf/native/acns.c: it grows by a segment per segment acknowledged if cwnd is the limit, and halves after
+/// congestion.
 #[derive(Debug, Default)]
 struct Base {
     told: u64,
-    /// How often the window was set over its head.
+    /// How often the window was set from outside.
     set: u64,
 }
 
@@ -171,7 +172,7 @@ impl Both {
         counters
     }
 
-    /// Compares all there is; in recovery the kernel's window is the recovery's.
+    /// Compares everything; in recovery the kernel's window is set by the recovery.
     fn check(&mut self, cubic: bool, what: &str) {
         let [cwnd, ssthresh, anew, told] = self.window();
         if !matches!(self.path.phase, Phase::Cwr | Phase::Recovery) {
@@ -200,11 +201,11 @@ fn advice(dice: &mut Dice, harsh: u64) -> Option<Advice> {
     }
 }
 
-/// A life of acknowledgments, losses, timeouts and commands; how often each verdict fell.
+/// Runs a connection of acknowledgments, losses, timeouts and commands; returns how often each verdict occurred.
 fn live(both: &mut Both, cubic: bool, seed: u64) -> [u64; 3] {
     let mut dice = Dice(seed);
     for step in 0..20_000u32 {
-        // Spells without loss, in which the history fills, and of more or of fewer commands.
+        // There are periods without loss, in which the history fills, and periods with more or fewer commands.
         let (calm, harsh) = (step % 2000 > 1200, u64::from(step / 500 % 9));
         let event = if calm { 20 } else { dice.below(60) };
         let what = format!("seed {seed}, step {step}, event {event}, {:?}", both.path.phase);
@@ -255,8 +256,8 @@ fn windows_are_those_of_the_rust_decorator_after_every_event() {
     assert!(verdicts.iter().all(|&n| n > 100), "every verdict: {verdicts:?}");
 }
 
-/// The kernel does not ask the base a second time where a timeout follows a loss that was found before; a base that was not
-/// told of that loss is then told, at the window it happened at.
+/// If a timeout follows a loss that was found before, the kernel does not ask the base a second time. A base that was
+/// not notified of that loss is then notified, with the window at which it happened.
 #[test]
 fn a_timeout_in_recovery_makes_up_for_a_reduction_that_was_left_out() {
     let Some(c) = Native::build("acns", "acns-late-timeout") else { return };
@@ -269,7 +270,7 @@ fn a_timeout_in_recovery_makes_up_for_a_reduction_that_was_left_out() {
     both.timeout(1);
     assert_eq!(both.window()[..2], [1, 8]);
     assert_eq!((both.counters()[10], both.counters()[13]), (1, 0), "the verdict stands, and no command rules");
-    // One that was told is not told again.
+    // A base that was notified is not notified again.
     let mut both = Both::new(both.c, &AcnsConfig::default(), false);
     both.loss(4);
     both.timeout(1);

@@ -41,7 +41,7 @@ fn segment(arrives: bool, seq: u32, ack: u32, flags: TcpFlags, len: u32) -> Pack
     Packet { ip, transport: Transport::Tcp(tcp), payload_len: len }
 }
 
-/// The same packet as the kernel is to see it: without any of the bits.
+/// The same packet as the kernel must see it: without any of the bits.
 fn cleared(packet: &Packet) -> Packet {
     let mut packet = *packet;
     IpMessage::NotSupported.encode(&mut packet.ip, V6);
@@ -77,7 +77,7 @@ impl Both {
         sender(name.as_ptr(), cwnd, MSS, end, left);
     }
 
-    /// Both connect or accept, and agree.
+    /// Connects or accepts with both, and checks that ACNS is agreed on.
     fn agree(&mut self, connects: bool) {
         if connects {
             self.sender("acns_cubic", 10, 1, 0);
@@ -102,7 +102,7 @@ impl Both {
         }
     }
 
-    /// A segment leaves both; the packet that does.
+    /// Sends a segment from both; returns the packet that leaves.
     fn leave(&mut self, packet: Packet, kind: SegmentKind, cwnd: u32, more: bool) -> Packet {
         let mut expected = packet;
         let out = Outgoing {
@@ -120,7 +120,7 @@ impl Both {
         expected
     }
 
-    /// A segment arrives at both; the advice that it gives.
+    /// Delivers a segment to both; returns the advice that it gives.
     fn arrive(&mut self, packet: Packet) -> Option<Advice> {
         let expected = self.rust.on_receive(&packet, Instant::ZERO);
         assert_eq!(self.c.arrive(&packet.emit()), cleared(&packet).emit());
@@ -148,7 +148,7 @@ fn ip_message(dice: &mut Dice) -> IpMessage {
     }
 }
 
-/// No bits, or any combination of the four, those that the papers do not list included.
+/// Returns no bits, or any combination of the four, including those that the papers do not list.
 fn tcp_bits(dice: &mut Dice) -> TcpFlags {
     if !dice.once_in(4) {
         return TcpFlags::NONE;
@@ -156,7 +156,7 @@ fn tcp_bits(dice: &mut Dice) -> TcpFlags {
     TcpFlags::from_bits((dice.next() as u16) & 0x3c0)
 }
 
-/// A long conversation: both ends' data, losses, duplicates, commands and nonsense; then an end.
+/// Runs a long connection: both ends' data, losses, duplicates, commands and invalid input; then an end.
 fn converse(both: &mut Both, seed: u64) -> [u32; 3] {
     let mut dice = Dice(seed);
     // Sequence numbers wrap early.
@@ -188,7 +188,7 @@ fn converse(both: &mut Both, seed: u64) -> [u32; 3] {
                 peer = peer.wrapping_add(len);
             }
             _ => {
-                // Mostly an ACK of something; now and then an old one, or one of what was never sent.
+                // Usually an ACK of sent data; sometimes an old one, or one of data that was never sent.
                 let acked = match dice.below(12) {
                     0 => una.wrapping_sub(1000),
                     1 => nxt.wrapping_add(1000),
@@ -210,7 +210,7 @@ fn converse(both: &mut Both, seed: u64) -> [u32; 3] {
     }
     let received: [u64; 15] = both.c.counters(HERE, THERE).unwrap();
     assert_eq!(received[2..5], both.rust.received());
-    // The first FIN, of either end, is the end: what comes after is plain, and a freeze is lifted.
+    // The first FIN, of either end, ends ACNS: later segments are plain, and a freeze is lifted.
     let fin = TcpFlags::ACK.with(TcpFlags::FIN);
     if dice.once_in(2) {
         both.arrive(segment(true, peer, una, fin, 0));
@@ -248,7 +248,8 @@ fn conversations_are_those_of_the_rust_end_point_where_every_ack_counts() {
     conversations("acns-ack", CommandScope::Ack);
 }
 
-/// What an end in C made of a handshake: the flags that the kernel saw of a SYN or SYN-ACK, and whether data is marked then.
+/// Returns how an end in C handled a handshake: the flags of the SYN that the kernel saw, and whether ACNS was agreed
+/// on.
 fn accepted(c: &Native, syn: TcpFlags) -> (TcpFlags, bool) {
     c.reset();
     let seen = Packet::parse(&c.arrive(&segment(true, 0, 0, TcpFlags::SYN.with(syn), 0).emit())).unwrap();
@@ -317,7 +318,8 @@ fn a_checksum_that_the_device_fills_in_is_left_to_it() {
     assert_eq!(IpMessage::decode(&after.ip, V6), IpMessage::Ask { ns: after.ip.ecn() == Ecn::Ect1 });
 }
 
-/// Bytes that are no TCP segment over IPv4, or not a whole one, pass as they are; those that are one keep what is not ours.
+/// Bytes that are no complete TCP segment over IPv4 pass unchanged; in a complete segment, everything but our bits
+/// stays.
 #[test]
 fn mangled_packets_pass_and_nothing_but_our_bits_changes() {
     let Some(mut both) = Both::new("acns-mangled", &AcnsConfig::default()) else { return };
@@ -342,7 +344,7 @@ fn mangled_packets_pass_and_nothing_but_our_bits_changes() {
             continue;
         }
         changed += 1;
-        // It was TCP over IPv4, and is still what it was but for our bits; a right checksum is right, a wrong one wrong.
+        // It was TCP over IPv4, and only our bits have changed; a right checksum stays right, a wrong one wrong.
         let (read, now) = (Packet::parse_unchecked(&bytes), Packet::parse_unchecked(&after));
         if let (Ok(read), Ok(now)) = (read, now) {
             assert_eq!(cleared(&read), cleared(&now));

@@ -1,4 +1,4 @@
-//! The fuzz target's corpus, replayed through the target's own function, and the same rules over packets with damage.
+//! The fuzz target's corpus, replayed through the target's own function, and the same checks on damaged packets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 #[path = "../../../fuzz/src/live.rs"]
@@ -7,7 +7,7 @@ mod fuzz;
 use narrows_rng::Stream;
 use std::path::Path;
 
-/// The seeds of the corpus, with their names, in the order of these.
+/// Returns the seeds of the corpus with their names, in order of the names.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/bottleneck");
     let mut seeds: Vec<_> = std::fs::read_dir(&folder)
@@ -79,7 +79,7 @@ fn damaged_packets_do_no_harm() {
     assert!((1_000..49_000).contains(&arrived), "{arrived} of 50,000 arrived: some must, and some must not");
 }
 
-/// A minute in an optimised build: `cargo test --release -p narrows-live --test corpus -- --ignored`.
+/// Takes a minute in an optimised build: `cargo test --release -p narrows-live --test corpus -- --ignored`.
 #[test]
 #[ignore = "ten million packets"]
 fn ten_million_damaged_packets_do_no_harm() {

@@ -1,6 +1,6 @@
-//! Attaching and detaching on the real kernel, in mount and network namespaces of the test's own: the BPF file system and the
-//! default of new connections are theirs, so a test that fails leaves nothing behind. Only the list of names is the kernel's, so
-//! the tests take turns.
+//! Attaching and detaching on the real kernel, in mount and network namespaces of the test's own. They own the BPF file
+//! system and the default of new connections, so a test that fails leaves nothing behind. Only the list of names is
+//! kernel-wide, so the tests take turns.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// One test at a time on this machine, whichever process it is of: this file's, another working copy's, or one in Python.
+/// Lets one test run at a time on this machine, whether of this file, of another working copy, or in Python.
 fn turn() -> Flock<File> {
     let file = File::options().create(true).truncate(false).write(true).open("/tmp/narrows-attach.lock").unwrap();
     Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error).unwrap()
@@ -34,7 +34,7 @@ fn lacking() -> Option<&'static str> {
     controls::available().iter().any(|name| name == "agile_sd").then_some("agile_sd is registered already")
 }
 
-/// Does `step` in namespaces of its own, without a BPF file system; or says why not.
+/// Runs `step` in namespaces of its own, without a BPF file system, or prints why it cannot.
 fn apart(step: impl FnOnce() + Send + 'static) {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("skipped: attaching takes root");
@@ -53,7 +53,7 @@ fn apart(step: impl FnOnce() + Send + 'static) {
         step();
     };
     std::thread::spawn(inside).join().unwrap();
-    // The namespaces went with the thread, and with them the pins.
+    // The namespaces ended with the thread, and the pins with them.
     let until = Instant::now() + Duration::from_secs(5);
     while controls::available().iter().any(|name| name == "agile_sd") {
         assert!(Instant::now() < until, "agile_sd is left over");
@@ -109,11 +109,11 @@ fn a_command_may_be_killed_at_any_moment() {
             assert!(child.try_wait().unwrap().is_none(), "round {round}: it ended by itself");
             child.kill().unwrap();
             child.wait().unwrap();
-            // Whatever it was at, looking is enough to undo a mount of which nothing is left.
+            // Whatever it was doing, listing is enough to undo a mount in which nothing is left.
             if attached().unwrap().is_empty() && !Path::new("/sys/fs/bpf/narrows").exists() {
                 assert!(!is_mounted(), "round {round}");
             }
-            // The next commands work, and leave nothing of it.
+            // The next commands work, and leave nothing of it behind.
             attach("agile_sd", &[], true).unwrap();
             assert_eq!(attached().unwrap().len(), 1, "round {round}");
             detach("agile_sd").unwrap();
@@ -151,7 +151,7 @@ fn attach_use_list_detach() {
     });
 }
 
-/// A connection over the loopback device whose sender uses the congestion control `name`.
+/// Sends a megabyte over the loopback device with the congestion control `name`.
 fn carry_a_megabyte(name: &str) {
     Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -160,7 +160,7 @@ fn carry_a_megabyte(name: &str) {
     let used = getsockopt(&sender, TcpCongestion).unwrap();
     assert!(used.to_string_lossy().starts_with(name), "{used:?}");
     let mut receiver = listener.accept().unwrap().0;
-    // A thread of this one's namespace.
+    // The new thread is in this thread's namespace.
     let sending = std::thread::spawn(move || sender.write_all(&vec![7; 1 << 20]).unwrap());
     let mut bytes = Vec::new();
     receiver.read_to_end(&mut bytes).unwrap();
@@ -213,7 +213,7 @@ fn a_name_of_somebody_else_is_left_alone() {
 #[test]
 fn what_a_killed_command_left_is_swept_away() {
     apart(|| {
-        // All but the last step: the pin.
+        // Everything but the last step: the pin.
         attach("agile_sd", &[], false).unwrap();
         std::fs::remove_file("/sys/fs/bpf/narrows/cc/agile_sd/link").unwrap();
         while is_listed() {
@@ -230,7 +230,7 @@ fn what_a_killed_command_left_is_swept_away() {
 #[test]
 fn a_mount_that_a_killed_command_left_is_undone_by_the_next() {
     apart(|| {
-        // As it stands between the mount and the folder, with the folder, and with what comes before the pin.
+        // The states between the mount and the folder, with the folder, and with what is created before the pin.
         for left in ["", "narrows", "narrows/cc", "narrows/cc/agile_sd"] {
             for detaching in [false, true] {
                 attach("agile_sd", &[], false).unwrap();
@@ -247,7 +247,7 @@ fn a_mount_that_a_killed_command_left_is_undone_by_the_next() {
     });
 }
 
-/// Takes away what is pinned and remembered of `agile_sd`, and of the folders all but those on the way to `left`.
+/// Removes the pin and the metadata of `agile_sd`, and all folders but those on the way to `left`.
 fn take_all_but(left: &str) {
     let top = Path::new("/sys/fs/bpf");
     for name in ["link", "params"] {

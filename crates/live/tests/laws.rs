@@ -24,7 +24,7 @@ use trusted::trusted;
 
 mod trusted;
 
-/// What TCP_INFO said at a time: cwnd and ssthresh in segments, smoothed round-trip time in milliseconds.
+/// `TCP_INFO` at one time: cwnd and ssthresh in segments, smoothed round-trip time in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at_ms: f64,
@@ -34,7 +34,7 @@ struct Look {
     recovering: bool,
 }
 
-/// 20 Mb/s and a base round-trip time of 40 ms, with a queue of half of what the path holds.
+/// 20 Mb/s and a base round-trip time of 40 ms, with a queue of half the bandwidth-delay product.
 fn scenario(seconds: u64) -> Scenario {
     let text = format!(
         "duration = \"{seconds} s\"\n[topology]\nkind = \"dumbbell\"\n\
@@ -45,8 +45,8 @@ fn scenario(seconds: u64) -> Scenario {
     narrows_scenario::parse(&text, "laws.toml", &[], &catalogue()).unwrap()
 }
 
-/// A bulk flow under the congestion control `name`, looked at every millisecond; `None`, with the reason said, where that
-/// cannot be.
+/// Runs a bulk flow with the congestion control `name`, and reads `TCP_INFO` every millisecond. Returns `None`, with
+/// the reason printed, if that is not possible.
 fn looks(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Option<Vec<Look>> {
     match trusted(|| {
         looks_once(name, given, seconds).map_or_else(|e| (Err(e), Vec::new()), |(l, doubts)| (Ok(l), doubts))
@@ -60,7 +60,7 @@ fn looks(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Option<Vec<L
     }
 }
 
-/// One such run, and its doubts.
+/// Returns one such run, and its doubts.
 fn looks_once(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Result<(Vec<Look>, Vec<String>), LiveError> {
     let scenario = scenario(seconds);
     let params = Params::new(given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
@@ -87,7 +87,7 @@ fn looks_once(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Result<
     })
 }
 
-/// Takes one connection and reads from it until `stop` is set: its end may be lost with the network.
+/// Accepts one connection and reads from it until `stop` is set, since its end may be lost with the network.
 fn swallow(at: SocketAddrV4, stop: &AtomicBool) {
     let listener = TcpListener::bind(at).unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -105,9 +105,9 @@ fn swallow(at: SocketAddrV4, stop: &AtomicBool) {
     }
 }
 
-/// Sends as much as the connection takes until `end`, and looks at it every millisecond.
+/// Sends as much as the connection takes until `end`, and reads `TCP_INFO` every millisecond.
 fn send(to: SocketAddrV4, cc: &str, clock: Clock, end: Instant) -> Vec<Look> {
-    // The sink is another thread.
+    // Gives the sink, which is another thread, time to listen.
     clock.sleep_until(Instant::ZERO + Duration::from_millis(100));
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
     setsockopt(&socket, TcpCongestion, &cc.into()).unwrap();
@@ -118,7 +118,7 @@ fn send(to: SocketAddrV4, cc: &str, clock: Clock, end: Instant) -> Vec<Look> {
     let mut looks = Vec::new();
     let mut next = clock.now();
     while clock.now() < end {
-        // Fails where the buffer is full, which is what it shall be.
+        // Fails if the buffer is full, as it should be.
         let _ = stream.write(&data);
         if let Ok(info) = TcpInfo::read(stream.as_fd()) {
             let (row, mss) = (info.row(true), u64::from(info.smss()));
@@ -139,8 +139,8 @@ fn send(to: SocketAddrV4, cc: &str, clock: Clock, end: Instant) -> Vec<Look> {
 /// One bottleneck at a time: two would make each other late.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A climb from a reduction to the next: cwnd before the reduction that began it, ssthresh during it and after it, and what was
-/// seen from the end of recovery to the next loss.
+/// Growth from one reduction to the next: cwnd before the first reduction, ssthresh at its end, and the samples from
+/// the end of recovery to the next loss.
 #[derive(Debug)]
 struct Climb<'a> {
     loss: u64,
@@ -148,7 +148,7 @@ struct Climb<'a> {
     open: &'a [Look],
 }
 
-/// The climbs that were seen from their beginning to their end, without the one out of slow start.
+/// Returns the climbs that were sampled from beginning to end, without the one after slow start.
 fn climbs(looks: &[Look]) -> Vec<Climb<'_>> {
     let spans: Vec<&[Look]> = looks.chunk_by(|a, b| a.recovering == b.recovering).collect();
     let climbs = spans.windows(3).filter(|spans| spans[1][0].recovering);
@@ -157,7 +157,7 @@ fn climbs(looks: &[Look]) -> Vec<Climb<'_>> {
         Some(Climb { loss: before.cwnd, ssthresh: during.ssthresh?, open })
     });
     let mut climbs: Vec<_> = climbs.skip(1).collect();
-    // The last is cut off by the end.
+    // The last is cut off by the end of the run.
     climbs.pop();
     climbs
 }
@@ -167,7 +167,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Time from cwnd = `from` until it is `to`, in milliseconds, and the mean round-trip time meanwhile.
+/// Returns the time from cwnd = `from` until it is `to`, in milliseconds, and the mean round-trip time meanwhile.
 fn time_to(open: &[Look], from: u64, to: u64) -> Option<(f64, f64)> {
     let begin = open.iter().position(|look| look.cwnd >= from)?;
     let end = open.iter().position(|look| look.cwnd >= to)?;
@@ -175,12 +175,13 @@ fn time_to(open: &[Look], from: u64, to: u64) -> Option<(f64, f64)> {
     Some((open[end].at_ms - open[begin].at_ms, rtts / (end - begin + 1) as f64))
 }
 
-/// Measured over lawful times of the way back to the window of the loss, from climbs of three segments or more.
+/// Returns the ratios of measured time to the law's time, for the way back to the window of the loss, from climbs of
+/// three segments or more.
 fn agile_sd_ratios(lambda_max: f64) -> Option<Vec<f64>> {
     let looks = looks("agile_sd", &[("lambda_max", Number(lambda_max))], 6)?;
     let climbs = climbs(&looks);
     for climb in &climbs {
-        // A millisecond may have passed between the last look and the loss.
+        // A millisecond may have passed between the last sample and the loss.
         let (least, most) = (0.95 * climb.loss as f64 - 1.0, 0.95 * (climb.loss + 2) as f64);
         assert!((least..most).contains(&(climb.ssthresh as f64)), "{} -> {}", climb.loss, climb.ssthresh);
         let after = climb.open.last().unwrap().ssthresh;
@@ -216,8 +217,8 @@ fn agile_sd_climbs_back_by_equation_6() {
 fn compound_grows_faster_than_reno_until_a_queue_builds_up() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(looks) = looks("compound", &[], 16) else { return };
-    // Six round-trip times from the end of recovery: alpha win^(3/4) segments in each, where Reno has one. The queue drains
-    // meanwhile, so that round-trip times are counted as they pass, and not by the first.
+    // Growth in the six round-trip times after recovery: alpha win^(3/4) segments in each, where Reno has one. The
+    // queue drains meanwhile, so each interval is divided by its own round-trip time, not by the first.
     let growth = |climb: &Climb<'_>| {
         let first = climb.open.first()?;
         let mut rounds = 0.0;

@@ -1,4 +1,4 @@
-//! The loader on the real kernel, with a congestion control that is compiled here: skipped, with the reason, where clang,
+//! The loader on the real kernel, with a congestion control that is compiled here. Skipped, with the reason, if clang,
 //! root or type information is missing.
 
 #![cfg(target_os = "linux")]
@@ -41,7 +41,7 @@ SEC(".struct_ops.link") struct tcp_congestion_ops two = {
 char _license[] SEC("license") = "GPL";
 "#;
 
-/// Compiles [`SOURCE`] with `undo` for its `UNDO`; none without clang.
+/// Compiles [`SOURCE`] with `undo` for its `UNDO`; returns `None` without clang.
 fn object(name: &str, undo: &str) -> Option<Vec<u8>> {
     let folder = std::env::temp_dir().join(format!("narrows-loader-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -68,7 +68,7 @@ fn lacking() -> Option<&'static str> {
     }
 }
 
-/// An object and the right to load it; without them the test ends there.
+/// Returns an object that this machine can load; if there is none, the test ends there.
 fn ready(name: &str, undo: &str) -> Option<Opened> {
     if let Some(reason) = lacking() {
         eprintln!("skipped: {reason}");
@@ -123,7 +123,7 @@ fn a_name_that_is_too_long_is_refused() {
 
 #[test]
 fn the_verifiers_words_reach_the_error() {
-    // A read through a number, which the verifier refuses.
+    // A read through a number, which the verifier rejects.
     let Some(opened) = ready("fault", "(*(volatile u32 *)(param_left))") else { return };
     let error = opened.load().unwrap_err();
     let LiveError::Unavailable { what, why, .. } = &error else { panic!("{error:?}") };
@@ -148,7 +148,7 @@ fn constants_are_set_by_name_and_width() {
     assert!(value.contains(&255), "{value:?}");
 }
 
-/// Does something in a network namespace of its own.
+/// Runs `step` in a network namespace of its own.
 fn in_a_namespace<T: Send + 'static>(step: impl FnOnce() -> T + Send + 'static) -> T {
     let inside = || {
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).unwrap();

@@ -1,4 +1,5 @@
-//! The packet programs of NGWA against the Rust end point: values out of options, smoothing, and the window of what leaves.
+//! The packet programs of NGWA against the Rust end point: values from options, smoothing, and the window of outgoing
+//! segments.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, clippy::unwrap_used, clippy::print_stderr, missing_docs, reason = "tests")]
@@ -60,7 +61,7 @@ fn config(mode: u8) -> NgwaConfig {
     NgwaConfig { mode: NgwaMode::new(mode).unwrap(), ..NgwaConfig::default() }
 }
 
-/// The C end with the parameters of `config`; the handshake is over, and window scale in use on both sides.
+/// The C end with the parameters of `config`; the handshake is over, and both sides use window scaling.
 fn native(test: &str, config: &NgwaConfig) -> Option<Native> {
     let c = Native::build("ngwa", test)?;
     c.set("alpha", (config.alpha * 4_294_967_296.0).round() as u64);
@@ -76,7 +77,7 @@ fn counters(c: &Native) -> Counters {
     c.counters(HERE, THERE).unwrap()
 }
 
-/// The window in bytes that an ACK of `ack` offers, which the kernel would let be `field` units.
+/// Returns the window in bytes that an ACK of `ack` offers, if the kernel's own window is `field` units.
 fn offered(c: &Native, ack: u32, field: u16) -> u64 {
     let packet = segment(false, header(1, ack, TcpFlags::ACK, field), 0);
     let left = Packet::parse(&c.leave(&packet.emit())).unwrap();
@@ -96,7 +97,7 @@ fn values_and_hostile_options_are_read_as_in_rust() {
     for _ in 0..100_000 {
         let len = 4 * dice.below(11) as usize;
         lengths[len] += 1;
-        // Kinds and lengths that matter, among bytes of any kind.
+        // Relevant kinds and lengths, among random bytes.
         let area: Vec<u8> = (0..len)
             .map(|_| match dice.below(6) {
                 0 => 0x21,
@@ -119,8 +120,8 @@ fn values_and_hostile_options_are_read_as_in_rust() {
     assert!(heard.taken > 1000 && heard.ignored > 1000 && lengths[40] > 1000, "{heard:?}");
 }
 
-/// Of 32-bit values the mean is short by less than 2^-23 bytes per step over 1 / alpha, and alpha by 2^-33 of the way: two bytes
-/// for values of 2^32, nothing that whole bytes show for those of networks.
+/// For 32-bit values, the mean is too small by less than 2^-23 bytes per step, over 1 / alpha steps, and the rounding
+/// of alpha adds 2^-33 of the way. That is two bytes for values of 2^32, and less than a byte for those of networks.
 #[test]
 fn the_mean_is_that_of_rust() {
     for (alpha, scale) in [(0.3, 100_000u64), (0.3, 1 << 32), (0.05, 1 << 32), (0.9, 1 << 20), (1e-6, 1 << 20)] {
@@ -146,12 +147,12 @@ fn from_60000_to_20000_as_in_the_vector() {
     let Some(c) = native("ngwa-vector", &config(6)) else { return };
     for (value, mean) in [(60_000, 60_000), (20_000, 48_000), (20_000, 39_600), (20_000, 33_720), (20_000, 29_604)] {
         c.arrive(&data(1, 100, &told(value)).emit());
-        // 39,600 may come as 39,599.99999: whole bytes are cut off.
+        // 39,600 may be computed as 39,599.99999, which is cut off to whole bytes.
         assert!(counters(&c)[WINDOW].abs_diff(mean) <= 1, "{mean}");
     }
 }
 
-/// A receiver of ours with or without NGWA, which has heard the peer's SYN.
+/// Makes a Rust receiver with or without NGWA, which has received the peer's SYN.
 fn receiver(ngwa: Option<&NgwaConfig>, buffer: u64) -> Connection {
     let config = Config {
         recv_buffer: Bytes::new(buffer),
@@ -169,7 +170,8 @@ fn receiver(ngwa: Option<&NgwaConfig>, buffer: u64) -> Connection {
     connection
 }
 
-/// The window that the Rust connection offers with NGWA, and the one that C makes of the same connection's window without it.
+/// Compares the window that the Rust connection offers with NGWA, and the one that C makes of the same connection's
+/// window without it.
 fn follow(test: &str, config: &NgwaConfig, buffer: u64, seed: u64) {
     let Some(c) = native(test, config) else { return };
     c.reset();
@@ -185,7 +187,7 @@ fn follow(test: &str, config: &NgwaConfig, buffer: u64, seed: u64) {
     let (mut seq, mut value, mut different, mut closed) = (1u32, 60_000u64, 0, 0);
     for step in 0..4000u32 {
         now += Duration::from_millis(1);
-        // The value wanders, now and then jumps, and for a spell is less than a segment.
+        // The value drifts, sometimes jumps, and for a while is less than a segment.
         value = match dice.below(20) {
             _ if step % 1000 > 500 => dice.below(1_200),
             0 => dice.below(2_000),
@@ -194,7 +196,7 @@ fn follow(test: &str, config: &NgwaConfig, buffer: u64, seed: u64) {
         };
         let area = if dice.once_in(10) { Vec::new() } else { told(value as u32) };
         let len = if dice.once_in(10) { 1 + dice.below(999) as u32 } else { 1000 };
-        // Into a window that is closed nothing goes but what was sent before, whose option counts too.
+        // If the window is closed, only data that was sent before arrives; its option counts too.
         let packet = if edge - seq < len { data(seq - 1, 1, &area) } else { data(seq, len, &area) };
         closed += u32::from(edge - seq < len);
         seq += if edge - seq < len { 0 } else { len };
@@ -215,8 +217,8 @@ fn follow(test: &str, config: &NgwaConfig, buffer: u64, seed: u64) {
 
 #[test]
 fn windows_are_those_of_the_rust_connection() {
-    // Buffers of whole units: the C program sees the field, not the bytes behind it.
-    // They are larger than the values, since a kernel's own window moves by segments, too, and not along with ours.
+    // Buffers of whole units: the C program sees the field, not the bytes behind it. They are larger than the values,
+    // since a kernel's own window also moves by segments, independently of ours.
     for (seed, buffer) in [(1, 1 << 20), (2, 3 << 20), (3, 16 << 20)] {
         for mode in [1, 2] {
             follow("ngwa-windows", &config(mode), buffer, seed);
@@ -244,10 +246,10 @@ fn the_right_edge_never_moves_left() {
     for _ in 0..20_000 {
         c.arrive(&data(ack, 1000, &told(dice.below(200_000) as u32)).emit());
         ack += dice.below(3000) as u32;
-        // Not before what was offered, as a receiver never acknowledges more.
+        // Not beyond what was offered: a receiver never acknowledges more.
         ack = ack.min(u32::try_from(edge).unwrap_or(u32::MAX).max(60_001));
         let now = u64::from(ack) + offered(&c, ack, 4000);
-        // What rounding gave beyond what was promised may be taken back: less than a unit.
+        // The part of an offer that is due to rounding may be taken back: less than a unit.
         assert!(now + (1 << SHIFT) > edge, "{now} after {edge}");
         edge = edge.max(now);
     }
@@ -268,7 +270,7 @@ fn a_probe_of_a_window_that_the_network_closed_offers_one_segment() {
     assert_eq!(offered(&c, 60_001, 4000), 1024, "a segment of 1000 bytes, in whole units");
     c.arrive(&data(60_001, 1000, &told(50_000)).emit());
     assert_eq!(offered(&c, 61_001, 4000), 50_000 >> SHIFT << SHIFT);
-    // A window that the application closed is none of ours.
+    // A window that the application closed does not count as closed by the network.
     assert_eq!(offered(&c, 120_001, 0), 0);
     c.arrive(&probe(120_000));
     assert_eq!(counters(&c)[PROBES], 1);
@@ -282,7 +284,7 @@ fn a_syn_announces_an_mss_that_leaves_room() {
         let mut expected = packet;
         expected.tcp_mut().unwrap().options.mss = Some(1452);
         assert_eq!(Packet::parse(&c.leave(&packet.emit())), Ok(expected));
-        // One that is small already stays: every host takes 536 bytes.
+        // An MSS that is already small stays: every host accepts 536 bytes.
         let mut small = packet;
         small.tcp_mut().unwrap().options.mss = Some(540);
         assert_eq!(c.leave(&small.emit()), small.emit());
@@ -293,7 +295,7 @@ fn a_syn_announces_an_mss_that_leaves_room() {
 fn an_mss_at_an_odd_place_keeps_the_checksum_right() {
     let Some(c) = native("ngwa-odd", &config(1)) else { return };
     let mut bytes = segment(false, syn(TcpFlags::SYN, Some(SHIFT)), 0).emit();
-    // MSS and scale take eight bytes with their padding; put a no-operation before, and fill the checksum in anew.
+    // MSS and scale take eight bytes with their padding; put a no-operation before, and fill in the checksum again.
     bytes[40..48].copy_from_slice(&[1, 2, 4, 0x05, 0xb4, 3, 3, SHIFT]);
     let (ip, tcp) = bytes.split_at_mut(20);
     assert_eq!(ip[9], 6);
@@ -326,7 +328,7 @@ fn without_scale_on_both_sides_the_window_counts_bytes() {
     }
 }
 
-/// Bytes that are no TCP segment over IPv4, or not a whole one, pass as they are; a wrong checksum stays wrong.
+/// Bytes that are no complete TCP segment over IPv4 pass unchanged; a wrong checksum stays wrong.
 #[test]
 fn mangled_packets_pass_and_nothing_but_window_and_mss_changes() {
     let Some(c) = native("ngwa-mangled", &config(6)) else { return };

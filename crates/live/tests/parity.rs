@@ -1,10 +1,11 @@
-//! eBPF congestion controls against the Rust ones: the same events, and the same windows after each of them.
+//! eBPF congestion controls against the Rust ones: the same events, and the same windows after each event.
 //!
 //! # Bounds
-//! Where both count whole segments, everything is equal. Where the Rust form has real numbers, two roundings remain. It keeps
-//! whole octets: a reduction loses up to one, what it leaves is at most 0.95 of the window, so a chain of reductions has lost
-//! 1 / (1 - 0.95) = 20 octets at most, and one more that cwnd does not show. The C form keeps 2^-16 or 2^-32 of a segment. Together
-//! that is less than 1/64 of a segment of 1448 octets. To add an algorithm is to add a test that calls [`compare`].
+//! If both count whole segments, everything is equal. If the Rust form uses real numbers, two roundings remain. The
+//! Rust form keeps whole octets: a reduction loses up to one octet and leaves at most 0.95 of the window, so a chain of
+//! reductions loses at most 1 / (1 - 0.95) = 20 octets, and one more that cwnd does not show. The C form keeps 2^-16 or
+//! 2^-32 of a segment. Together that is less than 1/64 of a segment of 1448 octets. To add an algorithm, add a test
+//! that calls [`compare`].
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
@@ -14,10 +15,11 @@ use narrows_cc::ParamValue::{self, Choice, Number, Switch};
 use native::{Event, Program, Shown, Step, algorithm, recordings, replay, settings};
 use std::collections::BTreeMap;
 
-/// The largest difference of windows where one side counts octets, in segments.
+/// The largest difference of windows if one side counts octets, in segments.
 const ROUNDING: f64 = 1.0 / 64.0;
 
-/// Runs every recording through both forms, and holds windows within `bound` segments of each other; then what `also` says.
+/// Runs every recording through both forms. Checks that windows are within `bound` segments of each other, and what
+/// `also` checks.
 fn compare(
     program: &Program,
     given: &[(&str, ParamValue)],
@@ -37,7 +39,8 @@ fn compare(
                 "see" => reducing,
                 _ => false,
             };
-            // A window that the connection sets is in whole segments; programs forget their part of one when they next look.
+            // A window that the connection sets is in whole segments; programs drop their fraction of one when they
+            // next see the window.
             set = matches!(event.what.as_str(), "window" | "idle") && (set || event.what == "window");
             let shown = Shown { state: if set { BTreeMap::new() } else { c[at].state.clone() }, ..c[at] };
             let place = format!("{name} {given:?}, {recording} event {at}: {}", event.line);
@@ -47,7 +50,7 @@ fn compare(
     }
 }
 
-/// What differs between the two, if anything.
+/// Checks that the two are equal; the error says what differs.
 fn differ(reducing: bool, rust: &Step, c: &Shown, bound: f64) -> Result<(), String> {
     let (ours, theirs) = (rust.exact(), c.exact());
     if (ours - theirs).abs() > bound {
@@ -56,24 +59,26 @@ fn differ(reducing: bool, rust: &Step, c: &Shown, bound: f64) -> Result<(), Stri
     match (rust.ssthresh(), c.ssthresh) {
         (None, None) => Ok(()),
         (Some(ours), Some(theirs)) if whole_part(theirs, ours, bound) => Ok(()),
-        // Until recovery is over, the kernel takes ssthresh for where cwnd shall end; only then algorithms may lower it.
+        // Until recovery is over, the kernel uses ssthresh as the target of cwnd; algorithms may lower it only
+        // afterwards.
         (Some(ours), Some(theirs)) if reducing && whole_part(theirs, ours + 1.0, bound) => Ok(()),
         (ours, theirs) => Err(format!("ssthresh: {ours:?} in Rust, {theirs:?} in C")),
     }
 }
 
-/// Whether `whole` is `exact` without its part of a segment, if that is right within `bound`.
+/// Whether `whole` is `exact` without its fraction of a segment, where `exact` may be off by `bound`.
 fn whole_part(whole: u64, exact: f64, bound: f64) -> bool {
     let whole = whole as f64;
     whole <= exact + bound && exact - bound < whole + 1.0
 }
 
-/// Nothing more to compare.
+/// Compares nothing more than windows.
 fn windows_only(_: &Step, _: &Shown) -> Result<(), String> {
     Ok(())
 }
 
-/// Fields of the state that are the same number but for their unit: Rust's name, C's, and how many of C's make one of Rust's.
+/// Compares fields of the state that differ only in their unit. `names` has Rust's name, C's, and how many of C's units
+/// make one of Rust's.
 fn same_state(names: &'static [(&str, &str, f64)]) -> impl Fn(&Step, &Shown) -> Result<(), String> {
     move |rust, c| {
         for (ours, theirs, unit) in names {
@@ -149,7 +154,8 @@ fn a_wrong_parameter_is_noticed() {
     assert!(recordings().iter().map(apart).any(|most| most > 1.0));
 }
 
-/// A connection without delayed ACKs that is at a window of `cwnd` segments in congestion avoidance, and loses there.
+/// Returns the events of a connection without delayed ACKs that loses at a window of `cwnd` segments in congestion
+/// avoidance.
 fn lost_at(cwnd: u64) -> Vec<Event> {
     // Two losses at the smallest window leave the smallest ssthresh behind.
     let lines = ["start 0 0 0 1 1000 2", "loss 1 0 0 1", "open 2 0 0 1", "loss 3 0 0 1", "open 4 0 0 1"];
@@ -163,7 +169,7 @@ fn lost_at(cwnd: u64) -> Vec<Event> {
 #[test]
 fn agile_sd_epochs_are_the_papers() {
     let Some(program) = Program::compile("agile_sd") else { return };
-    // A gap of four segments, crossed segment by segment with lambda as it is at each: 80 falls to 76.
+    // A gap of four segments, crossed segment by segment with the lambda of each: 80 falls to 76.
     for (lambda_max, ms) in [(1.0, 80.0), (2.0, 63.3333), (3.0, 48.8889), (4.0, 41.6667)] {
         let mut events = lost_at(80);
         for cwnd in 76..80 {

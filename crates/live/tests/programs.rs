@@ -1,4 +1,4 @@
-//! Every congestion control that we carry, on the real kernel: registered, chosen by a socket, and gone again.
+//! Every congestion control of ours on the real kernel: registered, chosen by a socket, and removed again.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
@@ -9,7 +9,7 @@ use narrows_live::controls;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt::TcpCongestion};
 use std::path::Path;
 
-/// Whether this machine can load programs; says why not.
+/// Whether this machine can load programs; prints why not.
 fn ready() -> bool {
     let root = nix::unistd::geteuid().is_root();
     if !root {

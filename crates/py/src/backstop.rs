@@ -1,5 +1,5 @@
-//! What ends the process on a signal when Python cannot: its handlers run between two steps of the interpreter, and never while C code
-//! that does not come back (a regular expression, a library's loop) keeps the interpreter's lock.
+//! Ends the process on a signal when Python cannot. Python's handlers run between two steps of the interpreter, and
+//! never while C code that does not return (a regular expression, a library's loop) holds the interpreter's lock.
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time by which a handler may have run before its signal was read from the pipe.
+/// How long before its signal is read from the pipe a handler may have run.
 const EARLY: Duration = Duration::from_millis(200);
 
-/// Backstops that there are.
+/// Number of backstops.
 static ARMED: AtomicUsize = AtomicUsize::new(0);
 
-/// Ends the process with `code` and a message, if it is one that has a backstop: a command, and no program that only uses Narrows.
+/// Ends the process with `code` and a message, if it has a backstop. A command has one; a program that only uses
+/// Narrows has none.
 pub(crate) fn end(code: i32, message: &str) {
     if ARMED.load(Ordering::SeqCst) > 0 {
         let _ = writeln!(std::io::stderr(), "error: {message}");
@@ -32,7 +33,7 @@ impl Drop for PyBackstop {
     }
 }
 
-/// Waits for signals beside the interpreter, and ends the process where no handler in Python runs within a time.
+/// Waits for signals beside the interpreter, and ends the process if no handler in Python runs in time.
 #[pyclass(name = "Backstop", frozen)]
 pub(crate) struct PyBackstop {
     pipe: UnixStream,
@@ -54,7 +55,7 @@ impl PyBackstop {
         let hears = Arc::clone(&heard);
         let wait = move || {
             let mut number = [0];
-            // Ends with the value, whose end of the pipe is closed then.
+            // The loop ends when the value is dropped, which closes its end of the pipe.
             while let Ok(1) = told.read(&mut number) {
                 let number = i32::from(number[0]);
                 if !signals.contains(&number) {
@@ -78,7 +79,7 @@ impl PyBackstop {
         self.pipe.as_raw_fd()
     }
 
-    /// Tell that a handler in Python has run.
+    /// Record that a handler in Python has run.
     fn heard(&self) {
         let now = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.heard.store(now.max(1), Ordering::SeqCst);

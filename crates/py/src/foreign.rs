@@ -1,7 +1,7 @@
-//! Congestion controls written in Python: objects with `on_ack` and `on_congestion`, called while a run goes on.
+//! Congestion controls written in Python: objects with `on_ack` and `on_congestion`, called during a run.
 //!
-//! An object sees an ACK or an event, the path and the window, and sets the window's fields. What it sets is checked after
-//! each call. The first call that raises, or leaves nonsense behind, stops the run; [`Ledger`] keeps why.
+//! An object gets an ACK or an event, the path and the window, and sets the window's fields. The fields are checked
+//! after each call. The first call that raises, or sets an invalid value, stops the run; [`Ledger`] keeps the reason.
 
 use crate::watch::Calls;
 use narrows_cc::{Ack, Congestion, CongestionControl, ParamValue, Params, Path, Phase, Window};
@@ -25,7 +25,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger that stops the run which `progress` watches.
+    /// Makes a ledger that stops the run which `progress` watches.
     pub(crate) fn new(progress: Arc<Progress>) -> Arc<Self> {
         Arc::new(Self { fault: Mutex::default(), progress })
     }
@@ -35,7 +35,7 @@ impl Ledger {
         self.fault.lock().ok().and_then(|fault| fault.clone())
     }
 
-    /// Whether the run is to end: then no more hooks are called.
+    /// Whether the run is to end; no more hooks are called then.
     fn stopped(&self) -> bool {
         self.progress.stopped()
     }
@@ -141,7 +141,7 @@ struct Object {
 /// A user's object as a congestion control.
 struct Foreign {
     name: String,
-    /// None after a fault: from then on the window stays until the run has stopped.
+    /// `None` after a fault: from then on the window stays unchanged until the run has stopped.
     object: Option<Object>,
     /// Time that a call may take.
     limit: Duration,
@@ -156,7 +156,7 @@ impl fmt::Debug for Foreign {
 }
 
 impl Foreign {
-    /// Calls a hook with `first` (an ACK or event), the path and the window, and takes over the window if it makes sense.
+    /// Calls a hook with `first` (an ACK or event), the path and the window, and applies the window if it is valid.
     fn call(
         &mut self,
         hook: &str,
@@ -202,7 +202,7 @@ fn run(
     })
 }
 
-/// The window's fields after a call, whatever they are.
+/// The window's fields after a call, unchecked.
 struct After {
     cwnd: Py<PyAny>,
     ssthresh: Py<PyAny>,
@@ -210,7 +210,7 @@ struct After {
 }
 
 impl After {
-    /// Takes over what makes sense, or says what does not.
+    /// Applies the fields if they are valid; otherwise returns what is wrong.
     fn check(&self, py: Python<'_>, win: &mut Window) -> Result<(), String> {
         let bytes = |what: &str, value: &Py<PyAny>| {
             number(py, value).filter(|v| (1.0..=MAX_WINDOW).contains(v)).map(|v| Bytes::new(v as u64)).ok_or_else(
@@ -221,7 +221,7 @@ impl After {
             )
         };
         let cwnd = bytes("cwnd", &self.cwnd)?;
-        // "No threshold" is written None; infinity says the same.
+        // `None` means no threshold; infinity means the same.
         let unlimited = self.ssthresh.is_none(py) || number(py, &self.ssthresh) == Some(f64::INFINITY);
         let ssthresh = if unlimited { None } else { Some(bytes("ssthresh", &self.ssthresh)?) };
         let pacing_rate = if self.pacing_rate.is_none(py) {
@@ -238,7 +238,7 @@ impl After {
     }
 }
 
-/// A number, as which Python's `True` passes too, and is a slip here.
+/// Extracts a number. Python's `True` would pass as one, but is a mistake here.
 fn number(py: Python<'_>, value: &Py<PyAny>) -> Option<f64> {
     if value.bind(py).is_instance_of::<PyBool>() {
         return None;
@@ -246,7 +246,7 @@ fn number(py: Python<'_>, value: &Py<PyAny>) -> Option<f64> {
     value.extract::<f64>(py).ok()
 }
 
-/// A value as Python shows it, cut where it is longer than a message should be.
+/// Returns the `repr()` of a value, cut to the length of a message.
 fn text(py: Python<'_>, value: &Py<PyAny>) -> String {
     let shown = value.bind(py).repr().map_or_else(|_| "a value whose repr() fails".to_owned(), |r| r.to_string());
     match shown.char_indices().nth(60) {
@@ -284,7 +284,7 @@ impl CongestionControl for Foreign {
     }
 }
 
-/// What a congestion control may set.
+/// Values that a congestion control may set.
 #[pyclass(name = "Window")]
 pub(crate) struct PyWindow {
     /// Congestion window, bytes.
@@ -331,7 +331,7 @@ pub(crate) struct PyPath(Path);
 
 #[pymethods]
 impl PyPath {
-    /// Present time, s.
+    /// Current time, s.
     #[getter]
     fn now_s(&self) -> f64 {
         self.0.now.as_secs_f64()
@@ -367,13 +367,13 @@ impl PyPath {
         self.0.rto.as_secs_f64()
     }
 
-    /// Sent and not cumulatively acknowledged (RFC 5681), bytes.
+    /// Bytes sent and not cumulatively acknowledged (RFC 5681).
     #[getter]
     fn flightsize(&self) -> u64 {
         self.0.flightsize.as_u64()
     }
 
-    /// In the network by the scoreboard's estimate (RFC 6675's pipe), bytes.
+    /// Bytes in the network as estimated by the scoreboard (RFC 6675's pipe).
     #[getter]
     fn inflight(&self) -> u64 {
         self.0.inflight.as_u64()
@@ -403,13 +403,13 @@ impl PyPath {
         self.0.lost.as_u64()
     }
 
-    /// Whether cwnd was what stopped the sender last time; grow only then (RFC 7661).
+    /// Whether cwnd limited the sender last time; grow only then (RFC 7661).
     #[getter]
     fn cwnd_limited(&self) -> bool {
         self.0.cwnd_limited
     }
 
-    /// Rate at which segments are paced, whoever set it, bit/s; None where they are not.
+    /// Rate at which segments are paced, whoever set it, bit/s; None without pacing.
     #[getter]
     fn pacing_rate(&self) -> Option<f64> {
         self.0.pacing_rate.map(|rate| rate.as_bps() as f64)
@@ -432,7 +432,7 @@ impl PyPath {
     }
 }
 
-/// An ACK that delivered something.
+/// An ACK that delivered data.
 #[pyclass(name = "Ack", frozen)]
 pub(crate) struct PyAck(Ack);
 
@@ -450,19 +450,19 @@ impl PyAck {
         self.0.delivered.as_u64()
     }
 
-    /// Round-trip time sample, s; None where there is no valid one (Karn's rule).
+    /// Round-trip time sample, s; None without a valid sample (Karn's rule).
     #[getter]
     fn rtt_s(&self) -> Option<f64> {
         self.0.rtt.map(narrows_units::Duration::as_secs_f64)
     }
 
-    /// One-way delay with the clocks' offset in it, s; only differences mean something. None without timestamps.
+    /// One-way delay including the clocks' offset, s; only differences are meaningful. None without timestamps.
     #[getter]
     fn one_way_delay_s(&self) -> Option<f64> {
         self.0.one_way_delay.map(narrows_units::Duration::as_secs_f64)
     }
 
-    /// Delivery-rate sample, bit/s; None where there is none.
+    /// Delivery-rate sample, bit/s; None without one.
     #[getter]
     fn delivery_rate(&self) -> Option<f64> {
         self.0.rate.map(|s| Rate::of(s.delivered, s.interval).as_bps() as f64)
@@ -480,7 +480,7 @@ impl PyAck {
         self.0.marked.as_u64()
     }
 
-    /// Bytes that this ACK showed to be lost.
+    /// Bytes that this ACK revealed as lost.
     #[getter]
     fn newly_lost(&self) -> u64 {
         self.0.newly_lost.as_u64()
@@ -497,7 +497,7 @@ pub(crate) struct PyCongestion(Congestion);
 
 #[pymethods]
 impl PyCongestion {
-    /// What happened: loss, ecn or timeout.
+    /// Kind of event: loss, ecn or timeout.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.0 {
@@ -507,13 +507,13 @@ impl PyCongestion {
         }
     }
 
-    /// Whether it is a further timeout of the same data: ssthresh must then stay (RFC 5681, section 3.1).
+    /// Whether it is a repeated timeout of the same data: ssthresh must then stay (RFC 5681, section 3.1).
     #[getter]
     fn repeated(&self) -> bool {
         matches!(self.0, Congestion::Timeout { repeated: true })
     }
 
-    /// Bytes marked lost so far in this episode; zero but for a loss.
+    /// Bytes marked lost so far in this episode; zero for other events than a loss.
     #[getter]
     fn lost(&self) -> u64 {
         if let Congestion::Loss { lost } = self.0 { lost.as_u64() } else { 0 }

@@ -1,4 +1,4 @@
-//! This host: congestion controls attached to its kernel, and what it can do.
+//! This host: congestion controls attached to its kernel, and what it supports.
 
 use narrows_live::LiveError as Error;
 use narrows_live::deploy::{self, Deployed};
@@ -13,12 +13,12 @@ create_exception!(
     "Something live that could not be done: `kind` and `remedy` say more."
 );
 
-/// An error as Python knows it: `kind` is unavailable, unsupported, failed or stopped.
+/// Converts an error to Python's: `kind` is unavailable, unsupported, failed or stopped.
 pub(crate) fn live_error(py: Python<'_>, error: &Error) -> PyErr {
     let (kind, remedy) = match error {
         Error::Unavailable { remedy, .. } => ("unavailable", Some(remedy.as_str())),
         Error::Unsupported { .. } => ("unsupported", None),
-        // What the scenario has to change comes before what the machine lacks.
+        // What must change in the scenario takes precedence over what the machine lacks.
         Error::Refused { refusals } if refusals.iter().all(|one| matches!(one, Error::Unavailable { .. })) => {
             ("unavailable", None)
         }
@@ -66,8 +66,8 @@ impl PyDeployed {
     }
 }
 
-/// Register a congestion control on this host; raises `LiveError`. Returns it, whether it is new, and whether the BPF file
-/// system was mounted for it.
+/// Register a congestion control on this host; raises `LiveError`. Returns it, whether it is new, and whether the BPF
+/// file system was mounted for it.
 #[pyfunction]
 #[pyo3(signature = (name, params, default))]
 pub(crate) fn attach(
@@ -80,8 +80,8 @@ pub(crate) fn attach(
     Ok((PyDeployed(done.deployed), done.is_new, done.mounted))
 }
 
-/// Take a congestion control away from this host; raises `LiveError`. Returns the default that is in force again, if it was
-/// the default.
+/// Remove a congestion control from this host; raises `LiveError`. Returns the default that was restored, if it was the
+/// default.
 #[pyfunction]
 pub(crate) fn detach(py: Python<'_>, name: &str) -> PyResult<Option<String>> {
     py.detach(|| deploy::detach(name)).map(|done| done.default).map_err(|error| live_error(py, &error))
@@ -94,16 +94,17 @@ pub(crate) fn attached(py: Python<'_>) -> PyResult<Vec<PyDeployed>> {
     Ok(found.into_iter().map(PyDeployed).collect())
 }
 
-/// Return the names of the congestion controls that are here as eBPF programs.
+/// Return the names of the congestion controls that exist as eBPF programs.
 #[pyfunction]
 pub(crate) fn attachable() -> Vec<&'static str> {
     narrows_live::bpf::programs().iter().map(|program| program.name).collect()
 }
 
-/// One thing that was looked for: name, status, found, purpose, why, remedy.
+/// One check: name, status, found, purpose, why, remedy.
 type PyCheck = (&'static str, &'static str, String, &'static str, String, String);
 
-/// Look what this machine can do; each check is name, status, found, purpose, why it is not ok, and what would change that.
+/// Check what this machine supports; each check is name, status, found, purpose, why it is not ok, and what would
+/// change that.
 #[pyfunction]
 pub(crate) fn doctor(py: Python<'_>) -> Vec<PyCheck> {
     let checks = py.detach(narrows_live::doctor::doctor);

@@ -1,4 +1,4 @@
-//! The Python module `narrows._core`: conversion only. `python/narrows/_core.pyi` declares what is here for Python.
+//! The Python module `narrows._core`: conversion only. `python/narrows/_core.pyi` declares its contents for Python.
 
 #![allow(unsafe_code, reason = "PyO3's macros expand to it")]
 
@@ -70,7 +70,7 @@ impl PyScenario {
         aside(py, move || scenario.to_toml())
     }
 
-    /// Return the resolved scenario (nodes, links, flows) as JSON, in which what flows or links have in common is listed once.
+    /// Return the resolved scenario (nodes, links, flows) as JSON. Parts that flows or links share are listed once.
     fn to_json(&self, py: Python<'_>) -> PyResultOf<String> {
         let scenario = Arc::clone(&self.0);
         aside(py, move || scenario.to_shared_json())
@@ -83,7 +83,7 @@ impl PyScenario {
     }
 }
 
-/// How far a run is, and the means to stop it; shared between threads.
+/// The progress of a run, and the means to stop it; shared between threads.
 #[pyclass(name = "Progress", frozen)]
 #[derive(Default)]
 struct PyProgress(Arc<Progress>);
@@ -111,8 +111,8 @@ impl PyProgress {
     }
 }
 
-/// Does something that knows nothing of Python on a thread of its own, so that Ctrl-C is heard meanwhile; it is then left to
-/// come to its end alone.
+/// Runs work that does not use Python on a thread of its own, so that Ctrl-C is handled meanwhile. After Ctrl-C the
+/// work is left to end alone.
 fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResultOf<T> {
     let (tell, mut told) = std::sync::mpsc::channel();
     std::thread::Builder::new().name("narrows-aside".into()).stack_size(8 << 20).spawn(move || tell.send(work()))?;
@@ -126,7 +126,7 @@ fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 's
     }
 }
 
-/// An error of a run as Python knows it.
+/// Converts an error of a run to a Python exception.
 fn run_error(error: RunError) -> PyErr {
     match error {
         RunError::Stopped => Stopped::new_err(error.to_string()),
@@ -136,7 +136,7 @@ fn run_error(error: RunError) -> PyErr {
     }
 }
 
-/// How many bytes of samples may stay in memory, of all runs that are given it.
+/// How many bytes of samples may stay in memory, for all runs that share this budget.
 #[pyclass(name = "Budget", frozen)]
 struct PyBudget(Arc<Budget>);
 
@@ -153,7 +153,7 @@ impl PyBudget {
     }
 }
 
-/// What one run yields; the conditions of a live one; and what can stop the handing over.
+/// The outcome of one run; the conditions of a live one; and the progress that can stop the conversion.
 #[pyclass(name = "Result", frozen)]
 struct PyResult(Outcome, Option<narrows_live::Conditions>, Arc<Progress>);
 
@@ -200,7 +200,7 @@ impl PyResult {
         self.0.samples.channel_names.clone()
     }
 
-    /// Return what a live run depended on; none of a simulated one.
+    /// Return the conditions of a live run; None for a simulated one.
     fn conditions<'py>(&self, py: Python<'py>) -> PyResultOf<Option<Bound<'py, PyDict>>> {
         self.1.as_ref().map(|told| live::conditions(py, told)).transpose()
     }
@@ -217,7 +217,7 @@ impl PyResult {
         Ok(tables)
     }
 
-    /// Return how many rows there are of the samples of flows, queues or routers, and in how many chunks.
+    /// Return how many rows the samples of flows, queues or routers have, and in how many chunks.
     fn sampled(&self, table: &str) -> PyResultOf<(usize, usize)> {
         let Samples { flows, queues, routers, .. } = &self.0.samples;
         match table {
@@ -245,7 +245,7 @@ fn no_table(name: &str) -> PyErr {
     PyValueError::new_err(format!("there is no table {name}; allowed: {known}"))
 }
 
-/// What became of samples that could not be kept or read, as Python's exceptions have it.
+/// Converts a failure to keep or read samples to a Python exception.
 fn lost(fault: &Fault) -> PyErr {
     match fault {
         Fault::OutOfMemory => PyMemoryError::new_err(fault.to_string()),
@@ -272,7 +272,7 @@ type PyResultOf<T> = pyo3::PyResult<T>;
 fn columns<'py, T: Table>(py: Python<'py>, table: &T, progress: Option<&Progress>) -> PyResultOf<Bound<'py, PyList>> {
     let columns = PyList::empty(py);
     for (column, data) in table.columns() {
-        // Other threads get their turn, and with it whoever is asked to stop this.
+        // Lets other threads run, including one that may stop this.
         py.detach(std::thread::yield_now);
         if progress.is_some_and(Progress::stopped) {
             return Err(run_error(RunError::Stopped));
@@ -280,7 +280,7 @@ fn columns<'py, T: Table>(py: Python<'py>, table: &T, progress: Option<&Progress
         let bytes = PyBytes::new_with(py, table.len() * 8, |buffer| {
             let mut cells = buffer.chunks_exact_mut(8);
             let copied = data.for_each_part(|values| {
-                // Values first: what comes second in a zip is not asked for once the first has ended.
+                // Values come first: a zip does not advance its second iterator once the first has ended.
                 for (value, cell) in values.iter().zip(cells.by_ref()) {
                     cell.copy_from_slice(&value.to_le_bytes());
                 }
@@ -296,7 +296,7 @@ fn columns<'py, T: Table>(py: Python<'py>, table: &T, progress: Option<&Progress
 /// A congestion control written in Python: name, title, and parameters as (name, meaning, default).
 type ForeignRow = (String, String, Vec<(String, String, ForeignDefault)>);
 
-/// The default of a parameter, which tells its kind.
+/// The default of a parameter, which determines its kind.
 #[derive(FromPyObject)]
 enum ForeignDefault {
     Switch(bool),
@@ -317,7 +317,7 @@ fn foreign_row((name, title, params): ForeignRow) -> CatalogueRow {
     CatalogueRow { name, title, params, ..CatalogueRow::default() }
 }
 
-/// Parse and validate a scenario, in which the congestion controls of `own` may be named too; raises `ScenarioError`.
+/// Parse and validate a scenario, which may also name the congestion controls of `own`; raises `ScenarioError`.
 #[pyfunction]
 #[pyo3(signature = (text, path, overrides, own))]
 fn parse(
@@ -354,10 +354,11 @@ fn problem_list<'py>(py: Python<'py>, problems: &narrows_scenario::Problems) -> 
     Ok(list)
 }
 
-/// Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError`, `OSError` and `MemoryError`.
+/// Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError`, `OSError` and
+/// `MemoryError`.
 ///
-/// `own` has congestion controls by name, each with the time that a call of it may take, in seconds. `spill` is a directory
-/// for samples that memory shall not hold, and how many bytes of them it may hold.
+/// `own` has congestion controls by name, each with the time that a call of it may take, in seconds. `spill` is a
+/// directory for samples that do not fit into the memory budget, and that budget.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, run, progress, pcap_dir, own, spill = None))]
 #[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
@@ -391,7 +392,7 @@ fn run(
     outcome.map(|made| PyResult(made, None, progress)).map_err(run_error)
 }
 
-/// Return how many threads there are of runs with congestion controls of the user's: under way, or left in a hook.
+/// Return the number of threads of runs with congestion controls of the user: running, or left in a hook.
 #[pyfunction]
 fn own_threads() -> usize {
     watch::threads()
@@ -423,7 +424,8 @@ const fn release() -> &'static str {
 /// `unknown`.
 #[pyfunction]
 fn commit() -> String {
-    // The compiler must not look into the field, or it would be in the code too, and one build be two.
+    // The compiler must not read the field: the commit would then be in the code too, and the same code would give
+    // different builds.
     let field = String::from_utf8_lossy(std::hint::black_box(&COMMIT)).into_owned();
     let inside = field.split_once('<').map_or("", |(_, after)| after);
     inside.trim_end_matches('>').trim_end().to_owned()

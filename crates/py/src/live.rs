@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 
-/// What a run depended on, as `narrows.conditions` has it.
+/// Converts the conditions of a run to the form of `narrows.conditions`.
 pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     made.set_item("kernel", &told.kernel)?;

@@ -1,7 +1,8 @@
-//! What a command does where the system gives no memory: it ends with a message and exit code 1, and not by an abort.
+//! Ends a command with a message and exit code 1, instead of an abort, when the system gives no memory.
 //!
-//! Rust aborts when an allocation fails that was not asked for with care. The allocator here notes that one failed, and the handler of the
-//! abort's signal, in a command only, ends the process. What is allocated with care (samples) stays an error like any other.
+//! Rust aborts when an allocation fails whose caller does not handle failure. The allocator here records the failure,
+//! and the handler of the abort's signal, in commands only, ends the process. If the caller handles failure (samples),
+//! it is an error like any other.
 
 use pyo3::prelude::*;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,7 +17,7 @@ const MESSAGE: &str = "error: the system gave no more memory, and the run was gi
 /// Whether an allocation has failed.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
-/// The system's allocator, which remembers failures.
+/// The system's allocator, which also records failures.
 struct Watched;
 
 #[global_allocator]
@@ -29,7 +30,7 @@ fn noted(memory: *mut u8) -> *mut u8 {
     memory
 }
 
-// SAFETY: all of it is the system's allocator's.
+// SAFETY: all calls go to the system's allocator.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -52,10 +53,10 @@ unsafe impl GlobalAlloc for Watched {
     }
 }
 
-/// Ends the process if an allocation failed; else the abort goes on.
+/// Ends the process if an allocation failed; otherwise the abort continues.
 extern "C" fn on_abort(_signal: libc::c_int) {
     if FAILED.load(Ordering::Relaxed) {
-        // SAFETY: both may be called in a handler of signals; the message is static.
+        // SAFETY: both may be called in a signal handler; the message is static.
         unsafe {
             libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
             libc::_exit(FAILED_RUN);
@@ -63,9 +64,10 @@ extern "C" fn on_abort(_signal: libc::c_int) {
     }
 }
 
-/// End this process with exit code 1 and a message where an allocation of the engine fails, for commands; a library leaves it.
+/// End this process with exit code 1 and a message if an allocation of the engine fails; for commands, not for use as a
+/// library.
 #[pyfunction]
 pub(crate) fn end_on_failed_allocation() {
-    // SAFETY: the handler does what handlers may, and lives as long as the process.
+    // SAFETY: the handler does only what signal handlers may, and lives as long as the process.
     unsafe { libc::signal(libc::SIGABRT, on_abort as extern "C" fn(libc::c_int) as libc::sighandler_t) };
 }

@@ -1,9 +1,10 @@
-//! Runs whose congestion control is written in Python, watched: no call of a hook holds the run for longer than its limit, and
-//! a run that is stopped ends whatever the hook does.
+//! Watches runs whose congestion control is written in Python: no call of a hook holds the run for longer than its
+//! limit, and a run that is stopped ends whatever the hook does.
 //!
-//! Such a run has a thread of its own, and the thread that asked for it looks at the clock. A hook that is over its limit, or in the way
-//! of a stop, gets an exception, as often as it takes. One that still does not return (it sleeps, or it is in C code) is left behind
-//! with its thread: the run has failed all the same, and [`threads`] tells whoever ends the process.
+//! Such a run has a thread of its own, and the thread that asked for it watches the clock. A hook that exceeds its
+//! limit, or delays a stop, gets an exception, repeatedly if needed. A hook that still does not return (it sleeps, or
+//! it is in C code) is left behind with its thread. The run has failed in any case, and [`threads`] reports such
+//! threads to the code that ends the process.
 
 use crate::backstop;
 use crate::foreign::Ledger;
@@ -24,16 +25,17 @@ create_exception!(
     "Raised in a hook that is over its time limit, or of a run that is stopped."
 );
 
-/// Time between two looks at the clock.
+/// Time between two checks of the clock.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Time that a hook has to return after it was told to.
+/// Time that a hook has to return after it was interrupted.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Threads of such runs, under way or left behind.
+/// Number of threads of such runs, running or left behind.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many threads of such runs there are: one that is left when nobody waits for a run any more is still in a hook.
+/// Returns the number of threads of such runs. A thread that is left after all waiting for runs is over is still in a
+/// hook.
 pub(crate) fn threads() -> usize {
     THREADS.load(Ordering::SeqCst)
 }
@@ -46,12 +48,12 @@ struct Call {
     limit: Duration,
 }
 
-/// What a run's thread does in Python.
+/// The call into Python that a run's thread is in, if any.
 #[derive(Debug, Default)]
 pub(crate) struct Calls(Mutex<Option<Call>>);
 
 impl Calls {
-    /// Makes a call whose name is `name` and `hook`, which may take `limit`.
+    /// Makes a call to `hook` of `name`, which may take `limit`.
     pub(crate) fn during<T>(&self, name: &str, hook: &str, limit: Duration, call: impl FnOnce() -> T) -> T {
         self.set(Some(Call { what: format!("{name}: {hook}"), began: Instant::now(), limit }));
         let made = call();
@@ -70,11 +72,11 @@ impl Calls {
     }
 }
 
-/// Carries out `run` on a thread of its own and waits for it, until `progress` is stopped or a call in `calls` is over its limit,
-/// which is noted in `ledger`.
+/// Runs `run` on a thread of its own and waits for it, until `progress` is stopped or a call in `calls` exceeds its
+/// limit, which is recorded in `ledger`.
 ///
 /// # Errors
-/// Those of the run; [`RunError::Stopped`] too where it did not come back after a stop.
+/// Those of the run; also [`RunError::Stopped`] if it did not return after a stop.
 pub(crate) fn watched(
     run: impl FnOnce() -> Result<Outcome, RunError> + Send + 'static,
     (calls, ledger, progress): (&Arc<Calls>, &Ledger, &Progress),
@@ -83,7 +85,7 @@ pub(crate) fn watched(
     let (tell_who, who) = mpsc::channel();
     THREADS.fetch_add(1, Ordering::SeqCst);
     let begun = thread::Builder::new().name("narrows-own".into()).stack_size(8 << 20).spawn(move || {
-        // Attached once for all calls, so that the interpreter knows the thread by one state as long as it runs.
+        // Attached once for all calls, so that the thread has one interpreter state as long as it runs.
         Python::attach(|py| {
             let ident =
                 py.import("threading").and_then(|m| m.call_method0("get_ident")).and_then(|i| i.extract::<c_long>());
@@ -104,7 +106,7 @@ pub(crate) fn watched(
     loop {
         match told.recv_timeout(LOOK) {
             Ok(outcome) => {
-                // All that is left to it is to take leave of the interpreter.
+                // The thread only has to detach from the interpreter now.
                 let _ = worker.join();
                 return outcome;
             }
@@ -124,7 +126,7 @@ pub(crate) fn watched(
         }
         let Some(call) = call.filter(|_| progress.stopped()) else { continue };
         let since = *told_to_end.get_or_insert_with(Instant::now);
-        // Within the grace a hook may come to its end, and another begin, which the ledger then does not let happen.
+        // Within the grace period a hook may end and another begin; after that, the ledger prevents new ones.
         if since.elapsed() < GRACE || call.began > since {
             if let Some(thread) = thread {
                 interrupt(thread, calls, &call, &heard);
@@ -132,7 +134,7 @@ pub(crate) fn watched(
             continue;
         }
         if !heard.load(Ordering::Relaxed) {
-            // The hook keeps the interpreter's lock, and without it nothing can be told to anybody in Python.
+            // The hook holds the interpreter's lock; without the lock, nothing in Python can be notified.
             if since.elapsed() > 2 * GRACE {
                 let why = format!("{} did not return and keeps the Python interpreter busy", call.what);
                 backstop::end(1, &ledger.fault().unwrap_or(why));
@@ -143,8 +145,8 @@ pub(crate) fn watched(
     }
 }
 
-/// Raises [`HookInterrupted`] in the thread, if it is still in `call`; on a thread of its own, since a hook that keeps the interpreter's lock lets
-/// nobody else in.
+/// Raises [`HookInterrupted`] in the thread, if it is still in `call`. Does so on a new thread, since a hook that holds
+/// the interpreter's lock would block the caller.
 fn interrupt(thread: c_long, calls: &Arc<Calls>, call: &Call, heard: &Arc<AtomicBool>) {
     let (calls, began, heard) = (Arc::clone(calls), call.began, Arc::clone(heard));
     let raise = move || {
@@ -157,6 +159,6 @@ fn interrupt(thread: c_long, calls: &Arc<Calls>, call: &Call, heard: &Arc<Atomic
             }
         });
     };
-    // Without a thread the next look tries again.
+    // If no thread can be started, the next check tries again.
     drop(thread::Builder::new().spawn(raise));
 }

@@ -1,4 +1,4 @@
-//! Attaching programs: what is attached ends with the value that stands for it.
+//! Attaching programs: an attachment is released when its value is dropped.
 
 use super::log;
 use super::object::{Loaded, reason};
@@ -12,32 +12,33 @@ use std::ptr::NonNull;
 /// Which packets of a device a program sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Those that come in.
+    /// Incoming packets.
     Ingress,
-    /// Those that go out.
+    /// Outgoing packets.
     Egress,
 }
 
-/// By what a packet program is attached to its device.
+/// How a packet program is attached to its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hook {
-    /// A tcx link (Linux 6.6), or where the kernel knows none a filter.
+    /// A tcx link (Linux 6.6), or a filter if the kernel has no tcx.
     #[default]
     Newest,
     /// A filter of the device (clsact), as on a kernel before 6.6.
     Filter,
 }
 
-/// Something attached; dropping it detaches.
+/// An attachment that is released on drop.
 #[derive(Debug)]
 pub struct Attached {
-    /// The kernel's link, which ends with its last file descriptor. None for the filter of a kernel without tcx: that is
-    /// named by its device, so only in the device's own namespace could it be taken away, and it goes with both.
+    /// The kernel's link, which ends with its last file descriptor. `None` for the filter of a kernel without tcx: a
+    /// filter belongs to its device, could only be removed from the device's own namespace, and ends with both.
     _link: Option<Link>,
 }
 
 impl Loaded {
-    /// Attaches the struct_ops `map` by a link: the kernel registers the congestion control under the name that was set.
+    /// Attaches the struct_ops `map` by a link: the kernel registers the congestion control under the name that was
+    /// set.
     ///
     /// # Errors
     /// [`LiveError::Unavailable`] if the name is taken or the kernel has no struct_ops links.
@@ -59,7 +60,7 @@ impl Loaded {
         })
     }
 
-    /// Attaches the program `name` to where its section says: a tracepoint, for instance.
+    /// Attaches the program `name` to the hook that its section names, such as a tracepoint.
     ///
     /// # Errors
     /// [`LiveError::Unavailable`] if the kernel refuses.
@@ -75,12 +76,13 @@ impl Loaded {
 
     /// Attaches the program `name` to packets of the device `ifindex` of the calling thread's network namespace.
     ///
-    /// By a tcx link (Linux 6.6); the program's section is `tcx/ingress` or `tcx/egress`. A kernel without tcx takes it as
-    /// a filter of the device (clsact), which goes with the device: so this is for devices of namespaces that we made. A
-    /// program that is attached returns TCX_NEXT (-1) for packets that it lets pass, which a filter knows as TC_ACT_UNSPEC.
+    /// Uses a tcx link (Linux 6.6); the program's section is `tcx/ingress` or `tcx/egress`. On a kernel without tcx it
+    /// uses a filter of the device (clsact), which ends with the device. So this is for devices of namespaces that we
+    /// made. An attached program returns TCX_NEXT (-1) for packets that it lets pass, which is TC_ACT_UNSPEC for a
+    /// filter.
     ///
     /// # Errors
-    /// [`LiveError::Unavailable`] if the kernel takes neither, or not what `hook` demands.
+    /// [`LiveError::Unavailable`] if the kernel accepts neither, or not what `hook` requires.
     pub fn attach_packets(
         &self,
         name: &str,
@@ -92,7 +94,7 @@ impl Loaded {
         let refused = match hook {
             Hook::Newest => match attach_tcx(&program, ifindex) {
                 Ok(link) => return Ok(Attached { _link: Some(link) }),
-                // A kernel that knows no such link says EINVAL. Whatever else it says, it says as well of the other way.
+                // A kernel without such links returns EINVAL. Any other error would also prevent a filter.
                 Err((refused, said)) if refused.raw_os_error() != Some(libc::EINVAL) => {
                     return Err(no_hook(name, ifindex, &tcx_reason(&refused, &said)));
                 }
@@ -106,7 +108,7 @@ impl Loaded {
     }
 }
 
-/// What it means that a device takes no packet program.
+/// Returns the error of a device that accepts no packet program.
 fn no_hook(name: &str, ifindex: i32, why: &str) -> LiveError {
     LiveError::Unavailable {
         what: format!("the eBPF program \"{name}\" on packets of device {ifindex}"),
@@ -115,23 +117,23 @@ fn no_hook(name: &str, ifindex: i32, why: &str) -> LiveError {
     }
 }
 
-/// Why there is no tcx link: what libbpf said, or else the kernel's error.
+/// Returns why there is no tcx link: libbpf's message, or else the kernel's error.
 fn tcx_reason(refused: &io::Error, said: &str) -> String {
     let why = log::why(said);
     if why.is_empty() { refused.to_string() } else { why }
 }
 
-/// Attaches by a tcx link; the error is the kernel's, with what libbpf said of it.
+/// Attaches by a tcx link; the error is the kernel's, with libbpf's messages.
 fn attach_tcx(program: &ProgramMut<'_>, ifindex: i32) -> Result<Link, (io::Error, String)> {
     let attach = || {
-        // SAFETY: the program is loaded and alive; no options is what a null pointer means.
+        // SAFETY: the program is loaded and alive; a null pointer means no options.
         let link = unsafe {
             libbpf_sys::bpf_program__attach_tcx(program.as_libbpf_object().as_ptr(), ifindex, std::ptr::null())
         };
         NonNull::new(link).ok_or_else(io::Error::last_os_error)
     };
     let (link, said) = log::quiet(attach);
-    // SAFETY: libbpf made the link and hands it over.
+    // SAFETY: libbpf made the link and passes its ownership on.
     link.map(|link| unsafe { Link::from_ptr(link) }).map_err(|error| (error, said))
 }
 

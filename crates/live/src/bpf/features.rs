@@ -1,4 +1,4 @@
-//! What of eBPF this kernel and this user have, found by trying.
+//! Which eBPF features this kernel and this user have, found by trying.
 
 use super::log;
 use super::programs::programs;
@@ -26,7 +26,7 @@ fn load(attach_type: u32) -> io::Result<OwnedFd> {
         ..Default::default()
     };
     let program = log::quiet(|| {
-        // SAFETY: all pointers are to values that live over the call; the count is that of the instructions.
+        // SAFETY: all pointers are to values that outlive the call; the count is that of the instructions.
         unsafe {
             libbpf_sys::bpf_prog_load(
                 libbpf_sys::BPF_PROG_TYPE_SCHED_CLS,
@@ -41,33 +41,33 @@ fn load(attach_type: u32) -> io::Result<OwnedFd> {
     owned(program.0)
 }
 
-/// A file descriptor, or the error that a negative one is.
+/// Converts a result to a file descriptor, or to the error that a negative one stands for.
 fn owned(fd: i32) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::from_raw_os_error(-fd));
     }
-    // SAFETY: the kernel has just made it, and nothing else knows of it.
+    // SAFETY: the kernel has just made it, and no other code owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Whether this process may load a program for packets.
+/// Tries to load a program for packets.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub(crate) fn try_load() -> io::Result<()> {
     load(0).map(drop)
 }
 
-/// Whether a program can be attached to a device by tcx; tried in a network namespace that is gone afterwards.
+/// Tries to attach a program to a device by tcx, in a network namespace that is gone afterwards.
 ///
 /// # Errors
-/// The kernel's; EINVAL is what one without tcx says.
+/// The kernel's error; EINVAL if it has no tcx.
 pub(crate) fn try_tcx() -> io::Result<()> {
     use std::os::fd::AsRawFd as _;
     apart(|| {
         let program = load(libbpf_sys::BPF_TCX_INGRESS)?;
         let link = log::quiet(|| {
-            // SAFETY: the program is open; no options is what a null pointer means.
+            // SAFETY: the program is open; a null pointer means no options.
             unsafe {
                 libbpf_sys::bpf_link_create(
                     program.as_raw_fd(),
@@ -81,7 +81,7 @@ pub(crate) fn try_tcx() -> io::Result<()> {
     })
 }
 
-/// Does `step` in a network namespace of its own, which goes with it.
+/// Runs `step` in a network namespace of its own, which ends with it.
 ///
 /// # Errors
 /// Those of `step`, and the kernel's when it refuses the namespace.
@@ -97,22 +97,22 @@ pub(crate) fn apart<T: Send>(step: impl FnOnce() -> io::Result<T> + Send) -> io:
 /// Loads every congestion control that we have, without registering any.
 ///
 /// # Errors
-/// The first that the kernel refuses.
+/// The error of the first one that the kernel refuses.
 pub(crate) fn try_struct_ops() -> Result<(), LiveError> {
     programs().iter().try_for_each(|program| program.open(&Params::default())?.load().map(drop))
 }
 
-/// Registers a congestion control under a name of this process, and takes it away again.
+/// Registers a congestion control under a name unique to this process, and removes it again.
 ///
 /// # Errors
-/// Why that is not possible.
+/// Why that fails.
 pub(crate) fn try_register() -> Result<(), LiveError> {
     programs()
         .first()
         .map_or(Ok(()), |program| register(program.name, &unique_name("probe"), &Params::default()).map(drop))
 }
 
-/// Those of `names` that the kernel's type information has; none without that.
+/// Returns those of `names` that the kernel's type information has; none if there is no type information.
 pub(crate) fn known<'a>(names: &[&'a str]) -> Vec<&'a str> {
     let Ok(types) = log::quiet(Btf::from_vmlinux).0 else { return Vec::new() };
     names.iter().copied().filter(|name| types.type_by_name::<BtfType<'_>>(name).is_some()).collect()

@@ -1,10 +1,11 @@
-//! What libbpf has to say, kept for the error that it explains.
+//! Messages of libbpf, kept for the error that they explain.
 
 use libbpf_rs::{PrintLevel, set_print};
 use std::cell::Cell;
 use std::sync::Once;
 
-/// Lines of the verifier's log that an error carries: the last ones name the instruction and what is wrong with it.
+/// Number of lines of the verifier's log that an error includes: the last lines name the instruction and what is wrong
+/// with it.
 const TAIL: usize = 6;
 
 thread_local! {
@@ -18,7 +19,7 @@ fn keep(_level: PrintLevel, text: String) {
     SAID.set(said);
 }
 
-/// Does `step` without a word of libbpf's on stderr; gives what it said beside the result.
+/// Runs `step` without messages of libbpf on stderr; returns the result and the messages.
 pub(crate) fn quiet<T>(step: impl FnOnce() -> T) -> (T, String) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -29,7 +30,7 @@ pub(crate) fn quiet<T>(step: impl FnOnce() -> T) -> (T, String) {
     (result, SAID.take())
 }
 
-/// The part of what libbpf said that tells why: its first complaint, and the end of the verifier's log if there is one.
+/// Extracts the reason from libbpf's messages: the first complaint, and the end of the verifier's log if there is one.
 pub(crate) fn why(said: &str) -> String {
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut reason =
@@ -48,7 +49,7 @@ pub(crate) fn why(said: &str) -> String {
     reason
 }
 
-/// A line without libbpf's own prefix.
+/// Strips libbpf's own prefix from a line.
 fn bare(line: &str) -> &str {
     line.strip_prefix("libbpf: ").unwrap_or(line)
 }

@@ -6,7 +6,7 @@ use crate::release;
 use libbpf_rs::{ErrorKind, Map, MapCore as _, MapMut, Object, ObjectBuilder, OpenObject, ProgramMut};
 use std::path::Path;
 
-/// An object that was read and not yet given to the kernel: now its constants can be set.
+/// An object that was read but is not yet in the kernel: its constants can be set.
 #[derive(Debug)]
 pub struct Opened {
     object: OpenObject,
@@ -14,7 +14,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens the object in `bytes`, what clang made of a `.bpf.c` file; `name` is what errors call it.
+    /// Opens the object in `bytes`, which clang compiled from a `.bpf.c` file; errors call it `name`.
     ///
     /// # Errors
     /// [`LiveError::Failed`] if the bytes are no object.
@@ -40,10 +40,10 @@ impl Opened {
         variables::has(&self.object, variable)
     }
 
-    /// Sets the array or structure `variable` (`const volatile` in C) from its bytes in the machine's order.
+    /// Sets the array or structure `variable` (`const volatile` in C) from its bytes in native order.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] if the object has no such constant or its size is another.
+    /// [`LiveError::Failed`] if the object has no such constant or its size differs.
     pub fn set_bytes(&mut self, variable: &str, value: &[u8]) -> Result<(), LiveError> {
         variables::set_bytes(&mut self.object, variable, value)
     }
@@ -51,12 +51,13 @@ impl Opened {
     /// Sets the name under which sockets will find the struct_ops `map`: 1 to 15 bytes.
     ///
     /// # Errors
-    /// [`LiveError::Failed`] if there is no such map or the name has no room.
+    /// [`LiveError::Failed`] if there is no such map or the name does not fit.
     pub fn set_registered_name(&mut self, map: &str, name: &str) -> Result<(), LiveError> {
         variables::set_registered_name(&mut self.object, map, name)
     }
 
-    /// Does not load the program `name`, for a kernel that lacks what it hooks; without such a program nothing happens.
+    /// Excludes the program `name` from loading, for a kernel that lacks what it hooks. Does nothing if there is no
+    /// such program.
     pub fn leave_out(&mut self, name: &str) {
         for mut program in self.object.progs_mut() {
             if program.name() == name {
@@ -65,21 +66,21 @@ impl Opened {
         }
     }
 
-    /// Does not make the struct_ops `map`, nor load its programs: for a kernel that has no struct_ops links, where the rest of the
-    /// object is enough. Without such a map nothing happens.
+    /// Excludes the struct_ops `map` and its programs from loading, for a kernel without struct_ops links where the
+    /// rest of the object is enough. Does nothing if there is no such map.
     pub fn leave_out_control(&mut self, map: &str) {
         for mut found in self.object.maps_mut() {
             if found.name() == map {
-                // Refused only once the object is loaded, which takes `self`.
+                // Fails only once the object is loaded, which consumes `self`.
                 let _ = found.set_autocreate(false);
             }
         }
     }
 
-    /// Gives the object to the kernel, whose verifier reads every program.
+    /// Loads the object into the kernel, whose verifier checks every program.
     ///
     /// # Errors
-    /// [`LiveError::Unavailable`] where the machine lacks what it takes (rights, type information, a kernel function);
+    /// [`LiveError::Unavailable`] if the machine lacks something needed (rights, type information, a kernel function);
     /// the reason is libbpf's first complaint and the end of the verifier's log.
     pub fn load(self) -> Result<Loaded, LiveError> {
         let name = self.name;
@@ -96,13 +97,13 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// What errors call it.
+    /// Returns the name that errors use.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The map `name` of the object.
+    /// Returns the map `name` of the object.
     ///
     /// # Errors
     /// [`LiveError::Failed`] if it has none of that name.
@@ -110,13 +111,13 @@ impl Loaded {
         self.object.maps().find(|map| map.name() == name).ok_or_else(|| self.lacks("map", name))
     }
 
-    /// The map `name` of the object, to be attached.
+    /// Returns the map `name` of the object, to be attached.
     pub(super) fn map_mut(&mut self, name: &str) -> Result<MapMut<'_>, LiveError> {
         let lacks = self.lacks("map", name);
         self.object.maps_mut().find(|map| map.name() == name).ok_or(lacks)
     }
 
-    /// The program `name` of the object.
+    /// Returns the program `name` of the object.
     pub(super) fn program(&self, name: &str) -> Result<ProgramMut<'_>, LiveError> {
         self.object.progs_mut().find(|program| program.name() == name).ok_or_else(|| self.lacks("program", name))
     }
@@ -126,18 +127,18 @@ impl Loaded {
     }
 }
 
-/// The reason of a failure: what libbpf said while it happened, or else the error itself.
+/// Returns the reason of a failure: libbpf's message, or else the error itself.
 pub(super) fn reason(error: &libbpf_rs::Error, said: &str) -> String {
     let why = log::why(said);
     if why.is_empty() { error.to_string() } else { why }
 }
 
-/// What helps a root whom the kernel refuses.
+/// The remedy for a root user whom the kernel refuses.
 pub(crate) const ELSEWHERE: &str = "run as root on the machine itself: a container or a security module forbids it";
 
-/// What a failure to load means on this machine.
+/// Returns the error for a failure to load, with its remedy on this machine.
 fn unavailable(name: &str, error: &libbpf_rs::Error, said: &str) -> LiveError {
-    // libbpf tries the simplest program first; where that fails, rights are what is missing, whatever root it is.
+    // libbpf tries the simplest program first; if that fails, rights are missing, even for root.
     if crate::rights::may_load() && error.kind() == ErrorKind::PermissionDenied && said.contains("probe_loading") {
         return LiveError::Unavailable {
             what: format!("the eBPF object \"{name}\""),
@@ -161,5 +162,5 @@ fn unavailable(name: &str, error: &libbpf_rs::Error, said: &str) -> LiveError {
     }
 }
 
-/// The kernel's own type information, to which programs are fitted as they are loaded.
+/// The kernel's own type information, to which programs are adapted as they are loaded.
 pub(crate) const TYPES: &str = "/sys/kernel/btf/vmlinux";

@@ -1,4 +1,4 @@
-//! The congestion controls that are here as eBPF programs: a table, with what their parameters mean in the program.
+//! The table of congestion controls that exist as eBPF programs, and the encoding of their parameters.
 
 use super::Opened;
 use crate::LiveError;
@@ -6,34 +6,34 @@ use narrows_cc::{self as cc, Param, ParamKind, ParamValue, Params, Row};
 
 /// A congestion control as an eBPF program.
 ///
-/// Its parameters are constants `param_NAME` of 64 bits for the registry's NAME: a number in millionths, a word by its
-/// place among those allowed, a switch as 0 or 1 (`PARAM` in `bpf/kernel.h`).
+/// Its parameters are 64-bit constants `param_NAME` for the registry's NAME: a number in millionths, a word as its
+/// index among those allowed, a switch as 0 or 1 (`PARAM` in `bpf/kernel.h`).
 #[derive(Debug)]
 pub struct Program {
     /// Its name in the registry of congestion controls, whose parameters it takes.
     pub name: &'static str,
-    /// What clang made of its source.
+    /// The object that clang compiled from its source.
     pub(super) object: &'static [u8],
     /// The variable of `struct tcp_congestion_ops` in it.
     pub(super) ops: &'static str,
 }
 
-/// All of them, by name.
+/// All programs, by name.
 const PROGRAMS: &[Program] = &[
     Program { name: "agile_sd", object: include_bytes!("../../bpf/objects/agile_sd.bpf.o"), ops: "agile_sd" },
     Program { name: "compound", object: include_bytes!("../../bpf/objects/compound.bpf.o"), ops: "compound" },
 ];
 
-/// The congestion controls that are here as eBPF programs.
+/// Returns the congestion controls that exist as eBPF programs.
 #[must_use]
 pub fn programs() -> &'static [Program] {
     PROGRAMS
 }
 
-/// The one of this name.
+/// Returns the program of this name.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`], with the names that there are.
+/// [`LiveError::Unsupported`] with the existing names, if there is none.
 pub fn program(name: &str) -> Result<&'static Program, LiveError> {
     PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| LiveError::Unsupported {
         field: "congestion control".into(),
@@ -44,7 +44,7 @@ pub fn program(name: &str) -> Result<&'static Program, LiveError> {
 }
 
 impl Program {
-    /// The registry's row.
+    /// Returns the registry's row.
     ///
     /// # Errors
     /// [`LiveError::Failed`] if there is none, which a test excludes.
@@ -52,10 +52,11 @@ impl Program {
         cc::find(self.name).ok_or_else(|| LiveError::failed(format!("find {}", self.name), "it has no row"))
     }
 
-    /// The object with its parameters set; those not given take their defaults.
+    /// Opens the object and sets its parameters; those not given take their defaults.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] if one is given that the program does not have, and not with its default.
+    /// [`LiveError::Unsupported`] if a parameter is given that the program does not have, with a value other than its
+    /// default.
     pub(super) fn open(&self, params: &Params) -> Result<Opened, LiveError> {
         let row = self.row()?;
         let mut opened = Opened::new(self.name, self.object)?;
@@ -77,16 +78,16 @@ impl Program {
     }
 }
 
-/// Names of the parameters that the object has.
+/// Returns the names of the parameters that the object has.
 fn taken(row: &Row, opened: &Opened) -> Vec<&'static str> {
     let names = row.params.iter().map(|param| param.name);
     names.filter(|name| opened.has(&format!("param_{name}"))).collect()
 }
 
-/// Millionths in one, the unit of numbers.
+/// Millionths in one: parameters that are numbers have this unit.
 const MILLION: f64 = 1e6;
 
-/// A parameter as the program has it.
+/// Returns a parameter's value as the program encodes it.
 fn constant(row: &Row, param: &Param, params: &Params) -> u64 {
     match param.kind {
         ParamKind::Number { .. } => (params.number(row, param.name) * MILLION).round() as u64,
@@ -98,7 +99,7 @@ fn constant(row: &Row, param: &Param, params: &Params) -> u64 {
     }
 }
 
-/// Every parameter of `row` with the value that it has, as words of a command line: `profile=paper lambda_max=3`.
+/// Formats every parameter of `row` with its value, as words of a command line: `profile=paper lambda_max=3`.
 #[must_use]
 pub fn in_words(row: &Row, params: &Params) -> String {
     let word = |param: &Param| match param.kind {
@@ -109,11 +110,10 @@ pub fn in_words(row: &Row, params: &Params) -> String {
     row.params.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Parameters of `row` from words as a command line has them, each a name and a value.
+/// Parses parameters of `row` from words of a command line, each a name and a value.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] for a name that the algorithm does not know, or a value that it does not take: with what is
-/// allowed.
+/// [`LiveError::Unsupported`] for an unknown name or a value that is not allowed; the error says what is allowed.
 pub fn parameters(row: &Row, words: &[(String, String)]) -> Result<Params, LiveError> {
     let mut values = Vec::new();
     for (name, word) in words {
@@ -135,7 +135,7 @@ pub fn parameters(row: &Row, words: &[(String, String)]) -> Result<Params, LiveE
     Ok(Params::new(values))
 }
 
-/// A word as a value of the kind that `param` takes.
+/// Parses a word as a value of the kind that `param` takes.
 fn read(param: &Param, word: &str) -> Option<ParamValue> {
     match param.kind {
         ParamKind::Number { .. } => word.parse().ok().map(ParamValue::Number),

@@ -7,12 +7,12 @@ use libbpf_rs::Link;
 use narrows_cc::Params;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Most bytes that a name can have: Linux's TCP_CA_NAME_MAX of 16 (`include/net/tcp.h`) less the zero byte.
+/// Largest length of a name in bytes: Linux's TCP_CA_NAME_MAX of 16 (`include/net/tcp.h`) minus the zero byte.
 pub(crate) const NAME_MAX: usize = 15;
 
 /// A congestion control that sockets can choose by name until this is dropped.
 ///
-/// A connection that uses it by then goes on with it: the kernel keeps the programs until the connection closes.
+/// A connection that uses it then keeps it: the kernel keeps the programs until the connection closes.
 #[derive(Debug)]
 pub struct Registered {
     name: String,
@@ -42,8 +42,8 @@ impl Registered {
 /// Registers the congestion control `name` with `params` under the name `registered`.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] if no eBPF program has that name, [`LiveError::Unavailable`] where the machine cannot do it or
-/// the name is taken.
+/// [`LiveError::Unsupported`] if no eBPF program has that name, [`LiveError::Unavailable`] if the machine cannot do it
+/// or the name is taken.
 pub fn register(name: &str, registered: &str, params: &Params) -> Result<Registered, LiveError> {
     let program = program(name)?;
     let mut opened = program.open(params)?;
@@ -53,8 +53,8 @@ pub fn register(name: &str, registered: &str, params: &Params) -> Result<Registe
     Ok(Registered { name: registered.to_owned(), link, loaded })
 }
 
-/// A name for a congestion control of this process alone: the beginning of `name`, the process and a running number, within
-/// 15 bytes. Live runs at the same time have one kernel and so one list of names.
+/// Makes a name for a congestion control that is unique to this process: the beginning of `name`, the process and a
+/// running number, within 15 bytes. Concurrent live runs share one kernel, and so one list of names.
 #[must_use]
 pub fn unique_name(name: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -64,7 +64,7 @@ pub fn unique_name(name: &str) -> String {
     format!("{head}{tail}")
 }
 
-/// A number in 36 digits: the process numbers of Linux, below 2^22, take five.
+/// Formats a number in base 36. Process numbers of Linux, below 2^22, take five digits.
 fn base36(mut number: u32) -> String {
     let mut digits = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Constants of an object: where in its `.rodata` a variable lies, by the object's own type information (BTF).
+//! Constants of an object, found in its `.rodata` by the object's own type information (BTF).
 
 use crate::LiveError;
 use libbpf_rs::AsRawLibbpf as _;
@@ -6,7 +6,7 @@ use libbpf_rs::btf::types::{Array, DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, ReferencesType as _, TypeId};
 use libbpf_rs::{MapType, OpenObject};
 
-/// Where a variable lies in its section.
+/// The place of a variable in its section.
 struct Place {
     offset: usize,
     size: usize,
@@ -73,23 +73,23 @@ pub(super) fn set_number(object: &mut OpenObject, name: &str, value: u64) -> Res
     write(object, name, &bytes)
 }
 
-/// Sets the array or structure `name` byte by byte, in the machine's order; the sizes must be equal.
+/// Sets the array or structure `name` byte by byte, in native order; the sizes must be equal.
 ///
 /// # Errors
-/// [`LiveError::Failed`] if there is no such constant, or of another size.
+/// [`LiveError::Failed`] if there is no such constant, or its size differs.
 pub(super) fn set_bytes(object: &mut OpenObject, name: &str, bytes: &[u8]) -> Result<(), LiveError> {
     write(object, name, bytes)
 }
 
-/// Writes the name under which the struct_ops map `map` will be known to sockets: the member `name` of its structure.
+/// Writes the name under which sockets find the struct_ops map `map`: the member `name` of its structure.
 ///
 /// # Errors
-/// [`LiveError::Failed`] if there is no such map, or if the name has no room.
+/// [`LiveError::Failed`] if there is no such map, or if the name does not fit.
 pub(super) fn set_registered_name(object: &mut OpenObject, map: &str, name: &str) -> Result<(), LiveError> {
     let what = || format!("name the congestion control \"{name}\"");
     let (offset, size) = name_member(object, map)
         .ok_or_else(|| LiveError::failed(what(), format!("the object's structure \"{map}\" has no member \"name\"")))?;
-    // The kernel wants the text ended by a zero byte.
+    // The kernel requires a zero byte at the end.
     if name.is_empty() || name.len() >= size {
         return Err(LiveError::failed(what(), format!("it has {} bytes; allowed: 1 to {}", name.len(), size - 1)));
     }

@@ -1,7 +1,7 @@
 //! The first process of a program's namespaces, from its copy to its end: a small init.
 //!
-//! All here runs in a copy of a process with threads, so it makes system calls and nothing else: no allocation, no lock, no
-//! panic. What it has to say goes through the status pipe as [`Message`]s.
+//! All of this code runs in a copy of a process with threads, so it makes system calls and nothing else: no allocation,
+//! no lock, no panic. It reports through the status pipe, in [`Message`]s.
 
 use super::plan::Plan;
 use std::os::fd::{AsRawFd, RawFd};
@@ -14,9 +14,9 @@ pub(super) enum Step {
     Network = 1,
     /// Set the machine's name.
     Hostname,
-    /// Keep mounts from spreading to the machine's.
+    /// Keep mounts from propagating to the machine.
     Mounts,
-    /// Lay the nodes' names over `/etc/hosts`.
+    /// Mount the nodes' names over `/etc/hosts`.
     Hosts,
     /// Mount `/proc`.
     Proc,
@@ -59,12 +59,12 @@ impl Step {
     }
 }
 
-/// What the child tells through the status pipe.
+/// What the child reports through the status pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message {
-    /// The kernel will kill it when its parent dies.
+    /// The kernel will kill the child when its parent dies.
     Armed,
-    /// Namespaces and mounts are there.
+    /// Namespaces and mounts are ready.
     Prepared,
     /// A step failed with this error number.
     Failed(Step, i32),
@@ -73,7 +73,7 @@ pub(super) enum Message {
 }
 
 impl Message {
-    /// Bytes of a message: short enough that a pipe takes it whole.
+    /// Bytes of a message: short enough that a pipe takes it in one piece.
     pub(super) const LEN: usize = 8;
 
     fn to_bytes(self) -> [u8; Self::LEN] {
@@ -100,12 +100,12 @@ impl Message {
     }
 }
 
-/// The child's ends of the pipes that join it to its keeper.
+/// The child's ends of the pipes that connect it to its keeper.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
-    /// Where messages go.
+    /// The child writes messages here.
     pub(super) status: RawFd,
-    /// One byte comes here once the keeper knows that the child is armed.
+    /// One byte arrives here once the keeper knows that the child is armed.
     pub(super) go: RawFd,
 }
 
@@ -116,12 +116,12 @@ fn errno() -> i32 {
 
 fn tell(status: RawFd, message: Message) {
     let bytes = message.to_bytes();
-    // SAFETY: the buffer is valid for its length. Should the keeper be gone, so is this process in a moment.
+    // SAFETY: the buffer is valid for its length. If the keeper is gone, this process will be killed in a moment.
     unsafe { libc::write(status, bytes.as_ptr().cast(), bytes.len()) };
 }
 
 fn exit(code: i32) -> ! {
-    // SAFETY: ends the process without running anything of its parent's.
+    // SAFETY: ends the process without running any of its parent's code.
     unsafe { libc::_exit(code) }
 }
 
@@ -129,17 +129,17 @@ fn check(result: i32, step: Step) -> Result<(), (Step, i32)> {
     if result < 0 { Err((step, errno())) } else { Ok(()) }
 }
 
-/// Runs as the first process of new namespaces, until all processes in them are over.
+/// Runs as the first process of new namespaces, until all processes in them have ended.
 ///
 /// # Safety
-/// To be called once, right after the process was copied, by the copy.
+/// Must be called once, by the copy, right after the process was copied.
 pub(super) unsafe fn run(plan: &Plan, ends: Ends) -> ! {
     close_all_but(plan, ends);
-    // SAFETY: plain system call; the child of a thread that is gone is killed here and now, or at the end of `go`.
+    // SAFETY: plain system call. If the parent thread is gone already, the read from `go` below ends this process.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     tell(ends.status, Message::Armed);
     let mut byte = 0_u8;
-    // SAFETY: one byte of room. No byte means that the keeper is gone.
+    // SAFETY: `byte` has room for one byte. No byte means that the keeper is gone.
     if unsafe { libc::read(ends.go, (&raw mut byte).cast(), 1) } != 1 {
         exit(1);
     }
@@ -159,7 +159,7 @@ pub(super) unsafe fn run(plan: &Plan, ends: Ends) -> ! {
     }
 }
 
-/// Closes what the parent had open, but for what is needed: the network's devices must not live on here.
+/// Closes the parent's descriptors except those that are needed: the network's devices must not stay open here.
 fn close_all_but(plan: &Plan, ends: Ends) {
     let [a, b, c] = &plan.streams;
     let mut keep =
@@ -180,14 +180,14 @@ fn close_range(first: u32, last: u32, flags: u32) {
     }
 }
 
-/// Enters the host, and gives it its name, `/proc`, `/sys` and `/etc/hosts`.
+/// Enters the host's network namespace, and sets up the host name, `/proc`, `/sys` and `/etc/hosts`.
 fn prepare(plan: &Plan) -> Result<(), (Step, i32)> {
     default_signals();
     ordinary_scheduling();
     // SAFETY: the descriptor is a network namespace's; this process has one thread.
     check(unsafe { libc::setns(plan.netns.as_raw_fd(), libc::CLONE_NEWNET) }, Step::Network)?;
     let name = plan.hostname.as_bytes();
-    // SAFETY: the name is valid for its length. The kernel takes 64 bytes.
+    // SAFETY: the name is valid for its length. The kernel takes at most 64 bytes.
     check(unsafe { libc::sethostname(name.as_ptr().cast(), name.len().min(64)) }, Step::Hostname)?;
     mount(None, c"/", None, libc::MS_REC | libc::MS_SLAVE, Step::Mounts)?;
     lay_over_etc(&plan.hosts_file)?;
@@ -210,9 +210,10 @@ fn mount(
 }
 
 /// Binds a file of the nodes' names over `/etc/hosts`, and an empty one over `/etc/resolv.conf`: no name server can be
-/// reached, and without one named a look-up fails at once. Where the machine lacks these files, so does the program.
+/// reached, and if none is listed, a look-up fails at once. If the machine lacks one of these files, so does the
+/// program.
 ///
-/// The files live in a file system in memory, which for a moment lies over `/proc`, a directory that is surely there.
+/// The files are in a tmpfs, mounted for a moment over `/proc`, a directory that always exists.
 fn lay_over_etc(hosts: &[u8]) -> Result<(), (Step, i32)> {
     mount(Some(c"tmpfs"), c"/proc", Some(c"tmpfs"), libc::MS_NOSUID | libc::MS_NODEV, Step::Hosts)?;
     for (source, target, text) in
@@ -235,11 +236,11 @@ fn lay_over_etc(hosts: &[u8]) -> Result<(), (Step, i32)> {
             failed => return failed,
         }
     }
-    // SAFETY: the path ends with zero; the bound files keep the file system.
+    // SAFETY: the path ends with zero; the bound files keep the file system alive.
     check(unsafe { libc::umount2(c"/proc".as_ptr(), libc::MNT_DETACH) }, Step::Hosts)
 }
 
-/// Handlers of this process' parent are nothing to run here; the program shall find every signal as usual.
+/// Resets all signals to their defaults: the parent's handlers must not run here, and the program expects the defaults.
 fn default_signals() {
     for signal in 1..=64 {
         // SAFETY: SIG_DFL runs no code of ours. Signals that cannot be set are refused, which is harmless.
@@ -247,7 +248,7 @@ fn default_signals() {
     }
 }
 
-/// A real-time class of the thread that started the program is not for the program.
+/// Sets normal scheduling: the program must not inherit a real-time class from the thread that started it.
 fn ordinary_scheduling() {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameters are valid; 0 is this process.
@@ -258,7 +259,7 @@ fn ordinary_scheduling() {
     }
 }
 
-/// Sleeps until `start_ns`; leaves if told to before.
+/// Sleeps until `start_ns`; exits if SIGTERM arrives earlier.
 fn wait_for_start(start_ns: Option<u64>) {
     let Some(start_ns) = start_ns else { return };
     let set = signals(&[libc::SIGTERM]);
@@ -268,7 +269,7 @@ fn wait_for_start(start_ns: Option<u64>) {
             return;
         }
         let time = libc::timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
-        // SAFETY: the set and the time are valid; nothing is asked of the signal but its number.
+        // SAFETY: the set and the time are valid; only the signal's number is requested.
         if unsafe { libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const time) } == libc::SIGTERM {
             exit(0);
         }
@@ -287,10 +288,10 @@ fn signals(which: &[i32]) -> libc::sigset_t {
     }
 }
 
-/// Copies the process: 0 in the copy, its process identifier here; an error number if that failed.
+/// Copies the process. Returns 0 in the copy, and its process identifier in the original; an error number on failure.
 fn copy() -> Result<libc::pid_t, i32> {
-    // SAFETY: a copy without shared memory; of libc's own state this skips what fork would do for other threads, of which
-    // this process has none.
+    // SAFETY: the copy shares no memory. This skips what fork does to libc's state for other threads, of which this
+    // process has none.
     let result = unsafe { libc::syscall(libc::SYS_clone3, &raw const ORDINARY_COPY, size_of::<libc::clone_args>()) };
     if result < 0 { Err(errno()) } else { Ok(result as libc::pid_t) }
 }
@@ -304,7 +305,8 @@ fn execute(plan: &Plan, ends: Ends) -> ! {
         exit(127);
     }
     let none = signals(&[]);
-    // SAFETY: the descriptors are open and none is a standard one; paths, arguments and environment end as execve wants it.
+    // SAFETY: the descriptors are open and none is a standard one; paths, arguments and environment are terminated as
+    // execve requires.
     unsafe {
         for (standard, stream) in (0..).zip(&plan.streams) {
             libc::dup2(stream.as_raw_fd(), standard);
@@ -316,9 +318,9 @@ fn execute(plan: &Plan, ends: Ends) -> ! {
     exit(127)
 }
 
-/// A session without a terminal; or a process group in the foreground of ours.
+/// Starts a session without a terminal, or a process group in the foreground of our terminal.
 fn own_session(plan: &Plan) -> Result<(), (Step, i32)> {
-    // SAFETY: plain system calls about this process. All signals are blocked, so a process in the background may do this.
+    // SAFETY: plain system calls about this process. All signals are blocked, so a background process may do this.
     unsafe {
         if !plan.terminal {
             return check(libc::setsid(), Step::Fork);
@@ -328,12 +330,12 @@ fn own_session(plan: &Plan) -> Result<(), (Step, i32)> {
     }
 }
 
-/// Waits for every process of the namespace, tells how the program ended, and passes SIGTERM on to all.
+/// Waits for every process of the namespace, reports how the program ended, and forwards SIGTERM to all.
 fn reap(plan: &Plan, ends: Ends, program: libc::pid_t) -> ! {
     let set = signals(&[libc::SIGCHLD, libc::SIGTERM]);
     loop {
         let mut status = 0;
-        // SAFETY: room for the status.
+        // SAFETY: `status` has room for the status.
         match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG | libc::WUNTRACED) } {
             // SAFETY: the set is valid, all its signals are blocked, and so none is lost between the two waits.
             0 => {
@@ -355,16 +357,16 @@ fn reap(plan: &Plan, ends: Ends, program: libc::pid_t) -> ! {
     }
 }
 
-/// Asks every other process of the namespace to end; those that are stopped too.
+/// Asks every other process of the namespace to end, including stopped ones.
 fn end_all() {
-    // SAFETY: in a namespace of its own, -1 is every process of it but the first.
+    // SAFETY: in a namespace of its own, -1 means every process in it but the first.
     unsafe {
         libc::kill(-1, libc::SIGTERM);
         libc::kill(-1, libc::SIGCONT);
     }
 }
 
-/// A shell on the terminal that stops itself has nobody to continue it but us.
+/// Continues a shell on the terminal that stopped itself: no other process would.
 fn resume(plan: &Plan, program: libc::pid_t, stopped: libc::pid_t) {
     if plan.terminal && stopped == program {
         // SAFETY: the program is a child of this process, not yet waited for.

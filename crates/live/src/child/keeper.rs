@@ -1,7 +1,7 @@
-//! The thread that starts a program's first process, and is the parent that this process must not outlive.
+//! The thread that starts a program's first process, as the parent that the first process must not outlive.
 //!
-//! `PR_SET_PDEATHSIG` is about the death of the *thread* that made a process, so each program has a thread that stays until
-//! the program is over; it also listens to what the program says.
+//! `PR_SET_PDEATHSIG` refers to the death of the *thread* that made a process. So each program has a thread that stays
+//! until the program is over. It also reads the program's messages and output.
 
 use super::init::{self, Ends, Message, Step};
 use super::plan::{self, Names, Plan};
@@ -16,10 +16,10 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Most bytes of a captured stream that are kept.
+/// Largest number of bytes kept of a captured stream.
 const CAPTURED_MAX: usize = 16 << 20;
 
-/// What the keeper knows of its program, and others wait for.
+/// The state of a program: its keeper sets it, and others wait for it.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     state: Mutex<State>,
@@ -28,7 +28,7 @@ pub(super) struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The program's first process: its descriptor, which never names another process, and its identifier.
+    /// The program's first process: its descriptor, which never refers to another process, and its identifier.
     first: Option<(Arc<OwnedFd>, u32)>,
     prepared: bool,
     failed: Option<LiveError>,
@@ -71,7 +71,7 @@ impl Shared {
         }
     }
 
-    /// How the program ended; none if it still runs after `limit`, or was killed before it could end.
+    /// Returns how the program ended; `None` if it still runs after `limit`, or was killed before it could end.
     pub(super) fn exit(&self, limit: Option<Duration>) -> Result<Option<Exit>, LiveError> {
         let state = self.wait_while(limit, |state| state.exit.is_none() && state.failed.is_none() && !state.over);
         match &state.failed {
@@ -80,12 +80,12 @@ impl Shared {
         }
     }
 
-    /// Waits, at most for `limit`, until no process of the program is left; whether that is so.
+    /// Waits, at most for `limit`, until no process of the program is left; returns whether none is.
     pub(super) fn all_over(&self, limit: Duration) -> bool {
         self.wait_while(Some(limit), |state| !state.over).over
     }
 
-    /// Sends a signal to the first process: SIGTERM is passed on to all, SIGKILL ends all.
+    /// Sends a signal to the first process: it forwards SIGTERM to all, and SIGKILL ends all.
     pub(super) fn signal(&self, signal: i32) {
         let Some((first, _)) = self.state().first.clone() else { return };
         // SAFETY: the descriptor is open and names our child for as long as it exists; no further data is passed.
@@ -129,7 +129,7 @@ pub(super) fn start(plan: Plan) -> Result<(Arc<Shared>, JoinHandle<()>), LiveErr
     Ok((shared, keeper))
 }
 
-/// Copies the process, tells what becomes of the copy, and returns when it and all its descendants are gone.
+/// Copies the process, reports on the copy, and returns when it and all its descendants are gone.
 fn keep(plan: Plan, shared: &Shared) -> Result<(), LiveError> {
     // The copy starts with all signals blocked, so that none of this process' handlers runs in it.
     nix::sys::signal::pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)
@@ -153,7 +153,8 @@ fn keep(plan: Plan, shared: &Shared) -> Result<(), LiveError> {
     heard
 }
 
-/// A copy of this process whose end sends SIGCHLD; `flags` and where its descriptor goes.
+/// Returns arguments for a copy of this process whose end sends SIGCHLD, with `flags` and the address for its
+/// descriptor.
 pub(super) const fn clone_arguments(flags: u64, pidfd: u64) -> libc::clone_args {
     libc::clone_args {
         flags,
@@ -175,11 +176,11 @@ fn copy(plan: &Plan, ends: Ends) -> Result<(OwnedFd, u32), LiveError> {
     let mut pidfd: libc::c_int = -1;
     let namespaces = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWUTS | libc::CLONE_PIDFD;
     let arguments = clone_arguments(namespaces as u64, &raw mut pidfd as u64);
-    // SAFETY: the arguments are valid, and `pidfd` has room for a descriptor. Memory is copied, not shared, and the copy makes
-    // system calls only.
+    // SAFETY: the arguments are valid, and `pidfd` has room for a descriptor. Memory is copied, not shared, and the
+    // copy makes system calls only.
     let result = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<libc::clone_args>()) };
     if result == 0 {
-        // SAFETY: this is the copy, and the first that it does.
+        // SAFETY: this is the copy, and this call is its first.
         unsafe { init::run(plan, ends) }
     }
     if result < 0 {
@@ -198,18 +199,18 @@ fn copy(plan: &Plan, ends: Ends) -> Result<(OwnedFd, u32), LiveError> {
     Ok((unsafe { OwnedFd::from_raw_fd(pidfd) }, result as u32))
 }
 
-/// What the keeper hears.
+/// The pipes from which the keeper reads.
 struct Listener<'a> {
     names: Names,
     status: std::fs::File,
-    /// Closed once the word was given.
+    /// Closed once the child was told to continue.
     go: Option<OwnedFd>,
     captures: Option<[std::fs::File; 2]>,
     shared: &'a Shared,
 }
 
 impl Listener<'_> {
-    /// Listens until the first process is gone. What it said, and the others, is all heard then.
+    /// Listens until the first process is gone. By then, all messages and all output have been read.
     fn listen(&mut self, first: &OwnedFd) -> Result<(), LiveError> {
         for pipe in std::iter::once(&self.status).chain(self.captures.iter().flatten()) {
             nix::fcntl::fcntl(pipe, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))
@@ -233,7 +234,7 @@ impl Listener<'_> {
         }
     }
 
-    /// Takes the messages that wait; whether there may be more.
+    /// Reads the waiting messages; returns whether more may follow.
     fn hear_status(&mut self) -> Result<bool, LiveError> {
         let mut bytes = [0; Message::LEN];
         loop {
@@ -270,7 +271,7 @@ impl Listener<'_> {
         Ok(())
     }
 
-    /// Takes what the program has written.
+    /// Reads what the program has written.
     fn hear_captures(&mut self) {
         let Some(captures) = &mut self.captures else { return };
         let mut buffer = [0; 16384];
@@ -293,7 +294,7 @@ fn failure(names: &Names, step: Step, errno: i32) -> LiveError {
     LiveError::failed(what, std::io::Error::from_raw_os_error(errno))
 }
 
-/// The terminal, as it was before a shell got it: dropping this takes it back.
+/// The terminal's state before a shell got it; restored on drop.
 struct Terminal {
     foreground: nix::unistd::Pid,
     modes: Option<nix::sys::termios::Termios>,
@@ -312,8 +313,8 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // All signals are blocked in this thread, so a process in the background may do this. A terminal that is gone by now
-        // needs nothing.
+        // All signals are blocked in this thread, so a background process may do this. If the terminal is gone by now,
+        // nothing needs to be restored.
         let stdin = std::io::stdin();
         let _ = nix::unistd::tcsetpgrp(stdin.as_fd(), self.foreground);
         if let Some(modes) = &self.modes {

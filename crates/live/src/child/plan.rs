@@ -1,6 +1,7 @@
-//! Everything that a program needs, made before the process is copied.
+//! Everything that a program needs, prepared before the process is copied.
 //!
-//! Between the copy and the execution nothing may allocate or take a lock, since another thread of ours may have held one.
+//! Between the copy and the execution, code may not allocate or take a lock: another of our threads may hold one at the
+//! copy.
 
 use super::program::{self, Command, Output, Program};
 use crate::LiveError;
@@ -13,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-/// What is said of a failure: the program and the host.
+/// Names for error messages: the program and the host.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     pub(super) host: String,
@@ -32,9 +33,9 @@ pub(super) struct Plan {
     pub(super) hostname: CString,
     pub(super) hosts_file: Vec<u8>,
     pub(super) start_ns: Option<u64>,
-    /// The program gets this process' terminal.
+    /// Whether the program gets this process' terminal.
     pub(super) terminal: bool,
-    /// The program's end is the end of all that it started.
+    /// Whether the end of the program ends everything it started.
     pub(super) end_together: bool,
     pub(super) arguments: Strings,
     pub(super) environment: Strings,
@@ -44,11 +45,11 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Strings {
     pointers: Vec<*const libc::c_char>,
-    /// What the pointers point to: never moved, since each string has its own allocation.
+    /// The targets of the pointers. They never move, since each string has its own allocation.
     _strings: Vec<CString>,
 }
 
-// SAFETY: the pointers go to allocations that the value itself owns and that nobody writes.
+// SAFETY: the pointers go to allocations that the value itself owns and that are never written.
 unsafe impl Send for Strings {}
 
 impl Strings {
@@ -86,7 +87,7 @@ impl Plan {
     }
 }
 
-/// The file to execute, and its arguments.
+/// Returns the file to execute, and its arguments.
 fn command(program: &Program) -> Result<(CString, Vec<CString>), LiveError> {
     let c_string = |text: &str| CString::new(text).map_err(|e| LiveError::failed(format!("run `{text}`"), e));
     match &program.command {
@@ -110,7 +111,7 @@ fn command(program: &Program) -> Result<(CString, Vec<CString>), LiveError> {
     }
 }
 
-/// Standard input, output and error of the program, and our ends of what is captured.
+/// Returns standard input, output and error of the program, and our ends of the captured streams.
 fn streams(program: &Program) -> Result<([OwnedFd; 3], Option<[OwnedFd; 2]>), LiveError> {
     let input = match program.command {
         Command::Line(_) => {
@@ -133,7 +134,8 @@ fn streams(program: &Program) -> Result<([OwnedFd; 3], Option<[OwnedFd; 2]>), Li
     }
 }
 
-/// A copy of a descriptor, closed on execution, that is not one of the three standard streams: those are written over.
+/// Copies a descriptor to a number above the three standard streams, which are overwritten. The copy closes on
+/// execution.
 fn above_standard(fd: BorrowedFd<'_>) -> Result<OwnedFd, LiveError> {
     // SAFETY: the descriptor is open for as long as it is borrowed, and the result is ours alone.
     let copy = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) };
@@ -144,14 +146,15 @@ fn above_standard(fd: BorrowedFd<'_>) -> Result<OwnedFd, LiveError> {
     Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(copy) })
 }
 
-/// A pipe, its ends closed on execution and above the standard streams: to read from, to write to.
+/// Makes a pipe whose ends close on execution and lie above the standard streams. Returns the read end, then the write
+/// end.
 pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), LiveError> {
     let (reader, writer) =
         nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC).map_err(|e| LiveError::failed("make a pipe", e))?;
     Ok((above_standard(reader.as_fd())?, above_standard(writer.as_fd())?))
 }
 
-/// `/etc/hosts` of the program.
+/// Returns the content of the program's `/etc/hosts`.
 fn hosts_file(addresses: &[(String, IpAddr)]) -> String {
     let mut text = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
     for (name, address) in addresses {
@@ -161,7 +164,7 @@ fn hosts_file(addresses: &[(String, IpAddr)]) -> String {
     text
 }
 
-/// This process' environment, and what the program is told of the emulated network.
+/// Returns this process' environment with the variables that describe the emulated network.
 fn environment(program: &Program) -> Vec<CString> {
     let mut all: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     all.insert("NARROWS_HOST".into(), program.host.clone().into());
@@ -173,6 +176,6 @@ fn environment(program: &Program) -> Vec<CString> {
         all.insert("PS1".into(), format!("{} (narrows) $PWD # ", program.host).into());
     }
     let line = |(name, value): (OsString, OsString)| [name.into_vec(), value.into_vec()].join(&b'=');
-    // The environment came as C strings, and a node's name has no zero byte.
+    // The environment consists of C strings, and a node's name has no zero byte.
     all.into_iter().filter_map(|variable| CString::new(line(variable)).ok()).collect()
 }

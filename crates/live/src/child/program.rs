@@ -1,4 +1,4 @@
-//! What to run on a host, as the user says it, and whether there is such a program.
+//! What to run on a host, as the user gives it, and the check that the program exists.
 
 use crate::LiveError;
 use std::fmt;
@@ -15,9 +15,9 @@ pub struct Program {
     /// What to run.
     pub command: Command,
     /// Nodes and their addresses: the program can use the names (`ping h2`), and finds `NARROWS_ADDRESS_h2` in its
-    /// environment (characters that a variable's name cannot have become `_`).
+    /// environment (characters that a variable's name cannot contain become `_`).
     pub addresses: Vec<(String, IpAddr)>,
-    /// When it begins, in nanoseconds of `CLOCK_MONOTONIC`; none: at once.
+    /// When it begins, in nanoseconds of `CLOCK_MONOTONIC`; `None` means at once.
     pub start_ns: Option<u64>,
     /// Where its output goes.
     pub output: Output,
@@ -26,7 +26,7 @@ pub struct Program {
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// A command line, as `/bin/sh -c` reads it, in a session of its own and with nothing to read.
+    /// A command line for `/bin/sh -c`, in a session of its own and with empty standard input.
     Line(String),
     /// The user's shell (`$SHELL`, else `/bin/sh`) on this process' terminal.
     Shell,
@@ -35,7 +35,7 @@ pub enum Command {
 /// Where the output of a program goes.
 #[derive(Debug)]
 pub enum Output {
-    /// To where this process' output goes.
+    /// To this process' output.
     Inherit,
     /// Into memory, see [`super::Captured`].
     Captured,
@@ -44,7 +44,7 @@ pub enum Output {
 }
 
 impl Program {
-    /// A command line that begins at once, with its output to where ours goes.
+    /// Makes a program from a command line; it begins at once, and writes to this process' output.
     #[must_use]
     pub fn line(host: &str, line: &str, addresses: &[(String, IpAddr)]) -> Self {
         Self::new(host, Command::Line(line.to_owned()), addresses)
@@ -70,8 +70,8 @@ impl fmt::Display for Command {
     }
 }
 
-/// Words with which a command line may begin that no file stands for: reserved words and built-ins of POSIX.1-2024
-/// (Shell & Utilities 2.4, 2.15, and the regular built-ins of 1.6).
+/// Words at the start of a command line that are not files: reserved words and built-ins of POSIX.1-2024 (Shell &
+/// Utilities 2.4, 2.15, and the regular built-ins of 1.6).
 const SHELL_WORDS: &[&str] = &[
     "!", "{", "case", "do", "for", "if", "until", "while", ".", ":", "break", "continue", "eval", "exec", "exit",
     "export", "readonly", "return", "set", "shift", "times", "trap", "unset", "alias", "bg", "cd", "command", "fc",
@@ -79,9 +79,9 @@ const SHELL_WORDS: &[&str] = &[
     "printf", "true", "false", "pwd",
 ];
 
-/// Refuses a command line that is empty, or that plainly begins with a program which `path` (as in `$PATH`) does not have.
+/// Rejects a command line that is empty, or that clearly begins with a program missing from `path` (as in `$PATH`).
 ///
-/// A line that begins with something only a shell can read is left to the shell, which ends with 127 if there is nothing.
+/// A line whose beginning only a shell can interpret is left to the shell, which exits with 127 if there is no program.
 pub(super) fn check_line(host: &str, line: &str, path: &str) -> Result<(), LiveError> {
     let refuse = |reason: String, allowed: &str| {
         Err(LiveError::Unsupported {

@@ -19,7 +19,7 @@ fn captured(line: &str) -> Program {
     Program { output: Output::Captured, ..Program::line("h1", line, &addresses()) }
 }
 
-/// Runs a line to its end, and gives how it ended and what it wrote.
+/// Runs a line to its end; returns how it ended and what it wrote.
 fn run(line: &str) -> (Option<Exit>, String) {
     let child = Child::spawn(empty_network().as_fd(), &captured(line)).unwrap();
     child.wait(Some(SHORT)).unwrap();
@@ -254,8 +254,8 @@ fn nothing_survives_when_this_process_is_killed() {
         .env(VICTIM, &victim)
         .spawn()
         .unwrap();
-    // The copy and its test thread, the first process of the namespaces, the shell, its sleep, the shell in the background,
-    // and the sleep of that.
+    // The copy and its test thread, the first process of the namespaces, the shell, its sleep, the shell in the
+    // background, and its sleep.
     assert!(wait_until(std::time::Duration::from_secs(20), || processes_with(&victim).len() >= 6));
     let namespaces = |pid: u32| {
         ["net", "pid", "mnt", "uts"].map(|kind| std::fs::read_link(format!("/proc/{pid}/ns/{kind}")).unwrap())
@@ -265,7 +265,7 @@ fn nothing_survives_when_this_process_is_killed() {
     assert_eq!(processes_with(&victim).iter().filter(|pid| apart(pid)).count(), 5);
     process.kill().unwrap();
     process.wait().unwrap();
-    // No process is in its namespaces then, and nothing else holds them: they are mounted nowhere.
+    // Then no process is in its namespaces, and nothing else holds them, since they are not mounted.
     assert!(wait_until(std::time::Duration::from_secs(1), || processes_with(&victim).is_empty()));
     assert_eq!(mounted(), before);
 }
@@ -314,7 +314,7 @@ fn a_shell_has_the_terminal_and_gives_it_back() {
     // The command holds the terminal's other end too.
     drop(process);
     let mut terminal = std::fs::File::from(ends.master);
-    // Ctrl-C is for what runs in the shell, neither for the shell nor for the process that opened it.
+    // Ctrl-C must reach the program in the shell, but neither the shell nor the process that opened it.
     terminal.write_all(b"echo on $(hostname) $((6 * 7))\nsleep 100\n").unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
     terminal.write_all(b"\x03").unwrap();
@@ -322,7 +322,7 @@ fn a_shell_has_the_terminal_and_gives_it_back() {
     terminal.write_all(b"tty -s && echo with a terminal; exit 5\n").unwrap();
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
-    // Reading fails once nobody holds the other end.
+    // Reading fails once no process holds the other end.
     while let Ok(read @ 1..) = terminal.read(&mut buffer) {
         text.extend_from_slice(&buffer[..read]);
     }

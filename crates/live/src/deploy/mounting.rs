@@ -1,7 +1,7 @@
-//! The BPF file system, mounted for us and unmounted when nothing of ours needs it.
+//! The BPF file system: mounted when we need it, and unmounted when we no longer do.
 //!
-//! A mount that we make carries a mark. It is put in while the mount is attached nowhere and lives by a file descriptor alone,
-//! so a command that is killed leaves either no mount or one that the next command knows for ours.
+//! A mount that we make carries a mark. The mark is created before the mount is attached, while only a file descriptor
+//! holds it. So a command that is killed leaves either no mount or one that the next command recognises as ours.
 
 use crate::LiveError;
 use nix::errno::Errno;
@@ -13,13 +13,13 @@ use std::fs;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-/// Where systemd mounts the BPF file system too, and for root alone.
+/// Where we mount the BPF file system; systemd does so too, for root alone.
 pub(super) const BPF_FS: &str = "/sys/fs/bpf";
 
-/// The same for system calls.
+/// The same path for system calls.
 const PLACE: &CStr = c"/sys/fs/bpf";
 
-/// A symbolic link at the top of the file system: we mounted it.
+/// Name of a symbolic link at the top of a file system that we mounted.
 const MARK: &str = "narrows-mounted";
 
 /// Whether the BPF file system is mounted.
@@ -46,19 +46,19 @@ pub(super) fn unmount_if_unused() {
     }
 }
 
-/// Whether there is nothing but the mark. Names with a dot are the kernel's own (`maps.debug`): it takes none such from others
-/// (`bpf_lookup` in `kernel/bpf/inode.c`).
+/// Returns whether the file system holds only the mark. Names with a dot are the kernel's own (`maps.debug`): it
+/// accepts none from users (`bpf_lookup` in `kernel/bpf/inode.c`).
 fn is_unused() -> bool {
     let from_others = |name: &OsStr| name != MARK && !name.to_string_lossy().contains('.');
     fs::read_dir(BPF_FS).is_ok_and(|items| !items.flatten().any(|item| from_others(&item.file_name())))
 }
 
-/// A BPF file system for root alone with our mark in it, which ends with the file descriptor.
+/// Makes a BPF file system for root alone with our mark in it; it ends with the file descriptor.
 fn detached() -> nix::Result<OwnedFd> {
     const FSOPEN_CLOEXEC: libc::c_uint = 1;
     const FSMOUNT_CLOEXEC: libc::c_uint = 1;
     const MOUNT_ATTR_NOSUID_NODEV_NOEXEC: libc::c_uint = 2 | 4 | 8;
-    // SAFETY: the string lives over the call; the result is a new file descriptor or -1.
+    // SAFETY: the string outlives the call; the result is a new file descriptor or -1.
     let context = owned(unsafe { libc::syscall(libc::SYS_fsopen, c"bpf".as_ptr(), FSOPEN_CLOEXEC) })?;
     configure(&context, Some((c"source", c"bpf")))?;
     configure(&context, Some((c"mode", c"0700")))?;
@@ -71,22 +71,22 @@ fn detached() -> nix::Result<OwnedFd> {
     Ok(mount)
 }
 
-/// Sets an option of a file system in the making; without one, makes it.
+/// Sets an option of a file system to be created; without an option, creates it.
 fn configure(context: &OwnedFd, option: Option<(&CStr, &CStr)>) -> nix::Result<()> {
     const FSCONFIG_SET_STRING: libc::c_uint = 1;
     const FSCONFIG_CMD_CREATE: libc::c_uint = 6;
     let command = if option.is_some() { FSCONFIG_SET_STRING } else { FSCONFIG_CMD_CREATE };
     let (key, value) =
         option.map_or((std::ptr::null(), std::ptr::null()), |(key, value)| (key.as_ptr(), value.as_ptr()));
-    // SAFETY: the strings live over the call; a command without an option takes null for both.
+    // SAFETY: the strings outlive the call; a command without an option takes null for both.
     let done = unsafe { libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), command, key, value, 0) };
     Errno::result(done).map(drop)
 }
 
-/// Attaches a mount at its place.
+/// Attaches a mount at [`PLACE`].
 fn attach(mount: &OwnedFd) -> nix::Result<()> {
     const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
-    // SAFETY: the strings live over the call.
+    // SAFETY: the strings outlive the call.
     let done = unsafe {
         libc::syscall(
             libc::SYS_move_mount,
@@ -100,7 +100,7 @@ fn attach(mount: &OwnedFd) -> nix::Result<()> {
     Errno::result(done).map(drop)
 }
 
-/// The file descriptor that a system call made.
+/// Takes ownership of the file descriptor that a system call created.
 fn owned(result: libc::c_long) -> nix::Result<OwnedFd> {
     let fd = Errno::result(result)?;
     // SAFETY: the call has just made this descriptor, and no other code owns it.

@@ -1,4 +1,4 @@
-//! What is pinned, and what is remembered of it: a folder in the BPF file system.
+//! The pins and their metadata: a folder in the BPF file system.
 //!
 //! ```text
 //! /sys/fs/bpf/narrows-mounted    only if we mounted the file system (`mounting`): the last detach takes it away again
@@ -7,8 +7,8 @@
 //!     cc/agile_sd/params         -> profile=paper lambda_max=3 ..
 //!     cc/agile_sd/replaced       -> bbr; the default before
 //! ```
-//! Words are kept as the targets of symbolic links: this file system has no ordinary files, a link is made at once or not at
-//! all, and it goes with the pin when the machine does.
+//! Text is stored as the targets of symbolic links: this file system has no ordinary files, a link is created
+//! atomically, and it ends with the pin when the machine shuts down.
 
 use super::mounting::{BPF_FS, is_mounted, mount, unmount_if_unused};
 use crate::LiveError;
@@ -19,7 +19,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-/// The folder, locked. When dropped it takes away leftovers, itself, and the file system if we mounted it, should nothing be in it.
+/// The folder, locked. On drop it removes leftovers. If it is then empty, it also removes the folder, and the file
+/// system if we mounted it.
 #[derive(Debug)]
 pub(super) struct Store {
     root: PathBuf,
@@ -28,7 +29,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// The folder, made if there is none; mounts the BPF file system where it is not mounted.
+    /// Opens the folder, created if there is none; mounts the BPF file system if it is not mounted.
     pub(super) fn make() -> Result<Self, LiveError> {
         let mounted_now = !is_mounted();
         if mounted_now {
@@ -55,7 +56,7 @@ impl Store {
         Ok(store)
     }
 
-    /// The folder, if there is one. A mount that a killed command left without one is undone.
+    /// Opens the folder, if there is one. Undoes a mount without a folder, which a killed command left.
     pub(super) fn find() -> Result<Option<Self>, LiveError> {
         let root = Path::new(BPF_FS).join("narrows");
         if !is_mounted() {
@@ -76,17 +77,17 @@ impl Store {
         }
     }
 
-    /// Whether the BPF file system was mounted just now.
+    /// Returns whether opening the folder mounted the BPF file system.
     pub(super) fn is_mounted_now(&self) -> bool {
         self.mounted_now
     }
 
-    /// The place of the congestion control `name`, whether there is anything or not.
+    /// Returns the entry of the congestion control `name`, whether it exists or not.
     pub(super) fn entry(&self, name: &str) -> Entry {
         Entry { folder: self.root.join("cc").join(name), name: name.to_owned() }
     }
 
-    /// All places that there are, by name.
+    /// Returns all existing entries, by name.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let found = fs::read_dir(self.root.join("cc")).into_iter().flatten().flatten();
         let mut names: Vec<String> = found.filter_map(|item| item.file_name().into_string().ok()).collect();
@@ -97,7 +98,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // What a killed command left. Everyone who makes or removes a pin holds the lock.
+        // Left by a killed command: a pin is only created or removed under the lock.
         let without_pin = |entry: &Entry| matches!(entry.link().try_exists(), Ok(false));
         self.entries().into_iter().filter(without_pin).for_each(|entry| entry.remove());
         if fs::remove_dir(self.root.join("cc")).is_err() && self.root.join("cc").exists() {
@@ -111,7 +112,7 @@ impl Drop for Store {
     }
 }
 
-/// A congestion control's place: its pin, and what is remembered.
+/// A congestion control's entry: its pin and its metadata.
 #[derive(Debug)]
 pub(super) struct Entry {
     folder: PathBuf,
@@ -128,7 +129,7 @@ impl Entry {
         self.folder.join("link")
     }
 
-    /// Its parameters in words; empty where nothing is remembered.
+    /// Its parameters as text; empty if none are stored.
     pub(super) fn params(&self) -> String {
         read(&self.folder.join("params")).unwrap_or_default()
     }
@@ -138,28 +139,30 @@ impl Entry {
         read(&self.folder.join("replaced"))
     }
 
-    /// Remembers the default that it replaced.
+    /// Stores the default that it replaced.
     pub(super) fn set_replaced(&self, name: &str) -> Result<(), LiveError> {
         write(&self.folder.join("replaced"), name)
     }
 
-    /// Makes the folder and remembers the parameters; a place without a pin is a leftover until it gets one.
+    /// Creates the folder and stores the parameters. An entry without a pin counts as a leftover.
     pub(super) fn create(&self, params: &str) -> Result<(), LiveError> {
         fs::create_dir(&self.folder).map_err(|error| failed("make", &self.folder, error))?;
         write(&self.folder.join("params"), params)
     }
 
-    /// Takes the pin away, and with it the kernel's last hold of the link.
+    /// Removes the pin, and with it the last reference to the link.
     pub(super) fn unpin(&self) -> Result<(), LiveError> {
         let path = self.link();
-        // Held over the removal: closing a file descriptor unregisters at once, a lost pin some time after.
+        // Kept open during the removal: closing a file descriptor unregisters at once, losing a pin only some time
+        // later.
         let link = open_pinned(&path)?;
         fs::remove_file(&path).map_err(|error| failed("remove", &path, error))?;
         drop(link);
         Ok(())
     }
 
-    /// Takes away what there is. What cannot be removed is a leftover without a pin, which the next command removes.
+    /// Removes all files of the entry. What cannot be removed becomes a leftover without a pin, which the next command
+    /// removes.
     pub(super) fn remove(&self) {
         for name in ["link", "replaced", "params"] {
             let _absent = fs::remove_file(self.folder.join(name));
@@ -179,7 +182,7 @@ fn failed(verb: &str, path: &Path, error: std::io::Error) -> LiveError {
     LiveError::failed(format!("{verb} {}", path.display()), error)
 }
 
-/// The lock on the folder; none if the folder went away while we waited for it.
+/// Locks the folder; returns `None` if the folder was removed while we waited for the lock.
 fn locked(root: &Path) -> Result<Option<Flock<File>>, LiveError> {
     let folder = match File::open(root) {
         Ok(folder) => folder,
@@ -196,7 +199,7 @@ fn locked(root: &Path) -> Result<Option<Flock<File>>, LiveError> {
     };
     let owner = lock.metadata().map_or(u32::MAX, |data| data.uid());
     if owner != nix::unistd::geteuid().as_raw() {
-        // Where anybody may make folders there, one that somebody else made is not to be trusted.
+        // If any user may create folders here, one that another user created cannot be trusted.
         return Err(LiveError::Unavailable {
             what: root.display().to_string(),
             why: format!("it belongs to user {owner}"),
@@ -208,12 +211,12 @@ fn locked(root: &Path) -> Result<Option<Flock<File>>, LiveError> {
     Ok(matches!((own, there), (Ok(own), Ok(there)) if own == there).then_some(lock))
 }
 
-/// The words kept at `path`.
+/// Reads the text stored at `path`.
 fn read(path: &Path) -> Option<String> {
     fs::read_link(path).ok()?.into_os_string().into_string().ok()
 }
 
-/// Keeps words at `path`, in place of others.
+/// Stores text at `path`, replacing any earlier text.
 fn write(path: &Path, words: &str) -> Result<(), LiveError> {
     let _absent = fs::remove_file(path);
     symlink(words, path).map_err(|error| failed("make", path, error))

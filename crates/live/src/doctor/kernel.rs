@@ -1,4 +1,4 @@
-//! The kernel and its eBPF: rights, version, type information, struct_ops, tcx, tracepoints.
+//! Checks of the kernel and its eBPF support: rights, version, type information, struct_ops, tcx, tracepoints.
 
 use super::{Check, Status};
 use crate::bpf::{ELSEWHERE, TYPES, features, programs};
@@ -74,7 +74,7 @@ fn system_call() -> Check {
     }
 }
 
-/// What would change an error of the kernel's.
+/// Returns the remedy for an error of the kernel.
 fn remedy(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) if !rights::may_load() => "run it as root".into(),
@@ -147,7 +147,7 @@ fn tcx() -> Check {
     }
 }
 
-/// Which of `names` there are, `names` being `prefix` and what is shown.
+/// Checks which of `names` the kernel has; each is looked up with `prefix` before it and shown without.
 fn among(check: Check, prefix: &str, names: &[&str], lacking: &'static str, remedy: &'static str) -> Check {
     let full: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
     let wanted: Vec<&str> = full.iter().map(String::as_str).collect();

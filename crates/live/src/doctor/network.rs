@@ -1,4 +1,5 @@
-//! What hosts and the network between them are made of: namespaces, TUN devices, congestion controls, scheduling.
+//! Checks of what hosts and the network between them are built from: namespaces, TUN devices, congestion controls,
+//! scheduling.
 
 use super::{Check, Status};
 use crate::{bpf::features, controls};
@@ -6,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
-/// Where TUN devices are made.
+/// The file through which TUN devices are made.
 const TUN: &str = "/dev/net/tun";
 
 pub(super) fn checks() -> Vec<Check> {
@@ -48,16 +49,16 @@ fn tun() -> Check {
     )
 }
 
-/// What brings TUN devices.
+/// What makes TUN devices available.
 const ENABLE: &str = "modprobe tun, and in a container the device /dev/net/tun; or a kernel with CONFIG_TUN=y";
 
-/// Makes a TUN device in the namespace of the calling thread; it goes with its file descriptor, at the end.
+/// Makes a TUN device in the namespace of the calling thread; it ends with its file descriptor, on return.
 fn make_device() -> io::Result<()> {
     let device = File::options().read(true).write(true).open(TUN)?;
-    // SAFETY: ifreq is plain old data, for which zeros are a value.
+    // SAFETY: ifreq is plain old data, for which all zeros is a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-    // SAFETY: the file is open, and TUNSETIFF reads and writes one ifreq, which lives over the call.
+    // SAFETY: the file is open, and TUNSETIFF reads and writes one ifreq, which outlives the call.
     let made = unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as libc::Ioctl, &raw mut request) };
     if made < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -98,10 +99,10 @@ fn real_time() -> Check {
     }
 }
 
-/// Makes the calling thread a real-time one; for a thread that ends at once.
+/// Gives the calling thread real-time scheduling; only for a thread that ends right after.
 fn try_fifo() -> io::Result<()> {
     let wanted = libc::sched_param { sched_priority: 1 };
-    // SAFETY: zero is the calling thread, and the parameter lives over the call.
+    // SAFETY: zero is the calling thread, and the parameter outlives the call.
     let set = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wanted) };
     if set < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! The network without devices: times, queues, losses, agents and accounts, on the bytes of packets.
+//! The network without devices: times, queues, losses, agents and counters, on the bytes of packets.
 
 use super::*;
 use narrows_fabric::{catalogue, ports};
@@ -6,7 +6,7 @@ use narrows_units::SeqNum;
 use narrows_wire::{Ip, Ipv4View, Packet, TcpFlags, TcpRepr, Transport, UdpRepr};
 use proptest::prelude::*;
 
-/// Two hosts and a router; 8 Mb/s, 1 ms and three packets of queue on the way out of it.
+/// Two hosts and a router; the link out of the router has 8 Mb/s, 1 ms and a queue of three packets.
 const SCENARIO: &str = r#"
 format = 1
 name = "t"
@@ -33,7 +33,7 @@ fn network(scenario: &Scenario) -> Network {
     Network::new(scenario, Seeds::new(1, 0)).unwrap()
 }
 
-/// What has been delivered, and when, in microseconds.
+/// Delivered packets, and when, in microseconds.
 #[derive(Default)]
 struct Log(Vec<(usize, Vec<u8>, u64)>);
 
@@ -51,7 +51,7 @@ fn address(scenario: &Scenario, name: &str) -> IpAddr {
     scenario.nodes.iter().find(|node| node.name == name).unwrap().address
 }
 
-/// A segment of flow 0 with `payload` bytes: 1000 bytes on the wire with 960.
+/// A segment of flow 0 with `payload` bytes; 960 bytes make 1000 on the wire.
 fn segment(scenario: &Scenario, payload: u32) -> Vec<u8> {
     let (src_port, dst_port) = ports(0);
     let header = TcpRepr { src_port, dst_port, flags: TcpFlags::ACK, seq: SeqNum::new(7), ..TcpRepr::default() };
@@ -124,7 +124,7 @@ fn what_goes_nowhere_is_dropped_and_counted() {
     for bytes in [&stray[..], &[], &[0x45], &[0; 40], &segment(&scenario, 0)[..16]] {
         net.receive(0, bytes, us(0));
     }
-    // A router ends no packets.
+    // A router is not the destination of packets.
     let mut to_router = segment(&scenario, 10);
     let IpAddr::V4(router) = address(&scenario, "r") else { panic!("IPv4") };
     to_router[16..20].copy_from_slice(&router.octets());
@@ -199,7 +199,7 @@ proptest! {
         let (mut at, mut sent) = (0, 0);
         for (from_a, mut bytes, later, kind) in packets {
             at += later;
-            // Most are a segment in which bytes were changed, so that they get further than the first look.
+            // Most are a segment in which bytes were changed, so that they pass the first checks.
             if kind > 0 {
                 let mut whole = segment(&scenario, 20);
                 for (index, byte) in bytes.iter().enumerate().take(usize::from(kind) * 2) {

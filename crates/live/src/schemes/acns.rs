@@ -5,38 +5,39 @@ use crate::LiveError;
 use crate::bpf::Opened;
 use narrows_scenario::{Acns, AcnsScope, Flow};
 
-/// What clang made of bpf/acns.bpf.c.
+/// The object that clang compiled from bpf/acns.bpf.c.
 const OBJECT: &[u8] = include_bytes!("../../bpf/objects/acns.bpf.o");
 
 /// The map of connections.
 pub(super) const FLOWS: &str = "acns_flows";
 
-/// Congestion controls that ACNS runs over, with the variable of the one over it; the order is that of `acns_names`.
+/// Congestion controls that ACNS runs over, each with the variable of ACNS's own control over it, in the order of
+/// `acns_names`.
 pub(super) const BASES: [(&str, &str); 2] = [("cubic", "acns_cubic"), ("reno", "acns_reno")];
 
-/// `ACNS_TREND` of bpf/acns_rules.h: metrics that the program has room for; one fewer can count.
+/// `ACNS_TREND` of bpf/acns_rules.h: the number of metrics that the program has room for; one fewer is usable.
 const METRICS: usize = 64;
 
-/// What one end of a connection has counted.
+/// Counters of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AcnsCounters {
     /// Segments sent that asked for a command.
     pub asked: u64,
     /// Advice received as a sender: normal, freeze, fallback.
     pub received: [u64; 3],
-    /// Segments received as a receiver that told to freeze.
+    /// Segments received as a receiver that carried the command to freeze.
     pub told_freeze: u64,
-    /// Segments received as a receiver that told to fall back.
+    /// Segments received as a receiver that carried the command to fall back.
     pub told_fallback: u64,
     /// ACKs at which a freeze or fallback withheld growth.
     pub held: u64,
     /// Times that the window fell back to its latest smaller value.
     pub fallbacks: u64,
-    /// Losses by what the trend took them for: an error of the channel, coming congestion, congestion.
+    /// Losses by the trend's verdict: channel error, coming congestion, congestion.
     pub losses: [u64; 3],
-    /// Advice that came faster than the sender heard it.
+    /// Advice that was lost because it arrived faster than the sender processed it.
     pub missed: u64,
-    /// The command that rules: 1 normal, 2 freeze, 3 fallback; 0 before the first and after a timeout.
+    /// The command in force: 1 normal, 2 freeze, 3 fallback; 0 before the first and after a timeout.
     pub ruling: u32,
 }
 
@@ -58,7 +59,7 @@ impl AcnsCounters {
     }
 }
 
-/// Which of [`BASES`] a flow's congestion control is.
+/// Returns the index in [`BASES`] of a flow's congestion control.
 ///
 /// # Errors
 /// [`LiveError::Unsupported`] for any other.
@@ -89,7 +90,7 @@ pub(super) fn trend(settings: &Acns) -> Result<(), LiveError> {
     })
 }
 
-/// The object with its constants set; sockets will know [`BASES`] by these names.
+/// Opens the object and sets its constants; `names` are the names under which sockets find [`BASES`].
 ///
 /// # Errors
 /// As [`trend`].
@@ -109,20 +110,20 @@ pub(super) fn open(settings: &Acns, names: &[String; 2]) -> Result<Opened, LiveE
     let mut known = [0; 32];
     for (place, (name, (_, ops))) in known.chunks_exact_mut(16).zip(names.iter().zip(BASES)) {
         opened.set_registered_name(ops, name)?;
-        // It has room for the zero at the end, or it would have been refused.
+        // The name leaves room for the zero at its end; a longer one was refused above.
         place[..name.len()].copy_from_slice(name.as_bytes());
     }
     opened.set_bytes("acns_names", &known)?;
     Ok(opened)
 }
 
-/// A threshold in millionths; weights lie between 1 and 3, so beyond 4 all are alike.
+/// Converts a threshold to millionths. Weights lie between 1 and 3, so all thresholds above 4 are equivalent.
 fn millionths(threshold: f64) -> u64 {
     (threshold.min(4.0) * 1e6).round() as u64
 }
 
-/// `exp(-i / sigma)` in units of 2^-30, of which only those up to the count are used. The newest has 1, so that there is
-/// something to divide by however small sigma is.
+/// Returns `exp(-i / sigma)` in units of 2^-30; only those up to the count are used. The newest has 1, so the divisor
+/// is not zero however small sigma is.
 fn metrics(settings: &Acns) -> [[u8; 4]; METRICS] {
     let metric = |i: usize| (libm::exp(-(i as f64) / settings.trend_sigma) * f64::from(1 << 30)).round() as u32;
     std::array::from_fn(|i| metric(i).to_ne_bytes())

@@ -8,7 +8,7 @@ use narrows_scenario::{Flow, Ngwa, Scenario};
 use narrows_scheme::ngwa::NgwaMode;
 use narrows_units::Bytes;
 
-/// What clang made of bpf/ngwa.bpf.c.
+/// The object that clang compiled from bpf/ngwa.bpf.c.
 const OBJECT: &[u8] = include_bytes!("../../bpf/objects/ngwa.bpf.o");
 
 /// The map of connections.
@@ -17,10 +17,10 @@ pub(super) const FLOWS: &str = "ngwa_flows";
 /// The sender without a congestion window.
 pub(super) const NONE: &str = "ngwa_none";
 
-/// What the receiver of a connection has counted.
+/// Counters of a connection's receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct NgwaCounters {
-    /// Values taken out of data segments.
+    /// Values taken from data segments.
     pub taken: u64,
     /// Malformed options.
     pub ignored: u64,
@@ -52,7 +52,7 @@ impl NgwaCounters {
     }
 }
 
-/// Refuses scenarios with a flow without NGWA at a host with it: nothing in a packet tells them apart.
+/// Rejects scenarios with a flow without NGWA at a host with it: nothing in a packet distinguishes them.
 ///
 /// # Errors
 /// [`LiveError::Unsupported`] with each such flow.
@@ -73,7 +73,7 @@ pub(super) fn alone(scenario: &Scenario, flows: &[(usize, &Flow)]) -> Result<(),
     refusals.end()
 }
 
-/// The scenario's mode.
+/// Returns the scenario's mode.
 ///
 /// # Errors
 /// [`LiveError::Failed`] for a number that the scenario's own check excludes.
@@ -81,7 +81,7 @@ pub(super) fn mode(settings: &Ngwa) -> Result<NgwaMode, LiveError> {
     NgwaMode::new(settings.mode).ok_or_else(|| LiveError::failed("run NGWA", format!("mode {}", settings.mode)))
 }
 
-/// What the kernel does in place of recovery by the timer alone.
+/// Returns the kernel's own setting that replaces recovery by the timer alone.
 pub(super) fn recovery() -> KernelsOwn {
     KernelsOwn {
         setting: "ngwa.fast_retransmit",
@@ -90,7 +90,7 @@ pub(super) fn recovery() -> KernelsOwn {
     }
 }
 
-/// The object with its constants set.
+/// Opens the object and sets its constants.
 ///
 /// # Errors
 /// [`LiveError::Failed`] where the object has other constants, which a test excludes.

@@ -8,16 +8,16 @@ use narrows_samples::Samples;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What came of a run.
+/// The results of a run.
 struct Came {
     records: Vec<FlowRecord>,
-    /// Packets that the bottleneck dropped, and the most that it held.
+    /// Packets that the bottleneck dropped.
     dropped: u64,
     schemes: Schemes,
     scenario: Scenario,
 }
 
-/// A dumbbell of 10 Mb/s and 12 ms there and back.
+/// A dumbbell of 10 Mb/s with a round-trip time of 12 ms.
 fn scenario(rest: &str) -> Scenario {
     let text = format!(
         "duration = \"3 s\"\nsampling = \"10 ms\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\n\
@@ -27,12 +27,12 @@ fn scenario(rest: &str) -> Scenario {
     narrows_scenario::parse(&text, "test.toml", &[], &narrows_fabric::catalogue()).unwrap()
 }
 
-/// Runs it; `None`, and the reason printed, where this machine cannot.
+/// Runs it; returns `None`, with the reason printed, if this machine cannot.
 fn run(rest: &str) -> Option<Came> {
     run_by(rest, Hook::Newest)
 }
 
-/// The same with the say in how packet programs are attached.
+/// Does the same, attaching packet programs by `hook`.
 fn run_by(rest: &str, hook: Hook) -> Option<Came> {
     if lacks_root() {
         return None;
@@ -48,7 +48,7 @@ fn run_by(rest: &str, hook: Hook) -> Option<Came> {
     }
 }
 
-/// One run, and its doubts; or why this machine cannot attach the programs.
+/// Returns one run and its doubts, or why this machine cannot attach the programs.
 fn run_once(rest: &str, hook: Hook) -> Result<(Came, Vec<String>), String> {
     let scenario = scenario(rest);
     let hosts = Hosts::new(&scenario).unwrap();
@@ -86,7 +86,7 @@ fn run_once(rest: &str, hook: Hook) -> Result<(Came, Vec<String>), String> {
 }
 
 impl Came {
-    /// Rate of a flow in Mb/s over all of the run.
+    /// Rate of a flow in Mb/s over the whole run.
     fn rate(&self, flow: usize) -> f64 {
         self.records[flow].total.delivered_bytes as f64 * 8.0 / 1e6 / self.scenario.duration.as_secs_f64()
     }
@@ -100,7 +100,8 @@ const FLOW: &str = "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n";
 const ACNS: &str = "[queue]\nlimit = \"50 packets\"\n[acns]\nenabled = true\n[tcp]\nstack = \"linux\"\n";
 const PLAIN: &str = "[queue]\nlimit = \"75 kB\"\n[tcp]\nstack = \"linux\"\n";
 
-/// What a bulk flow that keeps the bottleneck busy delivers, with room for a slow start on a busy machine, in Mb/s.
+/// Smallest rate of a bulk flow that keeps the bottleneck busy, in Mb/s, with a margin for slow start on a busy
+/// machine.
 const BUSY: f64 = 7.0;
 
 #[test]
@@ -113,7 +114,7 @@ fn acns_over_cubic_is_obeyed_where_cubic_alone_fills_the_queue() {
     let receiver = came.schemes.acns_receiver(&came.scenario, 0).unwrap().unwrap();
     let told = receiver.told_freeze + receiver.told_fallback;
     let heard = sender.received[1] + sender.received[2];
-    // One ask per round trip of 26 ms or so; what the last ones asked is still on the way.
+    // About one request per round trip of 26 ms; the answers to the last ones are still on the way.
     assert!(sender.asked > 30 && told > 10, "{sender:?} {receiver:?}");
     // Each segment has marks of its own, and no command is lost or doubled; the last may be on the way.
     assert!(told >= heard && told - heard <= 2, "{sender:?} {receiver:?}");
@@ -132,7 +133,7 @@ fn acns_over_reno_that_does_not_obey_counts_only() {
     assert_eq!((sender.held, sender.fallbacks, sender.losses[..2].to_vec()), (0, 0, vec![0, 0]), "{sender:?}");
 }
 
-/// A flow without ACNS at the same hosts asks for nothing, and is what it would be without.
+/// A flow without ACNS at the same hosts requests nothing, and behaves as it would without ACNS.
 #[test]
 fn a_flow_beside_acns_has_no_part_in_it() {
     let flows = format!("{FLOW}{}", FLOW.replace("from", "tcp = { assist = \"none\" }\nfrom"));
@@ -160,7 +161,7 @@ fn ngwa_caps_the_window_to_what_the_queue_takes() {
     }
 }
 
-/// What a kernel before 6.6 does: the same programs as filters of the devices.
+/// As on a kernel before 6.6: the same programs as filters of the devices.
 #[test]
 fn schemes_work_as_filters_where_there_is_no_tcx() {
     let Some(came) = run_by(&format!("{PLAIN}cc = \"cubic\"\n[ngwa]\nmode = 1\n{FLOW}"), Hook::Filter) else { return };
@@ -195,7 +196,7 @@ fn what_has_no_live_form_is_refused_before_anything_is_loaded() {
     assert!(takes_part(&six, "acns").unwrap_err().to_string().contains("the eBPF programs support IPv4 alone"));
 }
 
-/// The objects have every constant that is set, of the size that it is set with. This needs no root.
+/// The objects have every constant that is set, with the size that is set. Needs no root.
 #[test]
 fn constants_of_the_objects_are_there() {
     let names = ["one".to_owned(), "another".to_owned()];

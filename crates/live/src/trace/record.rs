@@ -1,4 +1,4 @@
-//! One record: the sending end of a connection at one time, as `struct record` of `bpf/trace.bpf.c` has it.
+//! One record: the state of a connection's sending end at one time (`struct record` in `bpf/trace.bpf.c`).
 
 use narrows_samples::{FlowRow, NONE};
 use narrows_units::Instant;
@@ -6,22 +6,22 @@ use narrows_units::Instant;
 /// What made a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A segment came, an ACK as a rule. The record shows the state before it is looked at.
+    /// A segment arrived, usually an ACK. The record shows the state before the segment is processed.
     Segment,
-    /// A segment was sent again; the counts have it already.
+    /// A segment was retransmitted; the counts include it.
     Retransmission,
-    /// The phase of loss recovery changes; the record has the new phase, and all else as it was.
+    /// The phase of loss recovery changes; the record shows the new phase, and everything else as before.
     Phase,
 }
 
 /// Phases of loss recovery (`enum tcp_ca_state` of `include/uapi/linux/tcp.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is amiss.
+    /// No sign of loss or congestion.
     Open,
-    /// Duplicate ACKs or SACKs came, too few to say that something is lost.
+    /// Duplicate ACKs or SACKs arrived, too few to indicate a loss.
     Disorder,
-    /// The window is being reduced for another reason than a loss: ECN, or congestion in the host.
+    /// The window is being reduced for a reason other than loss: ECN, or congestion in the host.
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -29,10 +29,10 @@ pub enum Phase {
     Loss,
 }
 
-/// The sending end of a connection at one time. Where the kernel tells nothing it is `None`.
+/// The state of a connection's sending end at one time. Values that the kernel does not report are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When, in nanoseconds of `CLOCK_MONOTONIC` ([`crate::Clock::at`]).
+    /// Time, in nanoseconds of `CLOCK_MONOTONIC` ([`crate::Clock::at`]).
     pub at_ns: u64,
     /// What made the record.
     pub event: Event,
@@ -40,30 +40,31 @@ pub struct Record {
     pub phase: Phase,
     /// `snd_cwnd`, in segments.
     pub cwnd_packets: u32,
-    /// `snd_ssthresh`, in segments; none while unlimited.
+    /// `snd_ssthresh`, in segments; `None` while unlimited.
     pub ssthresh_packets: Option<u32>,
-    /// `srtt_us`; none before the first sample.
+    /// `srtt_us`; `None` before the first sample.
     pub srtt_ns: Option<u64>,
-    /// Latest round-trip time sample (`rack.rtt_us`: the segment sent last of those that the latest ACK delivered; without SACK, which
-    /// that takes, the sample that last moved the smoothed value, at the record after it).
+    /// Latest round-trip time sample (`rack.rtt_us`: of the segments that the latest ACK delivered, the one sent last).
+    /// `rack.rtt_us` needs SACK; without it, this is the sample that moved the smoothed value since the previous
+    /// record.
     pub rtt_ns: Option<u64>,
-    /// `icsk_rto`, backed off or not; none before the connection is established.
+    /// `icsk_rto`, including any backoff; `None` before the connection is established.
     pub rto_ns: Option<u64>,
-    /// `snd_wnd`: the window that the peer advertised last.
+    /// `snd_wnd`: the latest window that the peer advertised.
     pub rwnd_bytes: u32,
     /// `snd_nxt` - `snd_una`.
     pub flightsize_bytes: u32,
     /// `packets_out`: segments sent and not cumulatively acknowledged.
     pub packets_out: u32,
-    /// `sacked_out`: those of them that the receiver has by its SACKs.
+    /// `sacked_out`: those of them that SACKs report as received.
     pub sacked_packets: u32,
-    /// `lost_out`: those of them that are thought lost.
+    /// `lost_out`: those of them that are presumed lost.
     pub lost_packets: u32,
-    /// `retrans_out`: retransmissions that are on their way.
+    /// `retrans_out`: retransmissions in flight.
     pub retrans_out: u32,
     /// `mss_cache`: payload of a full segment.
     pub mss_bytes: u32,
-    /// `delivered`: segments that the receiver has, retransmissions counted once; wraps.
+    /// `delivered`: segments delivered to the receiver, retransmissions counted once; wraps.
     pub delivered_packets: u32,
     /// `bytes_sent`: payload sent, retransmissions included.
     pub sent_bytes: u64,
@@ -71,9 +72,9 @@ pub struct Record {
     pub sent_packets: u32,
     /// `bytes_acked`: cumulatively acknowledged payload; the end that connects counts its SYN too.
     pub acked_bytes: u64,
-    /// `bytes_retrans`: payload sent again.
+    /// `bytes_retrans`: payload retransmitted.
     pub retransmitted_bytes: u64,
-    /// `total_retrans`: segments sent again.
+    /// `total_retrans`: segments retransmitted.
     pub retransmitted_packets: u32,
     /// `total_rto` (Linux 6.7): expiries of the retransmission timer.
     pub timeouts: Option<u32>,
@@ -85,12 +86,12 @@ const LEN: usize = 112;
 /// `TCP_INFINITE_SSTHRESH` of `include/net/tcp.h`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// `TCP_RTO_MIN` of `include/net/tcp.h`, 200 ms, which `icsk_rto_min` is in jiffies: so long is a fifth of CONFIG_HZ of them.
-/// Nothing in our namespaces changes it (socket option, route or sysctl).
+/// `TCP_RTO_MIN` of `include/net/tcp.h`: 200 ms. `icsk_rto_min` is this time in jiffies, a fifth of CONFIG_HZ, and so
+/// gives the length of a jiffy. Nothing in our namespaces changes it (socket option, route or sysctl).
 const RTO_MIN_NS: u64 = 200_000_000;
 
 impl Record {
-    /// A record from the ring, and its flow.
+    /// Parses a record from the ring; returns its flow and the record.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<(u32, Self)> {
         let bytes: &[u8; LEN] = bytes.get(..LEN)?.try_into().ok()?;
         let long = |index: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[8 * index + byte]));
@@ -137,14 +138,14 @@ impl Record {
         Some((word(0), record))
     }
 
-    /// Segments thought to be in the network (`tcp_packets_in_flight`).
+    /// Returns the segments presumed to be in the network (`tcp_packets_in_flight`).
     #[must_use]
     pub const fn inflight_packets(&self) -> u32 {
         (self.packets_out + self.retrans_out).saturating_sub(self.sacked_packets + self.lost_packets)
     }
 
-    /// The sender's columns of a sample, as [`crate::TcpInfo::row`] gives them, and the latest round-trip time. What only the
-    /// network and the receiver know is "no value".
+    /// Returns the sender's columns of a sample, as [`crate::TcpInfo::row`] does, and the latest round-trip time.
+    /// Values that only the network and the receiver know are "no value".
     #[must_use]
     pub fn row(&self, flow: u64, at: Instant) -> FlowRow {
         let mss = u64::from(self.mss_bytes);

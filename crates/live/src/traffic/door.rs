@@ -1,7 +1,7 @@
 //! Doors: listening sockets of a host, and the thread that hands what they accept to the flows.
 //!
-//! All flows to a host share a server port, so that a packet's ports name its flow; a door knows them by the client's
-//! address.
+//! Flows to a host share a server port and differ in their client ports, so a packet's ports identify its flow. A door
+//! identifies flows by the client's address.
 
 use crate::LiveError;
 use nix::errno::Errno;
@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A signal that stays once given.
+/// A signal that stays set once given.
 #[derive(Debug)]
 pub(super) struct Bell(EventFd);
 
@@ -25,17 +25,17 @@ impl Bell {
 
     /// Gives the signal.
     pub(super) fn ring(&self) {
-        // Nothing can be wrong but a counter that is full, and then the signal is given.
+        // The only possible error is a full counter, and then the signal is given already.
         let _ = self.0.write(1);
     }
 
-    /// To wait for the signal.
+    /// Returns what to poll for the signal.
     pub(super) fn poll(&self) -> PollFd<'_> {
         PollFd::new(self.0.as_fd(), PollFlags::POLLIN)
     }
 }
 
-/// Where a flow's server finds its connection.
+/// Passes an accepted connection to its flow's server.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     socket: Mutex<Option<OwnedFd>>,
@@ -61,19 +61,19 @@ impl Mailbox {
 #[derive(Debug, Default)]
 pub(super) struct Doors {
     listeners: Vec<OwnedFd>,
-    /// By the address of the client, and by the listener's place.
+    /// By the client's address and the listener's index.
     guests: BTreeMap<(SocketAddr, usize), Arc<Mailbox>>,
 }
 
 impl Doors {
-    /// Adds a listening socket and those who are expected at it.
+    /// Adds a listening socket and the clients that are expected at it.
     pub(super) fn add(&mut self, listener: OwnedFd, guests: impl IntoIterator<Item = (SocketAddr, Arc<Mailbox>)>) {
         let place = self.listeners.len();
         self.listeners.push(listener);
         self.guests.extend(guests.into_iter().map(|(from, mailbox)| ((from, place), mailbox)));
     }
 
-    /// Lets in whoever is expected, until the bell rings.
+    /// Accepts the expected clients until the bell rings.
     pub(super) fn attend(&self, stop: &Bell) -> Result<(), LiveError> {
         loop {
             let mut fds = vec![stop.poll()];
@@ -85,7 +85,7 @@ impl Doors {
             }
             for (place, listener) in self.listeners.iter().enumerate() {
                 while let Some((from, socket)) = accept(listener) {
-                    // A stranger (a program that was told to connect here) is turned away.
+                    // An unexpected client (a program that was told to connect here) is rejected.
                     if let Some(mailbox) = self.guests.get(&(from, place)) {
                         mailbox.put(socket);
                     }

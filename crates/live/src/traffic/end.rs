@@ -8,39 +8,39 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-/// Bytes of a call.
+/// Largest number of bytes per call.
 const PIECE: usize = 64 << 10;
 
-/// Calls in a row before the flow looks at its clock again.
+/// Calls in a row before the flow checks its clock again.
 const CALLS: usize = 16;
 
-/// What flows carry.
+/// The payload of all flows.
 static ZEROS: [u8; PIECE] = [0; PIECE];
 
-/// Bytes to be written that have no end.
+/// Value of `pending` for data without end.
 pub(super) const ENDLESS: u64 = u64::MAX;
 
-/// Bytes read after which the window is bounded once more; see [`bound_window`].
+/// Bytes read after which the window is bounded again; see [`bound_window`].
 const MEASURED: u64 = 1 << 14;
 
-/// See the module.
+/// One end of a flow.
 #[derive(Debug)]
 pub(super) struct End {
-    /// `None` until there is a connection to accept.
+    /// `None` until a connection is accepted.
     pub(super) socket: Option<OwnedFd>,
     tcp: Arc<Tcp>,
-    /// Most bytes that lie in the kernel and were never sent; `None` is no bound but the kernel's.
+    /// Largest number of unsent bytes in the kernel; `None` leaves the bound to the kernel.
     unsent: Option<u32>,
-    /// Bytes still to be handed to the kernel; [`ENDLESS`] without end.
+    /// Bytes still to be handed to the kernel; [`ENDLESS`] if there is no end.
     pub(super) pending: u64,
-    /// Whether to close once those are handed over.
+    /// Whether to close once the pending bytes are handed over.
     pub(super) closing: bool,
     closed: bool,
     /// Bytes that the application has read.
     pub(super) received: u64,
     /// Whether the peer has closed.
     pub(super) ended: bool,
-    /// Whether nothing more can be done with the socket.
+    /// Whether the socket has failed and cannot be used any more.
     failed: bool,
     bounded: bool,
 }
@@ -61,18 +61,18 @@ impl End {
         }
     }
 
-    /// Gives it more to write.
+    /// Adds bytes to write.
     pub(super) fn write(&mut self, bytes: u64) {
         self.pending = self.pending.saturating_add(bytes);
     }
 
-    /// Takes back what the kernel has not got yet, and closes.
+    /// Drops the bytes that the kernel does not have yet, and closes.
     pub(super) fn stop(&mut self) {
         self.pending = 0;
         self.closing = true;
     }
 
-    /// What to wait for; `None` if for nothing.
+    /// Returns the events to wait for; `None` if there are none.
     pub(super) fn interest(&self, reads: bool) -> Option<PollFlags> {
         let mut flags = PollFlags::empty();
         flags.set(PollFlags::POLLIN, reads && !self.ended);
@@ -80,15 +80,15 @@ impl End {
         (self.socket.is_some() && !self.failed && !flags.is_empty()).then_some(flags)
     }
 
-    /// Hands the kernel what it takes now, and closes if that was to be.
+    /// Hands the kernel what it takes now, and closes if that was requested.
     ///
     /// # Errors
-    /// Those of a connection that is no more, once.
+    /// The error of a connection that is gone, once.
     pub(super) fn push(&mut self) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| !self.failed && !self.closed) else { return Ok(()) };
         let mut calls = 0;
         while self.pending > 0 && calls < CALLS {
-            // The kernel itself looks at its bound only when it begins a packet of up to 64 KiB.
+            // The kernel checks its own bound only when it begins a packet of up to 64 KiB.
             let room = self.unsent.map_or(u32::MAX, |most| most.saturating_sub(unsent(socket)));
             if room == 0 {
                 return Ok(());
@@ -113,10 +113,10 @@ impl End {
         Ok(())
     }
 
-    /// Reads what is there, up to `most` bytes.
+    /// Reads the available data, up to `most` bytes.
     ///
     /// # Errors
-    /// Those of a connection that is no more, once.
+    /// The error of a connection that is gone, once.
     pub(super) fn pull(&mut self, most: u64) -> io::Result<()> {
         let Some(socket) = self.socket.as_ref().filter(|_| !self.failed && !self.ended) else { return Ok(()) };
         let before = self.received;
@@ -149,18 +149,17 @@ impl End {
     }
 }
 
-/// Bytes that lie in a socket and were never sent.
+/// Returns the number of unsent bytes in a socket.
 fn unsent(socket: &OwnedFd) -> u32 {
     /// `SIOCOUTQNSD` of `include/uapi/linux/sockios.h`.
     const SIOCOUTQNSD: libc::Ioctl = 0x894b;
     let mut bytes: libc::c_int = 0;
-    // SAFETY: the request writes an int, to which the pointer is.
+    // SAFETY: the request writes an int, and the pointer is to one.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) };
     if result == 0 { u32::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
-/// Reads up to `most` bytes of a connection and throws them away, which the kernel does without copying them
-/// (`MSG_TRUNC`, tcp(7)).
+/// Reads and discards up to `most` bytes of a connection; the kernel does not copy them (`MSG_TRUNC`, tcp(7)).
 fn discard(socket: &OwnedFd, most: usize) -> nix::Result<usize> {
     // SAFETY: with MSG_TRUNC the kernel writes nothing for a TCP socket, and the address range is not used.
     let read =
@@ -168,20 +167,20 @@ fn discard(socket: &OwnedFd, most: usize) -> nix::Result<usize> {
     nix::Error::result(read).map(|read| read as usize)
 }
 
-/// Sends a datagram of `payload` bytes; whether the kernel took it.
+/// Sends a datagram of `payload` bytes; returns whether the kernel took it.
 pub(super) fn send_datagram(socket: &OwnedFd, payload: u64) -> bool {
     let payload = ZEROS.len().min(payload as usize);
     send(socket.as_raw_fd(), &ZEROS[..payload], MsgFlags::MSG_NOSIGNAL).is_ok()
 }
 
-/// Bytes of payload in the datagrams that have come.
+/// Reads the datagrams that have arrived; returns the bytes of their payload.
 pub(super) fn receive_datagrams(socket: &OwnedFd) -> u64 {
     let mut bytes = 0;
     for _ in 0..CALLS * CALLS {
         // The length is that of the datagram, not of what fits the buffer.
         match recv(socket.as_raw_fd(), &mut [0; 1], MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT) {
             Ok(length) => bytes += length as u64,
-            // That the peer's port was not open once (ECONNREFUSED) says nothing of later datagrams.
+            // If the peer's port was not open once (ECONNREFUSED), later datagrams may still arrive.
             Err(nix::Error::ECONNREFUSED | nix::Error::EINTR) => {}
             Err(_) => break,
         }

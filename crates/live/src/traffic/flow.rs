@@ -1,8 +1,8 @@
 //! A flow at run time: both ends, driven by one thread.
 //!
 //! The sockets of the two ends are in different namespaces, but a socket stays where it was made, so one thread can
-//! serve both; what the application does is the same state machine as in the simulator ([`Source`]). Nothing here
-//! blocks but one wait for whatever comes first: data, the application's next act, the next sample, the end.
+//! serve both. The application is the same state machine as in the simulator ([`Source`]). The thread blocks only in
+//! one wait, for whatever comes first: data, the application's next act, the next sample, the end.
 
 use super::door::{Bell, Mailbox};
 use super::end::{ENDLESS, End, receive_datagrams, send_datagram};
@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-/// What is known of a flow before it runs.
+/// The settings of a flow.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) index: usize,
@@ -29,7 +29,7 @@ pub(super) struct Plan {
     pub(super) end: Instant,
     /// Bytes of a bounded transfer.
     pub(super) size: Option<u64>,
-    /// Time between looks at the sender's connection.
+    /// Time between reads of the sender's `TCP_INFO`.
     pub(super) look: Duration,
     /// Time between rows; `None` keeps none.
     pub(super) every: Option<Duration>,
@@ -84,10 +84,11 @@ impl Flow {
         }
     }
 
-    /// Runs the flow from time zero until the end of the run, or until the bell rings. The network does not run before time
-    /// zero, so nothing is done before it: a handshake would measure the wait for the network as round-trip time.
+    /// Runs the flow from time zero until the end of the run, or until the bell rings. The network does not run before
+    /// time zero, so the flow does nothing before it: a handshake would measure the wait for the network as round-trip
+    /// time.
     pub(super) fn run(mut self, clock: Clock, stop: &Bell) -> Result<FlowRecord, LiveError> {
-        // Waits end when they should, and not up to 50 us later.
+        // Makes waits end on time, and not up to 50 us later.
         let _ = nix::sys::prctl::set_timerslack(1);
         favour();
         loop {
@@ -107,7 +108,8 @@ impl Flow {
         }
     }
 
-    /// The application does what is due. Times are those when it was due, so that being late does not slow it down.
+    /// Runs the application's actions that are due. They use the times when they were due, so lateness does not slow
+    /// the application down.
     fn act(&mut self, now: Instant) -> Result<(), LiveError> {
         while self.wake_at <= now && !self.stopped {
             let due = self.wake_at;
@@ -135,7 +137,8 @@ impl Flow {
         Ok(())
     }
 
-    /// Notes how late is what was due in the run and is not done at its end: a thread that got no time never came to it.
+    /// Records the lateness of actions that were due in the run and are not done at its end: a thread that got no
+    /// processor time never did them.
     fn overdue(&mut self) {
         let end = self.plan.end;
         let wake = if self.stopped { Instant::NEVER } else { self.wake_at };
@@ -146,7 +149,7 @@ impl Flow {
         }
     }
 
-    /// Opens the connection, the first time.
+    /// Opens the connection, on the first call.
     fn open(&mut self, due: Instant) -> Result<(), LiveError> {
         if self.opened {
             return Ok(());
@@ -171,7 +174,7 @@ impl Flow {
         }
     }
 
-    /// Moves what can be moved now.
+    /// Reads and writes what can be read and written now.
     fn transfer(&mut self, now: Instant) -> Result<(), LiveError> {
         if !self.opened {
             return Ok(());
@@ -198,7 +201,8 @@ impl Flow {
         Ok(())
     }
 
-    /// How much the client and the server may read now: a slow reader a piece for each of its times, everyone else all.
+    /// Returns how much the client and the server may read now: a slow reader one chunk per interval, every other
+    /// reader without limit.
     fn read_limits(&mut self, now: Instant) -> [u64; 2] {
         let Some(reader) = &self.reader else { return [u64::MAX; 2] };
         let mut most = 0;
@@ -209,7 +213,7 @@ impl Flow {
         if self.source.server_sends() { [most, u64::MAX] } else { [u64::MAX, most] }
     }
 
-    /// The applications look at what has come.
+    /// Passes what has arrived to the applications.
     fn progress(&mut self, now: Instant) {
         if self.source.server_sends() {
             if let Some(answer) = self.source.serve(Bytes::new(self.server.received)) {
@@ -226,7 +230,7 @@ impl Flow {
         } else if self.plan.size.is_some_and(|size| self.server.received >= size) {
             self.accounts.finished.get_or_insert(now);
         }
-        // An end whose peer has closed closes too, after what it still has to send.
+        // An end whose peer has closed closes too, after sending its remaining data.
         self.client.closing |= self.client.ended;
         self.server.closing |= self.server.ended;
     }
@@ -239,19 +243,19 @@ impl Flow {
         if self.mailbox.is_none() {
             self.accounts.sample(now, None, self.server.received);
         } else if let Some(info) = self.info().filter(|_| self.opened) {
-            // Before there is a connection there is nothing to tell.
+            // Before the connection is opened there is nothing to sample.
             self.accounts.sample(now, Some((info, !self.source.server_sends())), self.delivered());
         }
         let row_at = if self.accounts.row_at > now { self.accounts.row_at } else { Instant::NEVER };
         self.sample_at = next_sample(now, self.plan.look).min(row_at);
     }
 
-    /// What the kernel says of the sender's connection.
+    /// Reads the kernel's state of the sender's connection.
     fn info(&self) -> Option<TcpInfo> {
         self.sender().socket.as_ref().and_then(|socket| TcpInfo::read(socket.as_fd()).ok())
     }
 
-    /// The end whose data the flow's figures are about.
+    /// Returns the end that sends the flow's data.
     fn sender(&self) -> &End {
         if self.source.server_sends() { &self.server } else { &self.client }
     }
@@ -307,8 +311,8 @@ impl Flow {
     }
 }
 
-/// Has the current thread scheduled before most of what else runs here, if that is allowed: an application that acts
-/// late is another load than the scenario's.
+/// Raises the priority of the current thread above most others, if that is allowed: an application that acts late is a
+/// different load from the scenario's.
 fn favour() {
     const NICE: libc::c_int = -10;
     // SAFETY: a system call on integers; 0 is the calling thread.

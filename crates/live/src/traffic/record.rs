@@ -1,32 +1,32 @@
-//! What a flow's ends tell of it.
+//! What the two ends of a flow report about it.
 
 use crate::TcpInfo;
 use crate::tcp_info::no_total;
 use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE};
 use narrows_units::{Duration, Instant};
 
-/// A flow as its two ends saw it. What only the network knows (`arrived_*`, `lost_packets`) and what only per-ACK
-/// records have (`rtt_*` but the smallest, fast retransmits ..) is "no value" here.
+/// A flow as its two ends saw it. Values that only the network knows (`arrived_*`, `lost_packets`) or only per-ACK
+/// records have (`rtt_*` except the smallest, fast retransmits ..) are "no value" here.
 #[derive(Clone, Debug)]
 pub struct FlowRecord {
-    /// Over time, if the scenario samples.
+    /// Samples over time, if the scenario samples.
     pub rows: Vec<FlowRow>,
-    /// Over its whole life.
+    /// Totals over its whole life.
     pub total: FlowTotal,
-    /// Round-trip times in nanoseconds, as looks at the connection (every millisecond where flows are few) show them: a
-    /// stand-in where there are no per-ACK records.
+    /// Round-trip times in nanoseconds, from reads of `TCP_INFO` (every millisecond if flows are few): a substitute
+    /// where there are no per-ACK records.
     pub srtt: Histogram,
-    /// Those of them after the sender had closed, with how often each: there the kernel makes no per-ACK records.
+    /// Those of them after the sender had closed, each with its count: the kernel makes no per-ACK records then.
     pub closing: Vec<(u64, u64)>,
     /// How late the flow's thread was, in nanoseconds, whenever its application or a sample was due.
     pub lateness: Histogram,
-    /// What the kernel said of the sender's connection at the end; `None` for UDP, and for a flow that did not start.
+    /// The kernel's state of the sender's connection at the end; `None` for UDP, and for a flow that did not start.
     pub last: Option<TcpInfo>,
     /// Congestion control that the sender's socket had at the end; `None` likewise.
     pub control: Option<String>,
 }
 
-/// A flow's accounts while it runs.
+/// A flow's counters and samples while it runs.
 #[derive(Debug)]
 pub(super) struct Accounts {
     flow: usize,
@@ -47,7 +47,7 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Of a flow whose rows begin at `from`.
+    /// Starts the counters of a flow whose rows begin at `from`.
     pub(super) fn new(flow: usize, every: Option<Duration>, from: Instant) -> Self {
         Self {
             flow,
@@ -66,13 +66,13 @@ impl Accounts {
         }
     }
 
-    /// Something was done at `now` that was due at `due`.
+    /// Records that an action due at `due` was done at `now`.
     pub(super) fn late(&mut self, due: Instant, now: Instant) {
         self.lateness.record(now.since(due).as_nanos());
     }
 
-    /// A look at the flow, and a row if one is due: `info` of the sender's connection, `opened` if that end sent the
-    /// SYN, and the bytes that the receiver has read.
+    /// Takes samples of the flow, and adds a row if one is due. `info` is the state of the sender's connection, and
+    /// whether that end sent the SYN; `delivered` is the number of bytes that the receiver has read.
     pub(super) fn sample(&mut self, now: Instant, info: Option<(TcpInfo, bool)>, delivered: u64) {
         if let Some((info, _)) = &info {
             self.round_trips(info);
@@ -89,7 +89,7 @@ impl Accounts {
         }
     }
 
-    /// The round-trip times that came since the look before.
+    /// Records the round-trip times since the previous read.
     fn round_trips(&mut self, info: &TcpInfo) {
         let Some(now) = Seen::of(info) else { return };
         let (rtt, times) = now.samples_since(self.seen);
@@ -120,7 +120,7 @@ impl Accounts {
         }
     }
 
-    /// The record of a flow that has ended.
+    /// Makes the record of a flow that has ended.
     pub(super) fn close(self, life: &Life, last: Option<TcpInfo>, control: Option<String>) -> FlowRecord {
         let sender = last.map_or_else(
             || FlowTotal {
@@ -155,7 +155,7 @@ impl Accounts {
     }
 }
 
-/// What a look saw of the connection's round-trip times.
+/// What one read of `TCP_INFO` shows of the connection's round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Seen {
     srtt_ns: u64,
@@ -164,16 +164,17 @@ struct Seen {
 }
 
 impl Seen {
-    /// `None` before the first sample. A kernel that does not count (before Linux 4.18) shows a sample with each change of the
-    /// smoothed value.
+    /// `None` before the first sample. On a kernel that does not count deliveries (before Linux 4.18), each change of
+    /// the smoothed value counts as a sample.
     fn of(info: &TcpInfo) -> Option<Self> {
         let srtt_ns = info.srtt_ns()?;
         let delivered = info.delivered().unwrap_or(srtt_ns as u32);
         Some(Self { srtt_ns, delivered, segments: info.received_segments().unwrap_or(0) })
     }
 
-    /// The samples since the look before: their value and how many. One alone is told from the smoothed value before and after
-    /// it, of which it moved an eighth (RFC 6298, section 2.3); for several the smoothed value stands.
+    /// Returns the samples since the previous read: their value and their number. A single sample is computed from the
+    /// smoothed value before and after it, which it moved by an eighth (RFC 6298, section 2.3). For several, the
+    /// smoothed value is used.
     fn samples_since(self, before: Option<Self>) -> (u64, u64) {
         let Some(before) = before else { return (self.srtt_ns, 1) };
         let delivered = self.delivered.wrapping_sub(before.delivered);
@@ -187,7 +188,7 @@ impl Seen {
     }
 }
 
-/// When a flow was there, and what its applications got.
+/// When a flow existed, and what its applications received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Life {
     pub(super) start: Instant,

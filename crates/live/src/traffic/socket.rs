@@ -1,7 +1,7 @@
 //! Sockets of flows, with everything set before the first packet.
 //!
-//! The congestion control is set before a socket connects: set later, what the namespace's default did at the start of
-//! the connection would stay (BBR leaves pacing switched on).
+//! The congestion control is set before a socket connects. If it were set later, effects of the namespace's default at
+//! the start of the connection would persist (BBR leaves pacing switched on).
 
 use crate::LiveError;
 use narrows_scenario::Tcp;
@@ -12,7 +12,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// What a socket of a flow is told.
+/// The settings of a flow's socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wishes<'a> {
     pub(super) tcp: &'a Tcp,
@@ -20,18 +20,18 @@ pub(super) struct Wishes<'a> {
     pub(super) control: &'a str,
     /// Differentiated services codepoint.
     pub(super) dscp: u8,
-    /// Most bytes that lie in the socket and were never sent; `None` leaves it to the kernel.
+    /// Largest number of unsent bytes in the socket; `None` leaves it to the kernel.
     pub(super) unsent: Option<u32>,
 }
 
-/// A socket that will connect from `at`.
+/// Makes a socket that will connect from `at`.
 pub(super) fn client(at: SocketAddr, wishes: &Wishes<'_>) -> Result<OwnedFd, LiveError> {
     let socket = open(at, SockType::Stream)?;
     whole(&socket, at.ip(), wishes)?;
     Ok(socket)
 }
 
-/// A socket that listens at `at` for flows that agree in `wishes`, or nearly: [`accepted`] sets the rest.
+/// Makes a socket that listens at `at` for flows with about these `wishes`; [`accepted`] sets the rest.
 pub(super) fn listener(at: SocketAddr, wishes: &Wishes<'_>, flows: usize) -> Result<OwnedFd, LiveError> {
     let socket = open(at, SockType::Stream)?;
     whole(&socket, at.ip(), wishes)?;
@@ -41,7 +41,7 @@ pub(super) fn listener(at: SocketAddr, wishes: &Wishes<'_>, flows: usize) -> Res
     Ok(socket)
 }
 
-/// Tells a socket that was accepted what its own flow wants.
+/// Applies the settings of its own flow to an accepted socket.
 pub(super) fn accepted(socket: &OwnedFd, at: IpAddr, wishes: &Wishes<'_>) -> Result<(), LiveError> {
     if control(socket)? != wishes.control {
         set_control(socket, wishes.control)?;
@@ -50,9 +50,9 @@ pub(super) fn accepted(socket: &OwnedFd, at: IpAddr, wishes: &Wishes<'_>) -> Res
     transfer(socket, wishes)
 }
 
-/// A socket for datagrams between two addresses, and no others: sockets of other flows have the same port.
+/// Makes a socket for datagrams between two addresses only: sockets of other flows have the same port.
 pub(super) fn datagrams(at: SocketAddr, to: SocketAddr, dscp: u8) -> Result<OwnedFd, LiveError> {
-    /// Room for what arrives while the reader is busy elsewhere: no queue of the scenario.
+    /// Room, in bytes, for what arrives while the reader is busy. It is no queue of the scenario.
     const ROOM: i32 = 8 << 20;
     let socket = open(at, SockType::Datagram)?;
     codepoint(&socket, at.ip(), dscp)?;
@@ -69,10 +69,10 @@ pub(super) fn start_connecting(socket: &OwnedFd, to: SocketAddr) -> io::Result<(
     }
 }
 
-/// Bounds the window that a socket advertises by the scenario's receive buffer, where the kernel does not tune it itself.
+/// Bounds the advertised window of a socket by the scenario's receive buffer, unless the kernel tunes the window.
 ///
-/// The kernel takes its own measure of the window again whenever it has learnt how much memory packets take
-/// (`tcp_measure_rcv_mss`), so this is done once more when data has come.
+/// The kernel computes the window again whenever it has learnt how much memory packets take (`tcp_measure_rcv_mss`), so
+/// this is repeated once data has arrived.
 pub(super) fn bound_window(socket: &OwnedFd, tcp: &Tcp) -> Result<(), LiveError> {
     if tcp.autotuning {
         return Ok(());
@@ -81,7 +81,7 @@ pub(super) fn bound_window(socket: &OwnedFd, tcp: &Tcp) -> Result<(), LiveError>
     set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &window, "TCP_WINDOW_CLAMP")
 }
 
-/// The congestion control that a socket has.
+/// Returns the congestion control of a socket.
 pub(super) fn control(socket: &OwnedFd) -> Result<String, LiveError> {
     let name = nix::sys::socket::getsockopt(socket, sockopt::TcpCongestion);
     let name = name.map_err(|error| LiveError::failed("read TCP_CONGESTION", error))?;
@@ -99,9 +99,10 @@ fn open(at: SocketAddr, kind: SockType) -> Result<OwnedFd, LiveError> {
     Ok(socket)
 }
 
-/// Tells a TCP socket all that is to be told before it connects or listens.
+/// Applies all settings of a TCP socket before it connects or listens.
 fn whole(socket: &OwnedFd, at: IpAddr, wishes: &Wishes<'_>) -> Result<(), LiveError> {
-    // A socket that is closed, by us or by our end, must not live on and keep its namespace: it goes at once, with RST.
+    // A socket that is closed, by us or by the end of our process, must not linger and keep its namespace: it ends at
+    // once, with RST.
     let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
     set(socket, libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "SO_LINGER")?;
     set_control(socket, wishes.control)?;
@@ -124,14 +125,14 @@ fn codepoint(socket: &OwnedFd, at: IpAddr, dscp: u8) -> Result<(), LiveError> {
     }
 }
 
-/// What may be told to a socket at any time.
+/// Applies the settings that a socket accepts at any time.
 fn transfer(socket: &OwnedFd, wishes: &Wishes<'_>) -> Result<(), LiveError> {
     /// A rate in bytes per second that bounds nothing, but switches pacing on.
     const UNBOUNDED: u64 = 1 << 40;
     let tcp = wishes.tcp;
     set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &i32::from(!tcp.nagle), "TCP_NODELAY")?;
     if !tcp.autotuning {
-        // A socket that sets its own buffer has none that grows.
+        // The kernel does not tune a buffer that is set on the socket.
         set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &memory(tcp), "SO_RCVBUFFORCE")?;
     }
     bound_window(socket, tcp)?;
@@ -144,12 +145,12 @@ fn transfer(socket: &OwnedFd, wishes: &Wishes<'_>) -> Result<(), LiveError> {
     }
 }
 
-/// Memory for what has arrived, in bytes of `SO_RCVBUF`, which the kernel doubles, and of which it counts each packet's
-/// overhead.
+/// Returns the receive memory in bytes of `SO_RCVBUF`. The kernel doubles this value, and counts each packet's overhead
+/// against it.
 ///
-/// A reader that reads at once needs room for one window out of order, whatever its packets' overhead, so that the
-/// window alone is the bound. Behind a slow reader the window must close when the scenario's buffer is full, and so the
-/// memory is the buffer.
+/// A reader that reads at once needs room for one window out of order, whatever the overhead of its packets, so that
+/// only the window is the bound. With a slow reader, the window must close when the scenario's buffer is full, so the
+/// memory equals the buffer.
 fn memory(tcp: &Tcp) -> i32 {
     let buffer = tcp.recv_buffer.as_u64();
     let wanted = if tcp.read_rate.is_some() { buffer } else { 2 * buffer };

@@ -8,8 +8,8 @@ use crate::{check, control};
 use narrows_samples::NONE;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The records of a run of a dumbbell of one pair (10 Mb/s, 20 ms there and back) with these flows; `during` sees it
-/// run. `None`, with the reason said, where no run is to be trusted.
+/// Runs a dumbbell of one pair (10 Mb/s, round-trip time 20 ms) with these flows, and calls `during` while it runs.
+/// Returns the records; `None`, with the reason printed, if no run can be trusted.
 fn run_and(rest: &str, during: impl FnMut(&Running, &Hosts)) -> Option<Vec<FlowRecord>> {
     carry_out(&scenario(rest), during)
 }
@@ -19,7 +19,7 @@ fn carry_out(scenario: &Scenario, mut during: impl FnMut(&Running, &Hosts)) -> O
     trusted(|| carry_out_once(scenario, &mut during))
 }
 
-/// The records of one run, and its doubts.
+/// Returns the records of one run, and its doubts.
 fn carry_out_once(scenario: &Scenario, during: impl FnOnce(&Running, &Hosts)) -> (Vec<FlowRecord>, Vec<String>) {
     let hosts = Hosts::new(scenario).unwrap();
     let controls: Vec<String> = scenario
@@ -57,7 +57,7 @@ fn run(rest: &str) -> Option<Vec<FlowRecord>> {
     run_and(rest, |_, _| {})
 }
 
-/// Seconds of a time in nanoseconds.
+/// Converts nanoseconds to seconds.
 fn secs(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
@@ -91,7 +91,7 @@ fn the_congestion_control_is_there_before_the_connection() {
     if lacks_root() {
         return;
     }
-    // What a default of BBR had switched on would stay if the congestion control came after the connection.
+    // Pacing that a default of BBR switched on would persist if the congestion control were set after connecting.
     let scenario = scenario("[[flows]]\nfrom = \"s1\"\nto = \"d1\"\ncc = \"reno\"");
     let hosts = Hosts::new(&scenario).unwrap();
     let flow = &scenario.flows[0];
@@ -129,7 +129,7 @@ fn the_first_packet_is_the_flow_s_own() {
     };
     drop(running);
     assert_eq!((packet[0], packet[1] >> 2, &packet[20..24]), (0x45, 46, &[0x27, 0x10, 0x03, 0xe8][..]), "{packet:?}");
-    // SYN with ECN's setup; MSS 1000 comes first of the options, and SACK-permitted is not among them.
+    // A SYN with ECN setup. MSS 1000 is the first option, and SACK-permitted is not among the options.
     assert_eq!((packet[33], &packet[40..44]), (0xc2, &[2, 4, 0x03, 0xe8][..]));
     assert!(!packet[40..].windows(2).any(|pair| pair == [4, 2]), "{packet:?}");
 }
@@ -203,7 +203,7 @@ fn a_flow_that_is_done_has_no_more_round_trip_times() {
     };
     let FlowRecord { total, srtt, closing, .. } = &records[0];
     assert_eq!((total.sent_packets, total.delivered_bytes), (3, 4000));
-    // The handshake, and an ACK for each segment or two and for the FIN, if that does not come with the last of them.
+    // The handshake, an ACK for each one or two segments, and one for the FIN unless it comes with the last segment.
     assert!((2..=5).contains(&srtt.count()), "{}", srtt.count());
     let after: u64 = closing.iter().map(|&(_, times)| times).sum();
     assert!(after > 0 && after <= srtt.count(), "{closing:?}");
@@ -275,8 +275,8 @@ fn an_application_that_goes_silent_takes_back_what_was_not_sent() {
                 distribution = \"constant\"";
     let Some(records) = run(&format!("[tcp]\nstack = \"linux\"\ncc = \"reno\"\n{flow}")) else { return };
     let delivered = records[0].total.delivered_bytes;
-    // 200 ms at 10 Mb/s, at most 10 ms more that the kernel had, and what was on its way: a queue of 100 packets at
-    // most.
+    // 200 ms at 10 Mb/s, at most 10 ms more that were in the kernel, and what was in flight: at most a queue of 100
+    // packets.
     assert!(delivered > 100_000 && delivered < 250_000 + 12_500 + 150_000, "{delivered}");
 }
 
@@ -328,7 +328,7 @@ fn a_run_that_is_stopped_ends_at_once() {
         })
     });
     let Some(records) = stopped else { return };
-    // Of a second; the second flow was to start after 0.9 s.
+    // The scenario lasts a second, and its second flow would start after 0.9 s.
     assert!(records[0].total.stop_ns < 900_000_000 && records[1].last.is_none());
 }
 
@@ -361,7 +361,7 @@ fn namespaces_of_threads() -> Vec<u64> {
         .collect()
 }
 
-/// Else a run in which a flow did nothing at all would be trusted.
+/// Otherwise a run in which a flow did nothing at all would be trusted.
 #[test]
 fn a_flow_whose_thread_gets_no_time_until_the_end_is_late() {
     if lacks_root() {

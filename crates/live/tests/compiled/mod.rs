@@ -12,9 +12,9 @@ pub struct Native {
 }
 
 impl Native {
-    /// Compiles `bpf/native/NAME.c` and loads it; none, and the reason printed, without a C compiler.
+    /// Compiles `bpf/native/NAME.c` and loads it; returns `None`, with the reason printed, without a C compiler.
     ///
-    /// `test` is a word that no other test uses: what two tests load under one path would be one program with one state.
+    /// `test` is a word that no other test uses: two tests that load one path would share one program and its state.
     pub fn build(name: &str, test: &str) -> Option<Self> {
         let bpf = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
         let output = std::env::temp_dir().join(format!("narrows-native-{}-{test}.so", std::process::id()));
@@ -36,7 +36,7 @@ impl Native {
         Some(native)
     }
 
-    /// The function `name`; `F` is its type.
+    /// Returns the function `name`; `F` is its type.
     pub fn function<F: Copy>(&self, name: &str) -> F {
         assert_eq!(size_of::<F>(), size_of::<*mut libc::c_void>());
         let symbol = CString::new(name).unwrap();
@@ -47,7 +47,7 @@ impl Native {
         unsafe { std::mem::transmute_copy(&found) }
     }
 
-    /// Forgets all that it has seen; parameters stay.
+    /// Clears the program's state; parameters stay.
     pub fn reset(&self) {
         let reset: extern "C" fn() = self.function("narrows_reset");
         reset();
@@ -60,12 +60,12 @@ impl Native {
         assert_eq!(set(c_name.as_ptr(), value), 1, "no parameter {name}");
     }
 
-    /// The packet as the program of arriving packets leaves it.
+    /// Returns an arriving packet as the program changes it.
     pub fn arrive(&self, packet: &[u8]) -> Vec<u8> {
         self.show("narrows_ingress", packet, 1)
     }
 
-    /// The packet as the program of leaving packets leaves it.
+    /// Returns an outgoing packet as the program changes it.
     pub fn leave(&self, packet: &[u8]) -> Vec<u8> {
         self.show("narrows_egress", packet, 1)
     }
@@ -78,7 +78,7 @@ impl Native {
         bytes
     }
 
-    /// The `N` counters of the connection that a host of address `local` and port `local_port` has; none if it knows none.
+    /// Returns the `N` counters of the connection from `local` to `remote`; `None` if the program does not know it.
     pub fn counters<const N: usize>(&self, local: ([u8; 4], u16), remote: ([u8; 4], u16)) -> Option<[u64; N]> {
         let read: extern "C" fn(*const u8, *mut u64) -> libc::c_int = self.function("narrows_counters");
         let mut key = Vec::new();

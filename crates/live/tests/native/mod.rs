@@ -1,4 +1,5 @@
-//! Programs of `bpf/` compiled with the machine's own C compiler and fed what connections saw, beside the Rust algorithms.
+//! Programs of `bpf/` compiled with the machine's own C compiler and fed with recorded events of connections, beside
+//! the Rust algorithms.
 
 use narrows_cc::{Ack, Congestion, CongestionControl, ParamKind, ParamValue, Params, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration, Instant};
@@ -13,7 +14,7 @@ fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// An event of a recorded connection; `acks/README.md` says what its columns are.
+/// An event of a recorded connection; `acks/README.md` describes its columns.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The line it came from.
@@ -24,7 +25,7 @@ pub struct Event {
     pub snd_una: u64,
     pub snd_nxt: u64,
     pub limited: bool,
-    /// What is left of the line.
+    /// The rest of the line.
     pub rest: Vec<String>,
 }
 
@@ -45,7 +46,7 @@ impl Event {
     }
 }
 
-/// Every recorded connection: its name and what its algorithm was told.
+/// Returns every recorded connection: its name and the events that its algorithm received.
 pub fn recordings() -> Vec<(String, Vec<Event>)> {
     let mut found: Vec<_> = std::fs::read_dir(here().join("tests/acks"))
         .unwrap()
@@ -61,10 +62,10 @@ pub fn recordings() -> Vec<(String, Vec<Event>)> {
     found
 }
 
-/// A program compiled with `bpf/native/driver.c`; the file goes when it is dropped.
+/// A program compiled with `bpf/native/driver.c`; the file is removed on drop.
 #[derive(Debug)]
 pub struct Program {
-    /// What it was built as: an algorithm's name, or another's.
+    /// The name that it was built under: an algorithm's, or another.
     pub algorithm: String,
     path: PathBuf,
 }
@@ -76,7 +77,8 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Compiles a congestion control by its name; `None`, with the reason on standard error, where there is no C compiler.
+    /// Compiles a congestion control by its name; `None`, with the reason on standard error, where there is no C
+    /// compiler.
     pub fn compile(algorithm: &str) -> Option<Self> {
         let bpf = here().join("bpf");
         let sources = ["native/driver.c".to_owned(), format!("{algorithm}.bpf.c")];
@@ -106,7 +108,7 @@ impl Program {
         Some(Self { algorithm: name.to_owned(), path })
     }
 
-    /// What the program says to this standard input, line by line.
+    /// Returns the program's output for this standard input, line by line.
     pub fn run(&self, input: &str) -> Vec<String> {
         let mut child = Command::new(&self.path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
@@ -120,7 +122,8 @@ impl Program {
         String::from_utf8(done.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// The program's window after each event, with these parameters (numbers in millionths, words by their place).
+    /// Returns the program's window after each event, with these parameters (numbers in millionths, words as their
+    /// index).
     pub fn replay(&self, events: &[Event], params: &[(String, u64)]) -> Vec<Shown> {
         let mut input: String = params.iter().map(|(name, value)| format!("param {name} {value}\n")).collect();
         for event in events {
@@ -131,14 +134,14 @@ impl Program {
     }
 }
 
-/// What a program showed after an event.
+/// The output of a program after an event.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// Segments.
     pub cwnd: u64,
     /// Segments; `None` as long as there is none.
     pub ssthresh: Option<u64>,
-    /// What it says of its state.
+    /// The state that it reports.
     pub state: BTreeMap<String, u64>,
 }
 
@@ -151,14 +154,14 @@ impl Shown {
         Self { cwnd, ssthresh: Some(ssthresh).filter(|s| *s < 0x7fff_ffff), state: words.filter_map(pair).collect() }
     }
 
-    /// cwnd in segments, with what the program keeps beside it in its `fraction`.
+    /// Returns cwnd in segments, including the program's `fraction`.
     pub fn exact(&self) -> f64 {
         self.cwnd as f64 + self.state.get("fraction").copied().unwrap_or(0) as f64 / 4_294_967_296.0
     }
 }
 
-/// Parameters of an algorithm as the registry takes them, and as its program does: numbers in millionths, words by their
-/// place among those allowed, switches as 0 and 1.
+/// Returns the parameters of an algorithm as the registry takes them, and as its program does: numbers in millionths,
+/// words as their index among those allowed, switches as 0 and 1.
 pub fn settings(name: &str, given: &[(&str, ParamValue)]) -> (Params, Vec<(String, u64)>) {
     let row = narrows_cc::find(name).unwrap();
     let in_c = given.iter().map(|(param, value)| {
@@ -203,7 +206,7 @@ impl Step {
     }
 }
 
-/// A connection as a congestion control sees it, moved on by events.
+/// A connection as a congestion control sees it, advanced by events.
 struct Connection<'a> {
     cc: &'a mut dyn CongestionControl,
     path: Path,
@@ -212,7 +215,7 @@ struct Connection<'a> {
     before: Window,
 }
 
-/// The algorithm's window after each event, called as [`CongestionControl`] says it will be.
+/// Returns the algorithm's window after each event, with calls as [`CongestionControl`] specifies them.
 pub fn replay(cc: &mut dyn CongestionControl, events: &[Event]) -> Vec<Step> {
     let first = &events[0];
     let smss = Bytes::new(first.number(0));

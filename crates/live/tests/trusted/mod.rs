@@ -1,12 +1,12 @@
-//! Live runs that a test may judge: those that their own conditions do not doubt.
+//! Live runs that a test may rely on: those whose conditions raise no doubts.
 
 #![allow(clippy::print_stderr)]
 
-/// Runs made before a test is left out.
+/// Runs made before a test is skipped.
 const TRIES: usize = 3;
 
-/// The value of a run without doubts. `run` gives its value and its doubts, and is repeated while there are some; `None`, with
-/// the reason on standard error, if each of three runs is doubted.
+/// Returns the value of a run without doubts. `run` returns its value and its doubts, and is repeated while there are
+/// some. Returns `None`, with the reason on standard error, if each of three runs has doubts.
 pub fn trusted<T>(mut run: impl FnMut() -> (T, Vec<String>)) -> Option<T> {
     let mut doubts = Vec::new();
     for _ in 0..TRIES {
