@@ -1,9 +1,9 @@
-"""Outputs of commands in documents: finds them, compares them with what the commands print, and writes them again.
+"""Command outputs in documents: finds them, compares them with what the commands print, and updates them.
 
     python tools/documents.py            # checks; exits with 1 and the differences if one is out of date
     python tools/documents.py --write    # writes them again
 
-A block is marked by the line ``MARK`` right before it. Its first line is the command, the others are what it prints. A
+A block is marked by the line ``MARK`` directly before it. Its first line is the command, the others are its output. A
 line ``..`` stands for any number of lines. In lines of times and sizes (`MACHINE`) figures may differ.
 """
 
@@ -24,7 +24,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 
 MARK: Final = "<!-- made by the command: python tools/documents.py --write -->"
-"""The line before a block whose output is held to its command."""
+"""The line before a block whose output is checked against its command."""
 
 MACHINE: Final = re.compile(r"^(disk|time|data set): |processor time| runs in ")
 """Lines that depend on the machine."""
@@ -36,7 +36,7 @@ _BLOCK: Final = re.compile(re.escape(MARK) + r"\n```console\n\$ (?P<command>[^\n
 
 @dataclass(frozen=True)
 class Block:
-    """A command in a document, and what the document says that it prints."""
+    """A command in a document, and its output according to the document."""
 
     document: Path
     command: str
@@ -64,7 +64,7 @@ def documents() -> list[Path]:
 
 
 def run(command: str) -> tuple[str, ...]:
-    """Run a command of ours; results go into a folder that is thrown away."""
+    """Run a `narrows` command; its results go into a temporary folder that is deleted."""
     with tempfile.TemporaryDirectory() as folder:
         words = shlex.split(command)
         if words[0] != "narrows":
@@ -88,7 +88,7 @@ def run(command: str) -> tuple[str, ...]:
 
 
 def shortened(output: tuple[str, ...], like: tuple[str, ...]) -> tuple[str, ...]:
-    """Leave out of an output what a document leaves out: as many lines stay before and after `ELIDED`."""
+    """Shorten an output as the document does: keep as many lines before and after `ELIDED`."""
     if ELIDED not in [line.strip() for line in like]:
         return output
     at = [line.strip() for line in like].index(ELIDED)
@@ -97,7 +97,7 @@ def shortened(output: tuple[str, ...], like: tuple[str, ...]) -> tuple[str, ...]
 
 
 def same(told: str, printed: str) -> bool:
-    """Whether a line is what was printed, figures of the machine apart."""
+    """Return whether a line equals the printed one, apart from figures that depend on the machine."""
     if told == printed:
         return True
     if not MACHINE.search(told):
@@ -115,7 +115,7 @@ def difference(block: Block, printed: tuple[str, ...]) -> str | None:
 
 
 def main() -> int:
-    """Check the documents, or write them again."""
+    """Check the documents, or update them."""
     parser = argparse.ArgumentParser(description="Hold outputs in documents to the commands that print them.")
     parser.add_argument("--write", action="store_true", help="write them again")
     write = parser.parse_args().write

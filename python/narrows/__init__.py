@@ -5,7 +5,7 @@
 >>> run.digest == nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"}).digest
 True
 
-Names are loaded when first used, so that importing the package costs next to nothing.
+Names are loaded on first use, so importing the package is cheap.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 class ScenarioError(ValueError):
-    """A scenario that is refused."""
+    """A refused scenario."""
 
     problems: list[dict[str, str | int | None]]
     """All problems: dicts with the keys path, line, field, value, allowed, message."""
@@ -47,39 +47,39 @@ class AlgorithmError(Exception):
     """A congestion control written in Python that failed."""
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
-    """A run that was stopped by `Progress.stop`."""
+    """A run stopped by `Progress.stop`."""
 
 class LiveError(Exception):
-    """Something live that could not be done."""
+    """A failed live operation."""
 
     kind: str
-    """Why: unavailable (this machine cannot), unsupported (what was asked for), failed or stopped."""
+    """Why: unavailable (on this machine), unsupported (what was requested), failed or stopped."""
     remedy: str | None
-    """What would change it, for what is unavailable; it stands in the message too."""
+    """What would fix it, if it is unavailable; the message contains it too."""
 
 @final
 class Deployed:
-    """A congestion control that was attached to this host."""
+    """A congestion control attached to this host."""
 
     @property
     def name(self) -> str:
         """Its name for TCP_CONGESTION."""
     @property
     def params(self) -> str:
-        """Every parameter in words: ``profile=paper lambda_max=3``."""
+        """Every parameter as text: ``profile=paper lambda_max=3``."""
     @property
     def is_default(self) -> bool:
         """Whether new connections of this network namespace use it."""
     @property
     def replaced(self) -> str | None:
-        """The default that it replaced, if it is the default."""
+        """The default that it replaced, if it is now the default."""
     @property
     def pin(self) -> str:
-        """Where in the BPF file system it is held."""
+        """Its pin in the BPF file system."""
 
 @final
 class Ack:
-    """An ACK that delivered something."""
+    """An ACK that delivered data."""
 
     @property
     def acked(self) -> int:
@@ -89,13 +89,13 @@ class Ack:
         """Bytes newly delivered, cumulatively or by SACK."""
     @property
     def rtt_s(self) -> float | None:
-        """Round-trip time sample, s; None where there is no valid one (Karn's rule)."""
+        """Round-trip time sample, s; None without a valid sample (Karn's rule)."""
     @property
     def one_way_delay_s(self) -> float | None:
-        """One-way delay with the clocks' offset in it, s; only differences mean something. None without timestamps."""
+        """One-way delay including the clocks' offset, s; only differences are meaningful. None without timestamps."""
     @property
     def delivery_rate(self) -> float | None:
-        """Delivery-rate sample, bit/s; None where there is none."""
+        """Delivery-rate sample, bit/s; None without one."""
     @property
     def app_limited(self) -> bool:
         """Whether the application limited the delivery-rate sample."""
@@ -104,7 +104,7 @@ class Ack:
         """Bytes reported as marked CE."""
     @property
     def newly_lost(self) -> int:
-        """Bytes that this ACK showed to be lost."""
+        """Bytes that this ACK revealed as lost."""
 
 @final
 class Congestion:
@@ -112,13 +112,13 @@ class Congestion:
 
     @property
     def kind(self) -> str:
-        """What happened: loss, ecn or timeout."""
+        """Kind of event: loss, ecn or timeout."""
     @property
     def repeated(self) -> bool:
-        """Whether it is a further timeout of the same data: ssthresh must then stay (RFC 5681, section 3.1)."""
+        """Whether it is a repeated timeout of the same data: ssthresh must then stay (RFC 5681, section 3.1)."""
     @property
     def lost(self) -> int:
-        """Bytes marked lost so far in this episode; zero but for a loss."""
+        """Bytes marked lost so far in this episode; zero for other events than a loss."""
 
 @final
 class Path:
@@ -126,7 +126,7 @@ class Path:
 
     @property
     def now_s(self) -> float:
-        """Present time, s."""
+        """Current time, s."""
     @property
     def smss(self) -> int:
         """Sender maximum segment size, bytes."""
@@ -144,10 +144,10 @@ class Path:
         """Retransmission timeout, s."""
     @property
     def flightsize(self) -> int:
-        """Sent and not cumulatively acknowledged (RFC 5681), bytes."""
+        """Bytes sent and not cumulatively acknowledged (RFC 5681)."""
     @property
     def inflight(self) -> int:
-        """In the network by the scoreboard's estimate (RFC 6675's pipe), bytes."""
+        """Bytes in the network as estimated by the scoreboard (RFC 6675's pipe)."""
     @property
     def snd_una(self) -> int:
         """Offset of the first byte not acknowledged."""
@@ -162,17 +162,17 @@ class Path:
         """Bytes marked lost over the life of the connection."""
     @property
     def cwnd_limited(self) -> bool:
-        """Whether cwnd was what stopped the sender last time; grow only then (RFC 7661)."""
+        """Whether cwnd limited the sender last time; grow only then (RFC 7661)."""
     @property
     def pacing_rate(self) -> float | None:
-        """Rate at which segments are paced, whoever set it, bit/s; None where they are not."""
+        """Rate at which segments are paced, whoever set it, bit/s; None without pacing."""
     @property
     def phase(self) -> str:
         """Phase of loss recovery: open, disorder, cwr, recovery or loss."""
 
 @final
 class Window:
-    """What a congestion control may set."""
+    """Values that a congestion control may set."""
 
     cwnd: float
     """Congestion window, bytes."""
@@ -201,15 +201,16 @@ class Scenario:
     def to_json(self) -> str:
         """Return the resolved scenario (nodes, links, flows) as JSON.
 
-        What flows or links have in common is listed once: ``tcp``, ``traffic``, ``stop_ns``, ``forward``, ``reverse``
-        are numbers of entries in ``tcps``, ``traffics``, ``stops`` and ``directions``, and ends numbers of nodes.
+        Values shared by several flows or links are listed once: ``tcp``, ``traffic``, ``stop_ns``, ``forward``,
+        ``reverse`` are indices into ``tcps``, ``traffics``, ``stops`` and ``directions``, and ends are indices of
+        nodes.
         """
     def paths(self) -> list[list[int]]:
         """Return the nodes that the packets of each flow pass: indices, both ends included."""
 
 @final
 class Progress:
-    """How far a run is, and the means to stop it; shared between threads."""
+    """Progress of a run, and a way to stop it; shared between threads."""
 
     def __init__(self) -> None: ...
     def fraction(self) -> float:
@@ -221,25 +222,25 @@ class Progress:
 
 @final
 class Backstop:
-    """Ends the process on a signal where no handler in Python runs within a time."""
+    """Ends the process on a signal if no Python handler runs within a given time."""
 
     def __new__(cls, grace_s: float, message: str, signals: list[int]) -> Self: ...
     def fileno(self) -> int:
-        """Return the descriptor that `signal.set_wakeup_fd` takes."""
+        """Return the descriptor for `signal.set_wakeup_fd`."""
     def heard(self) -> None:
-        """Tell that a handler in Python has run."""
+        """Record that a Python handler has run."""
 
 @final
 class Budget:
-    """How many bytes of samples may stay in memory, of all runs that are given it."""
+    """Bytes of samples that may stay in memory, shared by all runs that use it."""
 
     def __new__(cls, most: int) -> Self: ...
     def kept(self) -> int:
-        """Return how many bytes are in memory now."""
+        """Return the number of bytes in memory now."""
 
 @final
 class Result:
-    """What one run yields."""
+    """The result of one run."""
 
     @property
     def digest(self) -> str: ...
@@ -255,16 +256,16 @@ class Result:
     def router_names(self) -> list[str]: ...
     @property
     def station_names(self) -> list[str]:
-        """Nodes of the stations of 802.11 channels: channel by channel, the base station first."""
+        """Nodes of the stations of 802.11 channels: by channel, the base station first."""
     @property
     def channel_names(self) -> list[str]: ...
     def conditions(self) -> dict[str, Any] | None:
-        """Return what a live run depended on; none of a simulated one."""
+        """Return the conditions of a live run; ``None`` for a simulated one."""
 
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
         """Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
     def sampled(self, table: str) -> tuple[int, int]:
-        """Return how many rows there are of the samples of flows, queues or routers, and in how many chunks."""
+        """Return the number of rows of the samples of flows, queues or routers, and the number of chunks."""
     def chunk(self, table: str, number: int) -> list[tuple[str, str, str, bytes]]:
         """Return a chunk of the samples of flows, queues or routers: columns as in `tables`."""
 
@@ -287,13 +288,13 @@ def run(
 ) -> Result:
     """Run a scenario without holding the interpreter's lock.
 
-    ``own`` has congestion controls by name, each with the longest time that a call of it may take, s. ``spill`` is a
-    directory for samples that memory shall not hold, and how many bytes of them it may hold. Raises `Stopped`,
-    `AlgorithmError`, `OSError` and `MemoryError`.
+    ``own`` has congestion controls by name, each with the time limit of one call, s. ``spill`` is a directory for
+    samples that do not stay in memory, and the budget of bytes that do. Raises `Stopped`, `AlgorithmError`, `OSError`
+    and `MemoryError`.
     """
 
 def own_threads() -> int:
-    """Return how many threads there are of runs with the user's congestion controls: under way, or left in a hook."""
+    """Return the number of threads of runs with the user's congestion controls: running, or left behind in a hook."""
 
 def live(
     scenario: Scenario,
@@ -312,37 +313,37 @@ def live_shell(scenario: Scenario, seed: int, host: str, traffic: bool) -> int:
     """Open a shell on a host of the emulated network, on this terminal; return its exit code; raises `LiveError`."""
 
 def end_on_failed_allocation() -> None:
-    """End this process with exit code 1 and a message where an allocation of the engine fails, for commands."""
+    """End this process with exit code 1 and a message if an allocation of the engine fails; for commands."""
 
 def schema() -> str:
     """Return the JSON Schema of scenario files."""
 
 def catalogue() -> str:
-    """Return congestion controls, queues and schemes with their parameters, as JSON."""
+    """Return congestion controls, queues, schemes and PHYs with their parameters, as JSON."""
 
 def attach(name: str, params: list[tuple[str, str]], default: bool) -> tuple[Deployed, bool, bool]:
     """Register a congestion control on this host; raises `LiveError`.
 
-    Returns it, whether it is new, and whether the BPF file system was mounted for it.
+    Returns the congestion control, whether it is new, and whether the BPF file system was mounted for it.
     """
 
 def detach(name: str) -> str | None:
-    """Take a congestion control away from this host; raises `LiveError`.
+    """Remove a congestion control from this host; raises `LiveError`.
 
-    Returns the default that is in force again, if it was the default.
+    Returns the default that applies again, if the removed one was the default.
     """
 
 def attached() -> list[Deployed]:
-    """Return the congestion controls that were attached to this host; raises `LiveError`."""
+    """Return the congestion controls attached to this host; raises `LiveError`."""
 
 def attachable() -> list[str]:
-    """Return the names of the congestion controls that are here as eBPF programs."""
+    """Return the names of the congestion controls available as eBPF programs."""
 
 def doctor() -> list[tuple[str, str, str, str, str, str]]:
-    """Look what this machine can do.
+    """Check what this machine can do.
 
-    Each check is name, status (ok, partly, missing, unknown), what was found, what for, why it is not ok, and what
-    would change that.
+    Each check is name, status (ok, partly, missing, unknown), what was found, what it is used for, why it is not ok,
+    and how to fix it.
     """
 
 def version() -> str:

@@ -1,6 +1,6 @@
-"""Files that travel with Narrows: scenarios, the papers' experiments, and what is validated against ns-2.
+"""Files bundled with Narrows: scenarios, the papers' experiments, and the networks validated against ns-2.
 
-They lie in the package's ``data``; in a source checkout that is a link to the top of the repository.
+They are in the package's ``data``, which in a source checkout links to the top of the repository.
 """
 
 from __future__ import annotations

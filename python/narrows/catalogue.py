@@ -1,4 +1,4 @@
-"""What can be named in a scenario: congestion controls, queues, schemes and 802.11 PHYs, with their parameters."""
+"""What a scenario can name: congestion controls, queues, schemes and 802.11 PHYs, with their parameters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Literal
 from narrows import _core, own
 
 Section = Literal["cc", "queues", "schemes", "phys"]
-"""Part of the catalogue."""
+"""A section of the catalogue."""
 
 
 def engine_catalogue() -> dict[str, list[dict[str, Any]]]:
-    """Return the engine's registries, without own congestion controls.
+    """Return the engine's registries, without the user's own congestion controls.
 
     Returns
     -------
@@ -24,14 +24,14 @@ def engine_catalogue() -> dict[str, list[dict[str, Any]]]:
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
-    """Return the engine's registries, and own congestion controls with them.
+    """Return the engine's registries, with the user's own congestion controls.
 
     Returns
     -------
     dict
         Lists of entries under ``cc``, ``queues``, ``schemes`` and ``phys``; an entry has ``name``, ``title``,
         ``sources`` and ``parameters``. Congestion controls also have ``recovery``, ``needs_ecn``, ``ns2``, ``profiles``
-        and ``page``. PHYs have, instead of ``parameters``, what the standard fixes: ``rates_bps`` or ``max_mcs``,
+        and ``page``. PHYs have, instead of ``parameters``, values fixed by the standard: ``rates_bps`` or ``max_mcs``,
         ``widths_mhz``, ``max_streams`` and ``left_out``; ``basic_rates_bps``, ``slot_ns``, ``sifs_ns``, ``cw_min``, ...
     """
     content = engine_catalogue()
@@ -58,7 +58,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
 
 
 def list_algorithms(section: Section = "cc") -> list[dict[str, Any]]:
-    """List what the engine knows.
+    """List the entries of one section of the catalogue.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def list_algorithms(section: Section = "cc") -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        An entry each, in the registry's order.
+        One entry each, in the registry's order.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def list_algorithms(section: Section = "cc") -> list[dict[str, Any]]:
 
 
 def list_scenarios() -> list[dict[str, Any]]:
-    """List the scenarios that come with Narrows.
+    """List the scenarios bundled with Narrows.
 
     Returns
     -------

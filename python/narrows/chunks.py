@@ -1,7 +1,7 @@
-"""Samples of one kind, some rows at a time: from the engine, from a Parquet file, or from tables in memory.
+"""Samples of one kind, chunk by chunk: from the engine, from a Parquet file, or from tables in memory.
 
-What a run sampled may be far more than memory holds. Whoever can do with one chunk after the other asks for that; a
-chunk has some hundred thousand rows. `narrows.samples` makes tables of them where they fit.
+The samples of a run may exceed memory. Code that can work on one chunk at a time uses this module; a chunk has some
+hundred thousand rows. `narrows.samples` builds whole tables where they fit.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ class Chunks(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns ``run time_s kind name`` and those of the kind."""
+        """Columns ``run time_s kind name`` and the kind's own columns."""
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """Give them chunk by chunk."""
+        """Yield the rows chunk by chunk."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """Rows that are one table already.
+    """Rows that are already one table.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Whole:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return int(self.table.num_rows)
 
     @property
@@ -70,7 +70,7 @@ class Whole:
         return self.table.schema
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """Give the table."""
+        """Yield the table."""
         yield self.table
 
 
@@ -95,7 +95,7 @@ class Engine:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return self.result.sampled(f"{self.kind}s")[0]
 
     @cached_property
@@ -104,7 +104,7 @@ class Engine:
         return next(iter(self)).schema
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """Unpack chunk by chunk; there is always one, if without rows."""
+        """Unpack chunk by chunk; there is always at least one chunk, which may have no rows."""
         _, chunks = self.result.sampled(f"{self.kind}s")
         for number in range(chunks):
             yield from_core(self.kind, self.result.chunk(f"{self.kind}s", number), self.names, self.run)
@@ -125,12 +125,12 @@ class Parquet:
 
     @cached_property
     def rows(self) -> int:
-        """How many there are; read from the column ``kind`` alone."""
+        """Number of rows, read from the column ``kind`` alone."""
         return sum(table.num_rows for table in self._groups(("kind",)))
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Those columns of the file that apply to the kind."""
+        """The file's columns that apply to the kind."""
         import pyarrow as pa
 
         schema = self._file().schema_arrow
@@ -161,13 +161,13 @@ class Parquet:
 
 @dataclass(frozen=True)
 class OfRun:
-    """Rows of one run among those of several.
+    """The rows of one run, out of those of several.
 
     Attributes
     ----------
     chunks : Chunks
     run : int
-        Its index.
+        Index of the run.
     """
 
     chunks: Chunks
@@ -175,12 +175,12 @@ class OfRun:
 
     @cached_property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return sum(table.num_rows for table in self)
 
     @property
     def schema(self) -> pa.Schema:
-        """As of all."""
+        """Columns of a chunk, the same as for all runs."""
         return self.chunks.schema
 
     def __iter__(self) -> Iterator[pa.Table]:
@@ -193,7 +193,7 @@ class OfRun:
 
 @dataclass(frozen=True)
 class Joined:
-    """Rows of several, one after the other.
+    """Rows of several `Chunks`, one after the other.
 
     Attributes
     ----------
@@ -205,16 +205,16 @@ class Joined:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return sum(part.rows for part in self.parts)
 
     @property
     def schema(self) -> pa.Schema:
-        """As of the first."""
+        """Columns of the first part."""
         return self.parts[0].schema
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """Give the chunks of the first, then those of the next."""
+        """Yield the chunks of the first part, then those of the next."""
         for part in self.parts:
             yield from part
 
@@ -255,7 +255,7 @@ def tidy_schema(schemas: Mapping[Any, pa.Schema]) -> pa.Schema:
 
 
 def widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Give a table of one kind the columns of all, null where they do not apply.
+    """Add the columns of all kinds to a table of one kind, null where they do not apply.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ def _field(name: str, dtype: pa.DataType, unit: str, doc: str, kind: str) -> pa.
 
 
 def _column(data: bytes, values: Any) -> pa.Array:
-    """Wrap a column's bytes; only the bitmap of nulls is made, and only where there are any."""
+    """Wrap a column's bytes without copying; only the null bitmap is built, and only if there are nulls."""
     import numpy as np
     import pyarrow as pa
 

@@ -1,8 +1,8 @@
-"""Conditions of a run on a real machine: what had a say in its numbers, and whether they are to be trusted.
+"""Conditions of a live run: which properties of the machine affected the results, and whether to trust them.
 
-They are a plain dictionary, so that they stand in JSON as they are. Two of its keys mean something everywhere:
-``trusted`` (whether the numbers may be taken as they are) and ``doubts`` (why not, a sentence each). All others are
-shown as they are named; a name's last part may be a unit (``_us``, ``_ms``, ``_bytes``).
+They are a plain dictionary and go into JSON unchanged. Two keys have a fixed meaning: ``trusted`` (whether the results
+can be used as they are) and ``doubts`` (why not, one sentence each). All others are shown under their own name; the
+last part of a name may be a unit (``_us``, ``_ms``, ``_bytes``).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ TRUSTED: Final = "trusted"
 DOUBTS: Final = "doubts"
 
 UNSAID: Final = "its conditions say that it is not to be trusted, and not why"
-"""Told where a run is not to be trusted and no reason stands there."""
+"""Reported for an untrusted run whose conditions give no reason."""
 
 _OF_NAMES: Final = ("cc", "congestion_control", "congestion_controls")
-"""Under these stand names that people gave, which stay as they are."""
+"""Keys whose entries are named by users; these names are shown unchanged."""
 
 _SHOWN: Final = 3
-"""Values in words that are listed; of more, the first ones."""
+"""Most distinct text values to list; if there are more, only the first ones are shown."""
 
 _UNITS: Final = {"us": "µs", "ms": "ms", "ns": "ns", "s": "s", "bytes": "B", "packets": "packets", "percent": "%"}
 _ABBREVIATIONS: Final = {
@@ -42,17 +42,17 @@ _ABBREVIATIONS: Final = {
 
 
 def doubts(conditions: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Why a run is not to be trusted.
+    """Return the reasons not to trust a run.
 
     Parameters
     ----------
     conditions : mapping or None
-        Of the run; ``None`` where no machine had a say in it.
+        Of the run; ``None`` for a simulated run.
 
     Returns
     -------
     tuple of str
-        A sentence each; empty if it is to be trusted.
+        One sentence each; empty if the run is trusted.
 
     Examples
     --------
@@ -68,17 +68,17 @@ def doubts(conditions: Mapping[str, Any] | None) -> tuple[str, ...]:
 
 
 def table(conditions: Iterable[Mapping[str, Any] | None]) -> list[tuple[str, str]]:
-    """Conditions of several runs as rows for people: a value where all agree, from least to greatest where they differ.
+    """Conditions of several runs as rows for people: one value where all agree, else the range from least to greatest.
 
     Parameters
     ----------
     conditions : iterable of mapping
-        A run each; those without are left out.
+        One per run; runs without conditions are left out.
 
     Returns
     -------
     list of (str, str)
-        Name and value, in the order in which they were told. Trust and doubts are left out: they are told apart.
+        Name and value, in the order of the conditions. Trust and doubts are left out: they are reported separately.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _flat(conditions: Mapping[str, Any], before: tuple[str, ...] = ()) -> Iterab
 
 
 def _label(path: Sequence[str]) -> tuple[str, str]:
-    """A name in words, and its unit; names with dots or slashes are the system's own and stay.
+    """Return a name in words, and its unit; names with dots or slashes are the system's own and stay.
 
     >>> _label(["lateness", "p99_us"]), _label(["kernel_release"]), _label(["sysctls", "net.ipv4.tcp_ecn"])
     (('Lateness, p99', 'µs'), ('Kernel release', ''), ('Sysctls, net.ipv4.tcp_ecn', ''))
@@ -127,7 +127,7 @@ def _label(path: Sequence[str]) -> tuple[str, str]:
 
 
 def _together(values: Sequence[Any]) -> str:
-    """Values of several runs in one cell."""
+    """Combine the values of several runs into one cell."""
     told = list(dict.fromkeys(map(_text, values)))
     if len(told) == 1:
         return told[0]

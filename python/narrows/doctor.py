@@ -1,4 +1,4 @@
-"""What this machine can do: the backends, this kernel, and the programs that work with Narrows; each with why not."""
+"""What this machine can do: backends, kernel features and helper programs, each with the reason if it is missing."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from typing import Any, Literal, cast
 from narrows import _core
 
 Status = Literal["ok", "partly", "missing", "unknown"]
-"""How it stands with something; unknown is what the rights of this process do not let it find out."""
+"""Result of a check; "unknown" means that this process lacks the rights to find out."""
 
 BACKENDS = frozenset({"simulator", "live runs", "eBPF algorithms"})
-"""The checks of the extension that stand for others."""
+"""The extension's checks that belong to the group ``backends``."""
 
 PATIENCE_S = 3.0
-"""How long a program may take to say its version, s."""
+"""How long a program may take to print its version, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked for.
+    """One check and its result.
 
     Attributes
     ----------
     group : {"backends", "kernel", "programs"}
-        What it belongs to.
+        Group that it belongs to.
     name : str
-        What it is.
+        What was checked.
     status : {"ok", "partly", "missing", "unknown"}
-        How it stands with it.
+        The result.
     found : str
         What was found: a version, names, a file.
     purpose : str
         What Narrows uses it for.
     why : str
-        Why it is not as it should be; empty where it is.
+        Why the status is not "ok"; empty if it is.
     remedy : str
-        What would change that; empty where nothing need be changed.
+        What would fix it; empty if there is nothing to fix.
     """
 
     group: Literal["backends", "kernel", "programs"]
@@ -59,23 +59,23 @@ class Check:
         Returns
         -------
         dict
-            A value by attribute.
+            A value for each attribute.
         """
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program from elsewhere: the commands under which it may be found, and how it says its version."""
+    """An external program: the commands under which it may be found, and how to ask for its version."""
 
     name: str
     commands: tuple[str, ...]
     purpose: str
     package: str
-    """What brings it, in Debian's names."""
+    """The Debian package that provides it."""
     arguments: tuple[str, ...] = ("--version",)
     question: str | None = None
-    """What it is told on standard input instead."""
+    """Text sent to its standard input, for a program without a version option."""
 
 
 PROGRAMS = (
@@ -97,16 +97,16 @@ PROGRAMS = (
         "ns-2", ("ns", "ns2"), "the same variants on ns-2 (narrows validate)", "ns2", (), "puts [ns-version]; exit"
     ),
 )
-"""What is looked for beside ns-3."""
+"""The programs to look for, apart from ns-3."""
 
 
 def doctor() -> list[Check]:
-    """Look what this machine can do, by trying; takes a moment and changes nothing.
+    """Check what this machine can do, by trying; this takes a moment and changes nothing.
 
     Returns
     -------
     list of Check
-        Backends first, then what they need of the kernel, then programs.
+        Backends first, then the kernel features that they need, then programs.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _look_for(program: Program) -> Check:
 
 
 def _version(text: str) -> str:
-    """Find the first number with a dot in what a program says of itself.
+    """Find the first number with a dot in a program's output.
 
     >>> _version("Debian clang version 14.0.6")
     '14.0.6'
@@ -161,7 +161,7 @@ def _version(text: str) -> str:
 
 
 def _ns3() -> Check:
-    """Look for ns-3 where the benchmark does: its Python package, or Debian's headers."""
+    """Look for ns-3 in the places where the benchmark does: its Python package, or Debian's headers."""
     purpose = "the same scenarios on ns-3 (make bench)"
     spec = importlib.util.find_spec("ns3") or importlib.util.find_spec("ns")
     if spec is not None and spec.submodule_search_locations:

@@ -1,4 +1,4 @@
-"""Files that are there after a power loss, and locks that a killed process gives back."""
+"""Files that survive a power loss, and locks that the system releases when a process is killed."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def sync(path: Path) -> None:
 
 
 def write(path: Path, content: bytes | memoryview) -> None:
-    """Write a file that appears whole or not at all, and stays whatever happens after this has returned.
+    """Write a file that appears whole or not at all, and survives a power loss once this has returned.
 
-    The content goes to a temporary name in the same directory and is forced to disk before it gets its own name; then
-    the directory is forced to disk, for a name that is not there is a file that is not there.
+    The content is written to a temporary name in the same directory and forced to disk before it is renamed. Then the
+    directory is forced to disk too, so that the new name is not lost.
 
     Parameters
     ----------
     path : pathlib.Path
-        Replaced if there is one.
+        Replaced if it exists.
     content : bytes
 
     Raises
@@ -65,21 +65,21 @@ def write(path: Path, content: bytes | memoryview) -> None:
 
 
 def locked(file: IO[bytes]) -> bool:
-    """Take a lock on an open file; the system gives it back when the process ends, however it ends.
+    """Take a lock on an open file; the system releases it when the process ends, however it ends.
 
     Parameters
     ----------
     file : file
-        Kept open as long as the lock shall hold.
+        Keep it open as long as the lock must hold.
 
     Returns
     -------
     bool
-        False if another process has it. True too where the system or its file system knows no locks.
+        False if another process has it. True also where the system or the file system has no locks.
     """
     try:
         import fcntl
-    except ImportError:  # not a Unix: whoever writes twice into one directory there gets what he asks for
+    except ImportError:  # not a Unix: concurrent writers of one directory are not prevented there
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -91,12 +91,12 @@ def locked(file: IO[bytes]) -> bool:
 
 
 def wait_for(descriptor: int) -> None:
-    """Take a lock on an open file or directory, and wait for the process that has it.
+    """Take a lock on an open file or directory, waiting for the process that holds it.
 
     Parameters
     ----------
     descriptor : int
-        The lock ends when it is closed.
+        Closing it releases the lock.
     """
     try:
         import fcntl

@@ -1,4 +1,4 @@
-"""Which engine this is: its version, the commit that it was built from, and its build."""
+"""The engine's identity: its version, its commit and its build."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _COMMIT: Final = re.compile(rb"NARROWS-COMMIT<[^>]{48}>")
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Which engine made, or would make, a run.
+    """The engine that made, or would make, a run.
 
     Attributes
     ----------
     release : str
         Version without the commit.
     build : str
-        The first 16 digits of SHA-256 over the extension's file without the commit: two builds of one version are told
-        apart, and a commit that changes no code is no other build.
+        The first 16 digits of SHA-256 over the extension's file without the commit. It tells two builds of one version
+        apart; a commit that changes no code keeps the build.
     commit : str
-        What it was built from; engines that differ in it alone are equal.
+        Commit that it was built from; engines that differ only in the commit are equal.
     """
 
     release: str
@@ -36,11 +36,11 @@ class Engine:
 
     @property
     def version(self) -> str:
-        """As ``narrows --version`` prints it."""
+        """The version as ``narrows --version`` prints it."""
         return self.release + ("+unknown" if self.commit == "unknown" else f"+g{self.commit}")
 
     def __str__(self) -> str:
-        """Return version and build, for people."""
+        """Return version and build as text."""
         return f"{self.version} (build {self.build})"
 
 
@@ -53,7 +53,7 @@ def engine() -> Engine:
     Engine
     """
     content = Path(str(_core.__file__)).read_bytes()
-    # Replaced in place: the field is one, and the file is some ten megabytes.
+    # The whole file at once: it has one such field, and some ten megabytes.
     digest = hashlib.sha256(_COMMIT.sub(b"", content)).hexdigest()
     return Engine(_core.release(), digest[:16], _core.commit())
 
@@ -78,7 +78,7 @@ def release_of(version: str) -> str:
 
 
 def told(version: str) -> str:
-    """Return a version for people: without a commit it says so.
+    """Return a version for display; an unknown commit is spelled out.
 
     Parameters
     ----------

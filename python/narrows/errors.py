@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions whose text is one clear message."""
+"""Exceptions of Narrows; the text of each is one clear message."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class NarrowsError(Exception):
-    """Base of everything that Narrows raises on purpose.
+    """Base of all errors that Narrows raises on purpose.
 
     Attributes
     ----------
     exit_code : int
-        What the command line exits with: 2 for bad input, 1 for a failed run, 3 for what this machine cannot do.
+        Exit code of the command line: 2 for bad input, 1 for a failed run, 3 for what this machine cannot do.
     """
 
     exit_code = 1
@@ -39,15 +39,15 @@ class Problem:
     path : str
         The file as it was named, ``--set`` for an override, or ``<text>``.
     line : int or None
-        Line in the file, from 1; none where the problem has no place in it.
+        Line in the file, from 1; ``None`` if the problem has no place in it.
     field : str
-        Field, as a path with dots: ``flows[2].start``.
+        Field, as a dotted path: ``flows[2].start``.
     value : str or None
         The value found, as written.
     allowed : str or None
         What would be allowed.
     message : str
-        The whole as a sentence: field, value, what is wrong with it, what is allowed.
+        The whole problem as a sentence: field, value, what is wrong with it, what is allowed.
     """
 
     path: str
@@ -59,7 +59,7 @@ class Problem:
 
     @classmethod
     def from_core(cls, problem: Mapping[str, Any]) -> Problem:
-        """Take over a problem as the extension reports it.
+        """Convert a problem reported by the extension.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Problem:
 
 
 class ScenarioError(InputError):
-    """A scenario that is refused, with every problem found.
+    """A refused scenario, with every problem found.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class ScenarioError(InputError):
     """
 
     what = "scenario"
-    """What is refused, in a word."""
+    """What was refused, in one word."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
@@ -130,26 +130,26 @@ class ScenarioError(InputError):
 
 
 class SweepError(ScenarioError):
-    """A sweep file that is refused, with every problem found."""
+    """A refused sweep file, with every problem found."""
 
     what = "sweep"
 
 
 class RunError(NarrowsError):
-    """A run, or the writing of its results, that failed."""
+    """A failed run, or a failure to write its results."""
 
 
 class LiveError(NarrowsError):
-    """Something on a real kernel that could not be done: a live run, or attaching to this host.
+    """A failed operation on a real kernel: a live run, or attaching to this host.
 
     Parameters
     ----------
     message : str
-        The whole as a sentence, with what would change it.
+        The whole problem as a sentence, with what would fix it.
     kind : {"unavailable", "unsupported", "failed", "stopped"}
-        Whether this machine cannot do it, whether what was asked for has no such form, or whether a step failed.
+        Whether this machine cannot do it, the request has no live form, a step failed, or it was stopped.
     remedy : str, optional
-        What would change it, for what is unavailable.
+        What would fix it, if it is unavailable.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class LiveError(NarrowsError):
 
     @classmethod
     def from_core(cls, error: _core.LiveError) -> LiveError:
-        """Take over an error of the extension.
+        """Convert an error of the extension.
 
         Parameters
         ----------
@@ -179,18 +179,18 @@ class LiveError(NarrowsError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while runs were under way: the running ones were stopped, the finished ones are kept.
+    """Ctrl-C during runs: running ones were stopped, finished ones are kept.
 
-    It is a `KeyboardInterrupt`, so that code that knows nothing of it still stops.
+    It is a `KeyboardInterrupt`, so that code unaware of this class still stops.
 
     Parameters
     ----------
     finished : Batch
-        The runs that had finished; perhaps none.
+        The runs that had finished; may be empty.
     asked : int
-        How many runs were asked for, or might have been made.
+        Number of runs requested, or the most that could have been made.
     message : str, optional
-        What is told instead of how many of these had finished.
+        Message instead of the number of finished runs.
     """
 
     def __init__(self, finished: Batch, asked: int, message: str | None = None) -> None:

@@ -1,7 +1,7 @@
-"""What runs of a scenario will take, known before they begin: rows of samples, memory, and room on the disk.
+"""Estimates before runs of a scenario begin: rows of samples, memory, and disk space.
 
-The figures are measured (``tests/python/test_estimate.py`` holds them to what runs take): what the engine and this
-package hold per flow, node and link, and what a row of samples takes where memory does not hold it.
+The constants are measured (``tests/python/test_estimate.py`` compares them with real runs): what the engine and this
+package need per flow, node and link, and what a row of samples takes outside memory.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
     from narrows.scenario import Scenario
 
 FLOW: Final = 14_000
-"""Bytes that a flow takes while a run is made and its metrics are put together (measured: 11 to 12 kB)."""
+"""Bytes per flow while a run is made and its metrics are computed (measured: 11 to 12 kB)."""
 
 KEPT_FLOW: Final = 4_000
-"""Bytes that a flow of a finished run takes while other runs are made."""
+"""Bytes per flow of a finished run while other runs are made."""
 
 NODE: Final = 4_000
-"""Bytes that a node takes (measured: a node and a link of a chain together 14 kB)."""
+"""Bytes per node (measured: 14 kB for a node and a link of a chain together)."""
 
 LINK: Final = 12_000
-"""Bytes that a link takes, both directions together."""
+"""Bytes per link, both directions together."""
 
 ROW: Final = 12
-"""Bytes that a row of samples takes on the disk: packed 4 to 7 in the temporary file, and 1 to 5 in Parquet."""
+"""Bytes per row of samples on disk: packed 4 to 7 in the temporary file, and 1 to 5 in Parquet."""
 
 FIXED: Final = 150_000_000
-"""Bytes that a process takes whatever it runs: row groups of Parquet, and the packages for tables."""
+"""Bytes that a process needs for any scenario: row groups of Parquet, and the packages for tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What runs of a scenario will take.
+    """Estimated resources for runs of a scenario.
 
     Attributes
     ----------
     rows : int
-        Samples, of all runs. Where every event is sampled nobody knows: 0.
+        Rows of samples over all runs; 0 where every event is sampled, since their number is unknown.
     memory_bytes : int
-        Most memory at a time, what samples may take included.
+        Peak memory, samples included.
     disk_bytes : int
-        Room for samples: the temporary file and Parquet.
+        Disk space for samples: the temporary file and Parquet.
     cause : str
-        The setting that most of the memory is for.
+        The setting that needs the most memory.
     """
 
     rows: int
@@ -60,13 +60,13 @@ class Estimate:
 
 
 def of(scenario: Scenario, runs: int = 1, jobs: int = 1) -> Estimate:
-    """Estimate what runs of a scenario take.
+    """Estimate the resources that runs of a scenario need.
 
     Parameters
     ----------
     scenario : Scenario
     runs, jobs : int
-        How many there are, and how many at the same time.
+        Number of runs, and how many run at the same time.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def of(scenario: Scenario, runs: int = 1, jobs: int = 1) -> Estimate:
 
 
 def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | None = None) -> Estimate:
-    """Refuse runs that take more memory or disk than there is, before they begin.
+    """Refuse runs that need more memory or disk than is available, before they begin.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | No
     runs, jobs : int
         As for `of`.
     directory : pathlib.Path, optional
-        Where samples go that memory does not hold; by default where `narrows.memory` puts them.
+        Where samples that do not fit in memory are written; by default where `narrows.memory` puts them.
 
     Returns
     -------
@@ -120,9 +120,9 @@ def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | No
 
 
 def check_one(scenario: Scenario) -> None:
-    """Refuse a run that takes more memory than there is now, just before it begins.
+    """Refuse a run that needs more memory than is available, just before it begins.
 
-    For runs of many scenarios, whose largest is not known before: of a contest, a sweep or a paper, and live ones.
+    For series of scenarios whose largest is not known in advance (contest, sweep, paper), and for live runs.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def check_one(scenario: Scenario) -> None:
 
 
 def _room(directory: Path) -> int:
-    """Room on the disk of a directory that need not exist yet."""
+    """Return the free bytes on the disk of a directory, which need not exist yet."""
     path = directory.absolute()
     while not path.exists() and path != path.parent:
         path = path.parent

@@ -1,4 +1,4 @@
-"""Numbers as people read them, in the terminal and in notebooks."""
+"""Numbers formatted for people, in the terminal and in notebooks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ MISSING = "–"
 """Stands for "no value"."""
 
 SMALL = 0.001
-"""Below this, three digits after the point show nothing."""
+"""Smaller values are written as "<0.001": three decimals cannot show them."""
 
 
 def number(value: float | None) -> str:
-    """Write a number with three digits that count, three after the point at most.
+    """Write a number with three significant digits, at most three of them decimals.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def number(value: float | None) -> str:
 
 
 def decimals(value: float) -> int:
-    """Return how many digits after the point show three digits that count, three at most.
+    """Return the number of decimals that gives three significant digits, at most three.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def decimals(value: float) -> int:
 
 
 def interval(half_width: float, mean: float | None) -> str:
-    """Write half the width of an interval, with the digits of its mean; nothing where there is none.
+    """Write half the width of an interval, with as many decimals as its mean; empty if there is no interval.
 
     Parameters
     ----------
     half_width : float
     mean : float or None
-        What it belongs to.
+        Mean of the interval.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def interval(half_width: float, mean: float | None) -> str:
 
 
 def clock(seconds: float) -> str:
-    """A time as people say it.
+    """Write a duration for people.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The kernel of this host: congestion controls attached to it as eBPF programs, for every program that runs on it."""
+"""Congestion controls attached to this host's kernel as eBPF programs, usable by every program on it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """A congestion control that is attached to this host.
+    """A congestion control attached to this host.
 
     Attributes
     ----------
     name : str
         Its name for the socket option ``TCP_CONGESTION``.
     params : dict
-        Every parameter and its value, as words.
+        Every parameter and its value, as text.
     is_default : bool
         Whether new connections of this network namespace use it.
     replaced : str or None
-        The default that it replaced, if it is the default.
+        The default that it replaced, if it is now the default.
     pin : str
-        Where in the BPF file system it is held.
+        Its pin in the BPF file system.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Deployed:
 
     @classmethod
     def from_core(cls, deployed: _core.Deployed) -> Deployed:
-        """Take over what the extension tells.
+        """Convert an object of the extension.
 
         Parameters
         ----------
@@ -55,14 +55,14 @@ class Deployed:
 
 @dataclass(frozen=True, slots=True)
 class Attaching:
-    """What attaching did.
+    """Result of `attach`.
 
     Attributes
     ----------
     deployed : Deployed
-        What is attached now.
+        The attached congestion control.
     is_new : bool
-        Whether it was registered now; if not, it was before, with the same parameters.
+        Whether this call registered it; if not, it was already registered with the same parameters.
     mounted : bool
         Whether the BPF file system was mounted for it.
     """
@@ -73,7 +73,7 @@ class Attaching:
 
 
 def attachable() -> list[str]:
-    """Name the congestion controls that are here as eBPF programs.
+    """Name the congestion controls available as eBPF programs.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def attach(name: str, params: Mapping[str, object] | None = None, *, default: bo
     params : mapping, optional
         Its parameters; those not given take their defaults.
     default : bool
-        Whether new connections of this network namespace shall use it without asking.
+        Whether new connections of this network namespace use it by default.
 
     Returns
     -------
@@ -106,8 +106,8 @@ def attach(name: str, params: Mapping[str, object] | None = None, *, default: bo
     Raises
     ------
     LiveError
-        If there is no such congestion control or parameter, if it is attached with others, if something else has the
-        name, or if this machine cannot do it. Then nothing has changed.
+        If there is no such congestion control or parameter, if it is already attached with other parameters, if the
+        name is taken by something else, or if this machine cannot do it. Nothing has changed then.
     """
     words = [(key, _word(value)) for key, value in (params or {}).items()]
     try:
@@ -118,22 +118,22 @@ def attach(name: str, params: Mapping[str, object] | None = None, *, default: bo
 
 
 def detach(name: str) -> str | None:
-    """Take a congestion control away from this host. Connections that use it go on with it until they close.
+    """Remove a congestion control from this host. Connections that use it keep it until they close.
 
     Parameters
     ----------
     name : str
-        One that was attached.
+        Name of an attached congestion control.
 
     Returns
     -------
     str or None
-        The default that is in force again, if it was the default.
+        The default that applies again, if the removed one was the default.
 
     Raises
     ------
     LiveError
-        If it was not attached by `attach`, or without the rights to.
+        If it was not attached by `attach`, or the rights to detach it are missing.
     """
     try:
         return _core.detach(name)
@@ -151,7 +151,7 @@ def attached() -> list[Deployed]:
     Raises
     ------
     LiveError
-        Without the rights to look.
+        If the rights to look are missing.
     """
     try:
         return [Deployed.from_core(item) for item in _core.attached()]
@@ -160,5 +160,5 @@ def attached() -> list[Deployed]:
 
 
 def _word(value: object) -> str:
-    """Write a value as the engine reads it."""
+    """Write a value in the form that the engine reads."""
     return str(value).lower() if isinstance(value, bool) else str(value)

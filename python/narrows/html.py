@@ -1,4 +1,4 @@
-"""What a notebook shows for a scenario, a run and a batch: small tables, and how throughput went."""
+"""Notebook representations of a scenario, a run and a batch: small tables, and throughput over time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _STATION = (
     ("collisions", "collisions heard, frames", 1.0),
 )
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Okabe and Ito's colours, which the colour-blind can tell apart."""
+"""Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 _WIDTH, _HEIGHT = 640, 150
 _CURVES_SHOWN = len(_COLOURS)
@@ -62,7 +62,7 @@ _CURVE_ROWS = 200_000
 
 
 def scenario(value: Scenario) -> str:
-    """Represent a scenario: its name, and its text folded away.
+    """Represent a scenario: its name, and its text in a collapsed block.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def scenario(value: Scenario) -> str:
 
 
 def _scheme(value: Scenario) -> str:
-    """What the network-assisted scheme is set to, if one runs."""
+    """Settings of the network-assisted scheme, if one runs."""
     from narrows.report.schemes import setting_rows
 
     name, rows = setting_rows(value.resolved)
@@ -98,7 +98,7 @@ def _scheme(value: Scenario) -> str:
 
 
 def _channels(value: Scenario) -> str:
-    """What the 802.11 channels are set to, and what is not modelled of them."""
+    """Settings of the 802.11 channels, and what is not modelled of them."""
     if not value.channels:
         return ""
     from narrows.report.channels import setting_rows
@@ -145,7 +145,7 @@ def run(value: Outcome) -> str:
 
 
 def comparison(value: Comparison) -> str:
-    """Represent two outcomes of one scenario: both and what distinguishes them, flow by flow.
+    """Represent two outcomes of one scenario: both, and their differences, flow by flow.
 
     Parameters
     ----------
@@ -174,13 +174,13 @@ def comparison(value: Comparison) -> str:
 
 
 def _doubts(doubts: Sequence[str]) -> str:
-    """Why numbers are not to be trusted."""
+    """Reasons not to trust the results."""
     listed = "".join(f"<li>{escape(doubt)}</li>" for doubt in doubts)
     return f'<div style="color:#b3261e"><b>Not to be trusted</b><ul>{listed}</ul></div>' if doubts else ""
 
 
 def _until(value: Outcome) -> str:
-    """What decided how many runs there are, if it was a wanted precision."""
+    """How the number of runs was decided, if a wanted precision decided it."""
     until = getattr(value, "until", None)
     return "" if until is None else f"<small>{escape(until.told())}</small><br>"
 
@@ -221,7 +221,7 @@ def _table(
 
 
 def _curves(one: Run) -> str:
-    """Draw throughput over time as a small SVG, without a plotting library: cheap enough for a representation."""
+    """Draw throughput over time as a small SVG, without a plotting library, so that it is fast."""
     frame, _ = one.samples.thinned("flow", _CURVE_ROWS)
     if frame.empty:
         return ""

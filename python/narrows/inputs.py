@@ -1,4 +1,4 @@
-"""Text that users hand in: from regular files, pipes and standard input, and not more than a bound."""
+"""Text input of users: from regular files, pipes and standard input, up to a bounded size."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from os import PathLike
 
 MOST_BYTES: Final = 64_000_000
-"""Most bytes of a file: a million flows, which is as many as there may be, each a table of its own, fit in."""
+"""Largest size of a file, bytes. A million flows (the most allowed), each a table of its own, fit in."""
 
 STANDARD_INPUT: Final = "-"
-"""Stands for standard input where a file is asked for."""
+"""Stands for standard input in place of a file name."""
 
 _TREE: Final = 210
-"""Bytes of memory that a byte of TOML takes at most while it is read (measured: 41 for flows, 207 for dotted keys)."""
+"""Most bytes of memory that one byte of TOML takes while it is read (measured: 41 for flows, 207 for dotted keys)."""
 
 _STANDARD_INPUTS: Final = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def text(path: str | PathLike[str], what: str) -> str:
-    """Read a file of a user's.
+    """Read a text file of the user's.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def text(path: str | PathLike[str], what: str) -> str:
     Raises
     ------
     InputError
-        If it cannot be read, is no such file, is longer than 64 MB or than memory takes, or is no text in UTF-8.
+        If it cannot be read, is neither a file nor a pipe, exceeds 64 MB or the available memory, or is not UTF-8 text.
     """
     try:
         raw = _read(path, what)
@@ -61,7 +61,7 @@ def _read(path: str | PathLike[str], what: str) -> bytes:
     if name == STANDARD_INPUT or name in _STANDARD_INPUTS:
         with open(sys.stdin.fileno(), "rb", closefd=False) as standard:
             return _bounded(standard, path, what)
-    # Opened without waiting, so that what is no file is refused before anything is read of it.
+    # Checked before the file is opened, so that nothing is read from something that is neither a file nor a pipe.
     mode = Path(path).stat().st_mode
     if stat.S_ISDIR(mode):
         message = f"{path}: is a directory; allowed: {what}"

@@ -1,20 +1,20 @@
-"""Whether a signal asked this process to end. Loops that wait ask it, in case Python lost the exception.
+"""Whether a signal asked this process to end. Loops that wait check this, in case Python lost the exception.
 
-The handler of a signal raises KeyboardInterrupt. Where that happens in a destructor or in the callback of a weak
-reference, Python prints the exception and goes on; the note that the handler made remains.
+A signal handler raises KeyboardInterrupt. If that happens in a destructor or in the callback of a weak reference,
+Python only prints the exception and continues; the note made by the handler remains.
 """
 
 from __future__ import annotations
 
 
 class _State:
-    """What was heard in this process."""
+    """Whether a signal came to this process."""
 
     noted = False
 
 
 def note() -> None:
-    """Note that a signal came; for its handler."""
+    """Note that a signal came; called by its handler."""
     _State.noted = True
 
 

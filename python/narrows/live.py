@@ -1,7 +1,7 @@
 """Live runs: a scenario on this machine's own TCP stack, in network namespaces, through Narrows' own bottleneck.
 
 A live run takes as long as its scenario lasts. Runs are made one after another: two at once would disturb each other.
-What comes of one is what comes of a simulated one, and its conditions beside it.
+A live run yields the same results as a simulated one, and its conditions in addition.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Program:
     host : str
         Name of the host in the scenario.
     command : str
-        For ``sh -c``; names of the scenario's hosts stand for their addresses.
+        For ``sh -c``; names of the scenario's hosts are replaced by their addresses.
     """
 
     host: str
@@ -52,7 +52,7 @@ def check(scenario: Scenario) -> None:
     Raises
     ------
     LiveError
-        If it cannot, with what would change it; or if the scenario has no live form.
+        If it cannot, with what would fix it; or if the scenario has no live form.
     """
     try:
         _core.live_check(scenario.core)
@@ -61,7 +61,7 @@ def check(scenario: Scenario) -> None:
 
 
 def _told(scenario: Scenario, error: _core.LiveError) -> LiveError:
-    """The error; where a bundled scenario is refused and has a variant for live runs, with its name."""
+    """Convert the error; if a refused scenario is bundled and has a variant for live runs, name the variant."""
     told = LiveError.from_core(error)
     variant = f"{scenario.name}-live"
     if told.kind == "unsupported" and variant in bundled.scenarios():
@@ -85,23 +85,23 @@ def run(
     scenario : path, str or Scenario
         A file, the name of a bundled scenario, or a scenario.
     seed : int, optional
-        Of random losses, of queues that draw, and of applications; the scenario's own by default. The kernel draws for
-        itself.
+        For random losses, random queues and applications; the scenario's own by default. The kernel's own random
+        choices do not depend on it.
     runs : int
-        How many runs, one after another.
+        Number of runs, made one after another.
     overrides : mapping, optional
         Values by path of the field.
     pcap : path, optional
         Directory to capture packets into (pcapng, a file per link; a directory per run if there are several).
     programs : sequence of Program
-        Programs to run on hosts meanwhile.
+        Programs to run on hosts during the run.
     progress : callable, optional
-        Called about ten times a second with the share of the work that is done, in [0, 1].
+        Called about ten times a second with the completed share of the work, in [0, 1].
 
     Returns
     -------
     Run or Batch
-        A batch if more than one run was asked for. Runs have `conditions`.
+        A batch if more than one run was requested. Runs have `conditions`.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def run(
     LiveError
         If this machine cannot do it, or a step failed.
     Interrupted
-        On Ctrl-C; it holds the runs that had finished.
+        On Ctrl-C; holds the finished runs.
     """
     parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     if overrides:
@@ -143,7 +143,7 @@ def _one(
     programs: Sequence[Program],
     progress: Callable[[float], None],
 ) -> Run:
-    """Make one run on a thread of its own, so that Ctrl-C is heard at once."""
+    """Make one run on a thread of its own, so that Ctrl-C takes effect at once."""
     gauge = _core.Progress()
     results: list[_core.Result] = []
     failures: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""How much memory this process may still take, how much of it samples may, and where they go beyond that."""
+"""How much more memory this process may take, how much of it samples may take, and where further samples go."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHARE: Final = 0.75
-"""Part of what is free that may be taken, where nothing else is said."""
+"""Share of the free memory that may be taken by default."""
 
 _SAMPLES: Final = 0.25
-"""Part of what may be taken that samples may, packed; what is more goes to a temporary file."""
+"""Share of the allowed memory that packed samples may take; further samples go to a temporary file."""
 
 _MOST_SAMPLES: Final = 10**9
-"""Bytes of samples beyond which a file is as good."""
+"""Bytes of samples above which a file is as good as memory."""
 
 _LEAST: Final = 64_000_000
-"""Bytes that are never asked about."""
+"""Estimates up to this many bytes are never refused."""
 
 _UNITS: Final = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 class _State:
-    """What was allowed in this process, and what follows from it."""
+    """The memory limit of this process, and what follows from it."""
 
     most: int | None = None
     budget: _core.Budget | None = None
@@ -40,7 +40,7 @@ class _State:
 
 
 def allow(most: int | str | None) -> None:
-    """Say how much memory this process may take in all; by default three quarters of what is free.
+    """Set how much memory this process may take in all; by default three quarters of the free memory.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def allow(most: int | str | None) -> None:
     Raises
     ------
     InputError
-        If it is no size.
+        If it is not a size.
     """
     _State.most = size(most) if isinstance(most, str) else most
     _State.budget = None
@@ -72,7 +72,7 @@ def size(text: str) -> int:
     Raises
     ------
     InputError
-        If it is no size.
+        If it is not a size.
 
     Examples
     --------
@@ -110,13 +110,13 @@ def shown(nbytes: float) -> str:
 
 
 def left() -> int:
-    """Bytes that may still be taken.
+    """Return the number of bytes that may still be taken.
 
     Returns
     -------
     int
-        What `allow` said less what this process has; else three quarters of what is free. Free is what the system has,
-        the limits of the control group and of the process (``ulimit -v``) included.
+        The limit of `allow` less what this process already has; without a limit, three quarters of the free memory.
+        Free memory respects the system, the control group and the limits of the process (``ulimit -v``).
     """
     if _State.most is None:
         return int(SHARE * free())
@@ -124,7 +124,7 @@ def left() -> int:
 
 
 def free() -> int:
-    """Bytes that this process could get from the system now.
+    """Return the number of bytes that this process could get from the system now.
 
     Returns
     -------
@@ -139,14 +139,14 @@ def free() -> int:
 
 
 def check(nbytes: float, what: str, allowed: str) -> None:
-    """Refuse what takes more memory than may be taken.
+    """Refuse something that needs more memory than may be taken.
 
     Parameters
     ----------
     nbytes : float
         Estimate.
     what : str
-        What takes it.
+        What needs the memory.
     allowed : str
         What to do instead.
 
@@ -165,12 +165,12 @@ def check(nbytes: float, what: str, allowed: str) -> None:
 
 
 def budget() -> _core.Budget:
-    """How much of their samples runs may keep in memory, all together.
+    """Return the memory budget for samples, shared by all runs.
 
     Returns
     -------
     narrows._core.Budget
-        The same one until `allow` says otherwise.
+        The same one until `allow` is called again.
     """
     if _State.budget is None:
         _State.budget = _core.Budget(samples_bytes())
@@ -178,7 +178,7 @@ def budget() -> _core.Budget:
 
 
 def samples_bytes() -> int:
-    """Bytes that packed samples may take in memory.
+    """Return the number of bytes that packed samples may take in memory.
 
     Returns
     -------
@@ -188,12 +188,12 @@ def samples_bytes() -> int:
 
 
 def spill_directory() -> Path:
-    """Where samples go that memory shall not hold.
+    """Return the directory for samples that do not stay in memory.
 
     Returns
     -------
     pathlib.Path
-        What `spilling_into` says; else ``$TMPDIR``, else ``/var/tmp``, which unlike ``/tmp`` is not in memory.
+        The directory of `spilling_into`, else ``$TMPDIR``, else ``/var/tmp``, which unlike ``/tmp`` is not in memory.
     """
     if _State.directory is not None:
         return _State.directory
@@ -205,7 +205,7 @@ def spill_directory() -> Path:
 
 @contextmanager
 def spilling_into(directory: Path | None) -> Iterator[None]:
-    """Put samples that memory shall not hold beside the results that they belong to.
+    """Write samples that do not stay in memory beside the results that they belong to.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def _resident() -> int:
 
 
 def _status(key: str) -> int:
-    """A figure of /proc/self/status in bytes; 0 where there is none."""
+    """Read a field of /proc/self/status, in bytes; 0 if it is missing."""
     with suppress(OSError, ValueError):
         for line in Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines():
             if line.startswith(f"{key}:"):
@@ -242,12 +242,12 @@ def _system() -> int:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    # Elsewhere nobody says what is free: half of what there is.
+    # Other systems do not report free memory: take half of the physical memory.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 def _control_groups() -> list[int]:
-    """What the limits of the control groups of this process leave it (version 2, and memory of version 1)."""
+    """Return what the limits of this process's control groups leave it (version 2, and memory of version 1)."""
     found = []
     with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
@@ -270,7 +270,7 @@ def _control_groups() -> list[int]:
 
 
 def _reclaimable(group: Path) -> int:
-    """Cached files that count as used and go when memory is wanted."""
+    """Return the bytes of cached files that count as used but are freed on demand."""
     with suppress(OSError, ValueError):
         for line in (group / "memory.stat").read_text(encoding="ascii").splitlines():
             key, _, value = line.partition(" ")

@@ -1,9 +1,8 @@
-"""Metrics: pure functions of what was counted, each with its formula, unit and source.
+"""Metrics: pure functions of counters, each with its formula, unit and source.
 
-They take plain numbers and never ask which world made them; `narrows.totals` applies them to flows and queues, and
-`narrows.stations` to the stations of 802.11 channels. Rates
-are in Mb/s (10^6 bits per second) and count whole IP packets unless they say otherwise. A metric without a value (no
-round-trip time was measured, say) is ``None``.
+They take plain numbers, from simulated and live runs alike. `narrows.totals` applies them to flows and queues, and
+`narrows.stations` to the stations of 802.11 channels. Rates are in Mb/s (10^6 bits per second) and count whole IP
+packets unless stated otherwise. A metric without a value (for example, no round-trip time was measured) is ``None``.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 NS_PER_S: Final = 1_000_000_000
 NS_PER_MS: Final = 1_000_000
 NO_CWND: Final = float(65_535 << 14)
-"""cwnd of a sender that has none, bytes: the largest window that TCP can say (RFC 7323, section 2.3)."""
+"""cwnd of a sender that has none, bytes: the largest window that TCP can advertise (RFC 7323, section 2.3)."""
 
 
 def rate_mbps(nbytes: float, time_ns: float) -> float | None:
@@ -115,7 +114,7 @@ def throughput_max_mbps(max_bin_bytes: int) -> float | None:
 def goodput_mbps(delivered_bytes: int, active: int) -> float | None:
     """Goodput: payload that was delivered in order to the application, over the active time.
 
-    G = 8 delivered / active; RFC 5166, section 2.1: no headers, nothing twice.
+    G = 8 delivered / active; RFC 5166, section 2.1: no headers, no duplicates.
 
     Parameters
     ----------
@@ -177,9 +176,9 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 def utilisation(forwarded_bytes: int, capacity_bits: int) -> float | None:
-    """Utilisation of a link: what left for it over what it could have sent.
+    """Utilisation of a link: bits that were sent over bits that could have been sent.
 
-    U = 8 forwarded / capacity; RFC 5166, section 2.1.1. The capacity counts the link's changes of rate.
+    U = 8 forwarded / capacity; RFC 5166, section 2.1.1. The capacity accounts for the link's changes of rate.
 
     Parameters
     ----------
@@ -197,15 +196,15 @@ def utilisation(forwarded_bytes: int, capacity_bits: int) -> float | None:
 
 
 def airtime_ratio(airtime_ns: float, duration_ns: float) -> float | None:
-    """Airtime share: the time in which a station sent, over the run.
+    """Airtime share: the time that a station spent sending, over the run.
 
     A = t / T, with frames of all kinds (RTS, CTS, data, ACK) from the first bit of the preamble to the last of the
-    frame; IEEE 802.11-2016, section 10.3. Summed over a channel it counts frames that overlap once each.
+    frame; IEEE 802.11-2016, section 10.3. A sum over a channel counts each of several overlapping frames.
 
     Parameters
     ----------
     airtime_ns : float
-        Time t that it sent, ns.
+        Time t spent sending, ns.
     duration_ns : float
         Simulated time T, ns.
 
@@ -223,11 +222,12 @@ def airtime_ratio(airtime_ns: float, duration_ns: float) -> float | None:
 
 
 def failure_ratio(data_frames: float, rts_failures: float, data_failures: float) -> float | None:
-    """Share of attempts that no answer followed: no CTS after an RTS, no ACK after data.
+    """Share of attempts without an answer: no CTS after an RTS, no ACK after data.
 
-    F = (r + d) / (n + r), for an attempt comes to a data frame or ends at the RTS. Without frame errors and hidden
-    stations an attempt fails by collision only, and F estimates the conditional collision probability p of Bianchi
-    (2000), "Performance analysis of the IEEE 802.11 distributed coordination function", IEEE JSAC 18(3), equation 9.
+    F = (r + d) / (n + r), since an attempt either sends a data frame or ends at the RTS. Without frame errors and
+    hidden stations an attempt fails only by collision, and F estimates the conditional collision probability p of
+    Bianchi (2000), "Performance analysis of the IEEE 802.11 distributed coordination function", IEEE JSAC 18(3),
+    equation 9.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def failure_ratio(data_frames: float, rts_failures: float, data_failures: float)
 
 
 def retry_ratio(retried_mpdus: float, mpdus: float) -> float | None:
-    """Share of repetitions among the MPDUs with data that were sent: those that set the Retry subfield.
+    """Share of repetitions among the MPDUs with data that were sent, that is, of those with the Retry subfield set.
 
     IEEE 802.11-2016, section 9.2.4.1.6.
 
@@ -305,12 +305,12 @@ def jains_index(values: Iterable[float | None]) -> float | None:
     Parameters
     ----------
     values : iterable of float
-        What each flow got, in one unit; ``None`` is left out.
+        The flows' shares, in one unit; ``None`` is left out.
 
     Returns
     -------
     float or None
-        From 1/n (one has everything) to 1 (all have the same); ``None`` if there is nothing to share out.
+        From 1/n (one has everything) to 1 (all have the same); ``None`` if all shares are zero or missing.
 
     Notes
     -----
@@ -331,16 +331,16 @@ def jains_index(values: Iterable[float | None]) -> float | None:
 
 
 def mean_over_time(time_s: ArrayLike, values: ArrayLike, begin_s: float, end_s: float) -> float | None:
-    """Mean over time of a value that was sampled: each sample holds until the next, the last until the end.
+    """Mean over time of a sampled value: each sample holds until the next, the last until the end.
 
     Parameters
     ----------
     time_s : array
         Times of the samples in order, s.
     values : array
-        The value at these times; a sample that is NaN does not count, nor the time for which it would hold.
+        The value at these times. A sample that is NaN does not count, nor does the time for which it would hold.
     begin_s, end_s : float
-        Samples from the one to the other count, s.
+        Interval whose samples count, s.
 
     Returns
     -------
@@ -368,10 +368,10 @@ def mean_over_time(time_s: ArrayLike, values: ArrayLike, begin_s: float, end_s: 
 def rate_over_time(
     time_s: ArrayLike, total_bytes: ArrayLike, bin_s: float = 1.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rate in bins, from a counter that was sampled over time: R_k = 8 (c(t_k+1) - c(t_k)) / w.
+    """Rate in bins, from a sampled counter: R_k = 8 (c(t_k+1) - c(t_k)) / w.
 
-    Give it ``arrived_bytes`` for throughput over time, ``delivered_bytes`` for goodput, ``forwarded_bytes`` for what a
-    link carried. Between samples the counter is taken to grow evenly.
+    Pass ``arrived_bytes`` for throughput over time, ``delivered_bytes`` for goodput, ``forwarded_bytes`` for the
+    traffic of a link. Between samples the counter is assumed to grow linearly.
 
     Parameters
     ----------
@@ -380,12 +380,12 @@ def rate_over_time(
     total_bytes : array
         The counter at these times.
     bin_s : float
-        Width w of a bin, s. Bins start at time zero; those that the samples do not cover to the end are left out.
+        Width w of a bin, s. Bins start at time zero; bins that the samples do not cover to the end are left out.
 
     Returns
     -------
     start_s, mbps : arrays
-        Where each bin begins, s; the mean rate in it, Mb/s.
+        Start of each bin, s; mean rate in it, Mb/s.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What came of a run or of several: metrics, samples, and ways to keep and show them."""
+"""Outcomes of one run or of several: metrics, samples, and ways to save and show them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["flow", "queue", "router", "station", "channel"]
-"""What has metrics: the names of the methods that give them."""
+"""Kinds of objects with metrics, named like the methods that return them."""
 
 
 def joint_digest(digests: Iterable[str]) -> str:
@@ -52,7 +52,7 @@ def joint_digest(digests: Iterable[str]) -> str:
 
 
 class Outcome:
-    """What a run and a batch have in common: the same attributes, kept and shown the same way."""
+    """Common base of `Run` and `Batch`: the same attributes, saved and shown the same way."""
 
     if TYPE_CHECKING:
 
@@ -70,7 +70,7 @@ class Outcome:
 
         @property
         def routers(self) -> tuple[RouterMetrics, ...]:
-            """What routers with a scheme's agent did: in the run, or means over the runs."""
+            """Counters of routers with a scheme's agent: of the run, or means over the runs."""
 
         @property
         def stations(self) -> tuple[StationMetrics, ...]:
@@ -86,15 +86,15 @@ class Outcome:
 
         @property
         def samples(self) -> Samples:
-            """What was sampled over time."""
+            """Samples over time."""
 
         @property
         def scenario(self) -> Scenario:
-            """As run."""
+            """The scenario as run."""
 
         @property
         def seed(self) -> int:
-            """Seed."""
+            """The seed."""
 
         @property
         def digest(self) -> str:
@@ -114,11 +114,11 @@ class Outcome:
 
         @property
         def doubts(self) -> tuple[str, ...]:
-            """Why the numbers are not to be trusted, a sentence each; empty if they are."""
+            """Reasons not to trust the results, one sentence each; empty if they are trusted."""
 
     @property
     def trusted(self) -> bool:
-        """Whether the numbers of every run may be taken as they are; see `doubts`."""
+        """Whether the results of every run are trusted; see `doubts`."""
         return not self.doubts
 
     @property
@@ -166,7 +166,7 @@ class Outcome:
         return named(self.queues, name, "queue")
 
     def router(self, name: str) -> RouterMetrics:
-        """What a router with a scheme's agent did.
+        """Counters of a router with a scheme's agent.
 
         Parameters
         ----------
@@ -261,12 +261,12 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Run(Outcome):
-    """One run: what was run, and what came of it.
+    """One run: its scenario and its results.
 
     Attributes
     ----------
     scenario : Scenario
-        As run.
+        The scenario as run.
     seed, index : int
         Seed, and index of the run under that seed.
     digest : str
@@ -278,14 +278,14 @@ class Run(Outcome):
     flows, queues : tuple
         Metrics, in the scenario's order.
     samples : Samples
-        What was sampled over time.
+        Samples over time.
     routers : tuple
-        What the routers did that run ACNS or NGWA. Empty without such a scheme.
+        Counters of the routers that run ACNS or NGWA; empty without such a scheme.
     stations : tuple
-        Metrics of the stations of 802.11 channels: channel by channel, the base station first. Empty without channels.
+        Metrics of the stations of 802.11 channels: by channel, the base station first; empty without channels.
     conditions : dict or None
-        What a real machine had to say in the numbers, and whether they are to be trusted; see `narrows.conditions`.
-        ``None`` where no machine had a say: the same scenario and seed give the same numbers anywhere.
+        Which properties of the machine affected the results, and whether to trust them; see `narrows.conditions`.
+        ``None`` for a simulated run: the same scenario and seed give the same results on any machine.
     """
 
     scenario: Scenario
@@ -304,12 +304,12 @@ class Run(Outcome):
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The run alone: what holds for a batch holds for a run."""
+        """A tuple of this run alone, so that code for batches also works on a run."""
         return (self,)
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why the numbers are not to be trusted, a sentence each; empty if they are."""
+        """Reasons not to trust the results, one sentence each; empty if they are trusted."""
         return doubts(self.conditions)
 
     @property
@@ -336,13 +336,13 @@ class Batch(Outcome):
     Attributes
     ----------
     scenario : Scenario
-        As run.
+        The scenario as run.
     seed : int
         Seed.
     runs : tuple of Run
-        The runs; perhaps none, if a batch was interrupted early.
+        The runs; may be empty if a batch was interrupted early.
     until : Reached or None
-        How wide the interval was that they were to make narrow, if that is what decided how many there are.
+        The precision wanted and reached, if a wanted precision decided the number of runs.
     """
 
     scenario: Scenario
@@ -372,7 +372,7 @@ class Batch(Outcome):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why runs are not to be trusted, a sentence each, which names the run; empty if all are."""
+        """Reasons not to trust runs, one sentence each, naming the run; empty if all are trusted."""
         return tuple(f"run {run.index}: {doubt}" for run in self.runs for doubt in run.doubts)
 
     @cached_property
@@ -412,7 +412,7 @@ class Batch(Outcome):
         return Samples.concat(run.samples for run in self.runs)
 
     def values(self, kind: Kind, name: str, metric: str) -> list[float | None]:
-        """Values of a metric, a run each.
+        """Return the values of a metric, one per run.
 
         Parameters
         ----------
@@ -429,7 +429,7 @@ class Batch(Outcome):
         Raises
         ------
         InputError
-            If there is no such thing or metric.
+            If there is no such object or metric.
         """
         found: list[float | None] = []
         for run in self.runs:
@@ -441,7 +441,7 @@ class Batch(Outcome):
         return found
 
     def estimate(self, kind: Kind, name: str, metric: str) -> Estimate:
-        """Mean and 95 % confidence interval of a metric over the runs.
+        """Estimate mean and 95 % confidence interval of a metric over the runs.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""Congestion controls of your own, written in Python: registered by name, then used in scenarios like any other.
+"""Congestion controls of the user's own, written in Python: registered by name, then used like built-in ones.
 
-They are for prototyping: each ACK is a call into Python, so a run is slower by a factor of tens; its results are exact
-and as reproducible as any. What works is worth an hour of Rust: one file and one row.
+They are for prototyping. Each ACK is a call into Python, so a run is slower by a factor of tens; its results are as
+exact and reproducible as any. A prototype that works is worth an hour of porting to Rust: one file and one row.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ __all__ = [
 C = TypeVar("C", bound=type)
 
 TIME_LIMIT_S = 1.0
-"""Longest that one call of a method may take where nothing else is said, s."""
+"""Default time limit for one call of a method, s."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
 @runtime_checkable
 class CongestionControl(Protocol):
-    """What a congestion control must have.
+    """Methods that a congestion control must have.
 
     It may also have ``on_start(path, window)`` (the connection is established), ``on_recovered(path, window)`` (loss
     recovery has ended) and ``on_undo(path, window)`` (the last reduction was spurious; the window is already restored).
@@ -66,16 +66,16 @@ class CongestionControl(Protocol):
         """
 
     def on_congestion(self, event: Congestion, path: Path, window: Window) -> None:
-        """Reduce the window: called once per window of data.
+        """Reduce the window; called once per window of data.
 
         Parameters
         ----------
         event : Congestion
             ``kind`` is ``"loss"``, ``"ecn"`` or ``"timeout"``.
         path : Path
-            What the connection knows; ``flightsize`` is that when the loss was found.
+            What the connection knows; ``flightsize`` is the value when the loss was found.
         window : Window
-            Set ``ssthresh``, and ``cwnd`` to what it shall be when recovery ends (after a timeout: at once).
+            Set ``ssthresh``, and ``cwnd`` to its value when recovery ends (after a timeout: immediately).
         """
 
 
@@ -96,14 +96,14 @@ def register(name: str, factory: Callable[..., object], *, time_limit_s: float =
     Parameters
     ----------
     name : str
-        Lower-case letters, digits and ``_``; none of the engine's own names. An own name may be registered again.
+        Lower-case letters, digits and ``_``; not a name of the engine's. An own name may be registered again.
     factory : callable
-        Called without positional arguments for each end of each flow; makes an object with ``on_ack`` and
-        ``on_congestion``. Its keyword parameters with numbers or switches as defaults become ``cc_params``. The first
-        line of its docstring is the title.
+        Called without positional arguments for each end of each flow; returns an object with ``on_ack`` and
+        ``on_congestion``. Keyword parameters with numbers or switches as defaults become ``cc_params``. The first line
+        of its docstring is the title.
     time_limit_s : float
-        Longest that one call of a method may take, on the clock, s; ``math.inf`` for no limit. The run fails where a
-        call takes longer.
+        Time limit for one call of a method, in wall-clock time, s; ``math.inf`` for no limit. The run fails if a call
+        takes longer.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def congestion_control(name: str, *, time_limit_s: float = TIME_LIMIT_S) -> Call
     Raises
     ------
     InputError
-        If it is written without its name: ``@congestion_control`` would register nothing.
+        If the name is missing: a bare ``@congestion_control`` would register nothing.
     """
     if not _is_text(name):
         message = (
@@ -231,7 +231,7 @@ def _line_in(path: str, error: BaseException) -> str:
 
 
 def unregister(name: str) -> None:
-    """Forget an own congestion control; nothing happens if there is none of this name.
+    """Remove an own congestion control; does nothing if there is none of this name.
 
     Parameters
     ----------
@@ -247,13 +247,13 @@ def controls() -> dict[str, Callable[..., object]]:
     Returns
     -------
     dict
-        In the order of their registration.
+        In the order of registration.
     """
     return {name: own.factory for name, own in _registry.items()}
 
 
 def timed() -> dict[str, tuple[Callable[..., object], float]]:
-    """Return own congestion controls by name, each with the longest time of a call, as the engine wants them.
+    """Return own congestion controls by name, each with its time limit per call, in the form that the engine expects.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def timed() -> dict[str, tuple[Callable[..., object], float]]:
 
 
 def rows() -> list[tuple[str, str, list[tuple[str, str, bool | float]]]]:
-    """Return own congestion controls as the engine's catalogue wants them.
+    """Return own congestion controls in the form that the engine's catalogue expects.
 
     Returns
     -------
@@ -277,7 +277,7 @@ def rows() -> list[tuple[str, str, list[tuple[str, str, bool | float]]]]:
 def _parameters(name: str, factory: Callable[..., object]) -> tuple[tuple[str, str, bool | float], ...]:
     try:
         signature = inspect.signature(factory)
-    except (TypeError, ValueError):  # a class written in C has none
+    except (TypeError, ValueError):  # a class written in C has no signature
         return ()
     found: list[tuple[str, str, bool | float]] = []
     for parameter in signature.parameters.values():

@@ -1,4 +1,4 @@
-"""A page per congestion control, written from the header of its source file, its registry row and a run of its own."""
+"""Pages of congestion controls, each made from its source file's header, its registry row and a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ECN_QUEUE = {
 }
 """A queue that marks above 12 packets, for algorithms that need every mark (RFC 8257: K above C * RTT / 7).
 
-Gentle, since RED that is not drops everything from the upper threshold on, and so would mark nothing here.
+Gentle, because RED without it drops everything above the upper threshold, and so would mark nothing here.
 """
 
 _RESPONSES = {
@@ -46,7 +46,7 @@ _NS2 = {
 
 
 def entry_of(name: str) -> dict[str, Any]:
-    """Return the registry's entry of a congestion control, queue, scheme or 802.11 PHY.
+    """Return the registry entry of a congestion control, queue, scheme or 802.11 PHY.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ def entry_of(name: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        The entry; congestion controls come first.
+        The entry; a congestion control wins over others of that name.
 
     Raises
     ------
     InputError
-        If there is none of this name.
+        If nothing has this name.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def page(entry: dict[str, Any]) -> str:
     Parameters
     ----------
     entry : dict
-        Of the catalogue.
+        An entry of the catalogue.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def run_standard(name: str) -> Run:
     Parameters
     ----------
     name : str
-        Its name. One that needs ECN gets it, and a queue that marks.
+        Its name. An algorithm that needs ECN gets ECN and a queue that marks.
 
     Returns
     -------
@@ -138,14 +138,14 @@ def run_standard(name: str) -> Run:
 
 
 def plot(result: Run, path: Path) -> None:
-    """Draw cwnd, what is in flight and the queue of a run of the standard scenario.
+    """Plot cwnd, the data in flight and the queue of a run of the standard scenario.
 
     Parameters
     ----------
     result : Run
-        Of `run_standard`.
+        A run from `run_standard`.
     path : Path
-        An SVG file; its metadata hold the digest of the run.
+        An SVG file; its metadata contain the digest of the run.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -186,9 +186,9 @@ def write_all(directory: Path, names: list[str] | None = None) -> list[Path]:
     Parameters
     ----------
     directory : Path
-        Where to.
+        Output directory.
     names : list of str, optional
-        Whose; all of the engine's by default.
+        Their names; all of the engine's by default.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def write_all(directory: Path, names: list[str] | None = None) -> list[Path]:
     Raises
     ------
     InputError
-        If one would replace a file that is no page or plot of Narrows'.
+        If a file to be replaced is not a page or plot written by Narrows.
     """
     wanted = [entry for entry in engine_catalogue()["cc"] if names is None or entry["name"] in names]
     for entry in wanted:
@@ -243,7 +243,7 @@ def _use(entry: dict[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Links to Rust items mean nothing here; what they are about stays."""
+    """Remove links to Rust items, which lead nowhere here, and keep their text."""
     return re.sub(r"\[(`[^`]+`)\](?:\([^)]*\))?", r"\1", text)
 
 
@@ -277,7 +277,7 @@ def _allowed(parameter: dict[str, Any]) -> str:
 
 
 def _bound(value: float) -> str:
-    """A bound in few digits, unless that would be another number: 0.999999999 is not 1.
+    """Write a bound in few digits unless that changes its value: 0.999999999 is not 1.
 
     >>> _bound(0.999999999), _bound(1e-9), _bound(4294967296.0), _bound(1000.0)
     ('0.999999999', '1e-09', '4294967296', '1000')

@@ -1,4 +1,4 @@
-"""What a channel of each 802.11 PHY may be set to, from the engine's catalogue."""
+"""Settings of a channel for each 802.11 PHY, from the engine's catalogue."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["Setting", "settings"]
 
 
 class Setting(NamedTuple):
-    """A key of a channel's table, or several that go together."""
+    """A key of a channel's table, or several keys that belong together."""
 
     key: str
     default: str
     allowed: str
-    """Empty where any value in the bounds of the format will do."""
+    """Empty if every value within the bounds of the format is allowed."""
 
 
 def settings(entry: dict[str, Any]) -> list[Setting]:
-    """Return the keys of a channel's table whose defaults or bounds its PHY gives.
+    """Return the keys of a channel's table whose defaults or bounds depend on its PHY.
 
     Parameters
     ----------
     entry : dict
-        Of a PHY, as `narrows.catalogue.list_algorithms` returns it.
+        Entry of a PHY, as `narrows.catalogue.list_algorithms` returns it.
 
     Returns
     -------

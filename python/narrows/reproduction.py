@@ -1,4 +1,4 @@
-"""Reproducing papers: finds a paper by name and hands over to its module in `narrows.papers`."""
+"""Reproducing papers: finds a paper by name and calls its package in `narrows.papers`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from narrows.sweep import Progress, Sweep
 
     Watch = Callable[[Sweep, Path], AbstractContextManager[Callable[[Progress], None]]]
-    """Shows a sweep while it runs: made of the sweep and its directory, called with its progress."""
+    """Shows a sweep's progress: created from the sweep and its directory, then called with its progress."""
 
 MAX_FLOWS = 100
 """Most flows that may share the link of a paper's scenario."""
@@ -63,7 +63,7 @@ def reproduce(
     say: Callable[[str], None] | None = None,
     force: bool = False,
 ) -> Reproduction:
-    """Repeat a paper's experiments and set what was published beside what is measured.
+    """Repeat a paper's experiments and compare the published results with the measured ones.
 
     Parameters
     ----------
@@ -74,44 +74,44 @@ def reproduce(
     quick : bool
         Fewer runs, for a first look.
     runs : int, optional
-        Runs per arm; the paper's module knows how many by default.
+        Runs per arm; by default the number that the paper's module chooses.
     jobs : int, optional
-        How many at the same time; as many as there are processors by default.
+        How many run at the same time; by default the number of processors.
     pair : two names, optional
-        Of a paper that sets variants against each other: this pair alone, the first starting first; into
+        For a paper that compares variants in pairs: run only this pair, starting with the first; into
         ``results/<paper>-<first>-<second>`` by default.
     beyond : bool
-        Of a paper that has one: the report on what it leaves for further study, instead of its own experiments; into
-        ``results/<paper>-beyond`` by default.
+        For a paper that has one: write the report on questions that it leaves for further study, instead of its own
+        experiments; into ``results/<paper>-beyond`` by default.
     live : bool
-        Of a paper that has it: on this machine's own TCP stack, in real time, beside the simulator; into
+        For a paper that supports it: run on this machine's own TCP stack, in real time, beside the simulator; into
         ``results/<paper>-live`` by default.
     live_jobs : int, optional
-        With `live` of a paper whose runs may be made side by side: how many at a time; one by default.
+        With `live`, for a paper whose runs may be made side by side: how many at a time; one by default.
     flows : int, optional
-        Of a paper that is made of sweeps: how many flows share the link.
+        For a paper made of sweeps: how many flows share the link.
     page_only : bool
-        Of a paper that is made of sweeps: write its page from the runs that are there, and run nothing.
+        For a paper made of sweeps: write its page from the existing runs, and run nothing.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
     watch : callable, optional
-        Of a paper that is made of sweeps: shows each of them in place of `progress`.
+        For a paper made of sweeps: shows each sweep in place of `progress`.
     say : callable, optional
-        With `live`: told in a sentence how long it will take, before it begins.
+        With `live`: called with a sentence that says how long it will take, before it begins.
     force : bool
-        Whether files that are not Narrows' may lie in the directory: they are kept.
+        Whether the directory may hold files that are not Narrows'; they are kept.
 
     Returns
     -------
     Reproduction
-        Cells (published beside measured), claims, and paths of what was written.
+        Cells (published beside measured), claims, and paths of the written files.
 
     Raises
     ------
     InputError
-        If there is no such paper, a number is out of range, or the paper has no such pair, or nothing beyond or live.
+        If there is no such paper, a number is out of range, or the paper has no such pair or no such report.
     LiveError
-        With `live`: if this machine cannot do it; nothing is written then.
+        With `live`, if this machine cannot do it; nothing is written then.
     RunError
         If a run, or writing, failed.
     """
@@ -164,12 +164,12 @@ def reproduce(
 
 
 def _claimed(package: ModuleType, out: str | PathLike[str], force: bool) -> Claim:
-    """Claim the directory of a package's report, before anything runs."""
+    """Claim the output directory of a package's report, before anything runs."""
     return claim(out, kind=getattr(package, "KIND", RESULTS), force=force)
 
 
 def _one_of(**asked: bool) -> None:
-    """Refuse reports that exclude each other."""
+    """Refuse requests for reports that exclude each other."""
     named = [name for name, given in asked.items() if given]
     if len(named) > 1:
         message = f"{' and '.join(named)} are given; allowed: one of them"
@@ -177,7 +177,7 @@ def _one_of(**asked: bool) -> None:
 
 
 def _live(paper: str) -> ModuleType:
-    """The module of a paper on the machine's own TCP stack."""
+    """Return the module that repeats a paper on the machine's own TCP stack."""
     from narrows.papers import LIVE
 
     if paper not in LIVE:
@@ -187,7 +187,7 @@ def _live(paper: str) -> ModuleType:
 
 
 def _beyond(paper: str) -> ModuleType:
-    """The package of what goes beyond a paper."""
+    """Return the package of a paper's report on open questions."""
     from narrows.papers import BEYOND
 
     if paper not in BEYOND:

@@ -1,7 +1,7 @@
 """Result directories: written whole or not at all, and read back.
 
 A directory holds ``scenario.toml`` (as run, every default shown), ``summary.json`` (`narrows.summary`),
-``samples.parquet`` (`narrows.samples`), ``pcap/`` if packets were captured, and on demand ``report.html`` with
+``samples.parquet`` (`narrows.samples`), ``pcap/`` if packets were captured, and on request ``report.html`` with
 ``figures/``.
 """
 
@@ -36,7 +36,7 @@ PCAP: Final = "pcap"
 COMPARISON: Final = "comparison.json"
 
 _LARGEST: Final = 1e30
-"""More than any metric can be: counts have 64 bits."""
+"""Larger than any metric can be: counters have 64 bits."""
 
 
 def write(result: Outcome, directory: ownership.Target) -> Path:
@@ -97,7 +97,7 @@ def fill(result: Outcome, directory: Path) -> None:
     ----------
     result : Run or Batch
     directory : pathlib.Path
-        Such as `narrows.ownership.staged` gives.
+        As `narrows.ownership.staged` provides it.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def fill(result: Outcome, directory: Path) -> None:
 
 
 def _as_run(result: Outcome) -> str:
-    """The scenario with the seed of the run, so that the file alone repeats it."""
+    """Return the scenario with the seed of the run, so that the file alone repeats the run."""
     scenario = result.scenario
     return (scenario if scenario.seed == result.seed else scenario.with_overrides({"seed": result.seed})).to_toml()
 
@@ -126,12 +126,12 @@ def load(directory: str | PathLike[str]) -> Run | Batch:
     Returns
     -------
     Run or Batch
-        What was written, digests and metrics included.
+        The saved outcome, digests and metrics included.
 
     Raises
     ------
     InputError
-        If it is not a result directory, or one of another format, or cannot be read.
+        If it is not a result directory, has another format, or cannot be read.
     ScenarioError
         If this version refuses the scenario in it.
     """
@@ -217,7 +217,7 @@ def _known(row: dict[str, Any], scenario: Scenario) -> None:
 def _own(
     row_type: type[FlowMetrics | QueueMetrics | RouterMetrics | StationMetrics], row: dict[str, Any]
 ) -> dict[str, Any]:
-    """The fields of a row; those with a default may be missing, for older versions did not write them."""
+    """Return the fields of a row; fields with a default may be missing, since older versions did not write them."""
     return {
         field.name: _checked(field.name, row[field.name], str(field.type))
         for field in fields(row_type)
@@ -226,7 +226,7 @@ def _own(
 
 
 def _checked(name: str, value: object, wanted: str) -> object:
-    """A value of a row, if it is of the type that its field declares, and a number that a metric can have."""
+    """Return a value of a row, checked for its field's declared type and the range of a metric."""
     if value is None and "None" in wanted:
         return value
     if "str" in wanted:

@@ -1,4 +1,4 @@
-"""Samples that were read from a file, whatever has rewritten it: columns, types and metadata as they were written."""
+"""Samples read from a file that another program may have rewritten: restores columns, types and metadata."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 """Columns of each kind of row, as the engine declares them (`crates/samples`)."""
 
 _LATER: Final = frozenset({"window_bytes"})
-"""Columns that files of earlier versions lack."""
+"""Columns missing from files of earlier versions."""
 
 
 def lacking(names: Iterable[str], kind: str) -> list[str]:
-    """Name the columns that samples of a kind have and these lack; those that earlier versions did not write aside.
+    """Name the columns of a kind that are missing here, apart from columns that earlier versions did not write.
 
     Parameters
     ----------
     names : iterable of str
-        Of the columns that are there.
+        Names of the existing columns.
     kind : str
 
     Returns
@@ -70,9 +70,9 @@ def lacking(names: Iterable[str], kind: str) -> list[str]:
 
 
 def as_written(table: pa.Table, kind: str, path: str | PathLike[str]) -> pa.Table:
-    """Take the columns of a kind out of a table, with the types and metadata that they were written with.
+    """Take the columns of a kind out of a table, with their original types and metadata.
 
-    Other programs keep neither: pandas makes integers with nulls floating-point, and drops the metadata.
+    Other programs keep neither: pandas turns integers with nulls into floating-point numbers, and drops the metadata.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def as_written(table: pa.Table, kind: str, path: str | PathLike[str]) -> pa.Tabl
         Rows of the kind.
     kind : str
     path : path
-        Where it comes from, for messages.
+        The file's path, for messages.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def as_written(table: pa.Table, kind: str, path: str | PathLike[str]) -> pa.Tabl
     Raises
     ------
     ValueError, TypeError
-        If a value has no place in its column's type, or a row has no run, time, kind or name.
+        If a value does not fit its column's type, or a row has no run, time, kind or name.
     """
     import pyarrow as pa
 

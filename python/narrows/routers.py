@@ -1,4 +1,4 @@
-"""What router agents of a network-assisted scheme did to packets, from the rows of totals that every run keeps."""
+"""Metrics of a network-assisted scheme's router agents, from the rows of totals that every run keeps."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouterMetrics:
-    """What the agent of a router did over the whole run, in packets. In a mean over runs, every number is a mean.
+    """Counters of a router's agent over the whole run, in packets. In a mean over runs, every number is a mean.
 
-    What the router's scheme does not do stays zero.
+    Counters that the router's scheme does not use stay zero.
 
     Attributes
     ----------
@@ -24,17 +24,17 @@ class RouterMetrics:
     wrote_freeze, wrote_fallback : int
         ACNS: segments into which the router wrote "freeze", "fallback".
     inserted : int
-        NGWA: data segments that came without an option and got one.
+        NGWA: data segments that arrived without an option and were given one.
     lowered, kept : int
-        NGWA: data segments whose option had a larger value, and got this router's; whose value was as small or smaller,
-        and stayed.
+        NGWA: data segments whose option had a larger value and was lowered to this router's; data segments whose value
+        was as small or smaller and was kept.
     full : int
-        NGWA: data segments left alone because their IPv4 option area had no room.
+        NGWA: data segments left unchanged because their IPv4 option area had no room.
     malformed : int
-        NGWA: data segments left alone because their options were malformed.
+        NGWA: data segments left unchanged because their options were malformed.
     unsupported : int
-        NGWA: data segments left alone because the router has no value for their queue (it is not limited in bytes), or
-        because they can carry none (IPv6, or longer than IPv4 allows).
+        NGWA: data segments left unchanged because the router has no value for their queue (it is not limited in bytes),
+        or because they cannot carry one (IPv6, or longer than IPv4 allows).
     """
 
     name: str
@@ -54,11 +54,11 @@ class RouterMetrics:
 
 
 COUNTERS = tuple(field.name for field in fields(RouterMetrics) if field.name != "name")
-"""Everything that is counted at a router, in declared order."""
+"""All counters of a router, in declared order."""
 
 
 def router_metrics(name: str, totals: Mapping[str, int | None]) -> RouterMetrics:
-    """Metrics of a router from its row of totals.
+    """Compute the metrics of a router from its row of totals.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def router_metrics(name: str, totals: Mapping[str, int | None]) -> RouterMetrics
 
 
 def told(routers: Iterable[RouterMetrics]) -> list[str]:
-    """Name the counters that are not zero at all of these routers: the columns that a table needs.
+    """Name the counters that are non-zero for some of these routers: the columns that a table needs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the metrics of flows, queues, routers, stations and channels have in common: rows of numbers under a name."""
+"""Common operations on the metrics of flows, queues, routers, stations and channels: rows of numbers with a name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 AnyRow = FlowMetrics | QueueMetrics | RouterMetrics | ChannelMetrics
-"""A row of metrics; a station's is a channel's with two words more."""
+"""A row of metrics; a station's row is a channel's with two more fields of text."""
 
 Row = TypeVar("Row", FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics, StationMetrics)
 
@@ -39,17 +39,17 @@ def numeric(row: AnyRow) -> list[str]:
 
 
 def mean_row(rows: Sequence[Row]) -> Row:
-    """Mean over runs, metric by metric; runs in which a metric has no value are left out.
+    """Average rows over runs, metric by metric; runs in which a metric has no value are left out.
 
     Parameters
     ----------
     rows : sequence
-        Of the same flow, queue, router, station or channel, a run each; at least one.
+        One row per run, of the same flow, queue, router, station or channel; at least one.
 
     Returns
     -------
     FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics or StationMetrics
-        As `rows`.
+        As in `rows`.
     """
     first = rows[0]
     values: dict[str, Any] = {field.name: getattr(first, field.name) for field in fields(first) if field.name in WORDS}
@@ -65,19 +65,19 @@ def named(rows: Sequence[Row], name: str, what: str) -> Row:
     Parameters
     ----------
     rows : sequence
-        Where to look.
+        Rows to search.
     name, what : str
-        The name; what it names, for the message.
+        The name; what kind of thing it names, for the message.
 
     Returns
     -------
     FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics or StationMetrics
-        As `rows`.
+        As in `rows`.
 
     Raises
     ------
     InputError
-        If there is none of that name.
+        If there is no row of that name.
     """
     for row in rows:
         if row.name == name:

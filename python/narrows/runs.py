@@ -1,6 +1,6 @@
 """Runs: from a scenario to samples and metrics, one at a time or many at once.
 
-A run is determined by scenario, seed, index and version; how many run at the same time changes nothing but the waiting.
+A run is determined by scenario, seed, index and version. The number of simultaneous runs changes only the waiting time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from narrows.stations import StationMetrics
 
     ProgressHook = Callable[[float], None]
-    """Called about ten times a second, on the calling thread, with the share of the work that is done, in [0, 1]."""
+    """Called about ten times a second, on the calling thread, with the completed share of the work, in [0, 1]."""
 
 __all__ = ["Batch", "Run", "Task", "make", "processors", "run", "run_all", "taken"]
 
@@ -43,7 +43,7 @@ _NONE = -1
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run to be made.
+    """One run to make.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Task:
     seed, index : int
         Seed, and index of the run under it.
     pcap_dir : Path or None
-        An existing directory for captured packets (pcapng, a file per link and 802.11 channel), or none.
+        An existing directory for captured packets (pcapng, a file per link and 802.11 channel), or ``None``.
     """
 
     scenario: Scenario
@@ -103,32 +103,32 @@ def run(
     seed : int, optional
         From 0 to 2^63-1, as in a scenario; the scenario's own by default.
     runs : int
-        How many runs, each from random streams of its own.
+        Number of runs, each with random streams of its own.
     jobs : int, optional
-        How many at the same time; as many as there are processors by default. Results do not depend on it.
+        How many run at the same time; by default the number of processors. Results do not depend on it.
     overrides : mapping, optional
         Values by path of the field, such as ``{"flows[0].start": "2 s"}``.
     pcap : path, optional
         Directory to capture packets into (pcapng, a file per link and 802.11 channel; a directory per run if there are
         several).
     progress : callable, optional
-        Called about ten times a second with the share of the work that is done, in [0, 1].
+        Called about ten times a second with the completed share of the work, in [0, 1].
 
     Returns
     -------
     Run or Batch
-        A batch if more than one run was asked for.
+        A batch if more than one run was requested.
 
     Raises
     ------
     InputError
-        If an argument is out of range, a file cannot be read, or the runs take more memory or disk than there is.
+        If an argument is out of range, a file cannot be read, or the runs need more memory or disk than is available.
     ScenarioError
         If the scenario is refused; all problems at once.
     RunError
         If a run failed.
     Interrupted
-        On Ctrl-C; it holds the runs that had finished.
+        On Ctrl-C; holds the finished runs.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
     tasks : iterable of Task
         What to run.
     jobs : int, optional
-        How many at the same time; as many as there are processors by default.
+        How many run at the same time; by default the number of processors.
     progress : callable, optional
         As for `run`.
 
@@ -171,7 +171,7 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
     RunError
         If a run failed; the others are stopped.
     Interrupted
-        On Ctrl-C; it holds the runs that had finished, in order, as a batch of the first task's scenario.
+        On Ctrl-C; holds the finished runs, in order, as a batch of the first task's scenario.
     """
     listed = list(tasks)
     workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
@@ -193,10 +193,10 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
 
 
 class _Crew:
-    """Threads that make runs, and what they have made.
+    """Threads that make runs, and the finished runs.
 
-    Ctrl-C may come to the calling thread anywhere, inside a lock's own code too, and would leave such a lock in
-    disorder: so that thread takes none. It waits at queues of C, which nothing interrupts half-way.
+    Ctrl-C may reach the calling thread anywhere, even inside a lock's own code, and would leave that lock in a bad
+    state. So that thread takes no locks: it waits on queues written in C, which nothing interrupts half-way.
     """
 
     def __init__(self, tasks: Sequence[Task], workers: int) -> None:
@@ -216,7 +216,7 @@ class _Crew:
             thread.start()
 
     def wait(self, progress: ProgressHook | None) -> None:
-        """Wait for all, or for the first to fail, in short steps so that Ctrl-C is heard at once."""
+        """Wait for all runs, or for the first failure, in short steps so that Ctrl-C takes effect at once."""
         pending, told = len(self._tasks), time.monotonic()
         while pending:
             interruption.check()
@@ -230,7 +230,7 @@ class _Crew:
                 told = time.monotonic()
 
     def stop(self) -> None:
-        """Stop what runs, drop what has not begun, and wait until that is so; what had finished is in `made`."""
+        """Stop running runs, drop those not begun, and wait until that is done; finished runs are in `made`."""
         self._stopped = True
         for gauge in self._gauges:
             gauge.stop()
@@ -238,7 +238,7 @@ class _Crew:
             while thread.ident is not None and thread.is_alive():
                 thread.join(_POLL_S)
         while not self._done.empty():
-            with suppress(Exception):  # what failed is not asked for any more
+            with suppress(Exception):  # failures are no longer of interest
                 self._take(self._done.get_nowait())
 
     def _take(self, told: tuple[int, Run | BaseException]) -> None:
@@ -271,7 +271,7 @@ def processors() -> int:
 
 
 def stop_all(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None:
-    """Stop what runs, drop what has not begun, and wait until that is so.
+    """Stop running runs, drop those not begun, and wait until that is done.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def make(task: Task, gauge: _core.Progress) -> Run:
     task : Task
         What to run.
     gauge : narrows._core.Progress
-        Tells how far it is, and can stop it.
+        Reports progress, and can stop the run.
 
     Returns
     -------
@@ -301,11 +301,11 @@ def make(task: Task, gauge: _core.Progress) -> Run:
     Raises
     ------
     InputError
-        If it takes more memory than there is.
+        If it needs more memory than is available.
     RunError
         If it failed.
     narrows._core.Stopped
-        If the gauge stopped it.
+        If it was stopped through the gauge.
     """
     where = None if task.pcap_dir is None else str(task.pcap_dir)
     estimate.check_one(task.scenario)
@@ -340,7 +340,7 @@ def taken(
     conditions: Conditions | None = None,
     gauge: _core.Progress | None = None,
 ) -> Run:
-    """Take over what the engine yielded.
+    """Convert the engine's result of a run.
 
     Parameters
     ----------
@@ -350,9 +350,9 @@ def taken(
         Seed, and index of the run under it.
     result : narrows._core.Result
     conditions : dict, optional
-        Of a run on a real machine.
+        Of a live run.
     gauge : narrows._core.Progress, optional
-        Can stop it.
+        Can stop the conversion.
 
     Returns
     -------
@@ -361,7 +361,7 @@ def taken(
     Raises
     ------
     narrows._core.Stopped
-        If the gauge stopped it.
+        If it was stopped through the gauge.
     """
     tables = result.tables()
     check = (lambda: None) if gauge is None else gauge.check
@@ -398,7 +398,7 @@ def _stations(scenario: Scenario, result: _core.Result, tables: Mapping[str, Cor
 
 
 def _rows(table: CoreTable, check: Callable[[], None]) -> Iterator[dict[str, int | None]]:
-    """Rows of a table of totals, one at a time: of a hundred thousand flows all at once would take gigabytes."""
+    """Yield rows of a table of totals one at a time: those of 100,000 flows would take gigabytes together."""
     names = [name for name, *_ in table]
     for row in zip(*(memoryview(data).cast("q") for *_, data in table), strict=True):
         check()
@@ -406,7 +406,7 @@ def _rows(table: CoreTable, check: Callable[[], None]) -> Iterator[dict[str, int
 
 
 def in_range(what: str, value: int, low: int, high: int) -> int:
-    """Refuse a number that is out of its range.
+    """Refuse a number outside its range.
 
     Parameters
     ----------
@@ -430,14 +430,14 @@ def in_range(what: str, value: int, low: int, high: int) -> int:
 
 
 def capture_directory(pcap: str | PathLike[str] | None, index: int, runs: int) -> Path | None:
-    """Make the directory for the packets of a run: one of its own where there are several.
+    """Make the directory for a run's captured packets: a subdirectory of its own if there are several runs.
 
     Parameters
     ----------
     pcap : path or None
-        Directory for all; none if nothing is captured.
+        Directory for all runs; ``None`` if nothing is captured.
     index, runs : int
-        Index of the run; how many there are, or may be.
+        Index of the run; number of runs, or the most there may be.
 
     Returns
     -------
@@ -446,7 +446,7 @@ def capture_directory(pcap: str | PathLike[str] | None, index: int, runs: int) -
     Raises
     ------
     InputError
-        If it cannot be made.
+        If the directory cannot be made.
     """
     if pcap is None:
         return None

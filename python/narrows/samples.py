@@ -1,7 +1,7 @@
-"""Samples over time as one tidy table, built on the engine's columns.
+"""Samples over time as one tidy table, made from the engine's columns.
 
-Every column knows its unit, meaning and kind of row: they stand in the Arrow field's metadata (``unit``, ``doc``,
-``kind``) and travel into Parquet. Integers are signed, so that differences are too; "no value" is null.
+Each column carries its unit, meaning and kind of row in the Arrow field's metadata (``unit``, ``doc``, ``kind``), also
+in Parquet. Integers are signed, so that differences are signed too; "no value" is null.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "CoreTable", "Kind", "Samples"]
 
 Kind = Literal["flow", "queue", "router"]
-"""What a row is about."""
+"""Kind of object that a row describes."""
 
 KINDS: Final[tuple[Kind, ...]] = ("flow", "queue", "router")
-"""All kinds, in the order in which their rows and columns come."""
+"""All kinds, in the order of their rows and columns."""
 
 GROUP_ROWS: Final = 1 << 17
-"""Least rows of a row group in Parquet: so many are in memory at a time while a file is written or read."""
+"""Fewest rows of a row group in Parquet; one row group at a time is in memory while a file is written or read."""
 
 _EAGER_ROWS: Final = 1_000_000
-"""Rows of a Parquet file up to which it is read at once; of a larger one what is asked for is read when it is."""
+"""Rows up to which a Parquet file is read at once; a larger file is read part by part, on request."""
 
 _WIDTH: Final = 9
-"""Bytes of a value in a table: eight, and its share of the bitmap of nulls and of dictionaries."""
+"""Bytes per value in a table: eight, plus its share of the null bitmap and of dictionaries."""
 
 
 class Samples:
-    """What was sampled over time, of one run or of several.
+    """Samples over time, of one run or of several.
 
     Rows are in the order of runs, kinds and times. Without sampling in the scenario there are columns and no rows.
 
@@ -74,12 +74,12 @@ class Samples:
 
     @classmethod
     def from_core(cls, tables: Mapping[str, CoreTable], names: Mapping[Kind, Sequence[str]], run: int = 0) -> Samples:
-        """Wrap columns as the engine has them.
+        """Wrap the engine's columns.
 
         Parameters
         ----------
         tables : mapping
-            The engine's tables; ``flows``, ``queues`` and ``routers`` are taken.
+            The engine's tables; ``flows``, ``queues`` and ``routers`` are used.
         names : mapping
             Names by kind, in the order of the index column.
         run : int
@@ -93,7 +93,7 @@ class Samples:
 
     @classmethod
     def from_result(cls, result: _core.Result, run: int = 0) -> Samples:
-        """Wrap what a run of the engine sampled; nothing of it is unpacked before somebody looks.
+        """Wrap the samples of an engine's run; they are unpacked only on access.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Samples:
 
     @classmethod
     def concat(cls, parts: Iterable[Samples]) -> Samples:
-        """Put the samples of several runs one after the other, without copying.
+        """Concatenate the samples of several runs, without copying.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Samples:
 
     @classmethod
     def from_parquet(cls, path: str | PathLike[str]) -> Samples:
-        """Read what `to_parquet` wrote.
+        """Read a file that `to_parquet` wrote.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Samples:
             If the file cannot be read.
         ValueError, TypeError
             If it has other columns, or columns of another type. A file of up to a million rows that another program has
-            read and rewritten is read as long as its values are the same.
+            rewritten can be read as long as its values are unchanged.
         """
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
@@ -166,7 +166,7 @@ class Samples:
         return cls(tables)
 
     def lacking(self) -> list[str]:
-        """Name the columns that samples of a run have and these lack; those that earlier versions did not write aside.
+        """Name the columns of a run's samples that are missing here, apart from those that earlier versions lack.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class Samples:
         Parameters
         ----------
         run : int
-            Its index.
+            Index of the run.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class Samples:
         return self._chunks[kind].rows
 
     def schema(self, kind: Kind) -> pa.Schema:
-        """Columns of one kind, with units and meanings in their metadata.
+        """Return the columns of one kind, with units and meanings in their metadata.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Samples:
         return self._chunks[kind].schema
 
     def batches(self, kind: Kind) -> Iterator[pa.Table]:
-        """Rows of one kind, some at a time, whatever their number.
+        """Yield the rows of one kind in parts, however many there are.
 
         Parameters
         ----------
@@ -224,12 +224,12 @@ class Samples:
         Yields
         ------
         pyarrow.Table
-            Columns as in `table`; some hundred thousand rows at most, where there are more than that.
+            Columns as in `table`; at most some hundred thousand rows each.
         """
         yield from self._chunks[kind]
 
     def table(self, kind: Kind) -> pa.Table:
-        """Rows of one kind, with the columns that apply to it.
+        """Return the rows of one kind, with the columns that apply to it.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class Samples:
         Raises
         ------
         InputError
-            If they are more than memory holds; `batches` and `thinned` give them all the same.
+            If the rows do not fit in memory; `batches` and `thinned` work on them all the same.
         """
         if kind not in self._made:
             import pyarrow as pa
@@ -253,20 +253,20 @@ class Samples:
         return self._made[kind]
 
     def thinned(self, kind: Kind, most: int) -> tuple[pd.DataFrame, int]:
-        """Rows of one kind as a data frame of about so many rows: every n-th of each flow, queue or router.
+        """Return a data frame of about ``most`` rows of one kind: every n-th of each flow, queue or router.
 
         Parameters
         ----------
         kind : {"flow", "queue", "router"}
         most : int
-            Rows that are wanted at most; a few more for names with few rows.
+            Wanted number of rows; names with few rows may add a few more.
 
         Returns
         -------
         frame : pandas.DataFrame
-            As `frame`.
+            As from `frame`.
         step : int
-            Which n: 1 where nothing is left out.
+            The step n; 1 if nothing is left out.
         """
         import pyarrow as pa
 
@@ -279,7 +279,7 @@ class Samples:
         return frame, step
 
     def _check(self, kind: Kind, copies: int) -> None:
-        """Refuse to put more into memory than it holds."""
+        """Refuse to load more into memory than fits."""
         rows = self.rows(kind)
         memory.check(
             copies * rows * _WIDTH * len(self.schema(kind)),
@@ -289,7 +289,7 @@ class Samples:
         )
 
     def frame(self, kind: Kind) -> pd.DataFrame:
-        """Rows of one kind as a data frame; "no value" is NaN.
+        """Return the rows of one kind as a data frame; "no value" is NaN.
 
         Parameters
         ----------
@@ -303,14 +303,14 @@ class Samples:
         Raises
         ------
         InputError
-            As `table`.
+            As for `table`.
         """
         self._check(kind, 2)
         frame: pd.DataFrame = self.table(kind).unify_dictionaries().to_pandas()
         return frame
 
     def to_arrow(self) -> pa.Table:
-        """Everything as one tidy table.
+        """Return all samples as one tidy table.
 
         Returns
         -------
@@ -327,7 +327,7 @@ class Samples:
         return tidy_schema({kind: self.schema(kind) for kind in KINDS})
 
     def to_pandas(self) -> pd.DataFrame:
-        """Everything as one tidy data frame; see `to_arrow`.
+        """Return all samples as one tidy data frame; see `to_arrow`.
 
         Returns
         -------
@@ -337,9 +337,9 @@ class Samples:
         return frame
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
-        """Write the tidy table as Parquet (zstd), units and meanings in the fields' metadata.
+        """Write the tidy table as Parquet (zstd), with units and meanings in the fields' metadata.
 
-        It is written row group by row group, so that any number of rows takes the same memory.
+        It is written row group by row group, so that memory use does not depend on the number of rows.
 
         Parameters
         ----------
@@ -359,7 +359,7 @@ class Samples:
                 writer.write_table(group)
 
     def units(self) -> dict[str, str]:
-        """Return the unit of every column, empty where it has none.
+        """Return the unit of every column; empty for a column without a unit.
 
         Returns
         -------
@@ -398,7 +398,7 @@ class _Counter:
         self._seen: dict[tuple[int, str], int] = {}
 
     def turns(self, chunk: pa.Table) -> NDArray[np.int64]:
-        """Which row of its run and name each row is, from 0."""
+        """Number each row within its run and name, from 0."""
         import numpy as np
 
         table = chunk.select(["run", "name"]).unify_dictionaries().combine_chunks()
@@ -419,7 +419,7 @@ class _Counter:
 
 
 def _groups(chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Put chunks together that are small; at least one group, if without rows."""
+    """Combine small chunks into larger ones; yields at least one, which may have no rows."""
     import pyarrow as pa
 
     waiting: list[pa.Table] = []

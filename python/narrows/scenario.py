@@ -1,4 +1,4 @@
-"""Scenarios as validated values: from a file, a text, or the name of one that Narrows brings along."""
+"""Scenarios as validated values: from a file, a text, or the name of a bundled scenario."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 Override = str | int | float | bool | dict[str, Any]
-"""A value that replaces one of the file: text is taken as the file would write it, a dictionary is a table."""
+"""A replacement for a value of the file: text as the file would write it, a dictionary for a table."""
 
 
 class Scenario:
@@ -28,13 +28,13 @@ class Scenario:
     Parameters
     ----------
     core : narrows._core.Scenario
-        The value itself.
+        The extension's scenario.
     text : str
-        What it was parsed from.
+        The text that it was parsed from.
     path : str
         The file as it was named.
     overrides : mapping
-        What was overridden.
+        Overridden values, by path of the field.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Scenario:
         text : str
             TOML.
         path : str
-            What to call it in messages.
+            Name of the text in messages.
         overrides : mapping, optional
             Values by path of the field, such as ``{"flows[0].start": "2 s"}``.
 
@@ -80,7 +80,7 @@ class Scenario:
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], overrides: Mapping[str, Override] | None = None) -> Scenario:
-        """Read a scenario from a file, or one that comes with Narrows by its name.
+        """Read a scenario from a file, or a bundled scenario by its name.
 
         Parameters
         ----------
@@ -105,12 +105,12 @@ class Scenario:
         return cls.from_text(text, str(path), overrides)
 
     def with_overrides(self, overrides: Mapping[str, Override]) -> Scenario:
-        """Return a scenario of the same text with some more values replaced.
+        """Return a scenario from the same text with further values replaced.
 
         Parameters
         ----------
         overrides : mapping
-            As for `from_text`; they win over those given before.
+            As for `from_text`; they take precedence over earlier ones.
 
         Returns
         -------
@@ -135,12 +135,12 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """What it was parsed from, before overrides."""
+        """The text that it was parsed from, before overrides."""
         return self._text
 
     @property
     def overrides(self) -> dict[str, str]:
-        """What was overridden, as written."""
+        """Overridden values, as written."""
         return dict(self._overrides)
 
     @property
@@ -150,19 +150,19 @@ class Scenario:
 
     @property
     def seed(self) -> int:
-        """Seed that is used where none is given."""
+        """The seed used if no other is given."""
         return self._core.seed
 
     @property
     def core(self) -> _core.Scenario:
-        """The extension's value."""
+        """The extension's scenario."""
         return self._core
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
-        """Nodes, links and flows with shorthands expanded, as the engine gets them; to be read only.
+        """Nodes, links and flows with shorthands expanded, as the engine gets them; read only.
 
-        What flows or links have in common (``tcp``, ``traffic``, ``forward``, ``reverse``) is one object for all.
+        Values shared by several flows or links (``tcp``, ``traffic``, ``forward``, ``reverse``) are a single object.
         """
         resolved: dict[str, Any] = json.loads(self._core.to_json())
         lists = ("directions", "stops", "traffics", "tcps")
@@ -179,7 +179,7 @@ class Scenario:
         return resolved
 
     def paths(self) -> list[list[int]]:
-        """Return the nodes that each flow's packets pass, as the engine routes them.
+        """Return the nodes that each flow's packets pass, according to the engine's routes.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """Title for people; the name where there is none."""
+        """Title for people; the name if there is no title."""
         return str(self.resolved.get("title") or self.name)
 
     def to_toml(self) -> str:
@@ -203,7 +203,7 @@ class Scenario:
         return self._core.to_toml()
 
     def congestion_controls(self) -> dict[str, str | None]:
-        """Congestion control by name of flow; ``none`` where NGWA takes the congestion window away, ``None`` for UDP.
+        """Return congestion controls by flow; ``none`` where NGWA disables the congestion window, ``None`` for UDP.
 
         Returns
         -------
@@ -213,12 +213,12 @@ class Scenario:
 
     @property
     def channels(self) -> list[dict[str, Any]]:
-        """The 802.11 channels, every default filled in, as in `resolved`; empty without any."""
+        """The 802.11 channels with all defaults filled in, as in `resolved`; empty if there are none."""
         channels: list[dict[str, Any]] = self.resolved.get("wifi") or []
         return channels
 
     def interface_queues(self) -> dict[str, str]:
-        """802.11 channel by name of the interface queue that feeds it; empty without channels.
+        """Return 802.11 channels by the name of the interface queue that feeds them; empty without channels.
 
         Returns
         -------
@@ -250,7 +250,7 @@ def _written(value: Override) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        # Inside a table text needs its quotes, and JSON's are TOML's.
+        # Text inside a table needs quotes; JSON's quoting is valid TOML.
         fields = (
             f"{json.dumps(str(key))} = {json.dumps(item) if isinstance(item, str) else _written(item)}"
             for key, item in value.items()

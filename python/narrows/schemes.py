@@ -1,4 +1,4 @@
-"""Network-assisted schemes as a scenario sets them, in words."""
+"""A scenario's network-assisted scheme and its settings in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCHEMES = ("acns", "ngwa")
-"""Keys of a resolved scenario that hold a scheme's settings, or nothing where it does not run."""
+"""Keys of a resolved scenario with a scheme's settings; empty or missing if the scheme does not run."""
 
 
 def running(resolved: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -18,30 +18,30 @@ def running(resolved: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
     Parameters
     ----------
     resolved : mapping
-        What `Scenario.resolved` gives.
+        As `Scenario.resolved` returns it.
 
     Returns
     -------
     (str, dict) or None
-        Its name and settings; there is never more than one.
+        Name and settings; at most one scheme runs.
     """
     return next(((name, resolved[name]) for name in SCHEMES if resolved.get(name)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class NgwaMode:
-    """What one of NGWA's eight modes switches on (table 1 of the paper).
+    """Features that one of NGWA's eight modes switches on (table 1 of the paper).
 
     Attributes
     ----------
     number : int
         1 to 8.
     congestion_window : bool
-        CW: the sender keeps its congestion window; without it, it may send what the receiver advertises (RFC 793).
+        CW: the sender keeps its congestion window; without it, only the receiver's window limits it (RFC 793).
     smoothing : bool
-        SE: the receiver smooths the values that come.
+        SE: the receiver smooths the received values.
     flow_division : bool
-        FD: routers divide their queue by the number of flows; without it they tell its free bytes.
+        FD: routers divide their queue by the number of flows; without it they report its free bytes.
     """
 
     number: int
@@ -65,7 +65,7 @@ class NgwaMode:
         return cls(number, number in {1, 2, 5, 6}, number % 2 == 0, number >= 5)
 
     def __str__(self) -> str:
-        """Name what is on and what is off.
+        """Name the features that are on and off.
 
         Examples
         --------
@@ -93,7 +93,7 @@ def _listed(words: list[str]) -> str:
 
 
 def control_of(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> str | None:
-    """Return the congestion control that a flow really runs.
+    """Return the congestion control that a flow actually runs.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def control_of(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> str | No
     Returns
     -------
     str or None
-        ``none`` where NGWA's mode takes the flow's congestion window away, whatever its ``cc`` says; ``None`` for UDP.
+        ``none`` if NGWA's mode disables the flow's congestion window, whatever its ``cc`` says; ``None`` for UDP.
     """
     tcp = flow.get("tcp")
     if not tcp:

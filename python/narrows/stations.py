@@ -17,18 +17,18 @@ NOT_MODELLED: Final = (
     "Not modelled: rate adaptation (rates are fixed), fading and mobility (frame error rates and signal strengths are "
     "constant), and the priorities of EDCA. More in docs/wifi.md."
 )
-"""Said wherever the settings of a channel are shown."""
+"""Shown wherever the settings of a channel are shown."""
 
 BASE: Final = "base"
-"""Role of a base station, which is at a router."""
+"""Role of a base station, whose node is a router."""
 
 STATION: Final = "station"
-"""Role of a station, which is at a host."""
+"""Role of a station, whose node is a host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelMetrics:
-    """What became of an 802.11 channel over the whole run: sums over its stations, the base station among them.
+    """Metrics of an 802.11 channel over the whole run: sums over its stations, including the base station.
 
     In a mean over runs, every number is a mean.
 
@@ -37,7 +37,7 @@ class ChannelMetrics:
     name : str
         The channel.
     airtime_ratio : float or None
-        `airtime_ratio`, of 1. In the sum over a channel, frames that overlap count once each.
+        `airtime_ratio`, of 1. A channel's sum counts each of several overlapping frames.
     data_frames, mpdus : int
         Data frames sent (an A-MPDU is one); MPDUs with data in them. Repetitions included.
     mpdus_per_frame : float or None
@@ -45,23 +45,23 @@ class ChannelMetrics:
     rts_frames, cts_frames, ack_frames : int
         Control frames sent; block ACKs are among the ACKs.
     rts_failures, data_failures : int
-        Attempts that no CTS, and that no ACK followed.
+        Attempts without a CTS, and without an ACK.
     failure_ratio : float or None
-        The same over all attempts: `failure_ratio`, of 1.
+        Both kinds of failures over all attempts: `failure_ratio`, of 1.
     retried_mpdus : int
         MPDUs sent that had been sent before.
     retry_ratio : float or None
-        The same over `mpdus`: `retry_ratio`, of 1.
+        Share of `mpdus`: `retry_ratio`, of 1.
     given_up_packets : int
         Packets given up at a retry limit.
     received_packets : int
         Packets received, once each.
     duplicates : int
-        MPDUs received that had come before: their ACK was lost.
+        MPDUs received again because their ACK was lost.
     collisions : int
         Frames that a station could not read because others overlapped; counted at each station that heard them.
     corrupted : int
-        Frames and MPDUs that the frame error rate struck, counted at the station that they were for.
+        Frames and MPDUs lost to the frame error rate, counted at their destination.
     """
 
     name: str
@@ -90,7 +90,7 @@ class ChannelMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StationMetrics(ChannelMetrics):
-    """What became of one station of an 802.11 channel over the whole run; `ChannelMetrics` says what the numbers are.
+    """Metrics of one station of an 802.11 channel over the whole run; see `ChannelMetrics` for the numbers.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class StationMetrics(ChannelMetrics):
     role: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name: what it is first, then in declared order."""
+        """Return the metrics by name: the station's identity first, then the others in declared order."""
         return {"name": self.name, "channel": self.channel, "role": self.role} | asdict(self)
 
 
@@ -125,13 +125,13 @@ _COUNTS: Final = (
     "collisions",
     "corrupted",
 )
-"""Columns of the engine's ``station_totals`` that are metrics as they are."""
+"""Columns of the engine's ``station_totals`` that are metrics without conversion."""
 
 
 def station_metrics(
     name: str, channel: str, role: str, totals: Mapping[str, int | None], duration_ns: int
 ) -> StationMetrics:
-    """Metrics of a station from its row of totals.
+    """Compute the metrics of a station from its row of totals.
 
     Parameters
     ----------
@@ -156,12 +156,12 @@ def station_metrics(
 def all_stations(
     names: Sequence[str], channels: Sequence[str], totals: Sequence[Mapping[str, int | None]], duration_ns: int
 ) -> tuple[StationMetrics, ...]:
-    """Metrics of every station of a run.
+    """Compute the metrics of every station of a run.
 
     Parameters
     ----------
     names, channels : sequence of str
-        Names of the stations' nodes, a row each; names of the channels, by their index.
+        Names of the stations' nodes, one per row; names of the channels, by their index.
     totals : sequence of mapping
         Rows of ``station_totals``: channel by channel, the base station first.
     duration_ns : int
@@ -182,7 +182,7 @@ def all_stations(
 
 
 def channel_metrics(stations: Iterable[StationMetrics]) -> tuple[ChannelMetrics, ...]:
-    """Sum stations up, channel by channel.
+    """Sum the stations of each channel.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def channel_metrics(stations: Iterable[StationMetrics]) -> tuple[ChannelMetrics,
     Returns
     -------
     tuple of ChannelMetrics
-        In the order in which the channels first come; empty without stations.
+        In order of first appearance; empty without stations.
     """
     by_channel: dict[str, list[StationMetrics]] = {}
     for station in stations:

@@ -1,4 +1,4 @@
-"""The object of ``narrows run --json`` and of ``summary.json``: what scripts may rely on (``docs/json.md``)."""
+"""The object of ``narrows run --json`` and of ``summary.json``; scripts may rely on it (``docs/json.md``)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from narrows.rows import AnyRow
 
 FORMAT: Final = 1
-"""Version of the shape. It grows when a key changes its meaning or goes; keys may be added without."""
+"""Version of the format. It increases when a key changes its meaning or is removed; adding keys does not change it."""
 
 
 def of(result: Outcome) -> dict[str, Any]:
-    """Return the summary of a run, or of a batch: means over the runs, intervals, and every run's own.
+    """Return the summary of a run, or of a batch: means over the runs, intervals, and the results of every run.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def of(result: Outcome) -> dict[str, Any]:
 
 
 def dumps(summary: dict[str, Any]) -> str:
-    """Write a summary as JSON text, the same for the same summary.
+    """Write a summary as JSON text, identical for identical summaries.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _detail(run: Run) -> dict[str, Any]:
 
 
 def _conditions(result: Outcome) -> dict[str, Any]:
-    """Conditions of a run, and what comes of them for it or for all; nothing where no machine had a say."""
+    """Return trust, doubts and, for a single run, its conditions; empty for simulated runs."""
     known = [run.conditions for run in result.runs if run.conditions is not None]
     if not known:
         return {}

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowMetrics:
-    """What became of a flow over its whole life. In a mean over runs, every number is a mean.
+    """Metrics of a flow over its whole life. In a mean over runs, every number is a mean.
 
-    Counts of what the ends did are ``None`` where nobody can tell them: a kernel does not count everything.
+    Counters of the end points are ``None`` if they are unavailable: a kernel does not count everything.
 
     Attributes
     ----------
@@ -48,17 +48,17 @@ class FlowMetrics:
     delivered_bytes : int
         Payload bytes delivered in order to the application.
     lost_packets, loss_ratio : int, float or None
-        Packets with payload that queues dropped or links corrupted; the same over `sent_packets`.
+        Packets with payload that queues dropped or links corrupted; their number over `sent_packets`.
     retransmitted_packets, retransmitted_bytes : int
         Segments with payload, and payload bytes, that were sent again.
     timeouts, fast_retransmits, ecn_reductions, spurious : int
         Expiries of the retransmission timer (RFC 6298); entries into fast recovery (RFC 5681, 6582, 6675); reductions
         on an ECN echo (RFC 3168); reductions undone.
     triple_duplicate_acks : int or None
-        Third duplicate ACKs in a row that the sender received, those that move the window among them; they tell of loss
-        or reordering even where no fast recovery follows. ``None`` in results of versions that did not count them.
+        Third duplicate ACKs in a row that the sender received, including those that move the window. They indicate loss
+        or reordering even if no fast recovery follows. ``None`` in results of versions that did not count them.
     later_duplicate_acks : int or None
-        Duplicate ACKs in a row from the third on, where the above counts the third ones alone; ``None`` likewise.
+        Duplicate ACKs in a row from the third on (the counter above counts only the third ones); ``None`` likewise.
     rtt_samples : int
         Round-trip times measured at the sender.
     rtt_mean_ms, rtt_min_ms, rtt_max_ms : float or None
@@ -68,7 +68,7 @@ class FlowMetrics:
     commands_normal, commands_freeze, commands_fallback : int
         Commands of a network-assisted scheme that the sender received.
     window_options, window_options_ignored : int or None
-        Data segments from whose NGWA option the receiving end took a window; those whose malformed options it ignored.
+        Data segments whose NGWA option gave the receiver a window; data segments whose malformed options it ignored.
         ``None`` in results of versions that did not count them.
     transactions : int
         Requests answered in full.
@@ -123,19 +123,19 @@ class FlowMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueMetrics:
-    """What became of a queue, and of the link behind it, over the whole run. In a mean over runs, every number is one.
+    """Metrics of a queue, and of the link behind it, over the whole run. In a mean over runs, every number is a mean.
 
     Attributes
     ----------
     name : str
-        Where it stands: ``A->B``; the interface queue of a base station: ``ap->wlan``, or ``ap->w1`` where each station
-        has its own; of a station: ``w1->ap``.
+        The direction of a link that it feeds: ``A->B``. Interface queue of a base station: ``ap->wlan``, or ``ap->w1``
+        if each station has its own; of a station: ``w1->ap``.
     channel : str or None
-        The 802.11 channel that it feeds; ``None`` in front of a wired link.
+        The 802.11 channel that it feeds; ``None`` for a queue in front of a wired link.
     utilisation : float or None
-        Of the link behind it: `utilisation`, of 1. Of an interface queue it is what left it over what the PHY's rate
-        alone could carry: preambles, contention, acknowledgements and the other stations take the rest, so that it
-        stays well below 1 on a saturated channel.
+        Of the link behind it: `utilisation`, of 1. For an interface queue it is the bits that left it over those that
+        the PHY's rate alone could carry. Preambles, contention, acknowledgements and the other stations take the rest,
+        so it stays well below 1 on a saturated channel.
     arrived_packets, forwarded_packets, forwarded_bytes : int
         Packets offered; packets and IP bytes that left for the link.
     dropped_packets : int
@@ -145,13 +145,13 @@ class QueueMetrics:
     corrupted_packets, marked_packets : int
         Lost on the link after the queue, or given up by 802.11 at a retry limit and not arrived; marked CE (RFC 3168).
     waiting_packets : int
-        Still waiting at the end.
+        Packets still waiting at the end.
     delay_mean_ms, delay_max_ms : float or None
         Queueing delay (from arrival to the start of sending) of the packets that left: mean and largest, exact, ms.
     delay_p50_ms, delay_p95_ms : float or None
         Its percentiles, from a histogram (error below 0.8 %), ms.
     max_packets, max_bytes : int
-        Most that ever waited.
+        Largest queue length.
     """
 
     name: str
@@ -181,7 +181,7 @@ class QueueMetrics:
 
 
 def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) -> FlowMetrics:
-    """Metrics of a flow from its row of totals.
+    """Compute the metrics of a flow from its row of totals.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
 
 
 def queue_metrics(name: str, totals: Mapping[str, int | None], channel: str | None = None) -> QueueMetrics:
-    """Metrics of a queue from its row of totals.
+    """Compute the metrics of a queue from its row of totals.
 
     Parameters
     ----------
@@ -294,21 +294,21 @@ def _seconds(value_ns: int | None) -> float | None:
 
 
 Counter = Literal["arrived_bytes", "delivered_bytes"]
-"""What a rate is of: throughput, or goodput."""
+"""The bytes that a rate counts: those of throughput, or those of goodput."""
 
 
 def aggregate_mbps(flows: Iterable[FlowMetrics], counter: Counter = "arrived_bytes") -> float | None:
-    """Rate of all flows together: bytes of all, over the time from the first one's start to the last one's end.
+    """Compute the rate of all flows together: their bytes over the time from the first start to the last end.
 
-    It is no sum of the flows' own rates, each of which is over the time in which that flow could send: these add up to
-    more than a link carries where flows come and go.
+    It is not the sum of the flows' own rates. Each of those is over the time in which that flow could send, so where
+    flows come and go their sum exceeds what a link carries.
 
     Parameters
     ----------
     flows : iterable of FlowMetrics
         Of one run.
     counter : {"arrived_bytes", "delivered_bytes"}
-        Which bytes: those of the throughput or those of the goodput.
+        Which bytes: those of throughput or those of goodput.
 
     Returns
     -------
@@ -328,9 +328,9 @@ def aggregate_mbps(flows: Iterable[FlowMetrics], counter: Counter = "arrived_byt
 
 
 def fairness(flows: Iterable[FlowMetrics]) -> float | None:
-    """Jain's index over the throughput of the flows that have a congestion control.
+    """Compute Jain's index over the throughput of the flows that have a congestion control.
 
-    UDP is left out: nobody shares out what it takes.
+    UDP is left out: no congestion control decides its share.
 
     Parameters
     ----------

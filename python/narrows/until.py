@@ -1,7 +1,7 @@
-"""As many runs as an interval of a wanted width needs: the sequential rule of `narrows.stats.Precision`, on all cores.
+"""Running until an interval is narrow enough: the sequential rule of `narrows.stats.Precision`, on all cores.
 
-Runs are made some at a time and some ahead, but the rule looks at them in the order of their index and at nothing else,
-so that neither the number of jobs nor which run happens to end first changes how many there are.
+Runs are made in parallel and partly ahead, but the rule examines them only in the order of their index. So neither the
+number of jobs nor which run finishes first changes the number of runs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DEFAULT_METRIC: Final = "throughput_mbps"
 """Aggregate throughput."""
 
 _TOGETHER: Final[dict[str, Counter]] = {"throughput_mbps": "arrived_bytes", "goodput_mbps": "delivered_bytes"}
-"""Metrics of all flows together, and what each counts."""
+"""Metrics of all flows together, and the counter of each."""
 
 _ROWS: Final = {
     "flow": FlowMetrics,
@@ -54,21 +54,21 @@ _ROWS: Final = {
 }
 _POLL_S: Final = 0.1
 _AHEAD: Final = 4
-"""Runs that may be under way or waiting to be looked at, per job: one slow run does not leave processors idle."""
+"""Runs per job that may be running or waiting to be examined, so that one slow run does not leave processors idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a search for precision is.
+    """Progress of a search for precision.
 
     Attributes
     ----------
     estimate : Estimate
-        Of the metric over the runs looked at.
+        Of the metric, over the examined runs.
     runs, needed : int
-        These runs; how many are likely to be needed in all, as far as can be seen from them.
+        Number of examined runs; number of runs likely to be needed in all, judging from them.
     fraction : float
-        Share of the work that is likely to be done, in [0, 1]; it may fall when more turn out to be needed.
+        Share of the work that is likely done, in [0, 1]; it may fall if more runs turn out to be needed.
     """
 
     estimate: Estimate
@@ -94,7 +94,7 @@ def metric_of(name: str) -> Metric:
     Raises
     ------
     InputError
-        If there is no such kind or metric; the callable raises it if the run has nothing of that name.
+        If there is no such kind or metric; the callable raises it if the run has no such object.
 
     Examples
     --------
@@ -137,14 +137,14 @@ def run_until(
     pcap: str | PathLike[str] | None = None,
     progress: ProgressHook | None = None,
 ) -> Batch:
-    """Run a scenario until the confidence interval of a metric is as narrow as wanted.
+    """Run a scenario until the confidence interval of a metric is as narrow as requested.
 
     Parameters
     ----------
     scenario : path, str or Scenario
         A file, the name of a bundled scenario, or a scenario.
     precision : Precision or float
-        The wanted half width and the fewest and most runs; a number is a part of the mean, such as 0.02.
+        The wanted half width and the fewest and most runs; a number is a fraction of the mean, such as 0.02.
     metric : str
         See `metric_of`.
     seed, jobs, overrides, pcap
@@ -155,15 +155,15 @@ def run_until(
     Returns
     -------
     Batch
-        The same as that of `narrows.run` with as many runs; its ``until`` tells what was reached, and
-        ``until.met`` whether that is what was wanted.
+        Identical to that of `narrows.run` with the same number of runs; its ``until`` is the precision reached, and
+        ``until.met`` whether it is as requested.
 
     Raises
     ------
     InputError, ScenarioError, RunError
-        As for `narrows.run`. A run that fails after those that are needed does not matter.
+        As for `narrows.run`. A failure of a run beyond those needed does not matter.
     Interrupted
-        On Ctrl-C; it holds the runs that had finished without a gap.
+        On Ctrl-C; holds the finished runs, without a gap.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def run_until(
 
 
 class _Search:
-    """Runs that are under way, and those that were looked at."""
+    """Runs under way, and runs already examined."""
 
     def __init__(
         self, scenario: Scenario, seed: int, wanted: Precision, metric: str, pcap: str | PathLike[str] | None
@@ -194,7 +194,7 @@ class _Search:
         self._metric, self._value = metric, metric_of(metric)
         kind, _, rest = metric.partition(".")
         flows = scenario.congestion_controls()
-        if kind == "flow" and rest.rpartition(".")[0] not in flows:  # known before anything has run
+        if kind == "flow" and rest.rpartition(".")[0] not in flows:  # checked before anything runs
             message = f"metric is {metric!r}; allowed flows: {', '.join(flows)}"
             raise InputError(message)
         self._futures: list[Future[Run]] = []
@@ -205,7 +205,7 @@ class _Search:
         self._estimate = mean_ci((), wanted.confidence)
 
     def batch(self) -> Batch:
-        """The runs that were looked at, and what they reached."""
+        """The examined runs, and the precision that they reached."""
         reached = Reached(self._metric, self._wanted, self._estimate, len(self._runs))
         return Batch(scenario=self._scenario, seed=self._seed, runs=tuple(self._runs), until=reached)
 
@@ -248,7 +248,7 @@ class _Search:
             future.add_done_callback(self._ended.put)
 
     def _look(self, *, final: bool = False) -> None:
-        """Take finished runs in order; one that failed is told when its turn comes, not before."""
+        """Examine finished runs in order; a failure is raised when its turn comes, not before."""
         while len(self._runs) < len(self._futures) and not self._over():
             future = self._futures[len(self._runs)]
             if not future.done() or (final and (future.cancelled() or future.exception() is not None)):
@@ -269,7 +269,7 @@ class _Search:
         return State(self._estimate, len(self._runs), needed, min(1.0, done / max(1, needed)))
 
     def _drop_captures(self) -> None:
-        """Packets of runs that were begun ahead and not needed belong to no result."""
+        """Remove captured packets of runs that were made ahead and not needed."""
         for index in range(len(self._runs), len(self._futures)):
             where = capture_directory(self._pcap, index, self._wanted.most)
             if where is not None:

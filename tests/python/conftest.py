@@ -1,4 +1,4 @@
-"""What several tests need: a short scenario, results of it, and columns as the engine gives them."""
+"""Fixtures that several tests share: short scenarios, their results, and columns as the engine returns them."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ T = TypeVar("T")
 
 
 class Trusted(Protocol):
-    """Makes something live until its doubts are none."""
+    """Repeats a live action until there is no reason to distrust it."""
 
     def __call__(self, make: Callable[[], tuple[T, Sequence[str]]]) -> T: ...
 
 
 class LiveRun(Protocol):
-    """Runs a scenario live until the run is to be trusted."""
+    """Runs a scenario live until a run can be trusted."""
 
     def __call__(self, which: Scenario, *, latest_ms: float = ..., **more: Any) -> Run: ...
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach what tests start: background jobs of a shell are deaf to it, and so are their children."""
+    """Enable Ctrl-C in child processes: background jobs of a shell ignore it, and their children inherit that."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def as_nobody() -> list[str]:
-    """Return what to put before a command so that it runs without root's rights; nothing where there are none."""
+    """Return a command prefix that drops root's rights; empty if the tests do not run as root."""
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
@@ -58,7 +58,7 @@ def as_nobody() -> list[str]:
 
 
 TRIES = 3
-"""Live runs made before a test that judges one is left out."""
+"""Number of live runs before a test that needs a trusted one is skipped."""
 
 
 def _trusted(make: Callable[[], tuple[T, Sequence[str]]]) -> T:
@@ -72,18 +72,18 @@ def _trusted(make: Callable[[], tuple[T, Sequence[str]]]) -> T:
 
 @pytest.fixture(scope="session")
 def trusted() -> Trusted:
-    """Return a function that repeats something live, which gives a value and its doubts, while there are doubts.
+    """Return a function that repeats a live action, which returns a value and doubts, until there are no doubts.
 
-    After three tries the test is skipped, with the doubts of the last.
+    After three tries the test is skipped, with the doubts of the last one.
     """
     return _trusted
 
 
 @pytest.fixture(scope="session")
 def live_run(trusted: Trusted) -> LiveRun:
-    """Return a function that runs a scenario live until a run is to be trusted, or skips the test and says why.
+    """Return a function that runs a scenario live until a run can be trusted, or skips the test with the reason.
 
-    With `latest_ms` a run is doubted too if one packet was later than that.
+    With `latest_ms`, a run is also distrusted if a packet was later than that.
     """
     from narrows import live
     from narrows.errors import LiveError
@@ -110,7 +110,7 @@ def live_run(trusted: Trusted) -> LiveRun:
 
 @pytest.fixture(scope="session")
 def short() -> Scenario:
-    """Return a bundled scenario, cut to twelve seconds."""
+    """Return a bundled scenario, shortened to twelve seconds."""
     from narrows.scenario import Scenario
 
     return Scenario.from_file("dumbbell-cubic", {"duration": "12 s"})
@@ -260,7 +260,7 @@ def advised() -> Run:
 
 @pytest.fixture(scope="session")
 def advised_often() -> Batch:
-    """Return three runs of the same, with starts that differ."""
+    """Return three runs of the same scenario with different start times."""
     from narrows.outcome import Batch
     from narrows.runs import run
     from narrows.scenario import Scenario

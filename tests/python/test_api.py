@@ -1,4 +1,4 @@
-"""The package's face: everything promised is there, and nothing heavy is imported before it is needed."""
+"""The package's public interface: every promised name exists, and heavy modules are imported only when needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``narrows attach`` and ``narrows detach`` in namespaces of the test's own, and what they refuse."""
+"""``narrows attach`` and ``narrows detach`` in the test's own namespaces, and what they refuse."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def names() -> list[str]:
 
 @pytest.fixture
 def apart() -> Iterator[None]:
-    """Skip where nothing can be attached; one test at a time on this machine, of all its working copies."""
+    """Skip if nothing can be attached; allow only one such test at a time on this machine, over all working copies."""
     if os.geteuid() != 0:
         pytest.skip("attaching takes root")
     if not Path("/sys/kernel/btf/vmlinux").exists():
         pytest.skip("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)")
     if shutil.which("unshare") is None:
         pytest.skip("unshare (util-linux) is not installed")
-    with Path("/tmp/narrows-attach.lock").open("w") as lock:  # noqa: S108 - known to the tests in Rust, too
+    with Path("/tmp/narrows-attach.lock").open("w") as lock:  # noqa: S108 - shared with the tests in Rust
         fcntl.flock(lock, fcntl.LOCK_EX)
         if "agile_sd" in names():
             pytest.skip("agile_sd is registered already")
@@ -59,7 +59,7 @@ def apart() -> Iterator[None]:
 
 
 def inside(script: str) -> subprocess.CompletedProcess[str]:
-    """Run a shell script in namespaces of its own, without a BPF file system; pins and defaults go with it."""
+    """Run a shell script in new namespaces without a BPF file system; pins and defaults end with them."""
     prepared = f'umount -l /sys/fs/bpf 2> /dev/null; ip link set lo up; narrows() {{ {NARROWS} "$@"; }}\n{script}'
     done = subprocess.run(
         ["unshare", "--mount", "--net", "sh", "-c", prepared], capture_output=True, text=True, timeout=60, check=False

@@ -1,4 +1,4 @@
-"""The benchmark's own code: what it runs, how it sums up and what it keeps. Nothing is timed here."""
+"""The benchmark's own code: what it runs, summarises and keeps. These tests measure no times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SMALL = workloads.growth(10, own_hosts=False)
 
 @pytest.fixture(autouse=True)
 def _build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let generated scenario files go elsewhere."""
+    """Redirect generated scenario files."""
     monkeypatch.setattr(workloads, "BUILD", tmp_path / "build")
 
 

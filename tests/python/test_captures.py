@@ -1,4 +1,4 @@
-"""Captured packets as Wireshark reads them: nothing malformed, checksums right, ACNS's bits where they belong."""
+"""Captured packets in Wireshark: no malformed packets, correct checksums, ACNS's bits in the right places."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tshark(capture: Path, keep: str, *fields: str) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"ipv{case[0]}-{case[1]}")
 def captured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
-    """IP version, encoding, and the captures of ACNS's scenario as far as congestion has set in."""
+    """IP version, encoding, and captures of ACNS's scenario up to a time with congestion."""
     version, encoding = request.param
     folder = tmp_path_factory.mktemp("pcap")
     overrides = {"ip": version, "acns.ipv6": encoding, "duration": "45 s"}
@@ -83,17 +83,17 @@ def test_commands_are_echoed_in_the_tcp_header(captured: tuple[int, str, Path]) 
 def test_the_router_writes_commands_into_the_ip_header(captured: tuple[int, str, Path]) -> None:
     version, encoding, folder = captured
     before, after = (_messages(folder / name, version, encoding) for name in ("N0-R0.pcapng", "R0-P1.pcapng"))
-    # What a sender sends: no ACNS (retransmissions), ECN mode (a window's first segments), a question (its last one).
+    # A sender sends no ACNS (retransmissions), ECN mode (first segments of a window), or a question (the last segment).
     assert set(before) <= {(0, False), (1, False), (2, False), (1, True), (2, True)}
     assert min(before[1, True], before[2, True]) > 0
-    # The router answers in the questions: fallback is CE alone, so that plain ECN reads it as CE.
+    # The router answers in the questions. Fallback is encoded as CE alone, so plain ECN reads it as CE.
     assert after[3, False] > 0
     asked = before[1, True] + before[2, True]
     assert 0 < asked < before[1, False] + before[2, False]
 
 
 def _messages(capture: Path, version: int, encoding: str) -> Counter[tuple[int, bool]]:
-    """How many data segments of host N0 carry which pair of ECN field and CMI."""
+    """Number of data segments of host N0 for each pair of ECN field and CMI."""
     if version == 4:
         rows = tshark(capture, f"{DATA} && tcp.dstport < 10000", "ip.dsfield.ecn", "ip.flags.rb")
         return Counter((int(ecn), rb in ("1", "True")) for ecn, rb in rows)

@@ -1,4 +1,4 @@
-"""Captured 802.11 channels as Wireshark reads them: frames in their order, at their times, check sequences right."""
+"""Captured 802.11 channels in Wireshark: frames in order, with correct times and check sequences."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def tshark(folder: Path, keep: str, *fields: str) -> list[tuple[str, ...]]:
 
 
 def nanoseconds(seconds: str) -> int:
-    """A time of tshark's as an integer."""
+    """Parse a time printed by tshark into an integer."""
     whole, part = seconds.split(".")
     return int(whole) * 10**9 + int(part.ljust(9, "0"))
 
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Captures of each case, by its name."""
+    """Captures of each case, by name."""
     folders = {}
     for name, overrides in CASES.items():
         folders[name] = tmp_path_factory.mktemp(name)
@@ -130,16 +130,16 @@ def test_rts_cts_data_and_ack_follow_each_other_after_sifs(captured: dict[str, P
         waits = [after - before for before, after in pairwise(starts[number - 1 : number + 3])]
         rts, data, ack = frames[number - 1], frames[number + 1], frames[number + 2]
         assert (rts[1], data[1], ack[1]) == (RTS, DATA, ACK)
-        # RTS of 20 bytes and CTS of 14 at 1 Mb/s behind 192 us of preamble.
+        # RTS of 20 bytes and CTS of 14 bytes at 1 Mb/s, after a preamble of 192 us.
         airtime = 192 + math.ceil((int(data[4]) + 88) * 8 / 11)
         assert waits == [lasts * 1000 + SIFS_B + PROPAGATION for lasts in (352, 304, airtime)]
         assert int(data[3]) == airtime
-        # Each reserves the medium up to the end of the ACK.
+        # Each frame reserves the medium until the end of the ACK.
         reserved = (3 * 10 + 304 + airtime + 304, 2 * 10 + airtime + 304, 10 + 304, 0)
         assert tuple(int(value) for value in (rts[2], nav, data[2], ack[2])) == reserved
         exchanges += 1
     assert exchanges > 200
-    # Nothing longer than the threshold goes without an RTS.
+    # Frames longer than the threshold are always preceded by RTS and CTS.
     assert all(before[1] == CTS for before, frame in pairwise(frames) if frame[4] and int(frame[4]) > 500)
 
 
@@ -195,7 +195,7 @@ def test_block_acks_answer_aggregates_and_what_they_miss_is_sent_again(captured:
         start, receiver = frames[0][0], frames[0][4]
         assert all((row[0], row[4]) == (start, receiver) for row in frames)
         assert [row[3] in ("1", "True") for row in frames] == [False] * (len(frames) - 1) + [True]
-        # What a block ACK reported missing is marked when it is sent again.
+        # MPDUs that a block ACK reported missing are marked as retries when they are sent again.
         assert all(row[6] in ("1", "True") for row in frames if row[5] in missed[receiver])
         if reply[0][1] != BLOCK_ACK:
             continue  # The whole A-MPDU or its block ACK was lost.
@@ -219,5 +219,5 @@ def test_time_stamps_are_whole_and_rise(captured: dict[str, Path]) -> None:
         rows = tshark(folder, "wlan", "frame.time_epoch", "radiotap.mactime")
         times = [nanoseconds(row[0]) for row in rows]
         assert times == sorted(times)
-        # TSFT is the time of the MPDU's first bit: a preamble after the frame's start.
+        # TSFT is the time of the MPDU's first bit, one preamble after the frame's start.
         assert all(20 <= int(tsft) - time // 1000 <= 193 for time, (_, tsft) in zip(times, rows, strict=True))

@@ -1,4 +1,4 @@
-"""The command line: what it prints, where, and how it exits."""
+"""The command line: output, output streams and exit codes."""
 
 from __future__ import annotations
 
@@ -319,8 +319,8 @@ def test_no_color_is_heeded(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
 def interrupted(
     arguments: list[str | Path], ready: Path | None, patience_s: float, number: signal.Signals = signal.SIGINT
 ) -> subprocess.CompletedProcess[str]:
-    """Start a command, press Ctrl-C (or send another signal) once it is well under way, and return how it ended."""
-    # Whoever started the tests may have had signals ignored (nohup does), and children would inherit that.
+    """Start a command, press Ctrl-C (or send another signal) once it is well under way, and return the result."""
+    # The process that started the tests may ignore signals (nohup does), and children would inherit that.
     command = ["env", "--default-signal", *NARROWS, *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -1,4 +1,4 @@
-"""Two outcomes side by side: what is compared, with which interval, and what is doubted."""
+"""Comparison of two outcomes: which measures, with which interval, and which doubts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CONDITIONS = {"kernel_release": "6.18", "trusted": True, "doubts": []}
 
 @pytest.fixture(scope="module")
 def arms() -> tuple[Batch, Batch]:
-    """Return three runs as CUBIC, and four as Reno that stand for those of a real machine."""
+    """Return three runs with CUBIC, and four with Reno that stand in for live runs."""
     cubic, reno = (
         nw.run(Scenario.from_text(SCENARIO, overrides={"tcp.cc": cc}), seed=seed, runs=n)
         for cc, seed, n in (("cubic", 1, 3), ("reno", 9, 4))
@@ -159,7 +159,7 @@ def test_a_directory_gives_the_comparison_back(both: Comparison, arms: tuple[Bat
     ]
     assert directory.holds_one(tmp_path / "r")
     back = comparison.load(tmp_path / "r")
-    # The scenario that is kept is the one as run: what was overridden in it is its own now.
+    # The saved scenario is the one as run: its overrides are part of the file.
     assert back.to_json() == made.to_json() | {"overrides": {}}
     kept = json.loads((tmp_path / "r" / "comparison.json").read_text())
     assert [arm.pop("directory") for arm in kept["arms"]] == ["simulated", "live"]

@@ -1,4 +1,4 @@
-"""`narrows run --both`: what it runs, prints, keeps and refuses. A second simulation stands in for the real stack."""
+"""`narrows run --both`: what it runs, prints, keeps and refuses. Simulations stand in for live runs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
-    """Return a function that puts a simulation in the place of the real stack, and tells with how many runs it is."""
+    """Return a function that replaces live runs with simulations and returns the list of requested numbers of runs."""
 
     def install(*, trusted: bool = True, fail: LiveError | None = None) -> list[int]:
         asked: list[int] = []

@@ -1,4 +1,4 @@
-"""The page of a comparison, and what the page of a run says of a machine's conditions."""
+"""The page of a comparison, and the conditions of the machine on the page of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`narrows validate --against live`: cells, yardstick, page. A second simulation stands in for the real stack."""
+"""`narrows validate --against live`: cells, yardstick, page. Simulations stand in for live runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LATE = "the bottleneck was late"
 
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Put a simulation in the place of the real stack; what it does is set by the dictionary returned."""
+    """Replace live runs with simulations, which are controlled by the returned dictionary."""
     settings: dict[str, Any] = {"fail": (), "doubt": (), "rate": "100 Mb/s", "asked": []}
 
     def run(scenario: Scenario, runs: int = 1, progress: Any = None) -> Run | Batch:
@@ -100,7 +100,7 @@ def test_pairs_are_run_once_and_only_where_they_are_asked_for(live: dict[str, An
 
 
 def test_bursts_of_bbr_give_cubic_beside_it_more() -> None:
-    """Live, CUBIC loses the same when BBR's host sends segments one by one (docs/live.md)."""
+    """In live runs, CUBIC also loses this much if BBR's host sends segments one by one (docs/live.md)."""
     rates = {}
     for tso in (True, False):
         scenario = Scenario.from_file(survey.pairs()["cubic-bbr-1bdp"], {"tcp.tso": tso, "sampling": "off"})

@@ -1,4 +1,4 @@
-"""Conditions of runs on a real machine: kept, told, and never a reason to trust what is doubted."""
+"""Conditions of live runs: they are kept and shown, and never make an untrusted run trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contests: what is planned, that nothing is run twice or lost, and that the number of jobs does not matter."""
+"""Contests: the plan, no repeated or lost runs, and results that do not depend on the number of jobs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def plan(*cc: str, count: int = 2, solo: bool = False, text: str = PAIR, seed: i
 
 @pytest.fixture
 def executions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Count what the engine is asked to run."""
+    """Record the runs that the engine executes."""
     made: list[tuple[str, int]] = []
     real = runs.make
 
@@ -86,7 +86,7 @@ def test_solo_runs_have_the_other_slot_silent_and_the_same_start() -> None:
     assert pair.flows[0] is not None
     assert alone.flows[0].throughput_mbps == pytest.approx(2.0, rel=0.01)
     assert alone.flows[0].share is None
-    # The first flow has the link to itself until the second starts: the same jitter gives the same first second.
+    # The first flow has the link alone until the second starts; with the same jitter the first second is the same.
     assert alone.series.first[:2] == pair.series.first[:2]
     assert set(alone.series.second) == {0.0}
 
@@ -97,13 +97,13 @@ def test_swapped_starts_exchange_the_slots_times() -> None:
     assert [flow["start_ns"] for flow in swapped] == [2_000_000_000, 0]
     assert len(made.matches) == 8
     records = contest.execute(made, jobs=1).records
-    # reno second, but first to start: it is the later flow, in the first slot, that decides the behaviour.
+    # Vegas is in the first slot but starts later, and the later flow decides the behaviour.
     late_vegas = next(one for one in records if (one.first, one.second, one.order) == ("vegas", "reno", "swapped"))
     assert late_vegas.behaviour == "kept"
 
 
 def test_default_window_is_the_common_time_without_its_first_tenth() -> None:
-    # The second starts at 2.5 s at the latest, so that both are active for 9.5 s.
+    # The second flow starts at 2.5 s at the latest, so both are active for 9.5 s.
     assert plan().window == contest.Window(3.5, 12.0)
 
 
@@ -210,7 +210,7 @@ def test_records_do_not_depend_on_jobs_and_common_random_numbers_are_common() ->
     assert one.records == two.records
     assert len({record.key for record in one.records}) == made.total
     digests = {record.digest for record in one.records}
-    assert len(digests) == made.total  # every run draws another start
+    assert len(digests) == made.total  # every run has different random starts
     other = contest.execute(plan(seed=9), jobs=2)
     assert not {record.key for record in other.records} & {record.key for record in one.records}
 
@@ -223,7 +223,7 @@ def test_what_finished_is_not_run_again(tmp_path: Path, executions: list[tuple[s
     again = contest.execute(made, tmp_path / "c", jobs=2)
     assert (len(executions), again.kept) == (8, 8)
     assert again.records == first.records
-    # A third contestant adds its pairs, a third run adds one of each; nothing else is run.
+    # A third contestant adds its pairs, a third run adds one run of each pair; nothing else is executed.
     contest.execute(plan("reno", "vegas", "cubic", count=3), tmp_path / "c", jobs=2)
     assert len(executions) == 8 + 27 - 8
     assert len(set(executions)) == len(executions)
@@ -237,7 +237,7 @@ def test_contestants_that_set_the_same_have_records_of_their_own(tmp_path: Path)
     assert [(one.first, one.second, one.order) for one in records] == [
         (match.first, match.second, match.order) for match in made.matches
     ]
-    assert len({one.digest for one in records}) == 3  # both, the first alone, the second alone
+    assert len({one.digest for one in records}) == 3  # both together, the first alone, the second alone
 
 
 def test_a_torn_last_line_is_cut_and_only_that_run_is_made_again(
@@ -292,7 +292,7 @@ def test_a_full_disk_keeps_what_was_whole(tmp_path: Path) -> None:
         whole = (tmp_path / RUNS).read_bytes()
 
         class Full:
-            """A file that takes half a line and then has no room."""
+            """A file that writes half a line and then has no space left."""
 
             def __init__(self, file: object) -> None:
                 self.file = file

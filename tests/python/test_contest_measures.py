@@ -1,4 +1,4 @@
-"""Contests: what a run is boiled down to, behaviours, harm, means over runs, and colours."""
+"""Contests: measures of a run, behaviours, harm, means over runs, and colours."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def test_a_step_is_settled_when_it_happens() -> None:
 
 
 def test_a_ramp_is_settled_when_it_enters_the_band() -> None:
-    # The second takes 0.5 Mb/s a second of 10: at share s the two differ by 1 - 2 s of their sum, 0.3 at s = 0.35.
+    # The second flow gains 0.5 Mb/s per second, of 10 in total. At share s, the difference is 1 - 2 s of the sum: 0.3
+    # at s = 0.35.
     second = np.clip((TIME - START) * 0.5, 0, 5)
     assert settled(10 - second, second) == pytest.approx(7.0)
     assert settled(10 - second, second, Criteria(band=0.1)) == pytest.approx(9.0)
@@ -80,9 +81,9 @@ def test_oscillation_is_settled_only_within_the_band() -> None:
 
 def test_who_never_shares_never_settles_nor_does_who_has_no_time_left() -> None:
     assert settled(after(0, 9), after(START, 1)) is None
-    assert settled(after(57, 5, 10), after(57, 5)) is None  # three seconds are left, five are wanted
+    assert settled(after(57, 5, 10), after(57, 5)) is None  # three seconds are left, five are required
     assert settled(after(55, 5, 10), after(55, 5)) == pytest.approx(45.0)
-    assert settled(after(0, 0), after(0, 0)) is None  # silence is no balance
+    assert settled(after(0, 0), after(0, 0)) is None  # two silent flows are not in balance
     assert equilibrium_s([], [], [], 0.0) is None
 
 
@@ -98,7 +99,8 @@ def test_equilibrium_from_counters_counts_from_the_later_start() -> None:
     alone = np.clip(TIME, None, 10) * 10 / 8 * 1e6 + shared
     flows = [{"time_s": TIME, "arrived_bytes": alone}, {"time_s": TIME, "arrived_bytes": shared}]
     told = balance_s(flows, 60.0, 10.0, Criteria())
-    # Over the last second the first has 10 - 5 t and the second 5 t: within 0.3 of 10 from t = 0.7 s on.
+    # Over the last second the first flow has 10 - 5 t and the second 5 t: within 0.3 of the sum of 10 from t = 0.7 s
+    # on.
     assert told == pytest.approx(0.7)
 
 
@@ -121,7 +123,7 @@ def test_rtt_is_a_mean_over_time_and_a_nearest_rank() -> None:
 
 @pytest.mark.parametrize(("settings", "size"), [("", 52), ("[tcp]\ntimestamps = false\n", 40), ("ip = 6\n", 72)])
 def test_wire_bytes_and_packets_agree_with_the_totals_of_the_run(settings: str, size: int) -> None:
-    """Over the whole run what is derived from samples must be what the engine counted."""
+    """Over the whole run, quantities derived from samples must equal the engine's counters."""
     text = (
         (settings if settings.startswith("ip") else "")
         + """duration = "20 s"
@@ -190,7 +192,7 @@ def flow(mbps: float, rtt: float) -> FlowRecord:
 
 @pytest.fixture
 def synthetic() -> Contest:
-    """Return a contest whose numbers are known: shy keeps 2 of 10 beside bold, and runs differ by what cancels."""
+    """Return a contest with known numbers: one takes 2 of 10 beside the other; runs differ by a common factor only."""
     plan = contest.make("dumbbell-cubic", ["reno", "cubic"], runs=3)
     got = {
         ("reno", "reno"): (5.0, 5.0, 40.0),
@@ -205,7 +207,7 @@ def synthetic() -> Contest:
 
     def record(first: str | None, second: str | None, run: int) -> Record:
         one, two, rtt = got[first, second]
-        factor = 1 + 0.1 * run  # common to all matches of a run: harm must not notice
+        factor = 1 + 0.1 * run  # common to all matches of a run: harm does not depend on it
         flows = (flow(one * factor, rtt) if first else None, flow(two * factor, rtt) if second else None)
         return Record(
             key=f"{first}{second}{run}",
@@ -231,7 +233,7 @@ def test_harm_is_paired_by_run(synthetic: Contest) -> None:
     told = synthetic.estimate("harm", "reno", "cubic", "first")
     assert told.mean == pytest.approx(0.6)
     assert told.n == 3
-    assert told.half_width == pytest.approx(0.0, abs=1e-12)  # what runs have in common cancels
+    assert told.half_width == pytest.approx(0.0, abs=1e-12)  # the factor of each run cancels
     assert synthetic.estimate("throughput_mbps", "reno", "cubic").half_width > 0.1
     assert synthetic.estimate("harm", "cubic", "reno", "second").mean == pytest.approx(0.8)
     assert synthetic.estimate("harm", "cubic", "cubic", "second").mean == 0.0
@@ -251,7 +253,7 @@ def test_standings_weigh_every_other_alike_in_both_slots(synthetic: Contest) -> 
 
 
 def test_one_extreme_pair_does_not_decide_the_harm_of_standings() -> None:
-    """Vegas starves beside its own kind in the first slot, and so gains ten times as much beside anybody."""
+    """Vegas gets little beside its own kind in the first slot, and so gains ten times as much beside the others."""
     plan = contest.make("dumbbell-cubic", ["reno", "cubic", "vegas"], runs=2, solo=False)
     labels = ("reno", "cubic", "vegas")
 
@@ -331,7 +333,7 @@ def test_diverging_scales_are_neutral_in_the_middle_and_the_colour_blind_see_the
         ramp = heat.ramp(scale, [])  # type: ignore[arg-type]
         assert ramp.colour(middle) == heat.PAPER
         assert {ramp.colour(-9.0), ramp.colour(9.0)} == {heat.BLUE, heat.VERMILLION}
-    # What is even is light, and both ends are darker: the order survives without any colour at all.
+    # The even value is light and both ends are darker, so the scale is readable without colours.
     assert heat.luminance(heat.PAPER) > 2 * heat.luminance(heat.VERMILLION) > 1.2 * heat.luminance(heat.BLUE)
 
 

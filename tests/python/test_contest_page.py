@@ -1,4 +1,4 @@
-"""Contests: the command, the page, and the data beside it."""
+"""Contests: the command, the page, and the data next to it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def folder(made: Contest, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Page(HTMLParser):
-    """Collects what a page refers to, its identifiers, and cells of heat maps by figure."""
+    """Collects a page's references, identifiers, and heat map cells by figure."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ def test_page_needs_nothing_from_elsewhere_and_its_links_lead_somewhere(folder: 
     text = (folder / "report.html").read_text()
     read = Page(text)
     outside = [one for one in read.references if not one.startswith(("#", "data:"))]
-    # The runs themselves are kept by the command, not by the report.
+    # The command stores the runs; the report does not.
     assert sorted(set(outside)) == ["cells.csv", "contest.json", "runs.jsonl", "scenario.toml"]
     assert all((folder / one).exists() for one in outside if one != "runs.jsonl")
     anchors = {one[1:] for one in read.references if one.startswith("#")}

@@ -1,4 +1,4 @@
-"""The optimised engine gives the digest that the engine's own tests, in a debug build, are held to."""
+"""The optimised engine gives the same digest as the engine's own tests in a debug build."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``narrows doctor``: with and without root, for people and for machines."""
+"""``narrows doctor``: with and without root, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What documents say about the project itself: verbs, requirements, licence."""
+"""Statements in documents about the project itself: verbs, requirements, licence."""
 
 from __future__ import annotations
 

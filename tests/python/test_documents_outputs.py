@@ -1,4 +1,4 @@
-"""Outputs of commands in documents are what the commands print."""
+"""Command outputs in documents match what the commands print."""
 
 from __future__ import annotations
 

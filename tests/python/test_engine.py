@@ -1,4 +1,4 @@
-"""The commit in every version: from git, from the environment, or plainly unknown."""
+"""The commit in every version: from git, from the environment, or marked as unknown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCRIPT = Path(__file__).parents[2] / "crates" / "py" / "build.rs"
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the build script by itself."""
+    """Compile the build script separately."""
     if shutil.which("rustc") is None or not SCRIPT.exists():
         pytest.skip("needs rustc and the sources of crates/py")
     made = tmp_path_factory.mktemp("script") / "build"

@@ -1,4 +1,4 @@
-"""What a run takes is known before it begins: rows exactly, memory by measured figures, time by its own pace."""
+"""Estimates before a run begins: exact rows, memory from measured figures, time from the run's own pace."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_long_run_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> N
         "takes about 30 min; 15 min left (50 % done)",
     ]
     said.clear()
-    slow = progress.Pace(said.append)  # five seconds of set-up, and half of it was done before
+    slow = progress.Pace(said.append)  # five seconds of set-up, and half of the work was done before
     for at, fraction in [(910.0, 0.5), (912.0, 0.51)]:
         now[0] = at
         slow(fraction)

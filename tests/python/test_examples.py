@@ -1,4 +1,4 @@
-"""The examples run as they are."""
+"""The examples run unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_crowd_costs_basic_access_more_than_rts_and_cts() -> None:
     rows = [[float(word.rstrip("%")) for word in line.split()] for line in shown.stdout.splitlines()[1:]]
     assert [row[0] for row in rows] == [1, 2, 5, 10, 20, 50]
     alone, crowd = rows[0], rows[-1]
-    assert alone[2] == alone[4] == 0  # nobody to collide with
+    assert alone[2] == alone[4] == 0  # no other station to collide with
     assert alone[1] - crowd[1] > 4 * (alone[3] - crowd[3]) > 0
     assert [row[2] for row in rows] == sorted(row[2] for row in rows)
 

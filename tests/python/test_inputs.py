@@ -1,4 +1,4 @@
-"""Files of users: regular files, pipes and standard input, of bounded length; anything else is refused at once."""
+"""Users' input files: regular files, pipes and standard input of limited length; anything else is refused at once."""
 
 from __future__ import annotations
 

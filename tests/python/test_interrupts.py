@@ -1,5 +1,5 @@
 # ruff: noqa: ARG002 - hooks have the arguments that the engine gives them
-"""One signal ends a command, whatever it is doing; and no hook of a user's algorithm holds a run."""
+"""One signal ends a command in any phase, and no hook of a user's algorithm can block a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NARROWS = str(Path(sys.executable).with_name("narrows"))
 
 PATIENCE_S = 60
-"""Longest that a test waits for what should take a second: a machine may be busy."""
+"""Longest wait for something that should take a second, since the machine may be busy."""
 
 HOOK = """
 import pathlib, re, time, narrows
@@ -51,7 +51,7 @@ BODIES = {
 """,
     "is in C code that lets nobody else in": "re.match('(a+)+$', 64 * 'a' + 'b')",
 }
-"""What keeps a hook from returning, by what it does."""
+"""Ways in which a hook does not return, by description."""
 
 MANY = """
 duration = "100 ms"
@@ -69,14 +69,14 @@ copies = 200000
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """No test's algorithm is left for the next."""
+    """Remove each test's algorithms, so that the next test does not see them."""
     yield
     for name in list(own.controls()):
         own.unregister(name)
 
 
 def command(tmp_path: Path, body: str, limit: str) -> tuple[list[str], Path]:
-    """Return a command whose run ends up in a hook, and the file that the hook makes first."""
+    """Return a command whose run blocks in a hook, and the file that the hook creates first."""
     mark = tmp_path / "mark"
     file = tmp_path / "stuck.py"
     file.write_text(HOOK.format(limit=limit, mark=str(mark), body=body.strip()))
@@ -115,18 +115,18 @@ def test_one_signal_ends_a_run_whatever_its_hook_does(body: str, number: signal.
 
 def test_a_hook_that_returns_in_time_is_not_hurried() -> None:
     class Slow:
-        """Takes a tenth of a second now and then."""
+        """Sleeps for a tenth of a second now and then."""
 
         calls = 0
 
         def on_ack(self, ack: own.Ack, path: own.Path, window: own.Window) -> None:
-            """Sleep less than the limit, in all more."""
+            """Sleep less than the limit per call, but more than it in total."""
             Slow.calls += 1
             if Slow.calls % 100 == 0:
                 time.sleep(0.1)
 
         def on_congestion(self, event: own.Congestion, path: own.Path, window: own.Window) -> None:
-            """Stay."""
+            """Keep the window."""
             window.ssthresh = window.cwnd
 
     own.register("slow", Slow, time_limit_s=30)
@@ -180,7 +180,7 @@ class Last:
 Last()
 print("went on", flush=True)
 """
-"""A signal whose exception Python prints and drops, because a destructor is running."""
+"""Raises a signal while a destructor is running, so that Python prints and drops the exception."""
 
 
 @pytest.mark.parametrize("verb", ["run", "contest", "sweep"])
@@ -207,7 +207,7 @@ def test_a_signal_whose_exception_is_swallowed_ends_the_command(verb: str, tmp_p
 @pytest.mark.slow
 @pytest.mark.parametrize("after_s", [0.4, 1.2, 2.0, 3.0, 5.0])
 def test_every_phase_of_a_run_of_many_flows_stops_soon(after_s: float, tmp_path: Path) -> None:
-    """The bound is several times what an idle machine takes, and a fifth of what setting the flows up once took."""
+    """The bound is several times what an idle machine needs."""
     file = tmp_path / "many.toml"
     file.write_text(MANY)
     arguments = [NARROWS, "run", str(file), "--no-progress", "-o", str(tmp_path / "out")]
@@ -217,6 +217,7 @@ def test_every_phase_of_a_run_of_many_flows_stops_soon(after_s: float, tmp_path:
         begin = time.monotonic()
         _, said = process.communicate(timeout=PATIENCE_S)
         took = time.monotonic() - begin
-    # Before its handlers are set, or after the last of its work, the interpreter ends as the system does.
+    # Before the handlers are set, and after the last of its work, the interpreter ends with the signal's default
+    # action.
     assert process.returncode in {0, 128 + signal.SIGTERM, -signal.SIGTERM}, said
     assert took < 5, f"{took:.1f} s after a signal at {after_s} s: {said}"

@@ -1,4 +1,4 @@
-"""The two shapes that scripts rely on, as docs/json.md promises them."""
+"""The two JSON formats that scripts rely on, as promised in docs/json.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live runs on this machine's own TCP stack: rates, round trips, samples, conditions, and what is refused."""
+"""Live runs on this machine's own TCP stack: rates, round-trip times, samples, conditions, and refusals."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_kernel_fills_the_link_as_the_simulator_does(live_run: LiveRun) -> N
     for one in (measured, simulated):
         assert one.flow("f").throughput_mbps == pytest.approx(10, rel=0.03)
     flow, peer = measured.flow("f"), simulated.flow("f")
-    # The handshake meets an idle network; each later sample holds a segment's own 1.2 ms at the bottleneck.
+    # The handshake meets an idle network; each later sample includes 1.2 ms of the segment's own transmission.
     assert within_lateness(flow.rtt_min_ms, peer.rtt_min_ms, measured)
     assert flow.rtt_mean_ms == pytest.approx(peer.rtt_mean_ms, rel=0.3)
     assert flow.delivered_bytes <= flow.sent_bytes
@@ -64,7 +64,7 @@ def test_the_kernel_fills_the_link_as_the_simulator_does(live_run: LiveRun) -> N
 
 
 def within_lateness(live_ms: float | None, simulated_ms: float | None, run: Run) -> bool:
-    """Whether a round-trip time is the simulator's, but for two wake-ups and two packets as late as the latest was."""
+    """Whether a live round-trip time equals the simulated one, except for two wake-ups and two largest latenesses."""
     assert live_ms is not None
     assert simulated_ms is not None
     assert run.conditions is not None
@@ -73,7 +73,7 @@ def within_lateness(live_ms: float | None, simulated_ms: float | None, run: Run)
 
 
 def test_the_first_round_trip_time_is_the_path_s(live_run: LiveRun) -> None:
-    """A flow that starts at 0 s connects when the network runs: its handshake measures no wait for it."""
+    """A flow that starts at 0 s connects only when the network runs, so its handshake does not include the start-up."""
     short = scenario(duration="1 s", sampling="5 ms")
     measured = live_run(short, latest_ms=10)
     simulated = nw.run(short)
@@ -90,7 +90,7 @@ def test_a_flow_that_is_done_counts_no_more_round_trip_times(live_run: LiveRun) 
     text = SCENARIO.replace('to = "h2" }', 'to = "h2", size = "4 kB" }')
     flow = live_run(Scenario.from_text(text, "small.toml")).flow("f")
     assert flow.sent_packets == 3
-    # The handshake, an ACK for each segment or two, and one for the FIN where it comes by itself.
+    # Samples: the handshake, an ACK for each segment or two, and one for the FIN if it arrives separately.
     assert 2 <= (flow.rtt_samples or 0) <= 5
     assert (flow.rtt_max_ms or 0) < 60, "no sample has the wait for the network in it"
 
@@ -190,14 +190,14 @@ def test_several_bottlenecks_are_each_shared_by_those_that_pass_them(live_run: L
     measured = live_run(Scenario.from_text(PARKING_LOT, "lot.toml"))
     rates = {name: measured.flow(name).throughput_mbps or 0 for name in ("long", "first", "second")}
     assert min(rates.values()) > 0.5
-    # A start of a second is left out of the reckoning by the bounds.
+    # The bounds leave room for a start-up of one second.
     assert 0.75 * 8 < rates["long"] + rates["first"] < 8.1
     assert 0.75 * 12 < rates["long"] + rates["second"] < 12.1
     assert (measured.flow("long").rtt_min_ms or 0) > (measured.flow("first").rtt_min_ms or 1e9)
 
 
 def test_a_slow_way_back_holds_the_data_up(live_run: LiveRun) -> None:
-    # ACKs of 52 bytes every second segment: 16 kb/s take 38 a second, and so some 0.9 Mb/s of data at most.
+    # ACKs have 52 bytes and acknowledge two segments: 16 kb/s carry 38 per second, so at most about 0.9 Mb/s of data.
     wide = 'between = ["r1", "r2"], rate = "10 Mb/s", delay = "6 ms",'
     text = SCENARIO.replace(wide, f'{wide} reverse = {{ rate = "16 kb/s", delay = "20 ms" }},')
     assert text != SCENARIO
@@ -217,7 +217,7 @@ def test_a_rate_that_the_machine_cannot_hold_is_given_up(trusted: Trusted) -> No
             made = live.run(Scenario.from_file(gauge.networks()["rate-1g"], wide | deep))
         except LiveError as error:
             return error, ()
-        # Where other programs take processors too, the thread that carries packets has pauses, and the run is doubted.
+        # If other programs use the processors too, the thread that carries packets pauses, and the run is not trusted.
         assert isinstance(made, Run)
         return None, made.doubts
 

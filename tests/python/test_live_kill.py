@@ -1,4 +1,4 @@
-"""Live runs that are killed: whenever it happens, nothing of theirs is left on the machine a second later."""
+"""Killed live runs: whenever it happens, nothing of theirs remains on the machine a second later."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ rate = "2 Mb/s"
 """
 
 PROGRAM = "trap : TERM HUP; setsid sh -c 'trap : TERM; while :; do sleep 600; done' & while :; do sleep 600; done"
-"""Does not want to end, and has started others in a session of their own."""
+"""Ignores requests to end, and has started other processes in a separate session."""
 
 
 @dataclass
 class Held:
-    """What a live run has of the machine."""
+    """Resources of the machine that a live run holds."""
 
     namespaces: set[str]
-    """As the kernel's links name them: ``net:[4026532201]``."""
+    """Names in the kernel's links, such as ``net:[4026532201]``."""
 
     objects: set[tuple[str, int]]
     """Kinds and numbers of eBPF programs, maps and links."""
@@ -73,7 +73,7 @@ def processes() -> Iterator[Path]:
 
 
 def marked(mark: str) -> set[int]:
-    """Processes that have the mark in their environment: those of a run, and whatever they started."""
+    """Processes with the mark in their environment: those of a run, and any that they started."""
     found = set()
     for process in processes():
         with suppress(OSError):
@@ -83,7 +83,7 @@ def marked(mark: str) -> set[int]:
 
 
 def namespaces_of(process: Path) -> set[str]:
-    """Namespaces that the threads of a process are in, and those that it holds open."""
+    """Namespaces that the threads of a process use, and those that it holds open."""
     found = set()
     for pattern in ("task/*/ns/*", "fd/*"):
         for link in process.glob(pattern):
@@ -109,7 +109,7 @@ def base36(number: int) -> str:
 
 
 def controls_of(pid: int) -> set[str]:
-    """Congestion controls of a process: their names end with its number and two more digits."""
+    """Congestion controls of a process: their names end with its process ID in base 36 and two more digits."""
     names = AVAILABLE.read_text().split()
     return {name for name in names if re.search(rf"_{base36(pid)}[0-9a-z]{{2}}$", name)}
 
@@ -131,7 +131,7 @@ SYS_BPF = {"x86_64": 321, "aarch64": 280}
 
 
 def exists(kind: str, number: int) -> bool:
-    """Whether the kernel still knows an eBPF object: BPF_PROG_GET_FD_BY_ID and its like; numbers do not come again."""
+    """Whether an eBPF object still exists, by BPF_PROG_GET_FD_BY_ID and its like; the kernel does not reuse numbers."""
     libc = ctypes.CDLL(None, use_errno=True)
     attributes = (ctypes.c_uint32 * 4)(number, 0, 0, 0)
     fd = libc.syscall(SYS_BPF[platform.machine()], GET_BY_ID[kind], attributes, ctypes.sizeof(attributes))
@@ -141,16 +141,16 @@ def exists(kind: str, number: int) -> bool:
 
 
 def came_before(process: Path, ticks: int) -> bool:
-    """Whether a process that is not over began so many ticks after the machine did, or earlier.
+    """Whether a process is not a zombie and started at most this many ticks after the machine.
 
-    What is over and has not been waited for is the business of the machine's init, which got it when its parent died.
+    Zombies are left to the machine's init, which adopted them when their parent died.
     """
     status = (process / "stat").read_text().rpartition(")")[2].split()
     return status[0] != "Z" and int(status[19]) <= ticks
 
 
 def left(had: Held, pid: int, mark: str, killed_ticks: int) -> list[str]:
-    """Say what is left of a run. A namespace's number may come again, so those who came later do not count."""
+    """List what is left of a run. Namespace numbers may be reused, so processes that started later do not count."""
     found = [f"process {process}" for process in marked(mark)]
     for process in processes():
         with suppress(OSError):
@@ -202,10 +202,10 @@ def test_nothing_is_left_whenever_it_is_killed(scenario: Path) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        # From before it is ready to its last moments.
+        # Kill at any time between before it is ready and its last moments.
         moment = moments.uniform(0.0, RUN_S + 1.0)
         time.sleep(moment)
-        # It stands still while it is looked at.
+        # Stop the run while its resources are listed.
         run.send_signal(signal.SIGSTOP)
         had = held(run.pid, mark)
         run.send_signal(signal.SIGKILL)
@@ -220,7 +220,7 @@ def test_nothing_is_left_whenever_it_is_killed(scenario: Path) -> None:
         seen = Held(*(getattr(seen, name) | getattr(had, name) for name in vars(seen)))
     counts = f"{len(seen.namespaces)} namespaces, {len(seen.objects)} eBPF objects, {len(seen.processes)} processes"
     print(f"{counts}, {len(seen.controls)} congestion controls: gone within {slowest:.2f} s")  # noqa: T201 - with -s
-    # There was something to be left: in most of the kills the run was under way.
+    # In many of the kills the run was under way, and held resources.
     assert len(seen.controls) >= KILLS // 3
     assert len(seen.namespaces) >= 4
     assert {kind for kind, _ in seen.objects} == {"prog", "map", "link"}

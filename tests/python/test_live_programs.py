@@ -1,4 +1,4 @@
-"""Programs that are not ours on hosts of the emulated network: ``narrows live --exec`` and ``narrows shell``."""
+"""The user's programs on hosts of the emulated network: ``narrows live --exec`` and ``narrows shell``."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_programs_on_two_hosts_talk_through_the_network(scenario: str, trusted: 
     assert "came back: over the network" in said
     assert "from: True s1" in said
     match = re.search(r"round trip: (\d+)", said)
-    # 7 ms there and 7 ms back; the programs may wait for a processor.
+    # 7 ms in each direction; the programs may wait for a processor.
     assert match is not None
     assert 14 <= int(match[1]) < 200
 
@@ -129,18 +129,18 @@ def test_what_cannot_be_run_is_refused(scenario: str, host: str, command: str, s
 
 
 def at_a_terminal(arguments: Sequence[str], typed: Sequence[str]) -> tuple[int, str]:
-    """Run a command at a terminal of its own and type lines, each after a while."""
+    """Run a command at a new terminal and type lines, each after a while."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["SHELL"] = "/bin/sh"
-        os.execv(arguments[0], list(arguments))  # noqa: S606 - this is the copy that becomes the command
+        os.execv(arguments[0], list(arguments))  # noqa: S606 - the forked child becomes the command
     said = b""
 
     def read() -> bool:
         nonlocal said
         try:
             more = os.read(terminal, 4096)
-        except OSError:  # nobody holds the other end any longer
+        except OSError:  # the other end is closed
             return False
         said += more
         return bool(more)

@@ -1,4 +1,4 @@
-"""Metrics against columns worked out by hand, and properties that hold for all."""
+"""Metrics compared with manually calculated values, and properties that hold for all inputs."""
 
 from __future__ import annotations
 

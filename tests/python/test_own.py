@@ -1,4 +1,4 @@
-"""Congestion controls written in Python: exact, held to sense, and stopped with a reason where they fail."""
+"""Congestion controls written in Python: exact results, validated windows, and runs that stop with a reason."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ CHANGES = {"duration": "12 s", "flows.first.cc": "mine"}
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """No test's algorithm is left for the next."""
+    """Remove each test's algorithms, so that the next test does not see them."""
     yield
     for name in list(own.controls()):
         own.unregister(name)
 
 
 class Reno:
-    """Reno by RFC 5681 as the engine's reno has it: counting bytes."""
+    """Reno by RFC 5681 as in the engine: counts bytes."""
 
     def __init__(self) -> None:
         self.counted = 0
 
     def on_ack(self, ack: own.Ack, path: own.Path, window: own.Window) -> None:
-        """As `crates/cc/src/reno.rs`."""
+        """Grow the window as in `crates/cc/src/reno.rs`."""
         acked = ack.acked
         if not acked or not path.cwnd_limited:
             return
@@ -184,7 +184,7 @@ def test_parameters_come_from_the_scenario() -> None:
 
 
 class Asks(Reno):
-    """Takes what no scenario can give."""
+    """Has a parameter that no scenario can set."""
 
     def __init__(self, words: str = "a b") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is the user's is kept: no command removes, replaces or moves a file that Narrows did not write."""
+"""The user's files are kept: no command removes, replaces or moves a file that Narrows did not write."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
 
 Tree = dict[str, bytes | str | None]
-"""Content of files, targets of links, and ``None`` for folders, by relative path."""
+"""Contents of files, targets of links, and ``None`` for folders, by relative path."""
 
 
 def snapshot(root: Path) -> Tree:
@@ -63,14 +63,14 @@ SHORT = ("--set", "duration=12 s", "--no-progress")
 
 
 def plain(directory: Path, **files: str) -> None:
-    """Write some files as a command would."""
+    """Write some files as a command does."""
     with ownership.staged(directory) as folder:
         for name, text in files.items():
             (folder / name.replace("__", "/")).parent.mkdir(exist_ok=True)
             (folder / name.replace("__", "/")).write_text(text)
 
 
-# What a directory may be.
+# States of a directory.
 
 
 def test_a_directory_lists_what_is_narrows_own(one: Run, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_files_of_the_user_are_named_and_kept(tmp_path: Path) -> None:
 
 def test_a_listed_file_that_was_changed_is_the_users(tmp_path: Path) -> None:
     plain(tmp_path / "o", a="1", b="2")
-    (tmp_path / "o" / "a").write_text("7")  # of the same size
+    (tmp_path / "o" / "a").write_text("7")  # same size as before
     with pytest.raises(InputError, match="left as it is: a;"):
         plain(tmp_path / "o", b="3")
     with ownership.staged(ownership.claim(tmp_path / "o", force=True)) as folder:
@@ -220,7 +220,7 @@ CONTENTS = st.one_of(
 
 
 def consistent(tree: dict[str, bytes | str | None]) -> Tree:
-    """Leave out what would lie below a file or a link."""
+    """Leave out paths below a file or a link."""
     solid = {name for name, content in tree.items() if content is not None}
     return {
         name: content
@@ -282,7 +282,7 @@ OPERATIONS = ("mkdir", "open", "rename", "replace", "unlink", "rmdir", "fsync", 
 
 
 def killed_after(steps: int, work: Callable[[], None]) -> bool:
-    """Do some work in a process of its own that is killed at its so-many-th change; True if it got to its end."""
+    """Do some work in a child process that is killed before change number `steps`; True if the work was completed."""
     child = os.fork()
     if child == 0:
         left = steps
@@ -301,7 +301,7 @@ def killed_after(steps: int, work: Callable[[], None]) -> bool:
             setattr(os, name, counted(getattr(os, name)))
         try:
             work()
-        except BaseException:  # noqa: BLE001 - the parent sees it by the exit code
+        except BaseException:  # noqa: BLE001 - the parent sees it in the exit code
             os._exit(1)
         os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -322,7 +322,7 @@ def each_kill(work: Callable[[Path], None], root: Path, prepare: Callable[[Path]
 
 
 def age(where: Path) -> None:
-    """Make folders old that have no owner: for some seconds they may belong to a process that is just making them."""
+    """Make folders without an owner old: in their first seconds they may belong to a process that is creating them."""
     for path in where.rglob(".*.partial"):
         if path.is_dir():
             os.utime(path, (0, 0))
@@ -384,7 +384,7 @@ def test_files_of_the_user_stay_whenever_the_command_is_killed(tmp_path: Path) -
         assert not list((where / "o").glob(".narrows.????????.partial"))
 
 
-# What killed processes leave.
+# Leftovers of killed processes.
 
 
 def test_the_folder_of_a_live_process_is_left_alone(tmp_path: Path) -> None:
@@ -427,7 +427,7 @@ def test_a_users_file_in_a_killed_commands_folder_stays(tmp_path: Path) -> None:
     assert not (made.folder / "owner.json").exists()
 
 
-# The commands themselves.
+# All commands.
 
 
 def test_run_keeps_what_it_did_not_write(tmp_path: Path) -> None:

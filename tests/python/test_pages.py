@@ -1,4 +1,4 @@
-"""The pages of the congestion controls: what the sources' headers, the registry and runs of today say."""
+"""The pages of the congestion controls: consistent with the sources' headers, the registry and current runs."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def test_the_settings_differ_in_priorities_and_obedience_alone() -> None:
 
 
 def synthetic(silent: Any, normal: Any, zero: Any) -> verification.Verification:
-    """A verification with the given flows at C = 3, and a third of them at C = 2."""
+    """Return a verification with the given flows at C = 3, and a third as many at C = 2."""
     counts = {}
     for setting, fallback in zip(verification.SETTINGS, (silent, normal, zero), strict=True):
         row = np.asarray(fallback, dtype=np.float64)[None, :]
@@ -230,7 +230,7 @@ def test_the_flows_at_all_commands_are_those_that_live() -> None:
     found = verification.counts(run)
     counted = found["normal"] + found["freeze"] + found["fallback"]
     living = verification.active(verification.population(1))
-    # A flow enters the table with its first segment, and leaves it when its last data are acknowledged.
+    # A flow enters the table with its first segment, and leaves it when its last data is acknowledged.
     assert counted[5:38] == pytest.approx(living[5:38], abs=1.5)
 
 
@@ -267,7 +267,7 @@ def test_its_table_of_cells_has_the_differences(made: tuple[Path, Any]) -> None:
 
 
 class Links(HTMLParser):
-    """Collects what a page would load."""
+    """Collects the resources that a page would load."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -314,7 +314,7 @@ def test_the_calibration_meets_every_claim() -> None:
 
 @pytest.mark.slow
 def test_the_verification_meets_every_claim_but_one() -> None:
-    """Feedback holds the peak to a third and does not empty it: old, unimportant flows stay at C = 3 (see the page)."""
+    """Feedback limits the peak to a third but does not remove it: old, unimportant flows stay at C = 3 (see page)."""
     seeds = range(1, verification.SEEDS + 1)
     found = verification.collect(run_all(verification.tasks(seeds)), seeds)
     failing = [claim.text for claim in verification.claims(found) if not claim.holds]

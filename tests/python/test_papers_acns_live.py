@@ -1,4 +1,4 @@
-"""ACNS on the machine's own stack: what is run, made of it and kept. Simulations stand in for live runs."""
+"""Live ACNS: its runs, their evaluation and storage. Simulations stand in for live runs."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ CONDITIONS = {"kernel": "6.18", "lateness": {"mean_us": 31.0}, "trusted": True, 
 
 
 class NotHereError(NarrowsError):
-    """What live runs raise where this machine has none."""
+    """Raised where this machine cannot run live."""
 
     exit_code = 3
 
 
 class StandIn:
-    """Simulations in the place of the real stack."""
+    """Simulations in place of live runs."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, bool, int]] = []
@@ -56,7 +56,7 @@ class StandIn:
         if self.fail is not None and len(self.asked) > self.fail_at:
             raise self.fail
         conditions = CONDITIONS | {"trusted": not self.doubts, "doubts": self.doubts}
-        # Another seed: a real machine never gives what the simulator gives.
+        # Use another seed, because live results are never equal to simulated ones.
         tasks = [Task(scenario, scenario.seed + 7, index) for index in range(runs)]
         made = [replace(one, conditions=conditions) for one in run_all(tasks)]
         if progress is not None:
@@ -229,7 +229,7 @@ def test_a_window_that_grows_under_freeze_is_told(both: Measured) -> None:
 
 
 def _growing(run: Run) -> Any:
-    """Samples in which the window grows at each."""
+    """Return samples in which the window grows at every sample."""
 
     class Growing:
         def frame(self, kind: Any) -> Any:
@@ -385,7 +385,7 @@ def test_two_live_seconds_of_the_demonstration_have_freezes_and_no_drops() -> No
             pytest.skip(f"skipped: {error}")
         raise
     flow = made.runs[0].flow("tcp1")
-    # A machine that is busy may be late; what routers wrote and senders heard does not depend on how much.
+    # A busy machine may be late; whether routers write and senders receive commands does not depend on that.
     assert sum(router.wrote_freeze + router.wrote_fallback for router in made.runs[0].routers) > 0
     assert (flow.commands_freeze or 0) + (flow.commands_fallback or 0) > 0
     assert flow.lost_packets == 0

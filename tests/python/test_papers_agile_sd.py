@@ -1,4 +1,4 @@
-"""The reproduction of Agile-SD: its sweeps, what is computed of runs, and claims and cells decided on given results."""
+"""The reproduction of Agile-SD: its sweeps, the measures of runs, and claims and cells computed from given results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ USED = {"agile_sd": 90.0, "cubic": 60.0, "compound": 40.0, "reno": 60.0, "bbr3":
 
 
 def made_runs(**changes: float) -> Runs:
-    """Runs in which everything is as the paper has it; `changes` are of single arms, such as ``reached_cubic``."""
+    """Return runs that agree with the paper; `changes` apply to single arms, such as ``reached_cubic``."""
     rows = []
     for scenario, buffer, per, arm, seed in itertools.product(arms.SCENARIOS, arms.BUFFERS, arms.PERS, ALL, (1, 2)):
         large = arms.BUFFERS.index(buffer)
@@ -69,7 +69,7 @@ def made_runs(**changes: float) -> Runs:
 
 
 def made_pairs() -> pd.DataFrame:
-    """Pairs whose indices are the published ones with 20 packets, and 0.6 with 5."""
+    """Return pairs with the published indices at 20 packets, and 0.6 at 5."""
     rows = [
         {
             "buffer": buffer,
@@ -112,7 +112,7 @@ def made_data(**changes: float) -> Data:
 
 
 def holding(found: list[Claim], start: str) -> bool:
-    """Whether the claim whose text starts so holds."""
+    """Whether the claim whose text starts with `start` holds."""
     (one,) = [claim for claim in found if claim.text.startswith(start)]
     return one.holds
 
@@ -213,7 +213,7 @@ def test_a_window_is_reached_when_it_is_1500_packets_for_the_first_time() -> Non
 
 
 def test_fairness_is_of_stretches_with_the_same_flows() -> None:
-    """Flow 1 is alone for 10 s, then both send for 10 s: 3 to 1 at first, and then evenly, as 2 s and 8 s."""
+    """Flow 1 is alone for 10 s, then both send for 10 s: at a ratio of 3 to 1 for 2 s, and evenly for 8 s."""
     times = np.arange(1.0, 21.0)
     first = np.where(
         times <= 10, 100 * times, np.where(times <= 12, 1000 + 75 * (times - 10), 1150 + 50 * (times - 12))

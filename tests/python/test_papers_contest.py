@@ -14,7 +14,7 @@ from narrows.papers.contest.variants import NAMES, PAIRS, VARIANTS, variant
 ORDINARY = [name for name in NAMES if name not in ("NewReno", "Reno", "Sack", "Vegas", "Hybla")]
 RENOS = ("NewReno", "Reno", "Sack")
 FITS = 0.66
-"""What both flows of a run have together at most, Mb/s of 2^20 bits."""
+"""Largest sum of both flows' TPP in a run, Mb/s of 2^20 bits."""
 
 
 def test_both_matrices_are_complete() -> None:
@@ -25,7 +25,7 @@ def test_both_matrices_are_complete() -> None:
 
 
 def test_the_matrices_say_what_the_paper_says_of_them() -> None:
-    """The four figures that its section 3 quotes."""
+    """The four figures that the paper quotes in section 3."""
     first, second = (matrix(read(), table) for table in published.TABLES)
     assert (first["Cubic", "Hybla"], first["Hybla", "Cubic"]) == (0.289, 0.347)
     assert (second["Cubic", "Hybla"], second["Hybla", "Cubic"]) == (0.347, 0.308)
@@ -47,12 +47,12 @@ def test_most_cells_are_equal_shares() -> None:
 
 
 def test_sums_of_the_matrices() -> None:
-    """Against slips of our own in single cells."""
+    """Detects transcription errors in single cells."""
     assert [round(sum(matrix(read(), table).values()), 3) for table in published.TABLES] == [71.717, 73.255]
 
 
 def test_columns_of_alike_variants_are_alike() -> None:
-    """Reno, NewReno and SACK lose nothing here and so are one; so are the modules of TCP/Linux but Hybla."""
+    """Reno, NewReno and SACK lose nothing here and so behave alike, and so do the modules of TCP/Linux except Hybla."""
     for table in published.TABLES:
         values = matrix(read(), table)
         for row in NAMES:
@@ -80,7 +80,7 @@ def test_the_repeated_figures_are_the_same_in_both_tables() -> None:
 
 
 def test_read_as_marked_both_flows_fit_on_the_channel() -> None:
-    """By the captions alone the flows of 28 runs with Vegas would have more than the channel, or next to nothing."""
+    """Read by the captions, the flows of 28 runs with Vegas would exceed the channel, or have next to nothing."""
     by_run: dict[tuple[str, str], dict[str, float]] = {}
     by_caption: dict[tuple[str, str], float] = {}
     for one in read():
@@ -94,7 +94,7 @@ def test_read_as_marked_both_flows_fit_on_the_channel() -> None:
 
 
 def test_the_repeated_figures_belong_to_runs_that_hybla_joins() -> None:
-    """With Hybla second, the two flows of a run have 0.618 to 0.637; with Hybla first they would have up to 0.738."""
+    """With Hybla second, the two flows of a run sum to 0.618 to 0.637; with Hybla first they would reach 0.738."""
     first, second = (matrix(read(), table) for table in published.TABLES)
     others = [name for name in NAMES if name not in ("Hybla", "Vegas")]
     joined = [first[name, "Hybla"] + second[name, "Hybla"] for name in others]
@@ -122,7 +122,7 @@ def test_the_fifteen_are_ns2s_and_have_names_of_ours() -> None:
     ours = {row["name"]: row for row in list_algorithms()}
     assert len(VARIANTS) == len({one.cc for one in VARIANTS}) == 15
     for one in VARIANTS:
-        # Compound's module came with Microsoft's patch; the catalogue counts it among nobody's.
+        # Compound's module was added by Microsoft's patch, so the catalogue assigns it to neither group.
         known = {"tcp_linux", None} if "Linux" in one.agent else {"own"}
         assert ours[one.cc]["ns2"] in known, one
 

@@ -1,4 +1,4 @@
-"""The contest of fifteen variants, run: what is measured, what is claimed of it, and the pages."""
+"""The contest of fifteen variants with real runs: measurements, claims, and pages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FEW = tuple(variant(name) for name in ("Reno", "Vegas"))
 
 
 def reproduce_few(folder: Path) -> Any:
-    """A quick reproduction with two variants instead of seven."""
+    """Run a quick reproduction with two variants instead of seven."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiment, "QUICK_VARIANTS", FEW)
         patch.setattr(output, "PAIRS", (("Reno", "Vegas"),))
@@ -57,7 +57,7 @@ def meeting(first: str, second: str, tpp: tuple[float, float], time: float | Non
 
 
 def as_published() -> dict[tuple[str, str], Meeting]:
-    """Meetings that have just the published TPPs, where the reading leaves one for both starters."""
+    """Return meetings with exactly the published TPPs of both starters, as far as the reading provides them."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     for one in published.read():
         found.setdefault((one.first, one.second), {})[one.of] = one.tpp
@@ -266,7 +266,7 @@ def test_it_goes_on_where_it_was(made: tuple[Path, Any]) -> None:
 
 
 class Links(HTMLParser):
-    """Collects what a page would load."""
+    """Collects the resources that a page would load."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -351,10 +351,10 @@ def test_nearness_counts_every_cell_once_by_group() -> None:
 
 @pytest.mark.slow
 def test_the_contest_reaches_its_figures() -> None:
-    """Nine of ten cells but Vegas's within 6 %, Hybla ahead of all, 450 runs in 120 s of a processor.
+    """Nine of ten cells without Vegas within 6 %, Hybla ahead of all, 450 runs in 120 s of processor time.
 
-    Of Vegas's cells those in which it starts first are within 30 %, and its rivals' too. Where it starts second it has
-    what ns-2 has over seeds, of which the published figures are one low draw (see the page).
+    Cells of runs in which Vegas starts first, and those of its rivals, are within 30 %. If it starts second, its TPP is
+    what ns-2 has over seeds; the published figures are a low one of these (see the page).
     """
     begin = time.process_time()
     done = contest.execute(experiment.plan("limited", runs=1))

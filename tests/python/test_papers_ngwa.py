@@ -19,7 +19,7 @@ TRIPLES = {"mode1": 30, "mode2": 0, "mode3": 5279, "mode4": 2833, "mode5": 0, "m
 def made_rounds(
     shares: tuple[float, ...] = (1, 1, 1, 1), lost: float = 0.0, triples: float = 0.0, total: float = 187_500.0
 ) -> rounds.Rounds:
-    """Two equal rounds in which the flows share a rate like this, with so many losses and triples of flow 1."""
+    """Return two equal rounds with the given shares of a total rate, and with losses and triples of flow 1."""
     rates = [total * share / sum(shares) for share in shares]
     one = rounds.Round(
         arrived=tuple(rates),
@@ -35,7 +35,7 @@ def made_rounds(
 
 
 def as_published() -> dict[str, rounds.Rounds]:
-    """Arms in which everything is as the paper has it."""
+    """Return arms that agree with the paper."""
     unfair, less, even = (1, 4, 1, 4), (2, 3, 2, 3), (1, 1, 1, 1)
     shares = dict.fromkeys((arm.name for arm in arms.ARMS), even)
     shares |= {"rfc793": (1, 60, 1, 60), "mode1": unfair, "mode3": unfair, "mode2": less, "mode4": less}
@@ -134,7 +134,7 @@ def test_one_result_that_differs_fails_its_claim(arm: str, changed: dict[str, ob
 
 
 def made_windows() -> dict[str, window.Window]:
-    """Windows as the paper draws them: NewReno a saw, the modes at the formula's level."""
+    """Return windows as the paper draws them: NewReno a sawtooth, the modes at the formula's level."""
     time = np.arange(1, 1801) / 10
     flows = np.select([time <= 15, time <= 30, time <= 45, time <= 120], [1, 2, 3, 4], default=2)
     level = np.array([window.formula(int(n)) for n in flows])
@@ -198,7 +198,7 @@ def test_no_interval_of_a_count_goes_below_zero() -> None:
 
 
 def made_transfers(rates: dict[str, tuple[float, float]] | None = None) -> linux.Transfers:
-    """Transfers of the Linux section: for each method rate and share of the first of two flows."""
+    """Return transfers of the Linux section: for each method the rate, and the share of the first of two flows."""
     given = {method.name: (12e6, 0.5) for method in linux.METHODS} | (rates or {})
     made = {}
     for name in linux.WINDOWS:

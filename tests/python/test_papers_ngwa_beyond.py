@@ -1,4 +1,4 @@
-"""What NGWA's paper leaves to others: scenario files, conclusions from fabricated runs, and the report end to end."""
+"""Questions that NGWA's paper leaves open: scenario files, conclusions from fabricated runs, and the whole report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)
 
 
 def fabricated(question: Question, value: Callable[[Key, str], float], seeds: int = 2) -> Results:
-    """Results in which every number of every arm is what `value` says; a seed apart they differ by nothing."""
+    """Return results in which every number of every arm is `value` of it, equal for all seeds."""
     rows: dict[Key, list[Numbers]] = {
         arm.key: [{name: value(arm.key, name) for name in question.units}] * seeds for arm in question.arms(False)
     }
@@ -57,7 +57,7 @@ def test_every_scenario_file_runs_by_hand(question: Question) -> None:
 
 @EACH
 def test_what_a_question_reckons_with_is_in_its_file(question: Question) -> None:
-    """Rates, limits, round trips and segments stand in the code too: for formulas, and in the words of the setting."""
+    """Rates, limits, round-trip times and segment sizes are also in the code, for formulas and descriptions."""
     code = import_module(question.measure.__module__)
     resolved = Scenario.from_file(question.file).resolved
     routers = {node["name"] for node in resolved["nodes"] if node["kind"] == "router"}
@@ -118,7 +118,7 @@ def test_measures_give_every_number(question: Question) -> None:
 @EACH
 @pytest.mark.parametrize("value", [0.0, 1.0, 50.0, math.nan])
 def test_a_section_is_made_of_anything(question: Question, value: float) -> None:
-    """Nothing that runs could yield keeps the page from being written."""
+    """No result of the runs prevents the page from being written."""
     section = question.section(fabricated(question, lambda _key, _name: value))
     assert section.claims
     assert section.figures
@@ -186,7 +186,7 @@ def test_base_variants_are_compared_with_themselves() -> None:
 
 
 def test_udp_overflows_flow_division_where_arithmetic_says_so() -> None:
-    """Two windows of 33 segments of 1500 bytes against 97,000 bytes of queue and 55,000 on the way."""
+    """Two windows of 33 segments of 1500 bytes against 97,000 bytes of queue and 55,000 bytes in flight."""
     assert udp.overflow_at() == pytest.approx(10 * (1 - 2 * 33 * 1500 / (97_000 + 55_000)))
 
     def value(key: Key, name: str) -> float:
@@ -208,7 +208,7 @@ def test_one_window_a_round_trip() -> None:
     for limit in rtts.LIMITS_KB:
         rates = rtts.theory(limit)
         assert sum(rates) == pytest.approx(10 * 1440 / 1500)
-        # The same queue in all: windows over rates differ by propagation alone.
+        # The queueing delay is the same for all flows: window over rate differs by the propagation delay only.
         segments = int(0.98 * limit * 1000 / 4 / 1440)
         waits = [segments * 1440 * 8e-3 / rate - rtt for rate, rtt in zip(rates, rtts.RTTS_MS, strict=True)]
         assert waits == pytest.approx([waits[0]] * 4)
@@ -349,6 +349,6 @@ def test_the_numbers_are_kept(made: tuple[Path, Reproduction]) -> None:
     assert [row["name"] for row in rows] == [cell.name for cell in result.cells]
     assert len({cell.name for cell in result.cells}) == len(result.cells)
     assert {row["low"] for row in rows} == {""}, "one seed has no interval"
-    # Physics that no seed changes: without loss two windows of half the queue share the link evenly.
+    # Independent of the seed: without loss, two windows of half the queue share the link evenly.
     assert result.cell("over/cubic/6/loss").measured == 0
     assert result.cell("over/cubic/6/jain").measured == pytest.approx(1.0, abs=1e-3)

@@ -1,6 +1,6 @@
-"""NGWA's Linux section live: its plan, what is published, measures, keeping of runs, claims and the page.
+"""NGWA's Linux section live: its plan, published figures, measures, storage of runs, claims and the page.
 
-The simulator stands in for the real stack where nothing but the handling of runs is tested; the last test is live.
+Simulations stand in for live runs where only the handling of runs is tested; the last test runs live.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ CONDITIONS = {"kernel": "6.18", "lateness": {"mean_us": 20.0}, "trusted": True, 
 
 
 class MissingError(NarrowsError):
-    """What a machine without the rights says."""
+    """Raised by a machine without the required rights."""
 
     exit_code = 3
 
 
 class Stack:
-    """Stands in for `narrows.live`: the simulator, with conditions; perhaps unavailable, or interrupted."""
+    """Stands in for `narrows.live`: simulations with conditions, which can also be unavailable or interrupted."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -211,7 +211,7 @@ def test_a_run_whose_hosts_had_no_time_is_not_trusted() -> None:
 
 
 class _Shortened:
-    """Samples from which rows are gone."""
+    """Samples with missing rows."""
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows

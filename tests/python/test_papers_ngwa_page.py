@@ -1,4 +1,4 @@
-"""The page of the reproduction of NGWA, of a quick run from end to end."""
+"""The page of the reproduction of NGWA, from a complete quick run."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_figures_to_reach_are_reached(made: Made) -> None:
 
 
 class Links(HTMLParser):
-    """Collects what a page would load."""
+    """Collects the resources that a page would load."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ def test_its_text_has_no_number_that_the_runs_do_not_give(made: Made) -> None:
     known |= {float(f"{cell.measured:.3g}") for cell in result.cells}
     claims = {float(len(result.claims))} | {float(n) for n in range(60)}
     fixed = {window.formula(2), 50_000.0, 793.0, 64.0, 96.0}
-    own = re.sub("“.*?”", "", result.text)  # claims as quoted, with their thresholds
+    own = re.sub("“.*?”", "", result.text)  # without quoted claims and their thresholds
     numbers = [float(word.replace(",", "")) for word in re.findall(r"\d[\d,]*(?:\.\d+)?", own)]
     assert numbers
     assert [n for n in numbers if n not in known | claims | fixed] == []

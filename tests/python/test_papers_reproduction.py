@@ -1,4 +1,4 @@
-"""Cells, claims and their contract."""
+"""Cells, claims and their JSON contract."""
 
 from __future__ import annotations
 

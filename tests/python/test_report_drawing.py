@@ -1,4 +1,4 @@
-"""Drawings of topologies, and figures: what they show and what they leave out."""
+"""Drawings of topologies, and figures: their contents and omissions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def shortest(neighbours: list[list[int]], start: int, stop: int, routers: frozenset[int]) -> tuple[int, ...]:
-    """Nodes of the one shortest path through routers."""
+    """Nodes of the only shortest path through routers."""
     paths: list[tuple[int, ...]] = [(start,)]
     while stop not in {path[-1] for path in paths}:
         inner = (path for path in paths if path[-1] == start or path[-1] in routers)

@@ -1,4 +1,4 @@
-"""The report of a run and of a batch: complete in itself, and true to its numbers."""
+"""The report of a run and of a batch: it needs no other files, and its numbers are correct."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ payload = "160 B"
 
 
 class Page(HTMLParser):
-    """Collects what a page would load, its ids and links within, and its text."""
+    """Collects the resources that a page would load, its identifiers and internal links, and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -214,7 +214,7 @@ duration = "1 s"
 
 
 def test_flows_are_drawn_where_the_engine_sends_their_packets() -> None:
-    """Of two ways with as many hops the engine takes the one over the node that stands first."""
+    """Of two paths with equally many hops, the engine takes the one over the node that is listed first."""
     scenario = Scenario.from_text(TIE.replace('"] }', '"], rate = "1 Mb/s", delay = "1 ms" }'))
     (flow,) = network.of(scenario).flows
     drawn = [scenario.resolved["nodes"][node]["name"] for node in flow.path]

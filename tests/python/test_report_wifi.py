@@ -148,13 +148,13 @@ def limits(text: str) -> set[tuple[str, str]]:
 
 
 def test_a_channel_limits_flows_by_what_it_carries_and_not_by_its_rate() -> None:
-    """802.11b at 11 Mb/s carries about six, so that behind a link of 10 Mb/s it is the narrow place."""
+    """802.11b at 11 Mb/s carries about 6 Mb/s, so behind a link of 10 Mb/s it is the bottleneck."""
     assert limits(text_of(1, rate="10 Mb/s")) == {("ap0", "w0x0")}
     assert limits(text_of(1, rate="5 Mb/s")) == {("server", "ap0")}
 
 
 def test_the_roads_of_a_channel_share_what_it_carries() -> None:
-    """Four flows over one channel leave each less than a link of 20 Mb/s that one of them has for itself."""
+    """Four flows over one channel leave each flow less than its own link of 20 Mb/s."""
     assert limits(text_of(4, rate="20 Mb/s")) == {("ap0", f"w0x{i}") for i in range(4)}
 
 

@@ -1,4 +1,4 @@
-"""Windows in reports: which of cwnd and rwnd rules, what routers tell beside them, and schemes' settings in words."""
+"""Windows in reports: whether cwnd or rwnd limits a flow, windows announced by routers, and schemes' settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_ROUTERS = pd.DataFrame({"run": [], "time_s": [], "name": [], "flows": [], "wi
 
 
 def flows(*, cwnd: list[float], rwnd: list[float], sent: list[float] | None = None) -> pd.DataFrame:
-    """Samples of one flow, a second each; in kB."""
+    """Samples of one flow, one per second, in kB."""
     n = len(cwnd)
     kilo = {"cwnd_bytes": cwnd, "rwnd_bytes": rwnd, "sent_bytes": sent or list(range(1, n + 1))}
     columns = {name: [value * 1e3 for value in values] for name, values in kilo.items()}
@@ -34,7 +34,7 @@ def flows(*, cwnd: list[float], rwnd: list[float], sent: list[float] | None = No
 
 
 def routers(told: dict[str, list[float]], count: int = 2) -> pd.DataFrame:
-    """Samples of routers, a second each; in kB."""
+    """Samples of routers, one per second, in kB."""
     parts = [
         pd.DataFrame(
             {
@@ -120,7 +120,7 @@ def test_routers_that_tell_about_as_little_stand_beside_rwnd() -> None:
     assert rwnd.lines[0].y.tolist() == [97, 12, 30]
     assert "Of 3 routers the 2 that told the least are drawn." in made.caption
     limits = charts.to_plotly(made)["layout"]["yaxis3"]["range"]
-    assert limits == pytest.approx([0, 64 * 1.06])  # what r1 told first does not squeeze the rest
+    assert limits == pytest.approx([0, 64 * 1.06])  # r1's first large value does not widen the range
 
 
 def test_a_crowd_of_routers_leaves_those_that_told_the_least() -> None:

@@ -1,4 +1,4 @@
-"""Result directories: whole or not at all, never over something else, and read back as they were."""
+"""Result directories: written atomically, never over other files, and read back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What routers did: counted by the engine, shown where somebody looks, left out where nothing happened."""
+"""Totals of routers: counted by the engine, shown where relevant, left out if zero."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_counters_are_the_engines() -> None:
 def test_the_first_router_inserts_and_the_next_keeps_what_is_smaller(advised: Run) -> None:
     first, second = advised.routers
     segments = sum(flow.sent_packets - flow.lost_packets for flow in advised.flows)
-    # Those that wait at the first router at the end have no option yet.
+    # Packets that wait at the first router when the run ends have no option yet.
     assert 0.9 * segments < first.inserted <= segments
     assert 0 < second.kept + second.lowered <= first.inserted
     assert (second.inserted, first.full, first.malformed, first.unsupported, first.asked) == (0, 0, 0, 0, 0)
@@ -136,7 +136,7 @@ def test_a_flow_without_congestion_window_has_no_congestion_control(mode: int, a
     scenario = advised.scenario.with_overrides({"ngwa.mode": mode, "flows.second.tcp.assist": "none"})
     named = "reno" if NgwaMode.of(mode).congestion_window else "none"
     assert scenario.congestion_controls() == {"first": named, "second": "reno"}
-    # The engine agrees: a flow without congestion window has the largest one that TCP can say.
+    # In the engine, a flow without a congestion window has the largest window that TCP can express.
     run = nw.run(scenario.with_overrides({"duration": "3 s"}))
     cwnd = run.samples.frame("flow").groupby("name", observed=True)["cwnd_bytes"].max()
     assert bool(cwnd["first"] > 1e9) is (named == "none")

@@ -1,4 +1,4 @@
-"""Runs: the same whatever the number of jobs, in order, with errors that say what failed."""
+"""Runs: equal for any number of jobs, in order, with errors that name the failed run."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_failed_run_says_which_and_stops_the_others(short: Scenario, monkeypat
     monkeypatch.setattr(_core, "run", fail_second)
     with pytest.raises(RunError, match="run 1 with seed 3 failed: out of luck"):
         nw.run(short, seed=3, runs=3, jobs=3)
-    assert set(stopped) <= {0, 2}  # one that had not begun is not begun
+    assert set(stopped) <= {0, 2}  # a run that had not begun does not begin
 
 
 def test_an_interruption_stops_what_runs_and_keeps_what_is_finished(
@@ -249,14 +249,14 @@ def test_notebooks_get_tables(short: Scenario, one: Run, three: Batch) -> None:
 
 
 class Gauge:
-    """A progress whose stop can be seen from Python."""
+    """A progress whose stop is visible in Python."""
 
     def __init__(self) -> None:
-        """Start at nothing."""
+        """Create a progress that is not stopped."""
         self.stopped = threading.Event()
 
     def fraction(self) -> float:
-        """Nothing is ever done."""
+        """Return no progress."""
         return 0.0
 
     def stop(self) -> None:
@@ -264,7 +264,7 @@ class Gauge:
         self.stopped.set()
 
     def check(self) -> None:
-        """Raise where it was stopped."""
+        """Raise if stopped."""
         if self.stopped.is_set():
             message = "the run was stopped before its end"
             raise _core.Stopped(message)

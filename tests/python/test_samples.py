@@ -1,4 +1,4 @@
-"""Samples: one tidy table, no copies of columns, nulls where there is no value, and Parquet there and back."""
+"""Samples: one tidy table without copies of columns, nulls for missing values, and a Parquet round trip."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tables(core_table: Pack) -> dict[str, CoreTable]:
 
 @pytest.fixture
 def samples(tables: dict[str, CoreTable]) -> Samples:
-    """Return them wrapped, as run 2."""
+    """Return the tables as samples of run 2."""
     return Samples.from_core(tables, {"flow": ["a", "b"], "queue": ["A->B"], "router": []}, run=2)
 
 

@@ -1,4 +1,4 @@
-"""What it costs to set up a run of very many flows, from the text to the engine's first event."""
+"""Cost of setting up a run with very many flows, from the text to the engine's first event."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ made = _core.run(scenario.core, 1, 0, _core.Progress(), None, {})
 spent = time.process_time() - begin
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, spent)
 """
-"""Sets up flows that send a segment each and then idle; prints peak memory in bytes and processor time in seconds."""
+"""Sets up flows that send one segment each and then idle; prints peak memory in bytes and processor time in seconds."""
 
 
 def cost(flows: int) -> tuple[float, float]:
@@ -47,7 +47,7 @@ def cost(flows: int) -> tuple[float, float]:
 
 @pytest.mark.slow
 def test_a_flow_costs_four_kilobytes_and_little_time_to_set_up() -> None:
-    """Bytes are held to the promise, time to five times the promised 20 us: a busy machine takes longer."""
+    """Memory must meet the promise, time only five times the promised 20 us, because a busy machine takes longer."""
     (small, quick), (large, slow) = cost(20_000), cost(120_000)
     assert (large - small) / 100_000 <= 4_096
     assert (slow - quick) / 100_000 <= 5 * 20e-6

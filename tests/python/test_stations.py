@@ -1,4 +1,4 @@
-"""802.11 stations and channels: metrics worked out by hand, kept, read back and shown."""
+"""802.11 stations and channels: manually calculated metrics, stored, read back and shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 S = 1_000_000_000
 
-# Of ten seconds, two were sent in. 100 attempts: 20 ended at the RTS, 80 came to a data frame, of which 5 found no ACK.
+# Transmissions took 2 of 10 s. Of 100 attempts, 20 failed at the RTS and 80 sent a data frame, 5 of them without ACK.
 TOTALS: dict[str, int | None] = {
     "channel": 0,
     "data_frames": 80,
@@ -106,7 +106,7 @@ def test_a_run_has_its_stations_and_channel(cell: Run) -> None:
     ]
     channel = cell.channel("wlan")
     assert channel.airtime_ratio == pytest.approx(sum(station.airtime_ratio or 0 for station in cell.stations))
-    assert 0.3 < (channel.airtime_ratio or 0) < 1  # two bulk transfers keep the channel busy
+    assert 0.3 < (channel.airtime_ratio or 0) < 1  # two bulk transfers load the channel
     assert cell.station("w2").corrupted + cell.station("ap").corrupted > 0  # the frame error rate of w2
     assert cell.station("w1").mpdus_per_frame == 1
     for name, allowed in (("w9", "ap, w1, w2"), ("wlan", "ap, w1, w2")):
@@ -115,7 +115,7 @@ def test_a_run_has_its_stations_and_channel(cell: Run) -> None:
 
 
 def test_what_stations_receive_is_what_flows_and_their_acks_sent(cell: Run) -> None:
-    """Every packet of the downlink passes the channel once, and so do the ACKs of the uplink."""
+    """Every packet of the downlink crosses the channel once, and so do the ACKs of the uplink."""
     down = cell.flow("down")
     assert cell.station("w1").received_packets >= down.arrived_packets
     assert cell.station("ap").received_packets >= cell.flow("up").arrived_packets
@@ -195,7 +195,7 @@ def test_the_terminal_shows_the_busiest_of_many_stations(cell: Run) -> None:
 
 
 def crowd(run: Run, count: int) -> Run:
-    """The run with many stations in place of two, each sending more than the one before."""
+    """Return the run with many stations instead of two, each sending more than the one before."""
     from dataclasses import replace
 
     stations: list[StationMetrics] = [run.station("ap")]

@@ -1,4 +1,4 @@
-"""Means, intervals and paired differences: against tables, by hand, and against scipy."""
+"""Means, intervals and paired differences, compared with tables, manual calculations and scipy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch means and MSER-5: coverage over processes with a known mean, by hand, and against scipy."""
+"""Batch means and MSER-5: coverage over processes with a known mean, manual calculations, and scipy."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ whole_numbers = st.lists(st.integers(-1000, 1000), min_size=60, max_size=200)
 
 
 def processes(rho: float, length: int, seed: int, count: int = REPLICATIONS) -> Floats:
-    """AR(1) processes of mean 0 and variance 1, stationary from the start."""
+    """Generate AR(1) processes of mean 0 and variance 1, stationary from the start."""
     noise = np.random.default_rng(seed).normal(size=(count, length))
     noise[:, 1:] *= math.sqrt(1 - rho**2)
     return np.asarray(signal.lfilter([1], [1, -rho], noise, axis=1))
 
 
 def hits(low: float, high: float, p: float = 0.95) -> tuple[int, int]:
-    """Bounds of a binomial count over the replications, by the quantiles given."""
+    """Bounds of a binomial count over the replications, at the given quantiles."""
     return int(stats.binom.ppf(low, REPLICATIONS, p)), int(stats.binom.ppf(high, REPLICATIONS, p))
 
 
@@ -167,7 +167,7 @@ def test_mser_is_whites_formula(values: list[int]) -> None:
 
 
 def test_mser_finds_where_an_exponential_transient_is_over() -> None:
-    # 10 exp(-t/100) under noise of 1: at t = 235 it is still 0.95, at t = 400 it is 0.2.
+    # 10 exp(-t/100) under noise of deviation 1: at t = 235 it is still 0.95, at t = 400 it is 0.2.
     t = np.arange(3000)
     found = [warmup_mser(10 * np.exp(-t / 100) + x) for x in processes(0.0, 3000, seed=7, count=100)]
     lengths = [d for d in found if d is not None]

@@ -1,4 +1,4 @@
-"""Bootstrap intervals and the signed-rank test: against scipy, by hand, their invariances, and how often they cover."""
+"""Bootstrap intervals and the signed-rank test: scipy, manual calculations, invariances, and coverage."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ def test_pairing_narrows_the_bootstrap_too() -> None:
 
 
 def test_signed_ranks_by_the_printed_table() -> None:
-    # All 2^6 signs are equally likely; all six of one sign is 1 in 32. With a rank of 1 against it, 2 in 32.
+    # All 2^6 sign patterns are equally likely. All six of one sign: 1 in 32. With a rank of 1 of the other sign: 2 in
+    # 32.
     assert signed_rank_p([0] * 6, [1, 2, 3, 4, 5, 6]) == pytest.approx(2 / 64)
     assert signed_rank_p([0] * 6, [-1, 2, 3, 4, 5, 6]) == pytest.approx(4 / 64)
     assert signed_rank_p([0] * 5, [1, 2, 3, 4, 5]) == pytest.approx(2 / 32)

@@ -1,4 +1,4 @@
-"""Convergence times: by hand, against closed forms, of simulated flows; and that contests use the same."""
+"""Convergence times: manual calculations, closed forms, simulated flows, and their use in contests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ positive = st.floats(0.01, 1000)
 
 
 def test_an_exponential_approach_converges_when_the_algebra_says() -> None:
-    # 1 - exp(-t / tau) is within b of 1 from t = -tau log(b) on.
+    # 1 - exp(-t / tau) is within b of 1 from t = -tau log(b).
     time = np.arange(0, 40, 0.01)
     found = convergence_time(time, 10 * (1 - np.exp(-time / 4)), 10.0, band=0.25)
     assert found == pytest.approx(-4 * math.log(0.25), abs=0.01)
@@ -88,8 +88,8 @@ def test_of_two_flows_it_is_the_share_that_the_rfc_says(first: float, second: fl
 
 
 def test_additive_increase_and_multiplicative_decrease_converge_as_chiu_and_jain_say() -> None:
-    # Two synchronised flows on a link of 100: +1 each a step, halved at every overload. Only halving brings them
-    # nearer: a difference of 90 is halved until it is at most a tenth of their sum.
+    # Two synchronised flows on a link of 100: each grows by 1 per step, and is halved at every overload. Only halving
+    # reduces their difference: 90 is halved until it is at most a tenth of their sum.
     x, y = 95.0, 5.0
     rates, halvings = [], 0
     for _ in range(1500):
@@ -156,7 +156,7 @@ def test_flows_of_a_run_converge_or_say_that_they_do_not(late: Run) -> None:
     found = convergence_times(late)
     assert list(found) == [flow.name for flow in late.flows]
     assert found["first"] is not None
-    # Alone on the link for ten seconds, it has its fair share, all of it, as soon as it is up to speed.
+    # It is alone on the link for ten seconds, where its fair share is the whole link, reached after slow start.
     assert found["first"] < 5
 
 

@@ -1,4 +1,4 @@
-"""How many runs are needed: by hand, its monotony, the sequential rule, and how often its interval covers."""
+"""Number of required runs: manual calculations, monotonicity, the sequential rule, and coverage of its interval."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stopped_at(values: list[float], wanted: Precision) -> int:
 
 
 def test_required_runs_by_the_printed_table() -> None:
-    # s = 1, h = 1: t(0.975; 5) = 2.571 over the root of 6 is 1.049, t(0.975; 6) = 2.447 over that of 7 is 0.925.
+    # s = 1, h = 1: t(0.975; 5) = 2.571 over sqrt(6) is 1.049, t(0.975; 6) = 2.447 over sqrt(7) is 0.925.
     pilot = [-1.0, 1.0, 0.0]
     assert mean_ci(pilot).sd == 1
     assert required_runs(pilot, absolute=1) == 7
@@ -138,7 +138,7 @@ def test_it_is_said_that_all_runs_are_the_same() -> None:
     [(2, 0.85, 0.91), (5, 0.90, 0.945), (10, 0.92, 0.955), (20, 0.93, 0.965)],
 )
 def test_coverage_of_the_sequential_rule_is_what_the_documentation_says(least: int, low: float, high: float) -> None:
-    # A width for which twenty runs would do if the spread were known.
+    # A width for which twenty runs would suffice if the deviation were known.
     half = float(stats.norm.ppf(0.975)) / math.sqrt(20)
     wanted = Precision(absolute=half, least=least, most=300)
     draws = np.random.default_rng(2).normal(size=(2000, 300)).tolist()

@@ -1,4 +1,4 @@
-"""Welch's difference: against scipy, by hand, and where there is nothing to say."""
+"""Welch's difference, compared with scipy and manual calculations, and without enough values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import stats
 
 from narrows.stats import welch_difference
 
-# Tenths: where values differ by rounding alone, scipy warns that it cannot tell.
+# Use tenths: if values differ by rounding only, scipy warns about loss of precision.
 samples = st.lists(st.integers(-10_000, 10_000).map(lambda n: n / 10), min_size=2, max_size=20).filter(
     lambda values: min(values) < max(values)
 )
@@ -60,7 +60,7 @@ def test_nothing_measured_is_no_difference() -> None:
 
 
 def test_the_relative_interval_knows_that_the_baseline_is_measured_too() -> None:
-    # The delta method by hand: means 10 and 20, variances of the means 1/3 and 1/3, ratio 2.
+    # The delta method, calculated manually: means 10 and 20, variances of the means 1/3 and 1/3, ratio 2.
     made = welch_difference([9, 10, 11], [19, 20, 21])
     variance = 100**2 * (1 / 3 + 4 / 3) / 10**2
     degrees = (1 / 3 + 4 / 3) ** 2 / ((4 / 3) ** 2 / 2 + (1 / 3) ** 2 / 2)

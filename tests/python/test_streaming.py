@@ -1,4 +1,4 @@
-"""Samples of any number: the same digest and rows wherever they lie, in memory that does not grow with them."""
+"""Any number of samples: the same digest and rows in memory or on disk, with bounded memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from narrows.scenario import Scenario
 
 DENSE = {"duration": "4 s", "flows[1].start": "1 s", "sampling": "50 us"}
-"""About 900,000 rows: several parts of the engine and several row groups."""
+"""About 900,000 rows, which are several parts of the engine and several row groups."""
 
 GROWTH = """
 import json, resource, sys
@@ -39,14 +39,14 @@ print(json.dumps({"rows": len(run.samples), "peak": peak}))
 
 @pytest.fixture(scope="module")
 def dense() -> Run:
-    """Return a run with many samples, all of them in memory."""
+    """Return a run with many samples, all in memory."""
     made = nw.run("dumbbell-cubic", overrides=DENSE, seed=3)
     assert isinstance(made, Run)
     return made
 
 
 def spilled(scenario: Scenario, most: int, directory: Path) -> tuple[_core.Result, int]:
-    """Run with so many bytes of samples in memory."""
+    """Run with at most `most` bytes of samples in memory."""
     budget = _core.Budget(most)
     result = _core.run(scenario.core, 3, 0, None, None, own.timed(), (str(directory), budget))
     return result, budget.kept()

@@ -1,4 +1,4 @@
-"""``narrows sweep``: what it prints, where, and how it exits."""
+"""``narrows sweep``: output, output streams and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps on a Dask cluster: a scheduler and two workers, started by their own commands, one of which is killed."""
+"""Sweeps on a Dask cluster: a scheduler and two workers in separate processes; one worker is killed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ RUNS = 48
 
 
 class LocalCluster:
-    """A scheduler and workers as processes of their own."""
+    """A scheduler and workers in separate processes."""
 
     def __init__(self, stack: ExitStack, folder: Path) -> None:
         self._stack = stack
@@ -128,13 +128,13 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster: LocalCluster, tm
     told: dict[str, Any] = json.loads(output)
     assert (told["made"], told["failed"]) == (RUNS, 0)
     assert told["digest"] == execute(Sweep.from_file(file)).digest
-    # The addresses are ours: the same directory goes on here, with nothing left to do.
+    # Content addresses do not depend on the backend: here the same directory has nothing left to run.
     here = execute(Sweep.from_file(file), out)
     assert (here.kept, here.made) == (RUNS, 0)
 
 
 def under_way(running: subprocess.Popen[str], out: Path) -> int:
-    """Wait until some runs are safe, and say how many."""
+    """Wait until some runs are stored, and return how many."""
     deadline = time.monotonic() + 120
     while running.poll() is None and time.monotonic() < deadline:
         if len(list((out / "runs").glob("part-*.parquet"))) >= 2:

@@ -1,4 +1,4 @@
-"""Running sweeps: what is kept, what is run again, what fails, and what two of them may not do."""
+"""Running sweeps: which runs are kept, which are repeated, which fail, and what two processes may not do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ unit = "packets"
 """
 
 MEASURED = ["cpu_s", "wall_s"]
-"""Columns that no two executions share."""
+"""Columns that differ between any two executions."""
 
 
 def settled(made: SweepResult) -> pd.DataFrame:
@@ -218,7 +218,7 @@ def test_a_point_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path, tin
     assert failures[-1].error.startswith('t.toml:8: tcp.cc: "cubbic" is no congestion control, did you')
     good = made.runs[made.runs["cc"] == "reno"]
     assert list(good["digest"]) == list(tiny.runs["digest"][:6])
-    # Failed ones are tried again, finished ones are not; what is mended succeeds.
+    # Failed runs are tried again and finished ones are not; a repaired algorithm succeeds.
     again = execute(Sweep.parse(text), tmp_path / "out")
     assert (again.kept, again.made, len(again.failures)) == (6, 12, 12)
     file.write_text(FAULTY.format(condition="False"))
@@ -261,7 +261,7 @@ def test_a_directory_of_something_else_another_sweep_or_another_build_is_refused
 
 def test_two_processes_on_one_directory_are_refused_by_a_lock(tmp_path: Path) -> None:
     execute(Sweep.parse(TINY), tmp_path / "out")
-    # Another process holds the lock, as a sweep under way would; when it is killed the lock is free.
+    # Another process holds the lock, as a running sweep would; when it is killed, the lock is free.
     script = (
         "import sys, time; from pathlib import Path; from narrows import durable\n"
         f"file = Path({str(tmp_path / 'out' / 'lock')!r}).open('ab'); print(durable.locked(file), flush=True)\n"
@@ -285,7 +285,7 @@ def test_a_damaged_part_is_put_aside_and_its_runs_are_made_again(
     kept = parts(out)[0].read_bytes()
     execute(Sweep.parse(TINY), out)
     part = parts(out)[0]
-    # As if a power loss had left the old part whole, and a newer one in pieces.
+    # As after a power loss that left the old part intact and a newer one damaged.
     whole = part.read_bytes()
     middle = len(whole) // 2
     part.write_bytes(
@@ -347,7 +347,7 @@ def test_a_full_disk_loses_no_finished_run_and_leaves_nothing_half_written(
     def full(descriptor: int, content: memoryview) -> int:
         if "part-" not in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
             return write(descriptor, content)
-        if len(content) > 2000:  # some of it fits still, as on a disk that fills up
+        if len(content) > 2000:  # a part of it still fits, as on a disk that fills up
             return write(descriptor, content[:2000])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -385,7 +385,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path, tiny: SweepResult) -> None:
 
 
 def test_a_run_is_forced_to_disk_before_it_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Power loss: content is forced out before the name, and the name before anybody is told."""
+    """For power loss: contents are forced to disk before the rename, and the rename before the run is reported."""
     done: list[str] = []
     fsync, replace = os.fsync, Path.replace
 

@@ -1,4 +1,4 @@
-"""Sweep files: what they say, and how they are refused."""
+"""Sweep files: their meaning, and the errors in invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a sweep will take: told from the first runs."""
+"""Forecasts of a sweep's duration from its first runs."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ values = [0, 1e-6, 1e-5, 1e-4]
 
 
 def cost(run: SweepRun) -> float:
-    """Seconds of a run that is limited by link, losses (Mathis et al. 1997) or buffer, whichever is least.
+    """Seconds of a run that is limited by link, losses (Mathis et al. 1997) or buffer, whichever is smallest.
 
-    So factors do not multiply here, as the forecast takes them to.
+    So times are not a product of factors here, as the forecast assumes.
     """
     labels = run.point.labels
     vigour = {"agile_sd": 3.0, "cubic": 1.6, "compound": 1.2, "reno": 1.0, "bbr3": 20.0}[str(labels["cc"])]
@@ -159,6 +159,6 @@ def test_an_estimate_takes_no_longer_than_it_may_where_every_run_fails() -> None
 
     told = Sweep.parse(AGILE.replace('"1 s"', '"100 ms"')).with_measure(fails).estimate(jobs=2, budget_s=0.2)
     assert told.runs == 2400
-    # What failed is no probe: an estimate rests at most on the two runs that are under way.
+    # Failed runs do not count as probes: an estimate uses at most the two runs in progress.
     assert told.probes <= 2
     assert len(asked) < 2400

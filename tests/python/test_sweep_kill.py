@@ -1,4 +1,4 @@
-"""Sweeps that are killed: nothing that had finished is lost or made again, whenever it happens."""
+"""Killed sweeps: no finished run is lost or repeated, whenever it happens."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def there(out: Path) -> SweepResult | None:
 
 
 def wait_for_more(process: subprocess.Popen[str], out: Path, before: int) -> None:
-    """Wait until more runs are safe than before, or the sweep is over."""
+    """Wait until more runs are stored than before, or the sweep has ended."""
     deadline = time.monotonic() + 90
     while process.poll() is None and time.monotonic() < deadline:
         parts = list((out / "runs").glob("part-*.parquet"))
@@ -71,7 +71,7 @@ def undisturbed(file: Path) -> SweepResult:
 
 
 def same(made: SweepResult, other: SweepResult) -> None:
-    """The same addresses, once each, with the same digests and metrics."""
+    """Check for the same addresses, once each, with the same digests and metrics."""
     assert made.runs["address"].is_unique
     left, right = (result.to_pandas().drop(columns=["cpu_s", "wall_s"]) for result in (made, other))
     pd.testing.assert_frame_equal(left, right)
@@ -82,7 +82,7 @@ def same(made: SweepResult, other: SweepResult) -> None:
 def test_kill_9_at_any_moment_loses_and_repeats_nothing(tmp_path: Path) -> None:
     file, out = tmp_path / "some.toml", tmp_path / "out"
     file.write_text(SOME)
-    seed = random.randrange(2**32)  # noqa: S311 - moments, no secrets
+    seed = random.randrange(2**32)  # noqa: S311 - times of kills, not secrets
     draw = random.Random(seed)  # noqa: S311
     safe: dict[str, float] = {}
     kills = 0
@@ -97,7 +97,7 @@ def test_kill_9_at_any_moment_loses_and_repeats_nothing(tmp_path: Path) -> None:
         if made is None or not len(made.table):
             continue
         now = dict(zip(made.runs["address"], made.runs["cpu_s"], strict=True))
-        # Processor time differs from run to run: the same figure is the same run, not another one.
+        # Processor time differs from run to run, so equal times show that a run was not repeated.
         assert {key: now.get(key) for key in safe} == safe, f"seed {seed}"
         safe = now
     assert kills >= 2, f"seed {seed}: the sweep was over too soon to be killed"

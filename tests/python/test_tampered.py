@@ -1,4 +1,4 @@
-"""Results that somebody changed: they are told to be damaged, or they work; and pages of contests and sweeps."""
+"""Modified results: they are reported as damaged or still work; and pages of contests and sweeps."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ KINDS_OF: list[tuple[str, str, Tamper]] = [
 def test_tampered_results_are_damaged_or_work(
     kind: str, name: str, tamper: Tamper, originals: dict[str, Path], tmp_path: Path
 ) -> None:
-    choose = random.Random(f"{kind} {name}")  # noqa: S311 - which tampering, not secrets
+    choose = random.Random(f"{kind} {name}")  # noqa: S311 - choice of modifications, not secrets
     for number in range(12):
         where = tmp_path / str(number)
         shutil.copytree(originals[kind], where)

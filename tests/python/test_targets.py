@@ -24,7 +24,7 @@ const wasi = new WASI({ version: "preview1", args: ["digest", ...files], env: {}
 const module = await WebAssembly.compile(await readFile(program));
 process.exitCode = wasi.start(await WebAssembly.instantiate(module, wasi.getImportObject()));
 """
-"""Runs a WASI program whose only files are those of one folder."""
+"""Runs a WASI program that sees only the files of one folder."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def program() -> Path:
     shown = subprocess.run(["rustc", "--print", "target-libdir", "--target", TARGET], capture_output=True, check=False)
     if shown.returncode != 0 or not Path(shown.stdout.decode().strip()).is_dir():
         pytest.skip(f"Rust cannot build for {TARGET}; to mend: rustup target add {TARGET}")
-    # Quick to build rather than quick: optimisation changes no result.
+    # Build quickly without optimisation, which changes no result.
     settings = {"LTO": "off", "CODEGEN_UNITS": "16", "DEBUG": "0"}
     environment = os.environ | {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in settings.items()}
     command = ["cargo", "build", "--quiet", "--locked", "--release", "--package", "narrows-sim", "--example", "digest"]
@@ -49,7 +49,7 @@ def program() -> Path:
 
 @pytest.mark.slow
 def test_every_bundled_scenario_has_its_digest_on_a_32_bit_target(program: Path, tmp_path: Path) -> None:
-    """An index that wraps round at 2^32, or a 64-bit count cut to a pointer's width, changes what is delivered."""
+    """An index that wraps at 2^32, or a 64-bit count truncated to pointer width, would change the delivered data."""
     host = tmp_path / "host.mjs"
     host.write_text(HOST)
     expected = []

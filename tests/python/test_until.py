@@ -1,4 +1,4 @@
-"""As many runs as a wanted precision takes: the same whatever the number of jobs, in order, stopped and told."""
+"""Runs until a wanted precision is reached: equal for any number of jobs, in order, interruptible and reported."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 METRIC = "flow.second.throughput_mbps"
 WANTED = Precision(relative=0.3, least=3)
-SEED = 5  # some of its first runs have a timeout, so that three do not suffice
+SEED = 5  # some of its first runs have a timeout, so three runs are not enough
 
 
 @pytest.fixture(scope="module")
 def made(short: Scenario) -> Batch:
-    """Return the runs that the second flow's throughput within 30 % takes."""
+    """Return the runs that are needed for the second flow's throughput within 30 %."""
     return run_until(short, WANTED, METRIC, seed=SEED)
 
 

@@ -1,4 +1,4 @@
-"""The validation against ns-2: what either simulator is given, the arithmetic of the comparison, and the page."""
+"""The validation against ns-2: the input of each simulator, the arithmetic of the comparison, and the page."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_figures_of_the_user_s_are_kept(tmp_path: Path) -> None:
     page.check_figures(target)  # ours
     write(validation(1.3, 1.0), target)
     (figure.parent / "thesis.tex").write_text("mine")
-    page.check_figures(target)  # in nobody's way
+    page.check_figures(target)  # not in the way of a figure
     figure.write_bytes(b"mine")
     with pytest.raises(InputError, match=r"cwnd-cubic\.png: was not written by Narrows, or has been changed since"):
         page.check_figures(target)

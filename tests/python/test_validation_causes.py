@@ -1,4 +1,4 @@
-"""Causes, held-out networks and networks of one's own in the validation against ns-2."""
+"""Causes, held-out networks and the user's own networks in the validation against ns-2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel, installed away from the checkout: its files, each verb's examples, and each paper's quick reproduction."""
+"""The wheel, installed outside the checkout: its files, each verb's examples, and each paper's quick reproduction."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = ROOT / "python"
 
 UNAVAILABLE: Final = 3
-"""Exit code of what needs live runs, where the machine has none."""
+"""Exit code of a command that needs live runs on a machine without them."""
 
 LONG: Final = {"narrows reproduce ngwa --live --quick": 30.0}
-"""Commands that take a quarter of an hour of real time, and after how many seconds they get Ctrl-C here."""
+"""Commands that take a quarter of an hour of real time, with the seconds after which the test sends Ctrl-C."""
 
 EXAMPLES: Final = {
     str(verb.name): [
@@ -38,7 +38,7 @@ EXAMPLES: Final = {
     ]
     for verb in app.registered_commands
 }
-"""Captions and commands that end each verb's help."""
+"""Captions and commands at the end of each verb's help."""
 
 REPRODUCTIONS: Final = [
     command
@@ -49,11 +49,11 @@ REPRODUCTIONS: Final = [
     )
     if not any(example.startswith(command) for _, example in EXAMPLES["reproduce"])
 ]
-"""Quick reproductions that no example is."""
+"""Quick reproductions that are not among the examples."""
 
 
 def files_below(top: Path) -> set[str]:
-    """Return the files below a directory as paths in it, those behind links to directories included."""
+    """Return the files below a directory as relative paths, including those behind links to directories."""
     return {
         os.path.relpath(Path(folder) / name, top)
         for folder, _, names in os.walk(top, followlinks=True)
@@ -64,17 +64,17 @@ def files_below(top: Path) -> set[str]:
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment that has the wheel, and the checkout's dependencies but not its package."""
+    """An environment with the wheel and the checkout's dependencies, but without its package."""
 
     home: Path
 
     def run(
         self, command: str, cwd: Path, *, interrupt_after_s: float | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command line in a directory, with this environment's programs first; input ends at once."""
+        """Run a command line in a directory, with this environment's programs first and empty standard input."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV", "NARROWS"))}
         environment |= {"PATH": f"{self.home / 'bin'}:{environment['PATH']}", "HOME": str(cwd), "COLUMNS": "400"}
-        # A shell's `exec` lets Ctrl-C reach the command itself.
+        # With `exec`, Ctrl-C reaches the command itself instead of the shell.
         line = f"exec {command}" if interrupt_after_s is not None else command
         started = subprocess.Popen(
             ["/bin/sh", "-c", line],
@@ -95,7 +95,7 @@ class Installed:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a wheel of this checkout, built as `make setup` builds the engine, so that what is compiled is used."""
+    """Return a wheel of this checkout, built like the engine in `make setup` to reuse compiled code."""
     if shutil.which("maturin") is None or shutil.which("cargo") is None:
         pytest.skip("maturin or cargo is not in the PATH, to build a wheel")
     out = tmp_path_factory.mktemp("wheel")
@@ -123,7 +123,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     home = tmp_path_factory.mktemp("installed") / "env"
     venv.create(home, symlinks=True, with_pip=False)
     (packages,) = home.glob("lib/python*/site-packages")
-    # A .pth file adds the directory alone: .pth files inside it, such as the checkout's own, are not read.
+    # A .pth file adds only the directory: .pth files inside it, such as the checkout's own, are not read.
     (packages / "dependencies.pth").write_text("\n".join(p for p in sys.path if Path(p).name == "site-packages"))
     pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", "--ignore-installed", str(wheel)], check=True)
@@ -136,7 +136,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 
 def try_out(installed: Installed, command: str, cwd: Path) -> str | None:
-    """Run a command that must work; return why not where this machine lacks what it needs."""
+    """Run a command that must work; if this machine lacks something that it needs, return what."""
     programs = re.findall(r"--exec \w+ '(?:sleep \d+; )?(\w+)", command) + ["ns"] * ("--against ns2" in command)
     for program in programs:
         if shutil.which(program) is None:

@@ -1,4 +1,4 @@
-"""What tools/wireshark/narrows.lua shows of captured runs, beside what the engine counted in them."""
+"""Output of tools/wireshark/narrows.lua for captured runs, compared with the engine's counters."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ to = "d"
 start = "2 s"
 dscp = 46
 """
-# Freeze is wider than published, so that a short run has some.
+# The freeze range is wider than published, so that a short run contains some.
 ACNS: dict[str, str | int | float | bool] = {"acns.enabled": True, "acns.th_A1": 0.5, "acns.command_scope": "ack"}
 CASES = [(4, "extension"), (6, "extension"), (6, "flow_label")]
 COMPLAINTS = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0 || _ws.expert.severity >= 8388608"
 
 
 def tshark(capture: Path, *arguments: str) -> list[tuple[str, ...]]:
-    """Fields of a capture's packets, with the script loaded."""
+    """Return fields of a capture's packets, with the script loaded."""
     command = ["tshark", "-r", str(capture), "-X", f"lua_script:{LUA}", "-T", "fields", *arguments]
     shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert shown.returncode == 0, shown.stderr
@@ -77,20 +77,20 @@ def tshark(capture: Path, *arguments: str) -> list[tuple[str, ...]]:
 
 
 def run(source: str, folder: Path, overrides: Mapping[str, str | int | float | bool]) -> Run:
-    """One run, captured."""
+    """Run once with captures."""
     made = narrows.run(Scenario.from_text(source, overrides=overrides), seed=1, pcap=folder)
     assert isinstance(made, Run)
     return made
 
 
 def arrives(size: str, at: str) -> bool:
-    """Whether a packet that was captured on the first or last link then arrives before the run ends."""
+    """Whether a packet that was captured on the first or last link arrives before the run ends."""
     return int(at.replace(".", "")) + int(size) * NS_PER_BYTE + DELAY_NS <= DURATION_NS
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _runs_lua(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Skip where tshark would run no script at all, which says nothing about ours."""
+    """Skip if tshark cannot run any script, which says nothing about ours."""
     script = tmp_path_factory.mktemp("lua") / "probe.lua"
     script.write_text("print('runs')\n", encoding="utf-8")
     command = ["tshark", "-G", "fieldcount", "-X", f"lua_script:{script}"]
@@ -101,7 +101,7 @@ def _runs_lua(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"ipv{case[0]}-{case[1]}")
 def acns(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Run, Path]:
-    """How IPv6 carries CMI, a run of ACNS's scenario in which every ACK is obeyed, and its captures."""
+    """IPv6 encoding of CMI, a run of ACNS's scenario in which every ACK is obeyed, and its captures."""
     version, encoding = request.param
     folder = tmp_path_factory.mktemp("pcap")
     made = run(TWO_FLOWS, folder, ACNS | {"ip": version, "acns.ipv6": encoding})
@@ -127,11 +127,11 @@ def test_routers_write_commands_into_questions_and_receivers_echo_each_once(acns
     assert set(sent) <= {("I1",), ("I2",), ("I3",), ("I4",), ("I5",)}
     assert sent["I4",] + sent["I5",] > left["I4",] + left["I5",] > 0
     router = made.router("r1")
-    # Commands are written on arrival: what the queue then drops, or holds when the run ends, does not leave.
+    # Commands are written on arrival; packets that the queue drops, or holds when the run ends, do not leave.
     lost = router.asked - sum(left[name,] for name in ("I4", "I5", "I6", "I7"))
     for name, wrote in (("I6", router.wrote_freeze), ("I7", router.wrote_fallback)):
         assert 3 < left[name,] <= wrote <= left[name,] + lost
-    # At the receiver each command that arrives is echoed in an ACK, but for one on the way when the run ends.
+    # The receiver echoes each arriving command in an ACK, except for one that is in flight when the run ends.
     commands = tshark(folder / "r2-d.pcapng", encoding, "-Y", "acns.command", "-e", "tcp.len", "-e", "acns.command")
     words = Counter((size == "0", word) for size, word in commands)
     for word in ("freeze", "fallback"):
@@ -142,7 +142,7 @@ def test_setup_is_shown_and_nothing_that_did_not_agree(acns: tuple[str, Run, Pat
     encoding, _, folder = acns
     setup = tshark(folder / "r1-r2.pcapng", encoding, "-Y", "acns.setup", "-e", "acns.setup")
     assert Counter(setup) == {("offered",): 2, ("agreed",): 2}
-    # Without the handshake nothing is said, unless the reader asks for it.
+    # Without the handshake nothing is shown, unless the reader requests it.
     cut = tmp_path / "cut.pcapng"
     command = ["tshark", "-r", str(folder / "s-r1.pcapng"), "-Y", "!tcp.flags.syn == 1", "-w", str(cut)]
     subprocess.run(command, capture_output=True, check=True, timeout=120)
@@ -162,7 +162,7 @@ def test_plain_ecn_is_not_taken_for_acns(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def ngwa(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
-    """Run two flows whose windows are a share of the queue of 97 kB each, and capture them."""
+    """Run and capture two flows, each with a window that is its share of a queue of 97 kB."""
     folder = tmp_path_factory.mktemp("pcap")
     queues = {f"links[{number}].queue": '{ limit = "97 kB" }' for number in range(3)}
     return run(TWO_FLOWS, folder, queues | {"ngwa.mode": 7}), folder
@@ -195,7 +195,7 @@ def test_ngwa_is_on_all_data_behind_the_router_and_on_nothing_else(ngwa: tuple[R
     wanted = ("-e", "frame.len", "-e", "frame.time_epoch")
     options = tshark(folder / "r2-d.pcapng", "-Y", "ngwa.window", *wanted)
     first, second = made.router("r1"), made.router("r2")
-    # The last router divides as large a queue by as many flows, and leaves what it gets.
+    # The last router divides an equally large queue by the same number of flows, so it keeps the values.
     assert (second.inserted, second.lowered, second.kept) == (0, 0, len(options))
     assert first.inserted == len(tshark(folder / "r1-r2.pcapng", "-Y", "ngwa.window", "-e", "ngwa.window"))
     assert sum(arrives(size, at) for size, at in options) == sum(flow.window_options or 0 for flow in made.flows) > 1000
@@ -208,7 +208,7 @@ def test_ngwa_values_are_the_queue_divided_by_its_flows(ngwa: tuple[Run, Path]) 
     one, two = round(0.98 * 97_000), round(0.98 * 97_000 / 2)
     assert (one, two) == (95_060, 47_530)
     assert {window for _, window in shown[begins:]} == {"", str(two)}
-    # The second flow counts from when its SYN enters the queue: what leaves before has the value of one or of two.
+    # The second flow counts from when its SYN enters the queue; earlier departures have the value of one or two flows.
     before = [int(window) for _, window in shown[:begins] if window]
     assert before == sorted(before, reverse=True)
     assert set(before) <= {one, two}
@@ -221,7 +221,7 @@ def test_ngwa_caps_the_windows_that_receivers_advertise(ngwa: tuple[Run, Path], 
     wanted = ("-e", "ngwa.last_window", "-e", "ngwa.capped", "-e", "tcp.window_size")
     shown = tshark(folder / "r2-d.pcapng", *passes, "-Y", "ngwa.last_window && tcp.srcport == 1000", *wanted)
     assert all((capped in ("1", "True")) == (int(window) <= int(last)) for last, capped, window in shown)
-    # While the right edge may not move left, the first windows of two flows are still those of one.
+    # The right edge must not move left, so the first windows of two flows are still those of one.
     late = shown[len(shown) // 2 :]
     assert {last for last, _, _ in late} == {"47530"}
     assert all(47_530 - 1000 < int(window) <= 47_530 for _, _, window in late)

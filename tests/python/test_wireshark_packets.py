@@ -1,4 +1,4 @@
-"""What tools/wireshark/narrows.lua makes of packets written by hand: every message, and every way to be wrong."""
+"""Output of tools/wireshark/narrows.lua for handmade packets: every message, and every kind of error."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def packet(
     port: int = SENDER[1],
     tcp_options: bytes = b"",
 ) -> bytes:
-    """An IPv4 packet with a TCP segment, from the sender or `back` to it."""
+    """An IPv4 packet with a TCP segment, from the sender or, with `back`, to it."""
     ends = [(SENDER[0], port), RECEIVER]
     (source, sport), (target, dport) = reversed(ends) if back else ends
     head = 5 + len(tcp_options) // 4
@@ -58,7 +58,7 @@ def ipv4(
 
 
 def tshark(folder: Path, packets: list[bytes], *arguments: str, kept: range | None = None) -> str:
-    """What tshark prints of the packets, of which the snap length `kept` so many bytes."""
+    """Return tshark's output for the packets, truncated to the snap lengths in `kept`."""
     sizes = kept or [len(data) for data in packets]
     frames = [
         struct.pack("<IIII", number, 0, size, len(data)) + data[:size]
@@ -74,14 +74,14 @@ def tshark(folder: Path, packets: list[bytes], *arguments: str, kept: range | No
 
 
 def fields(folder: Path, packets: list[bytes], *arguments: str, kept: range | None = None) -> list[tuple[str, ...]]:
-    """Fields of each packet, as tshark prints them."""
+    """Return fields of each packet, as tshark prints them."""
     text = tshark(folder, packets, "-T", "fields", *arguments, kept=kept)
     return [tuple(line.split("\t")) for line in text.splitlines()]
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _runs_lua(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Skip where tshark would run no script at all, which says nothing about ours."""
+    """Skip if tshark cannot run any script, which says nothing about ours."""
     script = tmp_path_factory.mktemp("lua") / "probe.lua"
     script.write_text("print('runs')\n", encoding="utf-8")
     shown = subprocess.run(
@@ -91,7 +91,7 @@ def _runs_lua(tmp_path_factory: pytest.TempPathFactory) -> None:
         pytest.skip("this tshark runs no Lua scripts: it was built without Lua, or refuses them to root")
 
 
-# With a read filter the fields are there in the first pass too, as in Wireshark; without, only in the second.
+# With a read filter, as in Wireshark, the fields also exist in the first pass; without one, only in the second.
 PASSES = pytest.mark.parametrize(
     "passes", [[], ["-2"], ["-2", "-R", "ip"]], ids=["one-pass", "two-pass", "read-filter"]
 )
@@ -124,7 +124,7 @@ def test_the_option_is_found_and_wrong_ones_are_named(tmp_path: Path) -> None:
     packets = [packet(size=100, options=options) for options, *_ in OPTIONS.values()]
     shown = fields(tmp_path, packets, *NGWA_FIELDS, "-e", "tcp.len", "-e", "ip.checksum.status", CHECKED)
     assert dict(zip(OPTIONS, shown, strict=True)) == {case: (*row[1:], "100", "1") for case, row in OPTIONS.items()}
-    # An expert's complaint comes with each wrong option, and with no other.
+    # Each wrong option has an expert info, and no other option has one.
     complained = fields(tmp_path, packets, "-Y", "ngwa.wrong_length", "-e", "frame.number")
     wrong = [(str(number),) for number, row in enumerate(OPTIONS.values(), 1) if row[3]]
     assert complained == wrong
@@ -185,7 +185,7 @@ def test_acks_show_the_last_window_of_the_data_beside_their_own(tmp_path: Path, 
         packet(back=True, window=2970),  # 47,520 bytes
         packet(back=True, window=2971),  # 47,536 bytes
         packet(size=10, options=NGWA, port=7),
-        packet(size=10, options=bytes.fromhex("2106000003e8") + NGWA),  # the first one counts
+        packet(size=10, options=bytes.fromhex("2106000003e8") + NGWA),  # the first option counts
         packet(back=True, window=0, port=7),
         packet(back=True, window=63),
         packet(back=True, window=62),
@@ -193,7 +193,7 @@ def test_acks_show_the_last_window_of_the_data_beside_their_own(tmp_path: Path, 
     ]
     shown = fields(tmp_path, packets, *passes, "-e", "ngwa.last_window", "-e", "ngwa.capped")
     silent = ("", "")
-    # Of the connection on port 7 the handshake is missing, hence the scale of its windows.
+    # For the connection on port 7 the handshake is missing, so the scale of its windows is unknown.
     expected = [
         *[silent] * 4,
         ("47530", "1"),
@@ -227,7 +227,7 @@ def test_every_message_of_the_papers_tables(tmp_path: Path) -> None:
     data = [packet(size=10, ecn=ecn, cmi=cmi) for ecn, cmi in names]
     shown = fields(tmp_path, [OFFER, AGREE, *data], *ACNS_FIELDS)
     assert shown[:2] == [("offered", "", "", ""), ("agreed", "", "", "")]
-    # What the sender of one-way data says in its TCP header answers nothing.
+    # The TCP header of a sender of one-way data answers no command.
     assert shown[2:] == [("", name, "T1", commands.get(name, "")) for name in names.values()]
 
 
@@ -262,7 +262,7 @@ def test_only_connections_that_agreed_speak(tmp_path: Path, passes: list[str]) -
         *(("offered", "", "", ""), ("agreed", "", "", "")),
         *(("offered", "", "", ""), ("declined", "", "", "")),
         *(SILENT, SILENT),
-        # Who sends back all reserved bits knows nothing of them.
+        # A host that echoes all reserved bits does not know them.
         *(("offered", "", "", ""), ("declined", "", "", "")),
         *[SILENT] * 4,
         ("", "I7", "T1", "fallback"),
@@ -278,7 +278,7 @@ def test_only_connections_that_agreed_speak(tmp_path: Path, passes: list[str]) -
 
 def test_half_a_handshake(tmp_path: Path) -> None:
     fallback = packet(ecn=3, size=10)
-    # Only an offer is answered with the setup's flags; an offer may have been declined.
+    # The setup's flags answer only an offer; an offer may have been declined.
     assert fields(tmp_path, [AGREE, fallback], *ACNS_FIELDS)[1] == ("", "I7", "T1", "fallback")
     assert fields(tmp_path, [OFFER, fallback], *ACNS_FIELDS)[1] == SILENT
     assert fields(tmp_path, [packet(SYN), AGREE, fallback], *ACNS_FIELDS) == [SILENT] * 3

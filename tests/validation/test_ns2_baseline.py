@@ -1,7 +1,7 @@
-"""The baseline of ACNS's evaluation, flow by flow, beside ns-2.35.
+"""The baseline of ACNS's evaluation, flow by flow, compared with ns-2.35.
 
-One run of either simulator is chaotic: a start a few milliseconds later moves a flow's data by a quarter. So both
-run with many start jitters, and their means are compared.
+A single run is chaotic in both simulators: a start a few milliseconds later changes a flow's data by a quarter. So
+both run with many start jitters, and their means are compared.
 """
 
 import json
@@ -80,7 +80,7 @@ def ours() -> dict[str, Mean]:
 
 @pytest.mark.parametrize("flow", FLOWS)
 def test_data_sent_is_within_15_percent_of_ns2(flow: str, ours: dict[str, Mean], theirs: dict[str, Mean]) -> None:
-    """What a flow gets does not depend on which of the two simulates it."""
+    """A flow's data does not depend on the simulator."""
     assert ours[flow].sent_mb == pytest.approx(theirs[flow].sent_mb, rel=SENT_WITHIN), f"{ours} {theirs}"
 
 

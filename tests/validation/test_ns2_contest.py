@@ -1,8 +1,7 @@
-"""Pairs of the fifteen-variant contest, beside ns-2.35.
+"""Pairs of the fifteen-variant contest, compared with ns-2.35.
 
-Flows that lose nothing share the channel evenly whatever drew the backoffs. Where Vegas or Hybla takes part a single
-run says little: what Vegas takes for the base round-trip time depends on how full the queue is when it starts. So means
-over seeds are compared.
+Flows without losses share the channel evenly for any backoffs. A single run with Vegas or Hybla says little: the base
+round-trip time that Vegas measures depends on the queue length when it starts. So means over seeds are compared.
 """
 
 import json
@@ -22,7 +21,7 @@ NS2 = shutil.which("ns") or shutil.which("ns2")
 SEEDS = range(1, 16)
 MEBIT = 2.0**20
 
-# The module or agent of ns-2's for each variant; and how far each flow's mean TPP may be off, in Mb/s of 2^20 bits.
+# ns-2's module or agent for each variant, and the tolerance for each flow's mean TPP, in Mb/s of 2^20 bits.
 AGENTS = {"NewReno": "Newreno", "Cubic": "Linux/cubic", "Hybla": "Linux/hybla", "Vegas": "Vegas"}
 PAIRS = {
     ("Cubic", "Cubic"): 0.01,
@@ -78,5 +77,5 @@ def ours() -> dict[tuple[str, str], tuple[float, float]]:
 
 @pytest.mark.parametrize(("pair", "room"), PAIRS.items(), ids=["-".join(pair) for pair in PAIRS])
 def test_pair_is_near_ns2(pair: tuple[str, str], room: float, ours: dict[tuple[str, str], tuple[float, float]]) -> None:
-    """Both flows of a pair get what ns-2 gives them."""
+    """Both flows of a pair have about the same TPP as in ns-2."""
     assert ours[pair] == pytest.approx(theirs(*pair), abs=room)

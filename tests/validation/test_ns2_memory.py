@@ -1,4 +1,4 @@
-"""ns-2.35 on memory of one value: what it reads before it writes does not change its numbers from run to run."""
+"""ns-2.35 on memory with a fixed fill: its uninitialised reads do not change its numbers from run to run."""
 
 from __future__ import annotations
 

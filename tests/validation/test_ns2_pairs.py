@@ -1,4 +1,4 @@
-"""A few variants beside ns-2.35, as `narrows validate --quick` runs them."""
+"""A few variants compared with ns-2.35, as `narrows validate --quick` runs them."""
 
 import shutil
 import signal
@@ -22,29 +22,29 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def quick() -> Validation:
-    """Return the validation of a first look."""
+    """Return the quick validation."""
     return validate(quick=True)
 
 
 def test_every_variants_median_throughput_is_within_5_percent_of_ns2(quick: Validation) -> None:
-    """The issue's first target, on the networks of the first look."""
+    """The issue's first target, on the networks of the quick validation."""
     assert not quick.far_in_median, [(one.variant, one.median) for one in quick.verdicts]
 
 
 def test_every_difference_beyond_20_percent_is_accounted_for(quick: Validation) -> None:
-    """The issue's second target, likewise."""
+    """The issue's second target, on the networks of the quick validation."""
     assert quick.unexplained == 0, [(one.variant, one.network) for one in quick.comparisons if one.unexplained]
 
 
 def test_a_flow_without_random_losses_loses_what_it_loses_on_ns2(quick: Validation) -> None:
-    """Reno's sawtooth has the same teeth: the same number of packets find the queue full."""
+    """Reno's sawtooth is the same: the same number of packets arrive at a full queue."""
     (reno,) = (one for one in quick.comparisons if (one.variant, one.network) == ("reno", "10m-50ms"))
     assert reno.ours.lost == pytest.approx(reno.theirs.lost, rel=0.02)
     assert reno.distance < 0.03
 
 
 def test_ctrl_c_ends_both_simulators_and_writes_nothing(tmp_path: Path) -> None:
-    """Within a moment, with the exit code of shells."""
+    """Both simulators end at once, with the exit code that shells use."""
     verb = "from narrows.cli import main; main()"
     options = ["-o", str(tmp_path / "page.md")]  # everything: some minutes of work
     process = subprocess.Popen([sys.executable, "-c", verb, "validate", *options], stderr=subprocess.PIPE, text=True)
@@ -54,5 +54,5 @@ def test_ctrl_c_ends_both_simulators_and_writes_nothing(tmp_path: Path) -> None:
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert time.monotonic() - begin < 5
-    assert said.splitlines()[-1].startswith("error: interrupted: ")  # estimates may stand before it
+    assert said.splitlines()[-1].startswith("error: interrupted: ")  # estimates may come before it
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""One TCP flow over 802.11 at 1 and 11 Mb/s, beside ns-2.35."""
+"""One TCP flow over 802.11 at 1 to 11 Mb/s, compared with ns-2.35."""
 
 import json
 import shutil
@@ -24,9 +24,9 @@ pytestmark = [
 
 
 def theirs(mbps: str, rts: bool) -> float:
-    """ns-2's goodput in Mb/s: the mean over the seeds.
+    """ns-2's goodput in Mb/s, averaged over the seeds.
 
-    It is counted from 5 s, because a lost ARP request costs the flow's start at 1 s a timeout of 3 s.
+    It is measured from 5 s, because a lost ARP request delays the flow, which starts at 1 s, by a timeout of 3 s.
     """
 
     def run(seed: int) -> float:
@@ -44,7 +44,7 @@ def theirs(mbps: str, rts: bool) -> float:
 
 
 def ours(phy: str, mbps: str, rts: bool) -> float:
-    """Narrows' goodput in Mb/s: the mean over the seeds."""
+    """Narrows' goodput in Mb/s, averaged over the seeds."""
     overrides = {"wifi.phy": phy, "wifi.rate": f"{mbps} Mb/s", "wifi.rts_threshold": "0 B" if rts else "never"}
     batch = nw.run(HERE / "wifi.toml", seed=1, runs=len(SEEDS), overrides=overrides)
     return fmean(run.flows[0].delivered_bytes * 8e-6 / SECONDS for run in batch.runs)
@@ -55,6 +55,6 @@ def ours(phy: str, mbps: str, rts: bool) -> float:
     ("phy", "mbps"), [("802.11", "1"), ("802.11", "2"), ("802.11b", "5.5"), ("802.11b", "11")], ids=lambda value: value
 )
 def test_goodput_is_within_2_percent_of_ns2(phy: str, mbps: str, rts: bool) -> None:
-    """The same exchange on the air carries the same data."""
+    """The same frame exchanges carry the same amount of data."""
     measured, published = ours(phy, mbps, rts), theirs(mbps, rts)
     assert measured == pytest.approx(published, rel=WITHIN)

@@ -1,4 +1,4 @@
-"""The command line: one thin file per verb, and nothing heavy imported before a verb needs it."""
+"""The command line: one thin file per verb; heavy imports only when a verb needs them."""
 
 from __future__ import annotations
 
@@ -68,5 +68,5 @@ app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)
 
 
 def main() -> None:
-    """Run the command line; the console script ``narrows`` comes here."""
+    """Run the command line; entry point of the console script ``narrows``."""
     app()

@@ -74,7 +74,7 @@ def detach(
 
 
 def told(done: Attaching) -> str:
-    """Say what attaching changed, how to use it, and how to take it back.
+    """Describe what attaching changed, how to use it, and how to undo it.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def told(done: Attaching) -> str:
     Returns
     -------
     str
-        Some lines.
+        Several lines.
 
     Examples
     --------

@@ -26,14 +26,14 @@ def run_both(
     bar: bool,
     quiet: bool,
 ) -> None:
-    """Run a scenario on both, print what distinguishes them, and keep it if a directory is given.
+    """Run a scenario in both ways, print the differences, and save them if a directory is given.
 
     Parameters
     ----------
     file : str
-        As the user named it.
+        The scenario as the user named it.
     overrides : dict
-        Value by path.
+        Values by path.
     seed, runs, jobs : int or None
         As for `narrows.comparison.run_both`.
     output : Claim or None
@@ -44,7 +44,7 @@ def run_both(
     Raises
     ------
     NarrowsError
-        As `narrows.comparison.run_both` raises them.
+        As for `narrows.comparison.run_both`.
     """
     from narrows import comparison, ownership
     from narrows.cli.progress import Bar
@@ -54,7 +54,7 @@ def run_both(
     scenario = Scenario.from_file(file, overrides)
     begin = time.monotonic()
     with ExitStack() as stack:
-        # The directory is made first: that it cannot be written shall be known before the long wait, not after it.
+        # Create the directory first, so that an unwritable one is reported before the long wait, not after it.
         directory = stack.enter_context(ownership.staged(output)) if output is not None else None
         shown = stack.enter_context(Bar(f"{scenario.name}: live and simulated", wanted=bar and not quiet, quiet=quiet))
         made = comparison.run_both(scenario, runs=1 if runs is None else runs, seed=seed, jobs=jobs, progress=shown)

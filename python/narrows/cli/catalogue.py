@@ -1,4 +1,4 @@
-"""``narrows list``: what can be named in a scenario, and which scenarios there are."""
+"""``narrows list``: the names that a scenario can use, and the bundled scenarios."""
 
 from __future__ import annotations
 

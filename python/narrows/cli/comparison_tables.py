@@ -1,4 +1,4 @@
-"""A comparison in the terminal: both arms and what distinguishes them, measure by measure."""
+"""A comparison in the terminal: both arms and their differences, measure by measure."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ FLOWS_SHOWN = 8
 QUEUES_SHOWN = 4
 
 _NAME_WIDTH = 13
-"""Width of names and measures, in characters; longer ones are folded."""
+"""Width of names and measures, in characters; longer ones are wrapped."""
 
 
 def print_comparison(made: Comparison, seconds: float, console: Console | None = None) -> None:
-    """Print both arms side by side, their conditions, and what is to be doubted.
+    """Print both arms side by side, their conditions, and the reasons not to trust them.
 
     Parameters
     ----------
     made : Comparison
     seconds : float
-        How long it took, on the clock.
+        Wall-clock time that it took, s.
     console : rich.console.Console, optional
         Standard output by default.
     """
@@ -76,7 +76,7 @@ def print_comparison(made: Comparison, seconds: float, console: Console | None =
 
 
 def print_survey(made: Survey, console: Console | None = None) -> None:
-    """Print how far the simulator is from the machine's own stack, a line per flow.
+    """Print how far the simulator is from the machine's own stack, one line per flow.
 
     Parameters
     ----------

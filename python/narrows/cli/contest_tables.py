@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def print_contest(made: Contest, seconds: float, console: Console | None = None) -> None:
-    """Print who got how much against whom, and how each did over all.
+    """Print each contestant's share against every other, and the overall standings.
 
     Parameters
     ----------
     made : Contest
     seconds : float
-        How long it took, on the clock.
+        Wall-clock time that it took, s.
     console : rich.console.Console, optional
         Standard output by default.
     """
@@ -66,7 +66,7 @@ def _shares(made: Contest, width: int) -> Table:
 
 
 def _columns(headings: tuple[str, ...], room: int) -> tuple[str, ...] | None:
-    """Headings as they are, or with a field a line, if their columns take no more than so many characters."""
+    """Return headings unchanged, or with one field per line, if their columns fit in `room` characters; else None."""
     for made in (headings, tuple(heading.replace(":", "\n") for heading in headings)):
         if sum(2 + max(map(len, heading.split("\n"))) for heading in made) <= room:
             return made
@@ -82,7 +82,7 @@ def _share(value: float, margin: float) -> Text:
 
 def _standings(made: Contest) -> Table:
     table = _table()
-    # On a narrow terminal long names are folded, so that no figure is cut.
+    # On a narrow terminal long names are wrapped, so that no figure is cut.
     table.add_column("against\nthe others", overflow="fold", min_width=NAME_WIDTH)
     for heading in ("share\n%", "harm done\n%", "suffered\n%", "│ own kind:\nJain", "RTT\ninfl.", "loss\n%"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MARKS = ("●", "○", "▲", "△")
-"""A line's points; they tell lines apart without colours."""
+"""Marks of lines, which distinguish them without colours."""
 
 COLOURS = ("blue", "red", "green", "magenta")
 BOTH = "◐"
-"""Where two lines meet."""
+"""Mark where several lines meet."""
 
 HEIGHT = 9
 WIDTH = 66
 LABEL = 7
-"""Rows, columns, and columns of the numbers on the left."""
+"""Rows, columns, and width of the numbers on the left, in characters."""
 
 
 def print_curve(curve: Curve, out: Console) -> None:
-    """Print lines over time: a point per line and column, where the mean of the values in it lies.
+    """Print lines over time: one mark per line and column, at the mean of the values in that column.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def print_curve(curve: Curve, out: Console) -> None:
 
 
 def columns(x: Array, y: Array, end: float, width: int) -> Array:
-    """Mean of the values in each of `width` even stretches of time from 0 to `end`; NaN where there are none.
+    """Mean of the values in each of `width` equal intervals of time from 0 to `end`; NaN without values.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def columns(x: Array, y: Array, end: float, width: int) -> Array:
 
 
 def grid(rows: Sequence[Array], top: float) -> list[list[tuple[str, str]]]:
-    """Characters and styles, from the top row down.
+    """Return marks and styles, from the top row down.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``narrows doctor``: what this machine can do, and what would change what it cannot."""
+"""``narrows doctor``: what this machine can do, and how to fix what it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a verb ends: what was expected to go wrong becomes one message on stderr and an exit code."""
+"""How a verb ends: expected errors become one message on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 _SIGNALLED = 128
-"""Exit code on a signal, less its number: 130 on Ctrl-C, as in shells."""
+"""Added to a signal's number to give the exit code: 130 on Ctrl-C, as in shells."""
 
 _GRACE_S = 1.0
-"""Time by which a handler in Python must have heard of a signal, s; else the process ends without one."""
+"""Time within which a Python handler must have run after a signal, s; otherwise the process ends without it."""
 
 _DEAF = "interrupted while something kept the Python interpreter busy; a later run with the same -o cleans up"
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a verb as Ctrl-C does: a batch system's time limit, a closed terminal."""
+"""Signals that end a verb like Ctrl-C: sent at a batch system's time limit, or when a terminal closes."""
 
 
 def guarded(verb: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a verb so that no user ever sees a traceback for what he did.
+    """Wrap a verb so that expected errors never show a traceback.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     Returns
     -------
     callable
-        With the same signature; it exits with 2 on bad input, 1 on a failed run or an output that cannot be written,
-        3 on what this machine cannot do, 128 and the number of the signal on Ctrl-C, SIGTERM and SIGHUP. One signal is
-        enough, whatever the process is doing.
+        With the same signature. Its exit code is 2 for bad input, 1 for a failed run or output that cannot be written,
+        3 if this machine cannot do it, and 128 plus the number of the signal for Ctrl-C, SIGTERM and SIGHUP. One signal
+        is enough, whatever the process is doing.
     """
 
     @functools.wraps(verb)
@@ -65,10 +65,10 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 note("the system gave no more memory; allowed: fewer samples, flows, runs or --jobs at a time")
                 raise _ending(1) from None
             except OSError as error:
-                if error.errno == errno.EPIPE:  # the reader went away, as `head` does: Typer ends quietly
+                if error.errno == errno.EPIPE:  # the reader closed the pipe, as `head` does: Typer ends quietly
                     raise
                 with suppress(OSError):
-                    sys.stdout.close()  # else what could not be written is tried again, and fails aloud, at the end
+                    sys.stdout.close()  # else the unwritten rest is tried again at exit, and fails loudly
                 note(f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}")
                 raise typer.Exit(1) from None
 
@@ -76,9 +76,9 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
 
 
 def _ending(code: int) -> typer.Exit:
-    """Return the end of a verb; end the process at once where a hook of a user's algorithm did not return.
+    """Return the end of a verb, or end the process at once if a hook of a user's algorithm did not return.
 
-    The interpreter would wait for such a thread's next step when it shuts down, or fall over it.
+    At shutdown, the interpreter would wait for such a thread's next step, or crash.
     """
     from narrows import _core
 
@@ -92,15 +92,15 @@ def _ending(code: int) -> typer.Exit:
 
 @contextmanager
 def _as_ctrl_c() -> Iterator[list[int]]:
-    """Let other ways of being ended do what Ctrl-C does: keep what finished, leave nothing half-written.
+    """Treat other signals that end a process like Ctrl-C: keep finished work, leave nothing half-written.
 
     Yields
     ------
     list of int
-        Numbers of the signals received, the latest last; Ctrl-C's stands at the beginning.
+        Numbers of the received signals, the latest last; the first entry is Ctrl-C's.
     """
     received = [int(signal.SIGINT)]
-    if threading.current_thread() is not threading.main_thread():  # handlers belong to the main thread
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set handlers
         yield received
         return
     from narrows import _core, interruption
@@ -111,7 +111,7 @@ def _as_ctrl_c() -> Iterator[list[int]]:
         received.append(number)
         raise KeyboardInterrupt
 
-    # A signal that is ignored (nohup) or handled by the host program stays so.
+    # A signal that is ignored (nohup) or handled by the host program keeps its handler.
     usual = dict.fromkeys(_ENDING, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
     ours = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
     backstop = _core.Backstop(_GRACE_S, _DEAF, [int(number) for number in ours])

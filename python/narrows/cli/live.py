@@ -28,34 +28,34 @@ EXAMPLE = (
 SHELL_EXAMPLE = "Example: narrows shell dumbbell-cubic s1"
 
 _BETWEEN = "\x1f"
-"""Joins the two values of ``--exec``: Typer knows no option that takes two and may be repeated."""
+"""Joins the two values of ``--exec``: Typer has no repeatable option with two values."""
 
 _EXEC = "--exec"
 
 _SHOWN = 3
-"""Differences from the scenario's stack that are listed; the conditions have all."""
+"""Most differences from the scenario's stack to list; the conditions contain all of them."""
 
 _WELL = (": exit code 0", ": ran until the end")
-"""How a program ends that has done what it should."""
+"""Endings of the reports on programs that succeeded."""
 
 
 class ExecCommand(TyperCommand):
     """A command whose ``--exec`` takes two values, a host and a command line, and may be given several times."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join the two values of each ``--exec``, then parse as ever.
+        """Join the two values of each ``--exec``, then parse as usual.
 
         Parameters
         ----------
         ctx : Context
-            Typer's.
+            Typer's context.
         args : list of str
             As the shell gave them.
 
         Returns
         -------
         list of str
-            What is left over.
+            The remaining arguments.
         """
         joined: list[str] = []
         rest = iter(args)
@@ -69,7 +69,7 @@ class ExecCommand(TyperCommand):
 
 
 def programs(given: list[str] | None) -> list[Program]:
-    """Read what ``--exec`` was given.
+    """Read the values of ``--exec``.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def programs(given: list[str] | None) -> list[Program]:
     Raises
     ------
     InputError
-        If one has no command.
+        If a value has no command.
     """
     from narrows.live import Program
 
@@ -194,7 +194,7 @@ def _print(result: Any, json: bool, seconds: float) -> None:
 
 
 def _kernels_own(conditions: Mapping[str, Any]) -> str:
-    """What the kernel does in its own way and the scenario otherwise, in a line; empty where they agree.
+    """Describe in one line which of the scenario's settings the kernel replaces by its own; empty if none.
 
     >>> _kernels_own({"left_to_the_kernel": ["stack: ns2 there, linux here", "undo: false there, true here"]})
     "note: Linux's own in place of the scenario's: stack: ns2 there, linux here; undo: false there, true here"

@@ -1,4 +1,4 @@
-"""Markdown on a terminal, with tables that lose nothing where it is narrow."""
+"""Markdown on a terminal, with tables that lose nothing on a narrow one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["show"]
 
 
 class _Folded(TableElement):
-    """A table whose long words go on in the next line; Rich would cut a parameter's name."""
+    """A table that wraps long words; Rich would cut a parameter's name."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for part in super().__rich_console__(console, options):
@@ -38,9 +38,9 @@ def show(text: str, console: Console | None = None) -> None:
     text : str
         The Markdown.
     console : Console, optional
-        Where to; standard output if not given.
+        Output; standard output by default.
     """
     console = console or Console(highlight=False)
-    # Without Rich's black behind code, which is a row of blots on a light terminal.
+    # Without Rich's black background of code, which looks like blots on a light terminal.
     with console.use_theme(Theme({"markdown.code": "bold cyan"})):
         console.print(_Page(text))

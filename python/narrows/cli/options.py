@@ -51,13 +51,13 @@ Force = Annotated[
 
 
 def claimed(output: Path | None, force: bool, inputs: Iterable[str | Path] = (), kind: str = "results") -> Claim | None:
-    """Claim the directory of ``-o``, before anything runs.
+    """Claim the directory of ``-o`` before anything runs.
 
     Parameters
     ----------
     output : pathlib.Path, optional
     force : bool
-        Whether ``--force`` is given.
+        Whether ``--force`` was given.
     inputs : iterable of path
         Files that the command reads.
     kind : str
@@ -71,7 +71,7 @@ def claimed(output: Path | None, force: bool, inputs: Iterable[str | Path] = (),
     Raises
     ------
     InputError
-        If it may not be used, or ``--force`` has no directory.
+        If the directory may not be used, or ``--force`` is given without one.
     """
     if output is None:
         if force:
@@ -84,7 +84,7 @@ def claimed(output: Path | None, force: bool, inputs: Iterable[str | Path] = (),
 
 
 def overrides(assignments: list[str] | None) -> dict[str, str]:
-    """Split what ``--set`` was given.
+    """Split the values of ``--set``.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def overrides(assignments: list[str] | None) -> dict[str, str]:
     Returns
     -------
     dict
-        Value by path.
+        Values by path.
 
     Raises
     ------
     InputError
-        If one has no ``=`` or no path.
+        If an assignment has no ``=`` or no path.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A progress bar on stderr, for what takes longer than a moment."""
+"""A progress bar on stderr, for work that takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PATIENCE_S = 0.5
-"""How long nothing is shown: what is over by then needs no bar."""
+"""Time without a bar, s: shorter work needs none."""
 
 
 LONG_S = 60.0
-"""What takes longer than this is told."""
+"""Shortest expected duration that is reported, s."""
 
 _FIRST_S = 2.0
 _AGAIN_S = 600.0
@@ -28,11 +28,11 @@ _CHANGED = 1.5
 
 
 class Pace:
-    """Says on stderr how long something will take, if that is long: from its own pace, two seconds into it.
+    """Reports on stderr how long something will take, if that is long: from its own pace, first after two seconds.
 
-    The pace begins with the first progress: set-up, and what an earlier command finished, are not part of it. It says
-    so again when the estimate has changed by half, and every ten minutes. Only progress is known: where the rest of a
-    run is busier than its beginning, the estimate grows.
+    The pace begins with the first progress: set-up, and work of an earlier command, are not part of it. The estimate is
+    reported again when it has changed by half, and every ten minutes. It rests on progress alone: if the rest of a run
+    is busier than its beginning, the estimate grows.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Pace:
         self._told = (0.0, 0.0)
 
     def __call__(self, fraction: float) -> None:
-        """Take note of how much is done.
+        """Record the completed share of the work.
 
         Parameters
         ----------
@@ -76,18 +76,18 @@ def _percent(fraction: float) -> str:
 
 
 class Bar:
-    """A bar that shows up late, on a terminal only, and leaves no trace.
+    """A bar that appears late, only on a terminal, and disappears at the end.
 
-    It is called with the share of the work that is done, in [0, 1].
+    It is called with the completed share of the work, in [0, 1].
 
     Parameters
     ----------
     what : str
-        Stands before the bar.
+        Text before the bar.
     wanted : bool
         Whether to show a bar.
     quiet : bool
-        Whether to say nothing of how long it takes either.
+        Whether to also suppress the expected duration.
     """
 
     def __init__(self, what: str, wanted: bool = True, *, quiet: bool = False) -> None:
@@ -99,11 +99,11 @@ class Bar:
         self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
-        """Start waiting for the first news."""
+        """Start waiting for the first progress."""
         return self
 
     def __call__(self, fraction: float) -> None:
-        """Show how much is done.
+        """Show the completed share of the work.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Bar:
             hint(f"{self._what}: {line}")
 
     def describe(self, what: str) -> None:
-        """Change what stands before the bar.
+        """Change the text before the bar.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._progress is not None:
             self._progress.stop()
 

@@ -19,7 +19,7 @@ EXAMPLE = (
 )
 
 _DAMAGES = (ArithmeticError, AttributeError, LookupError, NotImplementedError, RecursionError, TypeError, ValueError)
-"""What results raise that are not as they were written."""
+"""Errors that damaged results can cause."""
 
 
 @guarded
@@ -54,7 +54,7 @@ def report(
 
 
 def _writer(directory: Path) -> Callable[[Path], object]:
-    """Read a directory, and return what writes its page."""
+    """Read a directory, and return a function that writes its page."""
     from narrows import results
     from narrows.comparison import directory as comparisons
     from narrows.contest import saved
@@ -83,7 +83,7 @@ def _writer(directory: Path) -> Callable[[Path], object]:
 
 @contextmanager
 def _told_as_damage(directory: Path) -> Iterator[None]:
-    """Say of results that were changed since they were written that they are damaged, where a page cannot be made."""
+    """Report results as damaged if a page cannot be made and they were changed since they were written."""
     from narrows import ownership
 
     try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from narrows.sweep import Sweep
 
 LISTED = 20
-"""Most failed runs that are listed."""
+"""Most failed runs to list."""
 
 EXAMPLE = (
     "Example: narrows reproduce acns --quick -o results/acns\n\n"

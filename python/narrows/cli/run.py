@@ -29,15 +29,15 @@ EXAMPLE = (
 
 
 _MUCH = 1e9
-"""Bytes of samples that are told before a run."""
+"""Bytes of samples from which their size is reported before a run."""
 
 MIN_RUNS = 2
-"""Fewest runs that have an interval."""
+"""Fewest runs that give an interval."""
 
 
 @dataclass(frozen=True)
 class _Order:
-    """How many runs are wanted, and under which seed; `metric` is that of `until`."""
+    """Number and seed of the wanted runs; `metric` is that of `until`."""
 
     seed: int | None
     runs: int
@@ -145,7 +145,7 @@ def run(
     begin = time.monotonic()
     interruption: Interrupted | None = None
     with ExitStack() as stack:
-        # The directory is made first: that it cannot be written shall be known before the long wait, not after it.
+        # Create the directory first, so that an unwritable one is reported before the long wait, not after it.
         directory = stack.enter_context(ownership.staged(held)) if held is not None else None
         stack.enter_context(memory.spilling_into(directory))
         bar = stack.enter_context(Bar(scenario.name, wanted=not (no_progress or quiet), quiet=quiet))
@@ -170,7 +170,7 @@ def run(
 
 
 def _check(scenario: Scenario, order: _Order, output: Path | None, *, quiet: bool) -> None:
-    """Refuse what memory or disk do not hold, before a directory is made; say of much that it is much."""
+    """Refuse runs that exceed memory or disk, before a directory is made; report large amounts of samples."""
     from narrows import estimate, runs
 
     workers = runs.processors() if order.jobs is None else order.jobs
@@ -200,7 +200,7 @@ def _run(scenario: Scenario, order: _Order, captured: Path | None, bar: Bar) -> 
 
 
 def _precision(until: str | None, metric: str | None, runs: int | None, max_runs: int | None) -> Precision | None:
-    """What ``--until`` asks for; ``--runs`` is the fewest then."""
+    """Return the precision of ``--until``, where ``--runs`` is the fewest runs."""
     if until is None:
         for name, value in (("--until-metric", metric), ("--max-runs", max_runs)):
             if value is not None:
@@ -223,7 +223,7 @@ def _precision(until: str | None, metric: str | None, runs: int | None, max_runs
 
 
 def percentage(text: str) -> float:
-    """Read what ``--until`` was given.
+    """Read the value of ``--until``.
 
     Parameters
     ----------
@@ -233,12 +233,12 @@ def percentage(text: str) -> float:
     Returns
     -------
     float
-        As a part of 1.
+        As a fraction of 1.
 
     Raises
     ------
     InputError
-        If it is no percentage above 0 and below 100.
+        If it is not a percentage above 0 and below 100.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def _warn(result: Run | Batch) -> None:
 
 
 def _drop_unfinished(captured: Path | None, result: Run | Batch, order: _Order) -> None:
-    """Packets of a run that was stopped belong to no result."""
+    """Remove captured packets of runs that were stopped and have no result."""
     if captured is None or (order.until is None and order.runs == 1):
         return
     import shutil

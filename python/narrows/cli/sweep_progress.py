@@ -1,4 +1,4 @@
-"""A sweep on its way, on stderr: its size, how long it will take, and a bar with what is left."""
+"""Progress of a sweep on stderr: its size, how long it will take, and a bar with the time left."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from narrows.sweep.axis import Axis
 
 _PATIENCE_S = 0.5
-"""How long no bar is shown."""
+"""Time without a bar, s."""
 
 _LINE_S = 60.0
-"""How often a line is written where there is no terminal, for logs of batch systems."""
+"""Interval between lines where there is no terminal, for logs of batch systems, s."""
 
 
 class Display:
-    """What is shown while a sweep runs; called with its progress.
+    """Display of a running sweep; called with its progress.
 
     Parameters
     ----------
     sweep : Sweep
     directory : Path
     wanted : bool
-        Whether to show how it goes on; its size and estimate are told in any case.
+        Whether to show progress; size and estimate are printed in any case.
     """
 
     def __init__(self, sweep: Sweep, directory: Path, *, wanted: bool = True) -> None:
@@ -52,7 +52,7 @@ class Display:
         self._line = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Say what is read, where that takes a moment."""
+        """Say what is read, if reading takes a moment."""
         if len(self._sweep.points) > 10_000:
             self._console.print(f"checking {len(self._sweep.points):,} points ..", style="dim")
         return self
@@ -60,12 +60,12 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._live is not None:
             self._live.stop()
 
     def __call__(self, state: Progress) -> None:
-        """Show how far it is.
+        """Show the progress.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Display:
 
 
 def told(estimate: Estimate) -> str:
-    """An estimate in words.
+    """Describe an estimate in words.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def told(estimate: Estimate) -> str:
 
 
 def shown(axis: Axis) -> str:
-    """The values of an axis on a line, the middle left out where they are many.
+    """List the values of an axis on one line, leaving out the middle if there are many.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A sweep in the terminal: its points, and what came of it."""
+"""A sweep in the terminal: its points and its results."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _FIRST, _LAST = 12, 4
 _LISTED = 20
 _LEVELS = 12
 _TOLD: Final = ("throughput_mbps", "loss_ratio", "rtt_mean_ms", "jain")
-"""Metrics of the closing table, if they are kept; of others the first."""
+"""Metrics of the closing table, if the sweep keeps them; if it keeps fewer than three, other metrics are added."""
 
 
 def print_plan(sweep: Sweep, *, json: bool) -> None:
-    """Print the points of a sweep: some from both ends if there are many, all as JSON.
+    """Print the points of a sweep: only some from both ends if there are many; as JSON, all of them.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def print_plan(sweep: Sweep, *, json: bool) -> None:
 
 
 def _print_plan_json(sweep: Sweep) -> None:
-    """Point by point: a million of them shall not be in memory at once."""
+    """Print point by point, so that a million of them are never in memory at once."""
     head = {
         "format": FORMAT,
         "name": sweep.name,
@@ -94,7 +94,7 @@ def _point(point: Point) -> dict[str, Any]:
 
 
 def to_json(sweep: Sweep, made: SweepResult, directory: Path) -> dict[str, Any]:
-    """The object of ``narrows sweep --json``; see ``docs/json.md``.
+    """Return the object of ``narrows sweep --json``; see ``docs/json.md``.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _label(labels: dict[str, Any]) -> Any:
 
 
 def print_result(sweep: Sweep, made: SweepResult, directory: Path) -> None:
-    """Print what came of a sweep: means along each axis, and where the data set is.
+    """Print the results of a sweep: means along each axis, and where the data set is.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def _mean(made: SweepResult, metric: str, column: str = "", level: object = None
 
 
 def print_failures(made: SweepResult) -> None:
-    """List failed runs on stderr, those that failed alike together.
+    """List failed runs on stderr, grouped by failure.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables for the terminal: flows, queues, routers, 802.11 stations, what can be named, and a paper's cells."""
+"""Tables for the terminal: flows, queues, routers, 802.11 stations, the catalogue, and a paper's cells."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from narrows.validation import Validation
 
 BUSY = 0.1
-"""Utilisation from which a queue is shown even if it lost nothing."""
+"""Utilisation from which a queue is shown even without losses."""
 
 QUEUES_SHOWN = 8
 FLOWS_SHOWN = 40
@@ -37,7 +37,7 @@ ROUTERS_SHOWN = 10
 STATIONS_SHOWN = 10
 
 NAME_WIDTH = 12
-"""Width that a narrow terminal leaves to names, in characters; longer ones are folded."""
+"""Width for names on a narrow terminal, in characters; longer ones are wrapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
     ----------
     result : Run or Batch
     seconds : float
-        How long it took, on the clock.
+        Wall-clock time that it took, s.
     console : rich.console.Console, optional
         Standard output by default.
     """
@@ -127,13 +127,13 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
 
 
 def print_doubts(out: Console, doubts: Sequence[str]) -> None:
-    """Print why numbers are not to be trusted; nothing if they are.
+    """Print the reasons not to trust the results; nothing if they are trusted.
 
     Parameters
     ----------
     out : rich.console.Console
     doubts : sequence of str
-        A sentence each.
+        One sentence each.
     """
     if doubts:
         out.print(Text("NOT TO BE TRUSTED", style="bold red"))
@@ -156,7 +156,7 @@ def _print_queues(out: Console, result: Outcome) -> None:
 
 
 def _print_routers(out: Console, result: Outcome) -> None:
-    """Print what routers with a scheme's agent did, as far as they did anything."""
+    """Print the non-zero counters of routers with a scheme's agent."""
     if not result.routers:
         return
     wanted = told(result.routers)
@@ -173,7 +173,7 @@ def _print_routers(out: Console, result: Outcome) -> None:
 
 
 def _print_channel(out: Console, result: Outcome, index: int) -> None:
-    """Print a channel's stations: the base station, then those that sent most, and all together."""
+    """Print a channel's stations: the base station, then the stations that sent most, then all together."""
     channel = result.channels[index]
     members = [i for i, station in enumerate(result.stations) if station.channel == channel.name]
     busiest = sorted(members[1:], key=lambda i: -(result.stations[i].airtime_ratio or 0.0))[: STATIONS_SHOWN - 1]
@@ -188,7 +188,7 @@ def _print_channel(out: Console, result: Outcome, index: int) -> None:
 
 
 def _silent(result: Outcome, members: Sequence[int]) -> set[str]:
-    """Columns that would tell nothing: of aggregates where frames hold one MPDU, and of what never happened."""
+    """Return columns without information: aggregates if frames hold one MPDU, and events that never occurred."""
     stations = [result.stations[i] for i in members]
     silent = {
         metric
@@ -201,7 +201,7 @@ def _silent(result: Outcome, members: Sequence[int]) -> set[str]:
 
 
 def _telling(queues: Sequence[QueueMetrics]) -> list[int]:
-    """Queues that have something to tell: those that lost or marked packets or sent much, at least the busiest."""
+    """Return the queues to show: those with losses, marks or high utilisation, at least the busiest."""
     told = [
         i
         for i, q in enumerate(queues)
@@ -259,7 +259,7 @@ def _table() -> Table:
 
 
 def print_controls(entries: Sequence[dict[str, Any]]) -> None:
-    """Print congestion controls, a row each.
+    """Print congestion controls, one row each.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def print_controls(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def print_catalogue(entries: Sequence[dict[str, Any]]) -> None:
-    """Print what can be named in a scenario, each with its parameters and sources.
+    """Print entries of the catalogue, each with its parameters and sources.
 
     Parameters
     ----------
@@ -301,11 +301,11 @@ def print_catalogue(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def _values(parameter: dict[str, Any]) -> str:
-    """What a parameter is by default, and what it may be."""
+    """Describe a parameter's default and allowed values."""
     default, unit = parameter.get("default"), str(parameter.get("unit") or "")
     match parameter["kind"]:
         case "number":
-            if "min" not in parameter:  # of a congestion control registered from Python, which names no bounds
+            if "min" not in parameter:  # of a congestion control registered from Python, which has no bounds
                 return f"{_plain(default)}; allowed: a number"
             low, high = _plain(parameter["min"]), _plain(parameter["max"])
             return f"{_plain(default)}; allowed: {low} to {high} {unit}".rstrip()
@@ -321,7 +321,7 @@ def _plain(value: Any) -> str:
 
 
 def print_phys(entries: Sequence[dict[str, Any]]) -> None:
-    """Print the PHYs of 802.11 channels: what a channel of each may be set to, and the standard's constants.
+    """Print the PHYs of 802.11 channels: the settings that each allows, and the standard's constants.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def print_phys(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def print_scenarios(entries: Sequence[dict[str, Any]]) -> None:
-    """Print the scenarios that come with Narrows.
+    """Print the bundled scenarios.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def print_scenarios(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def print_reproduction(made: Reproduction) -> None:
-    """Print what was published beside what is measured, and which claims hold.
+    """Print published beside measured values, and which claims hold.
 
     Parameters
     ----------
@@ -400,7 +400,7 @@ def _print_cells(cells: Sequence[dict[str, Any]], out: Console) -> None:
 
 
 def print_validation(made: Validation) -> None:
-    """Print how near each variant is to the other simulator, and what is far from it.
+    """Print how close each variant is to the other simulator, and which differences are large.
 
     Parameters
     ----------

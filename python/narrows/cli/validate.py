@@ -1,4 +1,4 @@
-"""``narrows validate``: the same variants on the same networks on another simulator, or on this machine's own stack."""
+"""``narrows validate``: the same variants and networks on another simulator, or on this machine's own stack."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXAMPLE = (
 )
 
 _PAGES = {"ns2": Path("docs/validation.md"), "live": Path("docs/live.md")}
-"""What Narrows can be set beside, and the page that is written by default."""
+"""Backends to compare Narrows with, and the default output page of each."""
 
 
 @guarded

@@ -1,7 +1,7 @@
-"""One scenario, two outcomes: what a simulation and a real stack have in common, and where they differ.
+"""Comparison of a simulated and a live outcome of one scenario.
 
 `Comparison` sets two outcomes side by side, flow by flow, with intervals over repeated runs (Welch). `run_both` makes
-them; `write` and `load` keep them in a directory; `narrows.report.comparison` makes the page.
+the two outcomes; `write` and `load` keep them in a directory; `narrows.report.comparison` makes the page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two outcomes of one scenario, flow by flow and queue by queue. Nothing here asks which world made them."""
+"""Two outcomes of one scenario, flow by flow and queue by queue, whether simulated or live."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from narrows.stats import Difference, Estimate
 
 FORMAT: Final = 1
-"""Version of the JSON."""
+"""Version of the JSON format."""
 
 KIND: Final = "comparison"
-"""Tells the JSON of a comparison from that of a run."""
+"""Distinguishes the JSON of a comparison from that of a run."""
 
 ALL: Final = "all flows"
-"""Name of what is measured of all flows together."""
+"""Name of the subject that aggregates all flows."""
 
 BUSY: Final = 0.1
-"""Utilisation in either arm from which a queue has something to tell even if it lost nothing."""
+"""Utilisation in either arm from which a queue is shown even if it lost nothing."""
 
 _LOSSES: Final = ("dropped_packets", "marked_packets", "corrupted_packets")
 
@@ -42,9 +42,9 @@ class Arm:
     Attributes
     ----------
     label : str
-        What it is called: ``simulated``, say.
+        Label, for example ``simulated``.
     outcome : Run or Batch
-        With one run at least.
+        At least one run.
     """
 
     label: str
@@ -52,19 +52,19 @@ class Arm:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why runs of it are not to be trusted, a sentence each; empty if all are."""
+        """Reasons not to trust runs of this arm, a sentence each; empty if all runs are trusted."""
         return tuple(f"{self.label}: {doubt}" for doubt in self.outcome.doubts)
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A measure in both arms.
+    """A measure with its values in both arms.
 
     Attributes
     ----------
     measure : Measure
     difference : narrows.stats.Difference
-        The second arm against the first one, in the unit of the measure's key.
+        Second arm minus first arm, in the unit of the measure's key.
     """
 
     measure: Measure
@@ -72,22 +72,22 @@ class Compared:
 
     @property
     def first(self) -> Estimate:
-        """Over the runs of the first arm."""
+        """Estimate over the runs of the first arm."""
         return self.difference.baseline
 
     @property
     def second(self) -> Estimate:
-        """Over the runs of the second arm."""
+        """Estimate over the runs of the second arm."""
         return self.difference.treatment
 
     @property
     def never(self) -> bool:
-        """Whether it counts what happened in no run of either arm, so that it need not be shown."""
+        """Whether the measure is a count that is zero in every run of both arms, so that it need not be shown."""
         return self.measure.is_count and all(one.mean == 0 for one in (self.first, self.second) if one.n)
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        """Both arms, the difference, and the difference in per cent as people read them, with half of each interval."""
+        """Both arms, the difference and the difference in per cent, formatted, each with half of its interval."""
         scale, made = self.measure.scale, self.difference
         return (
             _text(self.first, scale),
@@ -105,9 +105,9 @@ class Subject:
     ----------
     name : str
     cc : str or None
-        Congestion control of a flow; ``None`` for UDP and for what is no flow.
+        Congestion control of a flow; ``None`` for UDP, for queues and for all flows together.
     compared : tuple of Compared
-        Measures that at least one arm has a value of.
+        Measures that have a value in at least one arm.
     """
 
     name: str
@@ -120,28 +120,28 @@ class Subject:
         Parameters
         ----------
         key : str
-            Such as ``throughput_mbps``.
+            Key of the measure, such as ``throughput_mbps``.
 
         Returns
         -------
         Compared or None
-            ``None`` where neither arm has a value.
+            ``None`` if neither arm has a value.
         """
         return next((one for one in self.compared if one.measure.key == key), None)
 
 
 class Comparison:
-    """Two outcomes of the same scenario and what distinguishes them.
+    """Two outcomes of the same scenario and their differences.
 
     Parameters
     ----------
     first, second : Arm
-        Differences are those of the second against the first.
+        Differences are second minus first.
 
     Raises
     ------
     InputError
-        If they are not of the same flows, one of them has no run, or both have one label.
+        If the flows differ, an arm has no run, or both arms have the same label.
     """
 
     def __init__(self, first: Arm, second: Arm) -> None:
@@ -163,43 +163,43 @@ class Comparison:
 
     @property
     def arms(self) -> tuple[Arm, Arm]:
-        """Both, the first one first."""
+        """Both arms, the first one first."""
         return self.first, self.second
 
     @property
     def scenario(self) -> Scenario:
-        """As run."""
+        """The scenario as run."""
         return self.first.outcome.scenario
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why runs are not to be trusted, a sentence each, with arm and run; empty if all are."""
+        """Reasons not to trust runs, a sentence each, with arm and run; empty if all runs are trusted."""
         return self.first.doubts + self.second.doubts
 
     @property
     def trusted(self) -> bool:
-        """Whether the numbers of every run may be taken as they are."""
+        """Whether every run can be trusted."""
         return not self.doubts
 
     @property
     def has_intervals(self) -> bool:
-        """Whether there are runs enough for intervals: two of each arm."""
+        """Whether each arm has the two runs that intervals need."""
         return all(len(arm.outcome.runs) > 1 for arm in self.arms)
 
     @cached_property
     def flows(self) -> tuple[Subject, ...]:
-        """The flows, in the scenario's order."""
+        """The flows, in the order of the scenario."""
         controls = {flow.name: flow.cc for flow in self.first.outcome.runs[0].flows}
         return self._subjects(measures.flows, measures.FLOW, controls)
 
     @cached_property
     def queues(self) -> tuple[Subject, ...]:
-        """The queues that packets passed in both arms, in the scenario's order."""
+        """The queues that packets passed in both arms, in the order of the scenario."""
         return self._subjects(measures.queues, measures.QUEUE, {})
 
     @property
     def telling_queues(self) -> list[Subject]:
-        """The queues that lost something or sent much in either arm, the busiest first."""
+        """The queues that had losses or high utilisation in either arm, the busiest first."""
         told = [
             queue
             for queue in self.queues
@@ -209,7 +209,7 @@ class Comparison:
 
     @cached_property
     def together(self) -> Subject | None:
-        """All flows together; ``None`` where there is but one."""
+        """All flows together; ``None`` if there is only one flow."""
         if len(self.first.outcome.runs[0].flows) < 2:
             return None
         values = tuple([measures.together(run) for run in arm.outcome.runs] for arm in self.arms)
@@ -229,7 +229,7 @@ class Comparison:
         Raises
         ------
         InputError
-            If there is none of that name.
+            If there is no flow of that name.
         """
         for subject in self.flows:
             if subject.name == name:
@@ -260,7 +260,7 @@ class Comparison:
         Returns
         -------
         dict
-            Ready for JSON: no NaN, no infinity; ``None`` is "no value".
+            Ready for JSON: no NaN, no infinity; ``None`` means "no value".
         """
         return {
             "format": FORMAT,
@@ -284,18 +284,18 @@ class Comparison:
         return html.comparison(self)
 
     def __repr__(self) -> str:
-        """Return scenario and labels."""
+        """Return the scenario and the labels."""
         return f"<Comparison of {self.scenario.name}: {self.first.label} and {self.second.label}>"
 
 
 def signed_text(estimate: Estimate, scale: float = 1.0) -> str:
-    """Write a difference as people read it: with its sign, and half of its interval.
+    """Format a difference with its sign and half of its interval.
 
     Parameters
     ----------
     estimate : Estimate
     scale : float
-        From its unit to the one shown.
+        Factor from the estimate's unit to the unit shown.
 
     Returns
     -------
@@ -319,13 +319,13 @@ def _text(estimate: Estimate, scale: float) -> str:
 
 
 def _spread(estimate: Estimate, scale: float) -> str:
-    """Half of an interval; nothing where there is none, or nothing varies."""
+    """Half of an interval; empty if there is no interval or no variation."""
     half = estimate.half_width * scale
     return "" if half == 0 or math.isnan(estimate.mean) else interval(half, estimate.mean * scale)
 
 
 def _most(queue: Subject, key: str) -> float:
-    """The larger of both arms' means."""
+    """The larger of the two arms' means."""
     found = queue.of(key)
     if found is None:
         return 0.0
@@ -357,7 +357,7 @@ def _arm(arm: Arm) -> dict[str, Any]:
 
 
 def measures_json(subject: Subject) -> dict[str, Any]:
-    """Write the measures of a flow or queue as JSON has them.
+    """Return the measures of a flow or queue for JSON.
 
     Parameters
     ----------
@@ -381,7 +381,7 @@ def measures_json(subject: Subject) -> dict[str, Any]:
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
-    """Write an estimate as JSON has it: mean, interval and runs.
+    """Return an estimate for JSON: mean, interval and runs.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``null`` stands where there is no value or no interval.
+        ``null`` where there is no value or no interval.
     """
     return {
         "mean": _finite(estimate.mean),

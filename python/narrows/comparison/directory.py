@@ -1,4 +1,4 @@
-"""Directories of comparisons: a result directory for each arm, and what comes out of setting them side by side."""
+"""Directories of comparisons: a result directory for each arm, and their differences."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FILE: Final = results.COMPARISON
 
 
 def fill(comparison: Comparison, directory: Path) -> None:
-    """Write both arms and what distinguishes them into an existing directory.
+    """Write both arms and their differences into an existing directory.
 
     Parameters
     ----------
     comparison : Comparison
     directory : pathlib.Path
-        Such as `narrows.ownership.staged` gives.
+        A directory such as `narrows.ownership.staged` yields.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def fill(comparison: Comparison, directory: Path) -> None:
 
 
 def write(comparison: Comparison, directory: str | PathLike[str]) -> Path:
-    """Write a directory of a comparison, whole or not at all.
+    """Write a directory of a comparison atomically.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def write(comparison: Comparison, directory: str | PathLike[str]) -> Path:
 
 
 def holds_one(directory: str | PathLike[str]) -> bool:
-    """Whether a directory is that of a comparison.
+    """Whether a directory holds a comparison.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def holds_one(directory: str | PathLike[str]) -> bool:
 
 
 def load(directory: str | PathLike[str]) -> Comparison:
-    """Read the directory of a comparison; what distinguishes the arms is worked out anew.
+    """Read the directory of a comparison; differences are computed again.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def load(directory: str | PathLike[str]) -> Comparison:
     Raises
     ------
     InputError
-        If it is not such a directory, or one of another format, or cannot be read.
+        If the directory is not of a comparison, has another format, or cannot be read.
     ScenarioError
         If this version refuses the scenario in it.
     """
@@ -137,7 +137,7 @@ def folder_name(label: str) -> str:
 
 
 def dumps(content: dict[str, Any]) -> str:
-    """Write as JSON text.
+    """Serialise as JSON text.
 
     Parameters
     ----------
@@ -147,6 +147,6 @@ def dumps(content: dict[str, Any]) -> str:
     Returns
     -------
     str
-        With a newline at its end.
+        Ends with a newline.
     """
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

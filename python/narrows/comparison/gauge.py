@@ -1,4 +1,4 @@
-"""A gauge: what the live network itself does beside what it is told to do: rates, and a round trip without a queue."""
+"""Gauges of the live network itself: the rates it achieves, and its round-trip time without queueing."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ if TYPE_CHECKING:
     from narrows.stats import Estimate
 
 BOTTLENECK: Final = "r1->r2"
-"""The queue of these networks whose link is the bottleneck."""
+"""The queue of the bottleneck link in these networks."""
 
 WARMUP_S: Final = 2
-"""Whole seconds at the beginning in which the queue is not full yet, left out."""
+"""Whole seconds left out at the beginning, while the queue is not yet full."""
 
 RATE_WITHIN: Final = {"rate-10m": 0.5, "rate-100m": 0.5, "rate-500m": 2.0}
-"""How far the rate may be from the configured one, per cent. At 1 Gb/s nothing is asked."""
+"""How far the rate may be from the configured one, per cent. No limit applies at 1 Gb/s."""
 
 FAST: Final = ("rate-100m", "rate-500m", "rate-1g")
-"""Rates that a machine may not hold, while the rest of a survey can be made on it."""
+"""Rates that a machine may fail to hold although the rest of a survey can run on it."""
 
 IDLE_WITHIN_MS: Final = 0.6
-"""How far an idle round trip may be from the simulated one, ms."""
+"""How far an idle round-trip time may be from the simulated one, ms."""
 
 _ORDER: Final = ("rate-10m", "rate-100m", "rate-500m", "rate-1g", "idle")
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """What was measured on a network.
+    """The result of one gauge network.
 
     Attributes
     ----------
     network, title : str
         Name and title of the network.
     configured : float or None
-        Rate of its bottleneck, Mb/s; ``None`` where the round trip is measured.
+        Rate of the bottleneck, Mb/s; ``None`` if the round-trip time is measured.
     simulated : float or None
-        The same quantity as `live`, simulated.
+        Simulated value of the quantity that `live` measures.
     live : Estimate
         Mean rate of the bottleneck in Mb/s, or mean round-trip time in ms, with an interval over the runs.
     conditions : tuple of dict
-        Of the live runs.
+        Conditions of the live runs.
     doubts : tuple of str
-        Why live runs are not to be trusted.
+        Reasons not to trust the live runs.
     failure : str or None
-        Why this machine does not hold the rate; there are no live runs then.
+        Why this machine cannot hold the rate; then there are no live runs.
     """
 
     network: str
@@ -73,7 +73,7 @@ class Gauge:
 
     @property
     def off(self) -> float | None:
-        """How far live is off: per cent of the configured rate, or ms more than simulated."""
+        """Deviation of the live value: per cent of the configured rate, or ms above the simulated round-trip time."""
         if not self.live.n:
             return None
         if self.configured is not None:
@@ -82,12 +82,12 @@ class Gauge:
 
     @property
     def within(self) -> bool:
-        """Whether it is as near as asked, where something is asked."""
+        """Whether the deviation is within its limit, if there is one."""
         limit = RATE_WITHIN.get(self.network) if self.configured is not None else IDLE_WITHIN_MS
         return limit is None or (self.off is not None and abs(self.off) <= limit)
 
     def lateness_us(self, key: str) -> float | None:
-        """Return the worst lateness of the runs.
+        """Return the largest lateness over the runs.
 
         Parameters
         ----------
@@ -97,13 +97,13 @@ class Gauge:
         Returns
         -------
         float or None
-            Microseconds; ``None`` where the conditions tell none.
+            Microseconds; ``None`` if the conditions do not report it.
         """
         found = [(one.get("lateness") or {}).get(key) for one in self.conditions]
         return max((value for value in found if value is not None), default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON has it."""
+        """Return everything for JSON."""
         return {
             "network": self.network,
             "unit": "ms" if self.configured is None else "Mb/s",
@@ -120,7 +120,7 @@ class Gauge:
 
 
 def networks() -> dict[str, Path]:
-    """Scenario files of the networks, by name, slow ones first.
+    """Scenario files of the networks, by name, slowest first.
 
     Returns
     -------
@@ -141,9 +141,9 @@ def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -
     Parameters
     ----------
     scenario : Scenario
-        One of `networks`; longer than `WARMUP_S` where it is about a rate.
+        One of `networks`; longer than `WARMUP_S` if it measures a rate.
     runs : int
-        Live runs, one after the other. The simulator does the same in each, so once is enough.
+        Live runs, one after the other. The simulation is deterministic here, so it runs once.
     progress : callable, optional
 
     Returns
@@ -153,14 +153,14 @@ def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -
     Raises
     ------
     LiveError
-        If live runs are not available on this machine, or one failed; that a rate is not held is noted instead.
+        If live runs are not available on this machine, or one failed. A rate that is not held is recorded instead.
     """
     made: Run | Batch | None = None
     failure = None
     try:
         made = run_live(scenario, runs, progress)
     except LiveError as error:
-        # What does not run at the slowest rate does not run here at all.
+        # If the slowest rate (not in FAST) cannot run, nothing can run on this machine.
         if error.kind != "unavailable" or scenario.name not in FAST:
             raise
         failure = str(error)
@@ -180,7 +180,7 @@ def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -
 
 
 def _rate_mbps(run: Run) -> float | None:
-    """Mean of what the bottleneck sent per second, IP bytes, without the start."""
+    """Mean rate of the bottleneck in IP bytes sent per second, without the start."""
     frame = run.samples.frame("queue")
     rows = frame[frame["name"].astype(str) == BOTTLENECK]
     rates = rate_over_time(rows["time_s"], rows["forwarded_bytes"])[1][WARMUP_S:]

@@ -1,4 +1,4 @@
-"""Making both arms of a comparison: the real stack first, then the simulation."""
+"""Making both arms of a comparison: first live, then simulated."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 SIMULATED: Final = "simulated"
 LIVE: Final = "live"
-"""Labels of the arms of `run_both`."""
+"""Labels of the arms that `run_both` makes."""
 
 _LIVE_SHARE: Final = 0.9
-"""Share of the time that the real stack takes, for the progress bar: it runs in real time, one run after the other."""
+"""Share of the progress bar for the live runs, which take real time, one after the other."""
 
 
 def run_both(
@@ -30,27 +30,27 @@ def run_both(
     jobs: int | None = None,
     progress: ProgressHook | None = None,
 ) -> Comparison:
-    """Run a scenario on the machine's own stack and in the simulator.
+    """Run a scenario live, on the machine's own stack, and in the simulator.
 
-    The machine's comes first, so that where it is not available nothing is simulated in vain.
+    The live runs come first, so that nothing is simulated in vain if they are not available.
 
     Parameters
     ----------
     scenario : path, str or Scenario
         A file, the name of a bundled scenario, or a scenario.
     runs : int
-        How many of each. Two or more give intervals.
+        Number of runs of each arm. Two or more give intervals.
     seed : int, optional
-        Of both; the scenario's own by default.
+        Seed of both arms; the scenario's own by default.
     jobs : int, optional
-        How many simulations at the same time; as many as there are processors by default.
+        Number of parallel simulations; by default the number of processors.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
 
     Returns
     -------
     Comparison
-        The simulated arm first: differences are those of the real stack against it.
+        The simulated arm is the first: differences are live minus simulated.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def run_both(
     """
     parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     if seed is not None and seed != parsed.seed:
-        # Through the scenario, so that both arms, and the file kept of each, have the one seed.
+        # Set the seed in the scenario, so that both arms and the saved scenario files have the same one.
         parsed = parsed.with_overrides({"seed": simulated.in_range("seed", seed, 0, 2**63 - 1)})
     simulated.in_range("runs", runs, 1, 1_000_000)
     if jobs is not None:
@@ -72,13 +72,13 @@ def run_both(
 
 
 def run_live(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -> Run | Batch:
-    """Run a scenario on the machine's own stack.
+    """Run a scenario live, on the machine's own stack.
 
     Parameters
     ----------
     scenario : Scenario
     runs : int
-        One after the other.
+        Number of runs, one after the other.
     progress : callable, optional
 
     Returns
@@ -90,13 +90,13 @@ def run_live(scenario: Scenario, runs: int, progress: ProgressHook | None = None
     LiveError
         If live runs are not available on this machine, or one failed.
     """
-    live: Any = import_module("narrows.live")  # by name, so that a stand-in under that name serves
+    live: Any = import_module("narrows.live")  # by name, so that a substitute module can be used
     made: Run | Batch = live.run(scenario, runs=runs, progress=progress)
     return made
 
 
 def _share(progress: ProgressHook | None, begin: float, end: float) -> ProgressHook | None:
-    """Report the progress of a part as that of the whole."""
+    """Map the progress of a part to progress of the whole."""
     if progress is None:
         return None
     return lambda fraction: progress(begin + fraction * (end - begin))

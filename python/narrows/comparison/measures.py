@@ -1,4 +1,4 @@
-"""What is compared of flows, of queues and of all flows together: measures with unit and value, run by run."""
+"""Measures that are compared, with units and values per run: of flows, of queues and of all flows together."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number that two arms have in common.
+    """A quantity that both arms have.
 
     Attributes
     ----------
     key : str
-        Its name in JSON; its last part is the unit there, as for metrics.
+        Name in JSON, ending with the JSON unit, as for metrics.
     title, unit : str
-        As people read it.
+        Title and unit as shown to readers.
     scale : float
-        From the unit of `key` to `unit`.
+        Factor from the unit of `key` to `unit`.
     is_count : bool
-        Whether it counts something, so that a single run has it whole.
+        Whether it is a count, a whole number in each run.
     """
 
     key: str
@@ -70,7 +70,7 @@ QUEUE: Final = (
 TOGETHER: Final = (THROUGHPUT, GOODPUT, JAIN)
 
 Values = dict[str, float | None]
-"""Value by key of a measure, of one run."""
+"""Values of one run, by key of the measure."""
 
 
 def flows(run: Run) -> dict[str, Values]:
@@ -90,7 +90,7 @@ def flows(run: Run) -> dict[str, Values]:
 
 
 def queues(run: Run) -> dict[str, Values]:
-    """Measures of the queues of a run that packets passed.
+    """Measures of the queues that packets passed in a run.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def together(run: Run) -> Values:
 
 
 def mean_windows(run: Run) -> dict[str, float | None]:
-    """Mean congestion window over time of each flow, from its samples between its start and its end.
+    """Time-weighted mean congestion window of each flow, from its samples between its start and its end.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def mean_windows(run: Run) -> dict[str, float | None]:
     Returns
     -------
     dict
-        Bytes, by name of the flow; ``None`` for UDP, for a sender without congestion window, and without samples.
+        Bytes, by name of the flow; ``None`` for UDP, for a sender without a congestion window, and without samples.
     """
     frame = run.samples.frame("flow")
     sampled: dict[str, pd.DataFrame] = {str(name): rows for name, rows in frame.groupby("name", observed=True)}

@@ -1,4 +1,4 @@
-"""A survey in Markdown: tables per network, and how they come to stand in a page that people write."""
+"""A survey as Markdown: tables per network, inserted into a page that people write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BEGIN: Final = "<!-- made by `narrows validate --against live`: from here -->"
 END: Final = "<!-- made by `narrows validate --against live`: to here -->"
-"""Lines of a page between which a survey stands; everything else in the page stays as it is."""
+"""Marker lines around the survey in a page; the rest of the page is not changed."""
 
 _HEADS: Final = (
     "cc",
@@ -54,12 +54,12 @@ _DOUBTED: Final = "**not to be trusted**"
 
 
 def check(target: str | PathLike[str]) -> None:
-    """Refuse a page that has no place for a survey, before one is made.
+    """Reject a page without a place for a survey, before the survey runs.
 
     Parameters
     ----------
     target : path
-        A page that is there already must have the lines `BEGIN` and `END`.
+        A page; if it exists, it must have the lines `BEGIN` and `END`.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def check(target: str | PathLike[str]) -> None:
 
 
 def write(survey: Survey, target: str | PathLike[str]) -> Path:
-    """Write a survey into a page, between its lines `BEGIN` and `END`; a page that is not there is made.
+    """Write a survey into a page, between its lines `BEGIN` and `END`; create the page if it does not exist.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def write(survey: Survey, target: str | PathLike[str]) -> Path:
 
 
 def _around(page: Path) -> tuple[str, str]:
-    """What stands before and after the survey."""
+    """The text before and after the survey."""
     if not page.exists():
         return "# Simulated beside live\n\n", "\n"
     try:
@@ -112,7 +112,7 @@ def _around(page: Path) -> tuple[str, str]:
 
 
 def text(survey: Survey) -> str:
-    """Write a survey.
+    """Format a survey.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def text(survey: Survey) -> str:
     Returns
     -------
     str
-        Markdown, from headings of the third level on.
+        Markdown, with headings from the third level on.
     """
     done = [cell for cell in survey.cells if cell.failure is None]
     live = sorted({cell.live_runs for cell in done})
@@ -173,7 +173,7 @@ def _headline(survey: Survey) -> str:
 
 
 def _small_queue(survey: Survey) -> str:
-    """Who uses more of the link where the queue is small, in either world; nothing where the two were not run."""
+    """Compare two throughputs where the queue is small, simulated and live; empty unless both controls were run."""
     network, one, other = SMALL_QUEUE
     cells = [survey.cell(network, cc) for cc in (one, other)]
     rates = [None if cell is None else cell.flows[0].of("throughput_mbps") for cell in cells]
@@ -187,7 +187,7 @@ def _small_queue(survey: Survey) -> str:
 
 
 def _gauges(gauges: Sequence[Gauge]) -> list[str]:
-    """The live network's own rates and idle round trip; nothing where they were not measured."""
+    """The live network's own rates and idle round-trip time; empty if not measured."""
     rows, idle = [], ""
     for one in gauges:
         simulated = style.number(one.simulated, 4)
@@ -219,7 +219,7 @@ def _gauges(gauges: Sequence[Gauge]) -> list[str]:
 
 
 def _hundredths(value: float) -> str:
-    """A difference to two decimals, with its sign unless it is nothing."""
+    """A difference with two decimals and its sign; no sign if it rounds to zero."""
     return "0.00" if abs(value) < 0.005 else f"{value:+.2f}".replace("-", "−")
 
 
@@ -268,7 +268,7 @@ def _percent(value: float | None) -> str:
 
 
 def _remarks(survey: Survey) -> list[str]:
-    """Why cells are not to be trusted, or could not be run; a line each."""
+    """Reasons not to trust cells, and why cells could not be run; a line each."""
     doubted = [f"{one.network}: {doubt}" for one in survey.gauges for doubt in one.doubts]
     doubted += [f"{cell.cc} on {cell.network}: {doubt}" for cell in survey.cells for doubt in cell.doubts]
     failed = [f"{one.network}: {one.failure}" for one in survey.gauges if one.failure is not None]

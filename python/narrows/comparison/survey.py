@@ -1,4 +1,4 @@
-"""A survey: congestion controls on networks, each simulated and on the machine's own stack, one after the other."""
+"""A survey: congestion controls on networks, each simulated and live, on the machine's own stack."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ if TYPE_CHECKING:
     from narrows.scenario import Override
 
 CONTROLS: Final = ("reno", "cubic", "bbr", "agile_sd")
-"""Congestion controls of a survey."""
+"""Congestion controls in a survey."""
 
 RUNS: Final = 3
-"""Live runs of a cell: they take real time."""
+"""Live runs of a cell; few, because they take real time."""
 
 SIMULATED_RUNS: Final = 10
 """Simulated runs of a cell."""
 
 QUICK_DURATION: Final = "3 s"
-"""Duration of the runs of a first look."""
+"""Duration of the runs of a quick survey."""
 
 THROUGHPUT_WITHIN: Final = 5.0
 RTT_WITHIN: Final = 10.0
-"""How far simulated may be from live in mean throughput and mean RTT where a cell is a yardstick, per cent."""
+"""Largest deviation of simulated from live in mean throughput and in mean RTT for a yardstick cell, per cent."""
 
 YARDSTICK: Final = ("100m-12ms-1bdp", ("reno", "cubic"))
-"""The network and the congestion controls for which that is asked."""
+"""The network and the congestion controls that those limits apply to."""
 
 
 _AND: Final = " + "
-"""Joins the congestion controls of flows that name their own."""
+"""Joins the congestion controls of a scenario whose flows name their own."""
 
 SMALL_QUEUE: Final = ("100m-12ms-small", "agile_sd", "cubic")
-"""A network whose queue is so small that the decrease factor decides, and the two whose throughputs are told there."""
+"""A network whose queue is so small that the decrease factor decides, and two controls to compare on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,17 @@ class Cell:
     Attributes
     ----------
     network, title, cc : str
-        Name and title of the network; the congestion control of all its flows, or those of its flows: ``cubic + bbr``.
+        Name and title of the network; the congestion control of all flows, or those of each flow: ``cubic + bbr``.
     flows : tuple of Subject
-        The flows in both arms, simulated first; empty if it could not be run.
+        The flows in both arms, simulated first; empty if the cell could not be run.
     live_runs, simulated_runs : int
-        How many runs are behind them.
+        Numbers of runs.
     conditions : tuple of dict
-        Of the live runs.
+        Conditions of the live runs.
     doubts : tuple of str
-        Why live runs are not to be trusted.
+        Reasons not to trust the live runs.
     failure : str or None
-        Why it could not be run.
+        Why the cell could not be run.
     """
 
     network: str
@@ -86,18 +86,18 @@ class Cell:
 
     @property
     def asked(self) -> bool:
-        """Whether it is one of those that are a yardstick."""
+        """Whether the cell is a yardstick."""
         return self.network == YARDSTICK[0] and self.cc in YARDSTICK[1]
 
     def percent(self, flow: int, key: str) -> float | None:
-        """Difference of live against simulated, per cent of simulated.
+        """Difference of live from simulated, per cent of simulated.
 
         Parameters
         ----------
         flow : int
             Index of the flow.
         key : str
-            Such as ``throughput_mbps``.
+            Key of the measure, such as ``throughput_mbps``.
 
         Returns
         -------
@@ -108,12 +108,12 @@ class Cell:
 
     @property
     def within(self) -> bool:
-        """Whether simulated is as near to live as a yardstick asks: in per cent of live, as the figures are stated."""
+        """Whether simulated is within the yardstick limits, in per cent of live, as the limits are stated."""
         near = [(self._of_live("throughput_mbps"), THROUGHPUT_WITHIN), (self._of_live("rtt_mean_ms"), RTT_WITHIN)]
         return all(value is not None and abs(value) <= limit for value, limit in near)
 
     def _of_live(self, key: str) -> float | None:
-        """Difference of simulated against live, per cent of live."""
+        """Difference of simulated from live, per cent of live."""
         found = self.flows[0].of(key) if self.flows else None
         if found is None or not found.first.n or not found.second.n or not found.second.mean:
             return None
@@ -122,20 +122,20 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a survey found.
+    """The results of a survey.
 
     Attributes
     ----------
     cells : tuple of Cell
-        Network by network.
+        Cells, network by network.
     date, kernel, machine : str
-        When (UTC) and where it was made.
+        Date (UTC), kernel release and machine of the survey.
     version : str
-        Of Narrows.
+        Version of Narrows.
     quick : bool
-        Whether it was a first look.
+        Whether it was a quick survey.
     gauges : tuple of Gauge
-        What the live network itself does; empty where cells were chosen.
+        Gauges of the live network itself; empty if cells were chosen.
     """
 
     cells: tuple[Cell, ...]
@@ -148,12 +148,12 @@ class Survey:
 
     @property
     def missed(self) -> tuple[Cell, ...]:
-        """Yardsticks that simulated is further from live than asked, or that could not be run."""
+        """Yardstick cells that are outside their limits, or could not be run."""
         return tuple(cell for cell in self.cells if cell.asked and not cell.within)
 
     @property
     def off(self) -> tuple[Gauge, ...]:
-        """Gauges whose rate or round trip is further off than asked."""
+        """Gauges whose rate or round-trip time is outside its limit."""
         return tuple(one for one in self.gauges if not one.within)
 
     @property
@@ -175,7 +175,7 @@ class Survey:
         return next((one for one in self.cells if (one.network, one.cc) == (network, cc) and one.flows), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON has it."""
+        """Return everything for JSON."""
         return {
             "format": FORMAT,
             "kind": "survey",
@@ -205,7 +205,7 @@ class Survey:
 
 
 def networks() -> dict[str, Path]:
-    """Scenario files of the networks, by name, the yardstick first.
+    """Scenario files of the networks, by name, the yardstick network first.
 
     Returns
     -------
@@ -246,26 +246,26 @@ def survey(
     jobs: int | None = None,
     progress: ProgressHook | None = None,
 ) -> Survey:
-    """Run congestion controls on networks, simulated and on the machine's own stack.
+    """Run congestion controls on networks, simulated and live, on the machine's own stack.
 
-    Where neither congestion controls nor networks are chosen, what the live network itself carries is measured first.
+    If neither congestion controls nor networks are chosen, the gauges of the live network run first.
 
     Parameters
     ----------
     cc : iterable of str, optional
-        Congestion controls, or patterns with a star for those of `CONTROLS`; all of these by default.
+        Congestion controls, or patterns with ``*`` that select from `CONTROLS`; all of these by default.
     names : iterable of str, optional
-        Names of networks, in which a star stands for anything; all by default.
+        Names of networks, where ``*`` matches anything; all by default.
     own : iterable of str, optional
-        Scenarios, by file or name, that take the place of the networks.
+        Scenarios, by file or name, that replace the networks.
     runs : int, optional
-        Live runs of each cell, one after the other; `RUNS` by default.
+        Live runs per cell, one after the other; `RUNS` by default.
     quick : bool
-        One short run of each, for a first look.
+        One short run per cell.
     jobs : int, optional
-        How many simulations at the same time.
+        Number of parallel simulations.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
 
     Returns
     -------
@@ -274,9 +274,9 @@ def survey(
     Raises
     ------
     InputError, ScenarioError
-        If a name is not known or a number out of range.
+        If a name is unknown or a number out of range.
     LiveError
-        If live runs are not available: the first cell could not be run. Later ones that cannot are kept as failures.
+        If live runs are not available and the first cell could not be run. Later failures are kept as cells.
     Interrupted
         On Ctrl-C.
     """
@@ -287,12 +287,12 @@ def survey(
         known = {Scenario.from_file(one).name: one for one in own}
     chosen = _chosen(names, known)
     controls = _controls(cc)
-    # All are parsed first: what is wrong shall be known before the long wait, not after half of it.
+    # Parse all scenarios first, so that errors appear before the long runs.
     work = [
         (network, told, scenario)
         for network, path in chosen.items()
         for told, scenario in _cells_of(path, controls, overrides).items()
-        # Whoever chooses congestion controls alone gets the pairs of those.
+        # If only congestion controls are chosen, include the pairs that consist of them.
         if names is not None or own is not None or set(told.split(_AND)) <= set(controls)
     ]
     measured = gauges.networks() if cc is None and names is None and own is None else {}
@@ -324,7 +324,7 @@ def survey(
 
 
 def _cells_of(path: str | Path, controls: Sequence[str], overrides: Mapping[str, Override]) -> dict[str, Scenario]:
-    """A network under each of the congestion controls; once under its own where its flows name theirs."""
+    """Scenarios of one network, by congestion control; a single one if its flows name their own."""
     made: dict[str, Scenario] = {}
     for control in controls:
         scenario = Scenario.from_file(path, {"tcp.cc": control, **overrides})
@@ -352,7 +352,7 @@ def _cell(
 
 
 def _controls(cc: Iterable[str] | None) -> list[str]:
-    """Names as given, patterns as those of `CONTROLS` that they match; a scenario refuses what it does not know."""
+    """Expand patterns to the matching `CONTROLS`; names are kept as given, and the scenario rejects unknown ones."""
     if cc is None:
         return list(CONTROLS)
     named = [match for name in cc for match in ([one for one in CONTROLS if fnmatchcase(one, name)] or [name])]

@@ -1,4 +1,4 @@
-"""A contest in one call, for notebooks and scripts."""
+"""Running a contest with one call, for notebooks and scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from narrows.scenario import Override, Scenario
 
 SCENARIO = "contest-wired"
-"""The scenario of contests that name none."""
+"""Default scenario of a contest."""
 
 
 def run(
@@ -36,16 +36,16 @@ def run(
     jobs: int | None = None,
     progress: ContestHook | None = None,
 ) -> Contest:
-    """Run every ordered pair of contestants, and each of them alone.
+    """Run every ordered pair of contestants, and each contestant alone.
 
     Parameters
     ----------
     contestants, scenario, runs, seed, slots, window, overrides, solo
         As for `narrows.contest.make`.
     out : path, optional
-        Where records are kept as runs end; runs that are there already are not made again.
+        Where records are stored as runs end; runs that are already there are not repeated.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
         As for `narrows.contest.execute`.
 
@@ -88,7 +88,7 @@ def hold(
     jobs: int | None = None,
     progress: ContestHook | None = None,
 ) -> Contest:
-    """Run what was planned.
+    """Run a planned contest.
 
     Parameters
     ----------

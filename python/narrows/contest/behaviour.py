@@ -1,7 +1,7 @@
-"""What became of a pair: who keeps the link, or how long it takes until they share it.
+"""Behaviour of a pair: which flow keeps the link, or how long the two take until they share it.
 
-The three behaviours are those of the contest of fifteen variants (``experiments/contest``), which names them without a
-definition. This one is ours; it puts the paper's own examples where the paper puts them; its numbers are parameters.
+The three behaviours are those of the contest of fifteen variants (``experiments/contest``), which names them without
+defining them. The definition here is our own. It agrees with the paper's examples; its numbers are parameters.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Behaviour = Literal["kept", "relegated", "shared"]
-"""The first keeps the link; the second relegates the first; they come to share it."""
+"""The first flow keeps the link; the second relegates the first; the two share the link."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """The numbers of the definition.
+    """Parameters of the definition.
 
     Attributes
     ----------
     margin : float
         A pair shares if the second's share of the throughput in the window is within 0.5 ± `margin`.
     smooth_s : float
-        Throughput is that of the last so many seconds.
+        Throughput is averaged over this time, s.
     band : float
-        The two are in balance where they differ by at most this part of their sum.
+        Two flows are in balance if their rates differ by at most this fraction of their sum.
     hold_s : float
-        Equilibrium is where balance begins that lasts at least so long.
+        Equilibrium starts where a balance begins that lasts at least this long, s.
 
     Notes
     -----
-    The margin lies between the paper's examples: the second's share is 0.498 for Reno and CUBIC and for Compound and
-    CUBIC, which share, 0.549 for Westwood and Hybla, where Hybla relegates, and 0.129 for Illinois and Vegas, where
+    The margin lies between the paper's examples of the second flow's share: 0.498 for Reno and CUBIC and for Compound
+    and CUBIC, which share, 0.549 for Westwood and Hybla, where Hybla relegates, and 0.129 for Illinois and Vegas, where
     Illinois keeps the link.
     """
 
@@ -46,7 +46,7 @@ class Criteria:
 
 
 def classify(second_share: float | None, criteria: Criteria | None = None) -> Behaviour | None:
-    """Name the behaviour of a pair by the second flow's share s of their throughput.
+    """Classify the behaviour of a pair by the second flow's share s of their throughput.
 
     ``kept`` if s < 0.5 - m, ``relegated`` if s > 0.5 + m, else ``shared``; m is the margin.
 
@@ -76,18 +76,18 @@ def classify(second_share: float | None, criteria: Criteria | None = None) -> Be
 def smoothed(
     time_s: NDArray[np.float64], total_bytes: ArrayLike, at_s: NDArray[np.float64], smooth_s: float
 ) -> NDArray[np.float64]:
-    """Mean rate over the last seconds, from a counter: R(t) = 8 (c(t) - c(t - w)) / w.
+    """Mean rate over the last `smooth_s` seconds, from a counter: R(t) = 8 (c(t) - c(t - w)) / w.
 
     Parameters
     ----------
     time_s : array
         Times of the samples in order, s.
     total_bytes : array
-        The counter at these times; before the first it is zero.
+        The counter at these times; it is zero before the first.
     at_s : array
-        Times t to ask for, s.
+        Times t to evaluate, s.
     smooth_s : float
-        w, s.
+        Averaging time w, s.
 
     Returns
     -------
@@ -111,9 +111,9 @@ def equilibrium_s(
     second_start_s: float,
     criteria: Criteria | None = None,
 ) -> float | None:
-    """Time from the second flow's start until the two are in balance and stay so for a while.
+    """Time from the second flow's start until the two are in balance and stay so for ``hold_s``.
 
-    They are in balance where |x1 - x2| <= band (x1 + x2), and something arrives at all. Equilibrium is the first time
+    They are in balance if |x1 - x2| <= band (x1 + x2) and their sum is not zero. Equilibrium is the first time
     from which they are in balance at every sample for ``hold_s``: `narrows.stats.fair_convergence_time` of two flows.
 
     Parameters
@@ -121,15 +121,15 @@ def equilibrium_s(
     time_s : array
         Times in order, s.
     first_mbps, second_mbps : array
-        Smoothed throughput of either at these times.
+        Smoothed throughput of each flow at these times.
     second_start_s : float
-        When the second flow started, s; earlier times are left out.
+        Start of the second flow, s; earlier times are ignored.
     criteria : Criteria, optional
 
     Returns
     -------
     float or None
-        s; ``None`` if they are never in balance for long enough before the times end.
+        s; ``None`` if no balance lasts long enough before the times end.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who takes part in a contest: a congestion control, and what else it sets of a flow's TCP."""
+"""Contestants: a congestion control, and other settings of a flow's TCP."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A variant: a label, and what it sets of a flow's ``tcp`` table.
+    """A variant: a label, and settings of a flow's ``tcp`` table.
 
     Attributes
     ----------
     label : str
-        Stands in matrices; unique within a contest.
+        Shown in matrices; unique within a contest.
     tcp : mapping
-        Values by field of ``tcp`` in scenario files, such as ``{"cc": "reno", "recovery": "newreno"}``; text is taken
-        as the file would write it.
+        Values by field of ``tcp`` in scenario files, such as ``{"cc": "reno", "recovery": "newreno"}``; text is
+        interpreted as in a scenario file.
 
     Examples
     --------
@@ -36,12 +36,12 @@ class Contestant:
 
     @classmethod
     def parse(cls, text: str) -> Contestant:
-        """Read a contestant as the command line takes it: ``NAME`` or ``NAME:FIELD=VALUE:FIELD=VALUE``.
+        """Parse the command-line form of a contestant: ``NAME`` or ``NAME:FIELD=VALUE:FIELD=VALUE``.
 
         Parameters
         ----------
         text : str
-            A congestion control, and fields of ``tcp`` that go with it. The label is the whole text.
+            A congestion control, and fields of ``tcp`` to set. The label is the whole text.
 
         Returns
         -------
@@ -50,7 +50,7 @@ class Contestant:
         Raises
         ------
         InputError
-            If there is no such congestion control, or a field is no assignment.
+            If the congestion control is unknown, or a field is not an assignment.
         """
         label = text.strip()
         name, *rest = label.split(":")
@@ -69,18 +69,18 @@ class Contestant:
 
     @property
     def spelled(self) -> str:
-        """What `parse` would read it from."""
+        """The text that `parse` reads this contestant from."""
         assignments = [f"{key}={value}" for key, value in self.tcp.items() if key != "cc"]
         return ":".join((str(self.tcp.get("cc", "")), *assignments))
 
 
 def contestants(given: Iterable[str | Contestant]) -> tuple[Contestant, ...]:
-    """Check a list of contestants.
+    """Check a list of contestants, and parse those given as text.
 
     Parameters
     ----------
     given : iterable of str or Contestant
-        Text is read by `Contestant.parse`.
+        Text is parsed by `Contestant.parse`.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def contestants(given: Iterable[str | Contestant]) -> tuple[Contestant, ...]:
     Raises
     ------
     InputError
-        If there is none, one is unknown, or two have the same label.
+        If the list is empty, a contestant is unknown, or two have the same label.
     """
     chosen = tuple(one if isinstance(one, Contestant) else Contestant.parse(one) for one in given)
     if not chosen:
@@ -105,10 +105,10 @@ def contestants(given: Iterable[str | Contestant]) -> tuple[Contestant, ...]:
 
 
 def headings(chosen: tuple[Contestant, ...]) -> tuple[str, ...]:
-    """Shorten labels to what tells the contestants apart, for rows and columns of matrices.
+    """Shorten labels to the parts that distinguish the contestants, for rows and columns of matrices.
 
-    Fields that all share are left out, the congestion control too if all have the same; ``cc_params.`` is left out
-    where no other field ends alike. Labels that are not `Contestant.spelled` stay as they are.
+    Fields that all contestants share are left out, and so is a shared congestion control. The prefix ``cc_params.`` is
+    left out if no other field has the same ending. Labels that are not `Contestant.spelled` are not changed.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def headings(chosen: tuple[Contestant, ...]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        One each, all different.
+        One for each contestant, all different.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Running a contest: many runs at the same time, each boiled down and kept as soon as it ends."""
+"""Running a contest: parallel runs, each reduced to a record and stored as soon as it ends."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a contest is.
+    """Progress of a contest.
 
     Attributes
     ----------
     done, total : int
-        Runs that are there, and that shall be; kept ones count.
+        Finished runs, including kept ones, and runs of the whole contest.
     kept : int
-        Runs that were there before.
+        Runs that were already there.
     fraction : float
-        Of the runs to be made now, with parts of running ones; in [0, 1].
+        Completed share of the missing runs, including parts of runs in progress; in [0, 1].
     per_s : float
-        Runs that ended per second; 0 before the first.
+        Runs that ended per second; 0 before the first one.
     """
 
     done: int
@@ -54,15 +54,15 @@ class Progress:
 
 
 class ContestInterrupted(Interrupted):
-    """Ctrl-C during a contest: running runs were stopped, finished ones are kept where there is a directory.
+    """Ctrl-C during a contest: running runs were stopped; finished ones are kept if there is a directory.
 
     Parameters
     ----------
     plan : Plan
     done : int
-        Runs that are there.
+        Number of finished runs.
     directory : path or None
-        Where they are kept.
+        Directory of the stored runs.
     """
 
     def __init__(self, plan: Plan, done: int, directory: str | PathLike[str] | None) -> None:
@@ -74,16 +74,16 @@ class ContestInterrupted(Interrupted):
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What a contest yielded.
+    """The records of a contest.
 
     Attributes
     ----------
     records : tuple of Record
-        Match by match in the plan's order, each by run.
+        Match by match in the plan's order, and by run within a match.
     kept : int
-        How many were there before, and were not run again.
+        Number of records that were already there, whose runs were not repeated.
     foreign : int
-        Records in the directory that are of another plan, engine or measure, and were left alone.
+        Number of records in the directory of another plan, engine or measure; they were not changed.
     """
 
     records: tuple[Record, ...]
@@ -98,17 +98,18 @@ def execute(
     jobs: int | None = None,
     progress: ContestHook | None = None,
 ) -> Executed:
-    """Make all runs of a contest that are not there yet.
+    """Execute all missing runs of a contest.
 
     Parameters
     ----------
     plan : Plan
     directory : path or Claim, optional
-        Where records are kept as runs end, and looked for before. Without one they are in memory only.
+        Where records are stored as runs end, and where existing ones are found. By default they are kept in memory
+        only.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default. Records do not depend on it.
+        Number of parallel runs; by default the number of processors. Records do not depend on it.
     progress : callable, optional
-        Called about ten times a second.
+        Called about ten times per second.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def execute(
     InputError
         If ``jobs`` is out of range or the directory cannot be used.
     RunError
-        If a run, or keeping its record, failed; the others are stopped.
+        If a run failed, or its record could not be stored; the other runs are stopped.
     ContestInterrupted
         On Ctrl-C.
     """
@@ -127,7 +128,7 @@ def execute(
     if not 1 <= workers <= 4096:
         message = f"jobs is {jobs}; allowed: 1 to 4096"
         raise InputError(message)
-    # Run by run, not match by match: what there is after an interruption has every pair.
+    # Run by run, not match by match, so that the records cover every pair early if the contest is interrupted.
     wanted = {plan.key(match, run): (match, run) for run in range(plan.runs) for match in plan.matches}
     with ExitStack() as stack:
         store = None if directory is None else stack.enter_context(Store(directory, Record, ownership.CONTEST))
@@ -169,7 +170,7 @@ class _Pool:
             self._pool.submit(self._make, match, run, gauge).add_done_callback(finished.put)
         begin = told = time.monotonic()
         pending = len(missing)
-        while pending:  # in short steps, so that Ctrl-C is heard at once
+        while pending:  # in short steps, so that Ctrl-C takes effect at once
             interruption.check()
             with suppress(Empty):
                 finished.get(timeout=_POLL_S).result()

@@ -1,4 +1,4 @@
-"""A contest for other programs: one JSON object, and a tidy table as CSV."""
+"""Contests for other programs: a JSON object, and a tidy table as CSV."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from narrows.stats import Estimate
 
 FORMAT: Final = 1
-"""Version of the shape of `to_json`; see ``docs/json.md``."""
+"""Version of the format of `to_json`; see ``docs/json.md``."""
 
 
 def to_json(contest: Contest) -> dict[str, Any]:
-    """Return the object of ``narrows contest --json``: no NaN, no infinity.
+    """Return the object that ``narrows contest --json`` prints: no NaN, no infinity.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def to_json(contest: Contest) -> dict[str, Any]:
 
 
 def dumps(contest: Contest) -> str:
-    """Write the object as text.
+    """Serialise the object as text.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def dumps(contest: Contest) -> str:
     Returns
     -------
     str
-        With a newline at its end.
+        Ends with a newline.
     """
     return json.dumps(to_json(contest), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def cells_csv(contest: Contest) -> str:
-    """Write `Contest.table` as CSV; an empty field is "no value".
+    """Format `Contest.table` as CSV; an empty field means "no value".
 
     Parameters
     ----------

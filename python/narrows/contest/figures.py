@@ -1,4 +1,4 @@
-"""Heat maps of a contest as files for a paper: PNG (300 dpi) and SVG (text as text)."""
+"""Heat maps of a contest as files for papers: PNG (300 dpi) and SVG (text as text)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def write(maps: Iterable[Map], folder: Path) -> list[Path]:
     ----------
     maps : iterable of Map
     folder : Path
-        Made if missing.
+        Created if missing.
 
     Returns
     -------
     list of Path
-        ``NAME.png`` and ``NAME.svg`` of each.
+        ``NAME.png`` and ``NAME.svg`` of each map.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def write(maps: Iterable[Map], folder: Path) -> list[Path]:
             files = [folder / f"{one.key}.png", folder / f"{one.key}.svg"]
             drawing.savefig(files[0], format="png", dpi=style.PNG_DPI, metadata={"Title": one.title})
             about = {"Date": None, "Title": one.title, "Creator": "Narrows"}
-            # Without a date the same numbers give the same file.
+            # Without a date, equal numbers give equal files.
             drawing.savefig(files[1], format="svg", metadata=about)
             written += files
     return written
@@ -50,8 +50,8 @@ def _draw(one: Map) -> Any:
     from matplotlib.figure import Figure
 
     count = len(one.labels)
-    # A cell as wide as its number needs, and the whole no wider than a page; round it room for labels, guessed from
-    # their letters, since measuring them would draw everything twice.
+    # Make cells as wide as their numbers, and the whole no wider than a page. Add room for labels, estimated from their
+    # lengths, since measuring them would draw everything twice.
     side = min(0.36, (style.PAGE_IN - 1.4) / count)
     longest = max(map(len, one.labels))
     body, room = side * count, 0.3 + 0.062 * longest

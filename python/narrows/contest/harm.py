@@ -1,29 +1,29 @@
-"""Harm: how much worse a flow fares for whom it is paired with.
+"""Harm: how much worse a flow fares because of its competitor.
 
 Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index: Setting the Bar for the Deployment of Congestion
-Control Algorithms", HotNets 2019: with x what a flow gets by itself and y what it gets beside a competitor, harm is
-(x - y) / x where more is better and (y - x) / y where less is better. The bar that they set is
-the harm that the others do to their own kind. So the same fraction is given against another x too: what the flow gets
-beside its own kind. It is 0 where the competitor is no worse than that, and negative where it is milder.
+Control Algorithms", HotNets 2019: let x be what a flow gets alone, and y what it gets beside a competitor. Harm is
+(x - y) / x if more is better, and (y - x) / y if less is better. Their bar is the harm that the existing algorithms do
+to their own kind. So the same fraction is also computed with another x: what the flow gets beside its own kind. It is
+0 if the competitor does no more harm than the flow's own kind, and negative if it does less.
 """
 
 from __future__ import annotations
 
 
 def more_is_better(reference: float | None, value: float | None) -> float | None:
-    """Harm to a metric of which more is better, such as throughput: (x - y) / x.
+    """Harm to a metric where more is better, such as throughput: (x - y) / x.
 
     Parameters
     ----------
     reference : float or None
-        x, without the competitor, or with one of its own kind.
+        x, alone or with a competitor of its own kind.
     value : float or None
         y, with the competitor, in the same unit.
 
     Returns
     -------
     float or None
-        1 where nothing is left; ``None`` where there was nothing to lose.
+        1 if nothing is left; ``None`` if there was nothing to lose.
 
     Examples
     --------
@@ -36,19 +36,19 @@ def more_is_better(reference: float | None, value: float | None) -> float | None
 
 
 def less_is_better(reference: float | None, value: float | None) -> float | None:
-    """Harm to a metric of which less is better, such as round-trip time: (y - x) / y.
+    """Harm to a metric where less is better, such as round-trip time: (y - x) / y.
 
     Parameters
     ----------
     reference : float or None
-        x, without the competitor, or with one of its own kind.
+        x, alone or with a competitor of its own kind.
     value : float or None
         y, with the competitor, in the same unit.
 
     Returns
     -------
     float or None
-        Towards 1 as y grows; ``None`` where y is 0.
+        Approaches 1 as y grows; ``None`` if y is 0.
 
     Examples
     --------

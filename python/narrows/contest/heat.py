@@ -1,7 +1,7 @@
-"""Heat maps: colours that the colour-blind can tell apart, and matrices as HTML tables.
+"""Heat maps: colours that colour-blind readers can distinguish, and matrices as HTML tables.
 
-Diverging scales run from blue over near-white to vermillion (Okabe and Ito's), with the neutral value in the middle;
-sequential ones from near-white to blue. The text in a cell is black or white, whichever has the better contrast.
+Diverging scales run between blue and vermillion (Okabe and Ito), through near-white at the neutral value. Sequential
+scales run between near-white and one of the two. The text in a cell is black or white, whichever has more contrast.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ BLUE: Final[Rgb] = (0x00, 0x72, 0xB2)
 VERMILLION: Final[Rgb] = (0xD5, 0x5E, 0x00)
 PAPER: Final[Rgb] = (0xF7, 0xF7, 0xF5)
 MISSING: Final[Rgb] = (0xDD, 0xDF, 0xE3)
-"""Where there is no value."""
+"""Colour of a missing value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
-    """A scale of colours.
+    """A colour scale.
 
     Attributes
     ----------
     low, high : float
-        Values at its ends; beyond them the colour stays.
+        Values at the ends of the scale; values beyond them get the colour of the end.
     neutral : float or None
-        The value in the middle of a diverging scale; ``None`` for a sequential one.
+        Middle value of a diverging scale; ``None`` for a sequential one.
     low_colour, high_colour : tuple of int
-        Colours of the ends; between them lies near-white, at the neutral value or at the low end.
+        Colours of the ends; a diverging scale is near-white at the neutral value.
     """
 
     low: float
@@ -76,14 +76,14 @@ class Ramp:
 
 
 def ramp(scale: Scale, values: Iterable[float]) -> Ramp:
-    """Make the scale of a heat map.
+    """Create the colour scale of a heat map.
 
     Parameters
     ----------
     scale : str
-        What kind of measure; `Measure.scale`.
+        Kind of scale; see `Measure.scale`.
     values : iterable of float
-        All values of the map; scales without fixed ends reach to the largest.
+        All values of the map; scales without fixed ends extend to the largest.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def luminance(colour: Rgb) -> float:
 
 
 def contrast(one: Rgb, other: Rgb) -> float:
-    """Contrast ratio of two colours (WCAG 2.2), from 1 to 21; text wants 4.5.
+    """Contrast ratio of two colours (WCAG 2.2), from 1 to 21; text needs 4.5.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def ink(background: Rgb) -> Rgb:
 
 
 def css(colour: Rgb) -> str:
-    """Write a colour for CSS.
+    """Format a colour for CSS.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def css(colour: Rgb) -> str:
 
 
 def cell_text(measure: Measure, value: float) -> str:
-    """Write a value into a cell: short, without its unit.
+    """Format a value for a cell: short, without its unit.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def cell_text(measure: Measure, value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A place in a heat map: text, style, what a pointer shows, and whether its interval leaves neutral out."""
+    """A cell of a heat map: text, style, tooltip, and whether its interval excludes the neutral value."""
 
     text: str
     style: str
@@ -229,20 +229,20 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A heat map: whose measure, and rows of cells by contestant in the first slot.
+    """A heat map of a measure, with a row of cells for each contestant in the first slot.
 
     Attributes
     ----------
     key : str
-        Name of its figure.
+        Name of the figure.
     measure : Measure
     title, caption : str
     labels : tuple of str
-        What tells the contestants apart.
+        Short labels that distinguish the contestants.
     rows : tuple
-        Of tuples of `Cell`.
+        Tuples of `Cell`.
     means : tuple
-        Of tuples of float.
+        Tuples of float.
     scale : Ramp
     """
 
@@ -257,7 +257,7 @@ class Map:
 
     @property
     def legend(self) -> list[tuple[str, str]]:
-        """Samples of the scale: style and text.
+        """Steps of the colour scale: style and text.
 
         Returns
         -------
@@ -265,7 +265,7 @@ class Map:
         """
         steps = [self.scale.low + (self.scale.high - self.scale.low) * i / 4 for i in range(5)]
         told: dict[str, str] = {}
-        for value in steps:  # where nothing was lost, say, all would read 0.0
+        for value in steps:  # steps with equal text appear once: without losses, for example, all read 0.0
             told.setdefault(cell_text(self.measure, value), _style(self.scale.colour(value)))
         return [(style, text) for text, style in told.items()]
 
@@ -279,10 +279,10 @@ def make(
     ----------
     contest : Contest
     key : str
-        The measure.
+        Key of the measure.
     title, caption : str
     slot : {"first", "second"}
-        Whose.
+        The slot whose measure is shown.
     order : str, optional
 
     Returns
@@ -316,7 +316,7 @@ def _style(colour: Rgb) -> str:
 
 
 def notebook(contest: Contest) -> str:
-    """Show a contest in a notebook: the matrix of shares.
+    """Return the matrix of shares, as a notebook shows a contest.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""What a run of a contest is boiled down to: pure functions of its samples.
+"""Reducing a run of a contest to its record: pure functions of the run's samples.
 
-Counters in samples are cumulative, so that what happened in a window is the difference of its ends. Between two
-samples a counter is taken to grow evenly: at a window's end off the grid of samples it is wrong by less than what it
-grew in that interval, and on the grid, where the default window lies, it is exact.
+Counters in samples are cumulative, so growth in a window is the difference between its ends. Between two samples,
+counters are interpolated linearly. If a window ends between two samples, the error is less than the growth in that
+interval; if it ends at a sample, as the default window does, the growth is exact.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     Columns = Mapping[str, NDArray[np.float64]]
 
 BINS: Final = 60
-"""A record's series has about so many bins."""
+"""Approximate number of bins in the series of a record."""
 
 _STEPS_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0)
 _TIMESTAMPS: Final = 12
-"""Bytes of the timestamps option with its padding, in every segment (RFC 7323, appendix A)."""
+"""Bytes of the timestamps option with its padding, present in every segment (RFC 7323, appendix A)."""
 
 
 def record(plan: Plan, match: Match, run: Run) -> Record:
-    """Boil a run down.
+    """Reduce a run to a record.
 
     Parameters
     ----------
     plan : Plan
-        How to measure.
+        Defines how to measure.
     match : Match
-        Who met whom.
+        The match that was run.
     run : Run
-        What came of it.
+        The run.
 
     Returns
     -------
@@ -85,14 +85,14 @@ def record(plan: Plan, match: Match, run: Run) -> Record:
 
 
 def grown(columns: Columns, name: str, window: Window) -> float:
-    """What a counter grew by in a window.
+    """Growth of a counter in a window.
 
     Parameters
     ----------
     columns : mapping
-        ``time_s`` and the counter, by name; before the first sample it is zero.
+        ``time_s`` and the counter, by name; the counter is zero before the first sample.
     name : str
-        The counter.
+        Name of the counter.
     window : Window
 
     Returns
@@ -108,7 +108,7 @@ def grown(columns: Columns, name: str, window: Window) -> float:
 
 
 def rtt_ms(columns: Columns, window: Window) -> tuple[float | None, float | None]:
-    """Mean and 95th percentile of the round-trip time in a window, ms: over the samples in it, which are even in time.
+    """Mean and 95th percentile of the round-trip time in a window, ms, over its samples, which are evenly spaced.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def rtt_ms(columns: Columns, window: Window) -> tuple[float | None, float | None
 
 
 def busiest(run: Run, window: Window) -> float | None:
-    """Utilisation of the busiest link in a window: 8 F / (R t), F the IP bytes that left for it, R its rate.
+    """Utilisation of the busiest link in a window: 8 F / (R t), with F the IP bytes forwarded to it and R its rate.
 
     Parameters
     ----------
@@ -141,7 +141,8 @@ def busiest(run: Run, window: Window) -> float | None:
     Returns
     -------
     float or None
-        Of 1; ``None`` where a link changes its rate or the scenario has an 802.11 channel, whose rate no link tells.
+        In [0, 1]; ``None`` if a link changes its rate or the scenario has an 802.11 channel, whose rate no link
+        defines.
     """
     resolved = run.scenario.resolved
     rates: dict[str, float] = {}
@@ -162,16 +163,16 @@ def busiest(run: Run, window: Window) -> float | None:
 
 
 def balance_s(columns: Sequence[Columns], duration_s: float, start_s: float, criteria: Criteria) -> float | None:
-    """Time to equilibrium from the samples of two flows, from the later one's start on.
+    """Time to equilibrium, from the samples of two flows and the start of the later one.
 
     Parameters
     ----------
     columns : two mappings
-        ``time_s`` and ``arrived_bytes`` of either flow.
+        ``time_s`` and ``arrived_bytes`` of each flow.
     duration_s : float
         Simulated time of the run, s.
     start_s : float
-        When the later of the two started, s.
+        Start of the later flow, s.
     criteria : Criteria
 
     Returns
@@ -217,7 +218,7 @@ def _flow(run: Run, slot: Slot, columns: Columns, window: Window) -> FlowRecord:
 
 
 def header_bytes(resolved: Mapping[str, Any], flow: int) -> int:
-    """Bytes of a data segment's headers: IP, TCP and the timestamps option (SACK blocks go on ACKs only).
+    """Bytes of a data segment's headers: IP, TCP and the timestamps option (only ACKs carry SACK blocks).
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ def header_bytes(resolved: Mapping[str, Any], flow: int) -> int:
     Returns
     -------
     int
-        With IPv4 and timestamps 52.
+        52 with IPv4 and timestamps.
     """
     return (
         (20 if resolved["ip"] == 4 else 40) + 20 + (_TIMESTAMPS if resolved["flows"][flow]["tcp"]["timestamps"] else 0)
@@ -255,7 +256,7 @@ def _columns(run: Run, slot: Slot) -> Columns:
 
 
 def _select(run: Run, kind: Any, names: tuple[str, ...]) -> dict[str, Columns]:
-    """Columns of a table by the name that its rows carry; NaN for "no value"."""
+    """Columns of a table, by the name in its rows; NaN means "no value"."""
     import numpy as np
 
     table = run.samples.table(kind).unify_dictionaries().combine_chunks()

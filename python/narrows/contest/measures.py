@@ -1,4 +1,4 @@
-"""What a contest reports: every measure with title, unit, formula and source, as a table that all else goes by."""
+"""The measures of a contest, each with title, unit, formula and source."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Scale = Literal["share", "harm", "ratio", "loss", "fairness", "rate"]
-"""How a heat map colours it."""
+"""How a heat map colours a measure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A measure.
+    """A measure of a contest.
 
     Attributes
     ----------
     key, title, unit : str
-        Name in data, name for people, unit.
+        Name in data, name for readers, unit.
     of : {"flow", "pair"}
-        Whether each of the two flows has one, or the pair.
+        Whether the measure belongs to each flow or to the pair.
     percent : bool
-        Whether people read it in per cent.
+        Whether it is shown in per cent.
     digits : int
-        Digits after the point in tables.
+        Decimal places in tables.
     scale : str
-        Colours.
+        Colour scale in heat maps.
     formula : str
         The definition, with its source.
     solo : bool
@@ -211,4 +211,4 @@ MEASURES: Final[dict[str, Measure]] = {
         ),
     )
 }
-"""All measures by key, in the order of tables."""
+"""All measures, by key, in the order of tables."""

@@ -1,4 +1,4 @@
-"""The page of a contest: matrices, standings, every pair, definitions, and how to run it again."""
+"""The page of a contest: matrices, standings, every pair, definitions, and how to repeat the contest."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, Place], ...]], ...]] = (
 
 
 _DRAWN: Final = ("share", "jain", "tpp_mbps", "harm", "rtt_inflation", "loss_ratio")
-"""Measures whose heat maps are also files."""
+"""Measures whose heat maps are also written as files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A number in a table: mean, half of its interval, and what to sort by."""
+    """A number in a table: mean, half of its interval, and sort key."""
 
     value: str
     spread: str
@@ -56,13 +56,13 @@ class Shown:
 
 
 def shown(estimate: Estimate, key: str) -> Shown:
-    """Write an estimate of a measure, with the digits that all of its column have.
+    """Format an estimate of a measure, with the same number of digits in the whole column.
 
     Parameters
     ----------
     estimate : Estimate
     key : str
-        The measure.
+        Key of the measure.
 
     Returns
     -------
@@ -87,13 +87,13 @@ def shown(estimate: Estimate, key: str) -> Shown:
 
 
 def write(contest: Contest, directory: Target) -> Path:
-    """Write page, figures and numbers, all together or not at all; they replace those of before.
+    """Write page, figures and numbers atomically; they replace existing ones.
 
     Parameters
     ----------
     contest : Contest
     directory : path or Claim
-        Made if missing.
+        Created if missing.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def fill(contest: Contest, folder: Path) -> None:
     ----------
     contest : Contest
     folder : pathlib.Path
-        Such as `narrows.ownership.staged` gives.
+        A directory such as `narrows.ownership.staged` yields.
 
     Raises
     ------
@@ -134,13 +134,13 @@ def fill(contest: Contest, folder: Path) -> None:
 
 
 def write_page(contest: Contest, path: Path) -> Path:
-    """Write the page alone, and ``figures/`` beside it as PNG and SVG.
+    """Write only the page, with ``figures/`` next to it as PNG and SVG.
 
     Parameters
     ----------
     contest : Contest
     path : pathlib.Path
-        The page.
+        Path of the page.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def page(contest: Contest) -> str:
     Returns
     -------
     str
-        HTML, complete in itself.
+        HTML without external files.
     """
     plan = contest.plan
     resolved = plan.scenario.resolved
@@ -213,7 +213,7 @@ def page(contest: Contest) -> str:
 
 
 def command(plan: Plan) -> str | None:
-    """Write the command that gives the same contest.
+    """Return the command that runs the same contest.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def command(plan: Plan) -> str | None:
     Returns
     -------
     str or None
-        ``None`` where contestants or settings are of the kind that only Python can say.
+        ``None`` if contestants or settings cannot be expressed on the command line.
     """
     try:
         sayable = all(Contestant.parse(one.label) == one for one in plan.contestants)
@@ -238,13 +238,13 @@ def command(plan: Plan) -> str | None:
 
 
 def _settings(scenario: Scenario) -> list[str]:
-    """Overrides as the command line takes them, without what every contest sets."""
+    """Overrides as command-line options, without those that every contest sets."""
     given = {path: value for path, value in scenario.overrides.items() if (path, value) != ("sampling", SAMPLING)}
     return [word for path, value in given.items() for word in ("--set", f"{path}={value}")]
 
 
 def pair_command(plan: Plan) -> str:
-    """Write the command that runs the first pair of different contestants alone, to look into it.
+    """Return the command that runs only the first pair of different contestants, for a closer look.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def _maps(contest: Contest, order: Order) -> list[tuple[str, list[heat.Map]]]:
 
 
 def _cell_width(count: int) -> float:
-    """Width of a cell of a heat map, rem: two maps fit beside each other up to ten contestants, one up to thirty."""
+    """Width of a heat map cell, rem: two maps fit side by side up to ten contestants, one map up to thirty."""
     return max(1.75, min(3.1, 27.0 / count)) if count <= 10 else max(1.75, min(2.9, 58.0 / count))
 
 

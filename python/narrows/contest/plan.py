@@ -1,4 +1,4 @@
-"""What a contest runs: contestants, the two slots of a scenario, and every match as a scenario of its own."""
+"""The plan of a contest: contestants, the two slots of a scenario, and a scenario for every match."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     from os import PathLike
 
 Order = Literal["as_is", "swapped"]
-"""Which slot starts first: as the scenario says, or with the starts and stops of the two slots exchanged."""
+"""Which slot starts first: as in the scenario, or with starts and stops of the two slots exchanged."""
 
 MEASURES: Final = 1
-"""Version of what is measured of a run. It grows when a measure changes its meaning: records of before do not serve."""
+"""Version of the measures of a run. It grows when a measure changes its meaning, which invalidates older records."""
 
 SAMPLING: Final = "100 ms"
-"""How often a contest samples, where the caller does not say otherwise."""
+"""Default sampling interval of a contest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Who meets whom: a contestant in either slot, or in one of them alone.
+    """A match: a contestant in each slot, or in one of them alone.
 
     Attributes
     ----------
     first, second : str or None
-        Labels of the contestants in the first and in the second slot; ``None`` for a slot that stays silent.
+        Labels of the contestants in the first and in the second slot; ``None`` for a silent slot.
     order : {"as_is", "swapped"}
         Which slot starts first.
     scenario : Scenario
-        What is run.
+        The scenario that is run.
     identity : str
-        SHA-256 over the scenario with every default, and over congestion controls written in Python.
+        SHA-256 over the scenario with all defaults, and over the user's congestion controls.
     """
 
     first: str | None
@@ -57,32 +57,32 @@ class Match:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name of the match in messages."""
         told = f"{self.first or 'nobody'} against {self.second or 'nobody'}"
         return told if self.order == "as_is" else f"{told}, starts swapped"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a contest runs, and how it is measured.
+    """All runs of a contest, and how they are measured.
 
     Attributes
     ----------
     scenario : Scenario
-        As given, with its overrides; its own congestion controls in the slots stand for nothing.
+        As given, with its overrides; its own congestion controls in the slots are not used.
     slots : tuple of Slot
         First and second slot.
     contestants : tuple of Contestant
     matches : tuple of Match
         Pairs in the order of rows and columns, then solo runs.
     orders : tuple of str
-        The starting orders that are run.
+        The starting orders to run.
     seed, runs : int
-        Seed, and runs of every match; run i of all matches draws from the same random streams (common random numbers).
+        Seed, and runs of every match; run i of every match uses the same random streams (common random numbers).
     window : Window
-        What is measured.
+        The measured part of a run.
     criteria : Criteria
-        How behaviours are told apart.
+        Criteria that distinguish behaviours.
     """
 
     scenario: Scenario
@@ -102,7 +102,7 @@ class Plan:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """What tells the contestants apart, in the order of rows and columns: labels without what all share."""
+        """Short labels that distinguish the contestants, in the order of rows and columns."""
         return headings(self.contestants)
 
     @property
@@ -116,7 +116,7 @@ class Plan:
         return any(one.first is None or one.second is None for one in self.matches)
 
     def key(self, match: Match, run: int, by: str | None = None) -> str:
-        """Content address of a run's record: what is run, by what, and how it is measured.
+        """Content address of a run's record: what is run, by which engine, and how it is measured.
 
         Parameters
         ----------
@@ -124,14 +124,14 @@ class Plan:
         run : int
             Index of the run.
         by : str, optional
-            Which engine ran it, as `engine` tells; this one by default.
+            The engine that ran it, as `engine` returns it; this one by default.
 
         Returns
         -------
         str
-            SHA-256 in hexadecimal.
+            SHA-256, hexadecimal.
         """
-        # Two contestants may set the same, and two orders start at the same time: each has its record all the same.
+        # Two contestants may have equal settings, and two orders equal start times; each still has its own record.
         who = (match.first, match.second, match.order)
         ran = engine() if by is None else by
         parts = (match.identity, who, self.seed, run, ran, MEASURES, self.slots, self.window, self.criteria)
@@ -152,33 +152,33 @@ def make(
     sampling: str | None = SAMPLING,
     criteria: Criteria | None = None,
 ) -> Plan:
-    """Plan a contest: every ordered pair of contestants, each with itself included, under common random numbers.
+    """Plan a contest: every ordered pair of contestants, including each with itself, under common random numbers.
 
     Parameters
     ----------
     scenario : path, str or Scenario
-        A file, the name of a bundled scenario, or a scenario; with two TCP flows, or more and ``slots``.
+        A file, the name of a bundled scenario, or a scenario; it has two TCP flows, or more if ``slots`` is given.
     contestants : iterable of str or Contestant
         Congestion controls by name (see `Contestant.parse`), or contestants.
     runs : int
         Runs of each match.
     seed : int, optional
-        The scenario's own by default.
+        Seed; the scenario's own by default.
     slots : two names, optional
-        The two flows that contestants take; needed where there are more than two TCP flows.
+        The two flows that contestants replace; required if there are more than two TCP flows.
     window : two numbers, optional
-        From when to when is measured, s. By default from when both flows have been active for a tenth of the time that
-        they have in common, to when the first of them stops.
+        Start and end of the measured part, s. By default it starts when a tenth of the time that both flows are active
+        has passed, and ends when the first of them stops.
     overrides : mapping, optional
-        Values of the scenario by path.
+        Overrides of the scenario by path.
     orders : sequence of {"as_is", "swapped"}
         Starting orders to run.
     solo : bool
-        Whether each contestant also runs alone in each slot, for harm in the sense of Ware et al.
+        Whether each contestant also runs alone in each slot, for harm as defined by Ware et al.
     sampling : str, optional
-        Interval between samples; ``None`` leaves the scenario's.
+        Sampling interval; ``None`` keeps the scenario's.
     criteria : Criteria, optional
-        How behaviours are told apart.
+        Criteria that distinguish behaviours.
 
     Returns
     -------
@@ -187,9 +187,9 @@ def make(
     Raises
     ------
     InputError
-        If an argument is out of range, a contestant unknown or named twice, or the scenario has no two slots.
+        If an argument is out of range, a contestant is unknown or listed twice, or the scenario lacks two slots.
     ScenarioError
-        If the scenario, or a contestant in it, is refused.
+        If the scenario is refused, as given or with a contestant.
     """
     if runs < 1:
         message = f"runs is {runs}; allowed: 1 or more"
@@ -222,7 +222,7 @@ def make(
 
 
 def engine() -> str:
-    """Identify the engine: its release, and its build, since a release may be built again.
+    """Identify the engine by release and build; there may be several builds of a release.
 
     Returns
     -------
@@ -238,7 +238,8 @@ def _match(
     values: dict[str, Override] = {}
     for slot, other, one in ((slots[0], slots[1], first), (slots[1], slots[0], second)):
         if one is None:
-            # It starts with the end of the run: a flow cannot be left out, and its first packet reaches nobody.
+            # A flow cannot be left out. Start it 1 ns before the end of the run, so that its first packet never
+            # arrives.
             values |= {
                 f"{slot.place}.start": f"{scenario.resolved['duration_ns'] - 1} ns",
                 f"{slot.place}.stop": "end",
@@ -273,9 +274,9 @@ def _identity(scenario: Scenario) -> str:
 
 
 def _source(name: str) -> str:
-    """Source of an own congestion control, so that a changed one is run anew; its file's, since it may call around."""
+    """Source file of a user's congestion control, so that changes to it or to its helpers cause new runs."""
     factory = own.controls()[name]
-    # A file that `own.load` ran is no module that `inspect` could find, but its code knows where it stands.
+    # `inspect` cannot find files that `own.load` ran, since they are not modules, but code objects name their file.
     code = getattr(getattr(factory, "on_ack", factory), "__code__", None)
     try:
         return Path(code.co_filename).read_text(encoding="utf-8") if code else _nowhere(factory)
@@ -284,5 +285,5 @@ def _source(name: str) -> str:
 
 
 def _nowhere(factory: object) -> str:
-    """Stands for the source of what was typed in: known to this process only, and so never taken for another."""
+    """Replaces the source of interactively typed code: unique to this process, so it never matches other records."""
     return f"{os.getpid()} {id(factory)}"

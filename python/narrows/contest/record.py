@@ -1,4 +1,4 @@
-"""What is kept of a run of a contest."""
+"""The record that a contest keeps of a run."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRecord:
-    """What a contestant did in the window.
+    """Measurements of a contestant in the window.
 
     Attributes
     ----------
     throughput_mbps : float
-        IP bytes that arrived at the receiving host, over the window, Mb/s (10^6 bit/s).
+        IP bytes that arrived at the receiving host, per time of the window, Mb/s (10^6 bit/s).
     sent_mbps : float
-        IP bytes of the segments with payload that the sender put on the wire, over the window, Mb/s.
+        IP bytes of segments with payload that the sender transmitted, per time of the window, Mb/s.
     sent_packets : float
-        Segments with payload sent, retransmissions included.
+        Segments with payload sent, including retransmissions.
     arrived_packets : float
-        Packets that arrived: the bytes that arrived over the mean size of those sent, which is exact where all segments
-        are full; samples count bytes only.
+        Packets that arrived: arrived bytes divided by the mean size of sent packets, because samples count only bytes.
+        Exact if all segments are full.
     pdr : float or None
-        Packet delivery ratio: `arrived_packets` over `sent_packets` of the same window.
+        Packet delivery ratio: `arrived_packets` divided by `sent_packets` in the same window.
     tpp_mbps : float or None
         `sent_mbps` times `pdr`, Mb/s.
     lost_packets, loss_ratio : float, float or None
-        Packets dropped or corrupted on the way; the same over `sent_packets`.
+        Packets dropped or corrupted on the path; `lost_packets` divided by `sent_packets`.
     retransmitted_packets, timeouts : float
-        Segments sent again; expiries of the retransmission timer.
+        Retransmitted segments; expiries of the retransmission timer.
     rtt_mean_ms, rtt_p95_ms : float or None
-        Mean and 95th percentile (nearest rank) over time: of the latest round-trip time at each sample, ms.
+        Mean and 95th percentile (nearest rank) over time of the latest round-trip time at each sample, ms.
     rtt_min_ms : float or None
-        Smallest round-trip time of the whole run, ms.
+        Smallest round-trip time in the whole run, ms.
     share : float or None
-        Own throughput over that of both; ``None`` alone.
+        The flow's throughput divided by that of both flows; ``None`` if alone.
     """
 
     throughput_mbps: float
@@ -66,9 +66,9 @@ class Series:
     Attributes
     ----------
     bin_s : float
-        Width of a bin, s; bins start with the run.
+        Width of a bin, s; the first bin starts with the run.
     first, second : tuple of float
-        Mb/s in each bin, four digits that count.
+        Mb/s in each bin, with four significant digits.
     """
 
     bin_s: float
@@ -78,7 +78,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What is kept of a run.
+    """The stored results of a run.
 
     Attributes
     ----------
@@ -89,17 +89,17 @@ class Record:
     order : str
         Which slot started first.
     seed, run : int
-        Seed, and index of the run under it.
+        Seed, and index of the run.
     digest : str
-        SHA-256 over everything the run yielded.
+        SHA-256 over everything that the run yielded.
     flows : pair of FlowRecord or None
-        By slot; ``None`` for a silent one.
+        By slot; ``None`` for a silent slot.
     jain : float or None
         Jain's index over the two throughputs; ``None`` with one flow.
     total_mbps : float
         Sum of the throughputs, Mb/s.
     utilisation : float or None
-        Of the busiest link in the window, of 1; ``None`` where a link changes its rate, or with an 802.11 channel.
+        Utilisation of the busiest link in the window, in [0, 1]; ``None`` if a link changes its rate, or with 802.11.
     behaviour : str or None
         `narrows.contest.behaviour.classify` of the flow that starts later; ``None`` with one flow.
     equilibrium_s : float or None
@@ -134,7 +134,7 @@ class Record:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Record:
-        """Take over what `to_json` gave.
+        """Create a record from the output of `to_json`.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Record:
         Raises
         ------
         KeyError, TypeError, ValueError
-            If it is something else.
+            If the values are not those of a record.
         """
         values = dict(row)
         first, second = (None if flow is None else FlowRecord(**flow) for flow in values.pop("flows"))

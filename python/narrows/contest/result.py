@@ -1,4 +1,4 @@
-"""What came of a contest: values, means with intervals, matrices, and a ranking."""
+"""Results of a contest: values, means with intervals, matrices, and a ranking."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Values = list[float | None]
 
 Place = Literal["first", "second"]
-"""A slot."""
+"""Name of a slot."""
 
 PLACES: tuple[Place, Place] = ("first", "second")
 
@@ -39,21 +39,21 @@ _HARMS: dict[str, tuple[str, bool, Callable[[float | None, float | None], float 
     "harm_solo": ("throughput_mbps", True, harm.more_is_better),
     "harm_rtt_solo": ("rtt_mean_ms", True, harm.less_is_better),
 }
-"""Measure that is harmed, whether the reference is alone (else its own kind), and the fraction."""
+"""The measure that is harmed, whether the reference is a solo run (else the flow's own kind), and the fraction."""
 
 
 @dataclass(frozen=True)
 class Contest:
-    """A contest that was run.
+    """The results of a contest.
 
     Attributes
     ----------
     plan : Plan
-        What was run, and how it was measured.
+        The runs, and how they were measured.
     records : tuple of Record
-        What was kept of each run.
+        The record of each run.
     kept, foreign : int
-        Records that were there before; records in the directory that belong to something else.
+        Number of records that were already there; number of records in the directory that belong to other work.
     """
 
     plan: Plan
@@ -69,7 +69,7 @@ class Contest:
         first, second : str or None
             Labels; ``None`` for a silent slot.
         order : str, optional
-            The first of the plan's by default.
+            Starting order; the first of the plan's by default.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class Contest:
         Raises
         ------
         InputError
-            If there is no such match.
+            If the match does not exist.
         """
         if order is not None and order not in self.plan.orders:
             raise InputError(_not_allowed("order", order, self.plan.orders))
@@ -91,7 +91,7 @@ class Contest:
     def values(
         self, measure: str, first: str, second: str, slot: Place = "first", order: Order | None = None
     ) -> Values:
-        """Values of a measure, a run each.
+        """Values of a measure, one for each run.
 
         Parameters
         ----------
@@ -100,9 +100,9 @@ class Contest:
         first, second : str
             The pair.
         slot : {"first", "second"}
-            Whose; for a measure of the pair it means nothing.
+            The flow's slot; ignored for a measure of the pair.
         order : str, optional
-            The first of the plan's by default.
+            Starting order; the first of the plan's by default.
 
         Returns
         -------
@@ -111,7 +111,7 @@ class Contest:
         Raises
         ------
         InputError
-            If there is no such measure, pair or slot.
+            If the measure, the pair or the slot does not exist.
         """
         if slot not in PLACES:
             raise InputError(_not_allowed("slot", slot, PLACES))
@@ -153,7 +153,7 @@ class Contest:
         return self._estimates[key]
 
     def base_rtt_ms(self, slot: Place) -> float | None:
-        """Smallest round-trip time that any run saw in a slot, ms.
+        """Smallest round-trip time of all runs in a slot, ms.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Contest:
         return self._bases[slot]
 
     def behaviour(self, first: str, second: str, order: Order | None = None) -> Behaviour | None:
-        """Name the behaviour of a pair, by the mean share of the flow that starts later.
+        """Return the behaviour of a pair, from the mean share of the flow that starts later.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Contest:
         return classify(None if math.isnan(mean) else mean, self.plan.criteria)
 
     def is_sure(self, first: str, second: str, order: Order | None = None) -> bool:
-        """Tell whether the whole 95 % interval of the later flow's share stands for the same behaviour.
+        """Whether the whole 95 % interval of the later flow's share gives the same behaviour.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class Contest:
         return len({classify(end, self.plan.criteria) for end in ends}) <= 1
 
     def later(self, order: Order | None = None) -> Place:
-        """Slot that starts later.
+        """Return the slot that starts later.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Contest:
         return "second" if as_is == ((order or self.plan.orders[0]) == "as_is") else "first"
 
     def measures(self) -> list[Measure]:
-        """Measures that this contest has.
+        """Return the measures that this contest has.
 
         Returns
         -------
@@ -223,14 +223,14 @@ class Contest:
         return [one for one in MEASURES.values() if self.plan.has_solo or not one.solo]
 
     def matrix(self, measure: str, slot: Place = "first", order: Order | None = None) -> pd.DataFrame:
-        """Means of a measure as a matrix: rows are contestants in the first slot, columns in the second.
+        """Return the means of a measure as a matrix: rows are contestants in the first slot, columns in the second.
 
         Parameters
         ----------
         measure : str
             As for `values`.
         slot : {"first", "second"}
-            Whose measure.
+            The slot whose measure is returned.
         order : str, optional
 
         Returns
@@ -246,7 +246,7 @@ class Contest:
         )
 
     def table(self) -> pd.DataFrame:
-        """Every pair and measure as a tidy table.
+        """Return every pair and measure as a tidy table.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class Contest:
         return pd.DataFrame(rows, columns=pd.Index(names))
 
     def standings(self) -> list[Standing]:
-        """How each contestant did, the one that harms the others least first.
+        """Return the standing of each contestant, sorted by harm done, smallest first.
 
         Returns
         -------
@@ -280,7 +280,7 @@ class Contest:
         return sorted(made, key=lambda one: math.inf if math.isnan(one.harm_done.mean) else one.harm_done.mean)
 
     def alike(self) -> bool:
-        """Tell whether all runs of a match are the same, because nothing in the scenario is drawn at random.
+        """Whether all runs of each match are equal, because nothing in the scenario is random.
 
         Returns
         -------
@@ -289,12 +289,12 @@ class Contest:
         return self.plan.runs > 1 and all(len({run.digest for run in runs}) == 1 for runs in self._by_match.values())
 
     def report(self, directory: Target) -> Path:
-        """Write the page, its figures, and the numbers.
+        """Write the page, its figures, and the numbers into a directory.
 
         Parameters
         ----------
         directory : path
-            Made if missing.
+            Created if missing.
 
         Returns
         -------
@@ -397,7 +397,7 @@ def _over(value: float | None, base: float | None) -> float | None:
 def _over_runs(rows: Sequence[Values], *, middle: bool = False) -> Estimate:
     """Mean (or median) over matches within each run, then the mean over runs.
 
-    Runs are independent, matches of a run are not.
+    Runs are independent; matches of the same run are not.
     """
     found: list[float | None] = []
     for column in zip(*rows, strict=True):

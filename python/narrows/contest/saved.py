@@ -1,4 +1,4 @@
-"""Reading a contest back from its directory."""
+"""Reading a contest from its directory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def holds_one(directory: str | PathLike[str]) -> bool:
-    """Whether a directory is that of a contest.
+    """Whether a directory holds a contest.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def holds_one(directory: str | PathLike[str]) -> bool:
 
 
 def load(directory: str | PathLike[str]) -> Contest:
-    """Read the directory of a contest that has ended; nothing is run.
+    """Read the directory of a finished contest, without running anything.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def load(directory: str | PathLike[str]) -> Contest:
     Raises
     ------
     InputError
-        If it is not such a directory, has not ended, or is damaged.
+        If the directory is not of a contest, or the contest is unfinished or damaged.
     ScenarioError
         If this version refuses the scenario in it.
     """

@@ -1,4 +1,4 @@
-"""Every pair over time: how the throughput was shared out, as a matrix of small drawings."""
+"""Throughput of every pair over time, as a matrix of small drawings."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from narrows.contest.result import Contest
 
 WIDTH, HEIGHT = 60, 30
-"""Size of a drawing in its own units; the page scales it."""
+"""Size of a drawing in SVG units; the page scales it."""
 
 
 def means(runs: list[Record]) -> tuple[list[float], list[float]]:
-    """Throughput of the two flows over time, means over runs.
+    """Throughput of the two flows over time, averaged over runs.
 
     Parameters
     ----------
     runs : list of Record
-        Of one match.
+        Records of one match.
 
     Returns
     -------
@@ -36,14 +36,14 @@ def means(runs: list[Record]) -> tuple[list[float], list[float]]:
 
 
 def drawing(first: list[float], second: list[float], top: float) -> str:
-    """Draw one pair: the first's throughput from below in blue, the second's on top of it in vermillion.
+    """Draw one pair: the first flow's throughput at the bottom in blue, the second's on top of it in vermillion.
 
     Parameters
     ----------
     first, second : list of float
         Mb/s by bin.
     top : float
-        Mb/s at the upper edge.
+        Mb/s at the upper edge of the drawing.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def drawing(first: list[float], second: list[float], top: float) -> str:
 
 
 def _area(upper: list[float], lower: list[float], top: float) -> str:
-    """Outline of a band of steps, bin by bin."""
+    """Outline of the area between two step functions, as an SVG path."""
     if not upper:
         return "M0 0"
     step = WIDTH / len(upper)
@@ -81,7 +81,7 @@ def _area(upper: list[float], lower: list[float], top: float) -> str:
 
 
 def matrix(contest: Contest, order: Order | None = None) -> list[list[str]]:
-    """Draw all pairs, on one scale.
+    """Draw all pairs on the same scale.
 
     Parameters
     ----------

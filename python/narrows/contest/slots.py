@@ -1,4 +1,4 @@
-"""The two flows of a scenario that contestants take, and where the file speaks of them."""
+"""The two flows of a scenario that contestants replace, and their place in the file."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from narrows.scenario import Override, Scenario
 
 _SHORT: Final = ("cc", "stack")
-"""Fields of ``tcp`` that a flow may also say outside of it, but not in both places."""
+"""Fields of ``tcp`` that a flow may also set outside of its ``tcp`` table, but not in both places."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One of the two flows of the scenario that a contestant takes.
+    """A flow of the scenario that a contestant replaces.
 
     Attributes
     ----------
     name : str
-        The flow.
+        Name of the flow.
     index : int
-        Its position among all flows of the run.
+        Index of the flow among all flows of the run.
     place : str
-        Its path in the file, for overrides.
+        Path of the flow in the file, for overrides.
     start_ns, stop_ns : int
-        Its start and stop in the scenario; jitter comes on top of the start.
+        Start and stop in the scenario; jitter is added to the start.
     """
 
     name: str
@@ -49,7 +49,7 @@ def find(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
     ----------
     scenario : Scenario
     names : two names, optional
-        Needed where there are more than two TCP flows.
+        Required if there are more than two TCP flows.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def find(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
     Raises
     ------
     InputError
-        If there are not two, or the names are not those of two TCP flows that stand alone in the file.
+        If there are not exactly two, or the names are not those of two TCP flows without copies.
     """
     flows = scenario.resolved["flows"]
     places = _places(scenario)
@@ -98,10 +98,10 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _places(scenario: Scenario) -> list[str | None]:
-    """Path in the file of each flow of the run; ``None`` for copies."""
+    """Paths in the file of all flows of the run; ``None`` for copies."""
     places: list[str | None] = []
     for i, flow in enumerate(tomllib.loads(scenario.text)["flows"]):
-        # Of overrides that mean the same field the last holds.
+        # If several overrides set the same field, the last one applies.
         ways = {f"flows[{i}].copies", f"flows.{flow.get('name', f'flow{i + 1}')}.copies", "flows[*].copies"}
         said = [value for path, value in scenario.overrides.items() if path in ways]
         copies = int((said or [flow.get("copies", 1)])[-1])
@@ -110,7 +110,7 @@ def _places(scenario: Scenario) -> list[str | None]:
 
 
 def fields(scenario: Scenario, slot: Slot, one: Contestant) -> dict[str, Override]:
-    """Overrides that put a contestant into a slot.
+    """Return the overrides that put a contestant into a slot.
 
     Parameters
     ----------
@@ -127,17 +127,17 @@ def fields(scenario: Scenario, slot: Slot, one: Contestant) -> dict[str, Overrid
     own: dict[str, Any] = tomllib.loads(scenario.text)["flows"][position].get("tcp", {})
     values: dict[str, Override] = {}
     if "cc_params" in own and not any(key.startswith("cc_params") for key in one.tcp):
-        values[f"{slot.place}.tcp.cc_params"] = {}  # the file's are those of the slot's own congestion control
+        values[f"{slot.place}.tcp.cc_params"] = {}  # the file's parameters belong to the slot's own congestion control
     for key, value in one.tcp.items():
         inside = f"{slot.place}.tcp.{key}"
-        # A field may not stand in both places, so that it goes where the file has it.
+        # A field may be set in one place only, so use the place that the file uses.
         short = key in _SHORT and key not in own and inside not in scenario.overrides
         values[f"{slot.place}.{key}" if short else inside] = value
     return values
 
 
 def default_window(scenario: Scenario, slots: tuple[Slot, Slot]) -> Window:
-    """Time in which both slots are active in every run, without its first tenth; on the grid of samples.
+    """Time in which both slots are active in every run, without its first tenth, aligned to samples.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def default_window(scenario: Scenario, slots: tuple[Slot, Slot]) -> Window:
     Raises
     ------
     InputError
-        If the two are never active together.
+        If the two slots are never active together.
     """
     flows = scenario.resolved["flows"]
     jitter = scenario.resolved["start_jitter_ns"]
@@ -165,6 +165,6 @@ def default_window(scenario: Scenario, slots: tuple[Slot, Slot]) -> Window:
         raise InputError(message)
     step = scenario.resolved["sampling"]["interval_ns"]
     warm = begin + (end - begin) // 10
-    start = -(-warm // step) * step  # on the grid of samples, where counters are exact
+    start = -(-warm // step) * step  # aligned to samples, where counters are exact
     stop = end // step * step
     return Window(start / 1e9, stop / 1e9) if start < stop else Window(warm / 1e9, end / 1e9)

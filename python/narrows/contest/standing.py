@@ -1,4 +1,4 @@
-"""A row of a contest's standings."""
+"""A row in a contest's standings."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a contestant did over the whole contest.
+    """The results of a contestant over the whole contest.
 
-    Against the others each of them weighs alike. Harm is the median over them in each run: it has no lower bound (who
-    gets next to nothing beside its own kind gains many times that beside others), so one pair could decide a mean.
+    All opponents have the same weight. Harm is the median over opponents in each run: it has no lower bound (a flow
+    that gets almost nothing beside its own kind gains many times that beside others), so one pair could dominate a
+    mean.
 
     Attributes
     ----------
     label : str
     share : Estimate
-        Its share against the others, in both slots.
+        Share of the throughput against the others, in both slots.
     harm_done, harm_suffered : Estimate
-        Harm (throughput, against own kind) that it did to the others, and that they did to it, in both slots.
+        Harm to throughput, relative to the own kind, done to the others and suffered from them, in both slots.
     jain, total_mbps, utilisation, rtt_inflation, loss_ratio : Estimate
-        Paired with its own kind.
+        Measured when paired with its own kind.
     """
 
     label: str

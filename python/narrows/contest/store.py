@@ -1,7 +1,7 @@
-"""Records of finished runs, kept at once: a line of JSON each, appended to ``runs.jsonl``.
+"""Storage of records as runs finish: a line of JSON each, appended to ``runs.jsonl``.
 
-Whatever ends the work (Ctrl-C, kill -9, a full disk), what had finished is there, and is not run again. A line that
-was torn off is cut away; lines of another engine or another plan stay, and are left alone.
+Finished runs survive any end of the process (Ctrl-C, kill -9, a full disk), and are not repeated. An incomplete last
+line is truncated. Lines of another engine or another plan are kept unchanged.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ if TYPE_CHECKING:
     from narrows.ownership import Claim, Target
 
 RUNS: Final = "runs.jsonl"
-"""The file in a contest's directory."""
+"""Name of the file in a contest's directory."""
 
 
 _BEGIN: Final = b'{"'
-"""What a record begins with: a last line without an end is cut off only if it is one."""
+"""First bytes of a record: an incomplete last line is truncated only if it starts with them."""
 
 
 class Kept(Protocol):
-    """What can be kept: it has a key, and goes to JSON and back."""
+    """A storable record: it has a key, and converts to JSON and back."""
 
     @property
     def key(self) -> str:
-        """Content address: the same for the same work."""
+        """Content address, equal for equal work."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the record as plain values."""
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Self:
-        """Take over what `to_json` gave; `KeyError`, `TypeError` or `ValueError` if it is something else."""
+        """Create a record from the output of `to_json`; `KeyError`, `TypeError` or `ValueError` if it does not fit."""
 
 
 R = TypeVar("R", bound=Kept)
 
 
 class Store(Generic[R]):
-    """The file of records of a directory; one process at a time.
+    """The file of records in a directory, open in one process at a time.
 
     Parameters
     ----------
     directory : path or Claim
-        Made if it is missing. Refused if it holds something else.
+        Created if missing; refused if it holds something else.
     kind : type
-        Of the records.
+        Class of the records.
     what : str
         Kind of the directory; see `narrows.ownership`.
 
@@ -92,7 +92,7 @@ class Store(Generic[R]):
             self._file.close()
 
     def read(self, wanted: Container[str]) -> dict[str, R]:
-        """Read the records of wanted keys, and mend the file's end where a line was torn.
+        """Read the records with wanted keys, and truncate an incomplete last line.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Store(Generic[R]):
         Raises
         ------
         RunError
-            If the file cannot be read or mended.
+            If the file cannot be read or truncated.
         """
         found: dict[str, R] = {}
         self.foreign = 0
@@ -132,7 +132,7 @@ class Store(Generic[R]):
         return found
 
     def append(self, record: R) -> None:
-        """Keep a record: when this returns it has left the process.
+        """Store a record; when this returns, the record survives the end of the process.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Store(Generic[R]):
         Raises
         ------
         RunError
-            If it cannot be written; what was there stays whole.
+            If it cannot be written; earlier records stay intact.
         """
         line = (json.dumps(_plain(record.to_json()), separators=(",", ":"), allow_nan=False) + "\n").encode()
         with self._lock:
@@ -181,14 +181,14 @@ class Store(Generic[R]):
 
 
 def records(content: bytes, kind: type[R]) -> list[R]:
-    """Read the records of a file that is not open for writing; other lines are left out.
+    """Parse the records of a file that is not open for writing; other lines are skipped.
 
     Parameters
     ----------
     content : bytes
-        Of the file.
+        Contents of the file.
     kind : type
-        Of the records.
+        Class of the records.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What the page of a contest says in words."""
+"""The prose on the page of a contest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ORDERS: Final[dict[Order, str]] = {
 }
 
 CODES: Final[dict[Behaviour | None, str]] = {"kept": "1", "relegated": "2", "shared": "=", None: "–"}
-"""Behaviours in one character."""
+"""Behaviours as one character."""
 
 SHORT: Final[dict[Behaviour | None, str]] = {
     "kept": "first keeps",
@@ -30,7 +30,7 @@ SHORT: Final[dict[Behaviour | None, str]] = {
     "shared": "shared",
     None: "nothing arrived",
 }
-"""Behaviours in two words."""
+"""Behaviours as two words."""
 
 SOURCES: Final = (
     "R. Ware, M. K. Mukerjee, S. Seshan and J. Sherry, “Beyond Jain's Fairness Index: Setting the Bar for the "
@@ -43,13 +43,13 @@ SOURCES: Final = (
 
 
 def lead(contest: Contest, standings: Sequence[Standing]) -> list[str]:
-    """Say what came of it, in a paragraph of sentences.
+    """Summarise the results in a paragraph of sentences.
 
     Parameters
     ----------
     contest : Contest
     standings : sequence of Standing
-        The gentlest first.
+        Sorted by harm done, smallest first.
 
     Returns
     -------
@@ -83,12 +83,12 @@ def lead(contest: Contest, standings: Sequence[Standing]) -> list[str]:
 
 
 def cards(standings: Sequence[Standing]) -> list[dict[str, str]]:
-    """Choose the figures that stand on top; queue and fairness among those that use half of what the best does.
+    """Choose the key figures; queue and fairness only among contestants with half of the best total throughput.
 
     Parameters
     ----------
     standings : sequence of Standing
-        The gentlest first.
+        Sorted by harm done, smallest first.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def cards(standings: Sequence[Standing]) -> list[dict[str, str]]:
         for what, one in (("Harms the others most", ranked[-1]), ("Harms the others least", ranked[0])):
             note = f"median harm {_percent(one.harm_done.mean)}{_spread(one.harm_done.half_width)}"
             made.append({"what": what, "value": one.label, "note": note})
-    # Who leaves the link empty has a short queue and shares it evenly; that is no merit.
+    # A contestant that leaves the link idle has a short queue and shares it evenly, which is no merit.
     most = max((one.total_mbps.mean for one in standings), default=0.0)
     using = [one for one in standings if one.total_mbps.mean >= 0.5 * most > 0]
     calm = [one for one in using if not math.isnan(one.rtt_inflation.mean)]
@@ -118,7 +118,7 @@ def cards(standings: Sequence[Standing]) -> list[dict[str, str]]:
 
 
 def notes(contest: Contest) -> list[str]:
-    """Say what a reader must know before he believes the numbers.
+    """State the caveats that a reader needs to interpret the numbers.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def notes(contest: Contest) -> list[str]:
 
 
 def behaviour(contest: Contest, first: str, second: str, order: Order) -> str:
-    """Say how a pair behaves, with a question mark where the share's interval reaches into another behaviour.
+    """Describe the behaviour of a pair, with a question mark if the share's interval includes another behaviour.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def behaviour(contest: Contest, first: str, second: str, order: Order) -> str:
 
 
 def code(contest: Contest, first: str, second: str, order: Order) -> str:
-    """Say the same in one character, or two.
+    """Encode the behaviour of a pair in one or two characters.
 
     Parameters
     ----------
@@ -189,13 +189,13 @@ def code(contest: Contest, first: str, second: str, order: Order) -> str:
 
 
 def map_title(measure: Measure, place: Place) -> tuple[str, str]:
-    """Title and caption of a heat map.
+    """Return title and caption of a heat map.
 
     Parameters
     ----------
     measure : Measure
     place : {"first", "second"}
-        Whose measure it shows.
+        The slot whose measure the map shows.
 
     Returns
     -------
@@ -252,7 +252,7 @@ def behaviours(criteria: Criteria) -> str:
 
 
 def method(plan: Plan) -> str:
-    """Say how the contest was run and measured.
+    """Describe how the contest was run and measured.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def method(plan: Plan) -> str:
 
 
 def limits() -> list[str]:
-    """Name the limits of validity.
+    """List the limits of validity.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The time that a contest measures."""
+"""The time window that a contest measures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from narrows.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From when to when is measured.
+    """Start and end of the measured time.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Window:
 
     @classmethod
     def parse(cls, text: str) -> Window:
-        """Read ``START:END``, in seconds.
+        """Parse ``START:END``, in seconds.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class Window:
         Raises
         ------
         InputError
-            If it is something else.
+            If the text has another form.
         """
         start, _, end = text.partition(":")
         try:
@@ -52,11 +52,11 @@ class Window:
 
     @property
     def length_s(self) -> float:
-        """How long it is, s."""
+        """Length of the window, s."""
         return self.end_s - self.start_s
 
     def check(self, duration_s: float) -> None:
-        """See that it lies within a run.
+        """Check that the window lies within a run.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Window:
             raise InputError(message)
 
     def __str__(self) -> str:
-        """Write it as the command line takes it.
+        """Format the window as the command line takes it.
 
         Examples
         --------

@@ -1,11 +1,11 @@
-"""Which files a command may write, replace and remove: only those that Narrows wrote itself.
+"""Which files a command may write, replace and remove: only files that Narrows wrote itself.
 
 Every directory of results lists the files that Narrows wrote there in ``.narrows.json`` (`manifest`): name, size and
-SHA-256. Any other file, and a listed one that has changed since, belongs to the user: it is never removed, replaced or
-moved. `claim` decides before a command begins whether it may use a directory; `staged` collects what the command writes
-in a hidden folder (`staging`) and puts it in place at the end (`place`). A command that is killed leaves the old files
-or, once it has begun to put the new ones in place, the new ones: the next command that opens the directory finishes the
-work.
+SHA-256. Any other file, and a listed file that has changed since, belongs to the user: it is never removed, replaced
+or moved. `claim` decides before a command begins whether it may use a directory. `staged` collects the command's output
+in a hidden folder (`staging`) and puts it in place at the end (`place`). A command killed before that leaves the old
+files; one killed while it puts the new files in place leaves the rest to the next command that opens the directory,
+which finishes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Deciding before a command begins whether it may write into a directory, and writing there at its end."""
+"""Deciding before a command begins whether it may write into a directory, and writing there when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 _NAMED: Final = 3
-"""How many files a refusal names."""
+"""How many files an error message names."""
 
 _TOP: Final = (
     MANIFEST,
@@ -38,7 +38,7 @@ _TOP: Final = (
     "sweep.toml",
     "runs.jsonl",
 )
-"""Names that commands give to their files: a file of the user's that has one is in the way, with ``--force`` too."""
+"""Names of files that commands write: a user's file with such a name blocks the command, even with ``--force``."""
 
 _WAIT_S: Final = 10.0
 
@@ -56,9 +56,9 @@ class Claim:
     kind : str
         What it holds, or will hold; see `narrows.ownership.manifest`.
     force : bool
-        Whether files that are not Narrows' may lie there: they are kept.
+        Whether the directory may hold files that are not Narrows'; they are kept.
     fresh : bool
-        Whether the directory was not there when it was claimed.
+        Whether the directory did not exist when it was claimed.
     """
 
     directory: Path
@@ -72,7 +72,7 @@ class Claim:
         return self.named
 
     def within(self, name: str, kind: str) -> Claim:
-        """Claim a folder of the directory that has a list of its own.
+        """Claim a folder of the directory that has its own list.
 
         Parameters
         ----------
@@ -87,12 +87,12 @@ class Claim:
         Raises
         ------
         InputError
-            As `claim`.
+            As for `claim`.
         """
         return claim(Path(self.named) / name, kind=kind, force=self.force)
 
     def withdraw(self) -> None:
-        """Remove the directory if nothing was written into it but an empty list."""
+        """Remove the directory if it holds nothing but an empty list."""
         known = manifest.read(self.directory)
         if known is None or known.files or known.staging is not None:
             return
@@ -106,12 +106,12 @@ class Claim:
                     self.directory.rmdir()
 
     def make(self) -> None:
-        """Make the directory with an empty list, if it has none.
+        """Create the directory with an empty list, unless it already has a list.
 
         Raises
         ------
         InputError, RunError
-            As `staged`.
+            As for `staged`.
         """
         if manifest.read(self.directory) is None:
             with staged(self, part="list", alone=False):
@@ -119,7 +119,7 @@ class Claim:
 
 
 Target = str | os.PathLike[str] | Claim
-"""Where a command writes: a path is claimed without ``--force``."""
+"""Where a command writes; a path is claimed without ``--force``."""
 
 
 def claim(
@@ -131,18 +131,18 @@ def claim(
 ) -> Claim:
     """Decide whether a command may write into a directory, before it does anything else.
 
-    What killed commands left there is finished or removed. Nothing else is changed.
+    Leftovers of killed commands there are finished or removed. Nothing else is changed.
 
     Parameters
     ----------
     directory : path
-        A new directory, an empty one, or one with files of Narrows'.
+        A new directory, an empty one, or one that holds files of Narrows.
     kind : str
-        What the command makes of it.
+        Kind of directory that the command makes.
     force : bool
-        Whether other files may lie there: they are kept as they are.
+        Whether the directory may hold other files; they are kept as they are.
     inputs : iterable of path
-        Files that the command reads: none of them is replaced.
+        Files that the command reads; the command is refused if it would replace one.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def _some(names: list[str]) -> str:
 
 
 def settle(directory: Path) -> Manifest | None:
-    """Finish what a killed command had begun to put in place, and return the directory's list.
+    """Finish putting files in place for a killed command, and return the directory's list.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def settle(directory: Path) -> Manifest | None:
     Returns
     -------
     Manifest or None
-        ``None`` if it has none.
+        ``None`` if the directory has no list.
 
     Raises
     ------
@@ -261,33 +261,33 @@ def settle(directory: Path) -> Manifest | None:
 
 @contextmanager
 def staged(target: Target, *, part: str = RESULTS, alone: bool = True, rescue: bool = True) -> Iterator[Path]:
-    """Write into a directory: all files appear together, or none.
+    """Write into a directory: all files appear together, or none do.
 
-    The block fills a hidden folder. When it ends well, everything is forced to disk and put in place; when it raises,
+    The block fills a hidden folder. If it succeeds, everything is forced to disk and put in place; if it raises,
     nothing is left behind.
 
     Parameters
     ----------
     target : path or Claim
-        A path is claimed first, and missing parents are made.
+        A path is claimed first, and missing parent directories are created.
     part : str
-        Which step writes: it replaces its own files.
+        The step that writes; it replaces its own earlier files.
     alone : bool
         Whether it replaces the files of all steps.
     rescue : bool
-        Whether the files go into another directory if one of them meets something that is not Narrows'.
+        Whether to write into another directory if a file that is not Narrows' is in the way.
 
     Yields
     ------
     pathlib.Path
-        Where to write.
+        The folder to write into.
 
     Raises
     ------
     InputError
-        If the directory cannot be made there, or may not be used.
+        If the directory cannot be created, or may not be used.
     RunError
-        If writing failed: a full disk, say.
+        If writing failed, for example because the disk is full.
     """
     held = target if isinstance(target, Claim) else claim(target)
     made: list[Path] = []
@@ -319,7 +319,7 @@ def staged(target: Target, *, part: str = RESULTS, alone: bool = True, rescue: b
 
 
 def _give_up(staging: Staging, held: Claim, made: list[Path]) -> None:
-    """Remove what was collected; but what has begun to go in place goes there, for the old files are partly gone."""
+    """Remove the collected files. If putting them in place has begun, old files are partly gone: then finish it."""
     if _has_begun(staging, held.directory):
         with suppress(OSError, BlockedError):
             place.finish(staging, held.directory)
@@ -338,7 +338,7 @@ def _has_begun(staging: Staging, directory: Path) -> bool:
 
 
 def _rescued(staging: Staging, held: Claim, error: BlockedError) -> RunError:
-    """Keep results whose place was taken while they were made, in a directory of their own."""
+    """Save results in another directory if their own place was taken while they were made."""
     number = 2
     while os.path.lexists(held.directory.with_name(f"{held.directory.name}-{number}")):
         number += 1
@@ -360,12 +360,12 @@ def page(path: Path, mark: str | None = None) -> None:
     ----------
     path : pathlib.Path
     mark : str, optional
-        What a page of Narrows' has in it. Without one, the list of its directory decides.
+        Text that every page by Narrows contains. Without it, the list of the directory decides.
 
     Raises
     ------
     InputError
-        If there is something of the user's.
+        If the file is the user's.
     """
     if not os.path.lexists(path):
         return
@@ -386,23 +386,23 @@ def page(path: Path, mark: str | None = None) -> None:
 
 @contextmanager
 def adding(directory: str | PathLike[str], part: str) -> Iterator[Path]:
-    """Add files to a directory, whatever lies there: they replace those that the same part wrote before.
+    """Add files to a directory that may hold anything; they replace the earlier files of the same part.
 
     Parameters
     ----------
     directory : path
-        An existing one.
+        An existing directory.
     part : str
 
     Yields
     ------
     pathlib.Path
-        Where to write.
+        The folder to write into.
 
     Raises
     ------
     InputError
-        If something that is not Narrows' has the name of a file; nothing is changed then.
+        If a file that is not Narrows' has the name of a new file; nothing is changed then.
     RunError
         If writing failed.
     """
@@ -415,7 +415,7 @@ def adding(directory: str | PathLike[str], part: str) -> Iterator[Path]:
 
 
 def changed(directory: str | PathLike[str]) -> list[str]:
-    """Name the files of a directory that are not as Narrows wrote them.
+    """Name the files of a directory that are no longer as Narrows wrote them.
 
     Parameters
     ----------
@@ -424,7 +424,8 @@ def changed(directory: str | PathLike[str]) -> list[str]:
     Returns
     -------
     list of str
-        Those of its list that were changed or removed; all that it holds if it has no list, or grows.
+        Files of its list that were changed or removed; if there are none and its kind grows, ``a record``; without a
+        list, ``a file``.
     """
     root = Path(directory)
     known = manifest.read(root)
@@ -435,7 +436,7 @@ def changed(directory: str | PathLike[str]) -> list[str]:
 
 
 def found(directory: str | PathLike[str]) -> Manifest | None:
-    """Read the list of a directory that is only read.
+    """Read the list of a directory that the command only reads.
 
     Parameters
     ----------
@@ -448,7 +449,7 @@ def found(directory: str | PathLike[str]) -> Manifest | None:
     Raises
     ------
     InputError
-        If what a killed command had begun there cannot be finished.
+        If the work of a killed command there cannot be finished.
     """
     root = Path(directory)
     try:
@@ -465,7 +466,7 @@ def _is_empty_file(path: Path) -> bool:
 
 
 def _make_parents(parent: Path) -> list[Path]:
-    """Make a directory and what it needs; return what was made, the innermost last."""
+    """Create a directory and its missing parents; return the created ones, the innermost last."""
     missing = []
     while not parent.exists():
         missing.append(parent)

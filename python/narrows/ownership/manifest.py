@@ -4,7 +4,7 @@
 
     {"narrows_files": 1, "kind": "results", "files": {"summary.json": {"size": 5, "sha256": "..", "part": "results"}}}
 
-While files are put in place, ``incoming`` lists the new ones and names the folder that they come from.
+While files are put in place, ``incoming`` lists the new ones and ``staging`` names the folder that they come from.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 MANIFEST: Final = ".narrows.json"
-"""Name of the list, in the directory that it is of."""
+"""Name of the list's file, in the directory that it describes."""
 
 FORMAT: Final = 1
 
 RESULTS: Final = "results"
-"""Kind of a directory whose files are written together, and replaced together."""
+"""Kind of a directory whose files are written and replaced together."""
 CONTEST: Final = "contest"
 SWEEP: Final = "sweep"
 AGILE_SD: Final = "reproduction of agile-sd"
 NGWA_LIVE: Final = "live reproduction of NGWA"
 PAGES: Final = "pages"
-"""Kind of a directory in which only pages were put, by ``narrows report -o``."""
+"""Kind of a directory that holds only pages, written by ``narrows report -o``."""
 
 _PART: Final = r"part-\d{8}-[0-9a-f]{8}\.parquet"
 
@@ -40,18 +40,18 @@ GROWING: Final = {
     SWEEP: re.compile(rf"lock|(runs|other|broken)(/({_PART}|\.{_PART}\.\d+\.partial))?"),
     AGILE_SD: re.compile(r"runs"),
 }
-"""Files and folders that commands of a kind keep themselves while they work, relative to the directory. They are not
-listed, and nothing here removes them."""
+"""Files and folders, by kind and relative to the directory, that commands update themselves while they work. They are
+not listed, and this package does not remove them."""
 
 NESTED: Final = {AGILE_SD: (re.compile(r"runs/[a-z0-9-]+"), SWEEP)}
-"""Folders of a kind of directory that have a list of their own, and of which kind that is."""
+"""Folders, by kind of their directory, that have a list of their own, and the kind of that list."""
 
 _CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file as it was written.
+    """A file as Narrows wrote it.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Entry:
     sha256 : str
         Of its content, in hexadecimal.
     part : str
-        Which step wrote it: a step replaces its own files.
+        The step that wrote it; a step replaces its own files.
     """
 
     size: int
@@ -94,7 +94,7 @@ class Entry:
         return cls(size, digest.hexdigest(), part)
 
     def describes(self, path: Path) -> bool:
-        """Whether a file is still as it was written.
+        """Return whether a file is still as it was written.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Entry:
         Returns
         -------
         bool
-            False also of a link, of what is no regular file, and of what cannot be read.
+            False also for a link, anything but a regular file, and an unreadable file.
         """
         try:
             found = path.lstat()
@@ -121,15 +121,15 @@ class Manifest:
     Attributes
     ----------
     kind : str
-        What the directory holds: only a command of the same kind adds to it or replaces it.
+        What the directory holds; only a command of the same kind adds to it or replaces it.
     files : dict
-        Entry by path relative to the directory, with ``/``.
+        Entries by path relative to the directory, with ``/``.
     incoming : dict
-        Likewise: files that are being put in place.
+        The same for files that are being put in place.
     staging : str or None
-        Folder that they come from, relative to the directory.
+        Folder that the incoming files come from, relative to the directory.
     part : str or None
-        Whose files go once those are in place: one part's, or all.
+        Part whose old files are removed once the new ones are in place; ``None`` for all parts.
     """
 
     kind: str
@@ -139,13 +139,13 @@ class Manifest:
     part: str | None = None
 
     def owns(self, directory: Path, name: str) -> bool:
-        """Whether a file is one that Narrows wrote, and unchanged.
+        """Return whether a file was written by Narrows and is unchanged.
 
         Parameters
         ----------
         directory : pathlib.Path
         name : str
-            Relative to it.
+            Relative to the directory.
 
         Returns
         -------
@@ -156,7 +156,7 @@ class Manifest:
         )
 
     def dumps(self) -> str:
-        """Return it as JSON text, the same for the same list.
+        """Return the list as JSON text, identical for identical lists.
 
         Returns
         -------
@@ -184,7 +184,8 @@ def read(directory: Path) -> Manifest | None:
     Returns
     -------
     Manifest or None
-        ``None`` if there is none, or what has its name is something else, or damaged: then nothing is ours.
+        ``None`` if there is no list, or the file of that name is damaged or something else: then no file counts as
+        Narrows'.
     """
     path = directory / MANIFEST
     try:
@@ -216,7 +217,7 @@ def _entries(listed: Any) -> dict[str, Entry]:
 
 
 def describe(folder: Path, part: str) -> dict[str, Entry]:
-    """List the files below a folder.
+    """Describe all files below a folder.
 
     Parameters
     ----------
@@ -226,12 +227,12 @@ def describe(folder: Path, part: str) -> dict[str, Entry]:
     Returns
     -------
     dict
-        Entry by relative path.
+        Entries by relative path.
 
     Raises
     ------
     OSError
-        If one cannot be read.
+        If a file cannot be read.
     """
     return {
         str(path.relative_to(folder).as_posix()): Entry.of(path, part)
@@ -241,7 +242,7 @@ def describe(folder: Path, part: str) -> dict[str, Entry]:
 
 
 def foreign(directory: Path, known: Manifest | None, skip: frozenset[str] = frozenset()) -> list[str]:
-    """Find what in a directory is not Narrows'.
+    """Find the files in a directory that are not Narrows'.
 
     Parameters
     ----------
@@ -249,7 +250,7 @@ def foreign(directory: Path, known: Manifest | None, skip: frozenset[str] = froz
     known : Manifest or None
         Its list.
     skip : frozenset of str
-        Names in the directory that are not looked at.
+        Names in the directory to ignore.
 
     Returns
     -------
@@ -259,7 +260,7 @@ def foreign(directory: Path, known: Manifest | None, skip: frozenset[str] = froz
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the directory cannot be read.
     """
     made = Manifest(RESULTS) if known is None else known
     listed = {*made.files, *made.incoming}

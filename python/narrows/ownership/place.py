@@ -1,10 +1,10 @@
-"""Putting collected files in place, so that a command killed at any moment leaves the old files or the new ones.
+"""Putting collected files in place so that a command killed at any moment leaves the old files or the new ones.
 
-1. The list of the directory is replaced by one that has the old files and the new ones, and names the staging folder.
-2. Each new file is renamed to its place. A file there that is not on the list stops this, and stays.
-3. Old files that have no successor are removed, then the list is replaced by that of the new files alone.
+1. The list of the directory is replaced by one that has the old and the new files, and names the staging folder.
+2. Each new file is renamed to its place. An existing file there that is not on the list stops this, and stays.
+3. Old files without a successor are removed, then the list is replaced by one of the new files alone.
 
-From the first step on, whoever opens the directory can do the rest (`finish`).
+From the first step on, any process that opens the directory can do the rest (`finish`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class BlockedError(Exception):
-    """Something that is not Narrows' stands where a file is to go.
+    """Something that is not Narrows' exists where a file must be put.
 
     Parameters
     ----------
@@ -48,18 +48,18 @@ def put(staging: Staging, directory: Path, kind: str, part: str, *, alone: bool)
     ----------
     staging : Staging
     directory : pathlib.Path
-        Made by this if it is missing: then it appears with all files at once.
+        Created if it is missing; then it appears with all files at once.
     kind : str
-        Of the directory, if it has no list yet.
+        Kind of the directory, if it has no list yet.
     part : str
-        Whose files they are.
+        Part that the files belong to.
     alone : bool
-        Whether all files of before go, and not only those of the part.
+        Whether to remove all earlier files, not only those of the part.
 
     Raises
     ------
     BlockedError
-        If something that is not ours is in the way. Nothing was replaced then.
+        If something that is not Narrows' is in the way. Nothing was replaced then.
     OSError
         If the file system refuses.
     """
@@ -71,7 +71,7 @@ def put(staging: Staging, directory: Path, kind: str, part: str, *, alone: bool)
             staging.content.rename(directory)
         except OSError as error:
             (staging.content / MANIFEST).unlink()
-            if error.errno not in {errno.EEXIST, errno.ENOTEMPTY}:  # else somebody made it meanwhile
+            if error.errno not in {errno.EEXIST, errno.ENOTEMPTY}:  # else another process created it meanwhile
                 raise
         else:
             durable.sync(directory.parent)
@@ -87,18 +87,18 @@ def put(staging: Staging, directory: Path, kind: str, part: str, *, alone: bool)
 
 
 def finish(staging: Staging, directory: Path) -> None:
-    """Do the rest of what a killed command had begun to put in place.
+    """Finish putting files in place for a killed command.
 
     Parameters
     ----------
     staging : Staging
-        Its folder, taken over.
+        Its folder, already taken over.
     directory : pathlib.Path
 
     Raises
     ------
     BlockedError, OSError
-        As `put`.
+        As for `put`.
     """
     with _locked(directory):
         begun = manifest.read(directory)
@@ -108,7 +108,7 @@ def finish(staging: Staging, directory: Path) -> None:
 
 
 def forget(directory: Path, known: Manifest) -> None:
-    """Give up what a killed command had begun, where its staging folder is gone: list what is there of old and new.
+    """Abandon the work of a killed command whose staging folder is gone: list the old and new files that exist.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _carry_out(staging: Staging, directory: Path, begun: Manifest) -> None:
     for folder in folders:
         with suppress(FileNotFoundError):
             durable.sync(folder)
-    # What the user has made his own meanwhile leaves the list.
+    # Files that the user has changed meanwhile stay, but leave the list.
     kept = {
         name: entry
         for name, entry in begun.files.items()
@@ -175,7 +175,7 @@ def _carry_out(staging: Staging, directory: Path, begun: Manifest) -> None:
 
 
 def _list(staging: Staging, directory: Path, made: Manifest) -> None:
-    """Replace the list by way of the staging folder, so that a kill leaves nothing in the directory."""
+    """Replace the list through the staging folder, so that a kill leaves no other file in the directory."""
     path = staging.folder / LIST
     path.write_bytes(made.dumps().encode())
     durable.sync(path)

@@ -1,7 +1,7 @@
-"""Hidden folders in which a command collects what it writes, and how those of killed commands are told from live ones.
+"""Hidden folders in which commands collect their output, and how to tell live folders from those of killed commands.
 
-A folder holds ``owner.json``, which is locked as long as its process lives, and ``content/``. Its name alone says
-nothing: without ``owner.json`` it is not ours.
+A folder holds ``owner.json``, which is locked as long as its process lives, and ``content/``. The name alone proves
+nothing: a folder without ``owner.json`` is not Narrows'.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from narrows import durable
 OWNER: Final = "owner.json"
 CONTENT: Final = "content"
 LIST: Final = "list.json"
-"""Where a manifest is written before it replaces that of the directory."""
+"""File in which a list is written before it replaces that of the directory."""
 
 _INSIDE: Final = re.compile(r"\.narrows\.[0-9a-f]{8}\.partial")
 _WHAT: Final = "narrows staging"
 _OPEN: Final[set[Path]] = set()
-"""Folders that this process has open: file systems may have no locks that tell."""
+"""Folders that this process has open; needed on file systems without locks."""
 _YOUNG_S: Final = 10.0
-"""How long a folder without an owner may belong to a process that is just making it, s."""
+"""How long a folder without an owner may belong to a process that is just creating it, s."""
 
 
 class Staging:
-    """A folder of this process.
+    """A staging folder of this process.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Staging:
 
     @classmethod
     def make(cls, directory: Path) -> Self:
-        """Make a folder for what shall go into a directory: inside it, or beside one that is still to be made.
+        """Create a staging folder for a directory: inside it, or beside it if the directory does not exist yet.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Staging:
         Raises
         ------
         OSError
-            If it cannot be made; nothing is left behind.
+            If it cannot be created; nothing is left behind.
         """
         inside = directory.is_dir()
         where, name = (directory, "narrows") if inside else (directory.parent, directory.name)
@@ -86,7 +86,7 @@ class Staging:
 
     @classmethod
     def seize(cls, folder: Path) -> Self | None:
-        """Take over the folder of a process that has ended.
+        """Take over the staging folder of a process that has ended.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Staging:
         Returns
         -------
         Staging or None
-            ``None`` if it is not one, or its process lives.
+            ``None`` if it is not a staging folder, or its process lives.
         """
         try:
             if folder.is_symlink() or (folder / OWNER).is_symlink():
@@ -115,11 +115,11 @@ class Staging:
 
     @property
     def content(self) -> Path:
-        """Where the files are collected."""
+        """The folder that collects the files."""
         return self.folder / CONTENT
 
     def discard(self) -> None:
-        """Remove the folder. A file in it that this module did not put there stays."""
+        """Remove the folder, except for files that this module did not put there."""
         shutil.rmtree(self.content, ignore_errors=True)
         for name in (LIST, OWNER):
             with suppress(OSError):
@@ -129,14 +129,14 @@ class Staging:
         self.release()
 
     def release(self) -> None:
-        """Give the lock back, and leave the folder."""
+        """Release the lock, and keep the folder."""
         _OPEN.discard(self.folder)
         with suppress(OSError):
             self._file.close()
 
 
 def inside(directory: Path) -> list[Path]:
-    """Folders in a directory that may be staging folders, by their names.
+    """List the folders in a directory whose names are those of staging folders.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def inside(directory: Path) -> list[Path]:
 
 
 def is_one(folder: Path) -> bool:
-    """Whether a folder is a staging folder, of a live process or a dead one.
+    """Return whether a folder is a staging folder, of a live process or a dead one.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def is_one(folder: Path) -> bool:
 
 
 def has_owner(folder: Path) -> bool:
-    """Whether a folder says that it is a staging folder.
+    """Return whether a folder declares itself a staging folder.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def has_owner(folder: Path) -> bool:
 
 
 def sweep_up(directory: Path) -> None:
-    """Remove what killed commands left that wrote into a directory.
+    """Remove the staging folders that killed commands left for a directory.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def _matching(where: Path, pattern: re.Pattern[str]) -> list[Path]:
 
 
 def _unfinished(folder: Path) -> bool:
-    """Whether a folder is empty, or holds an empty ``owner.json`` alone: its process was killed while it made it."""
+    """Return whether a folder is empty or holds only an empty ``owner.json``: its process was killed creating it."""
     try:
         there = list(folder.iterdir())
         return all(path.name == OWNER and not path.is_symlink() and path.lstat().st_size == 0 for path in there)
@@ -229,7 +229,7 @@ def _identity(name: str) -> dict[str, Any]:
 
 
 def _lives(folder: Path, owner: dict[str, Any]) -> bool:
-    """Whether the process that a folder names lives, as far as this host can tell; file systems may have no locks."""
+    """Return whether the owner of a folder lives, as far as this host can tell; file systems may have no locks."""
     if owner["host"] != platform.node():
         return True
     if owner["boot"] != _boot():
@@ -247,7 +247,7 @@ def _boot() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """When a process started, in the kernel's own words; ``None`` if there is none, or this system has no ``/proc``."""
+    """Return a process's start time as the kernel gives it; ``None`` without such a process or without ``/proc``."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
         state, started = fields[0], fields[19]

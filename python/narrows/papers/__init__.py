@@ -1,4 +1,4 @@
-"""Papers that Narrows reproduces, a package each: their scenario, their figures, and ours beside them."""
+"""Papers that Narrows reproduces, a package for each: scenarios, and our figures next to the published ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
-#: Package of each paper by its name on the command line.
+#: Package of each paper, by its name on the command line.
 PAPERS: dict[str, str] = {
     "acns": "narrows.papers.acns",
     "agile-sd": "narrows.papers.agile_sd",
@@ -16,27 +16,27 @@ PAPERS: dict[str, str] = {
     "ngwa": "narrows.papers.ngwa",
 }
 
-#: Package of the report that goes beyond a paper, by the paper; it offers `reproduce` with the same arguments.
+#: Package of the report that goes beyond a paper, by paper; it offers `reproduce` with the same arguments.
 BEYOND: dict[str, str] = {"ngwa": "narrows.papers.ngwa.beyond"}
 
-#: Module that repeats a paper on this machine's own TCP stack, by the paper. Its `reproduce` takes besides `say`, a
-#: callable or `None`, and tells it in a sentence how long it will take before it begins.
+#: Module that repeats a paper on this machine's own TCP stack, by paper. Its `reproduce` also takes `say`, a callable
+#: or `None`, which it calls before it begins with a sentence about how long it will take.
 LIVE: dict[str, str] = {"acns": "narrows.papers.acns.live", "ngwa": "narrows.papers.ngwa.live"}
 
-#: Papers whose live `reproduce` takes `at_once` besides: how many live runs at a time.
+#: Papers whose live `reproduce` also takes `at_once`: the number of parallel live runs.
 AT_ONCE: frozenset[str] = frozenset({"ngwa"})
 
-#: Papers that are made of sweeps: their `reproduce` takes `watch`, `flows` and `page_only` besides.
+#: Papers that consist of sweeps: their `reproduce` also takes `watch`, `flows` and `page_only`.
 SWEPT: frozenset[str] = frozenset({"agile-sd"})
 
 
 def module(paper: str) -> ModuleType:
-    """The package of a paper; it offers `reproduce(out, *, quick, runs, jobs, progress)`.
+    """Return the package of a paper; it offers `reproduce(out, *, quick, runs, jobs, progress)`.
 
     Raises
     ------
     KeyError
-        If there is no such paper.
+        If the paper is unknown.
 
     Examples
     --------

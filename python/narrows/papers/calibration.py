@@ -1,4 +1,4 @@
-"""What a scenario sets, in words: the values that a page states as its calibration."""
+"""Descriptions of a scenario's settings, which a page states as its calibration."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 def link_in_words(link: Mapping[str, Any]) -> str:
-    """A link of a resolved scenario: rate, delay and queue, and what differs on the way back."""
+    """Describe a link of a resolved scenario: rate, delay, queue, and differences of the reverse direction."""
     forward, reverse = (", ".join(filter(None, describe(direction(link[way])))) for way in ("forward", "reverse"))
     return forward if forward == reverse else f"{forward}; back {reverse}"
 
 
 def tcp_in_words(tcp: Mapping[str, Any], leave_out: Collection[str] = ()) -> dict[str, str]:
-    """All settings of TCP of a flow of a resolved scenario, by name."""
+    """Describe all TCP settings of a flow of a resolved scenario, by name."""
     return {in_words(f"TCP: {key}"): value(key, one) for key, one in sorted(tcp.items()) if key not in leave_out}
 
 
 def jitter_in_words(resolved: Mapping[str, Any]) -> str:
-    """How flows start at random."""
+    """Describe the random starts of flows."""
     return f"uniform from 0 to {value('start_jitter_ns', resolved['start_jitter_ns'])}, per flow and run"
 
 
 def in_words(key: str) -> str:
-    """Name of a key without its unit.
+    """Return the name of a key without its unit.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def in_words(key: str) -> str:
 
 
 def value(key: str, given: Any) -> str:
-    """A value of a resolved scenario for people; its unit is in the end of its key.
+    """Format a value of a resolved scenario; its unit is the suffix of its key.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a reproduction yields: cells (published beside measured) and claims (what is said, and whether it holds)."""
+"""Results of a reproduction: cells (published and measured values) and claims (statements, and whether they hold)."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from narrows.conditions import Conditions
 
 FORMAT = 1
-"""Version of the shape of `Reproduction.to_json`; see `docs/json.md`."""
+"""Version of the format of `Reproduction.to_json`; see `docs/json.md`."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure that a paper prints, beside ours.
+    """One figure printed in a paper, with our value.
 
     Attributes
     ----------
     name : str
-        Which figure, as a path: `without/sent/1`.
+        Path of the figure: `without/sent/1`.
     published : float or None
-        As printed, in `unit`; `None` where the paper prints none.
+        Value as printed, in `unit`; `None` if the paper prints none.
     measured : float
         Mean over the runs.
     low, high : float or None
         Ends of the 95 % confidence interval of the mean; `None` with a single run.
     unit : str
-        Unit of all four.
+        Unit of the four values.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that a paper says, and what we find.
+    """One statement of a paper, and our result.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Claim:
     holds : bool
         Computed from the runs.
     measured : str
-        The figures that decide it.
+        The figures that the result is based on.
     """
 
     text: str
@@ -84,7 +84,7 @@ class Curve:
     Attributes
     ----------
     title, unit : str
-        What is drawn, and its unit.
+        Quantity, and its unit.
     lines : tuple of (str, array, array)
         Each line's name, times in s, and values.
     """
@@ -101,29 +101,29 @@ class Reproduction:
     Attributes
     ----------
     paper : str
-        Its name on the command line.
+        Name of the paper on the command line.
     cells, claims : tuple
-        Published beside measured; what is said and whether it holds.
+        Published and measured values; statements and whether they hold.
     calibration : dict
-        What the paper leaves open and we set, by name, as text.
+        Settings that the paper leaves open, with our values as text, by name.
     text : str
-        One paragraph: what agrees and what does not.
+        One paragraph that states what agrees and what does not.
     paths : tuple of Path
-        What was written, the page first.
+        Files that were written, the page first.
     figures : tuple of Path
-        The figures among them.
+        The figures among `paths`.
     curves : tuple of Curve
-        What a terminal shows beside the cells.
+        Curves that the terminal shows next to the cells.
     brief : bool
-        Whether a terminal shows the text instead of the cells, since they are too many.
+        Whether the terminal shows the text instead of the cells, because there are too many.
     shown : tuple of Cell
-        With `brief`: the cells that a terminal shows all the same.
+        With `brief`, the cells that the terminal shows anyway.
     failures : tuple of str
-        Of a paper that is made of sweeps: runs that failed and are missing in all of this, each with its error.
+        For a paper that consists of sweeps, the failed runs, which are missing in all results, each with its error.
     conditions : tuple of dict or None
-        What a real machine had to say in it, run by run; see `narrows.conditions`. `None` where none had a say.
+        Conditions of the live runs, run by run; see `narrows.conditions`. `None` if there were no live runs.
     doubts : tuple of str
-        Why figures from a real machine are not to be trusted, a sentence each that names the run.
+        Reasons not to trust live figures, a sentence each that names the run.
     """
 
     paper: str
@@ -141,12 +141,12 @@ class Reproduction:
     doubts: tuple[str, ...] = field(default=())
 
     def cell(self, name: str) -> Cell:
-        """The cell of this name.
+        """Return the cell of this name.
 
         Raises
         ------
         KeyError
-            If there is none.
+            If there is no such cell.
         """
         for one in self.cells:
             if one.name == name:
@@ -154,20 +154,19 @@ class Reproduction:
         raise KeyError(name)
 
     def moved(self, staging: Path, out: str | PathLike[str]) -> Reproduction:
-        """The same with its files where they end up, once the staging directory has become `out`."""
+        """Return the same reproduction with final paths, for when the staging directory has become `out`."""
         paths, figures = (
             tuple(Path(out) / path.relative_to(staging) for path in some) for some in (self.paths, self.figures)
         )
         return replace(self, paths=paths, figures=figures)
 
     def to_json(self) -> dict[str, Any]:
-        """The contract of `narrows reproduce PAPER --json`: no NaN, no infinity.
+        """Return the object that `narrows reproduce PAPER --json` prints: no NaN, no infinity.
 
         Returns
         -------
         dict
-            Keys `format`, `paper`, `cells` and `claims`; where a real machine had a say also `trusted`, `doubts` and
-            `conditions`.
+            Keys `format`, `paper`, `cells` and `claims`; with live runs also `trusted`, `doubts` and `conditions`.
 
         Examples
         --------
@@ -201,7 +200,7 @@ class Reproduction:
 
 
 def cells_csv(cells: Iterable[Cell]) -> str:
-    """All cells as a table for other programs; an empty field is "no value".
+    """Return all cells as CSV; an empty field means "no value".
 
     Examples
     --------
@@ -223,16 +222,16 @@ def cells_csv(cells: Iterable[Cell]) -> str:
 
 
 def command(paper: str, *, quick: bool, runs: int | None) -> str:
-    """What was called, for the page: `narrows reproduce` with what makes the result another.
+    """Return the command line for the page: `narrows reproduce` with the options that affect the result.
 
     Parameters
     ----------
     paper : str
-        Name of the paper, with options that go with it.
+        Name of the paper, with its options.
     quick : bool
-        Whether it was a first look.
+        Whether it was a quick experiment.
     runs : int or None
-        Runs as asked for, if they were.
+        Number of runs if given.
 
     Examples
     --------

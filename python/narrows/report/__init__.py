@@ -1,6 +1,6 @@
 """Reports: one page that works offline, and its figures for a paper.
 
-A report is made of a scenario, metrics and samples, and never asks which world made them.
+A report is made of a scenario, metrics and samples, and is the same for simulated and live runs.
 """
 
 from __future__ import annotations

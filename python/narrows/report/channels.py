@@ -1,4 +1,4 @@
-"""What a drawing and a page say of 802.11 channels, from a resolved scenario (`Scenario.channels`)."""
+"""Texts about 802.11 channels for the drawing and the page, from a resolved scenario (`Scenario.channels`)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from narrows.report import style
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-#: What utilisation means of an interface queue; said where it is shown.
+#: Meaning of an interface queue's utilisation; shown beside it.
 OF_THE_RATE: Final = (
     "IP bits that left the queue over what the PHY's data rate alone could carry: preambles, contention, "
     "acknowledgements and the other stations of the channel take the rest."
 )
 
-#: Names of stations listed in a table; more are counted.
+#: Most names of stations listed in a table; further ones are only counted.
 MAX_NAMED: Final = 8
 
 #: Size of the IP packets for which a channel's ceiling is given, bytes.
@@ -37,7 +37,7 @@ _BITS: Final = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 20 / 3)
 
 
 def data_rate_bps(channel: Mapping[str, Any]) -> float:
-    """Rate at which a channel's data frames are modulated.
+    """Return the rate at which a channel's data frames are modulated.
 
     R = N_SD b N_SS / T_sym: IEEE 802.11-2016, sections 19.5 and 21.5.
 
@@ -59,16 +59,16 @@ def _symbol_ns(mode: Mapping[str, Any]) -> int:
 
 
 def ceiling_bps(channel: Mapping[str, Any]) -> float:
-    """Most that a channel carries of IP packets of 1500 bytes, from one station while nobody else sends.
+    """Return the most IP traffic in packets of 1500 bytes that one station alone can send over a channel.
 
-    A packet (with aggregation as many as fit an A-MPDU) takes DIFS, the mean backoff of CWmin / 2 slots, RTS and CTS
-    where they are used, the data frame, and the ACK or block ACK, each after SIFS: IEEE 802.11-2016, section 10.3.2.
-    It is an upper bound: collisions, frame errors and what the other direction sends take their share.
+    A packet (with aggregation as many as fit in an A-MPDU) takes DIFS, the mean backoff of CWmin / 2 slots, RTS and CTS
+    if they are used, the data frame, and the ACK or block ACK, each after SIFS: IEEE 802.11-2016, section 10.3.2.
+    This is an upper bound: collisions, frame errors and traffic in the other direction reduce it.
 
     Parameters
     ----------
     channel : mapping
-        Of `Scenario.channels`.
+        An entry of `Scenario.channels`.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def ceiling_bps(channel: Mapping[str, Any]) -> float:
 
 
 def _airtime(channel: Mapping[str, Any], psdu: int) -> float:
-    """Time of a data frame on the air, s: sections 15.3.4, 16.3.4, 17.4.3, 18.5.3.2, 19.4.3 and 21.4.3."""
+    """Airtime of a data frame, s: sections 15.3.4, 16.3.4, 17.4.3, 18.5.3.2, 19.4.3 and 21.4.3."""
     rate = data_rate_bps(channel)
     if channel["phy"] not in _HT:
         return _plain_airtime(channel, psdu, rate)
@@ -117,7 +117,7 @@ def _plain_airtime(channel: Mapping[str, Any], psdu: int, rate: float) -> float:
 
 
 def caption(channel: Mapping[str, Any]) -> tuple[str, ...]:
-    """Two short lines for the drawing: standard and rate; RTS/CTS, aggregation and hidden stations."""
+    """Return two short lines for the drawing: standard and rate; RTS/CTS, aggregation and hidden stations."""
     words = {"never": "no RTS/CTS", "always": "RTS/CTS"}
     when = protection(channel)
     second = [words.get(when, f"RTS/CTS {when}")]
@@ -129,7 +129,7 @@ def caption(channel: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def protection(channel: Mapping[str, Any]) -> str:
-    """When data frames are protected by RTS and CTS, in words."""
+    """Describe when RTS and CTS protect data frames."""
     threshold = channel["rts_threshold_bytes"]
     if threshold is None:
         return "never"
@@ -142,16 +142,16 @@ def _modulation(channel: Mapping[str, Any]) -> str:
 
 
 def setting_rows(channels: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Rows of the table of channels: what is set, and how it is set in each channel.
+    """Return the rows of the table of channels: each setting, and its value in each channel.
 
-    A row in which no channel has anything is left out.
+    A setting that no channel uses is left out.
     """
     rows = [(label, [text(channel) for channel in channels]) for label, text in _SETTINGS]
     return [(label, texts) for label, texts in rows if any(texts)]
 
 
 def queue_text(queue: Mapping[str, Any]) -> str:
-    """A queue in words: its limit, and its discipline where it is not drop-tail."""
+    """Describe a queue: its limit, and its discipline if it is not drop-tail."""
     kind = str(queue["kind"])
     return str(queue["limit"]) if kind == "droptail" else f"{kind.upper()}, {queue['limit']}"
 

@@ -1,6 +1,6 @@
-"""Figures as values, drawn twice: interactively (Plotly) for the page, statically (matplotlib) for a paper.
+"""Figures as values, drawn twice: interactively (Plotly) for the page, and statically (matplotlib) for a paper.
 
-A `Figure` is a column of `Panel`s over one time (or category) axis. Nothing here knows where the numbers come from.
+A `Figure` is a column of `Panel`s over one time (or category) axis. It does not depend on the numbers' source.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Points per line above which a line is thinned for drawing; the samples in the result keep them all.
+#: Number of points above which a line is thinned for drawing; the samples in the result keep all points.
 MAX_POINTS = 2400
 
 
@@ -30,7 +30,7 @@ MAX_POINTS = 2400
 class Line:
     """One line of a panel.
 
-    `low` and `high`, if given, are drawn as a shaded band around it. `step` draws a value that holds until the next.
+    `low` and `high`, if given, are drawn as a shaded band around it. `step` draws each value until the next one.
     `markers` draws points (with `low`..`high` as error bars) instead of a line.
     """
 
@@ -52,7 +52,7 @@ class Line:
 class Panel:
     """One pair of axes.
 
-    `stacked` fills the lines on top of each other (counts that add up). What lies above `y_top` is cut off.
+    `stacked` draws filled lines on top of each other (counts that add up). Values above `y_top` are cut off.
     """
 
     y_label: str
@@ -69,8 +69,8 @@ class Panel:
 class Figure:
     """Panels over a common x axis, with a file name and a caption.
 
-    `ticks` names the positions 0, 1, 2 .. of a category axis; without it the axis is a number. `marks` are vertical
-    lines at given places with a short text.
+    `ticks` names the positions 0, 1, 2 .. of a category axis; without it the axis is numeric. `marks` are vertical
+    lines at given positions with a short text.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure as it stands in a page: Plotly's description, and the static drawing for print and for no script."""
+    """A figure for a page: Plotly's description, and the static drawing for print and for browsers without scripts."""
 
     figure: Figure
     plotly: dict[str, Any]
@@ -97,7 +97,7 @@ class Drawn:
 
 
 def thin(line: Line, limit: int = MAX_POINTS) -> Line:
-    """`line` with at most about `limit` points: of each stretch the smallest and the largest stay, and so do peaks."""
+    """Thin `line` to about `limit` points; each stretch keeps its smallest and largest, so that peaks stay."""
     n = len(line.x)
     if n <= limit or line.markers or line.low is not None:
         return line
@@ -123,12 +123,12 @@ def rgba(colour: str, alpha: float) -> str:
 
 
 def _numbers(values: Array, digits: int = 6) -> list[float | None]:
-    """JSON numbers, `None` for "no value", rounded to keep pages small."""
+    """Return JSON numbers, `None` for "no value", rounded to keep pages small."""
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _y_limits(figure: Figure) -> list[tuple[float, float] | None]:
-    """Limits of each panel's y axis: from zero where asked, common to all panels with `share_y`."""
+    """Return the limits of each panel's y axis: from zero if requested, common to all panels with `share_y`."""
     tops: list[float] = []
     bottoms: list[float] = []
     for panel in figure.panels:
@@ -162,7 +162,7 @@ def _y_limits(figure: Figure) -> list[tuple[float, float] | None]:
 
 
 def to_plotly(figure: Figure) -> dict[str, Any]:
-    """Data and layout for Plotly, without colours of text and lines: the page sets those, for light and for dark."""
+    """Return data and layout for Plotly, without colours of text and lines, which the page sets for light and dark."""
     n = len(figure.panels)
     gap = 0.16 / n if n > 1 else 0.0
     height = (1.0 - gap * (n - 1)) / n
@@ -278,7 +278,7 @@ def _panel_title(text: str, top: float) -> dict[str, Any]:
 
 
 def _plotly_traces(line: Line, panel: Panel, suffix: str, shown: set[str]) -> list[dict[str, Any]]:
-    """The traces of one line: its band first, so that the line lies on top."""
+    """Return the traces of one line: its band first, so that the line is drawn on top."""
     axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "legendgroup": line.name}
     traces: list[dict[str, Any]] = []
     x = _numbers(line.x)
@@ -296,7 +296,7 @@ def _plotly_traces(line: Line, panel: Panel, suffix: str, shown: set[str]) -> li
         "showlegend": line.in_legend and line.name not in shown,
     }
     if line.markers:
-        # A point at zero stands on the axis: whole, not cut in half by it.
+        # Draw a point at zero whole, not cut in half by the axis.
         trace |= {
             "mode": "markers",
             "cliponaxis": False,
@@ -329,7 +329,7 @@ def _plotly_traces(line: Line, panel: Panel, suffix: str, shown: set[str]) -> li
 
 
 def to_matplotlib(figure: Figure) -> Any:
-    """The same figure as a matplotlib `Figure`, sized for a column of a paper. Call within `style.paper_style()`."""
+    """Draw the same figure as a matplotlib `Figure` for a column of a paper. Call within `style.paper_style()`."""
     from matplotlib.figure import Figure as MplFigure
 
     n = len(figure.panels)
@@ -424,7 +424,7 @@ def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:
 
 
 def draw(figures: Iterable[Figure], folder: Path | None) -> list[Drawn]:
-    """Draw figures for a page; with a `folder`, write `NAME.png` (300 dpi) and `NAME.svg` (text as text) there too.
+    """Draw figures for a page; with a `folder`, also write `NAME.png` (300 dpi) and `NAME.svg` (text as text) there.
 
     Raises
     ------
@@ -438,7 +438,7 @@ def draw(figures: Iterable[Figure], folder: Path | None) -> list[Drawn]:
         for figure in figures:
             drawing = to_matplotlib(figure)
             buffer = io.BytesIO()
-            # Without a date the same numbers give the same file.
+            # Without a date, the same numbers give the same file.
             drawing.savefig(buffer, format="svg", metadata={"Date": None, "Title": figure.title, "Creator": "Narrows"})
             svg = buffer.getvalue()
             files: list[Path] = []

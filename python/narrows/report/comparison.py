@@ -1,4 +1,4 @@
-"""The page of a comparison: what distinguishes two outcomes, over time and in numbers, and under which conditions."""
+"""The page of a comparison: differences between two outcomes, over time and in numbers, and the conditions of both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADLINE = ("throughput_mbps", "rtt_mean_ms")
 
 @dataclass(frozen=True)
 class Row:
-    """A measure of a flow or queue: both arms, the difference, and the difference in per cent."""
+    """A measure of a flow or queue: both arms, their difference, and the difference in per cent."""
 
     title: str
     unit: str
@@ -47,7 +47,7 @@ def write(made: Comparison, out: str | PathLike[str]) -> Path:
     ----------
     made : Comparison
     out : path
-        A directory, in which the page is called ``report.html``; or the page itself, ending in ``.html``.
+        A directory, in which the page is named ``report.html``; or the page itself, ending in ``.html``.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def write(made: Comparison, out: str | PathLike[str]) -> Path:
 
 
 def lead(made: Comparison) -> str:
-    """Say in a sentence how far both arms are from each other.
+    """Describe in one sentence how far apart both arms are.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _runs(count: int, label: str) -> str:
 
 
 def _signed(percent: Estimate) -> str:
-    """A percentage with its sign and, where there is one, its interval."""
+    """Write a percentage with its sign and, if it has one, its interval."""
     mean, low, high = map(style.signed, (percent.mean, percent.low, percent.high))
     if math.isnan(percent.half_width) or percent.half_width == 0:
         return f"{mean} %"
@@ -170,7 +170,7 @@ def _with_sign(cell: tables.Cell, mean: float) -> tables.Cell:
 
 
 def _conditions(made: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Rows of conditions by label of the arm; arms in which no machine had a say are left out."""
+    """Return the rows of conditions by label of the arm; simulated arms are left out."""
     rows = [(arm.label, conditions_table(run.conditions for run in arm.outcome.runs)) for arm in made.arms]
     return [(label, listed) for label, listed in rows if listed]
 

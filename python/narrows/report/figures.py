@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from narrows.report.series import Series
     from narrows.samples import Samples
 
-#: Samples of flows, queues and routers that a report is drawn from at most; of more, every n-th is.
+#: Most samples of flows, queues and routers to draw a report from; if there are more, every n-th is drawn.
 DRAWN_ROWS = 1_000_000
 
-#: Queues shown in a report: those that ever held the most. The rest would be lines along zero.
+#: Queues shown in a report: those that were ever the longest. The others would be lines along zero.
 MAX_QUEUES = 4
 
 
 def line(name: str, data: Series, index: int, *, step: bool = False, in_legend: bool = True) -> Line:
-    """A line in the colour and dash of the `index`-th flow or queue."""
+    """Return a line in the colour and dash of the `index`-th flow or queue."""
     return Line(
         name,
         data.x,
@@ -46,7 +46,7 @@ def _spread(runs: int) -> str:
 
 
 def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -> list[Figure]:
-    """Every figure for which there are samples.
+    """Return every figure that has samples.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -
 
 
 def _thinned(figure: Figure, step: int) -> Figure:
-    """Say of a figure what it leaves out."""
+    """Add to a figure's caption that samples are left out."""
     told = f" Drawn from each {step:,}th sample or more often: samples.parquet has all."
     return replace(figure, caption=figure.caption + told)
 
@@ -97,7 +97,7 @@ def _flow_parts(frame: pd.DataFrame, order: Mapping[str, int]) -> list[tuple[str
 def throughput(
     frame: pd.DataFrame, order: Mapping[str, int], edges: series.Array, span: tuple[float, float]
 ) -> Figure | None:
-    """Throughput of each flow: IP bytes that arrived, per bin."""
+    """Throughput of each flow: arrived IP bytes, per bin."""
     parts = _flow_parts(frame, order)
     if not parts:
         return None
@@ -138,7 +138,7 @@ def round_trip_time(
 
 
 def queue_length(frame: pd.DataFrame, edges: series.Array, span: tuple[float, float]) -> Figure | None:
-    """Packets waiting in the fullest queues, and what each dropped up to then."""
+    """Packets waiting in the fullest queues, and how many each had dropped so far."""
     parts = series.by_name(frame)
     peaks = {name: max(float(run["packets"].max()) for run in runs) for name, runs in parts.items()}
     kept = [name for name in sorted(peaks, key=lambda name: (-peaks[name], name)) if peaks[name] > 0][:MAX_QUEUES]
@@ -180,7 +180,7 @@ def _drops(runs: list[pd.DataFrame], edges: series.Array) -> Series:
 def commands(
     frame: pd.DataFrame, order: Mapping[str, int], edges: series.Array, span: tuple[float, float]
 ) -> Figure | None:
-    """Commands that each sender received, cumulative; none if no flow ever got one."""
+    """Commands that each sender received, cumulative; ``None`` if no flow received any."""
     kinds = ("normal", "freeze", "fallback")
     parts = [
         entry
@@ -212,7 +212,7 @@ def commands(
 
 
 def router_commands(frame: pd.DataFrame, edges: series.Array, span: tuple[float, float]) -> Figure | None:
-    """Flows by the command that each router would give them now, stacked; means over runs."""
+    """Flows by the command that each router would give them at the time, stacked; means over runs."""
     parts = series.by_name(frame)
     kinds = ["flows_normal", "flows_freeze", "flows_fallback"]
     busy = {name: runs for name, runs in parts.items() if any(run[kinds].to_numpy().max() > 0 for run in runs)}

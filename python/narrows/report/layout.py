@@ -1,8 +1,8 @@
-"""Where nodes stand in a drawing of a topology: layers from left to right, along the way of the data.
+"""Positions of nodes in the drawing of a topology: columns from left to right, in the direction of the data.
 
-Routers form the columns, each behind those that data passes before it; hosts of the first and last column stand outside
-them, hosts of the routers between stand above (senders) and below (receivers). A star has its senders left and its
-receivers right.
+Routers form the columns; each router is to the right of those that data passes before it. Hosts of the first and last
+column are outside of them; hosts of the routers between are above (senders) and below (receivers). A star has its
+senders on the left and its receivers on the right.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Direction:
-    """One direction of a link, as text needs it: rate in bit/s, delay in seconds, queue and loss in words."""
+    """One direction of a link, as the drawing shows it: rate in bit/s, delay in seconds, queue and loss in words."""
 
     rate: float
     delay: float
@@ -25,7 +25,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Edge:
-    """A link between nodes `a` and `b` (indices), or the radio way from a base station `a` to a station `b`."""
+    """A link between nodes `a` and `b` (indices), or the radio link from a base station `a` to a station `b`."""
 
     a: int
     b: int
@@ -36,7 +36,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Channel:
-    """An 802.11 channel: its name, its base station and stations (indices of nodes), and what is said of it."""
+    """An 802.11 channel: its name, its base station and stations (indices of nodes), and its caption."""
 
     name: str
     base: int
@@ -55,7 +55,7 @@ class FlowPath:
 
 @dataclass(frozen=True)
 class Network:
-    """What is drawn."""
+    """The network to draw."""
 
     names: tuple[str, ...]
     routers: frozenset[int]
@@ -74,10 +74,10 @@ class Network:
 
 
 def bottlenecks(network: Network) -> frozenset[tuple[int, int]]:
-    """Directions (from node, to node) that limit a flow: on its path the slowest, and the one with the least per flow.
+    """Directions (from node, to node) that limit a flow: the slowest on its path, and the one with the least per flow.
 
-    Where all links of a path are alike, none of them limits it more than the others. The roads of a channel are one
-    thing, which everything that passes one of them, in either direction, shares.
+    If all links of a path are equal, none counts as a limit. The radio links of a channel count as one link, shared by
+    all traffic over any of them, in either direction.
     """
     rate: dict[tuple[int, int], float] = {}
     shared: dict[tuple[int, int], tuple[int, int]] = {}
@@ -106,7 +106,7 @@ def _hops(path: tuple[int, ...]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Place:
-    """Position of a node in pixels, and the side its name goes to: left, right, above or below."""
+    """Position of a node in pixels, and the side of its label: left, right, above or below."""
 
     x: float
     y: float
@@ -115,23 +115,23 @@ class Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of all nodes, and the size of the drawing."""
+    """Positions of all nodes, and the size of the drawing."""
 
     places: tuple[Place, ...]
     width: float
     height: float
 
 
-#: Pixels between columns, between rows, and round the drawing; between rows of hosts that hang on one router.
+#: Pixels between columns, between rows, and around the drawing; between rows of hosts above or below a router.
 COLUMN, ROW, MARGIN = 170.0, 62.0, 30.0
 HUNG_ROW = 44.0
 
-#: Stations of a channel that stand in one column; more stand in a block of several.
+#: Most stations of a channel in one column; more are arranged in a block of several columns.
 MAX_COLUMN = 12
 
 
 def box_width(name: str) -> float:
-    """Width of a host's box in pixels: as wide as its name needs, so that names stand inside.
+    """Width of a host's box in pixels: wide enough for its name.
 
     >>> box_width("N0"), box_width("client-17")
     (42.0, 85.0)
@@ -140,10 +140,10 @@ def box_width(name: str) -> float:
 
 
 def _router_columns(network: Network, neighbours: list[list[int]]) -> dict[int, int]:
-    """Column of each router, from 1: behind all routers that data passes before it.
+    """Return the column of each router, from 1: to the right of all routers that data passes before it.
 
-    The first flow over a link says which way it points. A router that data enters at once stands right before the
-    next one, and one that no flow passes beside those that it is linked to.
+    The first flow over a link decides its direction. A router that receives data only from hosts is directly left of
+    the next router; a router that no flow passes is beside those that it is linked to.
     """
     after: dict[int, set[int]] = {router: set() for router in sorted(network.routers)}
     for flow in network.flows:
@@ -174,7 +174,7 @@ def _router_columns(network: Network, neighbours: list[list[int]]) -> dict[int, 
 
 
 def _reached(after: dict[int, set[int]], start: int) -> set[int]:
-    """All that lies behind `start`, itself included."""
+    """Return all routers after `start`, and `start` itself."""
     seen, todo = {start}, [start]
     while todo:
         for other in after[todo.pop()] - seen:
@@ -185,7 +185,7 @@ def _reached(after: dict[int, set[int]], start: int) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Which column each node stands in, and the hosts that hang above or below their router instead."""
+    """The column of each node, and the hosts placed above or below their router instead."""
 
     of: dict[int, int]
     above: dict[int, list[int]]
@@ -193,13 +193,13 @@ class _Columns:
 
 
 def _assign(network: Network, neighbours: list[list[int]]) -> _Columns:
-    """Routers behind each other along the data's way; hosts beside, above or below the router that they hang on."""
+    """Place routers in the direction of the data; hosts beside, above or below their router."""
     column = _router_columns(network, neighbours)
     last = max(column.values(), default=0)
     senders = {flow.path[0] for flow in network.flows if flow.path}
     receivers = {flow.path[-1] for flow in network.flows if flow.path} - senders
     for channel in network.channels:
-        # A crowd stays together, on the side that the hosts with a wire leave free; so does a station without a flow.
+        # Stations of a crowded channel stay together, on the side without wired hosts, as do stations without a flow.
         receivers.update(node for node in channel.stations if crowded(channel) or node not in senders)
     groups = _Columns(column, {}, {})
     for node in range(len(network.names)):
@@ -218,12 +218,12 @@ def _assign(network: Network, neighbours: list[list[int]]) -> _Columns:
 
 
 def crowded(channel: Channel) -> bool:
-    """Whether a channel has so many stations that they are drawn as a block, without a road to each."""
+    """Return whether a channel has so many stations that they are drawn as a block, without a line to each."""
     return len(channel.stations) > MAX_COLUMN
 
 
 def arrange(network: Network, column_width: float = COLUMN) -> Layout:
-    """Places for all nodes of `network`, with at least `column_width` pixels between columns."""
+    """Position all nodes of `network`, with at least `column_width` pixels between columns."""
     neighbours = network.neighbours()
     count = len(network.names)
     groups = _assign(network, neighbours)
@@ -266,7 +266,7 @@ def arrange(network: Network, column_width: float = COLUMN) -> Layout:
 
 
 def _fold(network: Network, columns: list[list[int]]) -> dict[int, tuple[int, float]]:
-    """Move stations of crowded channels out of their column, to stand beside another: which, and how far outward."""
+    """Move stations of crowded channels from their column to beside another station: which one, and how far outward."""
     beside: dict[int, tuple[int, float]] = {}
     for channel in network.channels:
         members = set(channel.stations)
@@ -283,7 +283,7 @@ def _fold(network: Network, columns: list[list[int]]) -> dict[int, tuple[int, fl
 
 
 def _rows_of(network: Network, group: tuple[int, list[int]]) -> list[list[int]]:
-    """Rows of the hosts that hang on a router: one, or several at the base station of a crowded channel."""
+    """Rows of the hosts above or below a router: one row, or several at the base station of a crowded channel."""
     home, nodes = group
     crowd = any(channel.base == home and crowded(channel) for channel in network.channels)
     wide = math.ceil(math.sqrt(1.2 * len(nodes))) if crowd else len(nodes)
@@ -291,13 +291,13 @@ def _rows_of(network: Network, group: tuple[int, list[int]]) -> list[list[int]]:
 
 
 def _hung_height(network: Network, hung: dict[int, list[int]]) -> float:
-    """Height above or below the columns, hosts that hang there included."""
+    """Height above or below the columns, including the hosts placed there."""
     more = max((len(_rows_of(network, group)) - 1 for group in hung.items()), default=0)
     return MARGIN + (1.6 * ROW + more * HUNG_ROW if hung else 0.35 * ROW)
 
 
 def _gap(count: int, body: float) -> float:
-    """Rows of a column with fewer nodes are spread over the same height, but not thinner than that."""
+    """Distance of rows in a column with fewer nodes: spread over the same height, but not by more than 1.5 rows."""
     return min(1.5 * ROW, body / (count - 1)) if count > 1 else ROW
 
 

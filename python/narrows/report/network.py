@@ -1,4 +1,4 @@
-"""What a drawing and a table of flows need, from a scenario."""
+"""Data for the drawing and the table of flows, from a scenario."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def of(scenario: Scenario) -> Network:
-    """Nodes, links and paths of flows, as the engine routes them.
+    """Return nodes, links and paths of flows, according to the engine's routes.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def of(scenario: Scenario) -> Network:
 
 
 def _radio_edges(channel: Mapping[str, Any], number: int, index: Mapping[str, int]) -> Iterable[Edge]:
-    """A road between the base station and each station, in the engine's order."""
+    """Yield an edge between the base station and each station, in the engine's order."""
     rate, delay = channels.ceiling_bps(channel), channel["propagation_ns"] / 1e9
     base = channel["base"]
     for station in channel["stations"]:
@@ -63,7 +63,7 @@ def _radio_edges(channel: Mapping[str, Any], number: int, index: Mapping[str, in
 
 
 def direction(data: Mapping[str, Any]) -> Direction:
-    """One direction of a link of a resolved scenario."""
+    """Describe one direction of a link of a resolved scenario."""
     return Direction(
         rate=float(data["rate_bps"]),
         delay=data["delay_ns"] / 1e9,
@@ -80,7 +80,7 @@ def _loss(loss: Mapping[str, Any]) -> str:
 
 
 def flow_rows(resolved: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Rows of the table of flows on a page, in words."""
+    """Return the rows of a page's table of flows, in words."""
     return [
         {
             "name": str(flow["name"]),
@@ -98,7 +98,7 @@ def flow_rows(resolved: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 _STACKS = {"linux": " as in Linux", "ns2": " as in ns-2"}
-"""Which system's defaults a flow has, where these are not the RFCs'."""
+"""The system whose defaults a flow uses, if not those of the RFCs."""
 
 
 def _control(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Figures of two outcomes, one drawn over the other: windows, throughput, round-trip times and queues over time."""
+"""Figures of two outcomes drawn over each other: windows, throughput, round-trip times and queues over time."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from narrows.report.series import Series
 
     Draw = Callable[[list[pd.DataFrame]], Series | None]
-    """From the samples of a flow or queue, a frame per run, to what is drawn of it."""
+    """Makes a series to draw from the samples of a flow or queue, a frame per run."""
 
-#: Flows, and queues, that are drawn: a panel each. The tables have them all.
+#: Most flows, and most queues, to draw, in one panel each. The tables list all of them.
 MAX_PANELS: Final = 6
 
-#: Colours of the first and the second arm, wherever the two stand side by side.
+#: Colours of the first and the second arm, wherever both are shown side by side.
 COLOURS: Final = (style.OKABE_ITO[0], style.OKABE_ITO[1])
 
 
 def all_figures(made: Comparison, queues: Sequence[str]) -> list[Figure]:
-    """Every figure for which both arms have samples.
+    """Return every figure for which both arms have samples.
 
     Parameters
     ----------
     made : Comparison
     queues : sequence of str
-        Names of the queues that are worth drawing, the most telling first.
+        Names of the queues worth drawing, the most informative first.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def all_figures(made: Comparison, queues: Sequence[str]) -> list[Figure]:
     if edges.size < 2:
         return []
     width = style.duration(float(edges[1] - edges[0]))
-    # The same of both arms, or one would be smoothed and the other not.
+    # Use the same column for both arms, so that not only one is smoothed.
     rtt = "rtt_ns" if all(series.rtt_column(frame) == "rtt_ns" for frame in flows) else "srtt_ns"
     names = [flow.name for flow in made.flows]
     windowed = [flow.name for flow in made.flows if flow.cc is not None]
@@ -90,7 +90,7 @@ def _rtt_words(column: str) -> str:
 
 
 def _window(runs: list[pd.DataFrame]) -> Series | None:
-    """Return the first run's cwnd, kB; nothing of a sender that has none."""
+    """Return the first run's cwnd, kB; ``None`` for a sender without one."""
     raw = series.raw_series(runs[0], "cwnd_bytes")
     cwnd = np.where(raw.y >= NO_CWND, np.nan, raw.y) * 1e-3
     return None if np.isnan(cwnd).all() else series.Series(raw.x, cwnd)
@@ -99,7 +99,7 @@ def _window(runs: list[pd.DataFrame]) -> Series | None:
 def _panels(
     arms: Sequence[Arm], frames: Sequence[pd.DataFrame], names: Sequence[str], draw: Draw, *, step: bool = False
 ) -> list[tuple[str, tuple[Line, ...]]]:
-    """A panel per name, with a line for each arm that has something to draw."""
+    """Return a panel per name, with a line for each arm that has data."""
     parts = [series.by_name(frame) for frame in frames]
     panels = []
     for name in names:

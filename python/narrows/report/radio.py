@@ -1,4 +1,4 @@
-"""802.11 channels in the drawing of a topology: the base station's mast, roads of dashes, and what is said of them."""
+"""802.11 channels in the drawing of a topology: the base station's mast, dashed radio links, and captions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from narrows.report.shapes import Shape, text_box
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-#: Dashes of a road that is radio.
+#: Dash pattern of a radio link.
 DASH = "7 5"
 
 _SIZE = 10.5
@@ -30,17 +30,17 @@ class _Box(NamedTuple):
 def roads(
     network: Network, places: Sequence[Place], limits: frozenset[tuple[int, int]], *, drawn: bool
 ) -> Iterable[Shape]:
-    """A dashed road from the base station to each station, or to each block of a crowd.
+    """Draw a dashed line from the base station to each station, or to each block of a crowded channel.
 
     Parameters
     ----------
     network : Network
     places : sequence of Place
-        Of the nodes.
+        Positions of the nodes.
     limits : frozenset
         Directions that limit a flow.
     drawn : bool
-        Whether flows are drawn along the roads, which are wider then.
+        Whether flows are drawn along the lines, which are then wider.
     """
     for edge in network.edges:
         if edge.channel is None or crowded(network.channels[edge.channel]):
@@ -63,7 +63,7 @@ def roads(
 
 
 def _limits(channel: Channel, limits: frozenset[tuple[int, int]]) -> bool:
-    """Whether a channel limits a flow: then all of its roads do, for they are one thing."""
+    """Return whether a channel limits a flow; this holds for all of its radio links together."""
     stations = set(channel.stations)
     return any((a == channel.base and b in stations) or (b == channel.base and a in stations) for a, b in limits)
 
@@ -74,7 +74,7 @@ def _road(x: float, y: float, x2: float, y2: float, title: str, *, tight: bool, 
 
 
 def _blocks(network: Network, channel: Channel, places: Sequence[Place]) -> Iterable[_Box]:
-    """Boxes around the stations of a channel: one for each side of the drawing that they stand on."""
+    """Yield boxes around the stations of a channel: one for each side of the drawing that has any of them."""
     sides: dict[str, list[int]] = {}
     for node in channel.stations:
         sides.setdefault(places[node].label, []).append(node)
@@ -102,7 +102,7 @@ def marks(network: Network, places: Sequence[Place]) -> Iterable[Shape]:
 def captions(
     network: Network, places: Sequence[Place], limits: frozenset[tuple[int, int]], items: Sequence[Shape]
 ) -> Iterable[Shape]:
-    """What is said of each channel, below its base station and stations, where nothing else stands."""
+    """Place each channel's caption below its base station and stations, where it covers nothing else."""
     taken = [box for item in items for box in _occupied(item)]
     for channel in network.channels:
         members = [places[node] for node in (channel.base, *channel.stations)]
@@ -126,7 +126,7 @@ def _lines(x: float, y: float, texts: Sequence[str], *, tight: bool) -> list[Sha
 
 
 def _occupied(item: Shape) -> Iterable[_Box]:
-    """Boxes that cover a shape: of a line, one around each of the points that it is made of."""
+    """Yield boxes that cover a shape; a line is covered by boxes around points along it."""
     if item.kind == "text":
         yield _Box(*text_box(item))
     elif item.kind == "circle":

@@ -1,4 +1,4 @@
-"""Pages from templates: one file that holds style, scripts and figures, and needs no network."""
+"""Pages from templates: one file with style, scripts and figures that needs no network."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _environment() -> jinja2.Environment:
 
 
 def script_json(value: Any) -> Markup:
-    r"""JSON that may stand inside a `<script>` element: nothing in it can end the element.
+    r"""Return JSON that is safe inside a `<script>` element: nothing in it can end the element.
 
     >>> script_json({"a": "</script>"})
     Markup('{"a":"\\u003c/script>"}')
@@ -47,19 +47,19 @@ def _plotly_js() -> str:
 
 
 def page(template: str, **context: Any) -> str:
-    """Render a template together with the house's style and scripts.
+    """Render a template with the common style and scripts.
 
     Parameters
     ----------
     template : str
         Name of a template that extends `base.html.j2`.
     **context
-        What it shows.
+        Values for the template.
 
     Returns
     -------
     str
-        The page, complete in itself.
+        The page, self-contained.
     """
     shared = {
         "css": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file

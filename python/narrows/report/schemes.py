@@ -1,4 +1,4 @@
-"""The settings of a network-assisted scheme in words, for the page's section about the scenario."""
+"""Settings of a network-assisted scheme in words, for the page's section about the scenario."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 def setting_rows(resolved: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
-    """Settings of the scheme that runs, in words.
+    """Return the settings of the scheme that runs, in words.
 
     Parameters
     ----------
     resolved : mapping
-        What `Scenario.resolved` gives.
+        As `Scenario.resolved` returns it.
 
     Returns
     -------
     (str, list of (str, str))
-        The scheme's name, empty without one; a label and a text for each setting.
+        The scheme's name, or empty without a scheme; a label and a text for each setting.
     """
     found = running(resolved)
     if found is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Share of the runs inside a band around a mean.
+#: Share of the runs inside the band around a mean.
 BAND = 0.95
 
 
@@ -28,22 +28,22 @@ class Series:
 
 
 def counter_rate(time_s: Array, total_bytes: Array, edges: Array) -> Array:
-    """Mean rate in each bin, in Mb/s, of a cumulative count of bytes.
+    """Mean rate in each bin, in Mb/s, of a cumulative counter of bytes.
 
-    Between samples the counter is taken to grow evenly; before the first sample it is zero and after the last it stays.
-    Bins that end before the first or begin after the last sample have no value.
+    Between samples the counter is assumed to grow linearly; before the first sample it is zero and after the last it
+    stays constant. Bins that end before the first sample or begin after the last have no value.
 
     Parameters
     ----------
     time_s, total_bytes : array
         Times in order, and the counter at each.
     edges : array
-        Ends of the bins, s.
+        Edges of the bins, s.
 
     Returns
     -------
     array
-        One value per bin, NaN where there is none.
+        One value per bin, NaN for bins without one.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def counter_rate(time_s: Array, total_bytes: Array, edges: Array) -> Array:
 
 
 def bin_means(time_s: Array, values: Array, edges: Array) -> Array:
-    """Mean of the samples in each bin (first edge in, last out); NaN where there are none.
+    """Mean of the samples in each bin (including its first edge, not its last); NaN without samples.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def bin_means(time_s: Array, values: Array, edges: Array) -> Array:
 
 
 def bins(duration_s: float, width_s: float) -> Array:
-    """Ends of bins of `width_s` from zero that cover `duration_s`; a rest shorter than a bin is left out.
+    """Edges of bins of `width_s` from zero that cover `duration_s`; a remainder shorter than a bin is left out.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def bins(duration_s: float, width_s: float) -> Array:
     [0.0, 1.0, 2.0, 3.0]
     """
     ends = np.arange(0, int(duration_s / width_s + 1e-9) + 1) * width_s
-    # Samples are at whole nanoseconds: 3 * 0.1 is more than 0.3, and a sample at 0.3 s would be in the bin before.
+    # Samples are at whole nanoseconds, but 3 * 0.1 exceeds 0.3: unrounded, a sample at 0.3 s falls into the bin before.
     return np.asarray(np.round(ends, 9), dtype=np.float64)
 
 
@@ -102,7 +102,7 @@ def bin_width(duration_s: float) -> float:
 
 
 def over_runs(rows: list[Array], x: Array) -> Series:
-    """One series from a row per run: mean and band where there are several, the row itself where there is one."""
+    """Combine one row per run into a series: mean and band for several runs, or the row of a single run itself."""
     if len(rows) == 1:
         return Series(x, rows[0])
     stack = np.vstack(rows)
@@ -117,7 +117,7 @@ def over_runs(rows: list[Array], x: Array) -> Series:
 
 
 def by_name(frame: pd.DataFrame) -> dict[str, list[pd.DataFrame]]:
-    """Rows of each flow, queue or router, split by run, in order of time."""
+    """Split the rows of each flow, queue or router by run, in order of time."""
     out: dict[str, list[pd.DataFrame]] = {}
     for (name, _), rows in frame.groupby(["name", "run"], observed=True, sort=True):
         out.setdefault(str(name), []).append(rows.sort_values("time_s", kind="stable"))
@@ -147,12 +147,12 @@ def count_series(parts: list[pd.DataFrame], column: str, edges: Array) -> Series
 
 
 def rtt_column(frame: pd.DataFrame) -> str:
-    """Which column tells round-trip times: the sender's samples, or the smoothed ones where no kernel tells samples."""
+    """Name the column of round-trip times: the sender's samples, or smoothed ones if the kernel reports no samples."""
     return "rtt_ns" if frame["rtt_ns"].notna().any() else "srtt_ns"
 
 
 def raw_series(part: pd.DataFrame, column: str, scale: float = 1.0) -> Series:
-    """Samples of one run as they are, times `scale`."""
+    """Samples of one run unchanged, times `scale`."""
     return Series(_column(part, "time_s"), _column(part, column) * scale)
 
 

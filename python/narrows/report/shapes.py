@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from narrows.report.layout import Layout
 
-#: Roles of shapes, with the colour on white paper; pages replace them by their own (CSS variables of these names).
+#: Roles of shapes, with their colours on white paper; pages replace them by CSS variables of these names.
 ROLES: dict[str, str] = {
     "ink": "#1B1F24",
     "muted": "#5A5F68",
@@ -28,9 +28,9 @@ ROLES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Shape:
-    """A line, circle, arc, box or text. Colours are names of `ROLES` or `#rrggbb`.
+    """A line, circle, arc, box or text. Colours are names from `ROLES` or `#rrggbb`.
 
-    A line goes from (x, y) to (x2, y2); a box stands around (x, y), x2 wide and y2 high; an arc of radius `size` around
+    A line goes from (x, y) to (x2, y2); a box is centred on (x, y), x2 wide and y2 high; an arc of radius `size` around
     (x, y) goes from x2 to y2 degrees, clockwise from the right.
     """
 
@@ -51,7 +51,7 @@ class Shape:
 
 
 def text_box(text: Shape) -> tuple[float, float, float, float]:
-    """Box around a text: left, top, right, bottom. A character is reckoned at 0.56 of the size of its type."""
+    """Box around a text: left, top, right, bottom. A character is taken to be 0.56 of its font size wide."""
     wide = len(text.text) * text.size * (0.6 if text.bold else 0.56)
     left = text.x - {"start": 0.0, "middle": wide / 2, "end": wide}[text.anchor]
     return left, text.y - text.size, left + wide, text.y + 2
@@ -82,7 +82,7 @@ def _css(role: str) -> str:
 
 
 def svg(items: list[Shape], layout: Layout, title: str) -> str:
-    """Shapes as an SVG element. On its own it is black on white; in a page it takes the page's colours."""
+    """Write shapes as an SVG element. On its own it is black on white; in a page it uses the page's colours."""
     x0, y0, x1, y1 = extent(items, layout)
     body = []
     for s in items:
@@ -130,7 +130,7 @@ def _radians(arc: Shape) -> tuple[float, float]:
 
 
 def matplotlib_figure(items: list[Shape], layout: Layout) -> Figure:
-    """Shapes as a figure as wide as both columns of a paper."""
+    """Draw shapes as a figure as wide as both columns of a paper."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Arc, Circle, FancyBboxPatch
     from matplotlib.patheffects import withStroke
@@ -149,7 +149,7 @@ def matplotlib_figure(items: list[Shape], layout: Layout) -> Figure:
         return plain.get(role, role) or "none"
 
     for depth, s in enumerate(items):
-        # Matplotlib reckons dashes in widths of the line, SVG in pixels.
+        # Matplotlib measures dashes in line widths, SVG in pixels.
         pattern: Any = (0, tuple(float(v) / s.width for v in s.dash.split())) if s.dash else "-"
         if s.kind == "line":
             ax.plot(

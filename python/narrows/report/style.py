@@ -1,7 +1,7 @@
 """Colours, fonts and number formats shared by every figure and page.
 
-One place decides what a flow looks like, so that a flow has the same colour in the topology, in the tables, in the
-interactive charts and in the figures for a paper.
+All of them are defined here, so that a flow has the same colour in the topology, in the tables, in the interactive
+charts and in the figures for a paper.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Okabe and Ito's colours, which stay apart for colour-blind readers and in grey print; black comes last because it
-#: vanishes on a dark page, and yellow is left out because it vanishes on white paper.
+#: Okabe and Ito's colours, distinguishable for colour-blind readers and in grey print; black is last because it is
+#: invisible on a dark page, and yellow is left out because it is invisible on white paper.
 OKABE_ITO: tuple[str, ...] = (
     "#0072B2",  # blue
     "#D55E00",  # vermillion
@@ -24,7 +24,7 @@ OKABE_ITO: tuple[str, ...] = (
     "#56B4E9",  # sky blue
 )
 
-#: Dashes that take over where the colours run out (plotly's name, matplotlib's pattern, SVG's pattern).
+#: Dashes used once all colours are used (plotly's name, matplotlib's pattern, SVG's pattern).
 DASHES: tuple[tuple[str, str, str], ...] = (
     ("solid", "-", ""),
     ("dash", "--", "6 3"),
@@ -35,7 +35,7 @@ DASHES: tuple[tuple[str, str, str], ...] = (
 #: Colour of each command of a router: normal, freeze, fallback.
 COMMAND_COLOURS: dict[str, str] = {"normal": "#009E73", "freeze": "#E69F00", "fallback": "#D55E00"}
 
-#: Colours of published and of measured values, wherever the two stand side by side.
+#: Colours of published and of measured values, wherever both are shown side by side.
 PUBLISHED_COLOUR = "#8A8F98"
 MEASURED_COLOUR = "#0072B2"
 
@@ -53,12 +53,12 @@ def colour(index: int) -> str:
 
 
 def dash(index: int) -> tuple[str, str, str]:
-    """Dash of the `index`-th flow: solid until the colours are used up (plotly, matplotlib, SVG)."""
+    """Dash of the `index`-th flow: solid until all colours are used (plotly, matplotlib, SVG)."""
     return DASHES[(index // len(OKABE_ITO)) % len(DASHES)]
 
 
 def matplotlib_style() -> Any:
-    """Settings of matplotlib for a figure in one column of a paper: readable at printed size, text kept as text."""
+    """Matplotlib settings for a figure in one column of a paper: readable at printed size, text kept as text."""
     return {
         "font.family": "sans-serif",
         "font.sans-serif": ["Liberation Sans", "Arial", "Helvetica", "DejaVu Sans"],
@@ -95,7 +95,7 @@ def matplotlib_style() -> Any:
 
 @contextmanager
 def paper_style() -> Iterator[None]:
-    """Within this context matplotlib draws in the house style; the caller's settings come back afterwards."""
+    """Use the common matplotlib style within this context; the caller's settings are restored afterwards."""
     import matplotlib as mpl
 
     with mpl.rc_context(matplotlib_style()):
@@ -103,7 +103,7 @@ def paper_style() -> Iterator[None]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """`value` with `digits` significant digits, without exponents for everyday sizes; a dash where there is none.
+    """Write `value` with `digits` significant digits, without exponents for common sizes; a dash for no value.
 
     >>> number(1234.5), number(0.0421), number(None), number(3.0)
     ('1,230', '0.0421', '–', '3.00')
@@ -126,7 +126,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def count(value: float | None) -> str:
-    """A count: whole numbers with separators, means of counts with one decimal.
+    """Write a count: whole numbers with separators, means of counts with one decimal.
 
     >>> count(12345), count(2.25), count(None)
     ('12,345', '2.2', '–')
@@ -139,7 +139,7 @@ def count(value: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """A difference with its sign and one decimal.
+    """Write a difference with its sign and one decimal.
 
     >>> signed(1.26), signed(-0.31), signed(-0.01)
     ('+1.3', '−0.3', '0.0')
@@ -149,7 +149,7 @@ def signed(value: float) -> str:
 
 
 def rate(bits_per_second: float) -> str:
-    """A rate in the largest unit that keeps it at one or more.
+    """Write a rate in the largest unit in which it is at least one.
 
     >>> rate(3e6), rate(1e9), rate(2.5e6)
     ('3 Mb/s', '1 Gb/s', '2.5 Mb/s')
@@ -161,7 +161,7 @@ def rate(bits_per_second: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the largest unit that keeps it at one or more.
+    """Write a duration in the largest unit in which it is at least one.
 
     >>> duration(0.15), duration(118.0), duration(2e-5)
     ('150 ms', '118 s', '20 µs')

@@ -1,4 +1,4 @@
-"""Tables of metrics: which columns a report shows, what they are called and how they are defined."""
+"""Tables of metrics: the columns that a report shows, their titles and definitions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A value and, behind ±, half of its confidence interval."""
+    """A value and half of its confidence interval, shown after ±."""
 
     value: str
     spread: str = ""
@@ -33,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A named row of cells, with the colour of what it is about."""
+    """A named row of cells, with the colour of the object that it describes."""
 
     name: str
     colour: str
@@ -120,7 +120,7 @@ CHANNELS = (
     Column("corrupted", "Corrupted", "frames", is_count=True),
 )
 
-#: Columns of `CHANNELS` that are left out where they would hold nothing but zeros.
+#: Columns of `CHANNELS` that are left out if they hold only zeros.
 OCCASIONAL = frozenset({"rts_failures", "given_up_packets", "duplicates", "corrupted"})
 
 #: Name, unit and definition of each metric on a page. Formulas: `narrows.metrics`.
@@ -186,7 +186,7 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
     ),
 )
 
-#: The same for 802.11 channels and interface queues, on a page with a channel.
+#: Additional definitions for 802.11 channels and interface queues, on a page with a channel.
 CHANNEL_DEFINITIONS: tuple[tuple[str, str, str], ...] = (
     ("Of the PHY's rate", "%", channels.OF_THE_RATE),
     (
@@ -225,7 +225,7 @@ LIMITS: tuple[str, ...] = (
     "An interval says how sure the mean over seeds is. It says nothing about what the scenario leaves out.",
 )
 
-#: The same for runs that a machine had a say in.
+#: Additional notes on metrics of live runs.
 MACHINE_LIMITS: tuple[str, ...] = (
     "Hosts are this machine's: its processors, its kernel and what else it had to do are in the numbers. The "
     "conditions tell how much later than due packets left.",
@@ -236,7 +236,7 @@ MACHINE_LIMITS: tuple[str, ...] = (
 
 
 def cell(estimate: Estimate, column: Column) -> Cell:
-    """A cell: the mean, and ± half the interval where there are several runs and they differ."""
+    """Return a cell: the mean, and ± half the interval if there are several runs that differ."""
     if estimate.n == 0:
         return Cell("–")
     mean = estimate.mean * column.scale
@@ -251,7 +251,7 @@ def cell(estimate: Estimate, column: Column) -> Cell:
 
 
 def with_spread(mean: float, half: float) -> tuple[str, str]:
-    """Mean and half width with as many decimals as two digits of the half width need.
+    """Write mean and half width with as many decimals as two digits of the half width need.
 
     >>> with_spread(0.80412, 0.0213), with_spread(377.2, 4.9), with_spread(12345.6, 1234.0)
     (('0.804', '0.021'), ('377.2', '4.9'), ('12,346', '1,234'))
@@ -268,14 +268,14 @@ def table(
     columns: Sequence[Column],
     rows: Iterable[tuple[str, str, Sequence[Any]]],
 ) -> Table:
-    """A table from metrics of runs.
+    """Make a table from the metrics of runs.
 
     Parameters
     ----------
     title, what : str
-        Caption, and the head of the first column.
+        Caption, and heading of the first column.
     columns : sequence of Column
-        Those without any value in any row are left out.
+        Columns without a value in any row are left out.
     rows : iterable
         Name, colour, and the metrics of that flow or queue in each run.
 

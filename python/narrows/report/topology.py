@@ -1,4 +1,4 @@
-"""The drawing of a topology: nodes, links, flows and what is said of them, as shapes."""
+"""The drawing of a topology: nodes, links, flows and their labels, as shapes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-#: Flows above this number are listed but not drawn along the links: the lines could not be told apart.
+#: Most flows drawn along the links; if there are more, they are only listed, as their lines could not be told apart.
 MAX_DRAWN_FLOWS = 8
 
 
 def describe(direction: Direction) -> tuple[str, str]:
-    """Two short lines about a direction: rate and delay; queue and loss."""
+    """Describe a direction in two short lines: rate and delay; queue and loss."""
     first = f"{style.rate(direction.rate)} · {style.duration(direction.delay)}"
     second = direction.queue
     if direction.loss:
@@ -29,7 +29,7 @@ def describe(direction: Direction) -> tuple[str, str]:
 
 
 def shapes(network: Network) -> tuple[list[Shape], Layout]:
-    """All shapes of the drawing, back to front, and the layout they follow."""
+    """Return all shapes of the drawing, back to front, and the layout that they follow."""
     layout = arrange(network, _column_width(network))
     places = layout.places
     limits = bottlenecks(network)
@@ -53,7 +53,7 @@ def shapes(network: Network) -> tuple[list[Shape], Layout]:
 
 
 def _column_width(network: Network) -> float:
-    """Room between columns for the longest text of a link between routers."""
+    """Distance between columns that fits the longest text of a link between routers."""
     longest = 0.0
     for edge in (edge for edge in network.edges if edge.channel is None):
         inner = edge.a in network.routers and edge.b in network.routers
@@ -63,7 +63,7 @@ def _column_width(network: Network) -> float:
 
 
 def _flow_lines(network: Network, places: tuple[Place, ...]) -> Iterable[Shape]:
-    """Each flow as a thin line beside the others along the links of its path."""
+    """Draw each flow as a thin line beside the others along the links of its path."""
     on: dict[tuple[int, int], list[int]] = {}
     for flow in network.flows:
         for a, b in zip(flow.path[:-1], flow.path[1:], strict=True):
@@ -90,7 +90,7 @@ def _flow_lines(network: Network, places: tuple[Place, ...]) -> Iterable[Shape]:
 
 
 def _node(network: Network, node: int, place: Place) -> Iterable[Shape]:
-    """A router is a disc (with a dashed ring if it runs a scheme's agent), a host a box."""
+    """Draw a router as a disc (with a dashed ring if it runs a scheme's agent), a host as a box."""
     name = network.names[node]
     if node not in network.routers:
         width = box_width(name)
@@ -105,7 +105,7 @@ def _node(network: Network, node: int, place: Place) -> Iterable[Shape]:
 
 
 def _labels(network: Network, layout: Layout, limits: frozenset[tuple[int, int]]) -> Iterable[Shape]:
-    """Texts at links. Links that are all alike between the same columns share one text."""
+    """Label the links. Equal links between the same columns share one text."""
     inner: dict[tuple[float, float], list[Edge]] = {}
     bundles: dict[tuple[float, bool], list[Edge]] = {}
     for edge in (edge for edge in network.edges if edge.channel is None):
@@ -133,12 +133,12 @@ def _labels(network: Network, layout: Layout, limits: frozenset[tuple[int, int]]
 
 
 def _toward_router(network: Network, edge: Edge) -> tuple[Direction, Direction]:
-    """Directions of an access link, the one towards the router first."""
+    """Return the directions of an access link, the one towards the router first."""
     return (edge.forward, edge.reverse) if edge.b in network.routers else (edge.reverse, edge.forward)
 
 
 def _lines_of(forward: Direction, back: Direction) -> list[str]:
-    """Text of a link: once if both directions are alike, else an arrow for each."""
+    """Return the text of a link: one text if both directions are equal, else one with an arrow for each."""
     if forward == back:
         return [text for text in describe(forward) if text]
     lines = []
@@ -148,7 +148,7 @@ def _lines_of(forward: Direction, back: Direction) -> list[str]:
 
 
 def _oriented(edge: Edge, layout: Layout) -> tuple[Place, Place, Direction, Direction]:
-    """Ends of a link from left to right, with the direction that goes right first."""
+    """Return the ends of a link from left to right, and its directions, the one to the right first."""
     a, b = layout.places[edge.a], layout.places[edge.b]
     if (a.x, a.y) <= (b.x, b.y):
         return a, b, edge.forward, edge.reverse
@@ -160,7 +160,7 @@ def _link_text(network: Network, edge: Edge, layout: Layout, limits: frozenset[t
     tight = (edge.a, edge.b) in limits or (edge.b, edge.a) in limits
     lines = _lines_of(forward, back)
     hosts = [node for node in (edge.a, edge.b) if node not in network.routers]
-    # Near the host the links of a column are apart; in the middle they meet.
+    # Links of a column are apart near the host, and meet in the middle.
     part, size = 0.5, 10.5
     if len(hosts) == 1:
         room = 0.56 * size * max(map(len, lines)) / 2 + box_width(network.names[hosts[0]]) / 2 + 4
@@ -185,7 +185,7 @@ def _link_text(network: Network, edge: Edge, layout: Layout, limits: frozenset[t
 
 
 def _fan_text(edges: list[Edge], layout: Layout, limits: frozenset[tuple[int, int]]) -> Iterable[Shape]:
-    """One text below several links between routers that are all alike."""
+    """Write one text below several equal links between routers."""
     tight = any((e.a, e.b) in limits or (e.b, e.a) in limits for e in edges)
     first, *rest = _lines_of(*_oriented(edges[0], layout)[2:])
     ends = [layout.places[node] for edge in edges for node in (edge.a, edge.b)]
@@ -228,7 +228,7 @@ def _bundle_text(
 
 
 def to_svg(network: Network, title: str = "Topology") -> str:
-    """The drawing as an SVG element. On its own it is black on white; in a page it takes the page's colours."""
+    """Draw the topology as an SVG element. On its own it is black on white; in a page it uses the page's colours."""
     items, layout = shapes(network)
     return svg(items, layout, title)
 

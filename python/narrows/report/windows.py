@@ -1,4 +1,4 @@
-"""Figures of windows over time: cwnd, the receiver's window where it is ever the smaller one, and what routers tell."""
+"""Figures of windows over time: cwnd, the receiver's window if it is ever the smaller one, and the routers' windows."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from narrows.report.series import Array
 
 MAX_TELLERS = 4
-"""Routers whose window is drawn beside the flows': those that told the least."""
+"""Most routers whose windows are drawn beside the flows': those that reported the smallest."""
 
 GREY = "#8A8F98"
 
 CUT = 2.0
-"""Peaks of less than one in a hundred samples are cut off where they are more than so many times the rest."""
+"""Peaks above the 99th percentile are cut off if they exceed this multiple of it."""
 
 
 class _Windows:
-    """The windows of one flow in one run, kB; NaN where there is none."""
+    """The windows of one flow in one run, kB; NaN if there is none."""
 
     def __init__(self, name: str, index: int, run: pd.DataFrame) -> None:
         cwnd, rwnd, sent = (
@@ -37,19 +37,19 @@ class _Windows:
         self.name = name
         self.index = index
         self.time: Array = np.asarray(run["time_s"].to_numpy(dtype=np.float64))
-        # Before the handshake is done nothing is advertised, and a sender without cwnd still has its initial one.
+        # Before the handshake is complete nothing is advertised, and a sender without cwnd still has its initial one.
         early = (rwnd == 0) & (sent == 0)
         self.cwnd: Array = np.where(early | (cwnd >= NO_CWND), np.nan, cwnd) * 1e-3
         self.rwnd: Array = np.where(early, np.nan, rwnd) * 1e-3
 
     @property
     def allowed(self) -> Array:
-        """What the sender may have outstanding; nothing before a window has been advertised."""
+        """Data that the sender may have outstanding, kB; NaN before a window has been advertised."""
         return np.where(np.isnan(self.rwnd), np.nan, np.fmin(self.cwnd, self.rwnd))
 
     @property
     def bounded(self) -> float:
-        """Share of the samples with an rwnd in which it is the smaller one; 1 without cwnd, 0 without samples."""
+        """Share of the samples with an rwnd in which rwnd is the smaller window; 1 without cwnd, 0 without samples."""
         known = ~np.isnan(self.rwnd)
         if not known.any():
             return 0.0
@@ -57,7 +57,7 @@ class _Windows:
         return float(np.mean(self.rwnd[known] < cwnd[known]))
 
     def line(self, values: Array, *, in_legend: bool = True) -> Line:
-        """A line in the flow's colour and dash."""
+        """Return a line in the flow's colour and dash."""
         dash = self.index // len(style.OKABE_ITO)
         return Line(self.name, self.time, values, style.colour(self.index), dash=dash, step=True, in_legend=in_legend)
 
@@ -65,7 +65,7 @@ class _Windows:
 def windows(
     frame: pd.DataFrame, routers: pd.DataFrame, order: Mapping[str, int], span: tuple[float, float]
 ) -> Figure | None:
-    """Windows of each TCP flow in the first run: a mean of windows over runs would show no sawtooth.
+    """Draw the windows of each TCP flow in the first run: a mean over runs would hide the sawtooth.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def windows(
     Returns
     -------
     Figure or None
-        cwnd alone where it always rules; what the sender may have outstanding, cwnd, and rwnd with what the routers
-        tell, where rwnd is ever the smaller one. ``None`` without a TCP flow.
+        Only cwnd if it is always the smaller window. If rwnd is ever the smaller one: min(cwnd, rwnd), cwnd, and rwnd
+        with the windows that routers report. ``None`` without a TCP flow.
     """
     parts = series.by_name(frame)
     flows = [
@@ -113,7 +113,7 @@ def windows(
 
 
 def _what_rules(flows: Sequence[_Windows]) -> str:
-    """Which window is the smaller one, in words."""
+    """Describe which window is the smaller one."""
     if all(np.isnan(flow.cwnd).all() for flow in flows):
         return "without a congestion window a sender may have outstanding what the receiver advertises, rwnd (RFC 793)."
     with_cwnd = [flow for flow in flows if not np.isnan(flow.cwnd).all()]
@@ -128,8 +128,8 @@ def _what_rules(flows: Sequence[_Windows]) -> str:
 
 
 def _rwnd_panel(flows: Sequence[_Windows], routers: pd.DataFrame, *, alone: bool) -> tuple[Panel, str]:
-    """The receivers' windows, and the routers' beside them as far as they are about as small; what the caption adds."""
-    # A receiver's buffer of megabytes that never bounds its flow would press all others onto the axis.
+    """Return the panel of receivers' windows with routers' windows of similar size, and more text for the caption."""
+    # A receiver's buffer of megabytes that never limits its flow would flatten all other lines.
     bounding = [flow for flow in flows if flow.bounded]
     lines = tuple(flow.line(flow.rwnd, in_legend=alone) for flow in bounding)
     top = max((float(np.nanmax(one.y)) for one in lines if not np.isnan(one.y).all()), default=0.0)
@@ -153,8 +153,8 @@ def _rwnd_panel(flows: Sequence[_Windows], routers: pd.DataFrame, *, alone: bool
 
 
 def _tellers(routers: pd.DataFrame) -> dict[str, tuple[Array, Array]]:
-    """Times and windows, kB, of the routers that tell windows in the first run; NaN while there is no flow to tell."""
-    if "window_bytes" not in routers:  # results of before there were such windows
+    """Times and windows, kB, of the routers that report windows in the first run; NaN while they have no flow."""
+    if "window_bytes" not in routers:  # results of older versions have no such windows
         return {}
     found = {}
     for name, runs in series.by_name(routers).items():
@@ -166,7 +166,7 @@ def _tellers(routers: pd.DataFrame) -> dict[str, tuple[Array, Array]]:
 
 
 def router_windows(routers: pd.DataFrame, span: tuple[float, float]) -> Figure | None:
-    """What each router would tell, and the flows that it counts, in the first run.
+    """Draw the window that each router would report, and its number of flows, in the first run.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def router_windows(routers: pd.DataFrame, span: tuple[float, float]) -> Figure |
     Returns
     -------
     Figure or None
-        ``None`` where no router tells windows.
+        ``None`` if no router reports windows.
     """
     tellers = _tellers(routers)
     if not tellers:
@@ -191,7 +191,7 @@ def router_windows(routers: pd.DataFrame, span: tuple[float, float]) -> Figure |
         told.append(Line(name, time, window, colour, dash, step=True))
         counted.append(Line(name, time, flows, colour, dash, step=True, in_legend=False))
     first = " in the first run" if max(map(len, parts.values())) > 1 else ""
-    # At times another queue is the fullest for a moment, and its window may be many times as large.
+    # Sometimes another queue is the fullest for a moment, and its window may be many times as large.
     usual = max(float(np.nanpercentile(window, 99)) for _, window in tellers.values())
     peak = max(float(np.nanmax(window)) for _, window in tellers.values())
     cut = f" Short peaks, up to {style.number(peak)} kB, are cut off." if peak > CUT * usual else ""

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[str]) -> Path:
-    """Write a report: one page that holds everything it shows, and `figures/` beside it as PNG and SVG.
+    """Write a report: one self-contained page, and `figures/` beside it as PNG and SVG.
 
     Parameters
     ----------
     source : path, Run or Batch
-        A result directory, or what `narrows.run` gave.
+        A result directory, or an outcome of `narrows.run`.
     out : path
-        A directory, in which the page is called `report.html`; or the page itself, ending in `.html`.
+        A directory, in which the page is named `report.html`; or the page itself, ending in `.html`.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
     Raises
     ------
     narrows.errors.InputError
-        If `source` is not a result directory, or holds no run.
+        If `source` is not a result directory, or contains no run.
     OSError
         If the page or the figures cannot be written.
     """
@@ -99,7 +99,7 @@ def _loaded(source: str | PathLike[str] | Run | Batch) -> Run | Batch:
 
 
 def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Table]:
-    """Tables of metrics of flows (transfer, delay, commands, options), routers, queues and channels, with intervals."""
+    """Return tables of flows (transfer, delay, commands, options), routers, queues and channels, with intervals."""
     runs = result.runs
     flows = [
         (first.name, style.colour(order.get(first.name, 0)), [run.flows[i] for run in runs])
@@ -121,7 +121,7 @@ def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Tab
 
 
 def _router_tables(runs: Sequence[Run]) -> list[tables.Table]:
-    """What routers with a scheme's agent did, in the columns in which anything happened."""
+    """Return tables of the counters of routers with a scheme's agent; columns of zeros are left out."""
     wanted = told(router for run in runs for router in run.routers)
     columns = [column for column in tables.ROUTERS if column.metric in wanted]
     rows = [(first.name, "", [run.routers[i] for run in runs]) for i, first in enumerate(runs[0].routers)]
@@ -129,7 +129,7 @@ def _router_tables(runs: Sequence[Run]) -> list[tables.Table]:
 
 
 def _queue_tables(runs: Sequence[Run]) -> list[tables.Table]:
-    """Queues in front of wired links, and interface queues apart: the share of a PHY's rate is another thing."""
+    """Return separate tables of wired links' queues and of interface queues: their utilisation has another meaning."""
     used = [
         (first.channel, (first.name.replace("->", " → "), "", [run.queues[i] for run in runs]))
         for i, first in enumerate(runs[0].queues)
@@ -145,7 +145,7 @@ def _queue_tables(runs: Sequence[Run]) -> list[tables.Table]:
 
 
 def _channel_tables(runs: Sequence[Run]) -> list[tables.Table]:
-    """A table per channel: the whole channel first, then its stations."""
+    """Return a table per channel: the whole channel first, then its stations."""
     made = []
     for c, channel in enumerate(runs[0].channels):
         rows: list[tuple[str, str, list[ChannelMetrics]]] = [("all together", "", [run.channels[c] for run in runs])]
@@ -158,7 +158,7 @@ def _channel_tables(runs: Sequence[Run]) -> list[tables.Table]:
 
 
 def _told(rows: Sequence[Sequence[ChannelMetrics]]) -> list[tables.Column]:
-    """Columns of stations that tell something: not of what never happened, nor of aggregates where there are none."""
+    """Return the informative columns: without events that never occurred, and without aggregates if there are none."""
     everything = [metrics for runs in rows for metrics in runs]
     silent = {
         column.metric
@@ -166,7 +166,7 @@ def _told(rows: Sequence[Sequence[ChannelMetrics]]) -> list[tables.Column]:
         if column.metric in tables.OCCASIONAL and not any(getattr(one, column.metric) for one in everything)
     }
     if "rts_failures" in silent:
-        silent.add("data_failures")  # which the share of failed attempts says already
+        silent.add("data_failures")  # redundant with the share of failed attempts
     if all(one.mpdus == one.data_frames for one in everything):
         silent.add("mpdus_per_frame")
     return [column for column in tables.CHANNELS if column.metric not in silent]
@@ -201,7 +201,7 @@ def _identity(result: Run | Batch) -> list[tuple[str, str]]:
 
 
 def _runs(indices: list[int]) -> str:
-    """How many runs, and which: those of an interrupted batch may have gaps."""
+    """Write the number of runs and their indices; those of an interrupted batch may have gaps."""
     first, last = indices[0], indices[-1]
     if len(indices) == 1:
         return "1" if first == 0 else f"1 (index {first})"
@@ -210,7 +210,7 @@ def _runs(indices: list[int]) -> str:
 
 
 def repeat_command(result: Run | Batch) -> str:
-    """The command that gives the same samples again, from the scenario that lies beside the page."""
+    """Return the command that reproduces the samples from the scenario beside the page."""
     parts = ["narrows run scenario.toml", f"--seed {result.seed}"]
     if len(result.runs) > 1 or result.runs[0].index:
         parts.append(f"--runs {max(run.index for run in result.runs) + 1}")

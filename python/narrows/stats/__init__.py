@@ -1,13 +1,13 @@
 """Statistics of runs: intervals, paired differences, how many runs are needed, fairness, convergence.
 
 Over independent runs: `mean_ci` (Student), `bootstrap_ci` (BCa); `paired_difference`, `bootstrap_difference` and
-`signed_rank_p` for two arms under the same seeds, `welch_difference` for two that share nothing; `required_runs` and
+`signed_rank_p` for two arms with the same seeds, `welch_difference` for two independent arms; `required_runs` and
 `Precision` for an interval of a wanted width.
-Within one run, whose values are correlated: `batch_means`, and `warmup_mser` for what to leave out of its beginning.
-Of flows: `jains_index`, `convergence_time` and `fair_convergence_time`.
+Within one run, whose values are correlated: `batch_means`, and `warmup_mser` for the warm-up to leave out.
+For flows: `jains_index`, `convergence_time` and `fair_convergence_time`.
 
-Quantiles, tail probabilities, resampling and rank tests are SciPy's. Sums are exact (`math.fsum`), so that results do
-not depend on the order in which a library adds.
+Quantiles, tail probabilities, resampling and rank tests come from SciPy. Sums are exact (`math.fsum`), so that results
+do not depend on the order of summation in a library.
 """
 
 from narrows.metrics import jains_index

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 BATCHES: Final = 30
-"""Batches wherever no number is given: more than 30 hardly narrow the interval (Schmeiser 1982)."""
+"""Default number of batches: more than 30 hardly narrow the interval (Schmeiser 1982)."""
 
 LEAST_BATCHES: Final = 10
-"""Fewest batches: with fewer the interval widens fast (Schmeiser 1982), and the tests of its assumptions see little."""
+"""Fewest batches: with fewer the interval widens fast (Schmeiser 1982), and the tests of assumptions lose power."""
 
 LEVEL: Final = 0.05
-"""Level of the tests of assumptions: where all hold, each warns of one series in twenty."""
+"""Level of the tests of assumptions: where an assumption holds, its test warns for one series in twenty."""
 
 _ROUNDING: Final = 1e-12
-"""Batch means that differ by less than this share of their size are equal but for rounding."""
+"""Batch means whose difference is below this share of their size differ only by rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchMeans:
-    """Mean of one run with its interval, and what speaks against the interval.
+    """Mean of one run with its interval, and warnings about the interval's assumptions.
 
     Attributes
     ----------
@@ -37,25 +37,25 @@ class BatchMeans:
     means : tuple of float
         Mean of each batch, in order of time.
     batch_size : int
-        Observations in a batch.
+        Observations per batch.
     warmup : int
         Observations left out at the beginning as warm-up.
     remainder : int
-        Observations left out after the warm-up, fewer than there are batches, so that all batches are equally long.
+        Observations left out after the warm-up so that all batches are equally long; fewer than the number of batches.
     settled : bool
-        False if MSER-5 found no end of the warm-up in the first half of the run; `warmup` is that half then. A warm-up
-        that the caller states is believed.
+        False if MSER-5 found no end of the warm-up in the first half of the run; `warmup` is then that half. A warm-up
+        given by the caller is not checked.
     autocorrelation : float
         Of the batch means, at lag 1; 0 if they are all equal.
     p_value : float
         Of von Neumann's test that the batch means are independent, against positive correlation.
     independent : bool
-        Whether that test does not speak against it (`p_value` of 0.05 or more). Negative correlation makes the interval
-        too wide rather than too narrow and counts as independent here.
+        Whether that test does not reject independence (`p_value` of 0.05 or more). Negative correlation makes the
+        interval too wide rather than too narrow, and counts as independent here.
     normal_p_value : float
         Of Shapiro and Wilk's test that the batch means are normal.
     warnings : tuple of str
-        What does not hold, a sentence each; empty if nothing speaks against the interval.
+        Assumptions that do not hold, one sentence each; empty if the tests find nothing wrong.
     """
 
     estimate: Estimate
@@ -80,9 +80,9 @@ def batch_means(
 ) -> BatchMeans:
     r"""Mean of one run with a confidence interval by the method of batch means.
 
-    Neighbouring values of a run are correlated, so that Student's interval over them would be far too narrow. Without
-    the warm-up, the run is cut into k equal batches, long enough that their means :math:`Y_j` are about independent
-    and normal; Student's interval is then taken over these:
+    Neighbouring values of a run are correlated, so Student's interval over them would be far too narrow. After the
+    warm-up is removed, the run is cut into k equal batches, long enough that their means :math:`Y_j` are approximately
+    independent and normal. Student's interval is then computed from these means:
 
     .. math:: \bar Y \pm t_{k-1,\,(1+c)/2} \; s_Y / \sqrt k
 
@@ -95,34 +95,34 @@ def batch_means(
     confidence : float
         Confidence level c, in (0, 1).
     warmup : int, "mser" or None
-        Observations to leave out at the beginning; ``"mser"``: as many as `warmup_mser` finds; ``None``: none. If
-        MSER-5 finds no end of the warm-up, the first half is left out and a warning says so.
+        Number of observations to leave out at the beginning; ``"mser"``: the number that `warmup_mser` finds; ``None``:
+        0. If MSER-5 finds no end of the warm-up, the first half is left out, with a warning.
 
     Returns
     -------
     BatchMeans
-        With the tests of the assumptions: its `warnings` say what does not hold. The interval is given all the same.
+        With the tests of the assumptions: `warnings` lists those that do not hold. The interval is computed anyway.
 
     Raises
     ------
     ValueError
-        If there are too few values, a value is NaN or infinite, or an argument is out of its range.
+        If there are too few values, a value is NaN or infinite, or an argument is out of range.
 
     Notes
     -----
-    The method, with what it supposes: Law (2015), *Simulation Modeling and Analysis*, section 9.5.3. Number of batches:
-    Schmeiser (1982), "Batch size effects in the analysis of simulation output", Operations Research 30(3), finds 10 to
-    30 enough for any run. Size of batches, the correlation of their means and their approach to the normal
-    distribution: Chien (1994), "Batch size selection for the batch means method", WSC 1994.
+    Method and assumptions: Law (2015), *Simulation Modeling and Analysis*, section 9.5.3. Number of batches: Schmeiser
+    (1982), "Batch size effects in the analysis of simulation output", Operations Research 30(3), finds 10 to 30 enough
+    for any run. Size of batches, correlation of their means and convergence to the normal distribution: Chien (1994),
+    "Batch size selection for the batch means method", WSC 1994.
 
-    *Stationary*: the warm-up is left out, see `warmup_mser`; with it go the observations that would not fill a batch.
+    *Stationary*: the warm-up is left out, see `warmup_mser`, and so are observations that do not fill a batch.
 
     *Independent*: with :math:`V = \sum (Y_{j+1} - Y_j)^2 / \sum (Y_j - \bar Y)^2` (von Neumann 1941, "Distribution of
     the ratio of the mean square successive difference to the variance", Annals of Mathematical Statistics 12(4)),
-    :math:`(1 - V/2) \sqrt{(k^2-1)/(k-2)}` is about standard normal if the means are independent (Young 1941, "On
-    randomness in ordered sequences", the same 12(3)), and large if they are positively correlated; as in Fishman
-    (1978), "Grouping observations in digital simulation", Management Science 24(5). Over 30 means it sees a correlation
-    of 0.3 in less than every second run (0.5: in four of five), so that it is no proof of independence.
+    :math:`(1 - V/2) \sqrt{(k^2-1)/(k-2)}` is approximately standard normal if the means are independent (Young 1941,
+    "On randomness in ordered sequences", the same 12(3)), and large if they are positively correlated; as in Fishman
+    (1978), "Grouping observations in digital simulation", Management Science 24(5). With 30 means the test detects a
+    correlation of 0.3 in less than half of the runs (0.5: in four of five), so passing it does not prove independence.
 
     *Normal*: Shapiro and Wilk (1965), "An analysis of variance test for normality", Biometrika 52.
 
@@ -154,7 +154,7 @@ def batch_means(
         raise ValueError(message)
     size, remainder = divmod(left, batches)
     kept = array[dropped + remainder :]
-    # Measured from its first value, a constant series has means that are exactly equal.
+    # Relative to the first value, the batch means of a constant series are exactly equal.
     means = kept[0] + (kept - kept[0]).reshape(batches, size).mean(axis=1)
     autocorrelation, p_value, normal = _checks(means)
     return BatchMeans(
@@ -173,7 +173,7 @@ def batch_means(
 
 
 def _warmup(array: NDArray[np.float64], warmup: int | str | None) -> tuple[int, bool]:
-    """Observations to leave out, and whether the warm-up is known to end there."""
+    """Return the number of observations to leave out, and whether the warm-up is known to end there."""
     if warmup == "mser":
         found = warmup_mser(array)
         return (array.size // 2, False) if found is None else (found, True)
@@ -193,7 +193,7 @@ def _checks(means: NDArray[np.float64]) -> tuple[float, float, float]:
     spread = float(np.ptp(means))
     if spread <= _ROUNDING * float(np.abs(means).max()):
         return 0.0, 1.0, 1.0
-    deviations = (means - means.mean()) / spread  # so that no square vanishes
+    deviations = (means - means.mean()) / spread  # scaled so that no square underflows
     whole = float(np.sum(deviations**2))
     ratio = float(np.sum(np.diff(deviations) ** 2)) / whole
     score = (1 - ratio / 2) * math.sqrt((means.size**2 - 1) / (means.size - 2))

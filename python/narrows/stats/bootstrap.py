@@ -1,4 +1,4 @@
-"""Bootstrap intervals: of a mean over runs, and of paired differences, without supposing that they are normal."""
+"""Bootstrap intervals of a mean over runs and of paired differences, without assuming normal values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 RESAMPLES: Final = 9999
-"""Resamples wherever no number is given: the ends of a 95 % interval move by about a hundredth of its width then."""
+"""Default number of resamples: the ends of a 95 % interval then vary by about a hundredth of its width."""
 
 _CELLS: Final = 1_000_000
-"""Most values that are resampled at once, so that long series take no more memory than short ones."""
+"""Most values resampled at once, so that long series need no more memory than short ones."""
 
 
 def bootstrap_ci(
@@ -26,8 +26,8 @@ def bootstrap_ci(
 ) -> Estimate:
     """Mean and bootstrap confidence interval (BCa) of a metric over independent runs.
 
-    The runs are drawn again from themselves, with replacement, many times; the ends are quantiles of the means so
-    found, corrected for bias and for a spread that grows with the mean ("bias-corrected and accelerated").
+    The runs are resampled many times with replacement. The ends of the interval are quantiles of the resampled means,
+    corrected for bias and for a spread that grows with the mean ("bias-corrected and accelerated").
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def bootstrap_ci(
     confidence : float
         Confidence level c, in (0, 1).
     resamples : int
-        How often the runs are drawn again, 100 or more.
+        Number of resamples, 100 or more.
     seed : int
-        Of the draws. The same values, seed and version of NumPy give the same interval.
+        Seed of the resampling. The same values, seed and version of NumPy give the same interval.
 
     Returns
     -------
@@ -48,14 +48,15 @@ def bootstrap_ci(
     Raises
     ------
     ValueError
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Notes
     -----
     Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical Association 82(397);
     Efron and Tibshirani (1993), *An Introduction to the Bootstrap*, section 14.3; by `scipy.stats.bootstrap`.
-    It leans to the side to which a metric is skewed (losses, completion times). Below some fifty runs it is too narrow,
-    for skewed values too, and Student's interval is the safer one: ``docs/metrics.md`` has how often either covers.
+    The interval extends towards the side to which a metric is skewed (losses, completion times). Below about fifty
+    runs it is too narrow, even for skewed values, and Student's interval is safer; ``docs/metrics.md`` has the coverage
+    of both.
 
     Examples
     --------
@@ -78,8 +79,9 @@ def bootstrap_ci(
     import numpy as np
     from scipy import stats
 
-    # Measured from the least in units of about the range, no power of a tiny or huge value vanishes or overflows. Units
-    # are powers of two, so that means that are equal stay equal: BCa counts those below, and those at, the mean found.
+    # Shift by the least value and scale by about the range, so that no power of a tiny or huge value underflows or
+    # overflows. Scales are powers of two, so that equal means stay equal: BCa counts resampled means below, and equal
+    # to, the observed mean.
     least, unit = values[0], math.frexp(values[-1] - values[0])[1]
     found = stats.bootstrap(
         (np.ldexp(np.array(values) - least, -unit),),
@@ -102,9 +104,9 @@ def bootstrap_difference(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Estimate:
-    """Mean difference of two arms under the same seeds, with a bootstrap interval over the differences.
+    """Mean difference of two arms with the same seeds, with a bootstrap interval over the differences.
 
-    Pairs are drawn again as pairs, so that what the arms share stays cancelled.
+    Pairs are resampled as pairs, so that what the arms share cancels out.
 
     Parameters
     ----------
@@ -121,7 +123,7 @@ def bootstrap_difference(
     Raises
     ------
     ValueError
-        If the arms have different numbers of runs, or an argument is out of its range.
+        If the arms have different numbers of runs, or an argument is out of range.
 
     Examples
     --------

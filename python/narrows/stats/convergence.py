@@ -1,4 +1,4 @@
-"""How long flows take to converge: one to its fair share, and all of them to fairness."""
+"""Convergence times of flows: of one flow to its fair share, and of all flows to fairness."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from narrows.outcome import Run
 
 BAND: Final = 0.25
-"""How far from its fair share a flow may be and still have converged, as a part of it (Dong et al. 2015)."""
+"""How far a converged flow may be from its fair share, as a fraction of the share (Dong et al. 2015)."""
 
 HOLD_S: Final = 5.0
-"""How long it must stay there, s (the same)."""
+"""How long a converged flow must stay there, s (Dong et al. 2015)."""
 
 BIN_S: Final = 1.0
-"""Over so long rates are averaged, s (the same)."""
+"""Interval over which rates are averaged, s (Dong et al. 2015)."""
 
 DELTA: Final = 0.1
-"""How far from even the shares of flows may be (Bansal et al. 2001)."""
+"""How far from equal the shares of flows may be (Bansal et al. 2001)."""
 
 _CLOSE: Final = 1e-9
-"""Times nearer than this are the same, s."""
+"""Times closer together than this count as equal, s."""
 
 _ROUNDING: Final = 1 + 1e-12
-"""Sums of decimal fractions must not fall out of a band for their last digit."""
+"""Relative tolerance, so that rounding of decimal fractions does not move a sum out of a band."""
 
 
 def lasting_from(time_s: ArrayLike, holds: ArrayLike, hold_s: float | None = HOLD_S) -> float | None:
-    """First time from which something holds without a break for a while.
+    """First time from which a condition holds without a break for a given duration.
 
     A stretch lasts from its first sample to the sample that ends it, or to the last one.
 
@@ -44,14 +44,14 @@ def lasting_from(time_s: ArrayLike, holds: ArrayLike, hold_s: float | None = HOL
     time_s : array
         Times of the samples in order, s.
     holds : array of bool
-        Whether it holds at these times.
+        Whether the condition holds at these times.
     hold_s : float or None
-        How long it must go on to hold, s; ``None``: until the samples end.
+        How long it must hold, s; ``None``: until the samples end.
 
     Returns
     -------
     float or None
-        s; ``None`` if it never holds for so long before the samples end.
+        s; ``None`` if it never holds that long before the samples end.
 
     Raises
     ------
@@ -100,20 +100,20 @@ def convergence_time(
     time_s : array
         Times in order, s.
     mbps : array
-        The flow's rate x at these times, averaged over a second or so; of bins, the time is that of their beginning.
+        The flow's rate x at these times, averaged over about a second; the time of a bin is its beginning.
     share_mbps : float or array
-        The fair share f, at all times or at each.
+        The fair share f, constant or at each time.
     start_s : float
         When the flow started, s; earlier times are left out.
     band : float
         b.
     hold_s : float or None
-        How long the rate must stay, s; ``None``: until the samples end, as settling times are defined in control.
+        How long the rate must stay there, s; ``None``: until the samples end, like a settling time in control theory.
 
     Returns
     -------
     float or None
-        s; ``None`` if it never stays so long before the samples end.
+        s; ``None`` if it never stays that long before the samples end.
 
     Raises
     ------
@@ -123,9 +123,9 @@ def convergence_time(
     Notes
     -----
     Dong et al. (2015), "PCC: Re-architecting congestion control for consistent high performance", NSDI, section 4.2:
-    the first second from which on throughput is within 25 % of the ideal equal rate in each of the next five seconds.
-    RFC 5166, section 2.3, tells why it matters: a flow that starts late must find its place. An aggressive flow that
-    reaches its share early and overshoots has not converged.
+    the first second from which throughput is within 25 % of the ideal equal rate in each of the next five seconds.
+    RFC 5166, section 2.3, explains why this matters: a flow that starts late must obtain its share. An aggressive flow
+    that reaches its share early and overshoots has not converged.
 
     Examples
     --------
@@ -152,29 +152,29 @@ def fair_convergence_time(
     delta: float = DELTA,
     hold_s: float | None = HOLD_S,
 ) -> float | None:
-    r"""Time until flows share fairly and go on to do so for a while: :math:`\delta`-fair convergence, for any number.
+    r"""Time until flows share fairly for a while: :math:`\delta`-fair convergence, for any number of flows.
 
-    Two flows are :math:`\delta`-fair where their shares are within :math:`(1 \pm \delta)/2`, that is
-    :math:`|x_1 - x_2| \le \delta (x_1 + x_2)`. That is a coefficient of variation of at most :math:`\delta`, which is
-    taken for more than two as well; it is the same as Jain's index of at least :math:`1 / (1 + \delta^2)`.
+    Two flows are :math:`\delta`-fair if their shares are within :math:`(1 \pm \delta)/2`, that is
+    :math:`|x_1 - x_2| \le \delta (x_1 + x_2)`. This equals a coefficient of variation of at most :math:`\delta`, which
+    is used for more than two flows as well, and a Jain's index of at least :math:`1 / (1 + \delta^2)`.
 
     Parameters
     ----------
     time_s : array
         Times in order, s.
     rates : array
-        A row of rates at these times for each flow (two or more), in one unit, averaged over a second or so.
+        Rates at these times, one row per flow (two or more), in one unit, averaged over about a second.
     start_s : float
         When the last of the flows started, s; earlier times are left out.
     delta : float
         :math:`\delta`.
     hold_s : float or None
-        How long it must last, s; 0: a single sample will do, as in the papers; ``None``: until the samples end.
+        How long fairness must last, s; 0: a single sample is enough, as in the papers; ``None``: until the samples end.
 
     Returns
     -------
     float or None
-        s; ``None`` if it never lasts so long before the samples end. Where nothing is sent, nothing is shared.
+        s; ``None`` if it never lasts that long before the samples end. Times at which nothing is sent are not fair.
 
     Raises
     ------
@@ -187,8 +187,8 @@ def fair_convergence_time(
     networks", Computer Networks and ISDN Systems 17(1), measure the distance from fairness by Jain's index, and call
     the time to come near the goal responsiveness. Bansal, Balakrishnan, Floyd and Shenker (2001), "Dynamic behavior
     of slowly-responsive congestion control algorithms", SIGCOMM, define :math:`\delta`-fair convergence, and RFC 5166,
-    section 2.3, took it over; both start from shares of 100/101 and 1/101, which a scenario must arrange itself. That
-    balance must last is ours: curves that cross have not converged.
+    section 2.3, adopts it; both start from shares of 100/101 and 1/101, which the scenario must set up. The
+    requirement that fairness lasts is ours: rates that only cross have not converged.
 
     Examples
     --------
@@ -217,30 +217,29 @@ def convergence_times(
     band: float = BAND,
     hold_s: float | None = HOLD_S,
 ) -> dict[str, float | None]:
-    """Convergence time of every flow with a congestion control, from the samples of a run.
+    """Compute the convergence time of every flow with a congestion control, from the samples of a run.
 
     Parameters
     ----------
     run : Run
-        With samples at least as often as bins are long.
+        A run sampled at least once per bin.
     share_mbps : float, mapping or None
-        Fair share, Mb/s, of all flows or by name. ``None``: an even part, in each bin, of what all these flows together
-        received in it, among those that were active all through it. Flows whose paths differ want shares of their own.
+        Fair share, Mb/s, for all flows or by name. ``None``: in each bin, an equal part of the bytes that those flows
+        received together that were active throughout the bin. Flows with different paths need individual shares.
     bin_s : float
-        Over so long rates are averaged, s.
+        Interval over which rates are averaged, s.
     band, hold_s
         As for `convergence_time`.
 
     Returns
     -------
     dict
-        Time from the flow's start, s, by name; ``None`` for a flow that never converges, or that does not live long
-        enough to.
+        Time from the flow's start, s, by name; ``None`` for a flow that never converges or does not live long enough.
 
     Raises
     ------
     ValueError
-        If an argument is out of its range, or a mapping misses a flow.
+        If an argument is out of range, or a mapping lacks a flow.
 
     Examples
     --------
@@ -283,7 +282,7 @@ def convergence_times(
 def _even(
     rates: Mapping[str, NDArray[np.float64]], alive: Mapping[str, NDArray[np.bool_]], bins: int
 ) -> NDArray[np.float64]:
-    """An even part of what the active flows received, bin by bin."""
+    """Return an equal part of the rates of all active flows, bin by bin."""
     import numpy as np
 
     total, count = np.zeros(bins), np.zeros(bins)

@@ -1,4 +1,4 @@
-"""How many runs an interval of a wanted width needs, and the rule that stops when it has been reached."""
+"""The number of runs that an interval of a wanted width needs, and the rule that stops once it is reached."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 LEAST_RUNS: Final = 10
-"""Runs before a sequential rule may stop: with fewer the interval too often looks narrow by chance (Law 2015)."""
+"""Fewest runs before a sequential rule may stop: with fewer the interval is too often narrow by chance (Law 2015)."""
 
 MOST_RUNS: Final = 200
-"""Runs after which a sequential rule gives up."""
+"""Number of runs after which a sequential rule gives up."""
 
 _BEYOND: Final = 10**12
-"""No number of runs that anybody would make."""
+"""A number of runs above any practical one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class Precision:
     -----
     Chow and Robbins (1965), "On the asymptotic theory of fixed-width sequential confidence intervals for the mean",
     Annals of Mathematical Statistics 36(2); for simulations Law (2015), *Simulation Modeling and Analysis*, section
-    9.4.1, who asks for ten runs at least. The rule stops sooner where the spread looks small by chance, so that its
-    interval covers the mean a little less often than it says, the less the fewer runs it begins with; figures stand in
-    ``docs/metrics.md``. The half width is relative to the mean that was found; if the error relative to the true mean
-    is to stay below :math:`\gamma`, ask for :math:`\gamma / (1 + \gamma)` (the same section).
+    9.4.1, who requires at least ten runs. The rule stops too soon if the spread looks small by chance, so its interval
+    covers the mean slightly less often than its nominal level. The error shrinks as `least` grows; ``docs/metrics.md``
+    has figures. The half width is relative to the estimated mean; if the error relative to the true mean is to stay
+    below :math:`\gamma`, ask for :math:`\gamma / (1 + \gamma)` (the same section).
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Precision:
     most: int = MOST_RUNS
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range."""
+        """Refuse values out of range."""
         if (self.relative is None) == (self.absolute is None):
             message = f"relative is {self.relative} and absolute is {self.absolute}; allowed: exactly one of them"
             raise ValueError(message)
@@ -80,12 +80,12 @@ class Precision:
             raise ValueError(message)
 
     def goal(self, estimate: Estimate) -> float:
-        """Half width that would do, in the unit of the metric.
+        """Return the largest half width that is narrow enough, in the unit of the metric.
 
         Parameters
         ----------
         estimate : Estimate
-            For the mean that a relative half width refers to.
+            Its mean is the reference of a relative half width.
 
         Returns
         -------
@@ -94,12 +94,12 @@ class Precision:
         return self.absolute if self.absolute is not None else (self.relative or 0.0) * abs(estimate.mean)
 
     def met(self, estimate: Estimate) -> bool:
-        """Tell whether the rule stops here.
+        """Return whether the rule stops here.
 
         Parameters
         ----------
         estimate : Estimate
-            Over the first runs, at this confidence.
+            Over the first runs, at this confidence level.
 
         Returns
         -------
@@ -108,7 +108,7 @@ class Precision:
         return estimate.n >= self.least and estimate.half_width <= self.goal(estimate)
 
     def needed(self, estimate: Estimate) -> int | None:
-        """Foresee how many runs will do; see `required_runs`.
+        """Predict how many runs will be enough; see `required_runs`.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Precision:
         Returns
         -------
         int or None
-            Not less than `least`; ``None`` if nothing can be said yet, or the mean is zero.
+            At least `least`; ``None`` if no prediction is possible yet, or the mean is zero.
         """
         if estimate.n < 2:
             return None
@@ -126,7 +126,7 @@ class Precision:
         return None if found is None else max(self.least, found)
 
     def told(self) -> str:
-        """Say what is wanted, in words.
+        """Describe the wanted precision in words.
 
         Returns
         -------
@@ -145,18 +145,18 @@ class Precision:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Where a sequential rule ended.
+    """The precision that a sequential rule reached.
 
     Attributes
     ----------
     metric : str
-        What was estimated.
+        The estimated metric.
     precision : Precision
-        What was wanted.
+        The wanted precision.
     estimate : Estimate
-        Over the runs that were made.
+        Over all runs made.
     runs : int
-        How many these are.
+        Number of these runs.
     """
 
     metric: str
@@ -201,7 +201,7 @@ class Reached:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Reached:
-        """Take back what `to_dict` gave.
+        """Restore an object from the result of `to_dict`.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Reached:
         return cls(str(data["metric"]), precision, estimate, int(data["runs"]))
 
     def told(self) -> str:
-        """Say in a sentence how it ended.
+        """Describe the result in a sentence.
 
         Returns
         -------
@@ -268,7 +268,7 @@ def required_runs(
     confidence: float = CONFIDENCE,
     rule: Literal["iterated", "stein"] = "iterated",
 ) -> int:
-    r"""Number of runs that an interval of a wanted half width h needs, from pilot runs.
+    r"""Number of runs that an interval of a wanted half width h needs, estimated from pilot runs.
 
     .. math:: n^* = \min \{\, n \ge n_0 : t_{n-1,\,(1+c)/2} \; s / \sqrt n \le h \,\}
 
@@ -279,13 +279,13 @@ def required_runs(
     pilot : Estimate or iterable of float
         The metric in the pilot runs, at least two; or `mean_ci` over them.
     relative, absolute : float
-        Wanted half width, as a part of the pilot's mean or in the unit of the metric; exactly one of them.
+        Wanted half width, as a fraction of the pilot's mean or in the unit of the metric; give exactly one of them.
     confidence : float
         Confidence level c, in (0, 1).
     rule : {"iterated", "stein"}
-        ``"stein"`` takes the quantile of the pilot's :math:`n_0 - 1` degrees of freedom instead of that of n - 1. It
-        asks for more runs, and then :math:`\bar x \pm h` over all of them covers the mean of normal values at least as
-        often as it says, whatever their spread.
+        ``"stein"`` uses the quantile for the pilot's :math:`n_0 - 1` degrees of freedom instead of n - 1. It needs more
+        runs; then :math:`\bar x \pm h` over all of them covers the mean of normal values at least as often as its
+        nominal level, whatever their spread.
 
     Returns
     -------
@@ -295,15 +295,15 @@ def required_runs(
     Raises
     ------
     ValueError
-        If there are fewer than two pilot values, an argument is out of its range, or the half width is relative to a
-        mean of zero.
+        If there are fewer than two pilot values, an argument is out of range, or the half width is relative to a mean
+        of zero.
 
     Notes
     -----
-    Law (2015), *Simulation Modeling and Analysis*, section 9.4.1, whose relative error is that to the true mean (see
-    `Precision`). Stein (1945), "A two-sample test for a linear hypothesis whose power is independent of the variance",
-    Annals of Mathematical Statistics 16(3). The spread of a few pilot runs is itself uncertain: after five of them the
-    standard deviation may well be off by a third, and the number of runs by a factor of two.
+    Law (2015), *Simulation Modeling and Analysis*, section 9.4.1, where the relative error is relative to the true mean
+    (see `Precision`). Stein (1945), "A two-sample test for a linear hypothesis whose power is independent of the
+    variance", Annals of Mathematical Statistics 16(3). The spread of a few pilot runs is itself uncertain: with five of
+    them the standard deviation can easily be off by a third, and the number of runs by a factor of two.
 
     Examples
     --------
@@ -337,7 +337,7 @@ def _known(rule: str) -> str:
 
 
 def _least_number(estimate: Estimate, goal: float, confidence: float) -> int | None:
-    """Smallest n from the estimate's own on at which the half width is at most the goal; it falls as n grows."""
+    """Smallest n, not below the estimate's own, with a half width of at most the goal; the half width falls with n."""
 
     def enough(n: int) -> bool:
         return t_quantile(n - 1, confidence) * estimate.sd / math.sqrt(n) <= goal

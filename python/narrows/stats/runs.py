@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CONFIDENCE = 0.95
-"""Confidence of the intervals wherever none is given."""
+"""Default confidence level of intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval: what stands behind ±."""
+        """Half the width of the interval, as shown after ±."""
         return (self.high - self.low) / 2
 
 
@@ -81,8 +81,8 @@ def mean_ci(values: Iterable[float | int | None], confidence: float = CONFIDENCE
 
     Notes
     -----
-    Student (1908), "The probable error of a mean". The runs are independent because each draws from streams of its
-    own; the interval supposes that means of runs are about normal.
+    Student (1908), "The probable error of a mean". Runs are independent because each has random streams of its own.
+    The interval assumes that means of runs are approximately normal.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def mean_ci(values: Iterable[float | int | None], confidence: float = CONFIDENCE
         return Estimate(math.nan, math.nan, math.nan, 0, math.nan)
     if n == 1:
         return Estimate(present[0], math.nan, math.nan, 1, math.nan)
-    if min(present) == max(present):  # exactly, not but for rounding
+    if min(present) == max(present):  # exactly equal, not only up to rounding
         return Estimate(present[0], present[0], present[0], n, 0.0)
     mean = math.fsum(present) / n
     sd = math.sqrt(math.fsum((value - mean) ** 2 for value in present) / (n - 1))
@@ -135,25 +135,25 @@ def t_quantile(degrees: int, confidence: float) -> float:
 
 
 def sum_of_independent(estimates: Iterable[Estimate]) -> Estimate:
-    """Sum of means that were measured independently of each other, with the interval of the sum.
+    """Add means that were measured independently of each other, with the interval of the sum.
 
-    Variances of independent errors add up, and so do squares of half widths.
+    Variances of independent errors add up, and so do the squares of half widths.
 
     Parameters
     ----------
     estimates : iterable of Estimate
-        At one confidence level.
+        All at one confidence level.
 
     Returns
     -------
     Estimate
-        Its `n` is the smallest of theirs; NaN where one of them has no mean, or no interval.
+        Its `n` is the smallest of theirs; NaN if one of them has no mean, or no interval.
 
     Notes
     -----
-    With n values behind each, Student's quantile has n - 1 degrees of freedom here, and up to as many more as there are
-    estimates by Welch and Satterthwaite (1946, "An approximate distribution of estimates of variance components",
-    Biometrics Bulletin 2(6)): the interval is never too narrow.
+    If each mean has n values, Student's quantile is used here with n - 1 degrees of freedom. Welch and Satterthwaite
+    (1946, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2(6)) allow up to that
+    number times the number of estimates, so the interval is never too narrow.
 
     Examples
     --------
@@ -170,19 +170,19 @@ def sum_of_independent(estimates: Iterable[Estimate]) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """What changed between two arms that ran with the same seeds.
+    """Change between two arms that ran with the same seeds.
 
     Attributes
     ----------
     difference : Estimate
         Mean of treatment minus baseline, run by run, with its interval.
     baseline, treatment : Estimate
-        The arms on their own, over the pairs.
+        The arms separately, over the pairs.
     percent : Estimate
-        The difference in per cent of the baseline's mean: mean and ends of `difference` over that mean (the baseline's
-        mean is taken as known); NaN where it is zero.
+        The difference in per cent of the baseline's mean: mean and ends of `difference` divided by that mean, which is
+        treated as exact; NaN if it is zero.
     p_value : float
-        Of the paired t-test that nothing changed; NaN with fewer than two pairs.
+        Of the paired t-test for no change; NaN with fewer than two pairs.
     """
 
     difference: Estimate
@@ -195,7 +195,7 @@ class PairedDifference:
 def paired_values(
     baseline: Iterable[float | int | None], treatment: Iterable[float | int | None]
 ) -> list[tuple[float, float]]:
-    """Pair the runs of two arms; a pair in which one is missing is left out.
+    """Pair the runs of two arms; a pair with a missing value is left out.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def paired_difference(
     Parameters
     ----------
     baseline, treatment : iterable of float or None
-        One value per run, in the same order of runs; a pair in which one is missing is left out.
+        One value per run, in the same order of runs; a pair with a missing value is left out.
     confidence : float
         Confidence level, in (0, 1).
 
@@ -247,7 +247,7 @@ def paired_difference(
 
     Notes
     -----
-    The interval is Student's t over the differences (a paired t-test): common random numbers remove what the arms
+    The interval is Student's t over the differences (a paired t-test). Common random numbers remove what the arms
     share; Law (2015), *Simulation Modeling and Analysis*, section 10.2.
 
     Examples
@@ -284,9 +284,9 @@ def _paired_p(difference: Estimate) -> float:
 
 
 def signed_rank_p(baseline: Iterable[float | int | None], treatment: Iterable[float | int | None]) -> float:
-    """p-value of Wilcoxon's signed-rank test that nothing changed between two arms under the same seeds.
+    """p-value of Wilcoxon's signed-rank test for no change between two arms with the same seeds.
 
-    It looks at the ranks of the differences only, so that one run that went astray decides nothing.
+    It uses only the ranks of the differences, so a single outlier cannot decide the result.
 
     Parameters
     ----------
@@ -306,8 +306,8 @@ def signed_rank_p(baseline: Iterable[float | int | None], treatment: Iterable[fl
     Notes
     -----
     Wilcoxon (1945), "Individual comparisons by ranking methods", Biometrics Bulletin 1(6), by `scipy.stats.wilcoxon`;
-    pairs without a difference are left out, as he did. It supposes that differences lie symmetrically. With n pairs the
-    p-value is at least 2 / 2^n: five seeds never come below 0.05, six can.
+    pairs without a difference are left out, as he did. The test assumes that differences are distributed symmetrically.
+    With n pairs the p-value is at least 2 / 2^n: five seeds never come below 0.05, six can.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where a run's warm-up ends: the MSER-5 rule."""
+"""The end of a run's warm-up by the MSER-5 rule."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 LEAST_GROUPS: Final = 10
-"""Fewest groups of observations that `warmup_mser` takes."""
+"""Fewest groups of observations that `warmup_mser` accepts."""
 
 _TAIL: Final = 5
-"""Groups at the end that are no truncation point: the error of so few is small by chance (Hoad et al. 2010)."""
+"""Groups at the end excluded as truncation points: the error of so few is small by chance (Hoad et al. 2010)."""
 
 
 def series(values: ArrayLike) -> NDArray[np.float64]:
-    """Take the observations of one run as an array, or say what is wrong with them.
+    """Return the observations of one run as an array, or report what is wrong with them.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def series(values: ArrayLike) -> NDArray[np.float64]:
 def warmup_mser(values: ArrayLike, batch: int = 5) -> int | None:
     r"""Length of the warm-up of a run by MSER-m, with m = 5 MSER-5.
 
-    The observations are averaged in groups of m, :math:`Z_1 \dots Z_n`; those left over at the end are not looked at.
-    The warm-up is the d groups without which the standard error of the mean of the others is least:
+    The observations are averaged in groups of m, :math:`Z_1 \dots Z_n`; those left over at the end are ignored. The
+    warm-up is the first d groups, with d such that the standard error of the mean of the others is least:
 
     .. math:: d = \arg\min_j \frac{1}{(n - j)^2} \sum_{i=j+1}^{n} (Z_i - \bar Z_{n,j})^2
 
@@ -61,13 +61,13 @@ def warmup_mser(values: ArrayLike, batch: int = 5) -> int | None:
     values : array
         Observations of one run in order, equally spaced.
     batch : int
-        Observations m in a group.
+        Observations m per group.
 
     Returns
     -------
     int or None
-        Observations to leave out at the beginning, a multiple of m. ``None`` if the minimum lies in the second half of
-        the run: it is too short to tell, or does not settle.
+        Number of observations to leave out at the beginning, a multiple of m. ``None`` if the minimum lies in the
+        second half of the run: the run is too short, or does not settle.
 
     Raises
     ------
@@ -76,11 +76,11 @@ def warmup_mser(values: ArrayLike, batch: int = 5) -> int | None:
 
     Notes
     -----
-    White (1997), "An effective truncation heuristic for bias reduction in simulation output", Simulation 69(6), has the
-    rule; White, Cobb and Spratt (2000), "A comparison of five steady-state truncation heuristics for simulation", WSC
-    2000, compare it with others and take m = 5; both refuse a minimum in the second half. The last five groups are
-    no candidates: Hoad, Robinson and Davies (2010), "Automating warm-up length estimation", Journal of the Operational
-    Research Society 61(9). Without any warm-up the rule may still leave out some observations, by chance.
+    White (1997), "An effective truncation heuristic for bias reduction in simulation output", Simulation 69(6),
+    introduced the rule; White, Cobb and Spratt (2000), "A comparison of five steady-state truncation heuristics for
+    simulation", WSC 2000, compare it with others and use m = 5; both reject a minimum in the second half. The last five
+    groups are excluded as in Hoad, Robinson and Davies (2010), "Automating warm-up length estimation", Journal of the
+    Operational Research Society 61(9). Even without a warm-up the rule may leave out some observations, by chance.
 
     Examples
     --------
@@ -104,10 +104,10 @@ def warmup_mser(values: ArrayLike, batch: int = 5) -> int | None:
 
 
 def _truncation(means: list[float]) -> int:
-    """Index of the first group to keep; the smallest of several minima.
+    """Return the index of the first group to keep; the smallest of several minima.
 
-    Sums of squares grow from the end backwards, each by one group (Welford 1962), so that a series that is constant
-    after its warm-up has an error of exactly zero from there on.
+    Sums of squares are accumulated backwards from the end, group by group (Welford 1962), so that a series that is
+    constant after its warm-up has an error of exactly zero from there on.
     """
     best, found = math.inf, 0
     centre = squares = 0.0

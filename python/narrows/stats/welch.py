@@ -1,4 +1,4 @@
-"""Differences of two arms whose runs have nothing in common: Welch's interval, absolute and relative."""
+"""Differences of two independent arms: Welch's interval, absolute and relative."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What distinguishes two arms whose runs are independent of each other.
+    """Difference between two arms whose runs are independent of each other.
 
     Attributes
     ----------
     difference : Estimate
-        Mean of the treatment minus mean of the baseline, with Welch's interval; no ends where an arm has fewer than
+        Mean of the treatment minus mean of the baseline, with Welch's interval; without ends if an arm has fewer than
         two values. `n` is that of the smaller arm, `sd` the standard error of the difference.
     baseline, treatment : Estimate
-        The arms on their own.
+        The arms separately.
     percent : Estimate
-        The difference in per cent of the baseline's mean, with an interval that takes that mean as measured, not as
-        known; NaN where it is zero.
+        The difference in per cent of the baseline's mean, with an interval that accounts for the error of that mean;
+        NaN if it is zero.
     p_value : float
-        Of Welch's t-test that the means are equal; NaN where there is no interval.
+        Of Welch's t-test for equal means; NaN without an interval.
     """
 
     difference: Estimate
@@ -42,7 +42,7 @@ def welch_difference(
     treatment: Iterable[float | int | None],
     confidence: float = CONFIDENCE,
 ) -> Difference:
-    r"""Difference of two means over independent runs, which may differ in number and in spread.
+    r"""Difference of the means of two sets of independent runs, which may differ in number and spread.
 
     .. math:: \bar y - \bar x \pm t_\nu \sqrt{u + v}, \quad u = s_x^2 / m, \; v = s_y^2 / n, \quad
         \nu = \frac{(u + v)^2}{u^2 / (m - 1) + v^2 / (n - 1)}
@@ -67,8 +67,8 @@ def welch_difference(
     -----
     Welch (1947), "The generalization of Student's problem when several different population variances are involved",
     Biometrika 34. The relative difference is that of a ratio of means, r = y / x - 1, whose variance is to first order
-    (v + (y / x)^2 u) / x^2 (the delta method), with degrees of freedom by the same rule. An arm that never varies, as
-    simulated runs without anything random do, adds nothing to either.
+    (v + (y / x)^2 u) / x^2 (the delta method), with degrees of freedom by the same rule. An arm that never varies, such
+    as simulated runs without randomness, contributes nothing to either.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def welch_difference(
 
 
 def _estimate(mean: float, first: tuple[float, int], second: tuple[float, int], confidence: float) -> Estimate:
-    """A difference with its interval, from the standard error of each mean and the number of values behind it."""
+    """Return a difference with its interval, from the standard error of each mean and its number of values."""
     error = math.hypot(first[0], second[0])
     half = error if error == 0 or not math.isfinite(error) else _quantile(_freedom(first, second), confidence) * error
     return Estimate(mean, mean - half, mean + half, min(first[1], second[1]), error)

@@ -1,4 +1,4 @@
-"""Sweeps: a scenario over axes and seeds, on all cores or a cluster, kept run by run in one data set.
+"""Sweeps: a scenario over axes and seeds, run on all cores or a cluster, and kept in one data set.
 
 >>> from narrows import sweep
 >>> s = sweep.Sweep.parse('''
@@ -16,7 +16,7 @@
 >>> result.flows.groupby("buffer")["throughput_mbps"].count().tolist()
 [4, 4]
 
-``docs/sweep.md`` has sweep files, the directory and the columns.
+``docs/sweep.md`` describes sweep files, the directory and the columns.
 """
 
 from __future__ import annotations

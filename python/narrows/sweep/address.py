@@ -1,7 +1,7 @@
-"""Content addresses: what determines a run, as one hash.
+"""Content addresses: a hash of everything that determines a run.
 
-A run is determined by its scenario as resolved, its seed, the engine (version and build), and the Python code that
-takes part: congestion controls of one's own, and a measure.
+A run is determined by its resolved scenario, its seed, the engine (version and build), and the Python code that takes
+part: the user's own congestion controls, and a measure.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "Engine", "content", "engine", "fingerprint", "nameless", "of", "own_controls"]
 
 FORMAT: Final = 1
-"""Of addresses, and of what is kept of a run: another one is another address for everything."""
+"""Version of addresses and of what is kept of a run; a new version changes every address."""
 
 
 _NAMES: Final = ("name = ", "title = ", "description = ", "seed = ")
 
 
 def content(text: str, parts: Iterable[str] = ()) -> str:
-    """SHA-256 of what is run, whatever the seed and the engine.
+    """SHA-256 of what is run, without the seed and the engine.
 
     Parameters
     ----------
     text : str
-        The scenario as resolved (`Scenario.to_toml`).
+        The resolved scenario (`Scenario.to_toml`).
     parts : iterable of str
-        Fingerprints of what else takes part.
+        Fingerprints of the Python code that takes part.
 
     Returns
     -------
     str
-        In hexadecimal.
+        Hexadecimal.
     """
     return hashlib.sha256("\n".join((*parts, "", text)).encode()).hexdigest()
 
 
 def nameless(resolved: str) -> str:
-    r"""A scenario without what changes no run: its name, title and description, and the seed that a run replaces.
+    r"""A scenario without settings that affect no run: name, title, description, and the seed, which each run replaces.
 
     Parameters
     ----------
     resolved : str
-        As `Scenario.to_toml` writes it: a line for each of these, before the first table.
+        Output of `Scenario.to_toml`, which has a line for each of these before the first table.
 
     Returns
     -------
@@ -72,19 +72,19 @@ def nameless(resolved: str) -> str:
 
 
 def of(what: str, seed: int) -> str:
-    """Address of a run.
+    """Content address of a run.
 
     Parameters
     ----------
     what : str
-        As `content` gives it.
+        Hash returned by `content`.
     seed : int
-        Of the run.
+        Seed of the run.
 
     Returns
     -------
     str
-        SHA-256, in hexadecimal.
+        SHA-256, hexadecimal.
     """
     made = engine()
     whole = "\n".join(("narrows sweep", str(FORMAT), made.release, made.build, str(seed), what))
@@ -101,7 +101,7 @@ def own_controls(scenario: Scenario) -> dict[str, Callable[..., object]]:
     Returns
     -------
     dict
-        By name.
+        Factories by name.
     """
     known = own.controls()
     if not known:
@@ -111,7 +111,7 @@ def own_controls(scenario: Scenario) -> dict[str, Callable[..., object]]:
 
 
 def fingerprint(function: Callable[..., object]) -> str:
-    """SHA-256 of the code of a class or function: of its file where there is one, else of what it was compiled to.
+    """SHA-256 of the code of a class or function: of its source file if there is one, else of its compiled code.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def fingerprint(function: Callable[..., object]) -> str:
     Returns
     -------
     str
-        In hexadecimal.
+        Hexadecimal.
     """
     digest = hashlib.sha256(getattr(function, "__qualname__", type(function).__qualname__).encode())
     if isinstance(function, functools.partial):
@@ -138,7 +138,7 @@ def fingerprint(function: Callable[..., object]) -> str:
 
 
 def _bound(function: Any) -> list[object]:
-    """Return what a function brings along beside its code: defaults, and values of the functions around it."""
+    """Return the values that a function carries beside its code: defaults, and captured variables."""
     inner = inspect.unwrap(function)
     if isinstance(inner, functools.partial):
         inner = inner.func
@@ -152,7 +152,7 @@ def _content(cell: CellType) -> object:
         content = cell.cell_contents
     except ValueError:  # not set yet
         return None
-    # A function's own name for itself differs from process to process.
+    # A captured function's identity differs from process to process, so use its code.
     return [code.co_code for code in _codes(content)] if callable(content) else content
 
 
@@ -163,5 +163,5 @@ def _codes(function: Any) -> list[CodeType]:
     holders = vars(inner).values() if isinstance(inner, type) else [inner, type(inner).__dict__.get("__call__")]
     found = [getattr(inspect.unwrap(holder), "__code__", None) for holder in holders if callable(holder)]
     codes = [code for code in found if isinstance(code, CodeType)]
-    # One file is read once, whatever the number of methods in it.
+    # Read each file once, however many methods it has.
     return list({(code.co_filename if Path(code.co_filename).is_file() else id(code)): code for code in codes}.values())

@@ -1,4 +1,4 @@
-"""The ``[[axes]]`` of a sweep file."""
+"""Parsing of the ``[[axes]]`` tables of a sweep file."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def read_axes(reader: Reader, given: Any) -> tuple[Axis, ...]:
     Parameters
     ----------
     reader : Reader
-        Notes what is wrong.
+        Collects problems.
     given : any
-        What stands under ``axes``.
+        The value of the key ``axes``.
 
     Returns
     -------
     tuple of Axis
-        Those without a problem.
+        The axes without problems.
     """
     if not isinstance(given, list) or not all(isinstance(table, dict) for table in given):
         reader.refuse(("axes",), given, "tables, each under [[axes]]")

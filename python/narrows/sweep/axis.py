@@ -1,4 +1,4 @@
-"""Axes of a sweep: which values a path of the scenario takes, from lists, ranges and log ranges."""
+"""Axes of a sweep: the values that a path of the scenario takes, from lists, ranges and log ranges."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from narrows.scenario import Override
 
 Label = str | int | float | bool
-"""What stands for a value in a column of the results."""
+"""The label of a value in a column of the results."""
 
 SCENARIO: Final = "scenario"
-"""The path that stands for the scenario file itself."""
+"""The path that denotes the scenario file itself."""
 
 MAX_VALUES: Final = 1_000_000
-"""Most values that one range may have."""
+"""Largest number of values in a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Value:
     Attributes
     ----------
     labels : dict
-        What stands in the columns of the results, by column.
+        Labels in the results, by column.
     overrides : dict
-        What the step sets, by path of the scenario.
+        Overrides that the step sets, by path of the scenario.
     scenario : str or None
         The scenario file, on an axis over files.
     """
@@ -43,12 +43,12 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A direction of the sweep: its columns, and its values in order.
+    """A dimension of the sweep: its columns, and its values in order.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the axis.
     columns : tuple of str
         Columns that it adds to the results.
     paths : tuple of str
@@ -56,7 +56,7 @@ class Axis:
     values : tuple of Value
         At least one.
     line : int or None
-        Where it stands in the sweep file, from 1.
+        Its line in the sweep file, from 1.
     """
 
     name: str
@@ -71,12 +71,12 @@ class Axis:
 
 
 def label_of(value: Any) -> Label:
-    """What stands in a column for a value of the file.
+    """Return the label of a value from the sweep file.
 
     Parameters
     ----------
     value : any
-        As TOML gave it; decimals are exact there and floating point here.
+        A parsed TOML value; decimals are exact in it and become floats in the label.
 
     Returns
     -------
@@ -99,14 +99,14 @@ def label_of(value: Any) -> Label:
 
 
 def override_of(value: Any, unit: str | None = None) -> Override:
-    """What a value of the file sets in the scenario.
+    """Return the override that a value from the sweep file sets in the scenario.
 
     Parameters
     ----------
     value : any
-        As TOML gave it.
+        A parsed TOML value.
     unit : str, optional
-        Unit of a number.
+        Unit that is added to a number.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def _plain(value: Any) -> str:
 
 
 def count_of(first: Decimal, last: Decimal, step: Decimal) -> int:
-    """How many values a range has, both ends included where a step meets the last one.
+    """Number of values in a range. The last end is included if a step hits it.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def linear(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal | int]:
     Returns
     -------
     list of Decimal or int
-        Integers where both start and step are.
+        Integers if both start and step are integers.
 
     Examples
     --------
@@ -186,19 +186,19 @@ def linear(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal | int]:
 
 
 def logarithmic(first: Decimal, last: Decimal, count: int) -> list[Decimal | int]:
-    """Values whose ratio is constant, both ends included.
+    """Values with a constant ratio, both ends included.
 
     Parameters
     ----------
     first, last : Decimal
         Above zero.
     count : int
-        How many; at least 2.
+        Number of values; at least 2.
 
     Returns
     -------
     list of Decimal or int
-        Rounded to integers (equal ones once) where both ends are integers, else to six digits that count.
+        If both ends are integers, rounded to integers without duplicates; else rounded to six significant digits.
 
     Examples
     --------

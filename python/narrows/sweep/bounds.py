@@ -1,4 +1,4 @@
-"""What a sweep may ask for without being asked back: runs, and room on the disk."""
+"""Limits of a sweep that apply unless the user lifts them: number of runs, and disk space."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 __all__ = ["MAX_RUNS", "check_room", "check_runs", "free_bytes", "nbytes", "room"]
 
 MAX_RUNS: Final = 100_000
-"""Most runs of a sweep that was not said to be large."""
+"""Largest number of runs of a sweep that is not declared large."""
 
 _FOOTER: Final = 220
-"""Bytes that a part takes at most for each of its columns, beside its values (measured: 183 to 212)."""
+"""Upper bound of the bytes of metadata per column in a part (measured: 183 to 212)."""
 
 _VALUE: Final = 0.7
-"""Bytes that a value takes at most (measured: 0.2 to 0.7; most of a row's columns do not apply to it, and are null)."""
+"""Upper bound of the bytes per value (measured: 0.2 to 0.7; most columns do not apply to a row, and are null there)."""
 
 _FIXED: Final = 16
-"""Columns that are no metrics."""
+"""Number of columns that are not metrics."""
 
 
 def room(sweep: Sweep, runs: int) -> int:
-    """Bytes that the rows of runs take at most, parts that wait to be put together included.
+    """Upper bound of the bytes that the rows of runs take on disk, including parts that wait to be merged.
 
     Parameters
     ----------
     sweep : Sweep
     runs : int
-        How many are to be made.
+        Number of runs to execute.
 
     Returns
     -------
@@ -46,13 +46,13 @@ def room(sweep: Sweep, runs: int) -> int:
     """
     width = _FIXED + len(sweep.columns) + len(kept_metrics(sweep.keep))
     rows = max((_rows(sweep, name) for name in sweep.bases), default=1)
-    # Parts of one run each are put together by 64; everything is written once more at the end, before the rest goes.
+    # Every 64 parts of one run are merged. At the end everything is written once more before the old parts are removed.
     parts = min(runs, SMALL_PARTS) + runs // SMALL_PARTS + 1
     return int(parts * width * _FOOTER + 2 * runs * rows * width * _VALUE)
 
 
 def check_runs(sweep: Sweep) -> None:
-    """Refuse a sweep of more runs than anybody means by accident.
+    """Refuse a sweep of so many runs that it is likely a mistake.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def check_runs(sweep: Sweep) -> None:
     Raises
     ------
     InputError
-        With how many there are, and what is allowed.
+        States the number of runs and what is allowed.
     """
     if len(sweep.runs) > MAX_RUNS:
         message = (
@@ -72,20 +72,20 @@ def check_runs(sweep: Sweep) -> None:
 
 
 def check_room(sweep: Sweep, directory: str | PathLike[str], runs: int) -> None:
-    """Refuse a sweep that the disk may not take.
+    """Refuse a sweep that may not fit on the disk.
 
     Parameters
     ----------
     sweep : Sweep
     directory : path
-        Where it will be kept.
+        Directory of the sweep.
     runs : int
-        How many are to be made.
+        Number of runs to execute.
 
     Raises
     ------
     InputError
-        With how much it is, and what is allowed.
+        States the required space and what is allowed.
     """
     needed, free = room(sweep, runs), free_bytes(directory)
     if needed > free:
@@ -97,7 +97,7 @@ def check_room(sweep: Sweep, directory: str | PathLike[str], runs: int) -> None:
 
 
 def free_bytes(directory: str | PathLike[str]) -> int:
-    """Room on the disk of a directory that need not exist yet.
+    """Free disk space at a directory, which need not exist yet.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def free_bytes(directory: str | PathLike[str]) -> int:
 
 
 def _rows(sweep: Sweep, name: str) -> int:
-    """Rows of one run, by a point of this scenario that can be built; points hardly differ in them."""
+    """Rows of one run, from the first valid point of this scenario; the number hardly differs between points."""
     for index in range(min(len(sweep.points), 1000)):
         point = sweep.points[index]
         if point.base.name != name:

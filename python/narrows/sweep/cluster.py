@@ -1,8 +1,8 @@
-"""Runs of a sweep on a Dask cluster: the same runs, on other machines.
+"""Running a sweep on a Dask cluster: the same runs, on other machines.
 
-The scheduler and its workers are started by their own commands or by dask-jobqueue. This process hands out runs, a few
-for each thread of the workers, takes back what is kept of them, and writes it: workers need no common disk. A worker
-that is lost costs what it was running, which Dask gives to another one.
+The scheduler and its workers are started by their own commands or by dask-jobqueue. This process submits runs, a few
+for each thread of the workers, collects their records, and writes them: workers need no shared disk. If a worker is
+lost, only its current runs are lost, and Dask assigns them to another worker.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from narrows.sweep.record import Record
 
 _AHEAD: Final = 4
-"""Runs handed out for each thread of the workers: enough to keep them busy, few enough to remember."""
+"""Runs submitted per worker thread: enough to keep workers busy, few enough to keep track of."""
 
 _RETRIES: Final = 2
-"""How often Dask tries a run again that raised on a worker, beside those whose worker was lost."""
+"""How often Dask retries a run that raised on a worker; retries after a lost worker do not count."""
 
 _CONNECT_S: Final = 15
 _RECOUNT_S: Final = 2.0
@@ -44,12 +44,12 @@ class Cluster:
     Parameters
     ----------
     address : str
-        Of the scheduler, such as ``tcp://host:8786``.
+        Address of the scheduler, such as ``tcp://host:8786``.
 
     Raises
     ------
     InputError
-        If Dask is not installed, nobody answers, or a worker has another version of Narrows.
+        If Dask is not installed, no scheduler answers, or a worker has another version of Narrows.
     """
 
     def __init__(self, address: str) -> None:
@@ -59,10 +59,11 @@ class Cluster:
             message = "--dask needs dask.distributed, which is not installed; allowed: pip install 'narrows[dask]'"
             raise InputError(message) from None
         self._address = address
-        for name in ("distributed", "distributed.client"):  # what goes wrong is said here, in a line
+        for name in ("distributed", "distributed.client"):  # errors are reported below, in one line
             logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
-            # A client that finds nobody says so at length, and again when it is collected: look first.
+            # A client that finds no scheduler logs long errors, now and when it is collected, so try a connection
+            # first.
             asyncio.run(_reached(distributed.core, address))
             self._client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False, name="narrows-sweep")
         except (OSError, ValueError, TypeError) as error:
@@ -76,7 +77,7 @@ class Cluster:
         self._runs: Iterator[SweepRun] = iter(())
         self._handed: dict[str, SweepRun] = {}
         self._stopped = False
-        # Two sweeps on one cluster may have runs in common: neither shall cancel the other's.
+        # Two sweeps on one cluster may share runs; a key of its own keeps a sweep from cancelling the other's.
         self._own = secrets.token_hex(4)
         self._counted = (-_RECOUNT_S, 0)
         try:
@@ -87,7 +88,7 @@ class Cluster:
 
     @property
     def workers(self) -> int:
-        """Threads of all workers; at least 1."""
+        """Number of threads of all workers; at least 1."""
         counted, threads = self._counted
         if time.monotonic() - counted >= _RECOUNT_S and not self._stopped:
             with suppress(OSError, TimeoutError):
@@ -96,18 +97,18 @@ class Cluster:
         return max(1, threads)
 
     def start(self, runs: Iterable[SweepRun]) -> None:
-        """Begin to make runs, in their order."""
+        """Begin to execute runs, in their order."""
         self._runs = iter(runs)
         self._fill()
 
     def get(self, timeout_s: float) -> Record | None:
-        """Wait for the next finished run; ``None`` if there was none in that time."""
+        """Wait for the next finished run; ``None`` if none finished in that time."""
         future: Any = None
         with suppress(Empty):
             future = self._finished.get(timeout=timeout_s) if timeout_s > 0 else self._finished.get_nowait()
         if future is None:
             if not self._stopped:
-                if self._client.status not in ("running", "connecting"):  # it takes no more runs
+                if self._client.status not in ("running", "connecting"):  # it accepts no more runs
                     raise self._lost()
                 self._fill()
             return None
@@ -120,11 +121,11 @@ class Cluster:
         return made
 
     def running(self) -> dict[str, tuple[float, float]]:
-        """Return nothing: workers tell of a run when it has ended."""
+        """Return nothing: workers report a run only when it has ended."""
         return {}
 
     def stop(self) -> None:
-        """Take back what has not begun; what workers are running ends there, and is forgotten."""
+        """Cancel runs that have not begun; runs in progress finish on the workers, and their results are dropped."""
         if self._stopped:
             return
         self._stopped = True
@@ -150,7 +151,7 @@ class Cluster:
         except Exception:
             if self._client.status in ("running", "connecting"):
                 raise
-            raise self._lost() from None  # Dask says that it sends nothing any more
+            raise self._lost() from None  # Dask reports that it is closed
 
     def _taken(self, future: Any, run: SweepRun) -> Record:
         try:
@@ -158,7 +159,7 @@ class Cluster:
                 made: Record = future.result()
                 return made
             error = future.exception() if future.status == "error" else None
-        except (OSError, TimeoutError, asyncio.CancelledError):  # a run that made these is told by its status
+        except (OSError, TimeoutError, asyncio.CancelledError):  # not raised by the run: its errors set the status
             raise self._lost() from None
         if error is not None:
             return record.failed(run.address, run.seed, f"{type(error).__name__} on the cluster: {error}")
@@ -187,7 +188,7 @@ async def _reached(core: Any, address: str) -> None:
 
 
 def _parcel(run: SweepRun) -> tuple[Any, ...]:
-    """What a worker needs to make a run."""
+    """The arguments with which a worker executes a run."""
     point = run.point
     try:
         controls = addresses.own_controls(point.scenario)
@@ -213,16 +214,16 @@ def remote(
     controls: Mapping[str, Callable[..., object]],
     refusal: str | None,
 ) -> Record:
-    """Make a run on a worker.
+    """Execute a run on a worker.
 
     Parameters
     ----------
     engine : Engine
-        Of the process that asks: one that joined late may have another.
+        Engine of the submitting process. A worker that joined late may have another.
     text, path : str
-        The scenario file.
+        Text and path of the scenario file.
     overrides : mapping
-        What the point sets.
+        Overrides that the point sets.
     seed : int
     address : str
         Content address.
@@ -239,7 +240,7 @@ def remote(
     Raises
     ------
     RunError
-        If this worker has another engine. Dask tries again, perhaps on another worker.
+        If this worker has another engine. Dask retries, perhaps on another worker.
     """
     mine = addresses.engine()
     if mine != engine:

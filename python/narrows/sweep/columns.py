@@ -1,4 +1,4 @@
-"""The columns of a sweep's data set: one tidy table for runs and for everything in them that has metrics."""
+"""The columns of a sweep's data set: one tidy table for runs and for all their parts that have metrics."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ KINDS: Final[dict[str, type]] = {
     "station": StationMetrics,
     "channel": ChannelMetrics,
 }
-"""What a row can be about, beside a run: its class of metrics, by the word in the column ``kind``."""
+"""The class of metrics for each value of the column ``kind``, other than ``run``."""
 
 IDENTITY: Final = ("seed", "address")
-"""Columns that every row has, after those of the axes."""
+"""Columns of every row, after the columns of the axes."""
 
 RUN: Final = ("status", "error", "digest", "cpu_s", "wall_s", "events", "packets")
-"""Columns of a run's own row."""
+"""Columns of the row of a run."""
 
 NAMES: Final = ("name", "flow_cc", "channel", "role")
-"""Columns of what a row is about: its name, a flow's congestion control, a station's channel and role."""
+"""Columns that identify the subject of a row: name, a flow's congestion control, a station's channel and role."""
 
 INTEGERS: Final = ("seed", "events", "packets")
 TEXTS: Final = ("kind", "address", "status", "error", "digest", *NAMES)
@@ -41,7 +41,7 @@ RUN_METRICS: Final = ("jain",)
 
 @functools.cache
 def metrics_of(kind: str) -> tuple[str, ...]:
-    """Name the metrics of a kind of row.
+    """Return the names of the metrics for a kind of row.
 
     Parameters
     ----------
@@ -64,18 +64,18 @@ def metrics_of(kind: str) -> tuple[str, ...]:
 
 
 def all_metrics() -> list[str]:
-    """Name all metrics, each once.
+    """Return the names of all metrics, each once.
 
     Returns
     -------
     list of str
-        The run's first, then kind by kind.
+        Metrics of runs first, then kind by kind.
     """
     return list(dict.fromkeys(metric for kind in ("run", *KINDS) for metric in metrics_of(kind)))
 
 
 def reserved() -> set[str]:
-    """Name the columns that no axis can have.
+    """Return the column names that no axis may have.
 
     Returns
     -------
@@ -85,12 +85,12 @@ def reserved() -> set[str]:
 
 
 def kept_metrics(keep: Iterable[str] | None) -> list[str]:
-    """Name the metrics that a data set has.
+    """Return the names of the metrics in a data set.
 
     Parameters
     ----------
     keep : iterable of str or None
-        Those to keep; all by default.
+        Metrics to keep; all by default.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def kept_metrics(keep: Iterable[str] | None) -> list[str]:
 
 
 def row_of(kind: str, metrics: Any) -> dict[str, Any]:
-    """Metrics of one thing as a row, before labels.
+    """Convert metrics to a row without labels.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def row_of(kind: str, metrics: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        Value by column.
+        Values by column.
     """
     row: dict[str, Any] = {"kind": kind, "name": metrics.name}
     for word, column in (("cc", "flow_cc"), ("channel", "channel"), ("role", "role")):

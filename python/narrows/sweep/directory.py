@@ -1,8 +1,8 @@
-"""What lies where in the directory of a sweep, and reading it without writing there.
+"""Layout of a sweep's directory, and reading it without writing to it.
 
-``sweep.json`` says what is in it and which engine made it, ``sweep.toml`` and ``scenarios/`` are what was run,
-``runs/`` is the data set, ``other/`` has runs of points that the sweep file no longer names, ``broken/`` what could not
-be read.
+``sweep.json`` describes the directory and the engine that made it, ``sweep.toml`` and ``scenarios/`` are what was run,
+``runs/`` is the data set, ``other/`` holds runs of points that the sweep file no longer names, ``broken/`` holds files
+that could not be read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT: Final = 1
-"""Of the directory."""
+"""Version of the directory format."""
 
 MARKER: Final = "sweep.json"
 SWEEP: Final = "sweep.toml"
@@ -29,18 +29,18 @@ OTHER: Final = "other"
 BROKEN: Final = "broken"
 LOCK: Final = "lock"
 SCENARIOS: Final = "scenarios"
-"""Folder of the scenario files, beside `SWEEP`."""
+"""Folder of the scenario files, next to `SWEEP`."""
 
 _TRIES: Final = 10
 
 
 def kept_name(name: str) -> str:
-    """Where the directory of a sweep keeps a scenario file.
+    """Return the path under which a sweep's directory keeps a scenario file.
 
     Parameters
     ----------
     name : str
-        As the sweep file names it.
+        The scenario's name in the sweep file.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def kept_name(name: str) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read an object that a sweep wrote.
+    """Read a JSON object that a sweep wrote.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it is damaged.
+        If the file is damaged.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -85,7 +85,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def marker(directory: str | PathLike[str]) -> dict[str, Any]:
-    """Read what a directory says of itself.
+    """Read the marker file of a sweep's directory.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def marker(directory: str | PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it is not the directory of a sweep.
+        If the directory is not that of a sweep.
     """
     try:
         found = read_json(Path(directory) / MARKER)
@@ -112,7 +112,7 @@ def marker(directory: str | PathLike[str]) -> dict[str, Any]:
 
 
 def data_set(directory: str | PathLike[str]) -> pa.Table:
-    """Read the data set of a directory as it lies there, axes' columns included, each run once.
+    """Read the data set of a directory as it is stored, with the columns of axes, each run once.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def data_set(directory: str | PathLike[str]) -> pa.Table:
                 [parts.read(path) for path in parts.listed(Path(directory) / RUNS)], table.Layout({}, ())
             )
         except (OSError, ValueError) as error:
-            # A sweep that is under way has put parts together meanwhile: look again.
+            # A sweep in progress may have merged parts meanwhile: list them again.
             tries += 1
             if isinstance(error, FileNotFoundError) and tries < _TRIES:
                 continue
@@ -143,7 +143,7 @@ def data_set(directory: str | PathLike[str]) -> pa.Table:
 
 
 def size(directory: Path) -> int:
-    """Bytes of the data set.
+    """Size of the data set in bytes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Making the runs of a sweep that are not there yet, and keeping each as it ends."""
+"""Executing the missing runs of a sweep, and storing each run when it ends."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a sweep is.
+    """Progress of a sweep.
 
     Attributes
     ----------
     done, total : int
-        Runs that are there and safe, and that shall be; kept ones count.
+        Runs that are stored safely, including kept ones, and runs of the whole sweep.
     kept : int
-        Runs that were there before.
+        Runs that were already there.
     failed : int
-        Runs that failed now.
+        Runs that failed in this execution.
     fraction : float
-        Of the work that is to be done now, parts of running runs included; in [0, 1].
+        Completed share of the work of this execution, including parts of runs in progress; in [0, 1].
     seconds : float
-        Since the first run began, on the clock, s.
+        Wall-clock time since the first run began, s.
     left_s : float or None
-        What is left, by what runs took so far, s; ``None`` before there is anything to go by.
+        Estimated remaining time, from the runs so far, s; ``None`` until an estimate is possible.
     estimate : Estimate or None
-        How long the whole takes: made once, when a few per cent of the work tell enough, ``None`` before.
+        Estimate of the whole, made once, when a few per cent of the work are done; ``None`` before.
     """
 
     done: int
@@ -64,15 +64,15 @@ class Progress:
 
 
 class SweepInterrupted(Interrupted):
-    """Ctrl-C during a sweep: running runs were stopped, finished ones are kept where there is a directory.
+    """Ctrl-C during a sweep: running runs were stopped; finished ones are kept if there is a directory.
 
     Parameters
     ----------
     sweep : Sweep
     done : int
-        Runs that are there.
+        Number of stored runs.
     directory : path or None
-        Where they are kept.
+        Directory of the stored runs.
     """
 
     def __init__(self, sweep: Sweep, done: int, directory: str | PathLike[str] | None) -> None:
@@ -93,35 +93,35 @@ def execute(
     progress: SweepHook | None = None,
     large: bool = False,
 ) -> SweepResult:
-    """Make all runs of a sweep that are not there yet.
+    """Execute all missing runs of a sweep.
 
     Parameters
     ----------
     sweep : Sweep
     directory : path or Claim, optional
-        Where finished runs are kept, and looked for before. Without one they are in memory only.
+        Where finished runs are stored, and where existing ones are found. By default runs are kept in memory only.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default. Results do not depend on it.
+        Number of parallel runs; by default the number of processors. Results do not depend on it.
     dask : str, optional
-        Address of the scheduler of a Dask cluster, whose workers make the runs in place of this process.
+        Address of the scheduler of a Dask cluster, whose workers execute the runs instead of this process.
     progress : callable, optional
-        Called before the first run, then about ten times a second.
+        Called before the first run, then about ten times per second.
     large : bool
-        Whether more than 100,000 runs, or more than the disk seems to take, are wanted.
+        Whether to allow more than 100,000 runs, or more than seems to fit on the disk.
 
     Returns
     -------
     SweepResult
-        Failed runs are in it: see its ``failures``.
+        Includes failed runs: see its ``failures``.
 
     Raises
     ------
     InputError
         If an argument is out of range, the directory cannot be used, or the sweep is too large.
     ScenarioError
-        If the scenario is refused at every point.
+        If the scenario of every point is refused.
     RunError
-        If finished runs cannot be kept: a full disk, say.
+        If finished runs cannot be stored, for example because the disk is full.
     SweepInterrupted
         On Ctrl-C.
     """
@@ -151,7 +151,7 @@ def execute(
 
 
 def _check_points(sweep: Sweep) -> None:
-    """Refuse a sweep whose every point is refused, before anything is written: its file is wrong, not a point."""
+    """Refuse a sweep if every point is refused, before anything is written: then the sweep file is wrong."""
     refusal = None
     for point in sweep.points:
         refusal = point.refusal
@@ -162,7 +162,7 @@ def _check_points(sweep: Sweep) -> None:
 
 
 def _plan(sweep: Sweep) -> dict[str, list[SweepRun]]:
-    """Runs by content address: points may be the same scenario, and then are run once."""
+    """Group runs by content address: points with the same scenario share an address, and run once."""
     plan: dict[str, list[SweepRun]] = {}
     for run in sweep.runs:
         plan.setdefault(run.address, []).append(run)
@@ -181,7 +181,7 @@ def _backend(jobs: int | None, dask: str | None) -> Backend:
 
 
 class _Job:
-    """The runs that are to be made, and what has become of them."""
+    """The missing runs of a sweep, and their progress."""
 
     def __init__(
         self,
@@ -214,14 +214,14 @@ class _Job:
         self._begin = time.monotonic()
 
     def work(self, progress: SweepHook | None) -> None:
-        """Make what is missing; returns when all of it is safe."""
+        """Execute the missing runs; returns when all of them are stored safely."""
         self._begin = told = time.monotonic()
         if progress is not None:
             progress(self._state())
         if self._missing:
             self._writer = Writer(self._commit)
             self._backend.start(self._missing)
-        while self._ended < len(self._missing):  # in short steps, so that Ctrl-C is heard at once
+        while self._ended < len(self._missing):  # in short steps, so that Ctrl-C takes effect at once
             interruption.check()
             record = self._backend.get(_POLL_S)
             if record is not None:
@@ -237,7 +237,7 @@ class _Job:
             progress(self._state())
 
     def stop(self) -> None:
-        """Stop what runs; what has finished is committed still."""
+        """Stop the runs in progress; finished ones are still committed."""
         self._backend.stop()
         if self._writer is not None:
             with suppress(Exception):
@@ -248,7 +248,7 @@ class _Job:
                 self._take()
 
     def result(self, directory: str | PathLike[str] | None, seconds: float) -> SweepResult:
-        """Put everything together, and the directory into order."""
+        """Return the result of all runs, and compact the directory."""
         layout = table.Layout.of(self._sweep)
         if self._store is not None:
             self._store.compact(self._plan)
@@ -287,8 +287,8 @@ class _Job:
     def _state(self) -> Progress:
         seconds = time.monotonic() - self._begin
         looked, left_s = self._looked
-        # Fitting takes milliseconds, of large sweeps more: of the time it shall take a fiftieth, once a second at most
-        # when the estimate is there.
+        # Fitting takes milliseconds, longer for large sweeps. Limit it to a fiftieth of the time, and to once a second
+        # after the estimate is made.
         if seconds - looked >= max(50 * self._fitting, _POLL_S if self._estimate is None else 1) or not left_s:
             running = self._backend.running()
             rest = self._forecast.left(running)

@@ -1,4 +1,4 @@
-"""Sweep files: TOML in, a `Sweep` out, or every problem at once."""
+"""Parsing of sweep files: TOML to a `Sweep`, or all problems at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from narrows.sweep.axis import Axis
 
 FORMAT: Final = 1
-"""Of sweep files; a file without ``format`` has this one."""
+"""Version of sweep files; the default for a file without ``format``."""
 
 _KEYS: Final = ("format", "name", "title", "scenario", "seeds", "keep", "set", "axes")
 _SEEDS: Final = "seeds = .. at the top: how many, or a list"
@@ -31,7 +31,7 @@ _MAX_SEED: Final = 2**63 - 1
 
 
 class Reader:
-    """A file that is being read, and what was found to be wrong with it.
+    """A file that is being read, and the problems found in it.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class Reader:
         self._places = lines.index(text)
 
     def line(self, *place: str | int) -> int | None:
-        """Line of a place, or of what is around it."""
+        """Return the line of a place, or of the nearest enclosing one."""
         return lines.find(self._places, place)
 
     def refuse(self, place: lines.Place, value: Any, allowed: str, *, why: str | None = None) -> None:
-        """Note a problem: field, value, what is allowed."""
+        """Record a problem: field, value, what is allowed."""
         named = _field(place)
         told = f"{named}: {why}" if why else f"{named} is {_described(value)}"
         self.problems.append(
@@ -63,7 +63,7 @@ class Reader:
         )
 
     def unknown(self, place: lines.Place, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
-        """Refuse keys that mean nothing."""
+        """Record unknown keys as problems."""
         for key in table:
             if key not in known:
                 close = difflib.get_close_matches(key, known, n=1)
@@ -86,16 +86,16 @@ def read(path: str | PathLike[str], overrides: Mapping[str, Override] | None = N
     Raises
     ------
     InputError
-        If it cannot be read.
+        If the file cannot be read.
     SweepError
-        With every problem found.
+        With all problems.
     """
     text = inputs.text(path, "a sweep file (TOML)")
     return parse(text, str(path), overrides)
 
 
 def parse(text: str, path: str = "<text>", overrides: Mapping[str, Override] | None = None) -> Sweep:
-    """Take a sweep from the text of a sweep file; see `Sweep.parse`.
+    """Parse the text of a sweep file; see `Sweep.parse`.
 
     Parameters
     ----------
@@ -109,11 +109,12 @@ def parse(text: str, path: str = "<text>", overrides: Mapping[str, Override] | N
     Raises
     ------
     SweepError
-        With every problem found.
+        With all problems.
     """
     reader = Reader(text, path)
     try:
-        # Decimals keep what is written: steps of 0.1 meet 0.3, and 1e-6 goes to the scenario as it stands.
+        # Decimals keep numbers as written: steps of 0.1 reach 0.3 exactly, and 1e-6 is passed to the scenario
+        # unchanged.
         table = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         line = _line_of(error)
@@ -227,7 +228,7 @@ def _check_together(
     settings: Mapping[str, Override],
     overrides: Mapping[str, Override],
 ) -> None:
-    """What only shows over the whole file: columns and paths that two axes want, and a scenario for every point."""
+    """Check the whole file: columns and paths that two axes set, and that every point has a scenario."""
     over_files = [axis for axis in axes if any(value.scenario for value in axis.values)]
     if scenario is None and not over_files:
         wanted = "a scenario file beside this one, or a name from `narrows list scenarios`"
@@ -302,7 +303,7 @@ def _bases(reader: Reader, beside: Path, scenario: str | None, axes: tuple[Axis,
 
 
 def _find(beside: Path, name: str) -> Path | None:
-    # In the directory of a sweep the files lie where it keeps them, so that its sweep.toml can be run as it is.
+    # Also look where a sweep's directory keeps its scenarios, so that its sweep.toml can be run unchanged.
     for path in (beside / name, beside / kept_name(name)):
         if path.is_file():
             return path
@@ -310,6 +311,6 @@ def _find(beside: Path, name: str) -> Path | None:
 
 
 def _described(value: Any) -> str:
-    """A value of the file as a message shows it."""
+    """Format a value of the file for a message."""
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,10 +1,10 @@
-"""How long the rest of a sweep takes, from the runs that have ended.
+"""Estimating how long the rest of a sweep takes, from the runs that have ended.
 
-Runs differ in cost: a slow window delivers fewer packets, a fast link more. So the time of a run is taken to be a
-product of factors, one for each value on each axis, with a slope along axes of numbers; the factors are fitted to the
-logarithms of what was seen (ridge regression: a value that was never seen has the factor 1). A point that was run under
-one seed is taken to cost the same under the others. Runs are made in an order that meets all values of all axes early,
-so that a few per cent of a sweep tell the whole.
+Runs differ in cost: a small window delivers fewer packets, a fast link more. The run time is modelled as a product of
+factors, one for each value on each axis, with a slope along numeric axes. The factors are fitted to the logarithms of
+the observed times (ridge regression: a value that was never observed has the factor 1). All seeds of a point are
+assumed to take the same time. Runs are executed in an order that covers all values of all axes early, so that a few
+per cent of a sweep suffice to estimate the whole.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ if TYPE_CHECKING:
     from narrows.sweep.plan import Sweep, SweepRun
 
 MOST_S: Final = 60.0
-"""After so long an estimate is made of whatever is known, s."""
+"""Time after which an estimate is made from whatever is known, s."""
 
 _BALANCED: Final = 64
-"""How many runs are chosen with care before the rest comes in any order."""
+"""Number of runs whose order is chosen to cover the axes; the rest follows in random order."""
 
 _CANDIDATES: Final = 32
 _PROBES: Final = 32
 _FEW: Final = 12
 _LEAST_S: Final = 5.0
 _RIDGE: Final = 0.1
-"""Variance of a run's logarithm around its factors (0.3 squared) over that of a factor's (1)."""
+"""Ridge parameter: variance of a run's logarithm around the model (0.3 squared) over the variance of a factor's (1)."""
 
 _IMAGINED: Final = 4
 _LEAST_SHARE: Final = 0.02
-"""Share of a run that has to be over before it tells how long the whole takes."""
+"""Completed share of a run from which it counts for the estimate of its total time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How long runs take.
+    """An estimate of the time that runs take.
 
     Attributes
     ----------
     runs : int
-        How many are to be made.
+        Number of runs to execute.
     seconds : float
-        On the clock, s.
+        Wall-clock time, s.
     low, high : float
-        Where the true value should lie (two standard errors of the fit), s.
+        Likely range of the wall-clock time (two standard errors of the fit), s.
     cpu_s : float
-        Over all processors, s.
+        Processor time of all processors, s.
     probes : int
-        Runs that the estimate rests on.
+        Number of points that the estimate is based on.
     nbytes : int
-        Room that the rows take at most, bytes.
+        Upper bound of the disk space of the rows, bytes.
     """
 
     runs: int
@@ -73,17 +73,17 @@ class Estimate:
 
 
 class Forecast:
-    """What is known of the time that runs take.
+    """Model of the run times of a sweep.
 
     Parameters
     ----------
     sweep : Sweep
     missing : sequence of SweepRun
-        Runs that are to be made.
+        Runs to execute.
     workers : int
-        How many at the same time.
+        Number of parallel runs.
     known : iterable of tuple
-        Index of the point, and seconds that it took, of runs that were made before.
+        Index of the point and seconds taken, for each run that was made before.
     """
 
     def __init__(
@@ -111,13 +111,13 @@ class Forecast:
         """Runs that have ended, before and now."""
 
     def took(self, address: str, seconds: float | None) -> None:
-        """Take note of a run that has ended.
+        """Record that a run has ended.
 
         Parameters
         ----------
         address : str
         seconds : float or None
-            What it took, on the clock, s; ``None`` if it failed.
+            Wall-clock time of the run, s; ``None`` if it failed.
         """
         row = self._row[self._point[address]]
         self._left[row] -= 1
@@ -128,21 +128,21 @@ class Forecast:
         self.ended += 1
 
     def estimate(self, running: Mapping[str, tuple[float, float]], seconds: float, nbytes: int) -> Estimate | None:
-        """Estimate the whole.
+        """Estimate the time of the whole sweep.
 
         Parameters
         ----------
         running : mapping
             As for `left`.
         seconds : float
-            Since the first run began, on the clock, s.
+            Wall-clock time since the first run began, s.
         nbytes : int
-            Room that the rows take.
+            Disk space of the rows.
 
         Returns
         -------
         Estimate or None
-            ``None`` before anything is known.
+            ``None`` if no run time is known yet.
         """
         rest = self.left(running)
         if rest is None:
@@ -161,43 +161,43 @@ class Forecast:
         )
 
     def enough(self, seconds: float, left_s: float) -> bool:
-        """Whether what is known will do for an estimate.
+        """Whether enough is known for an estimate.
 
         Parameters
         ----------
         seconds, left_s : float
-            Since the first run began, and what is left, on the clock, s.
+            Wall-clock time since the first run began, and estimated remaining time, s.
 
         Returns
         -------
         bool
-            After 32 runs or half of all; sooner, after 12, when they took a twentieth of the time; in any case after a
-            minute.
+            True after 32 runs or half of all runs; or after 12 runs, if at least 5 s and a twentieth of the time have
+            passed; in any case after a minute.
         """
         if self.ended >= min(_PROBES, len(self._point) / 2) or seconds >= MOST_S:
             return True
         return self.ended >= _FEW and seconds >= max(_LEAST_S, (seconds + left_s) / 20)
 
     def left(self, running: Mapping[str, tuple[float, float]]) -> tuple[float, float, int] | None:
-        """Estimate the rest.
+        """Estimate the remaining time.
 
         Parameters
         ----------
         running : mapping
-            Share done and seconds so far of runs under way, by address.
+            Completed share and seconds so far of each run in progress, by address.
 
         Returns
         -------
         tuple or None
-            Seconds of all processors together, their relative standard error, and how many points they rest on;
-            ``None`` before anything is known.
+            Seconds of all processors together, their relative standard error, and the number of points with known
+            times; ``None`` if no run time is known yet.
         """
         import numpy as np
 
         total, count = self._sum.copy(), self._count.copy()
         partial: list[tuple[int, float]] = []
         for address, (share, seconds) in running.items():
-            if address not in self._point:  # of a refused point: it takes no time
+            if address not in self._point:  # its point is refused, and takes no time
                 continue
             row = self._row[self._point[address]]
             partial.append((row, share))
@@ -218,7 +218,7 @@ class Forecast:
 
 
 def in_order(sweep: Sweep, missing: Sequence[SweepRun]) -> list[SweepRun]:
-    """Put runs into an order that meets all values of all axes early, and all points before second seeds.
+    """Order runs so that all values of all axes come early, and all points come before second seeds.
 
     Parameters
     ----------
@@ -228,9 +228,9 @@ def in_order(sweep: Sweep, missing: Sequence[SweepRun]) -> list[SweepRun]:
     Returns
     -------
     list of SweepRun
-        The same runs; the order is the same every time.
+        The same runs; the order is deterministic.
     """
-    draw = random.Random(0)  # noqa: S311 - an order, no secret
+    draw = random.Random(0)  # noqa: S311 - only an order, not a secret
     turn = {seed: i for i, seed in enumerate(sweep.seeds)}
     rest = list(missing)
     draw.shuffle(rest)
@@ -258,7 +258,7 @@ def _met(met: Mapping[tuple[int, ...], int], steps: tuple[int, ...]) -> int:
 
 
 def _features(axes: Sequence[Axis], steps: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
-    """A column for all, one for each value of each axis, and one along each axis of numbers."""
+    """Feature matrix: a constant column, a column for each value of each axis, and one along each numeric axis."""
     import numpy as np
 
     chosen = np.array(steps, dtype=np.int64).reshape(len(steps), len(axes))
@@ -275,7 +275,7 @@ def _features(axes: Sequence[Axis], steps: Sequence[tuple[int, ...]]) -> NDArray
 
 
 def _numbers(axis: Axis) -> NDArray[np.float64] | None:
-    """Values of an axis as logarithms with mean 0 and deviation 1, if they are numbers or start with one."""
+    """Logarithms of an axis's values with mean 0 and deviation 1, if all are numbers or start with one."""
     import numpy as np
 
     found = []
@@ -294,7 +294,7 @@ def _numbers(axis: Axis) -> NDArray[np.float64] | None:
 def _fitted(
     features: NDArray[np.float64], mean: NDArray[np.float64], seen: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], float]:
-    """Expected seconds of every point, and the standard deviation of the logarithm around them."""
+    """Expected seconds of every point, and the standard deviation of the logarithms around them."""
     import numpy as np
 
     known = features[seen]
@@ -305,10 +305,10 @@ def _fitted(
     inside = known @ weights
     freedom = float(np.trace(np.linalg.solve(normal, known.T @ known)))
     spare = max(len(logs) - freedom, 1.0)
-    # A few runs fit themselves: four more are imagined that miss by half, as unlike points do.
+    # A few runs always fit well, so add four imaginary runs with a squared error of 0.25, typical of unlike points.
     misses = float(np.square(logs - centre - inside).sum())
     deviation = math.sqrt((misses + _IMAGINED * 0.25) / (spare + _IMAGINED))
-    # Logarithms have their mean at the geometric one: set right by what was seen (Duan 1983).
+    # The mean of logarithms gives the geometric mean; correct it by the observed times (Duan 1983).
     smearing = float(mean[seen].sum() / np.exp(centre + inside).sum())
     low, high = float(logs.min()) - 1, float(logs.max()) + 1
     return np.exp(np.clip(centre + features @ weights, low, high)) * smearing, deviation

@@ -1,4 +1,4 @@
-"""Where a key stands in a TOML file: the standard library's parser does not tell."""
+"""Line numbers of keys in a TOML file, which the standard library's parser does not provide."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 Place = tuple[str | int, ...]
-"""Tables, indexes of arrays of tables, and keys, from the top: ``("axes", 1, "path")``."""
+"""Tables, indexes in arrays of tables, and keys, from the top: ``("axes", 1, "path")``."""
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*=""")
@@ -16,8 +16,8 @@ _PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*\.?""")
 def index(text: str) -> dict[Place, int]:
     r"""Find the lines of tables and keys.
 
-    It reads lines, not TOML: a line within a text of several lines that looks like a key is taken for one. What is
-    wrong then is a line number in a message.
+    This reads lines, not TOML: a line inside a multi-line string that looks like a key is taken for one. Then only the
+    line number in a message is wrong.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def index(text: str) -> dict[Place, int]:
     Returns
     -------
     dict
-        Line by place, from 1; the first where there are several.
+        Line number by place, from 1; the first one if a place occurs more than once.
 
     Examples
     --------
@@ -54,18 +54,18 @@ def index(text: str) -> dict[Place, int]:
 
 
 def find(places: dict[Place, int], place: Place) -> int | None:
-    """Find the line of a place, or of the nearest thing around it.
+    """Find the line of a place, or of the nearest enclosing place.
 
     Parameters
     ----------
     places : dict
-        As `index` gives them.
+        Result of `index`.
     place : tuple
 
     Returns
     -------
     int or None
-        ``None`` if nothing of it stands on a line of its own.
+        ``None`` if neither the place nor any enclosing place has a line.
     """
     while place:
         if place in places:

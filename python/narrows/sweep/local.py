@@ -1,4 +1,4 @@
-"""Runs of a sweep on the threads of this process; the engine releases the interpreter's lock while it runs."""
+"""Running a sweep on threads of this process; the engine releases the interpreter's lock while it runs."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """Something that makes runs: this process, or a cluster."""
+    """An executor of runs: this process, or a cluster."""
 
     @property
     def workers(self) -> int:
-        """How many runs it makes at the same time."""
+        """Number of runs that it executes in parallel."""
 
     def start(self, runs: Iterable[SweepRun]) -> None:
-        """Begin to make runs, in their order."""
+        """Begin to execute runs, in their order."""
 
     def get(self, timeout_s: float) -> Record | None:
-        """Wait for the next finished run; ``None`` if there was none in that time."""
+        """Wait for the next finished run; ``None`` if none finished in that time."""
 
     def running(self) -> dict[str, tuple[float, float]]:
-        """Share that is done of each run under way, and for how long it has run (s), by content address."""
+        """Completed share and elapsed time (s) of each run in progress, by content address."""
 
     def stop(self) -> None:
-        """Stop what runs; nothing more comes of it."""
+        """Stop the runs in progress; they yield no records."""
 
 
 class Threads:
-    """Threads that take run after run.
+    """Threads that execute runs one after the other.
 
     Parameters
     ----------
     jobs : int
-        How many.
+        Number of threads.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -60,14 +60,14 @@ class Threads:
         self._runs: Iterator[SweepRun] = iter(())
 
     def start(self, runs: Iterable[SweepRun]) -> None:
-        """Begin to make runs, in their order."""
+        """Begin to execute runs, in their order."""
         self._runs = iter(runs)
         self._threads = [Thread(target=self._work, name=f"sweep-{i}", daemon=True) for i in range(self.workers)]
         for thread in self._threads:
             thread.start()
 
     def get(self, timeout_s: float) -> Record | None:
-        """Wait for the next finished run; ``None`` if there was none in that time."""
+        """Wait for the next finished run; ``None`` if none finished in that time."""
         with suppress(Empty):
             found = self._finished.get(timeout=timeout_s)
             if isinstance(found, BaseException):
@@ -76,13 +76,13 @@ class Threads:
         return None
 
     def running(self) -> dict[str, tuple[float, float]]:
-        """Share that is done of each run under way, and for how long it has run (s), by content address."""
+        """Completed share and elapsed time (s) of each run in progress, by content address."""
         with self._lock:
             now = time.perf_counter()
             return {address: (gauge.fraction(), now - begun) for address, (gauge, begun) in self._gauges.items()}
 
     def stop(self) -> None:
-        """Stop what runs, and wait until it has."""
+        """Stop the runs in progress, and wait until they have stopped."""
         with self._lock:
             self._stopped = True
             for gauge, _ in self._gauges.values():
@@ -108,7 +108,7 @@ class Threads:
                 self._finished.put(made(run, gauge))
             except _core.Stopped:
                 return
-            except BaseException as error:  # noqa: BLE001 - whatever it is, the thread that waits shall raise it
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
                 self._finished.put(error)
                 return
             finally:
@@ -117,7 +117,7 @@ class Threads:
 
 
 def made(run: SweepRun, gauge: _core.Progress) -> Record:
-    """Make a run of a sweep, or record why it cannot be made.
+    """Execute a run of a sweep, or record why it cannot be executed.
 
     Parameters
     ----------
@@ -136,12 +136,12 @@ def made(run: SweepRun, gauge: _core.Progress) -> Record:
 
 
 def threads(jobs: int | None) -> Threads:
-    """Threads to make runs on.
+    """Return threads that execute runs.
 
     Parameters
     ----------
     jobs : int, optional
-        How many; as many as there are processors by default.
+        Number of threads; by default the number of processors.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def threads(jobs: int | None) -> Threads:
     Raises
     ------
     InputError
-        If it is out of range.
+        If the number is out of range.
     """
     workers = engine_runs.processors() if jobs is None else jobs
     if not 1 <= workers <= 4096:

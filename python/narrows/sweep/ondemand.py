@@ -1,4 +1,4 @@
-"""A sequence whose items are made when somebody looks at them."""
+"""A sequence whose items are created on first access."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 class OnDemand(Sequence[T]):
-    """Items made on demand and remembered: a sweep may have more of them than anybody looks at.
+    """Items that are created on demand and cached, because a sweep may have far more items than are used.
 
     Parameters
     ----------
     length : int
-        How many there are.
+        Number of items.
     make : callable
-        Makes the item of an index from 0.
+        Creates the item of an index, from 0.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class OnDemand(Sequence[T]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[T]: ...
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        """Return an item, or a list of some."""
+        """Return an item, or a list of the items of a slice."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(self._length))]
         number = index + self._length if index < 0 else index
@@ -53,5 +53,5 @@ class OnDemand(Sequence[T]):
         return self._made[number]
 
     def __iter__(self) -> Iterator[T]:
-        """Make and return one item after the other."""
+        """Iterate over the items, creating each on demand."""
         return (self[i] for i in range(self._length))

@@ -1,4 +1,4 @@
-"""The page of a sweep: its metrics over each axis, runs that failed, and how to go on."""
+"""The page of a sweep: its metrics over each axis, failed runs, and how to continue."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from narrows.sweep.result import SweepResult
 
 METRICS: Final = ("throughput_mbps", "loss_ratio", "rtt_mean_ms", "jain")
-"""Metrics that are shown, if they are kept; of others the first."""
+"""Metrics that are shown if they are kept; others are shown if fewer than three of these are."""
 
 MOST_LINES: Final = 8
-"""Most values of a second axis that are told apart by lines."""
+"""Largest number of values of a second axis that are drawn as separate lines."""
 
 MOST_LEVELS: Final = 200
-"""Most values of an axis that are drawn and listed."""
+"""Largest number of values of an axis that are drawn and listed."""
 
 _LISTED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A value of an axis: the means of the metrics over all else, with half of the 95 % interval, and how many runs."""
+    """A value of an axis: means over all other axes and seeds, half of each 95 % interval, and number of runs."""
 
     level: str
     cells: tuple[tuple[str, str], ...]
@@ -57,9 +57,9 @@ def write(directory: str | PathLike[str], page: Path) -> Path:
     Parameters
     ----------
     directory : path
-        Of the sweep.
+        Directory of the sweep.
     page : pathlib.Path
-        The page itself.
+        Path of the page.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def write(directory: str | PathLike[str], page: Path) -> Path:
     Raises
     ------
     InputError
-        If it is not the directory of a sweep, or cannot be read.
+        If the directory is not that of a sweep, or cannot be read.
     OSError
         If the page or the figures cannot be written.
     """
@@ -96,7 +96,7 @@ def write(directory: str | PathLike[str], page: Path) -> Path:
 
 
 def chosen(made: SweepResult) -> list[str]:
-    """Name the metrics that are shown.
+    """Return the names of the metrics that are shown.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def chosen(made: SweepResult) -> list[str]:
 
 
 def lead(made: SweepResult) -> str:
-    """Say in a sentence what there is.
+    """Summarise the sweep in a sentence.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def per_run(made: SweepResult, metric: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The axes, and ``value``.
+        Columns of the axes, and ``value``.
     """
     for frame in (made.runs, made.flows, made.queues):
         if metric in frame.columns:
@@ -155,7 +155,7 @@ def per_run(made: SweepResult, metric: str) -> pd.DataFrame:
 
 
 def table(made: SweepResult, axis: str, metrics: list[str]) -> Axis:
-    """Means over all else, for each value of an axis.
+    """Means over all other axes and seeds, for each value of an axis.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def table(made: SweepResult, axis: str, metrics: list[str]) -> Axis:
 
 
 def figure(made: SweepResult, axis: str, metrics: list[str]) -> charts.Figure:
-    """Draw metrics over an axis: a line for each value of another axis if that has few.
+    """Draw metrics over an axis, with a line for each value of another axis if that axis has few values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Parts of a data set: Parquet files of whole runs, read with their checksums, each run taken once."""
+"""Parts of a data set: Parquet files of whole runs, read with their checksums; each run counts once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _PART: Final = re.compile(r"part-\d{8}-[0-9a-f]{8}\.parquet")
 _PARTIAL: Final = re.compile(rf"\.{_PART.pattern}\.\d+\.partial")
 _MAGIC: Final = b"PAR1"
-"""What a Parquet file begins with."""
+"""The first bytes of a Parquet file."""
 
 
 def read(path: Path) -> pa.Table:
-    """Read a part, checksums of its pages included.
+    """Read a part, and verify the checksums of its pages.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ def read(path: Path) -> pa.Table:
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the part cannot be read.
     ValueError
-        If it is damaged.
+        If the part is damaged.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    content = path.read_bytes()  # what the disk refuses is told from what is damaged
+    content = path.read_bytes()  # read first, to distinguish disk errors from damaged content
     try:
         read: pa.Table = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read(
             use_threads=False
@@ -56,7 +56,7 @@ def read(path: Path) -> pa.Table:
 
 
 def encoded(rows: pa.Table) -> memoryview:
-    """Rows as a Parquet file in memory.
+    """Encode rows as a Parquet file in memory.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def encoded(rows: pa.Table) -> memoryview:
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    # Of a few rows, statistics and a compressor's tables for each column would be most of the work.
+    # With few rows, statistics and the compressor's tables for each column would be most of the work.
     many = rows.num_rows > 1000
     how = "zstd" if many else "snappy"
     pq.write_table(rows, sink, compression=how, use_dictionary=many, write_statistics=many, write_page_checksum=True)
@@ -83,9 +83,9 @@ def all_rows(paths: Sequence[Path], layout: table.Layout) -> pa.Table:
     Parameters
     ----------
     paths : sequence of Path
-        The later wins.
+        Later parts take precedence.
     layout : Layout
-        Of the sweep that asks, for a table without rows.
+        Layout of the sweep, for a table without rows.
 
     Returns
     -------
@@ -100,13 +100,13 @@ def all_rows(paths: Sequence[Path], layout: table.Layout) -> pa.Table:
 
 
 def unique(parts: Sequence[pa.Table], layout: table.Layout) -> pa.Table:
-    """All rows, of each run only those of one part: of the latest, but a failure never replaces a success.
+    """All rows, with each run from one part only: the latest, except that a failure never replaces a success.
 
     Parameters
     ----------
     parts : sequence of pyarrow.Table
     layout : Layout
-        For a table without rows.
+        Layout for a table without rows.
 
     Returns
     -------
@@ -130,23 +130,23 @@ def unique(parts: Sequence[pa.Table], layout: table.Layout) -> pa.Table:
 
 
 def better(found: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    """Which of the statuses found replace those known: a failure never replaces a success.
+    """Select the new statuses that replace known ones: a failure never replaces a success.
 
     Parameters
     ----------
     found, known : mapping
-        Status by content address.
+        Statuses by content address.
 
     Returns
     -------
     dict
-        The winners among those found.
+        The statuses among `found` that win.
     """
     return {key: status for key, status in found.items() if status == "ok" or known.get(key) != "ok"}
 
 
 def statuses(part: pa.Table) -> dict[str, str]:
-    """Status of the runs in a part.
+    """Statuses of the runs in a part.
 
     Parameters
     ----------
@@ -155,14 +155,14 @@ def statuses(part: pa.Table) -> dict[str, str]:
     Returns
     -------
     dict
-        By content address.
+        Statuses by content address.
     """
     rows = zip(part["address"].to_pylist(), part["kind"].to_pylist(), part["status"].to_pylist(), strict=True)
     return {address: status for address, kind, status in rows if kind == "run"}
 
 
 def walls(part: pa.Table) -> dict[str, float]:
-    """What the runs in a part took that succeeded.
+    """Wall-clock times of the successful runs in a part.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def walls(part: pa.Table) -> dict[str, float]:
     Returns
     -------
     dict
-        Seconds on the clock by content address.
+        Seconds by content address.
     """
     import pyarrow.compute as pc
 
@@ -186,7 +186,7 @@ def others(rows: pa.Table, plan: Mapping[str, Any]) -> pa.Table:
     ----------
     rows : pyarrow.Table
     plan : mapping
-        By content address.
+        Runs by content address.
 
     Returns
     -------
@@ -199,12 +199,12 @@ def others(rows: pa.Table, plan: Mapping[str, Any]) -> pa.Table:
 
 
 def listed(folder: Path) -> list[Path]:
-    """Parts of a folder, in the order in which they were written.
+    """Parts in a folder, in the order in which they were written.
 
     Parameters
     ----------
     folder : pathlib.Path
-        Need not exist.
+        The folder, which need not exist.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def listed(folder: Path) -> list[Path]:
 
 
 def number_of(path: Path) -> int:
-    """Where a part stands in the order of writing.
+    """Position of a part in the order of writing.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def number_of(path: Path) -> int:
 
 
 def is_partial(path: Path) -> bool:
-    """Whether a file is one that was being written when its process ended.
+    """Whether a file is a part that was being written when its process ended.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Estimating a sweep without keeping anything: some of its runs, made and forgotten."""
+"""Estimating a sweep by executing some of its runs without storing them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _POLL_S = 0.1
 
 
 def estimate(sweep: Sweep, *, jobs: int | None = None, budget_s: float | None = None) -> forecast.Estimate:
-    """Estimate how long all runs of a sweep take; see `narrows.sweep.forecast` for how.
+    """Estimate how long all runs of a sweep take; `narrows.sweep.forecast` describes the method.
 
     Parameters
     ----------
     sweep : Sweep
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     budget_s : float, optional
-        How long to try, on the clock, s; by default until enough is known, a minute at most.
+        Wall-clock time to spend, s; by default until enough is known, a minute at most.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def estimate(sweep: Sweep, *, jobs: int | None = None, budget_s: float | None = 
     InputError
         If ``jobs`` is out of range.
     ScenarioError
-        If the scenario is refused at every point.
+        If the scenario of every point is refused.
     """
     backend = threads(jobs)
     points = [point for point in sweep.points if point.refusal is None]

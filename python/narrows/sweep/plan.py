@@ -1,4 +1,4 @@
-"""A sweep as a value: its axes crossed, its points, and the runs that it asks for."""
+"""A sweep as a value: its crossed axes, its points, and its runs."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 
 _REMEMBERED: Final = 4096
-"""Up to this many points their scenarios are parsed once; of more they would fill the memory."""
+"""Largest number of points whose parsed scenarios are cached; caching more would fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A scenario file that points are made of.
+    """A scenario file that points are based on.
 
     Attributes
     ----------
     name : str
-        As the sweep file names it.
+        Name in the sweep file.
     path : str
-        Where it was found.
+        Path of the file.
     text : str
-        What stands in it.
+        Contents of the file.
     """
 
     name: str
@@ -54,15 +54,15 @@ class Point:
     Attributes
     ----------
     index : int
-        In the order of the file: the last axis changes fastest.
+        Position in the order of the file: the last axis changes fastest.
     labels : dict
-        What stands in the columns of its rows, by column.
+        Labels in the rows of the point, by column.
     overrides : dict
-        What it sets, those of ``[set]`` included, by path of the scenario.
+        Overrides of the point, including those of ``[set]``, by path of the scenario.
     base : Base
         The scenario file.
     steps : tuple of int
-        Index of its value on each axis.
+        Index of the point's value on each axis.
     """
 
     index: int
@@ -74,12 +74,12 @@ class Point:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario of this point, validated; remembered where points are few.
+        """The validated scenario of this point; cached if there are few points.
 
         Raises
         ------
         ScenarioError
-            With every problem found; what an override caused is told with the sweep file's line.
+            With all problems; those caused by an override name the line of the sweep file.
         """
         found = self.__dict__.get("_scenario")
         if isinstance(found, Scenario):
@@ -94,12 +94,12 @@ class Point:
 
     @cached_property
     def refusal(self) -> ScenarioError | None:
-        """Why the scenario of this point is refused, if it is."""
+        """Why the scenario of this point is refused, or ``None``."""
         return self._resolved[1]
 
     @cached_property
     def _resolved(self) -> tuple[str, ScenarioError | None]:
-        """SHA-256 of the scenario as resolved and of the Python code that takes part."""
+        """SHA-256 of the resolved scenario and the Python code that takes part, and the refusal, if any."""
         try:
             scenario = self.scenario
         except ScenarioError as error:
@@ -114,7 +114,7 @@ class Point:
         return addresses.content(addresses.nameless(scenario.to_toml()), parts), None
 
     def __str__(self) -> str:
-        """Return column and value, axis by axis."""
+        """Return columns and values, axis by axis."""
         return ", ".join(f"{column} = {label}" for column, label in self.labels.items()) or "the only point"
 
 
@@ -125,7 +125,7 @@ class SweepRun:
     Attributes
     ----------
     index : int
-        In the order of the file: point by point, each seed by seed.
+        Position in the order of the file: point by point, and seed by seed within a point.
     point : Point
     seed : int
     """
@@ -136,9 +136,9 @@ class SweepRun:
 
     @cached_property
     def address(self) -> str:
-        """Content address: SHA-256 over the scenario as resolved, the seed, and the engine's version and build.
+        """Content address: SHA-256 over the resolved scenario, the seed, and the engine's version and build.
 
-        A point whose scenario is refused has one of what was written.
+        If the scenario is refused, its unresolved text and overrides are hashed instead.
         """
         return addresses.of(self.point._resolved[0], self.seed)
 
@@ -149,32 +149,32 @@ class SweepRun:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep: a scenario, axes that are crossed, and seeds that are the same at every point.
+    """A sweep: a scenario, axes that are crossed, and seeds that are shared by all points.
 
-    Make one with `from_file` or `parse`.
+    Create one with `from_file` or `parse`.
 
     Attributes
     ----------
     name : str
         Short name.
     path, text : str
-        The file as it was named, and what stands in it.
+        The path as given, and the contents of the file.
     axes : tuple of Axis
-        The last changes fastest.
+        The last axis changes fastest.
     seeds : tuple of int
-        Common to all points, so that arms meet the same random numbers.
+        Shared by all points, so that compared runs see the same random numbers.
     settings : dict
-        Overrides that hold at every point.
+        Overrides that apply to every point.
     keep : tuple of str or None
         Metrics to keep; all by default.
     bases : dict
-        Scenario files by the name that the sweep file gives them.
+        Scenario files by their name in the sweep file.
     scenario : str or None
-        The one that all points have; ``None`` with an axis over scenarios.
+        The scenario of all points; ``None`` with an axis over scenarios.
     measure : callable or None
-        Computes more columns of a run; see `with_measure`.
+        Computes additional columns of a run; see `with_measure`.
     lines : dict
-        Line of the sweep file by path of ``[set]``.
+        Lines of the sweep file by path in ``[set]``.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class Sweep:
         ----------
         path : path
         overrides : mapping, optional
-            Values by path of the scenario, over those of ``[set]``.
+            Values by path of the scenario, which replace those of ``[set]``.
 
         Returns
         -------
@@ -222,7 +222,7 @@ class Sweep:
         InputError
             If the file cannot be read.
         SweepError
-            With every problem found.
+            With all problems.
         """
         from narrows.sweep import file
 
@@ -230,14 +230,14 @@ class Sweep:
 
     @classmethod
     def parse(cls, text: str, path: str = "<text>", overrides: Mapping[str, Override] | None = None) -> Sweep:
-        """Take a sweep from the text of a sweep file.
+        """Parse the text of a sweep file.
 
         Parameters
         ----------
         text : str
             TOML.
         path : str
-            What to call it; scenario files are looked for beside it.
+            Name for messages; scenario files are searched for in its directory.
         overrides : mapping, optional
             As for `from_file`.
 
@@ -248,21 +248,21 @@ class Sweep:
         Raises
         ------
         SweepError
-            With every problem found.
+            With all problems.
         """
         from narrows.sweep import file
 
         return file.parse(text, path, overrides)
 
     def with_measure(self, measure: Measure) -> Sweep:
-        """Return the same sweep, with more columns in the row of each run.
+        """Return the same sweep with additional columns in the row of each run.
 
         Parameters
         ----------
         measure : callable
-            Takes a `narrows.Run` (with its samples, if the scenario takes any) and returns numbers by name of column;
-            the same names for every run. It is called on the thread that made the run. Its code is part of the
-            content address: with another one, runs are made again.
+            Takes a `narrows.Run` (with its samples, if the scenario takes any) and returns numbers by name of column,
+            with the same names for every run. It is called on the thread that executed the run. Its code is part of the
+            content address: if it changes, runs are executed again.
 
         Returns
         -------
@@ -273,14 +273,14 @@ class Sweep:
         return replace(self, measure=measure)
 
     def estimate(self, *, jobs: int | None = None, budget_s: float | None = None) -> Estimate:
-        """Estimate how long all runs take, by making some of them; see `narrows.sweep.pilot.estimate`.
+        """Estimate how long all runs take, by executing some of them; see `narrows.sweep.pilot.estimate`.
 
         Parameters
         ----------
         jobs : int, optional
-            How many runs at the same time; as many as there are processors by default.
+            Number of parallel runs; by default the number of processors.
         budget_s : float, optional
-            How long to try, on the clock, s; by default until enough is known, a minute at most.
+            Wall-clock time to spend, s; by default until enough is known, a minute at most.
 
         Returns
         -------
@@ -302,12 +302,12 @@ class Sweep:
 
     @cached_property
     def points(self) -> Sequence[Point]:
-        """All points; made when they are looked at, and remembered."""
+        """All points, created on first access and cached."""
         return OnDemand(math.prod(len(axis) for axis in self.axes), self._point)
 
     @cached_property
     def runs(self) -> Sequence[SweepRun]:
-        """All runs, point by point, each seed by seed."""
+        """All runs, point by point, and seed by seed within a point."""
         return OnDemand(len(self.points) * len(self.seeds), self._run)
 
     def _point(self, index: int) -> Point:
@@ -332,14 +332,14 @@ class Sweep:
         return SweepRun(index, self.points[point], self.seeds[seed])
 
     def told(self, problem: Problem, point: Point) -> Problem:
-        """Say where a refused value comes from, if an axis or ``[set]`` set it.
+        """Add the line of the sweep file to a problem, if an axis or ``[set]`` caused it.
 
         Parameters
         ----------
         problem : Problem
-            As the scenario tells it.
+            Problem as reported by the scenario.
         point : Point
-            Where.
+            The point whose scenario has the problem.
 
         Returns
         -------
@@ -363,6 +363,6 @@ class Sweep:
 
 
 def _about(path: str, problem: Problem) -> bool:
-    """Whether a problem with an override is about that of a path: the engine names the field, or quotes it."""
+    """Whether a problem concerns the override of a path: the engine names or quotes the field."""
     told = f"{problem.field} {problem.message}"
     return path in told or path.partition(".")[2] in problem.field if "." in path else path in told

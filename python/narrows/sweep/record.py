@@ -1,4 +1,4 @@
-"""One finished run of a sweep, boiled down to rows; and how it is made."""
+"""The record of one finished run of a sweep, reduced to rows, and how it is made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Status = Literal["ok", "failed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What is kept of a run.
+    """What a sweep keeps of a run.
 
     Attributes
     ----------
@@ -31,15 +31,15 @@ class Record:
     error : str or None
         Why it failed.
     digest : str or None
-        SHA-256 over everything the run yielded.
+        SHA-256 over everything that the run yielded.
     cpu_s, wall_s : float
-        Time that the run took of a processor, and on the clock, s.
+        Processor time and wall-clock time of the run, s.
     events, packets : int or None
-        Events handled; packets that arrived at a node, counted at every hop.
+        Events handled, and packets that arrived at a node, counted at every hop.
     extra : dict
-        Metrics of the run as a whole, those of a measure among them.
+        Metrics of the run as a whole, including those of a measure.
     rows : tuple of dict
-        A row for each flow, queue, router, station and channel: value by column.
+        A row for each flow, queue, router, station and channel: values by column.
     """
 
     address: str
@@ -55,7 +55,7 @@ class Record:
     rows: tuple[dict[str, Any], ...] = ()
 
     def all_rows(self) -> list[dict[str, Any]]:
-        """Return the run's own row, and the others after it; labels are not among them."""
+        """Return the run's own row, followed by the others, without labels."""
         own = {
             "kind": "run",
             "status": self.status,
@@ -71,18 +71,18 @@ class Record:
 
 
 def make(scenario: Scenario, seed: int, address: str, measure: Measure | None, gauge: _core.Progress) -> Record:
-    """Make a run on the calling thread; what fails is recorded, not raised.
+    """Execute a run on the calling thread; failures are recorded, not raised.
 
     Parameters
     ----------
     scenario : Scenario
     seed : int
     address : str
-        Its content address.
+        Content address of the run.
     measure : callable or None
         See `Sweep.with_measure`.
     gauge : narrows._core.Progress
-        Tells how far it is, and can stop it.
+        Reports the progress of the run, and can stop it.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def make(scenario: Scenario, seed: int, address: str, measure: Measure | None, g
     Raises
     ------
     narrows._core.Stopped
-        If the gauge stopped it.
+        If the run was stopped through the gauge.
     """
     began, begin = time.perf_counter(), time.thread_time()
     try:
@@ -121,9 +121,9 @@ def failed(address: str, seed: int, error: str, cpu_s: float = 0.0, wall_s: floa
     address : str
     seed : int
     error : str
-        Why.
+        Why the run failed.
     cpu_s, wall_s : float
-        What it took until then, s.
+        Processor time and wall-clock time until the failure, s.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def refused(address: str, seed: int, error: ScenarioError) -> Record:
 
 
 def measured(made: Run, measure: Measure | None) -> dict[str, float | None]:
-    """Call a measure; whatever it raises is a failed run.
+    """Call a measure; whatever it raises fails the run.
 
     Parameters
     ----------
@@ -159,12 +159,12 @@ def measured(made: Run, measure: Measure | None) -> dict[str, float | None]:
     Returns
     -------
     dict
-        Number by column.
+        Numbers by column.
 
     Raises
     ------
     RunError
-        If it raised, or returned something else than numbers.
+        If the measure raised, or returned something other than numbers.
     """
     if measure is None:
         return {}

@@ -1,4 +1,4 @@
-"""What came of a sweep: data frames with the axes as columns."""
+"""Results of a sweep: data frames with the axes as columns."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Failure:
     Attributes
     ----------
     labels : dict
-        Value by column of the axes.
+        Values by column of the axes.
     seed : int
     error : str
-        Why.
+        Why it failed.
     """
 
     labels: dict[str, object]
@@ -38,32 +38,32 @@ class Failure:
     error: str
 
     def __str__(self) -> str:
-        """Return where, and why."""
+        """Return the point, the seed and the error."""
         where = ", ".join(f"{name} = {label}" for name, label in self.labels.items())
         return f"{where}{', ' if where else ''}seed {self.seed}: {self.error}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepResult:
-    """The runs of a sweep that are there, in the order of the sweep file.
+    """The stored runs of a sweep, in the order of the sweep file.
 
     Attributes
     ----------
     table : pyarrow.Table
-        The data set: one tidy table whose column ``kind`` tells rows of runs, flows, queues, routers, stations and
-        channels apart.
+        The data set: one tidy table whose column ``kind`` distinguishes rows of runs, flows, queues, routers, stations
+        and channels.
     axes : tuple of str
         Columns of the axes.
     directory : Path or None
-        Where it is kept.
+        Directory of the sweep.
     asked : int
-        How many runs the sweep has.
+        Number of runs in the sweep.
     kept, made : int
-        Runs that were there before; runs that were made now, failed ones included.
+        Runs that were already there; runs executed now, including failed ones.
     seconds : float
-        How long it took, on the clock, s.
+        Wall-clock time of the execution, s.
     broken : int
-        Damaged files of the data set that were put aside; their runs were made again.
+        Damaged files of the data set that were moved aside; their runs were executed again.
     """
 
     table: pa.Table
@@ -86,12 +86,12 @@ class SweepResult:
         Returns
         -------
         pandas.DataFrame
-            Columns of the axes, ``seed``, ``address``, the name under the word of the kind, and the metrics.
+            Columns of the axes, ``seed``, ``address``, the name in a column named after the kind, and the metrics.
 
         Raises
         ------
         InputError
-            If there is no such kind.
+            If the kind is unknown.
         """
         if kind != "run" and kind not in columns.KINDS:
             message = f"kind is {kind!r}; allowed: run, {', '.join(columns.KINDS)}"
@@ -166,7 +166,7 @@ class SweepResult:
         return frame
 
     def __repr__(self) -> str:
-        """Return how many runs are there."""
+        """Return the number of runs."""
         return f"<SweepResult: {len(self.runs)} of {self.asked} runs, {len(self.failures)} failed>"
 
 
@@ -180,12 +180,12 @@ def load(directory: str | PathLike[str]) -> SweepResult:
     Returns
     -------
     SweepResult
-        What is there; of a sweep that is under way, what has finished.
+        The stored runs; of a sweep in progress, the finished ones.
 
     Raises
     ------
     InputError
-        If it is not the directory of a sweep, or cannot be read.
+        If the directory is not that of a sweep, or cannot be read.
     """
     marker(directory)
     table = data_set(directory)

@@ -1,8 +1,8 @@
-"""The directory of a sweep: finished runs as Parquet parts, one process at a time, one version for ever.
+"""The directory of a sweep: finished runs as Parquet parts, written by one process at a time, by one version only.
 
-What lies where is in `narrows.sweep.directory`. A part is written under a temporary name, forced to disk and renamed
-(`narrows.durable`), so that there are whole parts only; one that is damaged all the same is put aside, and its runs are
-made again.
+`narrows.sweep.directory` describes the layout. A part is written under a temporary name, forced to disk and renamed
+(`narrows.durable`), so that no partial part appears. A part that is damaged all the same is moved aside, and its runs
+are executed again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 SMALL_PARTS: Final = 64
-"""Parts of one commit each that are put together into one when there are so many."""
+"""Number of parts of one commit each at which they are merged into one."""
 
 
 class Store:
@@ -53,13 +53,13 @@ class Store:
     Parameters
     ----------
     directory : path or Claim
-        Made if it is missing; refused if it holds something else.
+        Created if it is missing; refused if it holds something else.
     sweep : Sweep
 
     Raises
     ------
     InputError
-        If the directory cannot be used, is of another sweep, engine or version, or another process writes there.
+        If the directory cannot be used, belongs to another sweep, engine or version, or another process writes to it.
     """
 
     def __init__(self, directory: Target, sweep: Sweep) -> None:
@@ -91,17 +91,17 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         with suppress(OSError):
             self._lock.close()
 
     def load(self) -> dict[str, str]:
-        """Look at what is there.
+        """Read the statuses of the stored runs.
 
         Returns
         -------
         dict
-            Status by content address, of all runs in the directory.
+            Statuses by content address, of all runs in the directory.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Store:
         return found
 
     def append(self, records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]]) -> None:
-        """Keep finished runs: when this returns they survive a power loss.
+        """Store finished runs; when this returns they survive a power loss.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Store:
         Raises
         ------
         RunError
-            If they cannot be written; what was there stays.
+            If they cannot be written; stored runs are not affected.
         """
         made = table.labelled(records, plan, self._layout)
         try:
@@ -143,9 +143,9 @@ class Store:
             raise self._failed(error) from error
 
     def _merge(self) -> None:
-        """Make one part of the last few, so that what parts take beside their rows does not grow with their number.
+        """Merge the latest small parts into one, to bound the overhead of parts.
 
-        As in `compact`, every run is there at least once whatever interrupts it.
+        As in `compact`, every run is stored at least once at any time, even if this is interrupted.
         """
         folder, small = self.directory / RUNS, self._small
         self._small = []
@@ -174,11 +174,11 @@ class Store:
             raise self._failed(error) from error
 
     def compact(self, plan: Mapping[str, Sequence[SweepRun]]) -> None:
-        """Make one part of many, in the order of the plan; rows of other runs go aside.
+        """Merge all parts into one, in the order of the plan; rows of other runs go into a separate folder.
 
-        It is one part, whatever its size: a part has all rows of its runs (see `narrows.sweep.parts.unique`), and
-        points that are the same scenario have the same runs. Whatever interrupts it, every run is there at least once,
-        and `load` and `table` take each once.
+        There is one part, whatever its size: a part has all rows of its runs (see `narrows.sweep.parts.unique`), and
+        points with the same scenario have the same runs. Every run is stored at least once at any time, even if this is
+        interrupted, and `load` and `table` take each run once.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Store:
         return file
 
     def _mark(self) -> None:
-        """Check what the directory is, or say so in a new one."""
+        """Check the marker of the directory, or write it into a new one."""
         wanted = self._description()
         files = {MARKER: json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"}
         files |= {kept_name(base.name): base.text for base in self._sweep.bases.values()}
@@ -286,7 +286,7 @@ class Store:
             raise InputError(message)
 
     def _sweep_up(self) -> None:
-        """Remove what a killed process was writing, and go on counting after the parts that are there."""
+        """Remove files that a killed process left half-written, and continue numbering after the existing parts."""
         for name in (RUNS, OTHER):
             folder = self.directory / name
             if folder.is_dir():
@@ -299,7 +299,7 @@ class Store:
     def _read(self, path: Path) -> pa.Table | None:
         try:
             return parts.read(path)
-        except ValueError:  # what pyarrow raises for what is no Parquet, or damaged: ArrowInvalid
+        except ValueError:  # pyarrow raises ArrowInvalid for files that are not Parquet or are damaged
             aside = self.directory / BROKEN
             aside.mkdir(exist_ok=True)
             path.replace(aside / path.name)

@@ -1,4 +1,4 @@
-"""Rows as Arrow tables: from records, and put together in the order of the plan."""
+"""Rows as Arrow tables: created from records, and arranged in the order of the plan."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from narrows.sweep.record import Record
 
 _AXIS: Final = b"axis"
-"""Marks the columns of axes in the fields' metadata."""
+"""Marks columns of axes in the metadata of fields."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns a data set has.
+    """The columns of a data set.
 
     Attributes
     ----------
     axes : dict
-        Type of the axes' columns, by name: ``int``, ``float``, ``bool`` or ``str``.
+        Types of the axes' columns, by name: ``int``, ``float``, ``bool`` or ``str``.
     metrics : tuple of str
         Metrics that are kept.
     """
@@ -54,14 +54,14 @@ class Layout:
         return cls(types, tuple(columns.kept_metrics(sweep.keep)))
 
     def axis_fields(self) -> list[pa.Field]:
-        """Return the axes' columns."""
+        """Return the fields of the axes' columns."""
         import pyarrow as pa
 
         types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
         return [pa.field(name, types[kind], metadata={"role": "axis"}) for name, kind in self.axes.items()]
 
     def core_fields(self, extra: Iterable[str] = ()) -> list[pa.Field]:
-        """Return all other columns, ``extra`` metrics of runs last."""
+        """Return the fields of all other columns, with ``extra`` metrics of runs last."""
         import pyarrow as pa
 
         def typed(name: str) -> pa.DataType:
@@ -73,7 +73,7 @@ class Layout:
         return [pa.field(name, typed(name)) for name in [*known, *(name for name in extra if name not in known)]]
 
     def axis_columns(self, runs: Sequence[SweepRun]) -> list[pa.Array]:
-        """Return the axes' columns of some runs, a row each."""
+        """Return the axes' columns for some runs, with a row for each run."""
         import pyarrow as pa
 
         made = []
@@ -116,13 +116,13 @@ def from_records(records: Iterable[Record], layout: Layout) -> pa.Table:
 
 
 def labelled(records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]], layout: Layout) -> pa.Table:
-    """Rows of finished runs with the columns of axes, as they came.
+    """Rows of finished runs with the columns of axes, in the order of the records.
 
     Parameters
     ----------
     records : sequence of Record
     plan : mapping
-        Runs by content address: several where points are the same scenario.
+        Runs by content address; several if points have the same scenario.
     layout : Layout
 
     Returns
@@ -138,7 +138,7 @@ def labelled(records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]], 
 
 
 def core(table: pa.Table) -> pa.Table:
-    """Drop the columns of axes, of whichever edition of the sweep file.
+    """Drop the columns of axes, including those of earlier versions of the sweep file.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def core(table: pa.Table) -> pa.Table:
 
 
 def axes_of(schema: pa.Schema) -> list[str]:
-    """Name the columns of axes.
+    """Return the names of the columns of axes.
 
     Parameters
     ----------
@@ -166,14 +166,14 @@ def axes_of(schema: pa.Schema) -> list[str]:
 
 
 def ordered(table: pa.Table, plan: Mapping[str, Sequence[SweepRun]], layout: Layout) -> pa.Table:
-    """Put rows into the order of the plan, with the columns of the axes; rows of other runs are left out.
+    """Arrange rows in the order of the plan and add the columns of the axes; rows of other runs are left out.
 
     Parameters
     ----------
     table : pyarrow.Table
-        Without columns of axes; the rows of a run stand together, its own first.
+        Without columns of axes; the rows of a run are adjacent, with the run's own row first.
     plan : mapping
-        Runs by content address: several where points are the same scenario.
+        Runs by content address; several if points have the same scenario.
     layout : Layout
 
     Returns
@@ -187,7 +187,7 @@ def ordered(table: pa.Table, plan: Mapping[str, Sequence[SweepRun]], layout: Lay
     rows: list[int] = []
     counts: list[int] = []
     at: dict[str, list[int]] = {}
-    repeats = False  # rows that a part has once per point, where several points are the same scenario
+    repeats = False  # the row belongs to a copy of a run: a part repeats runs for points with the same scenario
     for row, (address, kind) in enumerate(zip(table["address"].to_pylist(), table["kind"].to_pylist(), strict=True)):
         if kind == "run":
             repeats = address in at
@@ -206,7 +206,7 @@ def ordered(table: pa.Table, plan: Mapping[str, Sequence[SweepRun]], layout: Lay
 
 
 def _with_axes(body: pa.Table, runs: Sequence[SweepRun], repeated: pa.Array, layout: Layout) -> pa.Table:
-    """Put the columns of axes after ``kind``; ``repeated`` has the index of each row's run."""
+    """Insert the columns of axes after ``kind``; ``repeated`` is the index of each row's run."""
     import pyarrow as pa
 
     labels = [column.take(repeated) for column in layout.axis_columns(runs)]

@@ -1,4 +1,4 @@
-"""Finished runs on their way to disk: a thread of its own, so that no run waits for a disk."""
+"""Writing finished runs to disk on a thread of its own, so that no run waits for the disk."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from narrows.sweep.record import Record
 
 GROUP_S: Final = 0.25
-"""Least time between two commits: runs that end faster than that share one, s."""
+"""Minimum time between two commits; runs that end within it share a commit, s."""
 
 
 class Writer:
-    """A thread that commits finished runs as they come.
+    """A thread that commits finished runs as they arrive.
 
-    A run that ends more than `GROUP_S` after the last commit is committed at once; others wait until that time is over
-    and share a commit.
+    A run that ends more than `GROUP_S` after the last commit is committed at once. Others wait until `GROUP_S` has
+    passed, and share a commit.
 
     Parameters
     ----------
     commit : callable
-        Writes some records; when it returns they are safe.
+        Writes records; when it returns they are stored safely.
     """
 
     def __init__(self, commit: Callable[[Sequence[Record]], None]) -> None:
@@ -47,7 +47,7 @@ class Writer:
         self._queue.put(record)
 
     def safe(self) -> list[Record]:
-        """Return the runs that became safe since the last call.
+        """Return the runs that were committed since the last call.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class Writer:
         return found
 
     def close(self) -> None:
-        """Commit what is there, and end; does not raise (see `safe`)."""
+        """Commit the remaining runs and end the thread; does not raise (see `safe`)."""
         self._queue.put(None)
         self._thread.join()
 
@@ -79,14 +79,14 @@ class Writer:
                 continue
             try:
                 self._commit(batch)
-            except BaseException as error:  # noqa: BLE001 - `safe` raises it where somebody listens
+            except BaseException as error:  # noqa: BLE001 - `safe` raises it in the thread of the caller
                 self._error = error
                 continue
             for record in batch:
                 self._safe.put(record)
 
     def _batch(self, last: float) -> list[Record] | None:
-        """Wait for a run, then for the others that may share its commit; ``None`` at the end."""
+        """Wait for a run, then for others that can share its commit; ``None`` at the end."""
         first = self._queue.get()
         if first is None:
             return None

@@ -1,7 +1,7 @@
-"""Narrows beside another simulator: the same variant on the same network in both, compared number by number.
+"""Comparison of Narrows with another simulator: the same variant on the same network in both.
 
-`description` says what is run, `inputs` turns it into what either simulator reads, `execute` runs both, `compare`
-does the arithmetic, `page` writes it down, and `validate` is all of them in a row.
+`description` holds what is run, `inputs` turns it into the input of each simulator, `execute` runs both, `compare`
+does the arithmetic, `page` writes the page, and `validate` runs all of these steps.
 """
 
 from narrows.validation.validate import Validation, validate

@@ -1,4 +1,4 @@
-"""The arithmetic of a comparison: means over seeds, relative differences, and distances between windows over time."""
+"""The arithmetic of a validation: means over seeds, relative differences, and distances between windows over time."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Trace = NDArray[np.float64]
 """cwnd in segments, sampled at the same times in both simulators."""
 
 AVERAGED_S = 5.0
-"""Over so long windows are averaged before they are compared, so that a sawtooth whose phase drifts still compares."""
+"""Windows are averaged over this time before they are compared, so that sawteeth of different phase still compare."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What came of a flow in one run.
+    """Results of a flow in one run.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class Flow:
     lost : float
         Data packets that the network lost.
     timeouts : float
-        Expiries of its retransmission timer.
+        Expiries of the flow's retransmission timer.
     cwnd : ndarray
-        Congestion window in segments, from the beginning of the run; 0 before the flow's start.
+        Congestion window in segments, from the beginning of the run; 0 before the flow starts.
     """
 
     mbps: float
@@ -52,15 +52,15 @@ class Side:
     Attributes
     ----------
     mbps, mbps_sd : float
-        Mean and standard deviation of the throughput; no deviation (0) for a single run.
+        Mean and standard deviation of the throughput; the deviation is 0 for a single run.
     lost, lost_sd : float
-        The same for lost packets.
+        Mean and standard deviation of lost packets.
     timeouts : float
         Mean number of timeouts.
     cwnd : ndarray
-        Mean window over time.
+        Mean congestion window over time.
     first : ndarray
-        Window over time under the first seed.
+        Congestion window over time under the first seed.
     """
 
     mbps: float
@@ -104,22 +104,22 @@ class Comparison:
     Attributes
     ----------
     variant, network : str
-        Names.
+        Names of the variant and of the network.
     flow : int
-        From 1.
+        Number of the flow, from 1.
     runs : int
-        Seeds in either simulator.
+        Number of seeds in each simulator.
     ours, theirs : Side
     difference : float
-        Of mean throughput, ours against theirs, relative to theirs.
+        Mean throughput in Narrows minus that in ns-2, relative to ns-2.
     distance : float
-        Between the windows over time; see `distance`.
+        Distance between the windows over time; see `distance`.
     explanation : Explanation or None
-        Where the difference is beyond the target: the range that it was recorded in, if there is one.
+        If the difference is beyond the target, the explanation whose recorded range contains it, if any.
     allowed : float
-        The target.
+        The target of the difference.
     held_out : bool
-        Whether no range was fitted to the network.
+        Whether no range was fitted to this network.
     """
 
     variant: str
@@ -141,32 +141,32 @@ class Comparison:
 
     @property
     def unexplained(self) -> bool:
-        """Whether it is, on a network that ranges were fitted to, and lies in none of them."""
+        """Whether the difference is beyond the target and unexplained, on a network that ranges were fitted to."""
         return self.beyond and not self.held_out and self.explanation is None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A variant over all networks.
+    """The result of a variant over all networks.
 
     Attributes
     ----------
     variant : str
-        Its name.
+        Name of the variant.
     median, worst : float
-        Of the absolute relative differences in mean throughput. Networks that are held out do not count.
+        Of the absolute relative differences in mean throughput. Held-out networks count only if there are no others.
     where : str
-        The network of the worst.
+        The network of the worst difference.
     losses : float
-        Median of the absolute relative differences in lost packets, where ns-2 lost any.
+        Median of the absolute relative differences in lost packets, over flows with losses in ns-2.
     distance : float
         Median distance of the windows.
     compared, beyond, unexplained : int
-        Flows compared, beyond the target, and beyond it without explanation.
+        Numbers of flows compared, beyond the target, and beyond it without explanation.
     far : bool
-        Whether the median is beyond its target.
+        Whether the median is beyond its target; always false if medians are not judged.
     explanation : Explanation or None
-        The range that such a median was recorded in, if there is one.
+        If the median is beyond its target, the explanation whose recorded median covers it, if any.
     """
 
     variant: str
@@ -183,7 +183,7 @@ class Verdict:
 
 
 def relative(ours: float, theirs: float) -> float:
-    """Difference relative to theirs; infinite where they have nothing and we have something.
+    """Difference relative to `theirs`; infinite if `theirs` is zero and `ours` is not.
 
     Examples
     --------
@@ -198,15 +198,15 @@ def relative(ours: float, theirs: float) -> float:
 def distance(ours: Trace, theirs: Trace, sample_s: float) -> float:
     """Distance of two windows over time: the mean absolute difference of their moving averages, relative to their mean.
 
-    The moving average over `AVERAGED_S` lets a sawtooth be as near to one a little out of phase as it should be. Zero
-    is the same window at all times, one is a difference as large as the window itself.
+    Because of the moving average over `AVERAGED_S`, sawteeth that differ only in phase have a small distance. Zero
+    means the same window at all times; one means a difference as large as the window itself.
 
     Parameters
     ----------
     ours, theirs : ndarray
-        Sampled at the same times; the longer one is cut, and so is the time before either has a window.
+        Sampled at the same times; the longer one is cut to the shorter. Time before either has a window is left out.
     sample_s : float
-        Interval of the samples, s.
+        Sampling interval, s.
 
     Returns
     -------
@@ -241,11 +241,11 @@ def compare(
     description : Description
         Targets and explanations.
     variant, network : str
-        Names.
+        Names of the variant and of the network.
     ours, theirs : sequence of sequence of Flow
-        Per run, the flows.
+        The flows of each run, in Narrows and in ns-2.
     sample_s : float
-        Interval of the samples of the windows, s.
+        Sampling interval of the windows, s.
 
     Returns
     -------
@@ -283,9 +283,9 @@ def verdict(description: Description, variant: str, comparisons: Iterable[Compar
     description : Description
         Targets and explanations.
     variant : str
-        Its name.
+        Name of the variant.
     comparisons : iterable of Comparison
-        Of all variants; those of this one are taken, at least one.
+        Comparisons of all variants; only those of this variant are used, at least one.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a validation runs, as ``validation/pairs.toml`` has it: networks, variants, and why numbers differ."""
+"""The contents of ``validation/pairs.toml``: networks, variants, and explanations of differences."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAYLOAD_BYTES = 1000
-"""Payload of a segment in every pair."""
+"""Payload of a segment in every pair, in bytes."""
 
 PACKET_BYTES = PAYLOAD_BYTES + 40
-"""The same with headers, as both simulators send it."""
+"""Size of that segment with headers, as both simulators send it."""
 
 MIN_BUFFER_PACKETS = 4
-"""The smallest buffer: below this no fast retransmit is possible and every loss is a timeout."""
+"""The smallest buffer. Below this size, fast retransmit is impossible and every loss is a timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A dumbbell and what crosses it.
+    """A dumbbell and its flows.
 
     Attributes
     ----------
@@ -39,23 +39,23 @@ class Network:
     duration : float
         Simulated time, s.
     buffer : float
-        What may wait at the bottleneck, in bandwidth-delay products.
+        Queue limit at the bottleneck, in bandwidth-delay products.
     per : float
         Packet error rate of data packets.
     flows : int
-        1 or 2.
+        Number of flows.
     stagger : float
-        How much later the second flow starts, s.
+        Time between the starts of consecutive flows, s.
     runs : int
-        How many runs, each under a seed of its own, are averaged.
+        Number of runs that are averaged, each under its own seed.
     quick : bool
-        Whether it belongs to ``--quick``.
+        Whether the network belongs to ``--quick``.
     drawn : bool
-        Whether its windows are drawn.
+        Whether the page draws the windows on this network.
     held_out : bool
-        Whether no range of an explanation was fitted to it, so that it shows how far the ranges reach.
+        Whether no explanation's range was fitted to this network, so that it tests how well the ranges generalise.
     packets : int, optional
-        What may wait at the bottleneck, in packets; `buffer` says it otherwise.
+        Queue limit at the bottleneck, in packets; replaces `buffer`.
     """
 
     name: str
@@ -85,41 +85,41 @@ class Network:
 
     @property
     def buffer_packets(self) -> int:
-        """How many packets may wait, not counting the one being sent."""
+        """Limit of the queue in packets, not counting the packet in transmission."""
         wanted = round(self.buffer * self.bdp_packets) if self.packets is None else self.packets
         return max(MIN_BUFFER_PACKETS, wanted)
 
     @property
     def chaotic(self) -> bool:
-        """Whether a start a moment later gives other numbers, so that only means can be compared."""
+        """Whether small changes of start times change the numbers, so that only means can be compared."""
         return self.per > 0 or self.flows > 1
 
     @property
     def cost(self) -> float:
-        """How many packets a run sends at most, which is how long it takes."""
+        """Largest number of packets that a run can send, which estimates how long the run takes."""
         return self.rate * 1e6 * self.duration / 8 / PACKET_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A TCP that both simulators have.
+    """A TCP variant that both simulators have.
 
     Attributes
     ----------
     name : str
         Unique name.
     agent : str
-        ``linux`` for a module of ``Agent/TCP/Linux``, ``own`` for an agent of ns-2's own.
+        ``linux`` for a module of ``Agent/TCP/Linux``, ``own`` for one of ns-2's own agents.
     ns2 : str
-        The module's or the agent's name.
+        Name of the module or agent in ns-2.
     tcp : mapping
-        The scenario's ``[tcp]`` table on our side: what the agent's table says, with the variant's own over it.
+        The ``[tcp]`` table of the Narrows scenario: the agent's table, overridden by the variant's own.
     handshake : bool
-        Whether ns-2 opens a connection first, as we do.
+        Whether ns-2 opens a connection first, as Narrows does.
     quick : bool
-        Whether it belongs to ``--quick``.
+        Whether the variant belongs to ``--quick``.
     also_fill : int, optional
-        A second value of fresh memory under which ns-2 takes another branch of this variant, shown beside the first.
+        A second fill value of fresh memory, which makes ns-2 take another branch of this variant; also shown.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Variant:
 
     @property
     def title(self) -> str:
-        """What ns-2 calls it."""
+        """The variant's name in ns-2."""
         if self.agent == "linux":
             return f"TCP/Linux {self.ns2}"
         return "Agent/TCP" if self.ns2 == "Tahoe" else f"Agent/TCP/{self.ns2}"
@@ -143,20 +143,20 @@ T = TypeVar("T", Network, Variant)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A recorded difference: how large it is, and where an experiment isolates its cause, which.
+    """A recorded difference: its range and, if an experiment isolates it, its cause.
 
     Attributes
     ----------
     variant, networks : str
-        Names, in which a star stands for anything; several networks are separated by blanks.
+        Names, where ``*`` matches anything; several networks are separated by blanks.
     between : tuple of float
-        Smallest and largest relative difference in mean throughput that was recorded.
+        Smallest and largest recorded relative difference in mean throughput.
     why : str
-        A sentence: the cause, or what is known of it.
+        A sentence: the cause, or what is known about it.
     experiment : str or None
-        The experiment that isolates the cause; without one the cause is not known.
+        The experiment that isolates the cause; ``None`` if the cause is not known.
     median : float
-        Largest median over the networks that was recorded; 0 for none.
+        Largest recorded median over the networks; 0 for none.
     """
 
     variant: str
@@ -167,7 +167,7 @@ class Explanation:
     median: float = 0.0
 
     def covers(self, variant: str, network: str, difference: float) -> bool:
-        """Whether a difference is the one that was recorded.
+        """Whether a difference lies in the recorded range.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A switch that is turned in one or both simulators, and nothing else.
+    """A single switch that is changed in one simulator or in both.
 
     Attributes
     ----------
@@ -190,19 +190,19 @@ class Experiment:
     variant : str
         The variant of the first flow, and of the second unless `rival` is given.
     networks : tuple of Network
-        Where it is turned.
+        The networks on which the switch is changed.
     switch : str
-        What is turned, and how, in words.
+        The switch and its change, in words.
     tcp : mapping
-        Settings over the variant's on our side.
+        Settings that override the variant's in Narrows.
     ns2 : mapping
-        Arguments of ``pair.tcl`` over the pair's.
+        Arguments of ``pair.tcl`` that override the pair's.
     fill : int or None
-        The value of fresh memory of ns-2, if that is turned.
+        Fill value of ns-2's fresh memory, if the experiment changes it.
     rival : str or None
         The variant of the second flow.
     rival_tcp : mapping
-        Settings over the rival's on our side.
+        Settings that override the rival's in Narrows.
     """
 
     name: str
@@ -218,7 +218,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """All of ``pairs.toml``.
+    """The contents of ``pairs.toml``.
 
     Attributes
     ----------
@@ -227,13 +227,13 @@ class Description:
     explanations : tuple of Explanation
     experiments : tuple of Experiment
     fill : int
-        The value of each byte of memory that ns-2 gets, so that what it reads before it writes is the same each time.
+        Value of each byte of memory that ns-2 allocates, so that its reads of uninitialised memory are reproducible.
     faults : tuple of str
-        What is known to be wrong or old in ns-2 and is not imitated, a sentence each.
+        Known faults and outdated behaviour of ns-2 that Narrows does not imitate, a sentence each.
     median_within, worst_within : float
         The targets.
     judged : bool
-        Whether medians are held to their target: one over a few chosen networks says nothing of it.
+        Whether the targets of medians apply; a median over a few chosen networks is not meaningful.
     """
 
     networks: tuple[Network, ...]
@@ -247,18 +247,18 @@ class Description:
     judged: bool = True
 
     def explain(self, variant: str, network: str, difference: float) -> Explanation | None:
-        """Find the explanation that a difference was recorded in; none on a network that is held out."""
+        """Find the explanation whose recorded range contains a difference; none on a held-out network."""
         if any(one.name == network and one.held_out for one in self.networks):
             return None
         return next((e for e in self.explanations if e.covers(variant, network, difference)), None)
 
     def explain_median(self, variant: str, median: float) -> Explanation | None:
-        """Find the explanation that a variant's median was recorded in, if there is one."""
+        """Find the explanation whose recorded median covers a variant's median, if any."""
         named = (e for e in self.explanations if fnmatchcase(variant, e.variant))
         return next((e for e in named if median <= e.median), None)
 
     def with_networks(self, networks: Sequence[Network]) -> Description:
-        """Replace all networks by others, to which no explanation was fitted.
+        """Replace all networks with others, to which no explanation was fitted.
 
         Parameters
         ----------
@@ -278,9 +278,9 @@ class Description:
         Parameters
         ----------
         variants, networks : iterable of str, optional
-            Names, in which a star stands for anything; all by default.
+            Names, where ``*`` matches anything; all by default.
         quick : bool
-            Keep only what belongs to a first look, where nothing is named.
+            If nothing is named, keep only what belongs to ``--quick``.
 
         Returns
         -------
@@ -289,7 +289,7 @@ class Description:
         Raises
         ------
         InputError
-            If a name fits nothing.
+            If a name matches nothing.
         """
         return replace(
             self,
@@ -311,7 +311,7 @@ def _chosen(what: str, known: Sequence[T], names: Iterable[str] | None, quick: b
 
 
 def load() -> Description:
-    """Read the description that comes with Narrows.
+    """Read the description that is bundled with Narrows.
 
     Returns
     -------
@@ -320,7 +320,7 @@ def load() -> Description:
     Raises
     ------
     InputError
-        If this installation lacks it.
+        If this installation lacks the description.
     """
     return parse((bundled.directory("validation") / "pairs.toml").read_text(encoding="utf-8"))
 
@@ -379,7 +379,7 @@ def parse(text: str) -> Description:
 
 
 def _experiment(entry: Mapping[str, Any], known: Sequence[Network]) -> Experiment:
-    """Read an experiment; its networks are named, or are tables of its own."""
+    """Read an experiment; its networks are names of known networks, or tables."""
     named = [next(one for one in known if one.name == name) for name in entry.get("on", "").split()]
     own = [Network(**table) for table in entry.get("networks", [])]
     return Experiment(

@@ -1,4 +1,4 @@
-"""Running pairs: ours in threads, ns-2 as processes, many at the same time, stopped at once by Ctrl-C."""
+"""Running pairs in parallel: Narrows in threads, ns-2 in processes, stopped at once by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.1
 _NS2_SHARE = 0.7
-"""Share of the time that ns-2 takes, for the progress bar."""
+"""Share of the progress bar for ns-2."""
 
 _AT_ONCE = 100
-"""So many runs of ours are made before their samples are let go."""
+"""Number of Narrows runs per batch; the samples of a batch are freed before the next one starts."""
 
 _LONGEST_S = 600.0
-"""After this a run on ns-2 is given up."""
+"""Time after which a run of ns-2 is aborted, s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of a pair in either simulator.
+    """One run of a pair, in one simulator.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class Job:
     network : Network
     seed : int
     fill : int
-        The value of each byte of memory that ns-2 gets.
+        Value of each byte of memory that ns-2 allocates.
     rival : Variant, optional
-        The variant of the second flow, where it is another one.
+        The variant of the second flow, if it differs from the first.
     ns2 : tuple of str
-        Further arguments of ``pair.tcl``.
+        Additional arguments of ``pair.tcl``.
     """
 
     variant: Variant
@@ -71,9 +71,9 @@ class Job:
 def environment(fill: int) -> dict[str, str]:
     """Return the environment under which glibc fills ns-2's fresh memory.
 
-    ns-2.35 reads members of its agents before it writes them. Under a fixed fill what it reads is the same each time.
-    glibc fills what `malloc` returns with the complement of ``MALLOC_PERTURB_``, but not what its thread cache returns,
-    so that this is turned off.
+    ns-2.35 reads members of its agents before it initialises them. With a fixed fill, these reads always give the same
+    values. glibc fills what `malloc` returns with the complement of ``MALLOC_PERTURB_``, but not what its thread cache
+    returns, so the cache is turned off.
 
     Parameters
     ----------
@@ -93,12 +93,12 @@ def find_ns2() -> str:
     Returns
     -------
     str
-        The program.
+        Path of the program.
 
     Raises
     ------
     InputError
-        If it is not installed.
+        If ns-2 is not installed.
     """
     found = shutil.which("ns") or shutil.which("ns2")
     if found is None:
@@ -116,14 +116,14 @@ def run_ours(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | 
     ----------
     jobs : sequence of Job
     workers : int, optional
-        How many at the same time.
+        Number of parallel runs.
     progress : callable, optional
-        Called with the share of the work that is done.
+        Called with the completed share of the work.
 
     Returns
     -------
     list of list of Flow
-        Per job, its flows.
+        The flows of each job.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def run_ours(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | 
 
 
 def _within(progress: ProgressHook | None, begin: float, share: float) -> ProgressHook | None:
-    """Report the progress of a part as that of the whole."""
+    """Map the progress of a part to progress of the whole."""
     if progress is None:
         return None
     return lambda fraction: progress(begin + fraction * share)
@@ -186,21 +186,21 @@ def run_ns2(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | N
     ----------
     jobs : sequence of Job
     workers : int, optional
-        How many at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
-        Called with the share of the work that is done.
+        Called with the completed share of the work.
 
     Returns
     -------
     list of list of Flow
-        Per job, its flows.
+        The flows of each job.
 
     Raises
     ------
     InputError
         If ns-2 is not installed.
     RunError
-        If a run failed; the others are stopped.
+        If a run failed; the other runs are stopped.
     """
     if not jobs:
         return []
@@ -220,7 +220,7 @@ def run_ns2(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | N
 
 
 class _Running:
-    """The processes under way, so that they can be ended together."""
+    """The running processes, which can be stopped together."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -248,7 +248,7 @@ class _Running:
 
 
 def _wait(futures: Sequence[Future[list[Flow]]], costs: Sequence[float], progress: ProgressHook | None) -> None:
-    """Wait for all, or for the first to fail, in short steps, so that Ctrl-C is heard at once."""
+    """Wait for all futures, or for the first failure, polling so that Ctrl-C takes effect at once."""
     finished: SimpleQueue[Future[list[Flow]]] = SimpleQueue()
     for future in futures:
         future.add_done_callback(finished.put)
@@ -288,14 +288,14 @@ def _ns2(program: str, job: Job, running: _Running) -> list[Flow]:
 
 
 def theirs(network: Network, line: str) -> list[Flow]:
-    """Read what ``pair.tcl`` prints.
+    """Parse the output of ``pair.tcl``.
 
     Parameters
     ----------
     network : Network
-        What was run.
+        The network of the run.
     line : str
-        Its line of JSON.
+        The line of JSON that the script printed.
 
     Returns
     -------
@@ -315,25 +315,25 @@ def theirs(network: Network, line: str) -> list[Flow]:
 def run_both(
     jobs: Sequence[Job], workers: int | None, progress: ProgressHook | None
 ) -> tuple[list[list[Flow]], list[list[Flow]]]:
-    """Run pairs on both.
+    """Run pairs in both simulators.
 
     Parameters
     ----------
     jobs : sequence of Job
     workers : int, optional
-        How many runs at the same time.
+        Number of parallel runs.
     progress : callable, optional
-        Called with the share of the work that is done.
+        Called with the completed share of the work.
 
     Returns
     -------
     tuple
-        Ours and theirs, per job.
+        The flows of each job, in Narrows and in ns-2.
 
     Raises
     ------
     InputError, ScenarioError, RunError
-        As of either.
+        As raised by `run_ours` and `run_ns2`.
     """
     find_ns2()
     ours = run_ours(jobs, workers, _within(progress, 0.0, 1 - _NS2_SHARE))

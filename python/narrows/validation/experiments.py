@@ -1,4 +1,4 @@
-"""Experiments: a pair as it is and with one switch turned, which measures what the switch does to the difference."""
+"""Experiments: a pair without and with one changed switch, which measures the effect of the switch."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What an experiment gave on one network.
+    """The result of an experiment on one network.
 
     Attributes
     ----------
     experiment : Experiment
     network : str
-        Name.
+        Name of the network.
     before, after : tuple of Comparison
-        Flow by flow, as it is and with the switch turned.
+        Comparisons of each flow, without and with the changed switch.
     """
 
     experiment: Experiment
@@ -36,7 +36,7 @@ class Measured:
 
     @property
     def isolates(self) -> bool:
-        """Whether a difference beyond the target is within it, and at most half, once the switch is turned."""
+        """Whether the switch brings every difference beyond the target within it, and at least halves it."""
         pairs = [(was, now) for was, now in zip(self.before, self.after, strict=True) if was.beyond]
         return bool(pairs) and all(
             not now.beyond and abs(now.difference) <= abs(was.difference) / 2 for was, now in pairs
@@ -55,7 +55,7 @@ def wanted(description: Description, comparisons: Iterable[Comparison]) -> tuple
     Returns
     -------
     tuple of Experiment
-        Those that an explanation of a comparison names, and those that no explanation names and whose variant was run.
+        Those named by an explanation of a comparison, and those that no explanation names if their variant was run.
     """
     used = {one.explanation.experiment for one in comparisons if one.explanation is not None}
     named = {one.experiment for one in description.explanations}
@@ -80,21 +80,21 @@ def measure(
     Parameters
     ----------
     description : Description
-        Targets.
+        Provides the targets.
     variants : sequence of Variant
-        All that are known.
+        All known variants.
     chosen : iterable of Experiment
     known : iterable of Comparison
-        Pairs as they are that have been run, so that they need not be run again.
+        Comparisons of unchanged pairs that were already run and need not be run again.
     jobs : int, optional
-        How many runs at the same time.
+        Number of parallel runs.
     progress : callable, optional
-        Called with the share of the work that is done.
+        Called with the completed share of the work.
 
     Returns
     -------
     tuple of Measured
-        In the order of experiments and their networks.
+        In the order of the experiments and of their networks.
 
     Raises
     ------
@@ -148,19 +148,19 @@ def job(
     *,
     turned: bool,
 ) -> execute.Job:
-    """Make a run of an experiment.
+    """Create the job of a run of an experiment.
 
     Parameters
     ----------
     description : Description
-        What ns-2's memory is filled with.
+        Provides the fill value of ns-2's memory.
     variants : sequence of Variant
-        All that are known.
+        All known variants.
     experiment : Experiment
     network : Network
     seed : int
     turned : bool
-        Whether its switch is turned.
+        Whether the experiment's switch is changed.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def _named(variants: Sequence[Variant], name: str) -> Variant:
 
 
 def to_json(measured: Measured) -> dict[str, Any]:
-    """Return an experiment as JSON has it."""
+    """Return an experiment for JSON."""
 
     def sides(comparisons: Iterable[Comparison]) -> list[dict[str, Any]]:
         return [

@@ -1,4 +1,4 @@
-"""Windows over time, ours over ns-2's: a figure per variant, a panel per network."""
+"""Figures of windows over time, Narrows over ns-2: a figure per variant, a panel per network."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from narrows.validation.description import Description
 
 DPI = 110
-"""Resolution: a page of all variants shall stay small."""
+"""Resolution, low enough to keep a page of all variants small."""
 
 PREFIX = "cwnd-"
-"""What the name of each figure begins with."""
+"""Prefix of the file name of each figure."""
 
 MAX_PANELS = 4
-"""Panels of a figure where no network of the choice is marked as drawn."""
+"""Largest number of panels in a figure if no chosen network is marked as drawn."""
 
 
 def figure(description: Description, variant: str, comparisons: Sequence[Comparison]) -> Figure:
-    """Lay out the figure of a variant.
+    """Create the figure of a variant.
 
     Parameters
     ----------
     description : Description
-        Which networks are drawn.
+        Defines which networks are drawn.
     variant : str
         Name of the variant.
     comparisons : sequence of Comparison
-        Of all variants; those of this one are drawn.
+        Comparisons of all variants; only those of this variant are drawn.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def draw(figures: Sequence[Figure], folder: Path) -> list[Path]:
     ----------
     figures : sequence of Figure
     folder : Path
-        Where; it is made if it is not there.
+        Target directory; it is created if missing.
 
     Returns
     -------

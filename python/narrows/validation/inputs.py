@@ -1,4 +1,4 @@
-"""From a pair to what either simulator reads: a scenario for Narrows, arguments of ``pair.tcl`` for ns-2."""
+"""The input of each simulator for a pair: a scenario for Narrows, arguments of ``pair.tcl`` for ns-2."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ if TYPE_CHECKING:
     from narrows.validation.description import Network, Variant
 
 SAMPLE_S = 0.1
-"""Interval of the samples of cwnd in both."""
+"""Sampling interval of cwnd in both simulators, s."""
 
 START_S = 0.1
-"""When the first flow starts on our side."""
+"""When the first flow starts in Narrows, s."""
 
 JITTER_S = 0.2
-"""Where a start a moment later gives other numbers, each flow starts later by up to this."""
+"""Largest random start delay of each flow on chaotic networks, s."""
 
 ACCESS_MS = 1.0
-"""Delay of each access link, one way; the bottleneck has the rest."""
+"""Delay of each access link, one way, ms; the bottleneck link has the rest."""
 
 TIMESTAMP_BYTES = 12
-"""Room of the timestamps option in a segment (RFC 7323, appendix A)."""
+"""Bytes that the timestamps option takes in a segment (RFC 7323, appendix A)."""
 
 NEVER_FULL = "100000 packets"
-"""Limit of the queues that are not studied."""
+"""Limit of the queues that are not under study."""
 
 
 def scenario(variant: Variant, network: Network, rival: Variant | None = None) -> str:
     """Write the scenario of a pair.
 
-    The limit of a queue of ours does not count the packet that is being sent.
+    In Narrows, the limit of a queue does not count the packet in transmission.
 
     Parameters
     ----------
     variant : Variant
     network : Network
     rival : Variant, optional
-        The variant of the second flow, where it is another one.
+        The variant of the second flow, if it differs from the first.
 
     Returns
     -------
     str
-        TOML.
+        TOML text.
     """
     tcp = "\n".join(f"{key} = {as_toml(value)}" for key, value in variant.tcp.items())
     parts = [
@@ -111,20 +111,20 @@ start = "{START_S + i * network.stagger:g} s"
 def arguments(variant: Variant, network: Network, seed: int) -> list[str]:
     """Write the arguments of a pair for ``pair.tcl``.
 
-    ns-2's limit counts the packet that is being sent. Where it opens no connection, its flows start a round trip later,
-    so that the first segment leaves when ours does.
+    In ns-2, the limit of a queue counts the packet in transmission. Variants that open no connection in ns-2 start one
+    round-trip time later, so that the first segment leaves at the same time in both simulators.
 
     Parameters
     ----------
     variant : Variant
     network : Network
     seed : int
-        Seed of start jitter and losses.
+        Seed of the start jitter and of the losses.
 
     Returns
     -------
     list of str
-        Each ``key=value``.
+        Arguments of the form ``key=value``.
     """
     linux = variant.agent == "linux"
     chosen: dict[str, str | int | float] = {
@@ -148,7 +148,7 @@ def arguments(variant: Variant, network: Network, seed: int) -> list[str]:
 
 
 def as_toml(value: Any) -> str:
-    """Write a value as TOML does, tables inline.
+    """Format a value as TOML, with inline tables.
 
     Parameters
     ----------

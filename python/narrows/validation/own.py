@@ -1,4 +1,4 @@
-"""Networks of one's own: from a file of the form of ``pairs.toml``, or read off a scenario that is a dumbbell."""
+"""The user's own networks: from a file in the format of ``pairs.toml``, or from a scenario that is a dumbbell."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from os import PathLike
 
 LARGEST_FILE: Final = 1_000_000
-"""Bytes of a file of networks at most."""
+"""Largest size of a file of networks, in bytes."""
 
 CHAOTIC_RUNS: Final = 10
-"""Seeds of a scenario's network whose losses are random or whose flows compete."""
+"""Number of seeds for a scenario's network with random losses or competing flows."""
 
 FASTER: Final = 2.0
-"""By so much the other links of a flow must be faster than its bottleneck, so that they are never full."""
+"""Minimum rate of a path's other links, relative to its bottleneck, so that they never fill up."""
 
-# Allowed values of a number: above the first (or from it on), up to the second.
+# Smallest and largest allowed value of each number.
 _RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "rate": (0.01, 1e5),
     "rtt": (4.0, 1e5),
@@ -55,7 +55,7 @@ def from_file(path: str | PathLike[str]) -> list[Network]:
     Raises
     ------
     InputError
-        Naming file, network, key, value and what is allowed, all of them at once.
+        Lists all problems at once, each with file, network, key, value and what is allowed.
     """
     where = Path(path)
     if not where.is_file():
@@ -91,7 +91,7 @@ def _network(entry: Mapping[str, Any]) -> Network:
 
 
 def _problems(entry: Mapping[str, Any]) -> list[str]:
-    """Check a table of a network; what is wrong with it, all at once."""
+    """Return all problems of a network's table."""
     known = {one.name: one for one in fields(Network) if one.name not in {"held_out", "drawn", "quick"}}
     problems = [f"{key}: unknown key; allowed: {', '.join(known)}" for key in entry if key not in known]
     problems += [f"{name}: is missing" for name, one in known.items() if one.default is MISSING and name not in entry]
@@ -112,15 +112,15 @@ def _problems(entry: Mapping[str, Any]) -> list[str]:
 
 
 def from_scenario(name: str | PathLike[str]) -> Network:
-    """Read the dumbbell off a scenario.
+    """Derive a network from a scenario that is a dumbbell.
 
-    Each of its TCP flows runs the variant that is validated. Congestion control, segment size and ACKs are those that
-    both simulators have in common, not the scenario's.
+    Each TCP flow runs the variant under validation. Congestion control, segment size and ACK settings are those that
+    both simulators share, not the scenario's.
 
     Parameters
     ----------
     name : path
-        A scenario file, or the name of one that comes with Narrows.
+        A scenario file, or the name of a bundled scenario.
 
     Returns
     -------
@@ -129,9 +129,9 @@ def from_scenario(name: str | PathLike[str]) -> Network:
     Raises
     ------
     InputError
-        If it is not a dumbbell that ns-2's script can run; all reasons at once.
+        If the scenario is not a dumbbell that ns-2's script can run; lists all reasons at once.
     ScenarioError
-        If it is not a scenario.
+        If the file is not a valid scenario.
     """
     scenario = Scenario.from_file(name)
     found = scenario.resolved
@@ -169,7 +169,7 @@ def from_scenario(name: str | PathLike[str]) -> Network:
 
 _Direction = dict[str, Any]
 _Hop = tuple[_Direction, _Direction]
-"""A link as a packet crosses it, and as its ACK does."""
+"""The two directions of a link, as a data packet and its ACK cross it."""
 
 
 def _refused(name: str | PathLike[str], problems: Sequence[str]) -> InputError:
@@ -191,7 +191,7 @@ def _flow_problems(flow: Mapping[str, Any], found: Mapping[str, Any]) -> list[st
 
 
 def _path(links: Iterable[Mapping[str, Any]], start: str, goal: str) -> list[_Hop]:
-    """Find the only path through links that form no ring."""
+    """Find the only path through links that contain no loop."""
     beside: dict[str, list[tuple[str, _Hop]]] = {}
     for link in links:
         beside.setdefault(link["a"], []).append((link["b"], (link["forward"], link["reverse"])))
@@ -255,19 +255,19 @@ def _loss(path: Iterable[_Hop]) -> float:
 
 
 def check_page(target: Path, title: str) -> None:
-    """Refuse to replace a file that is not a page of a validation.
+    """Refuse to replace a file that is not a validation page.
 
     Parameters
     ----------
     target : Path
-        Where the page goes.
+        Path of the page.
     title : str
         The first line of such a page.
 
     Raises
     ------
     InputError
-        If something else lies there.
+        If the path holds something else.
     """
     if not target.exists() and not target.is_symlink():
         return

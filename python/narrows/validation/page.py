@@ -1,4 +1,4 @@
-"""The page: what was run, how it compares, and why, in Markdown with figures beside it."""
+"""The page of a validation: what was run, the differences and their causes, in Markdown with figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from narrows.validation.validate import Validation
 
 TITLE: Final = "# Narrows beside ns-2.35"
-"""The first line of each page."""
+"""The first line of every page."""
 
 
 def write(validation: Validation, target: Path) -> list[Path]:
@@ -32,7 +32,7 @@ def write(validation: Validation, target: Path) -> list[Path]:
     ----------
     validation : Validation
     target : Path
-        The page; its figures go into a folder of its name beside it.
+        Path of the page; its figures go into a folder of the same name beside it.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def write(validation: Validation, target: Path) -> list[Path]:
     InputError
         If a file that Narrows did not write has the name of a figure.
     OSError, RunError
-        If something cannot be written.
+        If a file cannot be written.
     """
     folder = target.with_suffix("")
     with ownership.adding(folder, part="figures") as staging:
@@ -59,30 +59,30 @@ def write(validation: Validation, target: Path) -> list[Path]:
 
 
 def check_figures(target: Path) -> None:
-    """Refuse figures that Narrows did not write, or that were changed since, before new ones are made.
+    """Reject existing figures that Narrows did not write or that were changed since, before new ones are made.
 
     Parameters
     ----------
     target : Path
-        The page beside whose folder they lie.
+        Path of the page; the figures lie in the folder beside it.
 
     Raises
     ------
     InputError
-        If there is one.
+        If there is such a figure.
     """
     for path in sorted(target.with_suffix("").glob(f"{figures.PREFIX}*.png")):
         ownership.page(path)
 
 
 def text(validation: Validation, folder: str) -> str:
-    """Write the page's text.
+    """Return the text of the page.
 
     Parameters
     ----------
     validation : Validation
     folder : str
-        Where the figures lie, as seen from the page.
+        Folder of the figures, relative to the page.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def _held_out(validation: Validation) -> list[str]:
 
 
 def _experiments(measured: Iterable[Measured]) -> list[str]:
-    """Write a table of experiments: each pair as it is, and with the switch turned."""
+    """Write a table of experiments: each pair without and with the changed switch."""
     rows, told = [], {}
     for one in measured:
         told[one.experiment.name] = one.experiment.switch
@@ -230,7 +230,7 @@ def _experiments(measured: Iterable[Measured]) -> list[str]:
 
 
 def _memory(validation: Validation) -> list[str]:
-    """Write which memory ns-2 ran on, and what another one does to the variants that depend on it."""
+    """Write which memory fill ns-2 ran with, and how another fill affects the variants that depend on it."""
     fill = validation.description.fill
     parts = [
         f"ns-2.35 reads members of its agents before it writes them. Here it runs with each byte of fresh memory set to"
@@ -326,7 +326,7 @@ def _networks(networks: Iterable[Network]) -> str:
 
 
 def _beyond(validation: Validation) -> list[str]:
-    """Write a sentence per variant and reason with the flows that have it, those with an isolated cause first."""
+    """Write a sentence per variant and reason that lists its flows; those with an isolated cause come first."""
     reasons: dict[tuple[str, Explanation | None], list[str]] = {}
     for far in validation.far_in_median:
         reasons.setdefault((far.variant, far.explanation), []).append(f"the median {_percent(far.median)}")
@@ -389,7 +389,7 @@ def _lost(side: Side) -> str:
 
 
 def _percent(share: float) -> str:
-    """Write a share as a percentage.
+    """Format a share as a percentage.
 
     >>> _percent(0.05), _percent(0.0123), _percent(float("inf"))
     ('5 %', '1.2 %', '∞')
@@ -398,7 +398,7 @@ def _percent(share: float) -> str:
 
 
 def _signed(share: float) -> str:
-    """Write a difference.
+    """Format a signed difference.
 
     >>> _signed(-0.0123), _signed(0.2)
     ('−1.2 %', '+20.0 %')

@@ -1,4 +1,4 @@
-"""A validation from beginning to end: choose pairs, run both simulators, compare, write the page."""
+"""A complete validation: choose pairs, run both simulators, compare, write the page."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from narrows.validation.experiments import Measured
 
 AGAINST = ("ns2",)
-"""What Narrows can be set beside."""
+"""Simulators that Narrows can be compared with."""
 
 FORMAT = 2
-"""Version of the JSON."""
+"""Version of the JSON format."""
 
 QUICK_RUNS = 5
-"""Seeds at most in a first look."""
+"""Largest number of seeds in a quick validation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What a validation found.
+    """The results of a validation.
 
     Attributes
     ----------
     description : Description
         What was run.
     comparisons : tuple of Comparison
-        Flow by flow, in the order of variants and networks.
+        Comparisons flow by flow, in the order of variants and networks.
     verdicts : tuple of Verdict
         One per variant.
     quick : bool
-        Whether it was a first look.
+        Whether it was a quick validation.
     experiments : tuple of Measured
-        What switches do to differences.
+        Effects of switches on differences.
     branches : tuple of Comparison
-        Variants of which ns-2 takes another branch under another fill of its memory, under that fill.
+        Variants for which ns-2 takes another branch under another memory fill, compared under that fill.
     """
 
     description: Description
@@ -58,12 +58,12 @@ class Validation:
 
     @property
     def unexplained(self) -> int:
-        """How many flows and medians are beyond their targets and outside of what was recorded."""
+        """Number of flows and medians that are beyond their targets and outside the recorded ranges."""
         medians = sum(one.far and one.explanation is None for one in self.verdicts)
         return sum(one.unexplained for one in self.comparisons) + medians
 
     def isolated(self, explanation: Explanation | None) -> bool:
-        """Whether the experiment that an explanation names was run and isolates the cause, wherever it was run."""
+        """Whether an explanation's experiment was run, and isolates the cause on every network that it was run on."""
         if explanation is None or explanation.experiment is None:
             return False
         own = [one for one in self.experiments if one.experiment.name == explanation.experiment]
@@ -85,7 +85,7 @@ class Validation:
         return tuple(one for one in self.verdicts if one.far)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the windows over time as JSON has it."""
+        """Return everything except the windows over time, for JSON."""
         return {
             "format": FORMAT,
             "version": _core.version(),
@@ -170,17 +170,17 @@ def validate(
     against : str
         ``ns2``.
     cc : iterable of str, optional
-        Names of variants, in which a star stands for anything; all by default.
+        Names of variants, where ``*`` matches anything; all by default.
     networks : iterable of str, optional
-        Names of networks, likewise.
+        Names of networks, where ``*`` matches anything; all by default.
     own : sequence of Network, optional
-        Networks that take the place of those that come with Narrows; no recorded difference counts there.
+        Networks that replace the bundled ones; recorded differences do not apply to them.
     quick : bool
-        A few pairs with few seeds, for a first look: no network that is held out, and no experiment.
+        A few pairs with few seeds, without held-out networks and without experiments.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
 
     Returns
     -------
@@ -189,11 +189,11 @@ def validate(
     Raises
     ------
     InputError
-        If a name is not known, ``jobs`` is below 1, or ns-2 is not installed.
+        If a name is unknown, ``jobs`` is below 1, or ns-2 is not installed.
     RunError
         If a run failed.
     Interrupted
-        On Ctrl-C; what ran was stopped.
+        On Ctrl-C; the runs in progress were stopped.
     """
     if against not in AGAINST:
         message = f"--against is {against!r}; allowed: {', '.join(AGAINST)}"
@@ -252,7 +252,7 @@ def _compared(
 
 
 def _part(progress: ProgressHook | None, begin: float, share: float) -> ProgressHook | None:
-    """Report the progress of a part as that of the whole."""
+    """Map the progress of a part to progress of the whole."""
     if progress is None:
         return None
     return lambda fraction: progress(begin + fraction * share)
@@ -265,8 +265,8 @@ def write(validation: Validation, out: str | PathLike[str]) -> list[Path]:
     ----------
     validation : Validation
     out : path
-        The page, ending in ``.md``, with the figures in a folder of its name beside it; or a directory for
-        ``validation.md``.
+        Path of the page, ending in ``.md``, with the figures in a folder of the same name beside it; or a directory, in
+        which the page is ``validation.md``.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def write(validation: Validation, out: str | PathLike[str]) -> list[Path]:
     Raises
     ------
     OSError
-        If something cannot be written.
+        If a file cannot be written.
     """
     from narrows.validation import page
 

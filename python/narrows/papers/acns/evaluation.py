@@ -1,6 +1,6 @@
-"""The evaluation of ACNS (Hruby et al. 2013, section 4; Olsovsky 2013, section 5): two sites, with and without.
+"""The evaluation of ACNS (Hruby et al. 2013, section 4; Olsovsky 2013, section 5): two sites, with and without ACNS.
 
-Both arms run the same file under the same seeds; the only difference is `acns.enabled`.
+Both arms run the same scenario file under the same seeds; the only difference is `acns.enabled`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from narrows.runs import ProgressHook
 
 ARMS = ("without", "acns")
-"""Names of the arms: the base variant alone, and ACNS on top of it."""
+"""Names of the arms: the base variant alone, and with ACNS."""
 
 FLOWS = ("1", "2", "3")
 """Numbers of the TCP flows in the papers; the scenario calls them `tcp1` to `tcp3`."""
@@ -34,14 +34,14 @@ RUNS = 20
 """Runs per arm of the full experiment."""
 
 QUICK_RUNS = 4
-"""Runs per arm of a first look."""
+"""Runs per arm of a quick experiment."""
 
 RUNS_FOR_A_CLAIM = 2
 
 
 @dataclass(frozen=True)
 class Published:
-    """Figures that the papers print, by (arm, quantity, flow), each with its unit."""
+    """Figures printed in the papers, by (arm, quantity, flow), each with its unit."""
 
     values: Mapping[tuple[str, str, str], tuple[float, str]]
 
@@ -67,7 +67,7 @@ class Evaluation:
 
 
 def folder() -> Path:
-    """Where the experiment's files lie."""
+    """Directory of the experiment's files."""
     return bundled.directory("experiments/acns")
 
 
@@ -77,7 +77,7 @@ def scenario() -> Scenario:
 
 
 def tasks(runs: int, seed: int | None = None) -> list[Task]:
-    """The runs of both arms, those of `without` first."""
+    """Return the runs of both arms, those of `without` first."""
     treated = scenario()
     plain = treated.with_overrides({"acns.enabled": False})
     chosen = treated.seed if seed is None else seed
@@ -85,7 +85,7 @@ def tasks(runs: int, seed: int | None = None) -> list[Task]:
 
 
 def collect(made: Sequence[Run]) -> Evaluation:
-    """Put the runs of `tasks` into their arms."""
+    """Sort the runs of `tasks` into their arms."""
     half = len(made) // 2
     arms = [
         Batch(scenario=part[0].scenario, seed=part[0].seed, runs=tuple(part)) for part in (made[:half], made[half:])
@@ -101,7 +101,7 @@ def run(runs: int, jobs: int | None = None, progress: ProgressHook | None = None
     runs : int
         Runs per arm.
     jobs : int, optional
-        How many at the same time.
+        Number of parallel runs.
     progress : callable, optional
         As for `narrows.run`.
     """
@@ -109,10 +109,10 @@ def run(runs: int, jobs: int | None = None, progress: ProgressHook | None = None
 
 
 def values(batch: Batch, quantity: str, flow: str) -> list[float]:
-    """One quantity of one flow (or `total`), a value per run; NaN where a run has none.
+    """Values of one quantity of one flow (or `total`), one per run; NaN if a run has no value.
 
-    `throughput_mean` is IP bytes that arrived over the whole simulated time, since the papers' averages are; `sent` is
-    payload in MB, retransmissions included; `rtt_mean` of `total` is the mean over the three flows.
+    `throughput_mean` is IP bytes that arrived over the whole simulated time, as the papers' averages are; `sent` is
+    payload in MB, including retransmissions; `rtt_mean` of `total` is the mean over the three flows.
     """
     if flow == "total":
         parts = [values(batch, quantity, one) for one in FLOWS]
@@ -134,7 +134,7 @@ def values(batch: Batch, quantity: str, flow: str) -> list[float]:
 
 
 def cells(evaluation: Evaluation, published: Published) -> list[Cell]:
-    """A cell for each figure that the papers print, in their order."""
+    """Return a cell for each figure printed in the papers, in their order."""
     made = []
     for (arm, quantity, flow), (value, unit) in published.values.items():
         if arm == "change":
@@ -155,7 +155,7 @@ def change(evaluation: Evaluation, quantity: str) -> Estimate:
 
 
 def claims(evaluation: Evaluation) -> list[Claim]:
-    """What the evaluation is said to show, decided on means over the runs."""
+    """Evaluate the papers' claims about the evaluation, on means over the runs."""
     sent = {arm: [mean_ci(values(evaluation.arm(arm), "sent", flow)).mean for flow in FLOWS] for arm in ARMS}
     runs = len(evaluation.without.runs)
 
@@ -191,7 +191,7 @@ def claims(evaluation: Evaluation) -> list[Claim]:
 
 
 def percent(estimate: Estimate) -> str:
-    """A change in per cent with its interval, in words.
+    """Format a change in per cent with its interval.
 
     >>> percent(Estimate(43.21, 40.0, 46.4, 20, 7.0))
     '+43.2 % [+40.0, +46.4]'

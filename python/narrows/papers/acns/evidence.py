@@ -1,6 +1,6 @@
-"""What speaks for the calibration: the baseline on ns-2.35 over the same network, and what changes with each setting.
+"""Evidence for the calibration: the baseline on ns-2.35 over the same network, and the effect of each setting.
 
-Both were measured once and lie beside the scenario as tables, each with the script that writes it.
+Both were measured once and are stored as tables next to the scenario, each with the script that writes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Variation:
-    """One setting changed in both arms: changes in per cent with their 95 % intervals, and the orders of flows."""
+    """One setting changed in both arms: changes in per cent with their 95 % intervals, and whether flow orders hold."""
 
     name: str
     data: tuple[float, float, float]
@@ -28,14 +28,14 @@ class Variation:
 
     @property
     def claims(self) -> int:
-        """How many of the five claims of the evaluation hold."""
+        """Number of the evaluation's five claims that hold."""
         data, rtt, lost = self.data[0] >= 30, self.rtt[0] < 0, self.lost[0] <= -90
         return sum((self.order_without, self.order_acns, data, rtt, lost))
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """The arm without ACNS on ns-2.35 with one kind of sink: by flow, mean and deviation over start jitters."""
+    """The arm without ACNS on ns-2.35 with one kind of sink: mean and deviation over start jitters, by flow."""
 
     sink: str
     sent: tuple[tuple[float, float], ...]

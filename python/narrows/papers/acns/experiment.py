@@ -1,4 +1,4 @@
-"""The whole reproduction: run both experiments, set published beside measured, write the page."""
+"""The complete reproduction: run both experiments, compare published and measured figures, write the page."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def reproduce(
     Parameters
     ----------
     out : Path
-        Directory to write, whole or not at all: page, `summary.json`, `cells.csv`, `figures/`, scenarios as run.
+        Output directory, written atomically: page, `summary.json`, `cells.csv`, `figures/`, scenarios as run.
     quick : bool
-        Fewer runs, for a first look: 4 per arm instead of 20, 2 populations instead of 10.
+        Fewer runs: 4 per arm instead of 20, 2 populations instead of 10.
     runs : int, optional
-        Runs per arm; populations of the verification are half as many.
+        Runs per arm; the verification has half as many populations.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
 
     Returns
     -------
@@ -53,9 +53,9 @@ def reproduce(
     Raises
     ------
     narrows.errors.InputError
-        If `out` cannot be made or holds something else than results.
+        If `out` cannot be created or holds something other than results.
     narrows.errors.RunError
-        If a run, or writing, failed.
+        If a run or writing failed.
     """
     arms = runs if runs is not None else (evaluation.QUICK_RUNS if quick else evaluation.RUNS)
     populations = verification.QUICK_SEEDS if quick else verification.SEEDS
@@ -109,7 +109,7 @@ def write(
 
 
 def summary_json(result: Reproduction, evaluated: evaluation.Evaluation) -> str:
-    """The contract's object, and what identifies the runs."""
+    """Return the contract's JSON object with identification of the runs."""
     extra = {
         "text": result.text,
         "calibration": result.calibration,

@@ -1,4 +1,4 @@
-"""The papers' figures from our runs: throughput and RTT with and without ACNS, and flows by command."""
+"""The papers' figures from our runs: throughput and RTT with and without ACNS, and number of flows by command."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from narrows.papers.reproduction import Cell
 
 TITLES = {"without": "Without ACNS", "acns": "With ACNS"}
-"""What the arms are called in figures and tables."""
+"""Titles of the arms in figures and tables."""
 
 BIN_S = 1.0
-"""Width of bins, s: the same as of the maximum throughput."""
+"""Width of bins, s, the same as for the maximum throughput."""
 
 EVENTS = ((15.1, ""), (20.1, ""), (30.1, ""), (40.1, ""))
-"""When flows begin to send: TCP #2, UDP 2, TCP #3 and UDP 3, s."""
+"""Times at which flows begin to send: TCP #2, UDP 2, TCP #3 and UDP 3, s."""
 
-#: Commands as the papers write them.
+#: Names of the commands in the papers.
 COMMAND_NAMES = {"normal": "C = 1, normal", "freeze": "C = 2, freeze", "fallback": "C = 3, fallback"}
 
 
@@ -104,7 +104,7 @@ def of_evaluation(evaluation: Evaluation) -> list[Figure]:
 
 
 def _windows(evaluation: Evaluation, span: tuple[float, float]) -> Figure:
-    """Cwnd in one run: a mean over runs would blur the saw."""
+    """Cwnd in a single run, because a mean over runs would blur the sawtooth."""
     panels = []
     for a, arm in enumerate(ARMS):
         rows = [(flow, series.raw_series(_parts(evaluation.arm(arm), flow)[0], "cwnd_bytes", 1e-3)) for flow in FLOWS]
@@ -122,7 +122,7 @@ def _windows(evaluation: Evaluation, span: tuple[float, float]) -> Figure:
 
 
 def of_comparison(cells: Sequence[Cell]) -> Figure:
-    """Published beside measured: sent data, losses and mean RTT, flow by flow."""
+    """Published and measured figures side by side: sent data, losses and mean RTT, by flow."""
     by_name = {cell.name: cell for cell in cells}
     ticks = tuple(f"#{flow}{chr(10) + 'ACNS' if arm == 'acns' else ''}" for arm in ARMS for flow in FLOWS)
     panels = []
@@ -174,7 +174,7 @@ def of_comparison(cells: Sequence[Cell]) -> Figure:
 
 
 def of_verification(verification: model.Verification) -> list[Figure]:
-    """Flows by command over the 50 samples in the three settings: the mean over populations, and one population."""
+    """Flows by command over the 50 samples in the three settings: mean over the populations, and one population."""
     x = np.arange(1, model.PERIODS + 1, dtype=np.float64)
 
     def panels(one: int | None) -> tuple[Panel, ...]:

@@ -1,4 +1,4 @@
-"""The page of the reproduction: published beside measured, figures, calibration, slips and decisions."""
+"""The page of the reproduction: published and measured figures, calibration, errors in the papers, and decisions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ QUANTITIES: tuple[tuple[str, str, str, bool], ...] = (
 
 @dataclass(frozen=True)
 class Entry:
-    """One place in the table: published, measured with ±, difference."""
+    """One cell of the table: published, measured with ±, difference."""
 
     published: str
     measured: str
@@ -55,7 +55,7 @@ class Group:
 
 
 def entry(cell: Cell, *, is_total: bool) -> Entry:
-    """What the page shows of a cell."""
+    """Return the table entry of a cell."""
     spread = ""
     write = style.count if cell.unit == "packets" else style.number
     measured = write(cell.measured)
@@ -72,7 +72,7 @@ def entry(cell: Cell, *, is_total: bool) -> Entry:
 
 
 def groups(cells: Sequence[Cell]) -> list[Group]:
-    """The papers' tables as one: a group of rows per quantity, columns by arm and flow."""
+    """The papers' tables merged into one: a group of rows per quantity, columns by arm and flow."""
     by_name = {cell.name: cell for cell in cells}
     made = []
     for key, title, unit, has_total in QUANTITIES:
@@ -86,7 +86,7 @@ def groups(cells: Sequence[Cell]) -> list[Group]:
 
 @dataclass(frozen=True)
 class Change:
-    """One line of the table of improvements."""
+    """One row of the table of improvements."""
 
     title: str
     published: str
@@ -95,7 +95,7 @@ class Change:
 
 
 def changes(cells: Sequence[Cell], losses: Cell) -> list[Change]:
-    """Changes from without to with ACNS, paired by seed; losses too, which the papers give only as counts."""
+    """Changes due to ACNS, paired by seed; includes losses, which the papers give only as counts."""
     by_name = {cell.name: cell for cell in cells}
     rows = [
         ("Throughput, sum of the TCP flows", by_name["change/throughput_mean/total"]),
@@ -107,7 +107,7 @@ def changes(cells: Sequence[Cell], losses: Cell) -> list[Change]:
 
 
 def signed(value: float | None) -> str:
-    """A change in per cent with its sign.
+    """Format a change in per cent with its sign.
 
     >>> signed(-7.08), signed(None)
     ('−7.1 %', '–')
@@ -116,7 +116,7 @@ def signed(value: float | None) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Ends of an interval in per cent."""
+    """Format an interval in per cent."""
     if low is None or high is None or math.isnan(low):
         return "–"
     return f"{low:+.1f} to {high:+.1f} %".replace("-", "−")
@@ -130,7 +130,7 @@ def render(
     plan: Network,
     command: str,
 ) -> str:
-    """The page as text."""
+    """Return the page as text."""
     by_name = {one.figure.name: one for one in drawn}
     runs = len(evaluated.acns.runs)
     lost = _lost_change(evaluated)
@@ -214,7 +214,7 @@ def _variations() -> list[dict[str, str | bool | int]]:
 
 
 def _baselines(result: Reproduction) -> list[dict[str, object]]:
-    """The arm without ACNS: published, here, and on ns-2.35 over the same network."""
+    """Rows of the arm without ACNS: published, here, and on ns-2.35 over the same network."""
 
     def measured(quantity: str) -> list[str]:
         return [style.number(result.cell(f"without/{quantity}/{flow}").measured) for flow in (*FLOWS, "total")]

@@ -1,4 +1,4 @@
-"""What the page says in words: the headline from the results, the papers' slips, our decisions, the calibration."""
+"""The prose of the page: headline from the results, errors in the papers, our decisions, the calibration."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from narrows.scenario import Scenario
 
 CLOSE_PERCENT = 15.0
-"""A cell is called close within so many per cent of the published figure (losses: or within `CLOSE_PACKETS`)."""
+"""Largest difference in per cent at which a cell is close to the published figure (losses: or `CLOSE_PACKETS`)."""
 
 CLOSE_PACKETS = 2.0
 
 CLAIMS = 5
-"""Claims of the evaluation."""
+"""Number of claims about the evaluation."""
 
 GAIN_PERCENT = 30.0
-"""Gain in data that the evaluation's claim asks for, per cent."""
+"""Gain in data that the evaluation's claim requires, per cent."""
 
 LOSS_PERCENT = 90.0
-"""Fall of losses that it asks for, per cent."""
+"""Reduction of losses that the claim requires, per cent."""
 
 SOURCES: tuple[str, ...] = (
     "M. Hruby, M. Olsovsky, M. Kotocova: A Novel Technique for TCP based Congestion Control. DCNET 2013, Reykjavik.",
@@ -36,7 +36,7 @@ SOURCES: tuple[str, ...] = (
     "University of Technology in Bratislava, 2013 (“thesis” on this page).",
 )
 
-#: Slips of the papers, and what we do about each.
+#: Errors in the papers, and how we handle each.
 SLIPS: tuple[tuple[str, str], ...] = (
     (
         "The thesis prints F(p) = v_p · p_max / p and T(a) = v_a · a, which spares old flows of low priority – the "
@@ -77,7 +77,7 @@ SLIPS: tuple[tuple[str, str], ...] = (
     ),
 )
 
-#: What the papers leave open, and what we settled.
+#: Details that the papers leave open, and our decisions.
 DECISIONS: tuple[tuple[str, str], ...] = (
     (
         "Scope of a command",
@@ -96,7 +96,7 @@ DECISIONS: tuple[tuple[str, str], ...] = (
 
 
 def close(cell: Cell) -> bool:
-    """Whether a cell is near the published figure; see `CLOSE_PERCENT`."""
+    """Whether a cell is close to the published figure; see `CLOSE_PERCENT`."""
     if cell.published is None:
         return False
     gap = abs(cell.measured - cell.published)
@@ -106,7 +106,7 @@ def close(cell: Cell) -> bool:
 
 
 def what_it_rests_on(variations: Sequence[Variation]) -> str:
-    """What becomes of the claims where one setting differs, in words; from the table of variations alone."""
+    """Describe how the claims depend on single settings, from the table of variations alone."""
     kept = [one for one in variations[1:] if one.claims == CLAIMS]
     gain = [one for one in variations[1:] if one.data[0] < GAIN_PERCENT]
     by_name = {one.name: one for one in variations}
@@ -136,11 +136,11 @@ NAMES = {
     "sent": "data sent",
     "lost": "lost packets",
 }
-"""Quantities in words."""
+"""Names of quantities for readers."""
 
 
 def say(cell: Cell) -> str:
-    """A cell in words: what it is, measured and published."""
+    """Describe a cell: quantity, measured and published value."""
     arm, quantity, flow = cell.name.split("/")
     whose = "in total" if flow == "total" else f"of #{flow}"
     where = "with ACNS" if arm == "acns" else "without ACNS"
@@ -149,7 +149,7 @@ def say(cell: Cell) -> str:
 
 
 def headline(cells: Sequence[Cell], claims: Sequence[Claim], runs: int, variations: Sequence[Variation]) -> str:
-    """One paragraph, from the results alone: what agrees and what does not."""
+    """Summarise in one paragraph, from the results alone, what agrees and what does not."""
     by_name = {cell.name: cell for cell in cells}
     data, rtt = by_name["change/sent/total"], by_name["change/rtt_mean/total"]
     before, after = by_name["without/lost/total"], by_name["acns/lost/total"]
@@ -184,12 +184,12 @@ def headline(cells: Sequence[Cell], claims: Sequence[Claim], runs: int, variatio
 
 
 def _by_distance(cells: Sequence[Cell]) -> list[tuple[float, Cell]]:
-    """Cells with their distance from the published value in per cent, the nearest first."""
+    """Cells with their distance from the published value in per cent, sorted by distance."""
     return sorted(((abs(c.percent), c) for c in cells if c.percent is not None), key=lambda pair: pair[0])
 
 
 def _caveat(variations: Sequence[Variation]) -> list[str]:
-    """What a reader must know who takes only the headline: where the gain in data comes from."""
+    """State the caveat that the headline needs: where the gain in data comes from."""
     sack = next((one for one in variations if "SACK recovery" in one.name), None)
     if sack is None or sack.data[0] >= GAIN_PERCENT / 2:
         return []
@@ -213,12 +213,12 @@ def _moves(percent: float | None) -> str:
 
 
 def _signed(text: str) -> str:
-    """`text` with true minus signs before figures."""
+    """Return `text` with true minus signs before figures."""
     return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
 
 
 def calibration(scenario: Scenario) -> dict[str, str]:
-    """What the papers leave open and the scenario sets, as it is run: links, TCP, jitter."""
+    """Settings that the papers leave open, with the scenario's values: links, TCP, jitter."""
     resolved: dict[str, Any] = scenario.resolved
     found = {f"Link {link['a']} – {link['b']}": link_in_words(link) for link in resolved["links"]}
     found |= tcp_in_words(next(flow["tcp"] for flow in resolved["flows"] if flow["tcp"]), leave_out=("assist", "cc"))
@@ -266,7 +266,7 @@ CALIBRATION: tuple[str, ...] = (
     "its "
     "plain sink, which sends no SACK, does the same over this network was found afterwards (table below).",
 )
-"""How the calibration was found, in paragraphs."""
+"""Description of how the calibration was found, in paragraphs."""
 
 LIMITS: tuple[str, ...] = (
     "The calibration and the choices of the model verification were selected by looking at the claims; these are "

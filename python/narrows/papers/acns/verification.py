@@ -1,7 +1,7 @@
 """The verification of the model (Olsovsky 2013, section 3.4, figures 4 to 6): flows by command as load rises and falls.
 
-The thesis gives the number of flows (30 active on average), the number of samples (50) and the three settings; the rest
-is ours and stated in `CHOICES`. All settings of one seed have the same flows at the same times.
+The thesis gives the number of flows (30 active on average), the number of samples (50) and the three settings. We
+chose the rest, as listed in `CHOICES`. All settings of one seed have the same flows at the same times.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SETTINGS: dict[str, str] = {
     "normal": "Feedback, normally distributed priorities",
     "zero": "Feedback, all priorities 0",
 }
-"""The three settings, in the thesis's order (figures 4, 5 and 6)."""
+"""The three settings, in the order of the thesis (figures 4, 5 and 6)."""
 
 COMMANDS = ("normal", "freeze", "fallback")
 """Commands C = 1, 2 and 3."""
@@ -42,16 +42,16 @@ PERIOD_S = 2.0
 """Length of a measurement period, s."""
 
 FLOWS = 50
-"""Flows in all; with the lifetimes below 30 are active on average over the 50 periods."""
+"""Total number of flows; with the lifetimes below, 30 are active on average over the 50 periods."""
 
 FIRST = 14
-"""Flows that live from the start."""
+"""Number of flows that are active from the start."""
 
 SEEDS = 10
-"""Populations of flows in the full experiment."""
+"""Number of populations of flows in the full experiment."""
 
 QUICK_SEEDS = 2
-"""Populations of flows in a first look."""
+"""Number of populations of flows in a quick experiment."""
 
 WINDOW_SEGMENTS = 30
 """Largest window of each flow, segments."""
@@ -60,13 +60,13 @@ LINK_MBPS = 56.0
 """Rate of the bottleneck, Mb/s."""
 
 DELAY_MS = 40.0
-"""Propagation from host to host, ms."""
+"""One-way propagation delay from host to host, ms."""
 
 QUEUE_PACKETS = 1150
-"""Queue of the bottleneck."""
+"""Queue limit of the bottleneck, packets."""
 
 ROUTER = "r1"
-"""Router before the bottleneck, whose counts are shown."""
+"""The router before the bottleneck, whose counts are shown."""
 
 CHOICES: tuple[tuple[str, str], ...] = (
     (
@@ -114,7 +114,7 @@ CHOICES: tuple[tuple[str, str], ...] = (
 
 @dataclass(frozen=True)
 class Life:
-    """One flow of a population: when it lives (in s), and its priority in the settings with priorities."""
+    """One flow of a population: its start and stop in s, and its priority in the settings with priorities."""
 
     start: float
     stop: float
@@ -124,15 +124,15 @@ class Life:
 def population(seed: int) -> list[Life]:
     """Lifetimes and priorities of all flows.
 
-    Only uniform numbers of the standard library's generator are drawn, whose sequence does not change between versions;
-    normal ones come from their quantiles.
+    This draws only uniform numbers from the standard library's generator, whose sequence is the same in all versions;
+    normal numbers are computed from quantiles.
 
     Examples
     --------
     >>> population(1) == population(1), population(1) == population(2)
     (True, False)
     """
-    draw = random.Random(seed)  # noqa: S311 - a simulation, no secret
+    draw = random.Random(seed)  # noqa: S311 - for a simulation, not for secrets
 
     def normal(mean: float, sd: float, low: float, high: float) -> float:
         distribution = NormalDist(mean, sd)
@@ -149,13 +149,13 @@ def population(seed: int) -> list[Life]:
 
 
 def active(flows: Sequence[Life], *, periods: int = PERIODS) -> Array:
-    """Flows alive in the middle of each period."""
+    """Number of active flows in the middle of each period."""
     middles = (np.arange(periods) + 0.5) * PERIOD_S
     return np.array([sum(flow.start <= t < flow.stop for flow in flows) for t in middles], dtype=np.float64)
 
 
 def scenario_text(setting: str, seed: int) -> str:
-    """The scenario of one setting, as TOML."""
+    """Return the scenario of one setting, as TOML."""
     duration = PERIODS * PERIOD_S
     lines = [
         f'name = "acns-verification-{setting}"',
@@ -195,7 +195,7 @@ def scenario_text(setting: str, seed: int) -> str:
 
 
 def tasks(seeds: Sequence[int]) -> list[Task]:
-    """Runs of all settings and populations: setting by setting."""
+    """Return the runs of all settings and populations, setting by setting."""
     made = []
     for setting in SETTINGS:
         for seed in seeds:
@@ -206,17 +206,17 @@ def tasks(seeds: Sequence[int]) -> list[Task]:
 
 @dataclass(frozen=True)
 class Verification:
-    """Mean flows at each command in each period: by setting and command an array of populations by periods."""
+    """Mean number of flows at each command in each period: arrays of populations by periods, by setting and command."""
 
     seeds: tuple[int, ...]
     counts: Mapping[str, Mapping[str, Array]]
 
     def mean(self, setting: str, command: str) -> Array:
-        """Mean over the populations, by period."""
+        """Mean over the populations, for each period."""
         return np.asarray(self.counts[setting][command].mean(axis=0), dtype=np.float64)
 
     def congested(self, setting: str) -> Array:
-        """Flows that are told to yield (C = 2 or 3), mean over the populations, by period."""
+        """Number of flows that must yield (C = 2 or 3), mean over the populations, for each period."""
         return self.mean(setting, "freeze") + self.mean(setting, "fallback")
 
 
@@ -238,7 +238,7 @@ def counts(run: Run) -> dict[str, Array]:
 
 
 def collect(made: Sequence[Run], seeds: Sequence[int]) -> Verification:
-    """Put the runs of `tasks` into their settings."""
+    """Sort the runs of `tasks` into their settings."""
     grouped: dict[str, dict[str, Array]] = {}
     for s, setting in enumerate(SETTINGS):
         rows = [counts(run) for run in made[s * len(seeds) : (s + 1) * len(seeds)]]
@@ -247,7 +247,7 @@ def collect(made: Sequence[Run], seeds: Sequence[int]) -> Verification:
 
 
 def onset(values: Array, level: float) -> int | None:
-    """First sample (from 1) from which three samples in a row are at `level` or above.
+    """First sample (from 1) that begins three samples in a row at `level` or above.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def last(values: Array, level: float) -> int | None:
 
 
 def _halved(values: Array) -> int:
-    """First sample (from 1) after the peak with at most half of it.
+    """First sample (from 1) after the peak with at most half of the peak's value.
 
     Examples
     --------
@@ -287,11 +287,11 @@ def _halved(values: Array) -> int:
 
 
 def claims(verification: Verification) -> list[Claim]:
-    """What figures 4 to 6 of the thesis are said to show, decided on means over the populations.
+    """Evaluate the thesis's claims about its figures 4 to 6, on means over the populations.
 
-    Congestion is there while at least a third of the most flows ever at C = 3 without feedback are at C = 3. Feedback
-    holds the peak down if it is at most half as high as without feedback; it works the peak off if half of it is gone
-    at least three samples before deaths alone have halved the one without feedback.
+    Congestion lasts while the number of flows at C = 3 is at least a third of its peak without feedback. Feedback
+    limits the peak if it is at most half as high as without feedback. Feedback removes the peak if the number of flows
+    halves at least three samples earlier than without feedback, where only the end of flows reduces it.
     """
     silent = verification.mean("silent", "fallback")
     fed = verification.mean("normal", "fallback")

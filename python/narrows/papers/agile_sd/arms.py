@@ -1,4 +1,4 @@
-"""What is compared, and over what: congestion controls, scenarios, buffers, packet error rates."""
+"""The congestion controls that are compared, and the scenarios, buffers and packet error rates."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Arm:
     Attributes
     ----------
     name : str
-        As in the sweep files.
+        Name in the sweep files.
     title : str
-        Name for people.
+        Name for readers.
     colour : str
-        Of its lines.
+        Colour of its lines.
     published : bool
-        Whether the paper's figures have it; the others are yardsticks.
+        Whether it appears in the paper's figures; the others are references.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Arm:
 
     @property
     def dash(self) -> int:
-        """Of its lines, as in `narrows.report.style.DASHES`: solid for what the paper has."""
+        """Dash style of its lines, as in `narrows.report.style.DASHES`: solid if the paper has it."""
         return 0 if self.published else 1
 
 
@@ -48,10 +48,10 @@ RENO = Arm("reno", "NewReno", style.OKABE_ITO[3], published=False)
 BBR = Arm("bbr3", "BBR v3", style.OKABE_ITO[4], published=False)
 
 ARMS: tuple[Arm, ...] = (AGILE_SD, CUBIC, COMPOUND, RENO, BBR)
-"""All, in the order of tables and figures."""
+"""All arms, in the order of tables and figures."""
 
 PUBLISHED: tuple[Arm, ...] = tuple(arm for arm in ARMS if arm.published)
-"""Those of the paper's figures."""
+"""Arms in the paper's figures."""
 
 BY_NAME: dict[str, Arm] = {arm.name: arm for arm in ARMS}
 
@@ -63,10 +63,10 @@ SCENARIO_TITLES: dict[str, str] = {
     STAIRCASE: "flows one after another",
     TOGETHER: "flows together",
 }
-"""What they are called on the page."""
+"""Titles of the scenarios on the page."""
 
 BUFFERS: tuple[int, ...] = (5, 10, 20, 50, 100, 200, 350, 500)
-"""Buffers, packets; those of the side experiments are among them."""
+"""Buffers, packets; includes those of the side experiments."""
 
 SMALLEST = BUFFERS[0]
 """The buffer that most of the paper's claims are about, packets."""
@@ -76,7 +76,7 @@ PERS: tuple[float, ...] = (0.0, 1e-6, 1e-5, 1e-4)
 
 
 def folder() -> Path:
-    """Where the experiment's files lie."""
+    """Directory of the experiment's files."""
     return bundled.directory("experiments/agile-sd")
 
 
@@ -87,7 +87,7 @@ def scenario(name: str = ONE) -> Scenario:
 
 
 def per_in_words(per: float) -> str:
-    """A packet error rate for people.
+    """Format a packet error rate.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Published beside measured, cell by cell."""
+"""Published and measured figures, cell by cell."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ UNITS: dict[str, str] = {
     "peak_packets": "packets",
     "reductions": "",
 }
-"""Quantities that cells are made of, with their units."""
+"""Quantities of cells, with their units."""
 
 
 def cells(data: Data) -> list[Cell]:
-    """All cells: those with a published figure first."""
+    """Return all cells; those with a published figure come first."""
     runs, told = data.printed, published()
     made = [
         _cell(f"reached/{arm}", told.of("reached", arm), runs.estimate("reached_s", ONE, SMALLEST, arm), "s")
@@ -53,7 +53,7 @@ def cells(data: Data) -> list[Cell]:
 
 
 def _points(runs: Runs, begin: str) -> list[Cell]:
-    """Every quantity at every point; where no run has a value there is no cell."""
+    """Return every quantity at every point, except where no run has a value."""
     made = []
     for what, scenario, buffer, per, arm in itertools.product(
         UNITS, runs.scenarios, runs.buffers, runs.pers, runs.arms
@@ -66,7 +66,7 @@ def _points(runs: Runs, begin: str) -> list[Cell]:
 
 
 def _sides(data: Data) -> list[Cell]:
-    """All pairs and round-trip times at all buffers."""
+    """Return the cells of the side experiments: all pairs and round-trip times at all buffers."""
     made = []
     for buffer, pair in itertools.product(fairness.buffers(data.pairs), dict.fromkeys(data.pairs["pair"])):
         name = f"pair/{pair.replace(' ', '-')}/{buffer}"

@@ -1,7 +1,7 @@
-"""What the paper says of throughput, losses and intra-fairness, decided on our runs; windows are in `window_claims`.
+"""The paper's claims about throughput, losses and intra-fairness, evaluated on our runs; see also `window_claims`.
 
-A claim is asked of one reading of the paper's parameters (`Runs`): as they are printed, or with SACK. Where the paper
-gives a number without saying how near is near, the tolerance stands in the claim's text.
+A claim is evaluated for one reading of the paper's parameters (`Runs`): as printed, or with SACK. Where the paper gives
+a number without a tolerance, the claim's text states ours.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from narrows.papers.agile_sd.data import Runs
 
 CLOSE = 0.05
-"""Jain's indices that differ by less are close to each other."""
+"""Largest difference of Jain's indices that count as close."""
 
 
 def claims(runs: Runs) -> list[Claim]:
-    """All claims that these runs can decide, in the paper's order."""
+    """Evaluate all claims that these runs cover, in the paper's order."""
     made: list[Claim] = []
     if ONE in runs.scenarios:
         made += [
@@ -60,10 +60,10 @@ def claims(runs: Runs) -> list[Claim]:
 
 
 def _best(runs: Runs, scenario: str, *, most: bool = False) -> Iterable[Claim]:
-    """Agile-SD above both others: in all cases, or in most."""
+    """Whether Agile-SD is above both others: in all cases, or in most."""
     points = list(itertools.product(runs.buffers, runs.pers))
     leads = [_lead(runs, scenario, *point)[0] for point in points]
-    behind = [lead for lead in leads if not lead > 0]  # a point whose runs all failed leads nowhere
+    behind = [lead for lead in leads if not lead > 0]  # also true for NaN, where all runs of a point failed
     worst = min(zip(leads, points, strict=True))
     yield Claim(
         f"Agile-SD has the highest throughput in {'most' if most else 'all'} cases ({SCENARIO_TITLES[scenario]})",
@@ -74,14 +74,14 @@ def _best(runs: Runs, scenario: str, *, most: bool = False) -> Iterable[Claim]:
 
 
 def _lead(runs: Runs, scenario: str, buffer: int, per: float) -> tuple[float, str]:
-    """Agile-SD's utilisation less that of the better of the others, in points; and which that is."""
+    """Agile-SD's utilisation minus that of the better competitor, in percentage points; and the competitor's name."""
     values = {arm: runs.mean("utilisation", scenario, buffer, arm, per) for arm in OTHERS}
     better = max(values, key=lambda arm: values[arm])
     return runs.mean("utilisation", scenario, buffer, "agile_sd", per) - values[better], better
 
 
 def _gain(runs: Runs, scenario: str) -> Claim:
-    """The largest gain, over each of the others; which of them, and points or per cent, the paper does not say."""
+    """The largest gain over each competitor. The paper does not say over which, nor whether in points or per cent."""
     told = published().the("gain", scenario)
     found: dict[str, tuple[float, int, float]] = {}
     for arm in OTHERS:
@@ -143,7 +143,7 @@ def _at(point: tuple[int, float], arm: str) -> tuple[int, str, float]:
 
 
 def _ten_percent(runs: Runs, scenario: str) -> Claim:
-    """The paper says it of the second scenario, for all packet error rates; here it is asked of one flow, too."""
+    """The paper claims this for the second scenario, at all packet error rates; here it is also asked of one flow."""
     least = published().the("gain_least", STAIRCASE)
     found = {
         (arm, per): runs.gain("utilisation", scenario, SMALLEST, (arm, "agile_sd"), per).difference.mean
@@ -167,7 +167,7 @@ def _gains(found: Mapping[tuple[str, float], float]) -> str:
 
 
 def _near_zero(runs: Runs) -> Claim:
-    """The lead over the better of the others, by buffer."""
+    """The lead over the better competitor, by buffer."""
     gains = {
         (arm, per): runs.gain("utilisation", TOGETHER, SMALLEST, (arm, "agile_sd"), per).difference.mean
         for arm, per in itertools.product(OTHERS, runs.pers)
@@ -219,7 +219,7 @@ def _losses(runs: Runs) -> Claim:
             runs.scenarios, runs.buffers, runs.pers, ("agile_sd", *OTHERS)
         )
     }
-    above = sum(not value < limit for value in found.values())  # what all runs failed of is not below
+    above = sum(not value < limit for value in found.values())  # also true for NaN, where all runs failed
     most = max(found, key=lambda key: found[key])
     told = f"{above} of {len(found)} points are not; " if above else ""
     return Claim(

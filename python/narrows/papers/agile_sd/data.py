@@ -1,4 +1,4 @@
-"""The data sets of the sweeps as what claims, cells and figures ask for: a row per run, and windows over time."""
+"""The data sets of the sweeps for claims, cells and figures: a row per run, and windows over time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from narrows.sweep import SweepResult
 
 BOTTLENECK = "r1->r2"
-"""The queue whose link all flows share."""
+"""The queue of the link that all flows share."""
 
 LINK_MBPS = 1000.0
 """Rate of all links, Mb/s."""
@@ -35,21 +35,20 @@ class Runs:
     ----------
     frame : DataFrame
         A row per run: ``scenario``, ``buffer``, ``per``, ``arm``, ``seed``; ``utilisation`` of the shared link, per
-        cent;
-        ``loss_ratio`` of all flows, per cent; ``jain`` of the whole run and ``shared_jain``; ``reached_s``,
-        ``peak_packets``, ``median_packets`` of the first flow's cwnd; ``timeouts``, ``reductions`` (those and fast
-        retransmits) of all flows.
+        cent; ``loss_ratio`` of all flows, per cent; ``jain`` of the whole run and ``shared_jain``; ``reached_s``,
+        ``peak_packets``, ``median_packets`` of the first flow's cwnd; ``timeouts`` and ``reductions`` (timeouts and
+        fast retransmits) of all flows.
     """
 
     frame: pd.DataFrame
 
     def values(self, what: str, scenario: str, buffer: int, arm: str, per: float = 0.0) -> list[float]:
-        """What the seeds gave at a point, in the order of the seeds; NaN where a run has no value."""
+        """Values at a point, in the order of the seeds; NaN if a run has no value."""
         return self._points.get((scenario, buffer, arm, per), {}).get(what, [])
 
     @cached_property
     def _points(self) -> dict[tuple[str, int, str, float], dict[str, list[float]]]:
-        """Values by quantity of each point, in the order of the seeds: pages ask thousands of times."""
+        """Values by quantity of each point, in the order of the seeds; cached, as pages read them very often."""
         quantities = [name for name in self.frame.columns if name not in ("scenario", "buffer", "arm", "per")]
         made = {}
         for key, rows in self.frame.sort_values("seed").groupby(["scenario", "buffer", "arm", "per"], sort=False):
@@ -59,7 +58,7 @@ class Runs:
         return made
 
     def estimate(self, what: str, scenario: str, buffer: int, arm: str, per: float = 0.0) -> Estimate:
-        """Mean over the seeds with its interval; NaN at a point that was not run."""
+        """Mean over the seeds with its interval; NaN if the point was not run."""
         return mean_ci(self.values(what, scenario, buffer, arm, per))
 
     def mean(self, what: str, scenario: str, buffer: int, arm: str, per: float = 0.0) -> float:
@@ -67,7 +66,7 @@ class Runs:
         return self.estimate(what, scenario, buffer, arm, per).mean
 
     def gain(self, what: str, scenario: str, buffer: int, arms: tuple[str, str], per: float = 0.0) -> PairedDifference:
-        """The second arm's value less the first's, seed by seed (common random numbers)."""
+        """The second arm's value minus the first's, seed by seed (common random numbers)."""
         first, second = (
             dict(
                 zip(
@@ -107,20 +106,20 @@ class Runs:
 
     @property
     def seeds(self) -> int:
-        """The most seeds that a point has."""
+        """Largest number of seeds at a point."""
         return int(self.frame["seed"].nunique())
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Everything that was run.
+    """All results.
 
     Attributes
     ----------
     printed : Runs
-        With the parameters as the paper prints them: no SACK.
+        Runs with the parameters as printed in the paper: without SACK.
     sack : Runs or None
-        With SACK; none in a first look.
+        Runs with SACK; ``None`` in a quick experiment.
     windows : mapping
         Times, s, and cwnd, packets, by (buffer, arm).
     pairs : DataFrame
@@ -129,17 +128,17 @@ class Data:
     round_trips : DataFrame or None
         A row per run of flows of four round-trip times: ``buffer``, ``arm``, ``seed``, ``jain``, ``flow1`` .. (Mb/s).
     quick : bool
-        Whether it is a first look.
+        Whether it was a quick experiment.
     flows : int
-        Flows of the second and third scenario.
+        Number of flows in the second and third scenario.
     version : str
-        Of the engine that made the runs.
+        Version of the engine that made the runs.
     runs : int
-        How many there are, and
+        Number of runs.
     cpu_s : float
-        what they took of the processors, s.
+        Processor time of all runs, s.
     failures : tuple of str
-        Runs that failed, in words.
+        Descriptions of failed runs.
     digests : mapping
         Digest of each sweep.
     """
@@ -159,11 +158,11 @@ class Data:
 
 
 def collect(results: Mapping[str, SweepResult], version: str) -> Data:
-    """Put the results of the sweeps, by name, together."""
+    """Combine the results of the sweeps, given by name."""
     rows = _rows(results["buffers"])
     windows = _rows(results["windows"])
     quick = ONE not in set(rows["scenario"])
-    if quick:  # one flow is taken from the runs that keep their windows
+    if quick:  # the sweep of windows provides the runs of one flow
         rows = pd.concat([windows.assign(scenario=ONE, per=0.0), rows], ignore_index=True)
     sack = results.get("sack")
     round_trips = results.get("round-trips")
@@ -184,7 +183,7 @@ def collect(results: Mapping[str, SweepResult], version: str) -> Data:
 
 
 def _rows(result: SweepResult) -> pd.DataFrame:
-    """A row per run that ended well."""
+    """A row per successful run."""
     runs = result.runs
     runs = runs[runs["status"] == "ok"]
     there = [name for name in ("scenario", "buffer", "per", "arm") if name in runs.columns]
@@ -224,7 +223,7 @@ def _pairs(result: SweepResult) -> pd.DataFrame:
 
 
 def _by_flow(result: SweepResult, axis: str = "arm") -> pd.DataFrame:
-    """A row per run: the rate of each flow in Mb/s, and Jain's index over them."""
+    """A row per run: the rate of each flow in Mb/s, and Jain's index over the rates."""
     runs = result.runs
     made = runs[runs["status"] == "ok"][["address", "seed", "buffer", axis, "jain"]].copy()
     made["buffer"] = pd.to_numeric(made["buffer"])

@@ -1,4 +1,4 @@
-"""What speaks for the calibration, measured once: variations of one flow and of pairs, and ns-2 itself."""
+"""Evidence for the calibration, measured once: variations of one flow and of pairs, and ns-2 itself."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that a script wrote.
+    """A table written by a script.
 
     Attributes
     ----------
     said : str
-        Its first line: how many runs, of which version.
+        First line of the table: number of runs, and version.
     rows : tuple of dict
         Text by column.
     """
@@ -29,7 +29,7 @@ class Table:
 
 
 def read(path: Path) -> Table:
-    """Read a table whose first line, beginning with ``#``, says what it is."""
+    """Read a table whose first line begins with ``#`` and describes it."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = list(file)
     rows = csv.DictReader(line for line in lines if not line.startswith("#"))
@@ -37,7 +37,7 @@ def read(path: Path) -> Table:
 
 
 def search() -> Table:
-    """One flow with buffers of 5 packets and one or two values of the calibration changed (``search.csv``)."""
+    """One flow with buffers of 5 packets and one or two calibrated values changed (``search.csv``)."""
     return read(folder() / "search.csv")
 
 

@@ -1,4 +1,4 @@
-"""Running the sweeps into a directory, resumably; and reading what lies there."""
+"""Running the sweeps into a directory, resumably, and reading their data sets."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def run(
     progress: ProgressHook | None = None,
     watch: Watch | None = None,
 ) -> Data:
-    """Make all runs that are not there yet, sweep by sweep.
+    """Execute all missing runs, sweep by sweep.
 
     Parameters
     ----------
     out : path or Claim
-        Data sets lie in its ``runs/NAME``.
+        Directory; the data sets are in its ``runs/NAME``.
     parts : sequence of Part
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
-        Called with the share of all runs that is done, in [0, 1].
+        Called with the completed share of all runs, in [0, 1].
     watch : callable, optional
         Shows each sweep.
 
@@ -55,9 +55,9 @@ def run(
     Raises
     ------
     narrows.errors.InputError
-        If a data set there is of other runs, or another version.
+        If an existing data set is of other runs or another version.
     narrows.sweep.SweepInterrupted
-        On Ctrl-C; what had finished is kept.
+        On Ctrl-C; finished runs are kept.
     """
     home = claim(out, kind=AGILE_SD)
     home.make()
@@ -81,7 +81,7 @@ def run(
 
 
 def read(out: Path) -> Data:
-    """Read the data sets that lie in a directory, without running anything.
+    """Read the data sets in a directory, without running anything.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the paper says of fairness between congestion controls and between round-trip times, decided on our runs."""
+"""The paper's claims about fairness between congestion controls and between round-trip times, evaluated on our runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pair_title(pair: str) -> str:
-    """Both names for people.
+    """Format a pair's two names.
 
     Examples
     --------
@@ -38,12 +38,12 @@ def index(pairs: pd.DataFrame, pair: str, buffer: int, column: str = "jain") -> 
 
 
 def buffers(pairs: pd.DataFrame) -> list[int]:
-    """Buffers that pairs were run with."""
+    """Buffers of the pairs that were run."""
     return sorted(int(buffer) for buffer in pairs["buffer"].unique())
 
 
 def distances(pairs: pd.DataFrame) -> dict[int, float]:
-    """By buffer: the mean over the published pairs of how far their indices are from the published ones."""
+    """Mean distance of the published pairs' indices from the published values, by buffer."""
     return {
         buffer: distance({pair: index(pairs, pair, buffer).mean for pair in published().pairs})
         for buffer in buffers(pairs)
@@ -51,7 +51,7 @@ def distances(pairs: pd.DataFrame) -> dict[int, float]:
 
 
 def distance(indices: Mapping[str, float]) -> float:
-    """How far indices are from the published ones: the mean over the published pairs that are there.
+    """Mean distance of indices from the published values, over the published pairs that are given.
 
     Examples
     --------
@@ -64,13 +64,13 @@ def distance(indices: Mapping[str, float]) -> float:
 
 
 def within(indices: Mapping[str, float]) -> int:
-    """How many of the published indices these are within `CLOSE` of."""
+    """Number of published indices that these are within `CLOSE` of."""
     told = published().pairs
     return sum(abs(indices[pair] - value) <= CLOSE for pair, value in told.items() if pair in indices)
 
 
 def on_ns2() -> dict[str, tuple[int, dict[str, float]]]:
-    """What ns-2.35 itself has, by condition: the buffer that is nearest to the published indices, and the indices."""
+    """Results of ns-2.35 by condition: the buffer whose indices are nearest to the published ones, and the indices."""
     made = {}
     for condition, found in evidence.ns2_indices().items():
         at = min(found, key=lambda buffer: distance(found[buffer]))
@@ -79,13 +79,13 @@ def on_ns2() -> dict[str, tuple[int, dict[str, float]]]:
 
 
 def nearest(pairs: pd.DataFrame) -> int:
-    """The buffer whose indices are nearest to the published ones: the paper does not say which it had."""
+    """The buffer whose indices are nearest to the published ones; the paper does not state its buffer."""
     found = distances(pairs)
     return min(found, key=lambda buffer: found[buffer])
 
 
 def claims(pairs: pd.DataFrame) -> list[Claim]:
-    """A claim for each published index, at the buffer that is nearest over all pairs."""
+    """Evaluate a claim for each published index, at the buffer that is nearest over all pairs."""
     at = nearest(pairs)
     return [_claim(pairs, pair, value, at) for pair, value in published().pairs.items()]
 
@@ -110,7 +110,7 @@ def _claim(pairs: pd.DataFrame, pair: str, value: float, at: int) -> Claim:
 
 
 def between_round_trips(runs: pd.DataFrame) -> list[Claim]:
-    """The paper's three are close in RTT-fairness."""
+    """Evaluate the claim that the paper's three congestion controls are close in RTT-fairness."""
     means = {
         arm: float(runs[runs["arm"] == arm].groupby("buffer")["jain"].mean().mean())
         for arm in ("agile_sd", "cubic", "compound")

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from narrows.stats import Estimate
 
 WIDE_IN = 5.2
-"""Width of figures over buffers."""
+"""Width of figures over buffers, inches."""
 
 FIGURE: dict[str, str] = {ONE: "figure 11(a) to (c)", STAIRCASE: "figure 11(d) to (f)", TOGETHER: "figure 11(g) to (i)"}
-"""What the paper's figures are called."""
+"""Numbers of the paper's figures."""
 
 
 def all_of(data: Data) -> list[Figure]:
-    """All figures that these runs have, in the order of the page."""
+    """Return all figures that these runs cover, in the order of the page."""
     made = [_windows(data, "windows", PUBLISHED, "published as figure 10")]
     yardsticks = tuple(arm for arm in ARMS if not arm.published and (SMALLEST, arm.name) in data.windows)
     if yardsticks:
@@ -112,7 +112,7 @@ def _lines(runs: Runs, what: str, scenario: str, per: float = 0.0, scale: float 
 
 
 def _ends(estimates: Sequence[Estimate], scale: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means with the ends of their intervals; ends are the mean where there is no interval."""
+    """Means with the ends of their intervals; without an interval, the ends equal the mean."""
     rows = []
     for one in estimates:
         half = one.half_width if np.isfinite(one.half_width) else 0.0
@@ -222,7 +222,7 @@ def _round_trips(runs: pd.DataFrame) -> Figure:
 
 
 def _with_sack(printed: Runs, sack: Runs) -> Figure:
-    """Throughput with and without SACK, no packet errors."""
+    """Throughput with and without SACK, without packet errors."""
     x = np.arange(len(sack.buffers), dtype=np.float64)
     panels = []
     for scenario in sack.scenarios:
@@ -247,7 +247,7 @@ def _with_sack(printed: Runs, sack: Runs) -> Figure:
 
 
 def for_terminal(data: Data) -> tuple[Curve, ...]:
-    """Window with the smallest buffer."""
+    """Congestion windows with the smallest buffer, as curves for the terminal."""
     lines = tuple(
         (arm.title, *data.windows[SMALLEST, arm.name]) for arm in PUBLISHED if (SMALLEST, arm.name) in data.windows
     )

@@ -1,4 +1,4 @@
-"""Flows of the second and third scenario, for any number of them: the files in ``experiments`` have four."""
+"""Any number of flows in the second and third scenario; the files in ``experiments`` have four."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FLOWS = 4
-"""Flows of the published scenarios; their number stood in figures that are lost."""
+"""Number of flows in the published scenarios; it was in figures that are lost."""
 
 DURATION_S = 100.0
 """Simulated time, s, as published."""
 
 
 def times(flows: int, duration_s: float = DURATION_S) -> list[tuple[int, int]]:
-    """When flows start and stop, one after another: a staircase up and down in equal steps.
+    """Start and stop times of flows, one after another: a staircase up and down in equal steps.
 
     Parameters
     ----------
     flows : int
     duration_s : float
-        Of the whole, s.
+        Duration of the run, s.
 
     Returns
     -------
     list of (int, int)
-        Start and stop of each, ms. The first to start is the first to stop.
+        Start and stop of each flow, ms. The first flow to start is the first to stop.
 
     Examples
     --------
@@ -39,15 +39,15 @@ def times(flows: int, duration_s: float = DURATION_S) -> list[tuple[int, int]]:
 
 
 def staircase(flows: int, text: str, duration_s: float = DURATION_S) -> str:
-    """The second scenario with so many flows.
+    """Return the second scenario with another number of flows.
 
     Parameters
     ----------
     flows : int
     text : str
-        The file with four.
+        The file with four flows.
     duration_s : float
-        Over which the steps are spread, s.
+        Time over which the steps are spread, s.
 
     Returns
     -------
@@ -65,13 +65,13 @@ def staircase(flows: int, text: str, duration_s: float = DURATION_S) -> str:
 
 
 def together(flows: int, text: str) -> str:
-    """The third scenario with so many flows.
+    """Return the third scenario with another number of flows.
 
     Parameters
     ----------
     flows : int
     text : str
-        The file with four.
+        The file with four flows.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def together(flows: int, text: str) -> str:
 
 
 TEXTS: dict[str, Callable[[int, str], str]] = {"staircase": staircase, "together": together}
-"""What makes the files of these scenarios for another number of flows, from those with four."""
+"""Functions that convert the files of these scenarios from four flows to another number."""
 
 
 def _flow(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The whole reproduction: run the sweeps or read them, set published beside measured, write the page."""
+"""The complete reproduction: run the sweeps or read them, compare published and measured figures, write the page."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ CELLS = "cells.csv"
 
 @dataclass(frozen=True)
 class Found:
-    """All claims, by what decides them.
+    """All claims, grouped by the runs that decide them.
 
     Attributes
     ----------
     printed : tuple of Claim
-        Windows, throughput, losses and intra-fairness with the parameters as printed.
+        Claims about windows, throughput, losses and intra-fairness, with the parameters as printed.
     inter, round_trips : tuple of Claim
-        Fairness between congestion controls, and between round-trip times.
+        Claims about fairness between congestion controls, and between round-trip times.
     sack : tuple of Claim
-        The first group again, with SACK.
+        The claims of `printed`, evaluated with SACK.
     """
 
     printed: tuple[Claim, ...]
@@ -51,12 +51,12 @@ class Found:
 
     @property
     def all(self) -> tuple[Claim, ...]:
-        """Those that count: the claims under the other reading are beside them."""
+        """The claims that count; those with SACK are shown only for comparison."""
         return (*self.printed, *self.inter, *self.round_trips)
 
 
 def decide(data: Data) -> Found:
-    """Decide all claims that these runs can decide."""
+    """Evaluate all claims that these runs cover."""
     return Found(
         printed=tuple(claims.claims(data.printed)),
         inter=tuple(fairness.claims(data.pairs)),
@@ -78,26 +78,26 @@ def reproduce(
 ) -> Reproduction:
     """Run the sweeps of the paper and write a page about them.
 
-    Runs are kept in `out` as they end: the same command goes on where it was interrupted.
+    Runs are stored in `out` as they end: after an interruption, the same command continues.
 
     Parameters
     ----------
     out : Path
         Directory for page, `summary.json`, `cells.csv`, `figures/`, scenarios, and the data sets in ``runs/``.
     quick : bool
-        A first look: three buffers, the paper's three congestion controls, no packet errors, one seed.
+        Three buffers, the paper's three congestion controls, no packet errors, one seed.
     runs : int, optional
-        Seeds of each point; by default 5, in the side experiments as their files say.
+        Seeds of each point; by default 5, and in the side experiments the number in their files.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
-        Called with the share of all runs that is done, in [0, 1].
+        Called with the completed share of all runs, in [0, 1].
     watch : callable, optional
-        Shows each sweep while it runs, in place of `progress`.
+        Shows each sweep while it runs, instead of `progress`.
     flows : int
-        Flows of the second and third scenario.
+        Number of flows in the second and third scenario.
     page_only : bool
-        Write the page anew from the runs that lie in `out`, of whatever version, and run nothing.
+        Only rewrite the page from the runs in `out`, of any version.
 
     Returns
     -------
@@ -106,11 +106,11 @@ def reproduce(
     Raises
     ------
     narrows.errors.InputError
-        If `out` cannot be made, or holds runs of another sweep or version.
+        If `out` cannot be created, or holds runs of another sweep or version.
     narrows.errors.RunError
-        If a run, or writing, failed.
+        If a run or writing failed.
     narrows.errors.Interrupted
-        On Ctrl-C; what had finished is kept.
+        On Ctrl-C; finished runs are kept.
     """
     held = claim(out, kind=KIND)
     if page_only:
@@ -157,7 +157,7 @@ def write(folder: Path, data: Data) -> Reproduction:
 
 
 def as_run(name: str, flows: int) -> Scenario:
-    """A scenario with so many flows, if it is one of those in which they vary; the files have four."""
+    """Return a scenario with the given number of flows, if it is one in which they vary; the files have four."""
     made = scenario(name)
     if flows == FLOWS or name not in TEXTS:
         return made
@@ -165,7 +165,7 @@ def as_run(name: str, flows: int) -> Scenario:
 
 
 def summary_json(result: Reproduction, data: Data, found: Found) -> str:
-    """The contract's object, and what identifies the runs."""
+    """Return the contract's JSON object with identification of the runs."""
     extra = {
         "text": result.text,
         "calibration": result.calibration,

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from narrows.stats import Estimate
 
 SCENARIO_FILES: tuple[str, ...] = ("one-flow", "staircase", "together", "side-by-side", "round-trips")
-"""Scenarios that are written beside the page."""
+"""Scenarios that are written next to the page."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """All that the page is made of."""
+    """All contents of the page."""
 
     result: Reproduction
     data: Data
@@ -42,7 +42,7 @@ class Shown:
 
 
 def render(shown: Shown) -> str:
-    """The page as text."""
+    """Return the page as text."""
     data = shown.data
     runs = data.printed
     return pages.page(
@@ -92,7 +92,7 @@ def render(shown: Shown) -> str:
 
 
 def _windows_told() -> dict[str, float]:
-    """What the paper prints of the three windows with the smallest buffer: s, s and packets."""
+    """Figures printed in the paper about the three windows with the smallest buffer: s, s and packets."""
     told = published()
     return {
         "agile_sd": told.the("reached", "agile_sd"),
@@ -102,7 +102,7 @@ def _windows_told() -> dict[str, float]:
 
 
 def _both(found: Found) -> list[dict[str, Any]]:
-    """Claims that were decided under both readings, side by side."""
+    """Claims that were evaluated under both readings, side by side."""
     printed = {claim.text: claim for claim in found.printed}
     return [
         {"text": claim.text, "printed": printed[claim.text], "sack": claim}
@@ -112,7 +112,7 @@ def _both(found: Found) -> list[dict[str, Any]]:
 
 
 def spread(estimate: Estimate, scale: float = 1.0) -> tuple[str, str]:
-    """Mean and half width of the interval; the latter empty where there is none."""
+    """Mean and half width of the interval; the latter is empty if there is no interval."""
     half = estimate.half_width * scale
     if not half > 0:
         return style.number(estimate.mean * scale, 3), ""
@@ -120,7 +120,7 @@ def spread(estimate: Estimate, scale: float = 1.0) -> tuple[str, str]:
 
 
 def _throughput(runs: Runs, scenario: str) -> list[dict[str, Any]]:
-    """Rows of a table, buffer by buffer: for each packet error rate and congestion control the utilisation."""
+    """Table rows by buffer: utilisation for each packet error rate and congestion control."""
     made = []
     for buffer in runs.buffers:
         values = [
@@ -136,7 +136,7 @@ def _best(values: Sequence[float]) -> int:
 
 
 def _pairs(data: Data) -> list[dict[str, Any]]:
-    """Rows of a table, pair by pair: the published index and ours at each buffer, with the rates of both."""
+    """Table rows by pair: the published index, and ours at each buffer with both rates."""
     told = published().pairs
     names = [*told, *(name for name in dict.fromkeys(data.pairs["pair"]) if name not in told)]
     made = []
@@ -158,7 +158,7 @@ def _pairs(data: Data) -> list[dict[str, Any]]:
 
 
 def _pairs_on_ns2(data: Data) -> dict[str, Any]:
-    """A table of what ns-2.35 has: a row per published pair, a column per condition and buffer; and how many hold."""
+    """A table of ns-2.35's results: a row per published pair, a column per condition and buffer; and how many hold."""
     told, at = published().pairs, fairness.nearest(data.pairs)
     columns = [("ours", at, {pair: fairness.index(data.pairs, pair, at).mean for pair in told})]
     columns += [(how, buffer, found) for how, by in evidence.ns2_indices().items() for buffer, found in by.items()]

@@ -1,4 +1,4 @@
-"""The sweeps that the reproduction is made of: all of it, or what a first look keeps of it."""
+"""The sweeps of the reproduction, in full or for a quick experiment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from narrows.sweep.plan import Base, Measure
 
 NAMES: tuple[str, ...] = ("buffers", "windows", "pairs", "round-trips", "sack")
-"""The sweeps, by the names of their files and of their data sets."""
+"""Names of the sweeps, of their files and of their data sets."""
 
 TITLES: dict[str, str] = {
     "buffers": "three scenarios over buffers and packet error rates",
@@ -29,17 +29,17 @@ TITLES: dict[str, str] = {
 }
 
 QUICK_BUFFERS = (5, 100, 500)
-"""Buffers of a first look, packets."""
+"""Buffers of a quick experiment, packets."""
 
 QUICK_PAIR_BUFFERS = (20,)
-"""Buffers of its pairs, packets: the one that is nearest to what is published."""
+"""Buffer of the pairs in a quick experiment, packets: the one nearest to the published results."""
 
 MEASURES: dict[str, Measure] = {
     "buffers": measures.of_run,
     "windows": measures.with_trace,
     "sack": measures.of_run,
 }
-"""What is computed of runs, by sweep."""
+"""Measures of the runs, by sweep."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ class Part:
 
 
 def parts(*, quick: bool = False, seeds: int | None = None, flows: int = FLOWS) -> tuple[Part, ...]:
-    """The sweeps to be run.
+    """Return the sweeps to run.
 
     Parameters
     ----------
     quick : bool
         Fewer buffers and congestion controls, one seed, no packet errors, nothing with SACK.
     seeds : int, optional
-        Seeds of the sweeps that have several; by default as their files say.
+        Number of seeds of sweeps that have several; by default as in their files.
     flows : int
-        Flows of the second and third scenario.
+        Number of flows in the second and third scenario.
 
     Returns
     -------
@@ -104,7 +104,7 @@ _QUICK: Mapping[str, Mapping[str, Collection[object]]] = {
     "windows": {"buffer": QUICK_BUFFERS, "arm": _ARMS},
     "pairs": {"buffer": QUICK_PAIR_BUFFERS, "pair": _PAIRS},
 }
-"""What a first look keeps: values by axis. One flow it takes from the sweep of windows."""
+"""Axis values of a quick experiment. Its runs of one flow come from the sweep of windows."""
 
 
 def _quick(part: Part, seeds: int | None) -> Part:

@@ -1,4 +1,4 @@
-"""What the paper prints as numbers, from `published.csv` beside the scenarios."""
+"""Numbers that the paper prints, from `published.csv` next to the scenarios."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Published:
-    """Figures that the paper prints, by (quantity, what it is of)."""
+    """Figures printed in the paper, by quantity and subject."""
 
     values: Mapping[tuple[str, str], float]
 
@@ -29,7 +29,7 @@ class Published:
             return cls({(row["quantity"], row["of"]): float(row["value"]) for row in rows})
 
     def of(self, quantity: str, what: str) -> float | None:
-        """The figure, or `None` where the paper prints none."""
+        """The figure, or `None` if the paper prints none."""
         return self.values.get((quantity, what))
 
     def the(self, quantity: str, what: str) -> float:
@@ -50,5 +50,5 @@ class Published:
 
 @cache
 def published() -> Published:
-    """The paper's figures."""
+    """Return the paper's figures."""
     return Published.read()

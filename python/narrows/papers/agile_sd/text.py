@@ -1,4 +1,4 @@
-"""What the page says in words: the headline from the results, what the paper leaves open, what was left out."""
+"""The prose of the page: the headline from the results, what the paper leaves open, what was left out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCES: tuple[str, ...] = (
 )
 
 SEEDS = 5
-"""Seeds of the full sweep, as its file has it."""
+"""Number of seeds of the full sweep, as in its file."""
 
 DECISIONS: tuple[tuple[str, str], ...] = (
     (
@@ -75,7 +75,7 @@ DECISIONS: tuple[tuple[str, str], ...] = (
         "under which its three gains are possible at all.",
     ),
 )
-"""What the paper leaves open, and what we do about it."""
+"""Details that the paper leaves open, and our decisions."""
 
 INTER_FAIRNESS: tuple[str, ...] = (
     "Beside Agile-SD. A drop-tail queue that overflows takes packets of both flows, and both reduce: Agile-SD by 5 %, "
@@ -99,7 +99,7 @@ INTER_FAIRNESS: tuple[str, ...] = (
     "window grows loses, since all packets come in one fixed rhythm. A random time of up to one packet's before each "
     "is sent ends that, and ns-2 has what we have: our engine draws who comes first among packets of the same instant.",
 )
-"""Why our inter-fairness indices are not the published ones."""
+"""Why our inter-fairness indices differ from the published ones."""
 
 LIMITS: tuple[str, ...] = (
     "One path, one rate, one length: nothing here tells of long paths, of many flows or of mixed traffic.",
@@ -113,7 +113,7 @@ LIMITS: tuple[str, ...] = (
 
 
 def parameters(data: Data) -> tuple[tuple[str, str, str], ...]:
-    """Parameters of the paper's table 1 and of its text: what, as published, and in these runs."""
+    """Parameters of the paper's table 1 and of its text: name, published value, value in these runs."""
     runs, flows = data.printed, data.flows
     buffers, pers = ", ".join(map(str, runs.buffers)), ", ".join(map(per_in_words, runs.pers))
     sending = ", ".join(map(str, [*range(1, flows), *range(flows, 0, -1)]))
@@ -151,7 +151,7 @@ def _with_sack(data: Data) -> str:
 
 
 def title(flows: int) -> str:
-    """What the drawing of the second and third scenario is called.
+    """Title of the drawing of the second and third scenario.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def title(flows: int) -> str:
 
 
 def seconds(value: float, digits: int = 0) -> str:
-    """A time when something happened; NaN if it did not within the run.
+    """Format the time of an event; NaN means that it did not happen within the run.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def seconds(value: float, digits: int = 0) -> str:
 
 
 def command(data: Data) -> str:
-    """What makes these runs."""
+    """Return the command that makes these runs."""
     seeds = data.printed.seeds
     asked = None if seeds == (1 if data.quick else SEEDS) else seeds
     told = reproduction.command("agile-sd", quick=data.quick, runs=asked)
@@ -181,7 +181,7 @@ def command(data: Data) -> str:
 
 
 def headline(data: Data, found: Found) -> str:
-    """One paragraph: what agrees and what does not."""
+    """Summarise in one paragraph what agrees and what does not."""
     runs = data.printed
 
     def used(arm: str, buffer: int) -> str:
@@ -217,7 +217,7 @@ def headline(data: Data, found: Found) -> str:
 
 
 def left_out(data: Data) -> str:
-    """What a first look does not have, in words; empty for the whole."""
+    """Describe what a quick experiment leaves out; empty for the full one."""
     runs = data.printed
     lacking = []
     if len(runs.pers) < len(PERS):
@@ -237,7 +237,7 @@ def left_out(data: Data) -> str:
 
 
 def calibration(scenario: Scenario) -> dict[str, str]:
-    """What the paper leaves open and the scenario sets, as it is run: links, TCP, jitter."""
+    """Settings that the paper leaves open, with the scenario's values: links, TCP, jitter."""
     resolved: dict[str, Any] = scenario.resolved
     grouped: dict[str, list[str]] = {}
     for link in resolved["links"]:

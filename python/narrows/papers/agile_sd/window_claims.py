@@ -1,4 +1,4 @@
-"""What the paper says of windows over time, and of what follows from them (section 4.2.1), decided on our runs."""
+"""The paper's claims about windows over time, and their consequences (section 4.2.1), evaluated on our runs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from narrows.papers.agile_sd.data import Runs
 
 NEAR = 0.15
-"""Share of a published time or window within which ours counts as the same."""
+"""Relative distance from a published time or window within which ours agrees."""
 
 CUBIC_S = (50.0, 80.0)
-"""Between which times CUBIC's "about 60 seconds" must lie, s: the curve is flat there."""
+"""Range in which CUBIC's "about 60 seconds" must lie, s: the curve is flat there."""
 
 OTHERS = ("cubic", "compound")
-"""What the paper compares Agile-SD to."""
+"""The congestion controls that the paper compares Agile-SD with."""
 
 
 def claims(runs: Runs) -> list[Claim]:
-    """All claims about one flow's window, in the paper's order."""
+    """Evaluate all claims about one flow's window, in the paper's order."""
     return [
         _reaches_agile(runs),
         _reaches_cubic(runs),
@@ -63,7 +63,7 @@ def _reaches_cubic(runs: Runs) -> Claim:
 
 
 def _all_reach(runs: Runs, arm: str) -> bool:
-    """Whether every run got there: a mean over those that did says nothing of the others."""
+    """Whether every run reached the window: a mean over those that did would hide the others."""
     return not any(math.isnan(value) for value in runs.values("reached_s", ONE, SMALLEST, arm))
 
 
@@ -77,7 +77,7 @@ def _times(runs: Runs, arm: str) -> str:
 
 
 def _range(values: Sequence[float], digits: int) -> str:
-    """The least and the most, where they differ.
+    """Format the smallest and the largest value, if they differ.
 
     >>> _range([1.0, 2.0], 1), _range([1.0, 1.0], 1)
     (' (1.0 to 2.0)', '')
@@ -156,7 +156,7 @@ def _over(runs: Runs, what: str, arm: str) -> list[float]:
 
 
 def _listed(values: Iterable[object]) -> str:
-    """Values with commas.
+    """Format values separated by commas.
 
     >>> _listed([5, 10])
     '5, 10'
@@ -165,7 +165,7 @@ def _listed(values: Iterable[object]) -> str:
 
 
 def _rounded(values: Iterable[float]) -> str:
-    """Whole numbers with commas; a dash where all runs of a point failed.
+    """Format whole numbers separated by commas, with a dash where all runs of a point failed.
 
     >>> _rounded([5.2, float("nan")])
     '5, –'

@@ -1,4 +1,4 @@
-"""Fifteen variants in pairs on a wired and wireless network (Rodríguez Herlein et al.): their matrices, beside ours."""
+"""Fifteen variants in pairs on a wired and wireless network (Rodríguez Herlein et al.): published and our matrices."""
 
 from __future__ import annotations
 

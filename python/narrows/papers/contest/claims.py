@@ -1,4 +1,4 @@
-"""What the paper says of its runs, decided on ours."""
+"""The paper's claims, evaluated on our runs."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     Meetings = Mapping[tuple[str, str], Meeting]
 
 EQUAL = 2
-"""Index of the range 0.301 to 0.400, in which equal shares lie."""
+"""Index of the range 0.301 to 0.400, which contains equal shares."""
 
 FAST: tuple[str, ...] = ("Bic", "Compound", "Cubic", "Highspeed", "HTCP", "Illinois")
-"""Variants for fast and long networks, which the paper counts with Hybla among those that tend to dominate."""
+"""Variants for fast and long networks; the paper says that these and Hybla tend to dominate."""
 
 SLOW: tuple[str, ...] = ("Fack", "LowPriority", "NewReno", "Reno", "Sack", "Veno", "Westwood")
-"""Their counterparts: the rest without Vegas and Hybla."""
+"""The remaining variants, without Vegas and Hybla."""
 
 
 def claims(limited: Meetings, unlimited: Meetings) -> list[Claim]:
-    """All claims whose pairs were run.
+    """Evaluate all claims whose pairs were run.
 
     Parameters
     ----------
     limited, unlimited : mapping
-        The pairs of both sets, by who starts first and second.
+        The pairs of both sets, by first and second starter.
     """
     names = [name for name in NAMES if any(name in pair for pair in limited)]
     made = [
@@ -48,7 +48,7 @@ def claims(limited: Meetings, unlimited: Meetings) -> list[Claim]:
 
 
 def examples(limited: Meetings) -> list[Claim]:
-    """What the paper's figures are said to show, of the pairs among those given."""
+    """Evaluate the claims about the pairs in the paper's figures, if these pairs were run."""
     made = [
         _example(limited, "Illinois", "Vegas", "kept", "Illinois keeps the link when Vegas joins (figures 2 and 3)"),
         _example(limited, "Vegas", "Compound", "relegated", "Vegas gives the link up to Compound (figures 4 and 5)"),
@@ -106,7 +106,7 @@ def _example(meetings: Meetings, first: str, second: str, behaviour: str, text: 
 
 
 def hybla_takes_more(meetings: Meetings) -> Claim | None:
-    """Whether Hybla has more than its rival in every pair, as its row and its column have it."""
+    """Evaluate the claim that Hybla has more than its rival in every pair, as its row and its column show."""
     rivals = [one for pair, one in meetings.items() if "Hybla" in pair and pair != ("Hybla", "Hybla")]
     if not rivals:
         return None

@@ -1,4 +1,4 @@
-"""Published beside measured: cells, how near they are, why those beyond are, and what the paper says of them."""
+"""Comparison of published and measured cells: how close they are, and why some are not."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
     from narrows.papers.contest.published import Printed
 
 UNIT = "Mibit/s"
-"""Unit of TPP here and, under the name of Mb/s, in the paper: 2^20 bit/s."""
+"""Unit of TPP, 2^20 bit/s; the paper calls it Mb/s."""
 
 NEAR_PERCENT = 6.0
-"""A cell agrees if it is within this of the published value."""
+"""Largest difference from the published value at which a cell agrees, per cent."""
 
 VEGAS_PERCENT = 30.0
-"""The same for cells with Vegas."""
+"""The same for cells with Vegas, per cent."""
 
 GROUPS: dict[str, str] = {
     "others": "Neither Vegas nor Hybla",
     "hybla": "Hybla's rows and columns",
     "vegas": "Vegas's rows and columns",
 }
-"""Cells by who takes part: Vegas goes before Hybla."""
+"""Groups of cells by variant; a cell with Vegas and Hybla belongs to Vegas."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A cell of the matrices beside ours.
+    """A published cell of the matrices with our value.
 
     Attributes
     ----------
     printed : Printed
-        What the paper has.
+        The cell in the paper.
     cell : Cell
-        Published and measured.
+        Published and measured value.
     """
 
     printed: Printed
@@ -55,28 +55,28 @@ class Compared:
 
     @property
     def percent(self) -> float:
-        """Measured against published, %."""
+        """Difference of measured from published, %."""
         return self.cell.percent or 0.0
 
     def within(self, percent: float) -> bool:
-        """Whether it is so near to the published value."""
+        """Whether the difference from the published value is at most `percent`."""
         return abs(self.percent) <= percent
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many of some cells are near."""
+    """Number of close cells among some cells."""
 
     near: int
     total: int
 
     @property
     def of_1(self) -> float:
-        """The share, of 1; NaN without cells."""
+        """The share in [0, 1]; NaN without cells."""
         return self.near / self.total if self.total else float("nan")
 
     def __str__(self) -> str:
-        """Write it with its counts.
+        """Format the share with its counts.
 
         >>> str(Share(9, 12))
         '9 of 12 (75 %)'
@@ -85,7 +85,7 @@ class Share:
 
 
 def compare(meetings: Mapping[tuple[str, str], Meeting], printed: Sequence[Printed] | None = None) -> list[Compared]:
-    """Set every published cell whose pair was run beside ours, read as marked."""
+    """Pair every published cell with our value, if its run was made; slips are read as marked."""
     made = []
     for one in published.read() if printed is None else printed:
         found = value(meetings, one.first, one.second, one.of)
@@ -96,7 +96,7 @@ def compare(meetings: Mapping[tuple[str, str], Meeting], printed: Sequence[Print
 
 
 def alone(meetings: Mapping[tuple[str, str], Meeting], variants: Iterable[str] = NAMES) -> list[Cell]:
-    """Cells of the set without a window limit, which the paper does not have."""
+    """Return the cells of the set without a window limit, which the paper does not have."""
     names = list(variants)
     made = []
     for table in published.TABLES:
@@ -110,13 +110,13 @@ def alone(meetings: Mapping[tuple[str, str], Meeting], variants: Iterable[str] =
 
 
 def share(cells: Iterable[Compared], percent: float = NEAR_PERCENT) -> Share:
-    """How many cells are within `percent` of the published value."""
+    """Count the cells within `percent` of the published value."""
     listed = list(cells)
     return Share(sum(one.within(percent) for one in listed), len(listed))
 
 
 def shares(cells: Sequence[Compared]) -> dict[str, Share]:
-    """How many cells are within 6 %: of all, by table, and by group."""
+    """Count the cells within 6 %: of all, by table, and by group."""
     made = {"all": share(cells)}
     for table in published.TABLES:
         made[f"table{table}"] = share([one for one in cells if one.printed.table == table])
@@ -126,5 +126,5 @@ def shares(cells: Sequence[Compared]) -> dict[str, Share]:
 
 
 def beyond(cells: Sequence[Compared]) -> list[Compared]:
-    """Cells that are not near, the farthest first."""
+    """Return the cells that do not agree, sorted by difference, largest first."""
     return sorted((one for one in cells if not one.within(NEAR_PERCENT)), key=lambda one: -abs(one.percent))

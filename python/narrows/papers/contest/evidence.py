@@ -1,4 +1,4 @@
-"""What ns-2.35, the paper's simulator, gives for the same pairs: measured once and kept beside the scenario."""
+"""Results of ns-2.35, the paper's simulator, for the same pairs: measured once and stored next to the scenario."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """TPP of one of a pair on ns-2: mean, smallest, largest and median over so many seeds, Mibit/s."""
+    """TPP of one flow of a pair on ns-2: mean, smallest, largest and median over `seeds` seeds, Mibit/s."""
 
     mean: float
     low: float
@@ -31,11 +31,11 @@ class Other:
 
 
 FILES = {"limited": "ns2.csv", "unlimited": "ns2-unlimited.csv", "seeds": "ns2-seeds.csv"}
-"""Tables of ns-2's runs: each set, over five seeds and over three; and a few pairs with the limit over many seeds."""
+"""Tables of ns-2's runs: the two sets, with five and three seeds, and a few pairs with the limit over many seeds."""
 
 
 def ns2(of: str = "limited", path: Path | None = None) -> dict[tuple[str, str, str], Other]:
-    """ns-2's runs of a set, by who starts first, who second, and whose TPP it is."""
+    """Read ns-2's runs of a set, by first starter, second starter, and flow."""
     where = folder() / FILES[of] if path is None else path
     values: dict[tuple[str, str, str], list[float]] = {}
     with where.open(encoding="utf-8", newline="") as file:
@@ -49,12 +49,12 @@ def ns2(of: str = "limited", path: Path | None = None) -> dict[tuple[str, str, s
 
 
 def of_cell(others: Mapping[tuple[str, str, str], Other], printed: Printed) -> Other | None:
-    """What ns-2 gives where a cell is read; `None` if that was not run."""
+    """Return ns-2's result for a published cell; `None` if its run was not made."""
     return others.get((printed.first, printed.second, printed.of))
 
 
 def near(others: Mapping[tuple[str, str, str], Other], cells: Sequence[Printed], percent: float) -> tuple[int, int]:
-    """How many of some cells ns-2's means are within `percent` of, and how many there are."""
+    """Count the cells where ns-2's means are within `percent` of the published values, and all cells that ns-2 has."""
     found = [(one.tpp, other.mean) for one in cells if (other := of_cell(others, one)) is not None]
     return sum(100 * abs(mean / tpp - 1) <= percent for tpp, mean in found), len(found)
 
@@ -62,16 +62,16 @@ def near(others: Mapping[tuple[str, str, str], Other], cells: Sequence[Printed],
 def distance(
     others: Mapping[tuple[str, str, str], Other], meetings: Meetings, percent: float
 ) -> tuple[float, int, int]:
-    """How far our means are from ns-2's, over both starters of all pairs that both have.
+    """Compare our means with ns-2's, over both starters of all pairs that both have.
 
     Returns
     -------
     median : float
-        Of the differences without their signs, %.
+        Median of the absolute differences, %.
     near : int
-        How many are within `percent`.
+        Number of differences within `percent`.
     total : int
-        How many there are.
+        Number of differences.
     """
     sizes = []
     for (first, second), one in meetings.items():

@@ -22,32 +22,32 @@ SCENARIO = "hybrid-contest"
 """Name of the scenario."""
 
 RUNS = 3
-"""Seeds of the full experiment."""
+"""Seeds in the full experiment."""
 
 QUICK_RUNS = 1
-"""Seeds of a first look."""
+"""Seeds in a quick experiment."""
 
 WINDOW_S = (40.0, 100.0)
-"""From when to when the paper measures, s."""
+"""Start and end of the paper's measurements, s."""
 
 SETS: tuple[str, ...] = ("limited", "unlimited")
-"""The two sets of parameters: windows of at most 20 segments, as in the paper's runs, and windows without a limit."""
+"""The two sets of runs: windows of at most 20 segments, as in the paper, and windows without a limit."""
 
 SET_TITLES = {"limited": "Window limit of 20 segments", "unlimited": "No window limit"}
-"""What the sets are called in figures and tables."""
+"""Titles of the sets in figures and tables."""
 
 ORDERS: tuple[Order, ...] = ("as_is", "swapped")
-"""Which node starts first; the paper's 450 runs are 225 pairs in both."""
+"""Which node starts first; the paper's 450 runs are 225 pairs in both orders."""
 
 QUICK_VARIANTS: tuple[Variant, ...] = tuple(
     one for one in VARIANTS if one.name in {name for pair in PAIRS for name in pair}
 )
-"""Those of the figures' pairs."""
+"""The variants of the pairs in the paper's figures."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """Both sets, run."""
+    """The runs of both sets."""
 
     plans: Mapping[str, Plan]
     records: Mapping[str, tuple[Record, ...]]
@@ -55,12 +55,12 @@ class Made:
 
     @property
     def runs(self) -> int:
-        """Seeds."""
+        """Number of seeds."""
         return self.plans["limited"].runs
 
     @property
     def total(self) -> int:
-        """Runs of both sets together."""
+        """Number of runs of both sets together."""
         return sum(plan.total for plan in self.plans.values())
 
     def meetings(self, of: str) -> dict[tuple[str, str], Meeting]:
@@ -69,23 +69,23 @@ class Made:
 
 
 def scenario() -> Scenario:
-    """The experiment's scenario, one of the bundled ones."""
+    """The experiment's scenario, which is bundled with Narrows."""
     return Scenario.from_file(bundled.scenarios()[SCENARIO])
 
 
 def plan(
     of: str, variants: Sequence[Variant] = VARIANTS, *, runs: int = RUNS, orders: Sequence[Order] = ORDERS
 ) -> Plan:
-    """What is run of a set.
+    """Return the plan of a set.
 
     Parameters
     ----------
     of : str
         `limited` or `unlimited`.
     variants : sequence of Variant
-        All fifteen by default.
+        All fifteen variants by default.
     runs : int
-        Seeds.
+        Number of seeds.
     orders : sequence
         Which node starts first.
     """
@@ -97,20 +97,20 @@ def plan(
 def run(
     out: Target | None, *, quick: bool, runs: int, jobs: int | None = None, progress: ProgressHook | None = None
 ) -> Made:
-    """Make all runs of both sets that are not there yet.
+    """Execute all missing runs of both sets.
 
     Parameters
     ----------
     out : Path or None
-        Where records are kept as runs end, and looked for before.
+        Where records are stored as runs end, and where existing ones are found.
     quick : bool
         Fewer variants, one order.
     runs : int
-        Seeds.
+        Number of seeds.
     jobs : int, optional
-        How many runs at the same time.
+        Number of parallel runs.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
     """
     variants, orders = (QUICK_VARIANTS, ORDERS[:1]) if quick else (VARIANTS, ORDERS)
     plans = {of: plan(of, variants, runs=runs, orders=orders) for of in SETS}

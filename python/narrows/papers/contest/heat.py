@@ -1,4 +1,4 @@
-"""Heat maps: a matrix shaded by the paper's four ranges, by difference, or by behaviour; for page and print."""
+"""Heat maps: matrices shaded by the paper's four ranges, by difference, or by behaviour; for page and print."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     Meetings = Mapping[tuple[str, str], Meeting]
 
 BAND_COLOURS: tuple[str, ...] = ("#E8A37C", "#F4DDA6", "#E4EBE6", "#8DBBDD")
-"""Of the four ranges: starved, less than a share, about a share, most of it. The colour-blind tell them apart."""
+"""Colours of the four ranges (starved, less than a share, about a share, most), distinct for colour-blind readers."""
 
 DIFFERENCE_COLOURS: tuple[str, ...] = ("#E8A37C", "#F6DCCB", "#EDF0EE", "#CFE2F1", "#8DBBDD")
-"""Of differences: below by more than 30 %, below, within 6 %, above, above by more than 30 %."""
+"""Colours of differences: below by more than 30 %, below, within 6 %, above, above by more than 30 %."""
 
 BEHAVIOUR_COLOURS: dict[str, str] = {"kept": "#8DBBDD", "relegated": "#E8A37C", "shared": "#E4EBE6"}
-"""Of the three behaviours."""
+"""Colours of the three behaviours."""
 
 INK = "#1b1f24"
 
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """One cell.
+    """One cell of a map.
 
     Attributes
     ----------
     text : str
-        What stands in it.
+        Text in the cell.
     colour : str
-        Behind it.
+        Background colour.
     told : str
-        What the page says on pointing at it.
+        Tooltip on the page.
     slip : str
-        As in `Printed`.
+        Slip of the paper, as in `Printed`.
     """
 
     text: str
@@ -63,11 +63,11 @@ class Heat:
     Attributes
     ----------
     title : str
-        Above it.
+        Title above the map.
     names : tuple of str
-        Of rows and columns, in order.
+        Labels of rows and columns, in order.
     squares : mapping
-        By row and column; a place without one stays empty.
+        Squares by row and column; missing ones stay empty.
     """
 
     title: str
@@ -76,7 +76,7 @@ class Heat:
 
 
 def _short(tpp: float) -> str:
-    """A TPP to three places, as the tables have it, without the zero before the point.
+    """Format a TPP with three decimals, as in the tables, without the zero before the point.
 
     >>> _short(0.3224), _short(1.0)
     ('.322', '1.000')
@@ -85,7 +85,7 @@ def _short(tpp: float) -> str:
 
 
 def tpp_map(title: str, values: Iterable[tuple[str, str, float, str, str]], names: Sequence[str] = NAMES) -> Heat:
-    """A map in the four ranges, from rows of (row, column, TPP, what to tell, slip)."""
+    """Create a map in the four ranges, from rows of (row, column, TPP, tooltip, slip)."""
     squares = {
         (row, column): Square(_short(tpp), BAND_COLOURS[band(tpp)], f"{row} / {column}: {told}", slip)
         for row, column, tpp, told, slip in values
@@ -95,7 +95,7 @@ def tpp_map(title: str, values: Iterable[tuple[str, str, float, str, str]], name
 
 
 def published_map(printed: Sequence[Printed], table: int, names: Sequence[str] = NAMES) -> Heat:
-    """A table as printed."""
+    """Map of a table as printed."""
     slips = {(one.row, one.column): one.slip for one in printed if one.table == table}
     values = matrix(printed, table)
     return tpp_map(
@@ -113,7 +113,7 @@ _SLIPS = {"": "", "by_row": " (read by row)", "repeated": " (printed in both tab
 
 
 def measured_map(cells: Sequence[Compared], table: int, names: Sequence[str] = NAMES) -> Heat:
-    """A table as measured, read as the published one."""
+    """Map of a table as measured, with cells read as in the published one."""
     return tpp_map(
         "Measured",
         [
@@ -133,7 +133,7 @@ def _interval(one: Compared) -> str:
 
 
 def difference_map(cells: Sequence[Compared], table: int, names: Sequence[str] = NAMES) -> Heat:
-    """How far the measured TPP is from the published one, %."""
+    """Map of the differences of measured from published TPP, %."""
     squares = {}
     for one in cells:
         if one.printed.table == table:
@@ -145,7 +145,7 @@ def difference_map(cells: Sequence[Compared], table: int, names: Sequence[str] =
 
 
 def ns2_map(printed: Sequence[Printed], table: int, names: Sequence[str] = NAMES) -> Heat:
-    """How far ns-2.35 is from the published TPP, %: means over its seeds."""
+    """Map of the differences of ns-2.35's means over seeds from the published TPP, %."""
     others = evidence.ns2()
     squares = {}
     for one in printed:
@@ -161,7 +161,7 @@ def ns2_map(printed: Sequence[Printed], table: int, names: Sequence[str] = NAMES
 
 
 def ns2_tpp_map(title: str, of: Starter, names: Sequence[str] = NAMES) -> Heat:
-    """TPP of one starter in all pairs of the set without a window limit on ns-2.35."""
+    """Map of one starter's TPP in all pairs of the set without a window limit, on ns-2.35."""
     values = []
     for (first, second, whose), other in evidence.ns2("unlimited").items():
         if whose == of and first in names and second in names:
@@ -171,7 +171,7 @@ def ns2_tpp_map(title: str, of: Starter, names: Sequence[str] = NAMES) -> Heat:
 
 
 def _percent(percent: float) -> str:
-    """A difference in whole per cent.
+    """Format a difference in whole per cent.
 
     >>> _percent(-7.6), _percent(0.3), _percent(-0.3), _percent(4.2)
     ('−8', '0', '0', '+4')
@@ -190,7 +190,7 @@ def difference_colour(percent: float) -> str:
 
 
 def set_map(title: str, meetings: Meetings, of: Starter, names: Sequence[str] = NAMES) -> Heat:
-    """TPP of one starter in all pairs of a set: the row starts first, the column second."""
+    """Map of one starter's TPP in all pairs of a set: the row starts first, the column second."""
     values = []
     for (first, second), one in meetings.items():
         found = one.tpp(of)
@@ -200,7 +200,7 @@ def set_map(title: str, meetings: Meetings, of: Starter, names: Sequence[str] = 
 
 
 def behaviour_map(title: str, meetings: Meetings, names: Sequence[str] = NAMES) -> Heat:
-    """The three behaviours; where a pair shares, the time to equilibrium in s."""
+    """Map of the three behaviours; for a pair that shares, the time to equilibrium in s."""
     squares = {}
     for (first, second), one in meetings.items():
         if one.behaviour is None:
@@ -221,7 +221,7 @@ def behaviour_map(title: str, meetings: Meetings, names: Sequence[str] = NAMES) 
 
 
 def draw(folder: Path, name: str, title: str, maps: Sequence[Heat]) -> tuple[Path, ...]:
-    """Write maps beside each other as `NAME.png` (300 dpi) and `NAME.svg` (text as text).
+    """Write maps side by side as `NAME.png` (300 dpi) and `NAME.svg` (text as text).
 
     Raises
     ------
@@ -269,7 +269,7 @@ def _draw(ax: Any, one: Heat) -> None:
 
 
 def legend(kind: str) -> list[tuple[str, str]]:
-    """Colours and what they mean, for the page: of `ranges`, `differences` or `behaviours`."""
+    """Colours and their meanings for the page's legend of `ranges`, `differences` or `behaviours`."""
     if kind == "ranges":
         return [(colour, f"{low:.3f} to {high:.3f}") for colour, (low, high) in zip(BAND_COLOURS, RANGES, strict=True)]
     if kind == "differences":

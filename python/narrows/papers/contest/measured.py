@@ -1,4 +1,4 @@
-"""What our runs give for each pair: TPP of either starter, who keeps the link, and how long until they share it."""
+"""Our results for each pair: TPP of each starter, which flow keeps the link, and the time until the two share it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from narrows.contest.behaviour import Behaviour
 
 PER_MBPS = 1e6 / MEGABIT
-"""What 1 Mb/s is in the paper's unit."""
+"""Factor from Mb/s to the paper's unit."""
 
 
 WORDS: dict[Behaviour, str] = {
@@ -31,7 +31,7 @@ WORDS: dict[Behaviour, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """A pair under one seed and in one order of slots.
+    """A run of a pair under one seed and in one order of slots.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Once:
     tpp_first, tpp_second : float
         TPP of the flow that starts first and of the one that starts second, Mibit/s.
     second_share : float or None
-        Share of the throughput that the second starter has.
+        Second starter's share of the throughput.
     equilibrium_s : float or None
-        From the second's start until both have about the same; `None` if that never lasts.
+        Time from the second flow's start until both have about the same throughput; `None` if that never lasts.
     """
 
     run: int
@@ -54,14 +54,14 @@ class Once:
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two variants, one of which starts first: all runs of it.
+    """All runs of two variants, one of which starts first.
 
     Attributes
     ----------
     first, second : str
-        Names, as the tables print them.
+        Names, as printed in the tables.
     runs : tuple of Once
-        Two for each seed where both orders of slots were run.
+        Two for each seed, if both orders of slots were run.
     """
 
     first: str
@@ -69,7 +69,7 @@ class Meeting:
     runs: tuple[Once, ...]
 
     def tpp(self, of: Starter) -> Estimate:
-        """TPP of one of the two, over the seeds: the two orders of slots of a seed count as one."""
+        """TPP of one of the two flows, over the seeds; the two orders of slots of a seed are averaged first."""
         by_seed: dict[int, list[float]] = {}
         for one in self.runs:
             by_seed.setdefault(one.run, []).append(one.tpp_first if of == "first" else one.tpp_second)
@@ -77,13 +77,13 @@ class Meeting:
 
     @property
     def second_share(self) -> float | None:
-        """Mean share of the throughput that the second starter has."""
+        """Second starter's mean share of the throughput."""
         shares = [one.second_share for one in self.runs if one.second_share is not None]
         return math.fsum(shares) / len(shares) if shares else None
 
     @property
     def behaviour(self) -> Behaviour | None:
-        """Which of the paper's three behaviours it is, by the mean share."""
+        """The paper's behaviour of the pair, from the mean share."""
         return classify(self.second_share, Criteria())
 
     @property
@@ -112,10 +112,10 @@ def _tpp(flow: FlowRecord | None) -> float:
 
 
 def collect(records: Iterable[Record]) -> dict[tuple[str, str], Meeting]:
-    """Put the records of a contest together by who starts first and who second.
+    """Group the records of a contest by first and second starter.
 
-    A record with its starts swapped is one of the pair in which the second slot's variant starts first: the network is
-    the same for both slots.
+    In a record with swapped starts, the variant in the second slot starts first. The network is the same for both
+    slots.
     """
     runs: dict[tuple[str, str], list[Once]] = {}
     for one in records:
@@ -127,6 +127,6 @@ def collect(records: Iterable[Record]) -> dict[tuple[str, str], Meeting]:
 
 
 def value(meetings: Mapping[tuple[str, str], Meeting], first: str, second: str, of: Starter) -> Estimate | None:
-    """TPP of one of a pair; `None` if the pair was not run."""
+    """TPP of one flow of a pair; `None` if the pair was not run."""
     found = meetings.get((first, second))
     return None if found is None else found.tpp(of)

@@ -1,4 +1,4 @@
-"""The whole reproduction: run both sets, set published beside measured, write the page; or one pair alone."""
+"""The complete reproduction: run both sets, compare with the paper, write the page; or a single pair."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KIND = CONTEST
 TITLE = "Contest of fifteen variants: two wired hosts, one 802.11 channel"
 
 _CONTEST_SHARE = 0.97
-"""Part of the work that the contest is; the rest are the pairs that are drawn."""
+"""Share of the work for the contest; the rest is for the pairs that are drawn."""
 
 
 def reproduce(
@@ -45,7 +45,7 @@ def reproduce(
 ) -> Reproduction:
     """Run every pair in both starting orders, with the window limit and without, and write a page about them.
 
-    Records are kept in `out` as runs end: the same command goes on where it was interrupted.
+    Records are stored in `out` as runs end: after an interruption, the same command continues.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ def reproduce(
     quick : bool
         The seven variants of the paper's figures, in one order, with one seed.
     runs : int, optional
-        Seeds; 3 by default.
+        Number of seeds; 3 by default.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
 
     Returns
     -------
@@ -67,11 +67,11 @@ def reproduce(
     Raises
     ------
     narrows.errors.InputError
-        If `out` cannot be made or holds something else than a contest.
+        If `out` cannot be created or holds something other than a contest.
     narrows.errors.RunError
-        If a run, or writing, failed.
+        If a run or writing failed.
     narrows.errors.Interrupted
-        On Ctrl-C; what had finished is kept.
+        On Ctrl-C; finished runs are kept.
     """
     seeds = runs if runs is not None else (experiment.QUICK_RUNS if quick else experiment.RUNS)
 
@@ -132,25 +132,25 @@ def reproduce_pair(
     Parameters
     ----------
     out : Path
-        Directory to write, whole or not at all.
+        Output directory, written atomically.
     names : pair of str
-        Variants by the paper's names or ours, in any case.
+        The paper's names of variants, or ours, in upper or lower case.
     runs : int, optional
-        Seeds; 3 by default. The curves are of the first.
+        Number of seeds; 3 by default. The curves are of the first seed.
     jobs, progress
         As for `reproduce`.
 
     Returns
     -------
     Reproduction
-        Its two cells, and which behaviour it shows in either set.
+        Its two cells, and its behaviour in both sets.
 
     Raises
     ------
     narrows.errors.InputError
-        If a name is none of the fifteen, or `out` cannot be used.
+        If a name is not one of the fifteen, or `out` cannot be used.
     narrows.errors.RunError
-        If a run, or writing, failed.
+        If a run or writing failed.
     """
     first, second = (variant(name).name for name in names)
     seeds = experiment.RUNS if runs is None else runs
@@ -185,7 +185,7 @@ def write_pair(folder: Path, duels: list[Duel], command: str) -> Reproduction:
 
 
 def cells_csv(compared: list[evaluation.Compared], others: tuple[Cell, ...]) -> str:
-    """All cells as a table for other programs: the paper's, how they are read and why they differ; then ours alone."""
+    """All cells as CSV: those of the paper, with slips and reasons for differences, then the unpublished ones."""
     buffer = io.StringIO()
     rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow(

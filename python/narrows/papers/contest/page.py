@@ -1,4 +1,4 @@
-"""The pages: both matrices published beside measured, the second set, behaviours, pairs; and the page of one pair."""
+"""The pages: published and measured matrices, the second set, behaviours, pairs; and the page of one pair."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Maps:
-    """Heat maps that stand together, with a file name.
+    """Heat maps that are shown side by side, with a file name.
 
     Attributes
     ----------
     name, title : str
-        Of the file; above the maps.
+        File name, and title above the maps.
     heats : tuple of Heat
         The maps.
     legends : tuple of str
-        Which legends they need.
+        Legends of the maps.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Maps:
 
 @dataclass(frozen=True)
 class Shown:
-    """All that the page is made of."""
+    """All contents of the page."""
 
     result: Reproduction
     made: Made
@@ -75,7 +75,7 @@ def maps(
     unlimited: Meetings,
     names: tuple[str, ...],
 ) -> tuple[Maps, ...]:
-    """All heat maps, in the order of the page."""
+    """Return all heat maps, in the order of the page."""
     made = []
     for table, whose in ((2, "the flow that starts first (row)"), (3, "the flow that starts second")):
         four = (
@@ -102,7 +102,7 @@ def maps(
 
 @dataclass(frozen=True)
 class Nearness:
-    """One row of the table of cells by how near they are."""
+    """One row of the table of distances: the cells of a group, and how many are close."""
 
     title: str
     cells: int
@@ -115,7 +115,7 @@ class Nearness:
 
 
 def nearness(compared: Sequence[Compared]) -> list[Nearness]:
-    """How near the cells are: all, by table, and by who takes part."""
+    """Count the close cells: of all, by table, and by group of variants."""
     groups: list[tuple[str, list[Compared]]] = [("All cells", list(compared))]
     groups += [(f"Table {table}", [one for one in compared if one.printed.table == table]) for table in (2, 3)]
     groups += [(title, [one for one in compared if one.group == key]) for key, title in GROUPS.items()]
@@ -143,7 +143,7 @@ def nearness(compared: Sequence[Compared]) -> list[Nearness]:
 
 
 def beyond(compared: Sequence[Compared]) -> list[dict[str, Any]]:
-    """Cells beyond 6 %, with the reason, those of one reason together and the most frequent reason first."""
+    """Cells beyond 6 %, grouped by reason, most frequent reason first."""
     by_reason: dict[str, list[Compared]] = {}
     others = evidence.ns2()
     for one in evaluation.beyond(compared):
@@ -255,7 +255,7 @@ def _settings(settings: Mapping[str, Any]) -> str:
 
 
 def _pairs(duels: Sequence[Duel], drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
-    """Pairs over time, those of one pair together: its charts, set by set."""
+    """Pairs over time, grouped by pair: its charts for each set."""
     made: dict[tuple[str, str], dict[str, Any]] = {}
     for duel, chart in zip(duels, drawn, strict=True):
         entry = made.setdefault(duel.names, {"title": " against ".join(duel.names), "charts": []})

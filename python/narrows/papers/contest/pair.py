@@ -1,4 +1,4 @@
-"""One pair over time: throughput and cwnd of both flows, as the paper's figures 2 to 11 show them."""
+"""One pair over time: throughput and cwnd of both flows, as in the paper's figures 2 to 11."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from narrows.runs import ProgressHook
 
 BIN_S = 0.5
-"""Width of the bins of throughput, s: the paper tells times to half a second."""
+"""Width of the bins of throughput, s; the paper states times to half a second."""
 
 FIGURES: dict[tuple[str, str], str] = {
     ("Illinois", "Vegas"): "figures 2 and 3",
@@ -34,23 +34,23 @@ FIGURES: dict[tuple[str, str], str] = {
     ("Reno", "Cubic"): "figures 8 and 9",
     ("Compound", "Cubic"): "figures 10 and 11",
 }
-"""Where the paper draws a pair."""
+"""The paper's figures of each pair."""
 
 
 @dataclass(frozen=True)
 class Duel:
-    """A pair in one of the sets, with all samples.
+    """The runs of a pair in one of the sets, with all samples.
 
     Attributes
     ----------
     of : str
-        The set.
+        Name of the set.
     plan : Plan
-        How it is measured.
+        Defines how the pair is measured.
     runs : tuple of Run
-        One per seed.
+        One run per seed.
     meeting : Meeting
-        What is measured of them.
+        Measurements of the runs.
     """
 
     of: str
@@ -60,7 +60,7 @@ class Duel:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The first and the second starter."""
+        """Names of the first and the second starter."""
         return self.meeting.first, self.meeting.second
 
 
@@ -75,13 +75,13 @@ def duels(
     Parameters
     ----------
     wanted : sequence of (set, first, second)
-        Names of variants as the tables print them.
+        Names of variants as printed in the tables.
     runs : int
-        Seeds of each.
+        Number of seeds of each pair.
     jobs : int, optional
-        How many runs at the same time.
+        Number of parallel runs.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
     """
     planned = [(of, *_plan(of, first, second, runs)) for of, first, second in wanted]
     tasks = [Task(match.scenario, plan.seed, run) for _, plan, match in planned for run in range(runs)]
@@ -112,13 +112,13 @@ def curves(duel: Duel) -> tuple[list[Series], list[Series]]:
 
 
 def labels(duel: Duel) -> tuple[str, str]:
-    """What the two flows are called: with where they start, if they are the same variant."""
+    """Labels of the two flows, with their position if both are the same variant."""
     first, second = duel.names
     return (first, second) if first != second else (f"{first}, first", f"{second}, second")
 
 
 def figure(duel: Duel, *, wide: bool = False) -> Figure:
-    """Throughput above, cwnd below."""
+    """Figure with throughput at the top and cwnd at the bottom."""
     rates, windows = curves(duel)
     both = labels(duel)
 
@@ -153,7 +153,7 @@ def figure(duel: Duel, *, wide: bool = False) -> Figure:
 
 
 def cells(duels: Sequence[Duel]) -> list[Cell]:
-    """TPP of both flows of sets that the paper does not have."""
+    """TPP of both flows in sets that the paper does not have."""
     return [cell for duel in duels for cell in evaluation.alone({duel.names: duel.meeting}, dict.fromkeys(duel.names))]
 
 

@@ -1,4 +1,4 @@
-"""What the paper prints: both matrices, a cell each, with the run that it is read from and the slips marked."""
+"""The paper's printed matrices, cell by cell, with the run that each cell belongs to and with slips marked."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ MEGABIT = 2**20
 """Bits of the "Mb" in the paper's "Mb/s"."""
 
 RANGES: tuple[tuple[float, float], ...] = ((0.0, 0.1), (0.101, 0.3), (0.301, 0.4), (0.401, 1.0))
-"""The four ranges by which the paper shades its tables, Mibit/s, both ends included."""
+"""The four ranges by which the paper shades its tables, Mibit/s, including both ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """One cell of the matrices.
+    """One cell of the paper's matrices.
 
     Attributes
     ----------
     table : int
-        2 or 3.
+        Number of the table: 2 or 3.
     row, column : str
-        Where it stands.
+        Position in the table.
     first, second : str
-        Which variants start first and second in the run that the cell is read from.
+        The variants that start first and second in the run of this cell.
     of : {"first", "second"}
-        Whose TPP it is.
+        The flow whose TPP it is.
     tpp : float
         As printed, Mibit/s.
     slip : {"", "by_row", "repeated"}
-        Read against the caption, or printed in both tables.
+        Read against the caption (``by_row``), or printed in both tables (``repeated``).
     """
 
     table: int
@@ -59,12 +59,12 @@ class Printed:
 
     @property
     def name(self) -> str:
-        """Its name among the cells of the reproduction: `table2/Cubic/Hybla`."""
+        """Name of the reproduction's cell: `table2/Cubic/Hybla`."""
         return f"table{self.table}/{self.row}/{self.column}"
 
 
 def folder() -> Path:
-    """Where the experiment's files lie."""
+    """Directory of the experiment's files."""
     return bundled.directory("experiments/contest")
 
 
@@ -94,7 +94,7 @@ def matrix(cells: Sequence[Printed], table: int) -> dict[tuple[str, str], float]
 
 
 def band(tpp: float) -> int:
-    """Which of the paper's four ranges a value falls into, from 0; values between two ranges are rounded as printed.
+    """Index of the paper's range that a value falls into, from 0; values between ranges are rounded as printed.
 
     >>> [band(x) for x in (0.046, 0.1004, 0.1006, 0.29, 0.322, 0.4004, 0.568)]
     [0, 0, 1, 1, 2, 2, 3]

@@ -1,4 +1,4 @@
-"""What the page says in words: the headline, what the paper leaves open, its slips, and why cells differ."""
+"""The prose of the page: the headline, what the paper leaves open, its slips, and why cells differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RENOS = ("NewReno", "Reno", "Sack")
 
 
 def headline(cells: Sequence[Compared], claims: Sequence[Claim], runs: int) -> str:
-    """One paragraph: what agrees and what does not."""
+    """Summarise in one paragraph what agrees and what does not."""
     shares = evaluation.shares(cells)
     vegas = evaluation.share([one for one in cells if one.group == "vegas"], VEGAS_PERCENT)
     seeds = f"{runs} seeds" if runs > 1 else "one seed"
@@ -48,7 +48,7 @@ def headline(cells: Sequence[Compared], claims: Sequence[Claim], runs: int) -> s
 
 
 def pair_headline(duels: Sequence[Duel]) -> str:
-    """What became of one pair, in both sets."""
+    """Describe the results of one pair, in both sets."""
     first, second = duels[0].names
     parts = []
     for duel in duels:
@@ -63,7 +63,7 @@ def pair_headline(duels: Sequence[Duel]) -> str:
 
 
 def reason(one: Compared) -> str | None:
-    """Why a cell is beyond 6 %; `None` for one within."""
+    """Return why a cell is beyond 6 %; `None` if it is within."""
     if one.within(NEAR_PERCENT):
         return None
     who = {one.printed.first, one.printed.second}
@@ -80,7 +80,7 @@ def reason(one: Compared) -> str | None:
 
 @cache
 def reasons() -> dict[str, str]:
-    """Why cells are beyond 6 %, with what ns-2 has over many seeds."""
+    """Reasons why cells are beyond 6 %, with ns-2's results over many seeds."""
     seeds = evidence.ns2("seeds")
     second, first = seeds["Cubic", "Vegas", "second"], seeds["Vegas", "Cubic", "first"]
     newreno = seeds["NewReno", "Vegas", "first"]
@@ -107,7 +107,7 @@ def reasons() -> dict[str, str]:
 
 
 def calibration(scenario: Scenario) -> dict[str, str]:
-    """What the paper leaves open and is set here, with values as run."""
+    """Settings that the paper leaves open, with the values used here."""
     resolved = scenario.resolved
     made = {
         "Segments": "1000 bytes of payload, 1040 on the wire; of Vegas 1000 on the wire, since ns-2's agent counts "
@@ -159,7 +159,7 @@ SLIPS: tuple[tuple[str, str], ...] = (
     ),
     ("Veno is called Venet in the text, and two figures are number 2", "Nothing hangs on it"),
 )
-"""Slips of the paper, and what is done about them."""
+"""Slips of the paper, and how they are handled."""
 
 DECISIONS: tuple[tuple[str, str], ...] = (
     (
@@ -198,7 +198,7 @@ DECISIONS: tuple[tuple[str, str], ...] = (
         "paper has no figures for it",
     ),
 )
-"""What the paper leaves open, and what is done here."""
+"""Details that the paper leaves open, and our decisions."""
 
 LIMITS: tuple[str, ...] = (
     "The paper has one run of each pair, with ns-2's default seed; ours are means over seeds. Where a run's outcome "

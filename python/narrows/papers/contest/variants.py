@@ -1,9 +1,9 @@
-"""The fifteen variants of the paper as our congestion controls, in the order of its tables.
+"""The paper's fifteen variants as congestion controls of Narrows, in the order of its tables.
 
-The paper ran ns-2.35: Reno, NewReno, SACK, FACK and Vegas are agents of their own there, the others modules of its
-TCP/Linux agent, ports of Linux's of about 2007. `stack = "ns2"` gives a flow the habits of the one or of the other, and
-the congestion control takes its profile by it. What is more stands in `Variant.settings` and comes from running ns-2
-itself (`experiments/contest/ns2`).
+The paper ran ns-2.35. There, Reno, NewReno, SACK, FACK and Vegas are separate agents, and the others are modules of the
+TCP/Linux agent, ported from Linux of about 2007. `stack = "ns2"` makes a flow behave like the agent of its variant, and
+the congestion control takes its profile from the stack. Other differences are in `Variant.settings`; they were found by
+running ns-2 (`experiments/contest/ns2`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WINDOW_SEGMENTS = 20
-"""Window limit of the paper's runs, segments: ns-2's default `window_`."""
+"""Window limit in the paper's runs, segments: ns-2's default `window_`."""
 
 SEGMENT_BYTES = 1000
 """Payload of a segment: ns-2's default `packetSize_`."""
@@ -26,20 +26,20 @@ SEGMENT_BYTES = 1000
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the fifteen.
+    """One of the fifteen variants.
 
     Attributes
     ----------
     name : str
-        As the paper's tables print it.
+        Name in the paper's tables.
     cc : str
-        Our congestion control.
+        Congestion control in Narrows.
     agent : str
-        What ns-2.35 calls it.
+        Name in ns-2.35.
     limited : bool
-        Whether ns-2's window limit binds it.
+        Whether ns-2's window limit applies to it.
     settings : mapping
-        What its `[tcp]` needs beyond `cc` and the stack.
+        Settings of its `[tcp]` table other than `cc` and the stack.
     aliases : tuple of str
         Other names in the paper's text.
     """
@@ -52,9 +52,9 @@ class Variant:
     aliases: tuple[str, ...] = ()
 
     def tcp(self, *, window_limit: bool) -> dict[str, Any]:
-        """Its `[tcp]` table, with the paper's window limit or without one.
+        """Return the `[tcp]` table, with or without the paper's window limit.
 
-        The limit is also the first slow-start threshold: all of ns-2's agents begin with `window_` for it.
+        The limit is also the initial slow-start threshold: all of ns-2's agents initialise it with `window_`.
         """
         made: dict[str, Any] = {"cc": self.cc, "stack": "ns2", **self.settings}
         limit = f"{WINDOW_SEGMENTS * SEGMENT_BYTES} B"
@@ -78,24 +78,25 @@ VARIANTS: tuple[Variant, ...] = (
     _own("Fack", "fack", "Fack"),
     _module("Highspeed", "highspeed", ("HS", "High Speed")),
     _module("HTCP", "htcp", ("H-TCP",)),
-    # Its module raises the bound of the window to 65535 segments (`snd_cwnd_clamp`), and so undoes `window_`. It takes
-    # its first round-trip time before there is one, as timestamps are off: rho stays 1, here by an RTT0 beyond any RTT.
+    # ns-2's module raises the window limit to 65535 segments (`snd_cwnd_clamp`), which overrides `window_`. It reads
+    # the first round-trip time before one is measured, as timestamps are off, so rho stays 1; here an RTT0 beyond any
+    # RTT does that.
     _module("Hybla", "hybla", limited=False, cc_params={"rtt0": 1000}),
     _module("Illinois", "illinois"),
-    # Without timestamps, ns-2's default, it has no delays to read and goes on as Reno does.
+    # Without timestamps, ns-2's default, it measures no delays and behaves like Reno.
     _module("LowPriority", "lp", ("LP", "Low Priority", "TCP-LP")),
     _own("NewReno", "newreno", "Newreno", ("New Reno",), sack=False),
     _own("Reno", "reno", "Reno", sack=False),
     _own("Sack", "sack", "Sack1"),
-    # Its agent counts no headers: what is 1040 bytes of the others is 1000 of it.
+    # ns-2's agent does not count headers: a packet of 1040 bytes for the other variants has 1000 bytes for Vegas.
     _own("Vegas", "vegas", "Vegas", sack=False, mss="960 B"),
     _module("Veno", "veno", ("Venet",)),
     _module("Westwood", "westwood"),
 )
-"""In the order of the paper's rows and columns."""
+"""All variants, in the order of the paper's rows and columns."""
 
 NAMES: tuple[str, ...] = tuple(one.name for one in VARIANTS)
-"""As the tables print them."""
+"""Names as printed in the tables."""
 
 PAIRS: tuple[tuple[str, str], ...] = (
     ("Illinois", "Vegas"),
@@ -104,11 +105,11 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("Reno", "Cubic"),
     ("Compound", "Cubic"),
 )
-"""The pairs whose throughput and cwnd figures 2 to 11 draw, the first starter first."""
+"""The pairs in the paper's figures 2 to 11 (throughput and cwnd); the first one starts first."""
 
 
 def _plain(name: str) -> str:
-    """A name without what people write differently.
+    """Normalise a name for lookup: no separators, lower case.
 
     >>> _plain("High Speed"), _plain("C-TCP")
     ('highspeed', 'ctcp')
@@ -120,12 +121,12 @@ _BY_NAME: dict[str, Variant] = {_plain(name): one for one in VARIANTS for name i
 
 
 def variant(name: str) -> Variant:
-    """The variant of this name, whatever its case: the tables' name, the text's, or ours.
+    """Find a variant by its name in the tables, in the text, or in Narrows, ignoring case.
 
     Raises
     ------
     InputError
-        If none of the fifteen is called so.
+        If none of the fifteen has that name.
 
     Examples
     --------

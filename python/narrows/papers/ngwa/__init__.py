@@ -1,4 +1,4 @@
-"""NGWA (Talau and Wille): its simulations and its Linux section, repeated; what is beyond the paper is in `beyond`."""
+"""NGWA (Talau and Wille): its simulations and its Linux section; `beyond` has experiments beyond the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ten arms of the simulations: standard TCP, NewReno and the eight modes, each a set of overrides of one file."""
+"""The ten arms of the simulations: standard TCP, NewReno and the eight modes, as overrides of one scenario file."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ FLOWS = ("1", "2", "3", "4")
 """Numbers of the flows in the paper; the scenario calls them `flow1` to `flow4`."""
 
 WITHOUT: dict[str, Override] = {"ngwa.enabled": False}
-"""Takes NGWA out of routers and end points."""
+"""Disables NGWA in routers and end points."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One way of running the scenario.
+    """One variant of the scenario.
 
     Attributes
     ----------
     name : str
         Key in cells and files: `rfc793`, `newreno`, `mode1` to `mode8`.
     title : str
-        Name for people.
+        Name for readers.
     overrides : dict
-        What differs from the scenario's file.
+        Differences from the scenario file.
     colour : str
-        Of its lines.
+        Colour of its lines.
     dash : int
-        Of its lines, as in `narrows.report.style.DASHES`.
+        Dash style of its lines, as in `narrows.report.style.DASHES`.
     """
 
     name: str
@@ -57,7 +57,7 @@ def _word(value: Override) -> str:
 
 
 def mode(number: int) -> Arm:
-    """The arm of an NGWA mode.
+    """Return the arm of an NGWA mode.
 
     Examples
     --------
@@ -86,7 +86,7 @@ DIVIDED: tuple[str, ...] = ("mode5", "mode6", "mode7", "mode8")
 
 
 def folder() -> Path:
-    """Where the experiment's files lie."""
+    """Directory of the experiment's files."""
     return bundled.directory("experiments/ngwa")
 
 

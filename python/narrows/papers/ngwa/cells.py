@@ -1,4 +1,4 @@
-"""Published beside measured, cell by cell."""
+"""Published and measured figures, cell by cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def of_windows(windows: Mapping[str, Window], published: Published) -> list[Cell]:
-    """Levels of the window: `window/ARM/STAGE`. The paper prints one level, that with two flows in modes 5 to 8."""
+    """Levels of the window: `window/ARM/STAGE`. The paper prints only the level with two flows in modes 5 to 8."""
     return [
         Cell(
             f"window/{arm}/{stage}",
@@ -41,7 +41,7 @@ def _cell(name: str, published: float | None, estimate: Estimate, unit: str) -> 
 
 
 def _counted(cell: Cell) -> Cell:
-    """A count: no interval goes below zero."""
+    """Limit the interval of a count at zero."""
     return replace(cell, low=None if cell.low is None else max(0.0, cell.low))
 
 
@@ -62,7 +62,7 @@ def of_rounds(arms: Mapping[str, Rounds], published: Published) -> list[Cell]:
 
 
 def of_linux(transfers: Transfers) -> list[Cell]:
-    """Rates of the Linux section: `linux/WINDOW/SETTING/METHOD/FLOW`. Its figures are lost, so none is published."""
+    """Rates of the Linux section: `linux/WINDOW/SETTING/METHOD/FLOW`. The published ones are lost."""
     return [
         _cell(f"linux/{window}/{setting}/{method}/{number}", None, rate.estimate, "B/s")
         for (window, setting, method), one in transfers.items()

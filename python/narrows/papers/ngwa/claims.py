@@ -1,4 +1,4 @@
-"""What the paper says of rates, fairness and losses (sections 3.2 and 3.3), decided on our rounds."""
+"""The paper's claims about rates, fairness and losses (sections 3.2 and 3.3), evaluated on our rounds."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     Arms = Mapping[str, Rounds]
 
 FAIR = 0.99
-"""Jain's index from which the divided modes count as fair."""
+"""Jain's index from which the modes with flow division count as fair."""
 
 QUITE_FAIR = 0.95
-"""Jain's index from which flows share "with a good justice", as NewReno's are said to."""
+"""Jain's index from which flows share "with a good justice", as the paper says of NewReno."""
 
 NEARLY_ALL = 0.9
-"""Share of two flows that is nearly all."""
+"""Share of two flows that counts as nearly all."""
 
 SAME_ORDER = 0.5
-"""Decimal logarithm of measured over published within which the order of magnitude is the same."""
+"""Largest absolute log10 of measured over published at which the order of magnitude is the same."""
 
 
 def claims(arms: Arms, published: Published) -> list[Claim]:
-    """All claims about rates, fairness, triple duplicate ACKs and losses."""
+    """Evaluate all claims about rates, fairness, triple duplicate ACKs and losses."""
     return [
         _most_unfair(arms),
         _two_take_all(arms),
@@ -145,7 +145,7 @@ def _divided_fast(arms: Arms) -> Claim:
 
 
 def _range(values: Sequence[float]) -> str:
-    """The least and the most, once where they are alike.
+    """Format the smallest and the largest value, or one of them if they read the same.
 
     >>> _range([-0.756, -0.752]), _range([-0.2, 0.31])
     ('-0.8', '-0.2 to +0.3')
@@ -181,7 +181,7 @@ def _two_highest(counts: Mapping[str, float]) -> bool:
 
 
 def _rounds_in(arms: Arms, quantity: str, what: Callable[[Mapping[str, float]], bool]) -> str:
-    """In how many rounds something holds of the counts by arm."""
+    """Format the number of rounds in which a condition on the counts by arm holds."""
     values = {name: made.values(quantity) for name, made in arms.items()}
     number = len(next(iter(values.values())))
     held = sum(what({name: row[index] for name, row in values.items()}) for index in range(number))
@@ -209,7 +209,7 @@ def _none_on_average(arms: Arms, text: str) -> Claim:
 
 
 def _some(values: Sequence[float]) -> str:
-    """How often there are any, and how many."""
+    """Format the mean, the maximum, and the number of rounds with any."""
     some = sum(value > 0 for value in values)
     mean = sum(values) / len(values)
     return f"mean {mean:.2f}, at most {style.count(max(values))}; any in {some} of {len(values)} rounds"
@@ -225,7 +225,7 @@ def _smoothing_spares(arms: Arms) -> Claim:
 
 
 def _magnitude(arms: Arms, published: Published) -> Claim:
-    """Losses of the arms that lose at all; no loss has no order of magnitude."""
+    """Evaluate the claim about losses of the arms with published losses; zero has no order of magnitude."""
     ratios = {}
     for name in arms:
         printed = published.of("lost", name)

@@ -1,4 +1,4 @@
-"""What speaks for the calibration: losses of every arm with one value of the scenario changed, measured once."""
+"""Evidence for the calibration: losses of every arm with one value of the scenario changed, measured once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Variation:
     Attributes
     ----------
     name : str
-        What differs from `scenario.toml`; the file itself is among them under its name.
+        Difference from `scenario.toml`; a row under its own name is the unchanged file.
     distance : float
-        To the published losses: sum of |ln((1 + measured) / (1 + published))| over the arms.
+        Distance from the published losses: sum of |ln((1 + measured) / (1 + published))| over the arms.
     lost : mapping of str to float
         Mean lost packets by arm.
     """
@@ -35,14 +35,14 @@ class Variation:
 
 @dataclass(frozen=True)
 class Search:
-    """The points, nearest first, and how many runs each mean is of."""
+    """The points, nearest first, and the number of runs per mean."""
 
     points: tuple[Variation, ...]
     runs: int
 
 
 def search(path: Path | None = None) -> Search:
-    """Read `search.csv`; its first line says how many runs there are per arm and point."""
+    """Read `search.csv`; its first line gives the number of runs per arm and point."""
     where = folder() / "search.csv" if path is None else path
     with where.open(encoding="utf-8", newline="") as file:
         lines = list(file)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from narrows.stats import Estimate
 
 WIDE_IN = 5.2
-"""Width of figures with many categories."""
+"""Width of figures with many categories, inches."""
 
 PANELS: dict[str, tuple[str, ...]] = {
     "NewReno": ("newreno",),
     "NGWA with congestion window": ("mode5", "mode6"),
     "NGWA without congestion window": ("mode7", "mode8"),
 }
-"""Arms of the figure of windows, panel by panel: the two modes of a panel nearly cover each other."""
+"""Arms in the figure of windows, panel by panel; the curves of a panel's two modes nearly coincide."""
 
 
 def of_windows(windows: Mapping[str, Window]) -> Figure:
@@ -68,7 +68,7 @@ def of_windows(windows: Mapping[str, Window]) -> Figure:
 
 
 def _ends(estimates: Sequence[Estimate], scale: float) -> tuple[Array, Array, Array]:
-    """Means with the ends of their intervals; ends are the mean where there is no interval."""
+    """Means with the ends of their intervals; without an interval, the ends equal the mean."""
     rows = []
     for one in estimates:
         half = one.half_width if np.isfinite(one.half_width) else 0.0
@@ -114,7 +114,7 @@ def _tick(arm: str) -> str:
 
 
 def of_counts(cells: Sequence[Cell]) -> Figure:
-    """Triple duplicate ACKs and losses, published beside measured, as the paper's figure 6 and table 2."""
+    """Triple duplicate ACKs and losses, published and measured, as the paper's figure 6 and table 2."""
     by_name = {cell.name: cell for cell in cells}
     x = np.arange(len(ARMS), dtype=np.float64)
     panels = []
@@ -220,7 +220,7 @@ def _marks(
 
 
 def for_terminal(windows: Mapping[str, Window]) -> tuple[Curve, ...]:
-    """The window of NewReno and of two modes over time."""
+    """Windows of NewReno and of two modes over time, as curves for the terminal."""
     shown = ("newreno", "mode5", "mode7")
     lines = tuple((BY_NAME[arm].title, windows[arm].time_s, windows[arm].value * 1e-3) for arm in shown)
     return (Curve("Transmission window", "kB", lines),)

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from narrows.stats import BatchMeans
 
 PACKET_BYTES = 1700
-"""What the paper counts for a packet when it gives RED's limits in bytes; NGWA's queue in bytes goes by it too."""
+"""Packet size with which the paper converts RED's limits to bytes; NGWA's queue in bytes uses it too."""
 
 BIN_S = 0.1
 """Width of the bins whose rates are the observations, s."""
 
 WARMUP_S = 10.0
-"""Left out at the beginning: the paper measures in steady state, s."""
+"""Time left out at the beginning, s, because the paper measures in steady state."""
 
 QUICK: dict[str, Override] = {"duration": "25 s"}
-"""What a first look shortens."""
+"""Overrides of a quick experiment."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """What runs in routers and end points: one group of bars of the paper's figures 8 and 9."""
+    """Configuration of routers and end points: one group of bars in the paper's figures 8 and 9."""
 
     name: str
     title: str
@@ -65,7 +65,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """Key in cells.
+        """Key of the setting in cells.
 
         >>> Setting(10, 100, 1).name
         '1-flow-10Mbps-100p'
@@ -74,7 +74,7 @@ class Setting:
 
     @property
     def title(self) -> str:
-        """Name for people."""
+        """Name for readers."""
         return f"{self.rate_mbps} Mb/s, {self.packets} packets"
 
 
@@ -83,27 +83,27 @@ TWO: tuple[Setting, ...] = tuple(Setting(100, packets, 2) for packets in (100, 1
 SETTINGS: tuple[Setting, ...] = (*ONE, *TWO)
 
 WINDOWS: dict[str, dict[str, Override]] = {"64kB": {}, "96kB": {"tcp.recv_buffer": "96 KiB"}}
-"""Windows: 64 KB at its word, and what Linux makes of `iperf -w 64K`: twice that is allocated, 3/4 of it advertised."""
+"""Windows: 64 KB as stated, and Linux's result of `iperf -w 64K`: it allocates twice that and advertises 3/4 of it."""
 
 WINDOW_TITLES: dict[str, str] = {"64kB": "64 KB", "96kB": "96 KB"}
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """One run: rates of its flows, and what it cost.
+    """Results of one run: rates of its flows, losses, timeouts and queue.
 
     Attributes
     ----------
     rates : tuple of BatchMeans
-        Payload delivered, bytes/s, flow by flow, as iperf tells it.
+        Payload delivered, bytes/s, by flow, as iperf reports it.
     lost, timeouts : float
-        Packets that the queues dropped; expiries of the timer; over all flows.
+        Packets dropped by queues, and expiries of the retransmission timer, over all flows.
     filled : float
-        Most bytes that ever waited in the queue before the middle link.
+        Largest number of bytes in the queue before the middle link.
     used : float
-        Utilisation of the middle link over the whole run, of 1.
+        Utilisation of the middle link over the whole run, in [0, 1].
     digest : str
-        Of the run.
+        Digest of the run.
     """
 
     rates: tuple[BatchMeans, ...]
@@ -120,7 +120,7 @@ class Transfer:
 
     @property
     def half(self) -> float:
-        """Half of the interval of `total`, if the flows' errors are independent, bytes/s."""
+        """Half width of the interval of `total`, assuming that the flows' errors are independent, bytes/s."""
         return sum_of_independent(one.estimate for one in self.rates).half_width
 
     @property
@@ -140,10 +140,10 @@ def scenario() -> Scenario:
 
 
 def red(packets: int) -> str:
-    """RED as the paper sets it: for 100 packets limit 170 kB, min_th 20 kB, max_th 84 kB, and ten times for 1000.
+    """RED as in the paper: limit 170 kB, min_th 20 kB, max_th 84 kB for 100 packets, and ten times as much for 1000.
 
-    The weight is what Linux's tc derives from the recommended burst of (2 min + max) / (3 packets): 1/32 and 1/256.
-    Not gentle, as Linux's was.
+    The weight is what Linux's tc computes from the recommended burst of (2 min + max) / (3 packets): 1/32 and 1/256.
+    RED is not gentle, like Linux's at that time.
     """
     times = packets // 100
     weight = {1: 1 / 32, 10: 1 / 256}[times]
@@ -155,7 +155,7 @@ def red(packets: int) -> str:
 
 
 def overrides(setting: Setting, method: Method) -> dict[str, Override]:
-    """What makes `linux.toml` one of the runs."""
+    """Return the overrides of `linux.toml` for a run."""
     made: dict[str, Override] = {
         "topology.bottleneck.rate": f"{setting.rate_mbps} Mb/s",
         "flows[0].copies": setting.flows,
@@ -169,13 +169,13 @@ def overrides(setting: Setting, method: Method) -> dict[str, Override]:
 
 
 def keys() -> list[tuple[str, Setting, Method]]:
-    """All runs in the order of `tasks`, the longest first: those of 100 Mb/s."""
+    """Return all runs in the order of `tasks`, the longest (100 Mb/s) first."""
     ordered = sorted(SETTINGS, key=lambda setting: -setting.rate_mbps)
     return [(window, setting, method) for setting in ordered for window in WINDOWS for method in METHODS]
 
 
 def tasks(quick: bool = False) -> list[Task]:
-    """The runs, one each."""
+    """Return the tasks, one run each."""
     plain = scenario()
     extra = QUICK if quick else {}
     return [
@@ -185,7 +185,7 @@ def tasks(quick: bool = False) -> list[Task]:
 
 
 def collect(made: Sequence[Run]) -> Transfers:
-    """Put the runs of `tasks` into their places."""
+    """Assign the runs of `tasks` to their keys."""
     return {
         (window, setting.name, method.name): _transfer(run)
         for (window, setting, method), run in zip(keys(), made, strict=True)
@@ -193,7 +193,7 @@ def collect(made: Sequence[Run]) -> Transfers:
 
 
 def of(transfers: Transfers, window: str, setting: Setting) -> Mapping[str, Transfer]:
-    """The methods of one setting."""
+    """Return the transfers of one setting, by method."""
     return {method.name: transfers[window, setting.name, method.name] for method in METHODS}
 
 

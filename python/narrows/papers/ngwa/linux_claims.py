@@ -1,4 +1,4 @@
-"""What the paper says of its Linux runs (section 4.3), decided on ours, for either window."""
+"""The paper's claims about its Linux runs (section 4.3), evaluated on ours, for each window."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 TITLES = {method.name: method.title.removeprefix("NGWA ") for method in METHODS}
 
 NOTABLE_PERCENT = 1.0
-"""Rates that differ by less than this count as equal: the option alone costs 0.55 % of payload."""
+"""Rates that differ by less than this count as equal, per cent: the option alone costs 0.55 % of payload."""
 
 FAIR = 0.99
-"""Jain's index of two flows from which they are fair; 0.5 is the least."""
+"""Jain's index of two flows from which they count as fair; the minimum is 0.5."""
 
 NOTABLE_JAIN = 0.001
-"""Indices that differ by less than this count as equal."""
+"""Jain's indices that differ by less than this count as equal."""
 
 SMALL, LARGE = TWO
 
 
 def claims(transfers: Transfers, window: str) -> list[Claim]:
-    """All claims about the section with one window (a key of `WINDOWS`)."""
+    """Evaluate all claims about the section with one window (a key of `WINDOWS`)."""
     small, large = of(transfers, window, SMALL), of(transfers, window, LARGE)
     made = [
         _above(transfers, window),
@@ -72,7 +72,7 @@ def _grows(transfers: Transfers, window: str) -> Claim:
 
 
 def _larger(transfers: Transfers, window: str, rate: int, name: str) -> float:
-    """What the larger queue changes, %."""
+    """Change of the rate due to the larger queue, %."""
     small, large = (setting for setting in ONE if setting.rate_mbps == rate)
     return _percent(of(transfers, window, large)[name].total, of(transfers, window, small)[name].total)
 
@@ -143,7 +143,7 @@ def _faster(small: Mapping[str, Transfer], large: Mapping[str, Transfer]) -> Cla
 
 
 def _not_both(small: Mapping[str, Transfer], large: Mapping[str, Transfer]) -> Claim:
-    """A good rate is within 1 % of the best in its setting, fairness reasonable from the same index as for NGWA."""
+    """A rate is good within 1 % of the best in its setting; fairness is reasonable from the index used for NGWA."""
     both = []
     for title, made in (("100 packets", small), ("1000 packets", large)):
         best = max(one.total for one in made.values())

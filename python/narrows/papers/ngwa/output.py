@@ -1,4 +1,4 @@
-"""The whole reproduction: run all experiments, set published beside measured, write the page."""
+"""The complete reproduction: run all experiments, compare published and measured figures, write the page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CELLS = "cells.csv"
 
 @dataclass(frozen=True)
 class Made:
-    """What all runs yielded: windows over time, rounds of the arms, transfers of the Linux section."""
+    """Results of all runs: windows over time, rounds of the arms, transfers of the Linux section."""
 
     windows: Mapping[str, Window]
     arms: Mapping[str, Rounds]
@@ -52,15 +52,15 @@ def reproduce(
     Parameters
     ----------
     out : Path
-        Directory to write, whole or not at all: page, `summary.json`, `cells.csv`, `figures/`, scenarios as run.
+        Output directory, written atomically: page, `summary.json`, `cells.csv`, `figures/`, scenarios as run.
     quick : bool
-        A first look: 2 rounds instead of 30, and 15 s in steady state instead of 120 for the Linux section.
+        2 rounds instead of 30, and 15 s in steady state instead of 120 for the Linux section.
     runs : int, optional
-        Rounds.
+        Number of rounds.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
 
     Returns
     -------
@@ -69,9 +69,9 @@ def reproduce(
     Raises
     ------
     narrows.errors.InputError
-        If `out` cannot be made or holds something else than results.
+        If `out` cannot be created or holds something other than results.
     narrows.errors.RunError
-        If a run, or writing, failed.
+        If a run or writing failed.
     """
     number = runs if runs is not None else (rounds.QUICK_ROUNDS if quick else rounds.ROUNDS)
     with staged(out) as folder:
@@ -81,7 +81,7 @@ def reproduce(
 
 
 def run(number: int, *, quick: bool = False, jobs: int | None = None, progress: ProgressHook | None = None) -> Made:
-    """Run everything, with so many rounds; the longest runs first, so that all processors end together."""
+    """Run everything with the given number of rounds, longest runs first, so that all processors finish together."""
     parts = (linux.tasks(quick), rounds.tasks(number), window.tasks())
     made = run_all([task for part in parts for task in part], jobs=jobs, progress=progress)
     first, second = len(parts[0]), len(parts[0]) + len(parts[1])
@@ -153,7 +153,7 @@ def write(folder: Path, made: Made, command: str, *, quick: bool = False) -> Rep
 
 
 def summary_json(result: Reproduction, made: Made, seed: int) -> str:
-    """The contract's object, and what identifies the runs."""
+    """Return the contract's JSON object with identification of the runs."""
     extra = {
         "text": result.text,
         "calibration": result.calibration,

@@ -1,4 +1,4 @@
-"""The page of the reproduction: published beside measured, figures, batch means, Linux, calibration."""
+"""The page of the reproduction: published and measured figures, batch means, Linux, calibration."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STAGE_TITLES = {
 
 @dataclass(frozen=True)
 class Shown:
-    """All that the page is made of."""
+    """All contents of the page."""
 
     result: Reproduction
     windows: Mapping[str, Window]
@@ -103,7 +103,7 @@ def render(shown: Shown) -> str:
 
 
 def signed(value: float | None, unit: str = "") -> str:
-    """A difference with its sign.
+    """Format a signed difference.
 
     >>> signed(-7.08, " %"), signed(None), signed(0.0)
     ('−7.1 %', '–', '0')
@@ -116,7 +116,7 @@ def signed(value: float | None, unit: str = "") -> str:
 
 
 def spread(estimate: Estimate, scale: float = 1.0) -> tuple[str, str]:
-    """Mean and half width of the interval; the latter empty where there is none."""
+    """Mean and half width of the interval; the latter is empty if there is none."""
     half = estimate.half_width * scale
     if not half > 0:
         return style.number(estimate.mean * scale, 5), ""
@@ -172,7 +172,7 @@ def _counts(cells: Sequence[Cell], arms: Mapping[str, Rounds]) -> list[dict[str,
 
 
 def _range(values: Sequence[float]) -> str:
-    """Least and most of the rounds.
+    """Format the smallest and the largest value of the rounds.
 
     >>> _range([3.0, 1200.0]), _range([0.0, 0.0])
     ('3 to 1,200', '0')
@@ -182,7 +182,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _cell(cell: Cell) -> dict[str, str]:
-    """A cell in words: published, measured with its interval, difference."""
+    """Format a cell: published, measured with its interval, difference."""
     is_count = cell.name.startswith(("triples/", "series/", "lost/"))
     interval = ""
     if cell.low is not None and cell.high is not None:
@@ -225,7 +225,7 @@ def _batch(arm: str, flow: str, made: BatchMeans) -> dict[str, str]:
 
 
 def _linux(transfers: Transfers, settings: Sequence[linux.Setting]) -> list[dict[str, Any]]:
-    """Rows of a table: window and setting; in each method's column the rates, Jain's index and losses."""
+    """Rows of a table: window and setting, and in each method's column the rates, Jain's index and losses."""
     made = []
     for window, title in linux.WINDOW_TITLES.items():
         for setting in settings:
@@ -242,7 +242,7 @@ def _linux(transfers: Transfers, settings: Sequence[linux.Setting]) -> list[dict
 
 
 def _search() -> dict[str, Any]:
-    """The variations of the calibration, as measured once."""
+    """The variations of the calibration, which were measured once."""
     made = evidence.search()
     rows = [
         {

@@ -1,4 +1,4 @@
-"""What the paper prints as numbers, from `published.csv` beside the scenario."""
+"""Numbers that the paper prints, from `published.csv` next to the scenario."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Published:
-    """Figures that the paper prints, by (quantity, arm)."""
+    """Figures printed in the paper, by (quantity, arm)."""
 
     values: Mapping[tuple[str, str], float]
 
@@ -28,5 +28,5 @@ class Published:
             return cls({(row["quantity"], row["arm"]): float(row["value"]) for row in rows})
 
     def of(self, quantity: str, arm: str) -> float | None:
-        """The figure, or `None` where the paper prints none."""
+        """The figure, or `None` if the paper prints none."""
         return self.values.get((quantity, arm))

@@ -1,7 +1,7 @@
 """Rates, triple duplicate ACKs and losses (the paper's sections 3.2 and 3.3): ten minutes of four flows, in 30 rounds.
 
-The rounds differ in the random starts of the flows. Rates with their intervals by batch means are those of the first
-round, as the paper's are of one run; counts are of all rounds.
+Rounds differ in the random starts of the flows. Rates with intervals by batch means are from the first round, because
+the paper's are from one run; counts are from all rounds.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ ROUNDS = 30
 """Rounds of the full experiment, as in the paper."""
 
 QUICK_ROUNDS = 2
-"""Rounds of a first look."""
+"""Rounds in a quick experiment."""
 
 BATCHES = 30
-"""Batches, as in the paper."""
+"""Number of batches, as in the paper."""
 
 BIN_S = 1.0
 """Width of the bins whose rates are the observations, s."""
 
 BYTES_PER_S = 125_000.0
-"""Bytes per second in a Mb/s."""
+"""Bytes per second in one Mb/s."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """What the four flows got in one round, flow by flow.
+    """Results of the four flows in one round, by flow.
 
     Attributes
     ----------
     arrived, delivered : tuple of float
         IP bytes per second that reached the receiver; payload bytes per second delivered in order, over the whole run.
     triples : tuple of float
-        Duplicate ACKs received, each from the third in a row on: what the paper's counts of triple duplicate ACKs are.
+        Duplicate ACKs received, counted from the third in a row on, as in the paper's counts of triple duplicate ACKs.
     series : tuple of float
-        Third duplicate ACKs in a row alone: one for each series of three or more.
+        Only the third duplicate ACKs in a row: one for each series of three or more.
     lost, timeouts : tuple of float
-        Packets with payload that a queue dropped; expiries of the timer.
+        Packets with payload that a queue dropped; expiries of the retransmission timer.
     """
 
     arrived: tuple[float, ...]
@@ -76,9 +76,9 @@ class Rounds:
     rounds : tuple of Round
         In the order of their index.
     rates : mapping of str to BatchMeans
-        Of the first round, bytes/s (IP bytes that arrived): by number of the flow, and of all as `total`.
+        Rates in the first round, bytes/s (IP bytes that arrived), by number of the flow and `total`.
     digests : tuple of str
-        Of the runs.
+        Digests of the runs.
     """
 
     rounds: tuple[Round, ...]
@@ -90,19 +90,19 @@ class Rounds:
         return mean_ci(self.values(quantity))
 
     def values(self, quantity: str) -> list[float]:
-        """The same, round by round."""
+        """The values that `estimate` averages, by round."""
         if quantity == "jain":
             return [one.jain for one in self.rounds]
         return [float(sum(getattr(one, quantity))) for one in self.rounds]
 
     def share(self, flows: Sequence[str]) -> float:
-        """Share of these flows in what all got in the first round, of 1."""
+        """Share of these flows in the total of the first round, in [0, 1]."""
         first = dict(zip(FLOWS, self.rounds[0].arrived, strict=True))
         return sum(first[flow] for flow in flows) / sum(first.values())
 
 
 def tasks(rounds: int) -> list[Task]:
-    """The runs: arm by arm, round by round. Only the first round of an arm is sampled."""
+    """Return the runs: arm by arm, round by round. Only the first round of an arm is sampled."""
     plain = scenario()
     made = []
     for arm in ARMS:
@@ -113,7 +113,7 @@ def tasks(rounds: int) -> list[Task]:
 
 
 def collect(made: Sequence[Run]) -> dict[str, Rounds]:
-    """Put the runs of `tasks` into their arms."""
+    """Sort the runs of `tasks` into their arms."""
     each = len(made) // len(ARMS)
     return {arm.name: _rounds(made[a * each : (a + 1) * each]) for a, arm in enumerate(ARMS)}
 
@@ -135,7 +135,7 @@ def _round(run: Run) -> Round:
 
 
 def rates_of(run: Run) -> dict[str, BatchMeans]:
-    """Rates of each flow, and of all together, with intervals by batch means; the warm-up goes by MSER-5."""
+    """Rates of each flow and of all together, with intervals by batch means; MSER-5 removes the warm-up."""
     frame = run.samples.frame("flow")
     series = {}
     for flow in FLOWS:

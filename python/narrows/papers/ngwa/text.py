@@ -1,4 +1,4 @@
-"""What the page says in words: the headline from the results, slips of the paper, our decisions, the calibration."""
+"""The prose of the page: the headline from the results, slips of the paper, our decisions, the calibration."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SOURCES: tuple[str, ...] = (
     "C. Chien: Batch size selection for the batch means method. WSC 1994 (the paper's source for its intervals).",
 )
 
-#: Slips of the paper, and what we do about each.
+#: Slips of the paper, and how we handle each.
 SLIPS: tuple[tuple[str, str], ...] = (
     (
         "Section 2 prints the update of the value the other way round: “if W(node) < W(packet) then W(node) = "
@@ -48,7 +48,7 @@ SLIPS: tuple[tuple[str, str], ...] = (
 
 
 def slips(published: Published) -> list[tuple[str, str]]:
-    """Slips of the paper, and what we do about each; the last is about its own numbers."""
+    """Slips of the paper, and how we handle each; the last one concerns the paper's own numbers."""
     each = {name: _per_loss(published, name) for name in ("mode3", "mode4", "mode1")}
     said = ", ".join(f"{value:.1f} in {BY_NAME[name].title.removeprefix('NGWA ')}" for name, value in each.items())
     return [
@@ -67,7 +67,7 @@ def _per_loss(published: Published, arm: str) -> float:
     return triples / lost if triples is not None and lost else 0.0
 
 
-#: What the paper leaves open, and what we settled.
+#: Details that the paper leaves open, and our decisions.
 DECISIONS: tuple[tuple[str, str], ...] = (
     (
         "Transmission window",
@@ -130,7 +130,7 @@ LIMITS: tuple[str, ...] = (
 
 
 NAMED = 5
-"""Claims that do not hold which the headline names; more of them stand in the table alone."""
+"""Largest number of failing claims that the headline names; if there are more, only the table has them."""
 
 
 def headline(
@@ -140,7 +140,7 @@ def headline(
     variation: Sequence[Claim],
     published: Published,
 ) -> str:
-    """One paragraph from the results and the published figures alone: what agrees and what does not."""
+    """Summarise in one paragraph, from the results and the published figures alone, what agrees and what does not."""
     simulated = [claim for claim in claims if "(window of" not in claim.text]
     of_linux = [claim for claim in claims if "(window of" in claim.text]
     rounds = len(arms["newreno"].rounds)
@@ -201,7 +201,7 @@ def _fair_text(arms: Mapping[str, Rounds]) -> str:
 
 
 def linux_text(transfers: Transfers) -> str:
-    """What decides the Linux section, in words: whether a queue can overflow at all, and what then differs."""
+    """Describe what decides the Linux section: whether a queue can overflow, and what differs in that case."""
     parts = []
     for window, title in linux.WINDOW_TITLES.items():
         fifo = [transfers[window, setting.name, "newreno"] for setting in linux.SETTINGS]
@@ -237,23 +237,23 @@ def linux_text(transfers: Transfers) -> str:
 
 
 OPTION_BYTES = 8
-"""NGWA's option with its padding, which segments leave room for."""
+"""Size of NGWA's option with its padding; segments leave room for it."""
 
 TIMESTAMP_BYTES = 12
-"""Timestamps with their padding (RFC 7323, appendix A)."""
+"""Size of timestamps with their padding (RFC 7323, appendix A)."""
 
 ADVANTAGE_PERCENT = 2.0
-"""Spread of total rates among methods below which the page says that they carry the same."""
+"""Spread of total rates among methods below which the page calls them equal, per cent."""
 
 
 def _spread(transfers: Transfers, window: str, setting: linux.Setting) -> float:
-    """Largest over smallest total rate of the methods of a setting, less 1, %."""
+    """Excess of the largest over the smallest total rate of a setting's methods, %."""
     totals = [one.total for one in linux.of(transfers, window, setting).values()]
     return 100 * (max(totals) / min(totals) - 1)
 
 
 def calibration(scenario: Scenario) -> dict[str, str]:
-    """What the paper leaves open and the scenario sets, as it is run: links, TCP, jitter, sources."""
+    """Settings that the paper leaves open, with the scenario's values: links, TCP, jitter, sources."""
     resolved: dict[str, Any] = scenario.resolved
     grouped: dict[str, list[str]] = {}
     for link in resolved["links"]:
@@ -274,4 +274,4 @@ NGWA_KEYS: dict[str, str] = {
     "idle_timeout_ns": "idle flows leave a router's count after",
     "fast_retransmit": "fast retransmit without congestion window",
 }
-"""Keys of `[ngwa]` that the paper leaves open, and what they are in words."""
+"""Keys of `[ngwa]` that the paper leaves open, with descriptions."""

@@ -1,6 +1,6 @@
 """The transmission window over time (the paper's section 3.1): flows join every 15 s, two leave at 120 s.
 
-The transmission window is min(cwnd, rwnd) of the flow that is there from beginning to end, as its sender has them.
+The transmission window is the sender's min(cwnd, rwnd) of the flow that lasts from beginning to end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 ARMS: tuple[str, ...] = ("newreno", *DIVIDED)
-"""Arms of the paper's figure 3."""
+"""Arms in the paper's figure 3."""
 
 OVERRIDES: dict[str, Override] = {
     "duration": "180 s",
@@ -35,10 +35,10 @@ OVERRIDES: dict[str, Override] = {
     "flows[2].stop": "120 s",
     "flows[3].stop": "120 s",
 }
-"""What makes the scenario this experiment: starts and ends of flows, 3 minutes, finer samples."""
+"""Overrides of the scenario for this experiment: starts and stops of flows, 3 minutes, finer samples."""
 
 MARKS = (15.0, 30.0, 45.0, 120.0)
-"""When flows join, and when two leave, s."""
+"""Times at which flows join, and at which two leave, s."""
 
 STAGES: dict[str, tuple[int, float, float]] = {
     "one": (1, 5.0, 15.0),
@@ -47,7 +47,7 @@ STAGES: dict[str, tuple[int, float, float]] = {
     "four": (4, 60.0, 120.0),
     "two-again": (2, 140.0, 180.0),
 }
-"""Flows that are active, and the time in which the level is taken: after the settling, before the next change, s."""
+"""Number of active flows, and the time range of the level: after the window settles, before the next change, s."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Window:
     time_s, value : array
         Times of the samples, s; min(cwnd, rwnd), bytes.
     lost : float
-        Packets that all flows of the run lost, joins and leaves included.
+        Packets that all flows of the run lost, including losses at joins and leaves.
     digest : str
-        Of the run.
+        Digest of the run.
     """
 
     time_s: Array
@@ -90,7 +90,7 @@ class Window:
         return float(100 * part.std() / part.mean())
 
     def first(self, level: float, *, above: bool, since: float = 0.0) -> float | None:
-        """Time of the first sample after `since` that is above `level`, or else below it, s; `None` without one.
+        """Time of the first sample after `since` above `level`, or below it if not `above`, s; `None` if there is none.
 
         Examples
         --------
@@ -119,7 +119,7 @@ class Window:
 
 
 def formula(flows: int) -> float:
-    """The window by the paper's equation 3, bytes: 0.98 of the queue divided by the flows, at most W_max.
+    """Window from the paper's equation 3, bytes: 0.98 of the queue divided by the number of flows, at most W_max.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def formula(flows: int) -> float:
 
 
 def tasks() -> list[Task]:
-    """The runs, one per arm of `ARMS`."""
+    """Return the runs, one per arm of `ARMS`."""
     plain = scenario()
     return [Task(plain.with_overrides({**BY_NAME[arm].overrides, **OVERRIDES}), plain.seed) for arm in ARMS]
 

@@ -1,4 +1,4 @@
-"""What the paper says of the transmission window (section 3.1), decided on our windows."""
+"""The paper's claims about the transmission window (section 3.1), evaluated on our windows."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from narrows.papers.ngwa.window import Window
 
 STEADY_PERCENT = 1.0
-"""A window is constant if its coefficient of variation is below this."""
+"""A window is constant if its coefficient of variation is below this, per cent."""
 
 OSCILLATING_PERCENT = 10.0
-"""It oscillates if it is above this."""
+"""A window oscillates if its coefficient of variation is above this, per cent."""
 
 NEAR_PERCENT = 5.0
-"""A level agrees with the formula if it is within this."""
+"""Largest difference of a level from the formula that counts as agreement, per cent."""
 
 RAPID_S = 10.0
-"""The window adjusts rapidly if it stays near its new level from so long after the change on, s."""
+"""The window adjusts rapidly if it stays near its new level from this time after the change on, s."""
 
 FALL_S = (20.0, 40.0)
-"""When NewReno's window leaves its peak, if it is "about 30 s" after the beginning: within 10 s of it."""
+"""Range in which NewReno's window must leave its peak to agree with "about 30 s" after the beginning, s."""
 
 BEGIN_S = 10.0
-"""What counts as the beginning, s."""
+"""Duration of the beginning, s."""
 
 WITH_CWND = ("mode5", "mode6")
 WITHOUT_CWND = ("mode7", "mode8")
 
 
 def claims(windows: Mapping[str, Window]) -> list[Claim]:
-    """All claims about the window."""
+    """Evaluate all claims about the window."""
     return [
         _newreno_rises(windows["newreno"]),
         _beginning(windows),
@@ -136,7 +136,7 @@ def _rapid(windows: Mapping[str, Window]) -> Claim:
 
 
 def _listed(values: Mapping[str, str]) -> str:
-    """Values by arm in words.
+    """Format values by arm.
 
     >>> _listed({"mode5": "1", "newreno": "2"})
     'mode 5: 1, NewReno: 2'

@@ -1,4 +1,4 @@
-"""ACNS on this machine's own TCP stack: its evaluation in real time, beside the simulator and the published figures."""
+"""ACNS on this machine's own TCP stack: live figures of its evaluation next to simulated and published ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures: every one that the papers print, in both worlds, and what is counted besides."""
+"""The figures that the papers print, simulated and live, and additional counts."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from narrows.papers.acns.live.measured import Measured
 
 AMOUNTS: Final = ("sent", "lost")
-"""What grows with the time of the run: a first look is too short to set it beside the paper."""
+"""Quantities that grow with the duration of the run; a quick run is too short to compare them with the paper."""
 
 SHOWN: Final = (
     *(f"{arm}/{quantity}/total" for arm in ARMS for quantity in AMOUNTS),
     *(f"change/{quantity}/total" for quantity in ("throughput_mean", "rtt_mean", "sent")),
 )
-"""What a terminal shows of each world; `cells.csv` and the page have all."""
+"""Cells that the terminal shows, simulated and live; `cells.csv` and the page have all."""
 
 
 def cells(measured: Measured, published: Published | None = None) -> list[Cell]:
-    """Make all cells, those of a world together: `live/acns/sent/1`.
+    """Return all cells, grouped by simulated and live, with names such as `live/acns/sent/1`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def cells(measured: Measured, published: Published | None = None) -> list[Cell]:
 
 
 def shown(made: Sequence[Cell]) -> list[Cell]:
-    """Choose those cells that a terminal shows.
+    """Select the cells that the terminal shows.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _counted(name: str, values: Iterable[float | None], unit: str) -> Cell:
 
 
 def _commands(batch: Batch) -> list[Cell]:
-    """What senders heard, flow by flow, and what all routers wrote."""
+    """Commands that senders received, by flow, and commands that all routers wrote."""
     heard = [
         _counted(
             f"acns/commands_{kind}/{flow}",

@@ -1,4 +1,4 @@
-"""What is claimed of ACNS on a real stack, decided on the live runs: the papers' claims, and obedience."""
+"""Claims about ACNS on a real stack, evaluated on the live runs: the papers' claims, and obedience to commands."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FLOW: Final = "tcp1"
 """The flow of the demonstration."""
 
 FULL_PERCENT: Final = 2.0
-"""By how much less than without ACNS the demonstration's flow may carry for the link to count as full, per cent."""
+"""Largest loss of throughput against the run without ACNS at which the link still counts as full, per cent."""
 
 STRAY: Final = 0.1
-"""Share of the steps under freeze in which the window may grow: counters and window are not read at one instant."""
+"""Share of steps under freeze in which the window may grow, because counters and window are not read atomically."""
 
 
 def claims(measured: Measured) -> tuple[list[Claim], list[Claim]]:
-    """Decide everything.
+    """Evaluate all claims.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def claims(measured: Measured) -> tuple[list[Claim], list[Claim]]:
     Returns
     -------
     (list of Claim, list of Claim)
-        Of the evaluation, and of the demonstration.
+        Claims about the evaluation, and about the demonstration.
     """
     live = measured.live
     return [*evaluation.claims(live.evaluation), _heard(live.evaluation.acns)], of_demonstration(live.demonstration)
 
 
 def of_demonstration(shown: Evaluation) -> list[Claim]:
-    """Decide what the demonstration is to show.
+    """Evaluate the claims about the demonstration.
 
     Parameters
     ----------
@@ -68,29 +68,29 @@ def _heard(batch: Batch) -> Claim:
 
 
 WRITTEN: Final = ("wrote_freeze", "wrote_fallback")
-"""What routers count of what they wrote."""
+"""Counters of the commands that routers wrote."""
 
 
 def commands(batch: Batch, key: str) -> float:
-    """Mean over the runs of a count of commands over all TCP flows.
+    """Number of commands over all TCP flows, averaged over the runs.
 
     Parameters
     ----------
     batch : Batch
     key : str
-        Such as ``commands_freeze``.
+        Name of the counter, such as ``commands_freeze``.
 
     Returns
     -------
     float
-        Zero where no sender counted.
+        Zero if no sender counted commands.
     """
     counted = (sum(getattr(flow, key) or 0 for flow in run.flows if flow.cc is not None) for run in batch.runs)
     return mean_ci(counted).mean
 
 
 def dropped(batch: Batch) -> float:
-    """Mean over the runs of packets that all queues dropped.
+    """Number of packets that all queues dropped, averaged over the runs.
 
     Parameters
     ----------
@@ -104,18 +104,18 @@ def dropped(batch: Batch) -> float:
 
 
 def mean_of(batch: Batch, metric: str) -> float:
-    """Mean over the runs of a metric of the demonstration's flow.
+    """Metric of the demonstration's flow, averaged over the runs.
 
     Parameters
     ----------
     batch : Batch
     metric : str
-        Such as ``rtt_mean_ms``.
+        Name of the metric, such as ``rtt_mean_ms``.
 
     Returns
     -------
     float
-        NaN where no run has a value.
+        NaN if no run has a value.
     """
     return mean_ci(getattr(run.flow(FLOW), metric) for run in batch.runs).mean
 

@@ -1,4 +1,4 @@
-"""The whole of it: run live and simulated, set them beside what was published, write the page."""
+"""The complete live reproduction: run live and simulated, compare with the published figures, write the page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE: Final = "report.html"
 SUMMARY: Final = "summary.json"
 CELLS: Final = "cells.csv"
 RUNS: Final = "live"
-"""Directory of the live runs, a result directory each: no other run gives them again."""
+"""Directory of the live runs, a result directory for each, because live runs cannot be repeated exactly."""
 
 
 def reproduce(
@@ -42,18 +42,18 @@ def reproduce(
     Parameters
     ----------
     out : Path
-        Directory to write, whole or not at all: page, `summary.json`, `cells.csv`, `figures/`, scenarios as run, and
-        the live runs as result directories in `live/`.
+        Output directory, written atomically: page, `summary.json`, `cells.csv`, `figures/`, scenarios as run, and the
+        live runs as result directories in `live/`.
     quick : bool
-        Shorter runs, for a first look.
+        Shorter runs.
     runs : int, optional
         Live runs per arm, one by default.
     jobs : int, optional
-        How many simulations at the same time; as many as there are processors by default.
+        Number of parallel simulations; by default the number of processors.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
     say : callable, optional
-        Told in a sentence how long it will take, before it begins.
+        Called with a sentence about how long it will take, before it begins.
 
     Returns
     -------
@@ -62,15 +62,15 @@ def reproduce(
     Raises
     ------
     narrows.errors.LiveError
-        If this machine cannot do it; nothing is written then.
+        If live runs are not available on this machine; then nothing is written.
     narrows.errors.InputError
-        If `out` cannot be made or holds something else than results.
+        If `out` cannot be created or holds something other than results.
     narrows.errors.Interrupted
         On Ctrl-C; nothing is written.
     narrows.errors.RunError
-        If a run, or writing, failed.
+        If a run or writing failed.
     """
-    # The directory is made first: that it cannot be written shall be known before the long wait, not after it.
+    # Create the directory first, so that an unwritable one is reported before the long runs.
     with ownership.staged(out) as folder:
         made = measured.run(
             quick=quick, runs=plan.RUNS if runs is None else runs, jobs=jobs, progress=progress, say=say
@@ -87,7 +87,7 @@ def write(folder: Path, made: Measured, command: str) -> Reproduction:
     folder : Path
     made : Measured
     command : str
-        What was called.
+        The command line that was run.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def write(folder: Path, made: Measured, command: str) -> Reproduction:
 
 
 def _keep(made: Measured, folder: Path) -> list[Path]:
-    """Keep the live runs as result directories, and name their summaries."""
+    """Write the live runs as result directories, and return the paths of their summaries."""
     kept = []
     for name, batch in made.live.parts:
         where = folder / name.replace(" ", "-").lower()
@@ -134,7 +134,7 @@ def _keep(made: Measured, folder: Path) -> list[Path]:
 
 
 def _summary(result: Reproduction, made: Measured) -> str:
-    """The contract's object, and what identifies the runs."""
+    """Return the contract's JSON object with identification of the runs."""
     evaluated = made.live.evaluation.acns
     extra = {
         "live": True,

@@ -1,4 +1,4 @@
-"""Figures: live over simulated, with and without ACNS, and the demonstration."""
+"""Figures: live results over simulated ones, with and without ACNS, and the demonstration."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from narrows.report.series import Array, Series
 
 BINS: Final = 118
-"""Bins over the evaluation: of 1 s in full."""
+"""Number of bins over the evaluation; 1 s each in the full experiment."""
 
 COLOURS: Final = {"without": style.colour(1), "acns": style.colour(0)}
 """Colours of the arms in the demonstration."""
 
 
 def all_figures(measured: Measured) -> list[Figure]:
-    """Everything that is drawn.
+    """Return all figures.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def _parts(batch: Batch, flow: str) -> list[pd.DataFrame]:
 
 
 def _over_simulated(measured: Measured, column: str, edges: Array, label: str, *, rate: bool) -> tuple[Panel, ...]:
-    """A panel per arm: the first live run as a line, the middle 95 % of the simulated runs as a band."""
+    """A panel per arm: the first live run as a line, the central 95 % of the simulated runs as a band."""
 
     def made(some: list[pd.DataFrame]) -> Series:
         return series.rate_series(some, column, edges) if rate else series.mean_series(some, column, edges, scale=1e-6)
@@ -70,7 +70,7 @@ def _over_simulated(measured: Measured, column: str, edges: Array, label: str, *
 
 
 def _marks(measured: Measured) -> tuple[tuple[float, str], ...]:
-    """When flows begin to send, but for those that begin it all."""
+    """Times at which flows begin to send, except those that start with the run."""
     starts = {flow["start_ns"] / plan.NS_PER_S for flow in plan.evaluated(quick=measured.quick).resolved["flows"]}
     return tuple((start, "") for start in sorted(starts)[1:])
 
@@ -105,7 +105,7 @@ def _srtt(measured: Measured, edges: Array) -> Figure:
 
 
 def _windows(measured: Measured, duration: float) -> Figure:
-    """Windows of one run of each: a mean over runs would blur the saw."""
+    """Congestion windows of a single run each, because a mean over runs would blur the sawtooth."""
     panels: list[Panel] = []
     for arm in ARMS:
         for world in WORLDS:
@@ -133,7 +133,7 @@ def _windows(measured: Measured, duration: float) -> Figure:
 
 
 def _shown(measured: Measured) -> Figure:
-    """The demonstration: windows and round-trip times of both arms in both worlds."""
+    """The demonstration: windows and round-trip times of both arms, simulated and live."""
     panels: list[Panel] = []
     for column, label, scale in (("cwnd_bytes", "cwnd (kB)", 1e-3), ("srtt_ns", "srtt (ms)", 1e-6)):
         lines = []

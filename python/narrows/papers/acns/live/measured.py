@@ -1,4 +1,4 @@
-"""Running it: on the machine's own stack first, one run after the other, and then in the simulator."""
+"""Running the experiments: live first, one run after the other, then simulated."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from narrows.scenario import Scenario
 
 WORLDS: Final = ("simulated", "live")
-"""Names of the worlds, in the order in which they are shown."""
+"""Names of simulated and live results, in the order in which they are shown."""
 
 LIVE_SHARE: Final = 0.95
-"""Share of the time that the live runs take, for the progress bar."""
+"""Share of the progress bar for the live runs."""
 
 
 @dataclass(frozen=True)
 class World:
-    """What came of both scenarios in one world, with and without ACNS."""
+    """The simulated or live results of both scenarios, with and without ACNS."""
 
     evaluation: Evaluation
     demonstration: Evaluation
@@ -42,20 +42,20 @@ class World:
 
 
 UNASKED: Final = "no segment asked a router for a command, so that this is a run without ACNS"
-"""The doubt about a run with ACNS whose hosts did not take part."""
+"""Reason not to trust a run with ACNS whose hosts did not take part."""
 
 TITLES: Final = {"without": "without ACNS", "acns": "with ACNS"}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Both worlds.
+    """Simulated and live results.
 
     Attributes
     ----------
     simulated, live : World
     quick : bool
-        Whether it was a first look.
+        Whether it was a quick experiment.
     """
 
     simulated: World
@@ -63,23 +63,23 @@ class Measured:
     quick: bool
 
     def world(self, name: str) -> World:
-        """The world of this name."""
+        """Return the simulated or the live results by name."""
         return self.simulated if name == "simulated" else self.live
 
     @property
     def conditions(self) -> tuple[Conditions, ...]:
-        """Of every live run."""
+        """Conditions of every live run."""
         found = (run.conditions for _, batch in self.live.parts for run in batch.runs)
         return tuple(one for one in found if one is not None)
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why live runs are not to be trusted, a sentence each that names the run."""
+        """Reasons not to trust live runs, a sentence each that names the run."""
         doubted = [f"{name}, {doubt}" for name, batch in self.live.parts for doubt in batch.doubts]
         treated = (
             (name, run) for name, batch in self.live.parts for run in batch.runs if run.scenario.resolved["acns"]
         )
-        # The numbers would be those of a network without ACNS under its name.
+        # Without requests, the numbers would be those of a network without ACNS, labelled as ACNS.
         return (*doubted, *(f"{name}, run {run.index}: {UNASKED}" for name, run in treated if not _asked(run)))
 
 
@@ -97,20 +97,20 @@ def run(
 ) -> Measured:
     """Run both scenarios with and without ACNS, live and simulated.
 
-    The live arm that asks most of a machine comes first, so that what it lacks is known at once.
+    The live arm that demands most of the machine comes first, so that missing features are reported at once.
 
     Parameters
     ----------
     quick : bool
-        Shorter, for a first look.
+        Shorter runs.
     runs : int
         Live runs per arm.
     jobs : int, optional
-        How many simulations at the same time.
+        Number of parallel simulations.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
     say : callable, optional
-        Told how long it will take.
+        Called with a sentence about how long it will take.
 
     Returns
     -------
@@ -119,9 +119,9 @@ def run(
     Raises
     ------
     LiveError
-        If this machine cannot do it.
+        If live runs are not available on this machine.
     Interrupted
-        On Ctrl-C; what had finished is not kept.
+        On Ctrl-C; finished runs are not kept.
     RunError
         If a run failed.
     """
@@ -132,7 +132,7 @@ def run(
     demonstrated, shown, evaluated, compared = _live(order, runs, progress)
     live = World(Evaluation(compared, evaluated), Evaluation(shown, demonstrated))
     many = plan.QUICK_SIMULATED_RUNS if quick else plan.SIMULATED_RUNS
-    # Nothing in the demonstration is drawn at random: each of its simulations would be the same.
+    # The demonstration has no randomness, so one simulation of each arm is enough.
     counts = [1, 1, many, many]
     tasks = [Task(scenario, scenario.seed, i) for scenario, n in zip(order, counts, strict=True) for i in range(n)]
     made = run_all(tasks, jobs=jobs, progress=_part(progress, LIVE_SHARE, 1.0))
@@ -168,7 +168,7 @@ def _split(made: Sequence[Run], counts: Sequence[int]) -> list[Batch]:
 
 
 def _part(progress: ProgressHook | None, begin: float, end: float) -> ProgressHook | None:
-    """Report the progress of a part as that of the whole."""
+    """Map the progress of a part to progress of the whole."""
     if progress is None:
         return None
     return lambda fraction: progress(begin + fraction * (end - begin))

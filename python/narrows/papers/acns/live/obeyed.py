@@ -1,4 +1,4 @@
-"""Whether commands are obeyed: what the congestion window did under them, from the samples of a run."""
+"""Obedience to commands: the changes of the congestion window under them, from the samples of a run."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from narrows.outcome import Run
 
 KINDS: Final = ("normal", "freeze", "fallback")
-"""Commands, as senders count them."""
+"""Commands, by the names of the senders' counters."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """What a window did over a run, from sample to sample.
+    """Changes of a congestion window over a run, from sample to sample.
 
     Attributes
     ----------
     falls : int
-        How often it fell.
+        Number of decreases.
     frozen, grew : int
-        Steps between samples over which freeze ruled, and in how many of these it grew.
+        Number of steps between samples under freeze, and how many of them are increases.
     free, grew_free : int
-        The same where normal ruled.
+        The same under normal.
     """
 
     falls: int
@@ -41,7 +41,7 @@ class Course:
 
 
 def course(run: Run, flow: str) -> Course | None:
-    """The course of a flow's congestion window.
+    """Return the changes of a flow's congestion window.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def course(run: Run, flow: str) -> Course | None:
     Returns
     -------
     Course or None
-        `None` where it was not sampled.
+        `None` if the window was not sampled.
     """
     frame = run.samples.frame("flow")
     rows = frame[frame["name"].astype(str) == flow].sort_values("time_s", kind="stable")
@@ -64,17 +64,18 @@ def course(run: Run, flow: str) -> Course | None:
 
 
 def of(cwnd: NDArray[np.float64], heard: NDArray[np.float64]) -> Course:
-    """The course of a window that was sampled.
+    """Return the changes of a sampled window.
 
-    A command rules from when it is counted to the next one. A real sender's counters are read a moment before or after
-    its window, so steps next to one in which a command came are left out; so are those after two kinds came in one.
+    A command applies from when it is counted to the next one. A real sender's counters are read slightly before or
+    after its window, so steps next to one in which a command arrived are left out, and so are steps after one in which
+    two kinds of commands arrived.
 
     Parameters
     ----------
     cwnd : array
         At least one sample, in order of time.
     heard : array
-        A row of counts at the same samples for each of `KINDS`; no value where nobody counts.
+        A row of counts at the same samples for each of `KINDS`; no value if nothing counts commands.
 
     Returns
     -------
@@ -104,7 +105,7 @@ def of(cwnd: NDArray[np.float64], heard: NDArray[np.float64]) -> Course:
 
 
 def courses(runs: Iterable[Run], flow: str) -> list[Course]:
-    """The courses of a flow's window in those runs in which it was sampled.
+    """Return the changes of a flow's window in each run in which it was sampled.
 
     Parameters
     ----------

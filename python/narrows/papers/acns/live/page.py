@@ -1,4 +1,4 @@
-"""The page: published, simulated and live in one table, commands, the demonstration, and the conditions."""
+"""The page: published, simulated and live figures in one table, commands, the demonstration, and the conditions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: whose figures, and the figures; `None` where there is no place for one."""
+    """A row of a table: label and values; `None` for an empty cell."""
 
     label: str
     values: tuple[Value | None, ...]
@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """Lines of one quantity."""
+    """Rows of one quantity."""
 
     title: str
     unit: str
@@ -63,17 +63,17 @@ def render(
     drawn: Sequence[Drawn],
     command: str,
 ) -> str:
-    """Write the page as text.
+    """Return the page as text.
 
     Parameters
     ----------
     result : Reproduction
     measured : Measured
     claims : (sequence of Claim, sequence of Claim)
-        Of the evaluation and of the demonstration.
+        Claims about the evaluation and about the demonstration.
     drawn : sequence of Drawn
     command : str
-        What was called.
+        The command line that was run.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def render(
 
 
 def value(cell: Cell | None) -> Value | None:
-    """What a table shows of a cell.
+    """Return the value that a table shows for a cell.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def value(cell: Cell | None) -> Value | None:
 
 
 def against(live: Cell | None, simulated: Cell | None) -> Value | None:
-    """The difference of live against simulated, in per cent of simulated.
+    """Difference of live from simulated, in per cent of simulated.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def against(live: Cell | None, simulated: Cell | None) -> Value | None:
 
 
 def groups(by_name: Mapping[str, Cell]) -> list[Group]:
-    """The papers' tables as one: published, simulated, live, and live against simulated.
+    """The papers' tables merged into one: published, simulated, live, and difference of live from simulated.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _published(cell: Cell) -> Value:
 
 
 def changes(by_name: Mapping[str, Cell]) -> list[Row]:
-    """Changes from without to with ACNS in per cent: published, simulated and live.
+    """Changes due to ACNS in per cent: published, simulated and live.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def _signed(number: float | None) -> str:
 
 
 def commands(by_name: Mapping[str, Cell]) -> list[Group]:
-    """What routers wrote and what senders heard, in both worlds.
+    """Commands that routers wrote and commands that senders received, simulated and live.
 
     Parameters
     ----------

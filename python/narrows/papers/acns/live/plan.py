@@ -1,4 +1,4 @@
-"""What is run: the papers' evaluation as far as Linux's TCP can be asked for it, and a demonstration on one flow."""
+"""The scenarios to run: the papers' evaluation as far as Linux TCP supports it, and a demonstration on one flow."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from narrows.scenario import Override
 
 RUNS: Final = 1
-"""Live runs per arm: each takes as long as it lasts."""
+"""Live runs per arm; few, because they take real time."""
 
 SIMULATED_RUNS: Final = 20
 QUICK_SIMULATED_RUNS: Final = 4
-"""Simulated runs per arm of the evaluation, in full and for a first look."""
+"""Simulated runs per arm of the evaluation, in the full and in the quick experiment."""
 
 LINUX: Final[dict[str, Override]] = {
     "tcp.stack": "linux",
@@ -25,19 +25,19 @@ LINUX: Final[dict[str, Override]] = {
     "tcp.max_cwnd": "unlimited",
     "tcp.autotuning": False,
 }
-"""What Linux has in its own way: nothing sets it for a connection, but for SACK and a constant receive buffer.
+"""Linux's own behaviour, which cannot be set per connection, except for SACK and a constant receive buffer.
 
-Without SACK Linux repairs one segment a round trip and hardly ever times out, which is not what ns-2 does either. A
-sender then sends nothing new for many round trips, so that it asks for nothing and hears no command.
+Without SACK, Linux repairs one segment per round trip and hardly ever times out, which also differs from ns-2. The
+sender then sends no new data for many round trips, so it makes no requests and receives no commands.
 """
 
 SHORTER: Final = 5
-"""A first look takes one of so many parts of the time: starts and end of the evaluation come so much sooner."""
+"""A quick experiment divides the starts of flows and the end of the evaluation by this factor."""
 
 QUICK_DEMONSTRATION: Final = "5 s"
 
 SETUP_S: Final = 1.0
-"""What making hosts, and letting go of them, takes with each live run; a guess for the estimate, s."""
+"""Estimated time to create and remove the hosts of a live run, s."""
 
 NS_PER_S: Final = 1e9
 
@@ -48,14 +48,14 @@ def evaluated(*, quick: bool) -> Scenario:
     Parameters
     ----------
     quick : bool
-        Whether time passes `SHORTER` times as fast: all flows start and the run ends so many times sooner.
+        Whether to start all flows and end the run `SHORTER` times sooner.
 
     Returns
     -------
     Scenario
     """
     calibrated = evaluation.scenario()
-    # The bound of cwnd stands for the receiver's window there; here the receiver's window is the bound.
+    # The calibrated scenario bounds cwnd in place of the receiver's window; here the receiver's window is the bound.
     window = next(flow["tcp"]["max_cwnd_bytes"] for flow in calibrated.resolved["flows"] if flow["tcp"])
     whole = calibrated.with_overrides({**LINUX, "tcp.recv_buffer": f"{window} B"})
     if not quick:
@@ -85,7 +85,7 @@ def demonstrated(*, quick: bool) -> Scenario:
 
 
 def without(treated: Scenario) -> Scenario:
-    """The same without ACNS.
+    """Return the same scenario without ACNS.
 
     Parameters
     ----------
@@ -99,25 +99,25 @@ def without(treated: Scenario) -> Scenario:
 
 
 def live_seconds(*, quick: bool, runs: int) -> float:
-    """How long the live runs take.
+    """Return how long the live runs take.
 
     Parameters
     ----------
     quick : bool
     runs : int
-        Per arm.
+        Live runs per arm.
 
     Returns
     -------
     float
-        Seconds of real time, simulations not counted.
+        Seconds of real time, without simulations.
     """
     each = evaluated(quick=quick).duration_s + demonstrated(quick=quick).duration_s + 2 * SETUP_S
     return 2 * runs * each
 
 
 def estimate(*, quick: bool, runs: int) -> str:
-    """Say how long it will take, and what a first look leaves out.
+    """Describe how long it will take, and what a quick experiment leaves out.
 
     Parameters
     ----------

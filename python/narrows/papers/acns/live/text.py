@@ -1,4 +1,4 @@
-"""What the page says in words: the headline from the results, what is not as in the papers, limits."""
+"""The prose of the page: headline from the results, differences from the papers, limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def headline(measured: Measured, cells: Sequence[Cell], claims: Sequence[Claim]) -> str:
-    """Say in a paragraph, from the results alone, what came of it.
+    """Summarise the results in a paragraph.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def headline(measured: Measured, cells: Sequence[Cell], claims: Sequence[Claim])
 
 
 def _three(by_name: dict[str, Cell], name: str, form: str, unit: str = "") -> str:
-    """A figure live, and in brackets simulated and published."""
+    """Format a live figure, with the simulated and published ones in brackets."""
     live, ours = by_name[f"live/{name}"], by_name[f"simulated/{name}"]
     published = "" if live.published is None else f", published {live.published:{form}}{unit}"
     return f"{live.measured:{form}}{unit} (simulated {ours.measured:{form}}{unit}{published})"
@@ -81,7 +81,7 @@ def _demonstration(by_name: dict[str, Cell]) -> str:
 
 
 def calibration(measured: Measured) -> dict[str, str]:
-    """What is not as in the calibrated scenario of ``narrows reproduce acns``: setting, there and here.
+    """Settings that differ from the calibrated scenario of ``narrows reproduce acns``, with both values.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ LIMITS: Final[tuple[str, ...]] = (
 
 
 def card_number(cell: Cell, form: str) -> str:
-    """A cell's value for a card, with true minus.
+    """Format a cell's value for a card, with a true minus sign.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What NGWA's paper leaves to others (its section 5): other traffic, other paths, flows that come and go, 1 Gb/s."""
+"""Questions that NGWA's paper leaves open (section 5): other traffic and paths, flows that join and leave, 1 Gb/s."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One NGWA flow beside one that does not know it: who gets what, who loses, how full the queue is."""
+"""One NGWA flow beside a flow without NGWA: shares, losses and queue length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHERS: dict[str, str] = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "bbr3"
 """Congestion controls of the other flow."""
 
 COLUMNS = ("off", *MODES)
-"""Our flow: Reno without NGWA, and the modes."""
+"""Variants of our flow: Reno without NGWA, and the modes."""
 
 BEGIN_S, END_S = 10.0, 60.0
 RATE_MBPS = 10.0
@@ -30,13 +30,13 @@ DIVIDING = ("5", "6")
 
 
 def arms(quick: bool) -> list[Arm]:
-    """Our flow without NGWA and in every mode, against each of the others."""
+    """Return the arms: our flow without NGWA and in every mode, against each of the others."""
     columns = ("off", "1", "6", "8") if quick else COLUMNS
     return [Arm((cc, column), {"flows.other.cc": cc} | changes(column)) for cc in OTHERS for column in columns]
 
 
 def measure(run: Run) -> Numbers:
-    """Share of our flow in what both got, losses of both, delay and queue."""
+    """Measure our flow's share of the total, losses of both flows, delay and queue."""
     at = Course(run).window(BEGIN_S, END_S)
     ours, both = at.throughput("ours"), at.throughput("ours", "other")
     return {
@@ -64,13 +64,13 @@ UNITS = {
 
 
 def section(results: Results) -> Section:
-    """Tables, figures and what they say."""
+    """Return the tables, figures and conclusions."""
     columns = [one for one in COLUMNS if results.has(("cubic", one))]
     return Section(conclusion(results), claims(results), (_table(results, columns),), _figures(results, columns))
 
 
 def yielding(results: Results, column: str) -> list[str]:
-    """Against whom our flow gets less than half, and less than it does without NGWA, beyond the seeds' doing."""
+    """List the controls against which our flow gets less than half, and significantly less than without NGWA."""
     found = []
     for cc in OTHERS:
         change = results.change((cc, "off"), (cc, column), "share")
@@ -81,7 +81,7 @@ def yielding(results: Results, column: str) -> list[str]:
 
 
 def claims(results: Results) -> tuple[Claim, ...]:
-    """What was to be expected of the mechanism, decided on means over the seeds."""
+    """Evaluate what is expected of the mechanism, on means over the seeds."""
     modes = [one for one in MODES if results.has(("cubic", one))]
     yields = {mode: yielding(results, mode) for mode in modes}
     division = [one for one in DIVIDING if one in modes]
@@ -123,7 +123,7 @@ def claims(results: Results) -> tuple[Claim, ...]:
 
 
 def conclusion(results: Results) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     mode = "6"
 
     def shares(column: str, beside: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Lines, points and numbers that the sections have in common."""
+"""Lines, points and number formats that the sections share."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from narrows.stats import Estimate
 
 NARROW = 0.005
-"""Half of an interval that is less than this part of the mean is not printed: the mean's digits hide it."""
+"""Half intervals below this fraction of the mean are not printed: the mean is rounded to more than that."""
 
 SMALL = 0.001
-"""Less than this of anything is told as such: four bytes in a minute are no rate."""
+"""Smaller values are shown as below this bound: four bytes in a minute are not a rate."""
 
 GREY = style.PUBLISHED_COLOUR
 
@@ -36,10 +36,10 @@ LOOKS: dict[str, tuple[str, int, str]] = {
     "7": (style.colour(2), 0, "diamond"),
     "8": (style.colour(3), 1, "diamond"),
 }
-"""Colour, dash and symbol of an arm, the same in all figures."""
+"""Colour, dash and symbol of each arm, the same in all figures."""
 
 TITLES: dict[str, str] = {"reno": "Reno", "cubic": "CUBIC"} | {mode: f"mode {mode}" for mode in MODES}
-"""What an arm is called in figures."""
+"""Titles of the arms in figures."""
 
 
 def points(
@@ -71,7 +71,7 @@ def sweep(
 
 
 def beside(count: int, index: int, width: float = 0.5) -> float:
-    """How far the `index`-th of `count` points stands beside the place that they share.
+    """Offset of the `index`-th of `count` points from their common position.
 
     >>> [beside(3, i) for i in range(3)]
     [-0.25, 0.0, 0.25]
@@ -87,12 +87,12 @@ def _columns(
     high = np.array([one.high for one in estimates], dtype=np.float64)
     if not np.isfinite(low).any():
         return y, None, None
-    # None of what is drawn can be negative; an interval that says so is cut there.
+    # No drawn quantity can be negative, so intervals are cut at zero.
     return y, np.maximum(np.where(np.isfinite(low), low, y), 0.0), np.where(np.isfinite(high), high, y)
 
 
 def told(estimate: Estimate, digits: int = 3) -> str:
-    """A mean with half of its 95 % interval, for a table.
+    """Format a mean with half of its 95 % interval, for a table.
 
     >>> from narrows.stats import mean_ci
     >>> told(mean_ci([4.1, 4.2, 4.3])), told(mean_ci([0.0, 0.0])), told(mean_ci([3.14159])), told(mean_ci([]))
@@ -108,7 +108,7 @@ def told(estimate: Estimate, digits: int = 3) -> str:
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """A number for a text or a table; a dash where there is none.
+    """Format a number for a text or a table; NaN gives a dash.
 
     >>> plain(0.0), plain(3.14159), plain(math.nan), plain(47530.0), plain(5.82e-07)
     ('0', '3.14', '–', '47,500', '<0.001')
@@ -117,7 +117,7 @@ def plain(value: float, digits: int = 3) -> str:
 
 
 def share(value: float) -> str:
-    """A share in per cent, without decimals from 10 on, unless it would round up to the whole.
+    """Format a share in per cent, without decimals from 10 on, unless it would be rounded up to 100 %.
 
     >>> share(35.7), share(4.26), share(0.0), share(99.6), share(99.98)
     ('36 %', '4.3 %', '0 %', '99.6 %', '100 %')
@@ -131,7 +131,7 @@ def share(value: float) -> str:
 
 
 def alike(values: Sequence[float], tolerance: float) -> bool:
-    """Whether values differ by at most this part of the largest; none of them NaN.
+    """Whether values differ by at most a fraction of the largest, and none of them is NaN.
 
     >>> alike([1.0, 1.04], 0.05), alike([1.0, 1.2], 0.05), alike([0.0, 0.0], 0.05)
     (True, False, True)
@@ -142,19 +142,19 @@ def alike(values: Sequence[float], tolerance: float) -> bool:
 
 
 def most(values: Sequence[float]) -> float:
-    """The largest of those values that there are; NaN without any."""
+    """The largest value that is not NaN; NaN if there is none."""
     present = [value for value in values if not math.isnan(value)]
     return max(present, default=math.nan)
 
 
 def least(values: Sequence[float]) -> float:
-    """The smallest of those values that there are; NaN without any."""
+    """The smallest value that is not NaN; NaN if there is none."""
     present = [value for value in values if not math.isnan(value)]
     return min(present, default=math.nan)
 
 
 def times(value: float, base: float) -> float:
-    """How many times `base` a value is: infinitely many times nothing.
+    """Ratio of a value to `base`; infinite if `base` is zero.
 
     >>> times(3.0, 2.0), times(1.0, 0.0)
     (1.5, inf)

@@ -1,4 +1,4 @@
-"""A link of 1 Gb/s with a queue of one BDP: use, loss and queue, and what NGWA needs there of TCP."""
+"""A link of 1 Gb/s with a queue of one BDP: utilisation, loss and queue, and what NGWA requires of TCP there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARMS: dict[str, tuple[str, dict[str, Override]]] = {
     "6-cubic": ("mode 6\nover CUBIC", {"tcp.cc": "cubic"}),
     "6-unscaled": ("mode 6, no\nwindow scale", {"tcp.window_scaling": False}),
 }
-"""Arms: what they are called, and what is changed in the file."""
+"""Arms: title, and overrides of the file."""
 
 NGWA = ("6", "6-cubic")
 FLOWS = ("flow-1", "flow-2")
@@ -32,14 +32,14 @@ QUEUE = "r1->r2"
 
 
 def arms(quick: bool) -> list[Arm]:
-    """All of `ARMS`; for a first look less of their time."""
+    """Return all of `ARMS`; for a quick experiment, fewer arms of shorter duration."""
     short: dict[str, Override] = {"duration": "4 s"} if quick else {}
     names = ("reno", "6", "6-unscaled") if quick else tuple(ARMS)
     return [Arm((name,), ARMS[name][1] | short) for name in names]
 
 
 def measure(run: Run) -> Numbers:
-    """Goodput, fairness, loss, use and queue over the last two thirds (of a short run the second half)."""
+    """Measure goodput, fairness, loss, utilisation and queue over the last two thirds (short runs: the second half)."""
     course = Course(run)
     end = min(END_S, run.scenario.duration_s)
     at = course.window(min(BEGIN_S, end / 2), end)
@@ -69,7 +69,7 @@ UNITS = {
 
 
 def section(results: Results) -> Section:
-    """Table, figure and what they say."""
+    """Return the table, figure and conclusions."""
     names = [name for name in ARMS if results.has((name,))]
     columns = ("more", "less", "used", "jain", "loss", "lost", "waiting", "rtt")
     rows = tuple(
@@ -92,7 +92,7 @@ def section(results: Results) -> Section:
 
 
 def claims(results: Results, names: list[str]) -> tuple[Claim, ...]:
-    """What was to be expected of the mechanism, decided on means over the seeds."""
+    """Evaluate what is expected of the mechanism, on means over the seeds."""
     known = [name for name in NGWA if name in names]
     plain = [name for name in ("reno", "cubic") if name in names]
 
@@ -127,7 +127,7 @@ def claims(results: Results, names: list[str]) -> tuple[Claim, ...]:
 
 
 def conclusion(results: Results, names: list[str]) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     six, reno = ("6",), ("reno",)
     return (
         f"At 1 Gb/s with a queue of one BDP mode 6 uses {draw.share(results.mean(six, 'used'))} of the link "

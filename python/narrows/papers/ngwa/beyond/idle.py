@@ -1,4 +1,4 @@
-"""Connections that are counted and send little or nothing: idle ones, by how soon the router forgets them."""
+"""Connections that are counted but send little or nothing: idle ones, for different idle timeouts of the router."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from narrows.outcome import Run
 
 TIMEOUTS_S = (1, 2, 5, 10, 20, 60)
-"""Idle times after which a router forgets a flow."""
+"""Times after which a router forgets an idle flow, s."""
 
 IDLE = (4, 16, 32)
-"""Idle connections."""
+"""Numbers of idle connections."""
 
 PAUSE_S = 15
-"""How long they send nothing."""
+"""How long idle connections send nothing, s."""
 
 BUSY = ("busy-1", "busy-2")
 BEGIN_S, END_S = 16.0, 60.0
 RATE_MBPS = 10.0
 QUEUE = "r1->r2"
 BASELINES = {"reno": "Reno, no NGWA", "1": "mode 1: free bytes"}
-"""Arms that do not divide among flows; the time-out changes nothing for them."""
+"""Arms without division among flows; the timeout has no effect on them."""
 
 
 def arms(quick: bool) -> list[Arm]:
-    """Mode 6 with every time-out, and the arms that do not divide."""
+    """Return mode 6 with every timeout, and the arms without division."""
     timeouts = (1, 5, 60) if quick else TIMEOUTS_S
     counts = (16,) if quick else IDLE
     made = [
@@ -48,7 +48,7 @@ def arms(quick: bool) -> list[Arm]:
 
 
 def measure(run: Run) -> Numbers:
-    """Goodput of the flows that have data, use and loss."""
+    """Measure the goodput of the flows with data, utilisation and loss."""
     course = Course(run)
     at = course.window(BEGIN_S, END_S)
     every = (*BUSY, *course.flows("idle"))
@@ -59,7 +59,7 @@ UNITS = {"busy": "Mb/s", "used": "%", "loss": "%"}
 
 
 def section(results: Results) -> Section:
-    """Table, figure and what they say."""
+    """Return the table, figure and conclusions."""
     counts = [count for count in IDLE if results.has(("6", str(count), "60"))]
     timeouts = [timeout for timeout in TIMEOUTS_S if results.has(("6", str(counts[0]), str(timeout)))]
     return Section(
@@ -71,7 +71,7 @@ def section(results: Results) -> Section:
 
 
 def claims(results: Results, timeouts: list[int]) -> tuple[Claim, ...]:
-    """What was to be expected of the mechanism, decided on means over the seeds, with sixteen idle connections."""
+    """Evaluate what is expected of the mechanism, on means over the seeds, with sixteen idle connections."""
     used = {timeout: results.mean(("6", "16", str(timeout)), "used") for timeout in timeouts}
     reno = results.mean(("reno", "16"), "used")
     listed = "; ".join(f"{timeout} s: {draw.share(value)}" for timeout, value in used.items())
@@ -102,7 +102,7 @@ def claims(results: Results, timeouts: list[int]) -> tuple[Claim, ...]:
 
 
 def conclusion(results: Results) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     long, short = (results.mean(("6", "16", timeout), "busy") for timeout in ("60", "1"))
     reno = results.mean(("reno", "16"), "busy")
     lost = results.mean(("6", "16", "1"), "loss")

@@ -1,4 +1,4 @@
-"""Flows that come all at once beside two that are there, and go: losses, the time to the new share, and what stays."""
+"""Flows that join two existing flows all at once, and leave: losses, the time to the new share, and lasting effects."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from narrows.scenario import Override
 
 TOTALS = (3, 5, 10, 20, 35, 50)
-"""Flows in all, two of them there before."""
+"""Total numbers of flows, including the two that exist before."""
 
 EACH = "6-each"
 COLUMNS = ("reno", "1", "2", "6", EACH, "8")
-"""Without NGWA, some modes, and mode 6 with receivers that acknowledge every segment at once."""
+"""No NGWA, some modes, and mode 6 with receivers that acknowledge every segment at once."""
 
 LOOKS = draw.LOOKS | {EACH: ("#4A4F57", 0, "diamond")}
 TITLES = draw.TITLES | {EACH: "mode 6, ACKs at once"}
 THERE = ("there-1", "there-2")
 COME_S, GO_S = 10.0, 20.0
 JOIN_S = 1.5
-"""How long after the first newcomer losses count as of the join, s."""
+"""Time after the first newcomer in which losses count as losses of the join, s."""
 
 STAY_S = (13.0, 20.0)
 AFTER_S = (21.0, 30.0)
 LONGEST_S = 9.0
-"""Stands for "not while the newcomers stay"."""
+"""Means "not while the newcomers stay"."""
 
 RATE_MBPS = 10.0
 QUEUE = "r1->r2"
@@ -45,7 +45,7 @@ PAYLOAD_BYTES = 1440
 
 
 def arms(quick: bool) -> list[Arm]:
-    """Every number of flows in every arm."""
+    """Return every number of flows in every arm."""
     columns, totals = (("reno", "6", EACH, "8"), (5, 20, 50)) if quick else (COLUMNS, TOTALS)
     return [
         Arm((column, str(total)), {"flows.come.copies": total - len(THERE)} | _changes(column))
@@ -63,7 +63,7 @@ def _changes(column: str) -> dict[str, Override]:
 
 
 def measure(run: Run) -> Numbers:
-    """Losses at the join and later, time to the new share, fairness, use, and use after the newcomers went."""
+    """Measure losses at the join and later, time to the new share, fairness, and utilisation then and afterwards."""
     course = Course(run)
     come = course.flows("come")
     every = (*THERE, *come)
@@ -91,9 +91,9 @@ UNITS = {
 
 
 def settled(course: Course, every: Sequence[str]) -> float:
-    """Time from the first newcomer's start until the old flows have, over a second, at most 1.25 times their share, s.
+    """Time from the first newcomer's start until the old flows have at most 1.25 times their share over one second, s.
 
-    Their share is equal parts of what arrives of all flows; `LONGEST_S` where it never is so.
+    Their share is an equal part of all arriving bytes; `LONGEST_S` if this never happens.
     """
     for begin in np.arange(COME_S, COME_S + LONGEST_S, 0.1):
         second = course.window(float(begin), float(begin) + 1.0)
@@ -104,12 +104,12 @@ def settled(course: Course, every: Sequence[str]) -> float:
 
 
 def window_bytes(flows: int) -> float:
-    """What flow division gives each of so many flows, bytes."""
+    """Window that flow division gives each flow, bytes."""
     return 0.98 * LIMIT_BYTES / flows
 
 
 def section(results: Results) -> Section:
-    """Tables, figures and what they say."""
+    """Return the tables, figures and conclusions."""
     columns = [one for one in COLUMNS if results.has((one, "20"))]
     totals = [total for total in TOTALS if results.has(("6", str(total)))]
     return Section(
@@ -121,7 +121,7 @@ def section(results: Results) -> Section:
 
 
 def claims(results: Results, totals: Sequence[int]) -> tuple[Claim, ...]:
-    """What was to be expected of the mechanism, decided on means over the seeds."""
+    """Evaluate what is expected of the mechanism, on means over the seeds."""
 
     def values(column: str, name: str) -> list[float]:
         return [results.mean((column, str(total)), name) for total in totals]
@@ -161,7 +161,7 @@ def claims(results: Results, totals: Sequence[int]) -> tuple[Claim, ...]:
 
 
 def conclusion(results: Results, totals: Sequence[int]) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     settle = [results.mean(("6", str(total)), "settle") for total in totals]
     reno = [results.mean(("reno", str(total)), "settle") for total in totals]
 

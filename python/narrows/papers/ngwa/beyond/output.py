@@ -1,4 +1,4 @@
-"""The whole report: run every question, draw, conclude, and write the page."""
+"""The complete report: run every question, draw, conclude, and write the page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CELLS = "cells.csv"
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A question, its runs, and what came of them."""
+    """A question, its runs, and the conclusions."""
 
     question: Question
     results: Results
@@ -45,32 +45,32 @@ def reproduce(
     jobs: int | None = None,
     progress: ProgressHook | None = None,
 ) -> Reproduction:
-    """Run what the paper leaves to others and write a page about it.
+    """Run the experiments that the paper leaves open and write a page about them.
 
     Parameters
     ----------
     out : Path
-        Directory to write, whole or not at all: page, `summary.json`, `cells.csv`, `figures/`, the scenario files.
+        Output directory, written atomically: page, `summary.json`, `cells.csv`, `figures/`, the scenario files.
     quick : bool
-        Fewer arms and one seed, for a first look.
+        Fewer arms and one seed.
     runs : int, optional
-        Seeds of each arm; by default as many as each question asks for.
+        Number of seeds of each arm; the default depends on the question.
     jobs : int, optional
-        How many runs at the same time; as many as there are processors by default.
+        Number of parallel runs; by default the number of processors.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
 
     Returns
     -------
     Reproduction
-        Cells have no published value: the paper has none.
+        Its cells have no published values, because the paper has none.
 
     Raises
     ------
     narrows.errors.InputError
-        If `out` cannot be made or holds something else than results.
+        If `out` cannot be created or holds something other than results.
     narrows.errors.RunError
-        If a run, or writing, failed.
+        If a run or writing failed.
     """
     with staged(out) as folder:
         answers = [
@@ -124,7 +124,7 @@ def write(folder: Path, answers: Sequence[Answer], command: str) -> Reproduction
 
 
 def cells(question: Question, results: Results) -> list[Cell]:
-    """A cell for every number of every arm."""
+    """Return a cell for every number of every arm."""
     made = []
     for key in results.arms:
         for name, unit in question.units.items():
@@ -136,7 +136,7 @@ def cells(question: Question, results: Results) -> list[Cell]:
 
 
 def headline(answers: Sequence[Answer]) -> str:
-    """One paragraph: how much of what was expected came true, and what did not."""
+    """Summarise in one paragraph how many expectations held, and which did not."""
     claims = [claim for one in answers for claim in one.section.claims]
     failing = [_short(claim) for claim in claims if not claim.holds]
     seeds = sorted({one.results.seeds for one in answers})
@@ -158,7 +158,7 @@ def _short(claim: Claim) -> str:
 
 
 def summary_json(result: Reproduction, answers: Sequence[Answer], version: str) -> str:
-    """The contract's object, and what identifies the runs."""
+    """Return the contract's JSON object with identification of the runs."""
     extra = {
         "text": result.text,
         "conclusions": {one.question.key: list(one.section.conclusion) for one in answers},

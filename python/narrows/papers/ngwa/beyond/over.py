@@ -1,4 +1,4 @@
-"""NGWA over other base variants: two flows alike, with it and without."""
+"""NGWA over other base variants: two equal flows, with and without NGWA."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ BASES: dict[str, str] = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "bbr3":
 """Base variants."""
 
 COLUMNS = ("off", "1", "2", "6")
-"""Without NGWA, and the modes with a congestion window; 5 is 6 here, since the number of flows stays."""
+"""No NGWA, and the modes with a congestion window; mode 5 equals 6 here, since the number of flows is constant."""
 
 BEGIN_S, END_S = 10.0, 60.0
 RATE_MBPS = 10.0
 QUEUE = "r1->r2"
 FLOWS = ("flow-1", "flow-2")
 AS_MUCH = 0.99
-"""Part of the link's use that counts as no less."""
+"""Fraction of the base variant's utilisation from which NGWA counts as using no less of the link."""
 
 
 def arms(quick: bool) -> list[Arm]:
-    """Each base variant without NGWA and with it."""
+    """Return each base variant with and without NGWA."""
     columns = ("off", "6") if quick else COLUMNS
     return [Arm((cc, column), {"tcp.cc": cc} | changes(column)) for cc in BASES for column in columns]
 
 
 def measure(run: Run) -> Numbers:
-    """Use of the link, loss, round-trip time and fairness."""
+    """Measure utilisation of the link, loss, round-trip time and fairness."""
     at = Course(run).window(BEGIN_S, END_S)
     return {
         "used": at.used(QUEUE, RATE_MBPS),
@@ -50,13 +50,13 @@ UNITS = {"used": "%", "loss": "%", "rtt": "ms", "jain": "", "waiting": "kB"}
 
 
 def section(results: Results) -> Section:
-    """Table, figure and what they say."""
+    """Return the table, figure and conclusions."""
     columns = [one for one in COLUMNS if results.has(("cubic", one))]
     return Section(conclusion(results), claims(results), (_table(results, columns),), (_figure(results, columns),))
 
 
 def claims(results: Results) -> tuple[Claim, ...]:
-    """What NGWA is to do over any base variant, decided on means over the seeds."""
+    """Evaluate what NGWA should achieve over any base variant, on means over the seeds."""
 
     def pairs(name: str) -> list[tuple[float, float]]:
         return [(results.mean((cc, "off"), name), results.mean((cc, "6"), name)) for cc in BASES]
@@ -82,7 +82,7 @@ def claims(results: Results) -> tuple[Claim, ...]:
 
 
 def conclusion(results: Results) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     off = [results.mean((cc, "off"), "rtt") for cc in BASES]
     on = [results.mean((cc, "6"), "rtt") for cc in BASES]
     lost = [title for cc, title in BASES.items() if results.mean((cc, "6"), "loss") > 0]

@@ -1,4 +1,4 @@
-"""The page: a section for each question, with what the paper asks, what was run, what came of it."""
+"""The page: for each question a section with the paper's statement, the experiment, and the results."""
 
 from __future__ import annotations
 

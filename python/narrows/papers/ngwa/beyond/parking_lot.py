@@ -1,4 +1,4 @@
-"""A flow over three bottlenecks beside a flow on each: whether the tightest queue rules, and what that does."""
+"""A flow over three bottlenecks beside a flow on each: whether the tightest queue decides, and with what effect."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from narrows.outcome import Run
 
 QUEUES: dict[str, float] = {"r1->r2": 97.0, "r2->r3": 48.5, "r3->r4": 194.0}
-"""Bottlenecks and the limits of their queues, kB."""
+"""Bottlenecks with their queue limits, kB."""
 
 TIGHTEST = "r2->r3"
 FLOWS = ("long", "cross1", "cross2", "cross3")
 COLUMNS = ("reno", *MODES, "r1")
-"""Without NGWA, the modes at all routers, and mode 6 at the first router alone."""
+"""No NGWA, the modes at all routers, and mode 6 at the first router only."""
 
 ALONE = "r1"
 DIVIDING = ("5", "6", "7", "8")
 BEGIN_S, END_S = 15.0, 60.0
 RATE_MBPS = 10.0
 WINDOW_BYTES = 0.98 * 1e3 * QUEUES[TIGHTEST] / 2
-"""What the tightest router gives with flow division: two flows share its queue."""
+"""Window that the tightest router gives with flow division, bytes: two flows share its queue."""
 
 
 def arms(quick: bool) -> list[Arm]:
-    """All of `COLUMNS`."""
+    """Return the arms of `COLUMNS`."""
     columns = ("reno", "1", "6", ALONE) if quick else COLUMNS
     made = []
     for column in columns:
@@ -48,7 +48,7 @@ def arms(quick: bool) -> list[Arm]:
 
 
 def measure(run: Run) -> Numbers:
-    """Goodput of each flow, use and drops of each link, and the window that the long flow is told."""
+    """Measure the goodput of each flow, utilisation and drops of each link, and the long flow's receive window."""
     at = Course(run).window(BEGIN_S, END_S)
     made = {flow: at.goodput(flow) for flow in FLOWS}
     for queue in QUEUES:
@@ -68,12 +68,12 @@ UNITS = (
 
 
 def title(column: str) -> str:
-    """What an arm is called."""
+    """Title of an arm."""
     return "mode 6, r1 alone" if column == ALONE else draw.TITLES[column]
 
 
 def section(results: Results) -> Section:
-    """Tables, figure and what they say."""
+    """Return the tables, figure and conclusions."""
     columns = [one for one in COLUMNS if results.has((one,))]
     return Section(
         conclusion(results, columns),
@@ -84,7 +84,7 @@ def section(results: Results) -> Section:
 
 
 def claims(results: Results, columns: Sequence[str]) -> tuple[Claim, ...]:
-    """What was to be expected of the mechanism, decided on means over the seeds."""
+    """Evaluate what is expected of the mechanism, on means over the seeds."""
     dividing = [one for one in columns if one in DIVIDING]
     windows = {one: results.mean((one,), "rwnd") for one in dividing}
     long = {one: results.mean((one,), "long") for one in columns}
@@ -117,7 +117,7 @@ def claims(results: Results, columns: Sequence[str]) -> tuple[Claim, ...]:
 
 
 def conclusion(results: Results, columns: Sequence[str]) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     six, reno = ("6",), ("reno",)
     text = (
         f"The long flow gets {draw.plain(results.mean(six, 'long'), 2)} Mb/s in mode 6, "

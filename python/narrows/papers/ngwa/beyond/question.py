@@ -1,4 +1,4 @@
-"""A question that the paper leaves open: a scenario file, what is changed in it, what is measured, what came of it."""
+"""A question that the paper leaves open: scenario file, overrides, measurements, and conclusions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from narrows.scenario import Override
 
 Key = tuple[str, ...]
-"""Place of an arm within its question, such as ``("cubic", "6")``."""
+"""Key of an arm within its question, such as ``("cubic", "6")``."""
 
 Numbers = dict[str, float]
-"""What one run yields, by name; NaN for "no value"."""
+"""Results of one run, by name; NaN means "no value"."""
 
 OFF: dict[str, Override] = {"ngwa.enabled": False}
-"""What takes NGWA out of a scenario."""
+"""Disables NGWA in a scenario."""
 
 MODES: dict[str, str] = {
     "1": "mode 1: free bytes",
@@ -39,11 +39,11 @@ MODES: dict[str, str] = {
     "7": "mode 7: as 5, without cwnd",
     "8": "mode 8: as 6, without cwnd",
 }
-"""Modes that are looked at, and what they are called: 3 and 4 lose much even in the paper's own network."""
+"""Modes under study, with titles. Modes 3 and 4 are left out: they lose much even in the paper's own network."""
 
 
 def changes(column: str) -> dict[str, Override]:
-    """What makes an arm of a mode, or of "off".
+    """Return the overrides of an arm for a mode, or for "off".
 
     >>> changes("5"), changes("off")
     ({'ngwa.mode': 5}, {'ngwa.enabled': False})
@@ -53,14 +53,14 @@ def changes(column: str) -> dict[str, Override]:
 
 @dataclass(frozen=True)
 class Arm:
-    """One way to run a scenario.
+    """One variant of a scenario.
 
     Attributes
     ----------
     key : Key
-        Its place.
+        Key of the arm.
     overrides : dict
-        What is changed in the file, by path of the field.
+        Overrides of the scenario file, by path of the field.
     """
 
     key: Key
@@ -69,7 +69,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Table:
-    """Words and numbers in rows; the first column says what a row is about."""
+    """A table of words and numbers; the first column labels the rows."""
 
     caption: str
     head: tuple[str, ...]
@@ -78,14 +78,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What came of a question.
+    """The results of a question.
 
     Attributes
     ----------
     conclusion : tuple of str
-        Paragraphs, made from the runs.
+        Paragraphs, generated from the runs.
     claims : tuple of Claim
-        What was to be expected, and whether it is so.
+        Expectations, and whether they hold.
     tables : tuple of Table
     figures : tuple of Figure
     """
@@ -103,11 +103,11 @@ class Results:
     Attributes
     ----------
     arms : mapping
-        By key what each run yielded, seed by seed.
+        Results of each run by key of the arm, in the order of seeds.
     shown : mapping
-        The first run of those arms whose course is drawn.
+        The first run of each arm that is drawn over time.
     digests : tuple of str
-        Of all runs, in order.
+        Digests of all runs, in order.
     """
 
     arms: Mapping[Key, Sequence[Numbers]]
@@ -116,19 +116,19 @@ class Results:
 
     @property
     def seeds(self) -> int:
-        """Runs of each arm."""
+        """Number of runs of each arm."""
         return max((len(rows) for rows in self.arms.values()), default=0)
 
     def of(self, key: Key, name: str) -> Estimate:
-        """Mean of a number over the seeds, with its 95 % interval; NaN for an arm that was not run."""
+        """Mean of a quantity over the seeds, with its 95 % interval; NaN if the arm was not run."""
         return mean_ci(row.get(name, math.nan) for row in self.arms.get(key, ()))
 
     def mean(self, key: Key, name: str) -> float:
-        """Mean of a number over the seeds."""
+        """Mean of a quantity over the seeds."""
         return self.of(key, name).mean
 
     def change(self, base: Key, key: Key, name: str) -> Estimate:
-        """How much a number grows from one arm to another under the same seeds, with its 95 % interval."""
+        """Increase of a quantity from one arm to another under the same seeds, with its 95 % interval."""
         before, after = ([row.get(name, math.nan) for row in self.arms.get(one, ())] for one in (base, key))
         return paired_difference(before, after).difference
 
@@ -139,28 +139,28 @@ class Results:
 
 @dataclass(frozen=True)
 class Question:
-    """One question.
+    """An open question, and how it is answered.
 
     Attributes
     ----------
     key, title : str
-        Name in the cells; heading.
+        Name in the cells, and heading.
     asks : str
-        What the paper says, with its letter.
+        The paper's statement, with its letter.
     setting : str
-        The network and what is measured, in words.
+        The network and the measurements, in words.
     arms : callable
-        Gives the arms, all of them or (for a first look) some.
+        Returns the arms: all of them, or some for a quick experiment.
     measure : callable
-        Gives a run's numbers.
+        Returns the results of a run.
     units : mapping
-        Unit of each number that becomes a cell.
+        Units of the quantities that become cells.
     section : callable
-        Gives what came of it.
+        Returns the section of the results.
     seeds : int
-        Runs of each arm.
+        Number of runs of each arm.
     shown : tuple of Key
-        Arms of which the first run is kept.
+        Arms whose first run is kept.
     """
 
     key: str
@@ -189,7 +189,7 @@ class Question:
         quick : bool
             Fewer arms, and one seed.
         runs : int, optional
-            Seeds.
+            Number of seeds.
         jobs, progress
             As for `narrows.runs.run_all`.
         """
@@ -211,12 +211,12 @@ class Question:
 
 
 def folder() -> Path:
-    """Where the scenario files lie."""
+    """Directory of the scenario files."""
     return bundled.directory("experiments/ngwa") / "beyond"
 
 
 def written(overrides: Mapping[str, Override]) -> str:
-    """Changes as on the command line.
+    """Format overrides as command-line options.
 
     >>> written({"ngwa.mode": 5, "tcp.window_scaling": False, "queue.limit": "97 kB"})
     "--set ngwa.mode=5 --set tcp.window_scaling=false --set queue.limit='97 kB'"
@@ -230,7 +230,7 @@ def written(overrides: Mapping[str, Override]) -> str:
 
 
 def average(values: Sequence[float]) -> float:
-    """Mean of those values that there are; NaN without any.
+    """Mean of the values that are not NaN; NaN if there are none.
 
     >>> average([1.0, 3.0, math.nan])
     2.0

@@ -20,7 +20,7 @@ QUESTIONS: tuple[Question, ...] = (
     parking_lot.QUESTION,
     gigabit.QUESTION,
 )
-"""They are run and shown in this order."""
+"""All questions, in the order in which they are run and shown."""
 
 WORK: dict[str, float] = {
     "joins": 10,
@@ -33,4 +33,4 @@ WORK: dict[str, float] = {
     "parking-lot": 6,
     "gigabit": 30,
 }
-"""About how long each takes beside the others, for the bar of progress."""
+"""Approximate relative duration of each question, for the progress bar."""

@@ -1,4 +1,4 @@
-"""Four flows with round-trip times from 20 to 240 ms: who gets what, and what late ACKs do."""
+"""Four flows with round-trip times from 20 to 240 ms: their shares, and the effect of delayed ACKs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RTTS_MS = (20, 60, 120, 240)
 FLOWS = tuple(f"rtt{rtt}" for rtt in RTTS_MS)
 COLUMNS = ("reno", "cubic", *MODES)
 LIMITS_KB = (97, 388)
-"""The queue, and one of four times its length."""
+"""Limits of the queue, kB: the scenario's, and four times that."""
 
 ACKS: dict[str, Override] = {
     "each": False,
@@ -32,11 +32,11 @@ ACKS: dict[str, Override] = {
     "2, 200 ms": '{ every = 2, timeout = "200 ms" }',
     "4, 500 ms": '{ every = 4, timeout = "500 ms" }',
 }
-"""How receivers acknowledge: each segment, or every so many and at the latest after so long; by default the third."""
+"""ACK settings: each segment, or every n segments with a timeout; the default is ``DEFAULT_ACKS``."""
 
 DEFAULT_ACKS = "2, 200 ms"
 LATE = ("reno", "1", "6", "8")
-"""Arms that are run with other delays of ACKs."""
+"""Arms that are also run with other ACK settings."""
 
 BEGIN_S, END_S = 15.0, 60.0
 RATE_MBPS = 10.0
@@ -51,7 +51,7 @@ def _changes(column: str) -> dict[str, Override]:
 
 
 def arms(quick: bool) -> list[Arm]:
-    """All arms with both queues, and some with other delays of ACKs."""
+    """Return all arms with both queues, and some arms with other ACK settings."""
     columns = ("reno", "cubic", "1", "6") if quick else COLUMNS
     acks = ("each", "4, 500 ms") if quick else tuple(one for one in ACKS if one != DEFAULT_ACKS)
     late = ("reno", "6") if quick else LATE
@@ -68,7 +68,7 @@ def arms(quick: bool) -> list[Arm]:
 
 
 def measure(run: Run) -> Numbers:
-    """Goodput of each flow, fairness, loss, use and queue."""
+    """Measure goodput of each flow, fairness, loss, utilisation and queue."""
     at = Course(run).window(BEGIN_S, END_S)
     made = {flow: at.goodput(flow) for flow in FLOWS}
     return made | {
@@ -84,10 +84,10 @@ UNITS = dict.fromkeys(FLOWS, "Mb/s") | {"total": "Mb/s", "jain": "", "loss": "%"
 
 
 def theory(limit_kb: float, flow_factor: float = 0.98) -> list[float]:
-    """Goodput of each flow if all have the window of flow division and nothing else bounds them, Mb/s.
+    """Goodput of each flow if all have the window of flow division and nothing else limits them, Mb/s.
 
-    A flow has one window a round trip: of propagation and, if windows fill the link, of the queue, which is then as
-    long as makes the rates add up to the link's.
+    A flow sends one window per round-trip time, which is the propagation delay plus the queueing delay. If windows fill
+    the link, the queue has the length at which the rates add up to the link's rate.
 
     >>> [f"{rate:.2f}" for rate in theory(97)]
     ['5.10', '2.42', '1.35', '0.72']
@@ -108,7 +108,7 @@ def theory(limit_kb: float, flow_factor: float = 0.98) -> list[float]:
 
 
 def section(results: Results) -> Section:
-    """Tables, figures and what they say."""
+    """Return the tables, figures and conclusions."""
     columns = [one for one in COLUMNS if results.has((one, str(LIMITS_KB[0])))]
     return Section(
         conclusion(results),
@@ -119,13 +119,13 @@ def section(results: Results) -> Section:
 
 
 def farthest(results: Results, column: str, limit: int) -> float:
-    """How far a mode's rates are from `theory` at most, %."""
+    """Largest difference of a mode's rates from `theory`, %."""
     pairs = zip(FLOWS, theory(limit), strict=True)
     return max(100 * abs(results.mean((column, str(limit)), flow) / rate - 1) for flow, rate in pairs)
 
 
 def claims(results: Results, columns: Sequence[str]) -> tuple[Claim, ...]:
-    """What was to be expected of the mechanism, decided on means over the seeds."""
+    """Evaluate what is expected of the mechanism, on means over the seeds."""
     dividing = [one for one in columns if one in ("5", "6", "7", "8")]
     short, long = (str(limit) for limit in LIMITS_KB)
 
@@ -168,12 +168,12 @@ def _late(results: Results, column: str, name: str = "total") -> list[float]:
 
 
 def _span(values: Sequence[float]) -> float:
-    """How much less than the largest the smallest is, %."""
+    """Difference between the largest and the smallest value, in % of the largest."""
     return 100 * (1 - min(values) / max(values)) if max(values) > 0 else 0.0
 
 
 def conclusion(results: Results) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     short, long = (str(limit) for limit in LIMITS_KB)
 
     def ratio(column: str, limit: str) -> float:

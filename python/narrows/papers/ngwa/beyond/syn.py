@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from narrows.outcome import Run
 
 COUNTS = (1, 4, 16, 48, 96)
-"""Connections that fail."""
+"""Numbers of connections that fail."""
 
 COLUMNS: dict[str, str] = {
     "60": "mode 6, forgets after 60 s",
@@ -23,7 +23,7 @@ COLUMNS: dict[str, str] = {
     "1": "mode 6, after 1 s",
     "free": "mode 1: free bytes",
 }
-"""Arms: what the router forgets flows after, and one that does not divide."""
+"""Arms: timeouts after which the router forgets flows, in s, and a mode without division."""
 
 BUSY = ("busy-1", "busy-2")
 BEGIN_S, END_S = 5.0, 60.0
@@ -31,11 +31,11 @@ RATE_MBPS = 10.0
 QUEUE = "r1->r2"
 SEGMENT_BYTES = 1440
 STALL_PERCENT = 1.0
-"""A link that is used less than this stands still."""
+"""A link with less utilisation than this is stalled, per cent."""
 
 
 def arms(quick: bool) -> list[Arm]:
-    """Every number of failing connections in every arm."""
+    """Return every number of failing connections in every arm."""
     counts = (4, 96) if quick else COUNTS
     made = []
     for column in COLUMNS:
@@ -45,7 +45,7 @@ def arms(quick: bool) -> list[Arm]:
 
 
 def measure(run: Run) -> Numbers:
-    """Goodput of the flows that have data, and use."""
+    """Measure the goodput of the flows with data, and utilisation."""
     at = Course(run).window(BEGIN_S, END_S)
     return {"busy": at.goodput(*BUSY), "used": at.used(QUEUE, RATE_MBPS)}
 
@@ -54,7 +54,7 @@ UNITS = {"busy": "Mb/s", "used": "%"}
 
 
 def section(results: Results) -> Section:
-    """Table, figure and what they say."""
+    """Return the table, figure and conclusions."""
     counts = [count for count in COUNTS if results.has(("60", str(count)))]
     rows = tuple(
         (title, *(draw.told(results.of((column, str(count)), "busy")) for count in counts))
@@ -67,7 +67,7 @@ def section(results: Results) -> Section:
 
 
 def claims(results: Results, counts: list[int]) -> tuple[Claim, ...]:
-    """What was to be expected of the mechanism, decided on means over the seeds."""
+    """Evaluate what is expected of the mechanism, on means over the seeds."""
     top = str(counts[-1])
     long, short, free = (results.mean((column, top), "used") for column in ("60", "1", "free"))
     window = 0.98 * 97_000 / (counts[-1] + len(BUSY))
@@ -92,7 +92,7 @@ def claims(results: Results, counts: list[int]) -> tuple[Claim, ...]:
 
 
 def conclusion(results: Results, counts: list[int]) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     used = {count: results.mean(("60", str(count)), "used") for count in counts}
     half = next((count for count, value in used.items() if value < 50), None)
     first = (

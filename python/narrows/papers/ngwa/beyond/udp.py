@@ -1,4 +1,4 @@
-"""Two TCP flows beside UDP, which waits in the same queue, answers to nothing and is not counted."""
+"""Two TCP flows beside UDP, which shares the queue, does not react to congestion and is not counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from narrows.scenario import Override
 
 RATES = tuple(range(10))
-"""Rates of UDP, Mb/s of the link's 10; one datagram now and then stands for 0."""
+"""Rates of UDP, Mb/s, on a link of 10 Mb/s; for 0, a datagram is sent now and then."""
 
 COLUMNS = ("reno", *MODES)
 BEGIN_S, END_S = 8.0, 40.0
@@ -26,16 +26,16 @@ RTT_S = 0.044
 LIMIT_BYTES = 97_000
 FLOW_FACTOR = 0.98
 PAYLOAD_BYTES, PACKET_BYTES = 1440, 1500
-"""Of a segment: 1460 less 12 for timestamps and 8 for the option; with all headers."""
+"""Size of a segment's payload (1460 less 12 for timestamps and 8 for the option), and with all headers."""
 QUEUE = "r1->r2"
 ENOUGH_DATAGRAMS = 100
-"""Of fewer the part that is lost is not told."""
+"""With fewer datagrams than this, their loss is not reported."""
 
 TCP = ("tcp-1", "tcp-2")
 
 
 def arms(quick: bool) -> list[Arm]:
-    """Every mode beside every rate."""
+    """Return every mode with every rate."""
     columns, rates = (("reno", "1", "6", "8"), (0, 3, 5, 9)) if quick else (COLUMNS, RATES)
 
     def changes(column: str, rate: int) -> dict[str, Override]:
@@ -46,7 +46,7 @@ def arms(quick: bool) -> list[Arm]:
 
 
 def measure(run: Run) -> Numbers:
-    """Goodput of TCP, losses of both, delay and use."""
+    """Measure the goodput of TCP, losses of TCP and UDP, queue, utilisation and fairness."""
     at = Course(run).window(BEGIN_S, END_S)
     enough = at.grown("flow", "udp", "sent_packets") >= ENOUGH_DATAGRAMS
     return {
@@ -64,11 +64,11 @@ UNITS = {"tcp": "Mb/s", "udp": "Mb/s", "lost_tcp": "%", "lost_udp": "%", "waitin
 
 
 def overflow_at() -> float:
-    """From which rate of UDP on the windows of flow division no longer fit, Mb/s.
+    """Rate of UDP from which the windows of flow division no longer fit, Mb/s.
 
-    Of the windows w (IP bytes, whole segments) of both TCP flows, what TCP's share s of the rate C carries in a round
-    trip is under way; the rest waits, and UDP waits beside it in proportion to its rate. So (w - s C RTT) / s bytes
-    wait, which the limit L of the queue holds down to s = w / (L + C RTT).
+    Let w be the windows of both TCP flows (IP bytes, whole segments) and s TCP's share of the rate C. Then s C RTT
+    bytes of w are in flight and the rest waits in the queue, where UDP waits in proportion to its rate. So (w - s C
+    RTT) / s bytes wait. The queue limit L bounds this from s = w / (L + C RTT) on.
 
     >>> f"{overflow_at():.2f}"
     '3.49'
@@ -79,7 +79,7 @@ def overflow_at() -> float:
 
 
 def section(results: Results) -> Section:
-    """Tables, figures and what they say."""
+    """Return the tables, figures and conclusions."""
     columns = [one for one in COLUMNS if results.has((one, "5"))]
     rates = [rate for rate in RATES if results.has((columns[0], str(rate)))]
     return Section(
@@ -100,7 +100,7 @@ def first_loss(results: Results, column: str, rates: list[int]) -> int | None:
 
 
 def claims(results: Results, rates: list[int]) -> tuple[Claim, ...]:
-    """What was to be expected of the mechanism, decided on means over the seeds."""
+    """Evaluate what is expected of the mechanism, on means over the seeds."""
     limit = overflow_at()
     first = first_loss(results, "6", rates)
     before = max((rate for rate in rates if rate < limit), default=None)
@@ -143,7 +143,7 @@ def claims(results: Results, rates: list[int]) -> tuple[Claim, ...]:
 
 
 def conclusion(results: Results, rates: list[int]) -> tuple[str, ...]:
-    """What came of it, in words."""
+    """Describe the results."""
     first = first_loss(results, "6", rates)
     top = str(rates[-1])
 

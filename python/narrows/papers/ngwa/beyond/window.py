@@ -1,4 +1,4 @@
-"""A stretch of a run: what flows got and lost in it, and how full queues were, from the samples."""
+"""Measurements in a time window of a run, from its samples: throughput and losses of flows, and queue lengths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind = Literal["flow", "queue"]
 
 
 class Course:
-    """Samples of a run, column by column of each flow and queue; read once.
+    """Samples of a run, by flow or queue and column; each column is read once.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Course:
                 self._rows[kind, name] = np.flatnonzero(codes == code)
 
     def column(self, kind: Kind, name: str, column: str) -> Array:
-        """Values of a column of one flow or queue, in order of time; NaN for "no value"."""
+        """Values of a column of one flow or queue, in order of time; NaN means "no value"."""
         key = (kind, name, column)
         if key not in self._columns:
             table = self._tables[kind]
@@ -53,23 +53,23 @@ class Course:
         return self._columns[key]
 
     def window(self, begin_s: float, end_s: float) -> Window:
-        """The stretch between two times, s."""
+        """Return the window between two times, s."""
         return Window(self, begin_s, end_s)
 
     def flows(self, prefix: str) -> list[str]:
-        """Names of the flow of this name, or of its copies."""
+        """Names of the flow with this name, or of its copies."""
         return [one.name for one in self.run.flows if one.name == prefix or one.name.startswith(f"{prefix}-")]
 
 
 class Window:
-    """What happened between two times.
+    """Measurements between two times.
 
     Parameters
     ----------
     course : Course
         The run.
     begin_s, end_s : float
-        From when to when, s.
+        Start and end, s.
     """
 
     def __init__(self, course: Course, begin_s: float, end_s: float) -> None:
@@ -79,11 +79,11 @@ class Window:
 
     @property
     def length_s(self) -> float:
-        """How long it is, s."""
+        """Length of the window, s."""
         return self.end_s - self.begin_s
 
     def grown(self, kind: Kind, name: str, column: str) -> float:
-        """How much a counter grew; a flow's is zero before its first sample."""
+        """Growth of a counter; a flow's counter is zero before its first sample."""
         time, values = self.course.column(kind, name, "time_s"), self.course.column(kind, name, column)
         if not time.size:
             return 0.0
@@ -91,46 +91,46 @@ class Window:
         return float(at[1] - at[0])
 
     def mean(self, kind: Kind, name: str, column: str) -> float:
-        """Mean of the samples of a gauge; NaN where there are none."""
+        """Mean of the samples of a gauge; NaN if there are none."""
         time, values = self.course.column(kind, name, "time_s"), self.course.column(kind, name, column)
         inside = values[(time > self.begin_s) & (time <= self.end_s)]
         inside = inside[np.isfinite(inside)]
         return float(inside.mean()) if inside.size else math.nan
 
     def goodput(self, *flows: str) -> float:
-        """Payload delivered in order to the applications of some flows together, Mb/s."""
+        """Payload delivered in order to the applications, sum over the flows, Mb/s."""
         return sum(self.grown("flow", flow, "delivered_bytes") for flow in flows) * 8e-6 / self.length_s
 
     def throughput(self, *flows: str) -> float:
-        """IP bytes of some flows that arrived, together, Mb/s."""
+        """IP bytes that arrived, sum over the flows, Mb/s."""
         return sum(self.grown("flow", flow, "arrived_bytes") for flow in flows) * 8e-6 / self.length_s
 
     def lost(self, *flows: str) -> float:
-        """Packets with payload that some flows lost together."""
+        """Lost packets with payload, sum over the flows."""
         return sum(self.grown("flow", flow, "lost_packets") for flow in flows)
 
     def loss(self, *flows: str) -> float:
-        """The same in per cent of those that they sent; NaN if they sent none."""
+        """Lost packets in per cent of sent ones; NaN if none were sent."""
         sent = sum(self.grown("flow", flow, "sent_packets") for flow in flows)
         return 100 * self.lost(*flows) / sent if sent else math.nan
 
     def jain(self, flows: Sequence[str]) -> float:
-        """Jain's index over the goodput of some flows; NaN if none got anything."""
+        """Jain's index over the goodput of flows; NaN if all are zero."""
         found = jains_index([self.goodput(flow) for flow in flows])
         return math.nan if found is None else found
 
     def rtt(self, *flows: str) -> float:
-        """Mean of the latest round-trip times of some flows, ms."""
+        """Mean of the latest round-trip times, averaged over the flows, ms."""
         return average([self.mean("flow", flow, "rtt_ns") * 1e-6 for flow in flows])
 
     def used(self, queue: str, rate_mbps: float) -> float:
-        """What the link behind a queue carried, % of its rate."""
+        """Utilisation of the link behind a queue, % of its rate."""
         return self.grown("queue", queue, "forwarded_bytes") * 8e-4 / self.length_s / rate_mbps
 
     def waiting(self, queue: str) -> float:
-        """Mean of the bytes that waited in a queue, kB."""
+        """Mean number of bytes in a queue, kB."""
         return self.mean("queue", queue, "bytes") * 1e-3
 
     def dropped(self, queue: str) -> float:
-        """Packets that a queue dropped."""
+        """Number of packets that a queue dropped by overflow."""
         return self.grown("queue", queue, "dropped_overflow")

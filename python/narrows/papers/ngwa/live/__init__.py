@@ -1,4 +1,4 @@
-"""The Linux section of NGWA on this machine's own TCP stack, in real time, beside the simulator."""
+"""The Linux section of NGWA on this machine's own TCP stack: live results next to simulated ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check: what NGWA does for one flow that nothing else limits, against what its formula says."""
+"""The check: NGWA's effect on one flow without other limits, compared with its formula."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ if TYPE_CHECKING:
     from narrows.papers.ngwa.live.record import Record
 
 RTT_NGWA_MS = 36.0
-"""Round-trip time with the window that the formula gives: W = (Q + P) / 2 = 45 kB at 10 Mb/s, ms."""
+"""Round-trip time with the window of the formula: W = (Q + P) / 2 = 45 kB at 10 Mb/s, ms."""
 
 RTT_PLAIN_MS = 68.0
-"""Round-trip time of CUBIC alone, whose window fills the queue, as a first prototype found it, ms."""
+"""Round-trip time of CUBIC alone, whose window fills the queue, as measured with a first prototype, ms."""
 
 NEAR_PERCENT = 10.0
-"""How near to these counts as there."""
+"""Largest difference from these times that counts as agreement, per cent."""
 
 FULL_PERCENT = 99.0
-"""Share of the payload that the link can carry from which it is carried at full rate, %."""
+"""Share of the link's largest payload rate from which the link counts as full, %."""
 
 LINK_BYTES_PER_S = 1_250_000.0
 """10 Mb/s."""
 
 PACKET_BYTES = 1500
-"""A full packet."""
+"""Size of a full packet."""
 
 HEADERS_BYTES = 20 + 20 + 12
-"""IPv4 and TCP with timestamps."""
+"""Size of the IPv4 and TCP headers with timestamps."""
 
 OPTION_BYTES = 8
-"""NGWA's option with its padding."""
+"""Size of NGWA's option with its padding."""
 
 CLAIMS = 3
-"""How many claims there are."""
+"""Number of claims."""
 
 MODES: tuple[str, ...] = tuple(arm.name for arm in plan.CHECK if arm.name.startswith("mode"))
 
 
 def ceiling(arm: str) -> float:
-    """The most payload that the link can carry, bytes/s.
+    """Largest payload rate of the link, bytes/s.
 
     >>> round(ceiling("plain") * 8e-6, 3), round(ceiling("mode1") * 8e-6, 3)
     (9.653, 9.6)
@@ -53,7 +53,7 @@ def ceiling(arm: str) -> float:
 
 
 def claims(records: Mapping[str, Record], warmup_s: float) -> list[Claim]:
-    """What the mechanism promises, decided on the runs of one world (keys as in `plan.jobs`)."""
+    """Evaluate what the mechanism promises, on the live or the simulated runs (keys as in `plan.jobs`)."""
     arms = {arm.name: records[plan.check_name(arm)] for arm in plan.CHECK}
     return [_no_drops(arms), _rtt(arms), _full(arms, warmup_s)]
 

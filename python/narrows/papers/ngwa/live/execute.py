@@ -1,4 +1,4 @@
-"""Making the runs: live ones, one or a few at a time, each kept as soon as it ends; then the same simulated."""
+"""Executing the runs: live ones, one or a few at a time, each stored when it ends; then the same ones simulated."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from narrows.runs import ProgressHook
 
 LIVE_SHARE = 0.95
-"""Part of the work that is live, for the progress bar."""
+"""Share of the progress bar for live runs."""
 
 _POLL_S = 0.1
 
 
 @dataclass(frozen=True)
 class Made:
-    """What the runs yielded.
+    """The results of all runs.
 
     Attributes
     ----------
     live, simulated : mapping of str to Record
         By name of the job.
     kept : int
-        How many live ones were there before, and were not run again.
+        Number of live runs that were already there and were not repeated.
     """
 
     live: Mapping[str, Record]
@@ -59,22 +59,22 @@ def execute(
     progress: ProgressHook | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Made:
-    """Make all runs that are not in `out` yet.
+    """Execute all runs that are not in `out` yet.
 
     Parameters
     ----------
     jobs : sequence of Job
-        What to run, live and simulated.
+        Runs to execute, live and simulated.
     out : path or Claim
-        Where records of live runs are kept as they end, and looked for before.
+        Where records of live runs are stored as they end, and where existing ones are found.
     processes : int, optional
-        How many simulations at the same time; as many as there are processors by default.
+        Number of parallel simulations; by default the number of processors.
     at_once : int
-        How many live runs at the same time, each in a network of its own and judged by its own conditions.
+        Number of parallel live runs, each in its own network, with its own conditions.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
     say : callable, optional
-        Told how long it will take, before it begins.
+        Called with a sentence about how long it will take, before it begins.
 
     Returns
     -------
@@ -83,13 +83,14 @@ def execute(
     Raises
     ------
     narrows.errors.LiveError
-        If this machine cannot do it; nothing is written then. Or if a run failed; those before are kept.
+        If live runs are not available on this machine; then nothing is written. Or if a run failed; earlier ones are
+        kept.
     narrows.errors.InputError
         If `out` cannot be used.
     narrows.errors.RunError
-        If keeping a record, or a simulation, failed.
+        If storing a record or a simulation failed.
     narrows.errors.Interrupted
-        On Ctrl-C; what had finished live is kept.
+        On Ctrl-C; finished live runs are kept.
     """
     runs.in_range("at_once", at_once, 1, 64)
     wanted = {address(job): job for job in jobs}
@@ -117,7 +118,7 @@ def execute(
 
 
 def estimate(missing: Sequence[Job], kept: int, at_once: int = 1) -> str:
-    """How long it will take, in words."""
+    """Describe how long it will take."""
     before = f" ({kept} {'is' if kept == 1 else 'are'} there already)" if kept else ""
     if not missing:
         return f"all {kept} live runs are there already; only simulations are made"
@@ -130,7 +131,7 @@ def estimate(missing: Sequence[Job], kept: int, at_once: int = 1) -> str:
 
 
 def minutes(seconds: float) -> str:
-    """A long time in words.
+    """Format a long time.
 
     >>> minutes(63), minutes(4779), minutes(20)
     ('2 min', '1 h 20 min', '1 min')
@@ -140,7 +141,7 @@ def minutes(seconds: float) -> str:
 
 
 def _check(jobs: Sequence[Job]) -> None:
-    """Refuse what this machine cannot do, before anything is written."""
+    """Reject scenarios that this machine cannot run, before anything is written."""
     live: Any = import_module("narrows.live")
     for job in jobs:
         live.check(job.scenario)
@@ -151,7 +152,7 @@ class _StoppedError(Exception):
 
 
 class _Live:
-    """The live runs that are missing, and how far each is."""
+    """The missing live runs, and their progress."""
 
     def __init__(
         self, missing: Mapping[str, Job], store: Store[Record], found: dict[str, Record], progress: ProgressHook | None
@@ -165,14 +166,14 @@ class _Live:
         self._stopped = False
 
     def make(self, at_once: int) -> None:
-        """Make all; the first that fails stops the others."""
+        """Execute all missing runs; the first failure stops the others."""
         ended: SimpleQueue[Future[None]] = SimpleQueue()
         pool = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="narrows-live")
         try:
             for key, job in self._missing.items():
                 pool.submit(self._one, key, job).add_done_callback(ended.put)
             pending = len(self._missing)
-            while pending:  # in short steps, so that Ctrl-C is heard at once
+            while pending:  # in short steps, so that Ctrl-C takes effect at once
                 interruption.check()
                 with suppress(Empty):
                     ended.get(timeout=_POLL_S).result()
@@ -209,7 +210,7 @@ def _simulate(jobs: Sequence[Job], processes: int | None, progress: ProgressHook
 
 
 def _interrupted(jobs: Sequence[Job], found: Mapping[str, Record]) -> Interrupted:
-    """Ctrl-C during the live runs."""
+    """Return the exception for Ctrl-C during the live runs."""
     nothing = Batch(scenario=jobs[0].scenario, seed=jobs[0].scenario.seed, runs=())
     rest = "the same command goes on from there" if found else "nothing was kept"
     return Interrupted(nothing, len(jobs), f"interrupted: {len(found)} of {len(jobs)} live runs had finished; {rest}")

@@ -1,4 +1,4 @@
-"""The paper's figures 8 and 9 from runs on this machine, with the simulated ones beside them."""
+"""The paper's figures 8 and 9 from live runs on this machine, with the simulated ones next to them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from narrows.papers.ngwa.linux import Setting, Transfers
 
 WIDE_IN = 5.2
-"""Width of figures with many categories."""
+"""Width of figures with many categories, inches."""
 
 LIVE_COLOUR = style.OKABE_ITO[1]
 SIMULATED_COLOUR = style.OKABE_ITO[0]
-"""Colours of the two worlds."""
+"""Colours of live and simulated results."""
 
 CAPTION = (
     "Payload delivered; bars are 95 % intervals by batch means over 30 batches. The published rates are in a figure "
@@ -30,7 +30,7 @@ CAPTION = (
 
 
 def draw(worlds: Mapping[str, Transfers]) -> list[Figure]:
-    """Rates of one flow and of two, by world (`live`, `simulated`)."""
+    """Rates of one flow and of two flows, by `live` and `simulated`."""
     ticks = tuple(method.title.replace("NGWA ", "").replace(", ", "\n") for method in linux.METHODS)
     return [
         Figure(

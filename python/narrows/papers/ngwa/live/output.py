@@ -1,4 +1,4 @@
-"""The whole live reproduction: run, compare, draw, write the page."""
+"""The complete live reproduction: run, compare, draw, write the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGE = "report.html"
 SUMMARY = "summary.json"
 CELLS = "cells.csv"
 KIND = NGWA_LIVE
-"""Of the directory."""
+"""Kind of the directory."""
 
 
 def reproduce(
@@ -41,40 +41,40 @@ def reproduce(
 ) -> Reproduction:
     """Repeat the paper's Linux section on this machine's own TCP stack and write a page about it.
 
-    Records of live runs are kept in `out` as they end: the same command goes on where it was interrupted.
+    Records of live runs are stored in `out` as they end: after an interruption, the same command continues.
 
     Parameters
     ----------
     out : Path
         Directory for page, `summary.json`, `cells.csv`, `runs.jsonl`, `figures/` and the scenarios.
     quick : bool
-        A first look: 15 s in steady state instead of 120.
+        15 s in steady state instead of 120.
     runs : int, optional
-        1: intervals are by batch means within a run, as the paper's.
+        Must be 1: intervals are computed by batch means within a run, as in the paper.
     jobs : int, optional
-        How many simulations at the same time.
+        Number of parallel simulations.
     at_once : int
-        How many live runs at the same time, each judged by its own conditions.
+        Number of parallel live runs, each with its own conditions.
     progress : callable, optional
-        Called with the share of the work that is done, in [0, 1].
+        Called with the completed share of the work, in [0, 1].
     say : callable, optional
-        Told how long it will take, before it begins.
+        Called with a sentence about how long it will take, before it begins.
 
     Returns
     -------
     Reproduction
-        No cell has a published value: the paper's rates are in figures that are lost.
+        Its cells have no published values: the paper's rates are in figures that are lost.
 
     Raises
     ------
     narrows.errors.LiveError
-        If this machine cannot do it; nothing is written then.
+        If live runs are not available on this machine; then nothing is written.
     narrows.errors.InputError
         If `runs` is not 1, or `out` holds something else.
     narrows.errors.RunError
-        If a run, or writing, failed.
+        If a run or writing failed.
     narrows.errors.Interrupted
-        On Ctrl-C; live runs that had finished are kept.
+        On Ctrl-C; finished live runs are kept.
     """
     if runs not in (None, 1):
         message = f"runs is {runs}; allowed with live of ngwa: 1, since its intervals are taken within a run"
@@ -128,7 +128,7 @@ def write(folder: Path, made: Made, jobs: Sequence[Job], lengths: plan.Lengths, 
 
 
 def summary_json(reproduction: Reproduction, made: Made, jobs: Sequence[Job], *, quick: bool) -> str:
-    """The contract's object, and what identifies the runs."""
+    """Return the contract's JSON object with identification of the runs."""
     extra = {
         "text": reproduction.text,
         "quick": quick,

@@ -1,4 +1,4 @@
-"""The page of the live reproduction: what was published, live beside simulated, the conditions, and what is ours."""
+"""The page of the live reproduction: published, live and simulated results, the conditions, and our additions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CHOICES: tuple[tuple[str, str], ...] = (
         "with P what the path holds: W = (Q + P) / 2 = 45 kB, which makes 36 ms.",
     ),
 )
-"""What is ours, and not the paper's."""
+"""Settings and runs that are ours, not the paper's."""
 
 LIMITS: tuple[str, ...] = (
     "Each live run was made once: its interval tells how sure the mean of this run is, and nothing of another machine, "
@@ -69,7 +69,7 @@ LIMITS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Shown:
-    """All that the page is made of."""
+    """All contents of the page."""
 
     result: Reproduction
     both: Mapping[str, World]
@@ -112,7 +112,7 @@ def render(shown: Shown) -> str:
 
 
 def _rows(shown: Shown, settings: Sequence[Setting]) -> list[dict[str, Any]]:
-    """Rows of a table: a setting's first row has its title."""
+    """Rows of a table; the first row of each setting has the setting's title."""
     apart = differences(shown.both)
     made = []
     for setting in settings:
@@ -142,7 +142,7 @@ def _values(transfer: Transfer, record: Record) -> dict[str, Any]:
 
 
 def _spread(mean: float, half: float) -> tuple[str, str]:
-    """A rate in MB/s with half of its interval; the latter empty where there is none."""
+    """Format a rate in MB/s and half of its interval; the latter is empty if there is none."""
     if not half > 0:
         return style.number(mean * 1e-6, 5), ""
     return tables.with_spread(mean * 1e-6, half * 1e-6)
@@ -170,7 +170,7 @@ def _check_rows(shown: Shown) -> list[dict[str, Any]]:
 
 
 def _published(line: published.Line) -> dict[str, str]:
-    """A line of what is published, in words."""
+    """Format a published line."""
     if line.value is not None:
         return {"words": line.words, "value": f"{line.value:g} {line.unit}".rstrip(), "kind": "printed"}
     return {"words": line.words, "value": "–", "kind": "figure lost" if line.given_as == "lost" else "in words only"}

@@ -1,4 +1,4 @@
-"""What is run live: the table of the paper's Linux section, and one flow that nothing but NGWA limits."""
+"""The live runs: the table of the paper's Linux section, and one flow that only NGWA limits."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from narrows.scenario import Override
 
 WINDOW = "64kB"
-"""The window of the section, a key of `narrows.papers.ngwa.linux.WINDOWS`."""
+"""The window in the section, a key of `narrows.papers.ngwa.linux.WINDOWS`."""
 
 OVERHEAD_S = 1.0
-"""What a live run takes besides its scenario: making hosts and taking them away, s."""
+"""Time of a live run besides its scenario, for creating and removing hosts, s."""
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long runs are, and what of them is left out.
+    """Durations of runs, and of their warm-up.
 
     Attributes
     ----------
     table_s, table_warmup_s : float
-        A run of the table, and what is left out at its beginning, s.
+        Duration of a run of the table, and of its warm-up, s.
     check_s, check_warmup_s : float
-        A run of the check, and what is left out, s.
+        Duration of a run of the check, and of its warm-up, s.
     """
 
     table_s: float
@@ -41,15 +41,15 @@ class Lengths:
 
 
 FULL = Lengths(table_s=130, table_warmup_s=linux.WARMUP_S, check_s=20, check_warmup_s=2)
-"""The paper's two minutes in steady state."""
+"""The paper's two minutes in steady state, after a warm-up."""
 
 QUICK = Lengths(table_s=20, table_warmup_s=5, check_s=10, check_warmup_s=2)
-"""A first look: 15 s in steady state."""
+"""A quick experiment: 15 s in steady state."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One way of running the check."""
+    """One variant of the check."""
 
     name: str
     title: str
@@ -61,23 +61,23 @@ CHECK: tuple[Arm, ...] = (
     Arm("mode2", "NGWA mode 2", {"ngwa.mode": 2}),
     Arm("plain", "CUBIC alone", dict(WITHOUT)),
 )
-"""Arms of the check: the modes with a congestion window that go by the free bytes of the queue; and without NGWA."""
+"""Arms of the check: the modes with a congestion window that use the free bytes of the queue; and without NGWA."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run to be made, live and simulated.
+    """A run to execute, live and simulated.
 
     Attributes
     ----------
     name : str
         Key in cells: `SETTING/METHOD`, or `check/ARM`.
     title : str
-        Name for people.
+        Name for readers.
     scenario : Scenario
-        As run.
+        The scenario as run.
     warmup_s : float
-        Left out at its beginning when rates are taken, s.
+        Time left out at the beginning when rates are computed, s.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Job:
 
 
 def files() -> Path:
-    """Where the scenarios lie."""
+    """Directory of the scenarios."""
     return folder() / "live"
 
 
@@ -110,7 +110,7 @@ def check_name(arm: Arm) -> str:
 
 
 def jobs(lengths: Lengths) -> list[Job]:
-    """All runs, in their order: the check first, whose first run needs all that any run needs."""
+    """Return all runs in their order: the check first, because its first run needs every feature that any run needs."""
     table, check = (Scenario.from_file(files() / file) for file in ("linux.toml", "check.toml"))
     made = [
         Job(
@@ -135,5 +135,5 @@ def jobs(lengths: Lengths) -> list[Job]:
 
 
 def seconds(some: Iterable[Job]) -> float:
-    """How long these take live, one after the other, s."""
+    """Total time of live runs, one after the other, s."""
     return sum(one.scenario.duration_s + OVERHEAD_S for one in some)

@@ -1,4 +1,4 @@
-"""What the paper prints of its Linux runs, from `published.csv`: values, statements in words, lost figures."""
+"""The paper's statements about its Linux runs, from `published.csv`: values, statements in words, lost figures."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from narrows.papers.ngwa.live.plan import files
 
 KINDS = ("number", "words", "lost")
-"""How a line is given."""
+"""Forms in which the paper gives a line."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that the paper gives.
+    """One statement of the paper.
 
     Attributes
     ----------
     key : str
-        Which.
+        Key of the statement.
     given_as : str
         One of `KINDS`.
     value : float or None
-        Of a number, in `unit`.
+        Value of a number, in `unit`.
     unit : str
-        Its unit, empty for a plain number.
+        Unit of the value, empty for a plain number.
     words : str
-        What it is, or what is said, in our words.
+        Description or statement, in our words.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Line:
 
 
 def read() -> tuple[Line, ...]:
-    """All lines, in the file's order; lines that begin with `#` are comments."""
+    """Read all lines, in the file's order; lines that begin with `#` are comments."""
     with (files() / "published.csv").open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
         return tuple(

@@ -1,4 +1,4 @@
-"""What is kept of a run, live or simulated: enough for every table, figure and claim of the page."""
+"""The record of a live or simulated run: enough for every table, figure and claim of the page."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from narrows.papers.ngwa.live.plan import Job
 
 FORMAT = 1
-"""Version of the shape and of the measures; another one makes another key."""
+"""Version of the format and of the measures; a new version changes every key."""
 
 BOTTLENECK = "r1->r2"
 """The queue in front of the middle link."""
 
 UNHEARD = "no receiver took a window from NGWA's option, so that this is a run without NGWA"
-"""The doubt about a run of NGWA whose receivers did not take part."""
+"""Reason not to trust a run of NGWA whose receivers did not take part."""
 
 LONGEST_GAP_S = 0.5
-"""Between samples of a flow, due every `BIN_S`; with more, whoever serves the sockets had no time, s."""
+"""Largest time between samples of a flow, s (interval: `BIN_S`); after longer gaps, the traffic threads lacked CPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,29 +43,29 @@ class Record:
     key : str
         Content address; see `address`.
     name : str
-        Of its `Job`.
+        Name of its `Job`.
     rates : tuple of tuple of int
-        Payload delivered, flow by flow in bins of `BIN_S`, bytes/s.
+        Payload delivered, by flow in bins of `BIN_S`, bytes/s.
     rtt_ms : tuple of float or None
-        Mean round-trip time, flow by flow, ms.
+        Mean round-trip time, by flow, ms.
     lost : float
         Data packets of all flows that the network dropped.
     dropped : float
         Packets that the queue before the middle link dropped.
     timeouts : float or None
-        Expiries of the timer, over all flows; `None` where nobody counted them.
+        Expiries of the retransmission timer, over all flows; `None` if not counted.
     filled : float
-        Most bytes that ever waited in that queue.
+        Largest number of bytes in that queue.
     used : float or None
-        Utilisation of the middle link over the whole run, of 1.
+        Utilisation of the middle link over the whole run, in [0, 1].
     options : float or None
-        Data segments from whose option a receiver took a window, over all flows.
+        Number of data segments from whose option a receiver took a window, over all flows.
     digest : str
-        Of the run.
+        Digest of the run.
     doubts : tuple of str
-        Why it is not to be trusted.
+        Reasons not to trust the run.
     conditions : dict or None
-        Of a live run; see `narrows.conditions`.
+        Conditions of a live run; see `narrows.conditions`.
     """
 
     key: str
@@ -88,12 +88,12 @@ class Record:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Record:
-        """Take over what `to_json` gave.
+        """Create a record from the output of `to_json`.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            If it is something else.
+            If the values are not those of a record.
         """
         values = dict(row)
         rates = tuple(tuple(map(int, flow)) for flow in values.pop("rates"))
@@ -101,12 +101,12 @@ class Record:
         return cls(**values, rates=rates, rtt_ms=rtt_ms, doubts=doubts)
 
     def transfer(self, warmup_s: float) -> Transfer:
-        """The run as the Linux section's claims and figures take it: rates with intervals by batch means.
+        """Convert to a transfer, as the Linux section's claims and figures use it: rates with intervals by batch means.
 
         Raises
         ------
         ValueError
-            If too few bins are left without the warm-up.
+            If too few bins are left after the warm-up.
         """
         warmup = round(warmup_s / BIN_S)
         return Transfer(
@@ -120,13 +120,13 @@ class Record:
 
 
 def address(job: Job) -> str:
-    """Content address of a live run: scenario, build of the engine, and the kernel and machine it was made on."""
+    """Content address of a live run: scenario, build of the engine, and kernel and machine."""
     parts = [FORMAT, job.scenario.to_toml(), job.scenario.seed, engine(), platform.release(), platform.node()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def record(job: Job, run: Run) -> Record:
-    """Boil a run down."""
+    """Reduce a run to a record."""
     frame = run.samples.frame("flow")
     names = frame["name"].astype(str)
     rates = []
@@ -140,7 +140,7 @@ def record(job: Job, run: Run) -> Record:
     options = _sum(flow.window_options for flow in run.flows)
     doubts = run.doubts
     if run.scenario.resolved["ngwa"] is not None and options == 0:
-        # The numbers would be those of a network without NGWA under its name.
+        # Without options, the numbers would be those of a network without NGWA, labelled as NGWA.
         doubts = (*doubts, UNHEARD)
     if gap > LONGEST_GAP_S:
         doubts = (*doubts, f"samples are up to {gap:.1f} s apart (allowed: {LONGEST_GAP_S:g}): hosts had no time")

@@ -1,4 +1,4 @@
-"""Both worlds' runs as what pages and programs take: transfers, claims of either, cells, and a paragraph."""
+"""Live and simulated results for pages and programs: transfers, claims, cells, and a summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from narrows.papers.ngwa.live.record import Record
 
 LIVE, SIMULATED = "live", "simulated"
-"""The two worlds, in the order in which they are shown."""
+"""Names of live and simulated results, in the order in which they are shown."""
 
 AGREE_PERCENT = 1.0
 """Rates of live and simulated runs that differ by less than this count as equal."""
@@ -26,7 +26,7 @@ AGREE_PERCENT = 1.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """One statement, and what either world says to it."""
+    """One claim, evaluated live and simulated."""
 
     text: str
     live: Claim
@@ -35,16 +35,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class World:
-    """The runs of one world.
+    """The live or the simulated runs.
 
     Attributes
     ----------
     records : mapping of str to Record
-        By name of the job.
+        Records by name of the job.
     transfers : Transfers
         The runs of the table.
     claims : tuple of Claim
-        What the paper says, then the check.
+        The paper's claims, then those of the check.
     """
 
     records: Mapping[str, Record]
@@ -53,7 +53,7 @@ class World:
 
 
 def worlds(made: Made, lengths: plan.Lengths) -> dict[str, World]:
-    """Both worlds, live first."""
+    """Return the live and the simulated results, live first."""
     return {LIVE: _world(made.live, lengths), SIMULATED: _world(made.simulated, lengths)}
 
 
@@ -72,7 +72,7 @@ def _world(records: Mapping[str, Record], lengths: plan.Lengths) -> World:
 
 
 def verdicts(both: Mapping[str, World]) -> list[Verdict]:
-    """Statement by statement, what either world says."""
+    """Return each claim with its live and simulated result."""
     return [
         Verdict(live.text, live, simulated)
         for live, simulated in zip(both[LIVE].claims, both[SIMULATED].claims, strict=True)
@@ -80,15 +80,15 @@ def verdicts(both: Mapping[str, World]) -> list[Verdict]:
 
 
 def claims(both: Mapping[str, World]) -> tuple[Claim, ...]:
-    """The claims decided live, then the same decided on simulated runs, which say so."""
+    """Return the claims evaluated live, then those evaluated on simulated runs, marked as such."""
     simulated = (Claim(f"Simulated: {one.text}", one.holds, one.measured) for one in both[SIMULATED].claims)
     return (*both[LIVE].claims, *simulated)
 
 
 def cells(both: Mapping[str, World], jobs: Sequence[Job]) -> list[Cell]:
-    """A cell for every number: `WORLD/SETTING/METHOD/rate/FLOW`, `.../rtt/FLOW`, `.../lost`, `.../filled`, `.../jain`.
+    """Return all cells: `WORLD/SETTING/METHOD/rate/FLOW`, `.../rtt/FLOW`, `.../lost`, `.../filled`, `.../jain`.
 
-    The check's are `WORLD/check/ARM/...`. Nothing is published: the paper's rates are in figures that are lost.
+    Cells of the check are `WORLD/check/ARM/...`. There are no published values: the paper's rates are in lost figures.
     """
     return [cell for world, one in both.items() for job in jobs for cell in _cells(world, one.records[job.name], job)]
 
@@ -109,12 +109,12 @@ def _cells(world: str, record: Record, job: Job) -> Iterator[Cell]:
 
 
 def doubts(made: Made, jobs: Sequence[Job]) -> tuple[str, ...]:
-    """Why live runs are not to be trusted, a sentence each, which names the run."""
+    """Reasons not to trust live runs, a sentence each that names the run."""
     return tuple(f"{job.title}: {doubt}" for job in jobs for doubt in made.live[job.name].doubts)
 
 
 def differences(both: Mapping[str, World]) -> dict[str, float]:
-    """Total rate of live against simulated, per cent of simulated, by name of the table's runs."""
+    """Difference of live from simulated total rate, per cent of simulated, by name of the table's runs."""
     found = {}
     for setting in linux.SETTINGS:
         for method in linux.METHODS:
@@ -124,7 +124,7 @@ def differences(both: Mapping[str, World]) -> dict[str, float]:
 
 
 def headline(both: Mapping[str, World], distrusted: int, quick: bool) -> str:
-    """One paragraph from the runs alone: what holds live and in simulation, and how far the two are apart."""
+    """Summarise in one paragraph, from the runs alone, what holds live and simulated, and how far the two differ."""
     found = verdicts(both)
     paper, ours = found[: -check.CLAIMS], found[-check.CLAIMS :]
     holding = sum(one.live.holds for one in paper)
@@ -148,7 +148,7 @@ def headline(both: Mapping[str, World], distrusted: int, quick: bool) -> str:
 
 
 def signed(percent: float) -> str:
-    """A difference with its sign.
+    """Format a signed difference.
 
     >>> signed(-0.123), signed(4.5)
     ('−0.12', '+4.50')
