@@ -1,7 +1,7 @@
 //! Records the calls that congestion controls receive in simulated connections, for other tests:
 //! `crates/live/tests/acks`.
 
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Params, Path, Sent, Window};
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Params, Path, Sent, Window};
 use narrows_sim::{Algorithms, Options};
 use narrows_units::Bytes;
 use std::fmt::Write as _;
@@ -144,8 +144,8 @@ impl Recorder {
 }
 
 impl CongestionControl for Recorder {
-    fn watches_acks(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..self.inner.needs() }
     }
 
     fn on_start(&mut self, path: &Path, win: &mut Window) {
@@ -211,26 +211,6 @@ impl CongestionControl for Recorder {
 
     fn on_lost(&mut self, lost: &LostSegment, path: &Path, win: &mut Window) {
         self.inner.on_lost(lost, path, win);
-    }
-
-    fn watches_rates(&self) -> bool {
-        self.inner.watches_rates()
-    }
-
-    fn watches_losses(&self) -> bool {
-        self.inner.watches_losses()
-    }
-
-    fn watches_sending(&self) -> bool {
-        self.inner.watches_sending()
-    }
-
-    fn rules_recovery(&self) -> bool {
-        self.inner.rules_recovery()
-    }
-
-    fn echo_covers_loss(&self) -> bool {
-        self.inner.echo_covers_loss()
     }
 
     fn holds_back(&self) -> bool {

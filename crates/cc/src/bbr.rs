@@ -63,7 +63,7 @@ mod window;
 
 use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::windowed::MaxFilter;
-use crate::{Ack, Congestion, CongestionControl, Path, Phase, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use aggregation::Aggregation;
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Rate};
@@ -199,6 +199,10 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    fn needs(&self) -> Needs {
+        Needs { rates: true, window_in_recovery: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         (self.min_rtt, self.min_rtt_at) = (path.min_rtt, path.now);
         self.aggregation.restart(path.now);
@@ -245,14 +249,6 @@ impl CongestionControl for Bbr {
             Mode::ProbeRtt => self.check_probe_rtt_done(path, win),
             Mode::Startup | Mode::Drain => {}
         }
-    }
-
-    fn watches_rates(&self) -> bool {
-        true
-    }
-
-    fn rules_recovery(&self) -> bool {
-        true
     }
 
     fn holds_back(&self) -> bool {

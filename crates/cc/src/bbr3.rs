@@ -61,7 +61,7 @@ mod window;
 use crate::bbr::aggregation::Aggregation;
 use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::windowed::MaxFilter;
-use crate::{Ack, Congestion, CongestionControl, LostSegment, Path, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, LostSegment, Needs, Path, Sent, Window};
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use settings::Settings;
@@ -251,6 +251,10 @@ fn wider<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
 }
 
 impl CongestionControl for Bbr3 {
+    fn needs(&self) -> Needs {
+        Needs { losses: true, rates: true, window_in_recovery: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         (self.min_rtt, self.min_rtt_at) = (path.min_rtt, path.now);
         (self.probe_rtt_min, self.probe_rtt_at) = (path.min_rtt, path.now);
@@ -277,10 +281,6 @@ impl CongestionControl for Bbr3 {
 
     fn on_lost(&mut self, lost: &LostSegment, path: &Path, win: &mut Window) {
         self.handle_lost(lost, path, win);
-    }
-
-    fn watches_losses(&self) -> bool {
-        true
     }
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
@@ -338,14 +338,6 @@ impl CongestionControl for Bbr3 {
         } else if self.state == State::ProbeRtt {
             self.check_probe_rtt_done(path, win);
         }
-    }
-
-    fn watches_rates(&self) -> bool {
-        true
-    }
-
-    fn rules_recovery(&self) -> bool {
-        true
     }
 
     fn holds_back(&self) -> bool {

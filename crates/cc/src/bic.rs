@@ -53,7 +53,7 @@
 use crate::ack_ratio::AckRatio;
 use crate::growth::{self, AckCounter, ByteCounter};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
-use crate::{Ack, Congestion, CongestionControl, Path, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration, Instant};
 
 /// The registry's row.
@@ -214,12 +214,12 @@ impl Bic {
 }
 
 impl CongestionControl for Bic {
-    fn observe(&mut self, ack: &Ack, path: &Path) {
-        self.s.ratio.observe(ack, path, self.settings.profile != Profile::Ns2);
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
     }
 
-    fn watches_acks(&self) -> bool {
-        true
+    fn observe(&mut self, ack: &Ack, path: &Path) {
+        self.s.ratio.observe(ack, path, self.settings.profile != Profile::Ns2);
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

@@ -51,7 +51,7 @@ pub mod linux;
 use crate::growth::{self, Fraction};
 use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::Rounds;
-use crate::{Ack, Congestion, CongestionControl, Path, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration};
 
 /// The registry's row.
@@ -158,6 +158,10 @@ impl Compound {
 }
 
 impl CongestionControl for Compound {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, _win: &mut Window) {
         self.rounds.forget(path);
     }
@@ -166,10 +170,6 @@ impl CongestionControl for Compound {
         if let Some(rtt) = ack.rtt {
             self.rounds.sample(rtt);
         }
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

@@ -48,7 +48,7 @@
 
 use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::reno::Reno;
-use crate::{Ack, Congestion, CongestionControl, Path, Window, growth};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window, growth};
 use narrows_units::Bytes;
 
 /// The registry's row.
@@ -181,6 +181,10 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, loss_after_echo: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, _win: &mut Window) {
         self.window_end = path.snd_nxt;
     }
@@ -196,10 +200,6 @@ impl CongestionControl for Dctcp {
         }
     }
 
-    fn watches_acks(&self) -> bool {
-        true
-    }
-
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         self.reno.on_ack(ack, path, win);
     }
@@ -211,10 +211,6 @@ impl CongestionControl for Dctcp {
             let (cwnd, ssthresh) = self.alpha.reduced(before, path);
             (win.cwnd, win.ssthresh) = (cwnd.min(before), Some(ssthresh));
         }
-    }
-
-    fn echo_covers_loss(&self) -> bool {
-        false
     }
 
     /// Reports `alpha`: 0 to 1; `bytes_marked` and `bytes_delivered` of the present window; then Reno's own.

@@ -54,7 +54,7 @@
 
 use crate::growth::{self, Fraction};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
-use crate::{Ack, Congestion, CongestionControl, Path, Phase, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
 use narrows_units::{Bytes, Instant};
 
 /// One, in the units of alpha and beta.
@@ -307,6 +307,10 @@ impl Htcp {
 }
 
 impl CongestionControl for Htcp {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         self.s.last_cong = ticks(path.now);
         self.since = self.s.last_cong;
@@ -325,10 +329,6 @@ impl CongestionControl for Htcp {
         if self.bandwidth_switch {
             self.measure_throughput(segments, path);
         }
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

@@ -44,7 +44,7 @@
 use crate::growth::{self, Fraction};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::Rounds;
-use crate::{Ack, Congestion, CongestionControl, Path, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration};
 
 /// The registry's row.
@@ -232,6 +232,10 @@ impl Illinois {
 }
 
 impl CongestionControl for Illinois {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, _win: &mut Window) {
         self.rounds.forget(path);
     }
@@ -240,10 +244,6 @@ impl CongestionControl for Illinois {
         if let Some(rtt) = ack.rtt {
             self.rounds.sample(if self.settings.linux { rtt.min(LINUX_RTT_MAX) } else { rtt });
         }
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

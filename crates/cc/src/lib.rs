@@ -168,7 +168,7 @@ pub struct Ack {
     pub delivered: Bytes,
     /// Round-trip time sample of this ACK, if it has a valid one (Karn's rule).
     pub rtt: Option<Duration>,
-    /// Delivery-rate sample, if valid. Taken only for algorithms that [ask for it](CongestionControl::watches_rates).
+    /// Delivery-rate sample, if valid. Taken only with [`Needs::rates`].
     pub rate: Option<RateSample>,
     /// Whether the ACK is a duplicate by RFC 5681, section 2.
     pub duplicate: bool,
@@ -176,8 +176,8 @@ pub struct Ack {
     /// minus the sender's (TSval - TSecr). It includes the offset between the clocks, so only differences are
     /// meaningful. `None` without timestamps.
     pub one_way_delay: Option<Duration>,
-    /// The clocks of both ends, as Linux's modules see them. `None` without timestamps. Given to algorithms that
-    /// [ask for ACKs](CongestionControl::watches_acks).
+    /// The clocks of both ends, as Linux's modules see them. `None` without timestamps. Given only with
+    /// [`Needs::acks`].
     pub clocks: Option<Clocks>,
     /// Bytes of this ACK that the receiver reports as marked CE (all of `delivered` with classic ECN and ECE set).
     pub marked: Bytes,
@@ -245,14 +245,40 @@ pub enum Advice {
     Fallback = 3,
 }
 
+/// What an algorithm asks of the connection beyond [`on_ack`](CongestionControl::on_ack) and
+/// [`on_congestion`](CongestionControl::on_congestion). An algorithm that asks for nothing costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// [`observe`](CongestionControl::observe) is called.
+    pub acks: bool,
+    /// [`Ack::rate`] is taken, at the cost of a timestamp on every segment.
+    pub rates: bool,
+    /// [`on_lost`](CongestionControl::on_lost) is called.
+    pub losses: bool,
+    /// [`on_sent`](CongestionControl::on_sent) is called for transmissions with other data in flight too.
+    pub sending: bool,
+    /// The algorithm sets the window in Cwr and Recovery too (BBR; Linux's `cong_control`). Nothing else sets it then:
+    /// there is no reduction in steps, no cap at the end of recovery and no restart after idle time, and an undo
+    /// restores nothing but calls [`on_undo`](CongestionControl::on_undo).
+    pub window_in_recovery: bool,
+    /// A loss in a window that an ECN echo has reduced already is reported too. By default the echo covers it (RFC
+    /// 3168, section 6.1.2). DCTCP reduces by less for an echo, and a loss must count as one (RFC 8257, section 3.5).
+    pub loss_after_echo: bool,
+}
+
 /// A congestion control algorithm.
 ///
 /// Call order for one ACK: [`observe`](Self::observe), [`on_lost`](Self::on_lost) for each segment found lost,
 /// [`on_advice`](Self::on_advice) if it carries advice, then [`on_congestion`](Self::on_congestion) if it shows
 /// congestion, then [`on_ack`](Self::on_ack). `on_ack` is called for ACKs that deliver data in the phases Open,
 /// Disorder and Loss. In Cwr and Recovery the recovery's reduction step sets the window, unless
-/// [`rules_recovery`](Self::rules_recovery) says that the algorithm does.
+/// [`Needs::window_in_recovery`] says that the algorithm does.
 pub trait CongestionControl: fmt::Debug + Send {
+    /// What the algorithm asks of the connection; constant over its life.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
     /// The connection is established; `win` holds the initial window, and `path` has the handshake's round-trip time if
     /// that was measured.
     fn on_start(&mut self, _path: &Path, _win: &mut Window) {}
@@ -260,27 +286,11 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Observes every ACK that is not old, in any phase and including duplicates, before any decision. Algorithms
     /// measure here (Linux's `pkts_acked` and `in_ack_event`, in this order). `path` is the state after the ACK, except
     /// for [`Path::phase`], which is the phase before it: the ACK that ends a recovery still belongs to it, and the ACK
-    /// that begins a recovery does not yet. Called only if [`watches_acks`](Self::watches_acks) asks for it.
+    /// that begins a recovery does not yet. Called only with [`Needs::acks`].
     fn observe(&mut self, _ack: &Ack, _path: &Path) {}
 
-    /// Whether [`observe`](Self::observe) is wanted; constant over the life of the algorithm.
-    fn watches_acks(&self) -> bool {
-        false
-    }
-
-    /// Whether [`Ack::rate`] is wanted; constant over the life of the algorithm. A sample costs a timestamp on every
-    /// segment.
-    fn watches_rates(&self) -> bool {
-        false
-    }
-
-    /// Handles a segment that was found lost. Called only if [`watches_losses`](Self::watches_losses) asks for it.
+    /// Handles a segment that was found lost. Called only with [`Needs::losses`].
     fn on_lost(&mut self, _lost: &LostSegment, _path: &Path, _win: &mut Window) {}
-
-    /// Whether [`on_lost`](Self::on_lost) is wanted; constant over the life of the algorithm.
-    fn watches_losses(&self) -> bool {
-        false
-    }
 
     /// Grows (or moves) the window on an ACK that delivered data.
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window);
@@ -289,15 +299,8 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// from now on, one SMSS by RFC 5681). Recovery inflates the window or phases in the reduction.
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window);
 
-    /// Handles a transmission: every one if [`watches_sending`](Self::watches_sending) asks for it, otherwise only one
-    /// that ends an idle time.
+    /// Handles a transmission: every one with [`Needs::sending`], otherwise only one that ends an idle time.
     fn on_sent(&mut self, _sent: &Sent, _path: &Path, _win: &mut Window) {}
-
-    /// Whether [`on_sent`](Self::on_sent) is wanted for transmissions with other data in flight too; constant over the
-    /// life of the algorithm.
-    fn watches_sending(&self) -> bool {
-        false
-    }
 
     /// The last congestion event was spurious; `win` is already restored to the larger of its values now and before the
     /// event.
@@ -315,23 +318,9 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Recovery has ended and the connection is Open again.
     fn on_recovered(&mut self, _path: &Path, _win: &mut Window) {}
 
-    /// Whether the algorithm sets the window in Cwr and Recovery too (BBR; Linux's `cong_control`). Nothing else sets
-    /// it then: there is no reduction in steps, no cap at the end of recovery and no restart after idle time, and an
-    /// undo restores nothing but calls [`on_undo`](Self::on_undo). Constant over the life of the algorithm.
-    fn rules_recovery(&self) -> bool {
-        false
-    }
-
-    /// Whether the reduction after an ECN echo also covers a loss of the same window, so that the loss is not reported
-    /// (RFC 3168, section 6.1.2). DCTCP returns false: it reduces by less for an echo, and a loss must count as one
-    /// (RFC 8257, section 3.5).
-    fn echo_covers_loss(&self) -> bool {
-        true
-    }
-
     /// Whether the algorithm holds the flow back on purpose (BBR's ProbeRTT). Rate samples of segments sent now then do
     /// not measure the path, and the connection marks them as limited by the application. Called after each
-    /// [`on_ack`](Self::on_ack), only for algorithms that rule recovery.
+    /// [`on_ack`](Self::on_ack), only with [`Needs::window_in_recovery`].
     fn holds_back(&self) -> bool {
         false
     }

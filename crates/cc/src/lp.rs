@@ -83,7 +83,7 @@ pub mod linux;
 
 use crate::growth::{self, ByteCounter};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
-use crate::{Ack, Congestion, CongestionControl, Path, Phase, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
 use narrows_units::{Duration, Instant};
 
 /// The registry's row.
@@ -217,6 +217,10 @@ impl Lp {
 }
 
 impl CongestionControl for Lp {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn observe(&mut self, ack: &Ack, path: &Path) {
         let timed = ack.acked <= path.smss && path.flightsize.is_zero();
         if let (Some(difference), Some(rtt), false) = (ack.one_way_delay, ack.rtt, timed) {
@@ -236,10 +240,6 @@ impl CongestionControl for Lp {
             self.cut = Some(if self.frozen { Cut::ToOne } else { Cut::Half });
         }
         self.last_drop = Some(path.now);
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

@@ -24,7 +24,7 @@
 //! `rfc793_window_is_bounded_by_the_receiver_alone`.
 
 use crate::registry::{Params, Response, Row, Traits};
-use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Sent, Window};
 use narrows_units::Bytes;
 
 /// Largest window that a receiver can announce: 65535 scaled by 14 bits (RFC 7323, section 2.3), in bytes.
@@ -57,6 +57,10 @@ fn open(win: &mut Window) {
 }
 
 impl CongestionControl for Unlimited {
+    fn needs(&self) -> Needs {
+        Needs { sending: true, window_in_recovery: true, ..Needs::default() }
+    }
+
     fn on_ack(&mut self, _ack: &Ack, _path: &Path, win: &mut Window) {
         open(win);
     }
@@ -70,15 +74,7 @@ impl CongestionControl for Unlimited {
         open(win);
     }
 
-    fn watches_sending(&self) -> bool {
-        true
-    }
-
     fn on_recovered(&mut self, _path: &Path, win: &mut Window) {
         open(win);
-    }
-
-    fn rules_recovery(&self) -> bool {
-        true
     }
 }

@@ -67,7 +67,7 @@ pub mod ns2;
 use crate::growth::{self, ByteCounter};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::{self, Rounds, linux_sample};
-use crate::{Ack, Congestion, CongestionControl, Path, Phase, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
 /// A number of segments in the queue; 0 stands for the profile's.
@@ -251,6 +251,10 @@ fn lower_threshold(win: &mut Window) {
 }
 
 impl CongestionControl for Vegas {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         self.rounds.forget(path);
         if let Some(last) = &mut self.last {
@@ -262,10 +266,6 @@ impl CongestionControl for Vegas {
         if let Some(rtt) = ack.rtt {
             self.rounds.sample(linux_sample(rtt));
         }
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

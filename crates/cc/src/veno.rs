@@ -48,7 +48,7 @@
 use crate::growth::{self, AckCounter, ByteCounter, Fraction};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::{linux_sample, without_queue};
-use crate::{Ack, Congestion, CongestionControl, Path, Phase, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
 /// The registry's row.
@@ -214,6 +214,10 @@ impl Veno {
 }
 
 impl CongestionControl for Veno {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn observe(&mut self, ack: &Ack, _path: &Path) {
         if let Some(rtt) = ack.rtt {
             let rtt = if self.paper() { rtt } else { linux_sample(rtt) };
@@ -221,10 +225,6 @@ impl CongestionControl for Veno {
             self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
             self.samples = self.samples.saturating_add(1);
         }
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

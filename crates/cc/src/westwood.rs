@@ -58,7 +58,7 @@ pub mod estimate;
 
 use crate::growth::{self, ByteCounter};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
-use crate::{Ack, Congestion, CongestionControl, Path, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use estimate::{AckedCount, Estimate, Filter, LinuxFilter, Plus, Tustin};
 use narrows_units::{Bytes, Duration};
 
@@ -134,6 +134,10 @@ impl Westwood {
 }
 
 impl CongestionControl for Westwood {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, _win: &mut Window) {
         self.estimate.start(path.now);
     }
@@ -146,10 +150,6 @@ impl CongestionControl for Westwood {
         let counted = self.count.count(ack.acked, path.smss);
         self.estimate.observe(counted, self.rtt, path.now);
         self.rtt_min = if core::mem::take(&mut self.restart_rtt_min) { self.rtt } else { self.rtt_min.min(self.rtt) };
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

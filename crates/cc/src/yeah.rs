@@ -55,7 +55,7 @@
 use crate::growth::{self, ByteCounter};
 use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::{self, Rounds, linux_sample};
-use crate::{Ack, Congestion, CongestionControl, Path, Phase, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
 /// A whole number.
@@ -205,6 +205,10 @@ impl Yeah {
 }
 
 impl CongestionControl for Yeah {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, _win: &mut Window) {
         self.rounds.forget(path);
     }
@@ -213,10 +217,6 @@ impl CongestionControl for Yeah {
         if let Some(rtt) = ack.rtt {
             self.rounds.sample(linux_sample(rtt));
         }
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

@@ -4,7 +4,7 @@
 //! after each call. The first call that raises, or sets an invalid value, stops the run; [`Ledger`] keeps the reason.
 
 use crate::watch::Calls;
-use narrows_cc::{Ack, Congestion, CongestionControl, ParamValue, Params, Path, Phase, Window};
+use narrows_cc::{Ack, Congestion, CongestionControl, Needs, ParamValue, Params, Path, Phase, Window};
 use narrows_sim::{Algorithms, Progress};
 use narrows_units::{Bytes, Rate};
 use pyo3::prelude::*;
@@ -256,8 +256,8 @@ fn text(py: Python<'_>, value: &Py<PyAny>) -> String {
 }
 
 impl CongestionControl for Foreign {
-    fn watches_rates(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { rates: true, ..Needs::default() }
     }
 
     fn on_start(&mut self, path: &Path, win: &mut Window) {

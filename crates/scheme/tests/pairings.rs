@@ -164,7 +164,7 @@ fn converse(support: [Support; 2], hops: &[Hop], net: Net) -> Outcome {
                     count += 1;
                 }
             }
-            if ends[from].state().is_synchronized() {
+            if !matches!(ends[from].state(), State::Listen | State::SynSent | State::SynReceived | State::Closed) {
                 agreement[from] = ends[from].info().agreement;
             }
         }

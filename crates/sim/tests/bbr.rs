@@ -9,7 +9,7 @@
 mod common;
 
 use common::run_text;
-use narrows_cc::{Ack, Congestion, CongestionControl, LostSegment, Params, Path, Sent, Window};
+use narrows_cc::{Ack, Congestion, CongestionControl, LostSegment, Needs, Params, Path, Sent, Window};
 use narrows_sim::{Algorithms, Options, Outcome, catalogue, run};
 use std::sync::{Arc, Mutex};
 
@@ -35,17 +35,15 @@ impl Watched {
 }
 
 impl CongestionControl for Watched {
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         self.inner.on_start(path, win);
     }
     fn on_lost(&mut self, lost: &LostSegment, path: &Path, win: &mut Window) {
         self.inner.on_lost(lost, path, win);
-    }
-    fn watches_losses(&self) -> bool {
-        self.inner.watches_losses()
-    }
-    fn watches_rates(&self) -> bool {
-        self.inner.watches_rates()
     }
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         self.inner.on_ack(ack, path, win);
@@ -62,9 +60,6 @@ impl CongestionControl for Watched {
     }
     fn on_recovered(&mut self, path: &Path, win: &mut Window) {
         self.inner.on_recovered(path, win);
-    }
-    fn rules_recovery(&self) -> bool {
-        self.inner.rules_recovery()
     }
     fn holds_back(&self) -> bool {
         self.inner.holds_back()

@@ -5,7 +5,9 @@
 mod common;
 
 use common::{BULK, PLAIN, path, scenario};
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Params, Path, Sent, Window, registry};
+use narrows_cc::{
+    Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Params, Path, Sent, Window, registry,
+};
 use narrows_sim::{Algorithms, Options, run};
 use std::sync::Arc;
 
@@ -14,18 +16,10 @@ use std::sync::Arc;
 struct Curious(Box<dyn CongestionControl>);
 
 impl CongestionControl for Curious {
-    fn watches_acks(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { acks: true, rates: true, losses: true, sending: true, ..self.0.needs() }
     }
-    fn watches_rates(&self) -> bool {
-        true
-    }
-    fn watches_losses(&self) -> bool {
-        true
-    }
-    fn watches_sending(&self) -> bool {
-        true
-    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         self.0.on_start(path, win);
     }
@@ -55,12 +49,6 @@ impl CongestionControl for Curious {
     }
     fn on_recovered(&mut self, path: &Path, win: &mut Window) {
         self.0.on_recovered(path, win);
-    }
-    fn rules_recovery(&self) -> bool {
-        self.0.rules_recovery()
-    }
-    fn echo_covers_loss(&self) -> bool {
-        self.0.echo_covers_loss()
     }
     fn holds_back(&self) -> bool {
         self.0.holds_back()

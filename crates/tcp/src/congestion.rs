@@ -1,7 +1,7 @@
 //! The connection's side of congestion control: calls the algorithm and keeps its window within bounds.
 
 use crate::config::{Config, InitialWindow};
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Path, Phase, Sent, Window, growth};
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, Sent, Window, growth};
 use narrows_units::{Bytes, Duration};
 
 /// The first congestion window in bytes for segments of `smss` bytes.
@@ -24,15 +24,7 @@ pub(crate) struct Controller {
     max: Bytes,
     /// Whether the last congestion event reduced cwnd.
     reduced: bool,
-    /// See [`CongestionControl::watches_acks`].
-    pub(crate) watches_acks: bool,
-    /// See [`CongestionControl::watches_rates`].
-    pub(crate) watches_rates: bool,
-    /// See [`CongestionControl::watches_sending`].
-    pub(crate) watches_sending: bool,
-    /// See [`CongestionControl::watches_losses`].
-    pub(crate) watches_losses: bool,
-    rules_recovery: bool,
+    pub(crate) needs: Needs,
 }
 
 impl Controller {
@@ -42,11 +34,7 @@ impl Controller {
         let cwnd = Bytes::new(initial_window(config.initial_window, smss));
         let max = config.max_cwnd.unwrap_or(Bytes::MAX);
         Self {
-            watches_acks: cc.watches_acks(),
-            watches_rates: cc.watches_rates(),
-            watches_sending: cc.watches_sending(),
-            watches_losses: cc.watches_losses(),
-            rules_recovery: cc.rules_recovery(),
+            needs: cc.needs(),
             cc,
             win: Window {
                 cwnd,
@@ -84,27 +72,16 @@ impl Controller {
         &*self.cc
     }
 
-    /// See [`CongestionControl::rules_recovery`].
-    #[inline]
-    pub(crate) fn rules_recovery(&self) -> bool {
-        self.rules_recovery
-    }
-
     /// See [`CongestionControl::holds_back`].
     #[inline]
     pub(crate) fn holds_back(&self) -> bool {
-        self.rules_recovery && self.cc.holds_back()
+        self.needs.window_in_recovery && self.cc.holds_back()
     }
 
     /// Whether the connection has to carry out the reduction of the last congestion event: the algorithm reduced the
     /// window and leaves recovery to the connection.
     pub(crate) fn leaves_reduction(&self) -> bool {
-        self.reduced && !self.rules_recovery
-    }
-
-    /// See [`CongestionControl::echo_covers_loss`].
-    pub(crate) fn echo_covers_loss(&self) -> bool {
-        self.cc.echo_covers_loss()
+        self.reduced && !self.needs.window_in_recovery
     }
 
     #[inline]
@@ -143,7 +120,7 @@ impl Controller {
 
     pub(crate) fn on_recovered(&mut self, cap: Option<u64>, path: &Path) {
         // A scheme may have judged that the loss was not congestion and kept the window; then no cap applies.
-        if let Some(cap) = cap.filter(|_| self.reduced && !self.rules_recovery) {
+        if let Some(cap) = cap.filter(|_| self.reduced && !self.needs.window_in_recovery) {
             self.win.cwnd = self.win.cwnd.min(Bytes::new(cap));
             self.clamp();
         }
@@ -151,10 +128,10 @@ impl Controller {
         self.clamp();
     }
 
-    /// Restores the larger of the current and the previous window unless the algorithm rules recovery, then notifies
+    /// Restores the larger of the current and the previous window unless the algorithm sets it in recovery, then notifies
     /// the algorithm.
     pub(crate) fn on_undo(&mut self, before: &Window, path: &Path) {
-        if !self.rules_recovery {
+        if !self.needs.window_in_recovery {
             self.win.cwnd = self.win.cwnd.max(before.cwnd);
             self.win.ssthresh = match (self.win.ssthresh, before.ssthresh) {
                 (Some(now), Some(before)) => Some(now.max(before)),

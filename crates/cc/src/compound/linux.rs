@@ -36,7 +36,7 @@
 
 use crate::growth;
 use crate::rounds::{self, Rounds};
-use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
 /// Compound by the Linux module; see the module's page.
@@ -109,6 +109,10 @@ impl CompoundLinux {
 }
 
 impl CongestionControl for CompoundLinux {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         self.cwnd = growth::whole_segments(win.cwnd, path);
         self.begin(path);
@@ -118,10 +122,6 @@ impl CongestionControl for CompoundLinux {
         if let Some(rtt) = ack.rtt {
             self.rounds.sample(rounds::linux_sample(rtt));
         }
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

@@ -36,7 +36,7 @@ use super::Settings;
 use super::curve::{self, Curve, in_1024ths, millis};
 use crate::growth::{self, ByteCounter};
 use crate::hystart::{Feed, SlowStart};
-use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
 /// State that a timeout clears.
@@ -173,13 +173,13 @@ impl CubicLinux {
 }
 
 impl CongestionControl for CubicLinux {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn observe(&mut self, ack: &Ack, path: &Path) {
         // Linux's `pkts_acked` is called in recovery too, where no epoch runs and every sample counts.
         self.fresh = self.sample(ack.rtt, path);
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

@@ -52,7 +52,7 @@ use super::curve::{self, Curve, in_1024ths, millis};
 use crate::ack_ratio::AckRatio;
 use crate::growth::{self, AckCounter};
 use crate::hystart::{Feed, SlowStart};
-use crate::{Ack, Congestion, CongestionControl, Path, Window};
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::Bytes;
 
 /// Largest growth past the plateau per 100 ms, in segments (`max_increment`).
@@ -172,12 +172,12 @@ impl CubicNs2 {
 }
 
 impl CongestionControl for CubicNs2 {
-    fn observe(&mut self, ack: &Ack, path: &Path) {
-        self.s.ratio.observe(ack, path, false);
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
     }
 
-    fn watches_acks(&self) -> bool {
-        true
+    fn observe(&mut self, ack: &Ack, path: &Path) {
+        self.s.ratio.observe(ack, path, false);
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

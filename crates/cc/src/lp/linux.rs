@@ -7,7 +7,7 @@
 
 use super::Cut;
 use crate::growth::{self, ByteCounter};
-use crate::{Ack, Clocks, Congestion, CongestionControl, Path, Phase, Window};
+use crate::{Ack, Clocks, Congestion, CongestionControl, Needs, Path, Phase, Window};
 use narrows_units::Instant;
 
 /// Units per second (`LP_RESOL`, `TCP_TS_HZ`).
@@ -124,6 +124,10 @@ impl LpLinux {
 }
 
 impl CongestionControl for LpLinux {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn observe(&mut self, ack: &Ack, path: &Path) {
         let now = millis(path.now);
         if let Some(clocks) = ack.clocks {
@@ -147,10 +151,6 @@ impl CongestionControl for LpLinux {
             self.cut = Some(if self.frozen { Cut::ToOne } else { Cut::Half });
         }
         self.last_drop = now;
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {

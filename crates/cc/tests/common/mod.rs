@@ -175,7 +175,7 @@ impl Model {
             marked: if self.marking { acked } else { Bytes::ZERO },
             ..Ack::default()
         };
-        if self.cc.watches_acks() {
+        if self.cc.needs().acks {
             self.cc.observe(&ack, &self.path);
         }
         self.cc.on_ack(&ack, &self.path, &mut self.win);

@@ -106,5 +106,5 @@ fn rfc793_window_is_bounded_by_the_receiver_alone() {
         event(&mut m);
         assert_eq!((m.win.cwnd, m.win.ssthresh), (open, None));
     }
-    assert!(m.cc.rules_recovery(), "recovery must not reduce it either");
+    assert!(m.cc.needs().window_in_recovery, "recovery must not reduce it either");
 }

@@ -112,7 +112,7 @@ impl Pipe {
             newly_lost: self.lost,
             ..Ack::default()
         };
-        if self.cc.watches_acks() {
+        if self.cc.needs().acks {
             self.cc.observe(&ack, &self.path);
         }
         self.cc.on_ack(&ack, &self.path, &mut self.win);

@@ -285,7 +285,7 @@ impl Connection<'_> {
         let delivered = self.path.smss * event.number(0);
         let rtt = event.rest[1].parse().ok().map(Duration::from_micros);
         let ack = Ack { acked: delivered, delivered, rtt, ..Ack::default() };
-        if see && self.cc.watches_acks() {
+        if see && self.cc.needs().acks {
             self.cc.observe(&ack, &self.path);
         }
         if grow {

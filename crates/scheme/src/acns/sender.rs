@@ -3,7 +3,7 @@
 use super::history::History;
 use super::{AcnsConfig, Trend, TrendVerdict};
 use core::fmt;
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Path, Phase, Sent, Window};
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, Sent, Window};
 use narrows_units::Bytes;
 
 /// ACNS over a base algorithm.
@@ -41,7 +41,7 @@ use narrows_units::Bytes;
 ///   profile `linux` lets its curve run on while an application limits it, as Linux does, and so also while the window
 ///   is held.)
 /// - During fast recovery cwnd belongs to the recovery. A fallback that arrives then is remembered and in force, but
-///   does not reduce a second time in the same window. A base that [rules recovery](CongestionControl::rules_recovery)
+///   does not reduce a second time in the same window. A base that [rules recovery](narrows_cc::Needs::window_in_recovery)
 ///   itself has no such phase.
 /// - A timeout lifts the command in force until the next one. Otherwise a flow frozen at one SMSS, which retransmits
 ///   and therefore cannot ask, would stay there for as many round trips as it lost segments.
@@ -135,6 +135,10 @@ impl Acns {
 }
 
 impl CongestionControl for Acns {
+    fn needs(&self) -> Needs {
+        self.base.needs()
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         self.base.on_start(path, win);
     }
@@ -143,20 +147,8 @@ impl CongestionControl for Acns {
         self.base.observe(ack, path);
     }
 
-    fn watches_acks(&self) -> bool {
-        self.base.watches_acks()
-    }
-
-    fn watches_rates(&self) -> bool {
-        self.base.watches_rates()
-    }
-
     fn on_lost(&mut self, lost: &LostSegment, path: &Path, win: &mut Window) {
         self.base.on_lost(lost, path, win);
-    }
-
-    fn watches_losses(&self) -> bool {
-        self.base.watches_losses()
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
@@ -198,10 +190,6 @@ impl CongestionControl for Acns {
         self.base.on_sent(sent, path, win);
     }
 
-    fn watches_sending(&self) -> bool {
-        self.base.watches_sending()
-    }
-
     fn on_undo(&mut self, path: &Path, win: &mut Window) {
         if self.base_told {
             self.base.on_undo(path, win);
@@ -214,7 +202,7 @@ impl CongestionControl for Acns {
         self.commands[advice as usize - 1] += 1;
         self.trend.push(advice);
         self.ruling = Some(advice);
-        let in_recovery = matches!(path.phase, Phase::Cwr | Phase::Recovery) && !self.base.rules_recovery();
+        let in_recovery = matches!(path.phase, Phase::Cwr | Phase::Recovery) && !self.base.needs().window_in_recovery;
         if self.obey && advice == Advice::Fallback && !in_recovery {
             self.fall_back(path, win);
         }
@@ -231,16 +219,8 @@ impl CongestionControl for Acns {
         }
     }
 
-    fn rules_recovery(&self) -> bool {
-        self.base.rules_recovery()
-    }
-
     fn holds_back(&self) -> bool {
         self.base.holds_back()
-    }
-
-    fn echo_covers_loss(&self) -> bool {
-        self.base.echo_covers_loss()
     }
 
     /// `acns_command`: the command in force (1 to 3; 0 is none); `acns_trend`: W_trend (0 is none); `acns_history`:

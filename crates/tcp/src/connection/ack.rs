@@ -129,12 +129,12 @@ impl Connection {
             rate: self.rate.sample(self.rtt.min(), now),
             duplicate: false,
             one_way_delay: ts.map(|ts| self.ts.difference(ts)),
-            clocks: ts.filter(|_| self.congestion.watches_acks).map(|ts| self.ts.clocks(ts, now)),
+            clocks: ts.filter(|_| self.congestion.needs.acks).map(|ts| self.ts.clocks(ts, now)),
             marked: Bytes::ZERO,
             newly_lost: Bytes::ZERO,
         };
         let path = self.path_in(Phase::Open, self.tx.board.flight(), now);
-        if self.congestion.watches_acks {
+        if self.congestion.needs.acks {
             self.congestion.observe(&ack, &path);
         }
         self.congestion.on_ack(&ack, &path);
@@ -212,15 +212,15 @@ impl Connection {
             rate: self.rate.sample(self.rtt.min(), now),
             duplicate,
             one_way_delay: ts.map(|ts| self.ts.difference(ts)),
-            clocks: ts.filter(|_| self.congestion.watches_acks).map(|ts| self.ts.clocks(ts, now)),
+            clocks: ts.filter(|_| self.congestion.needs.acks).map(|ts| self.ts.clocks(ts, now)),
             marked: Bytes::new(marked),
             newly_lost: Bytes::new(verdict.newly_lost),
         };
-        if self.congestion.watches_acks {
+        if self.congestion.needs.acks {
             let path = self.path_in(found_in, self.tx.board.flight(), now);
             self.congestion.observe(&ack, &path);
         }
-        if verdict.newly_lost > 0 && self.congestion.watches_losses {
+        if verdict.newly_lost > 0 && self.congestion.needs.losses {
             self.report_losses(now);
         }
         if let Some(advice) = advice {
@@ -274,7 +274,7 @@ impl Connection {
         }
         if verdict.enter {
             self.stats.rare().fast_retransmits += 1;
-            if self.ecn.covers(self.tx.una) && self.congestion.echo_covers_loss() {
+            if self.ecn.covers(self.tx.una) && !self.congestion.needs.loss_after_echo {
                 // The same window was already reduced after an echo: once is enough (RFC 3168, section 6.1.2).
                 self.undo.disarm();
             } else {
@@ -355,7 +355,7 @@ impl Connection {
 
     /// Whether one reduction answers all losses of an episode. Algorithms that rule recovery are notified of each loss.
     pub(super) fn reduces_once(&self) -> bool {
-        self.config.reduce_once && !self.congestion.rules_recovery()
+        self.config.reduce_once && !self.congestion.needs.window_in_recovery
     }
 
     fn arm_undo(&mut self) {
@@ -372,7 +372,7 @@ impl Connection {
         }
         let phase = self.phase();
         let grows = !reduced && matches!(phase, Phase::Open | Phase::Disorder | Phase::Loss);
-        if grows || self.congestion.rules_recovery() {
+        if grows || self.congestion.needs.window_in_recovery {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_ack(ack, &path);
             if self.congestion.holds_back() {

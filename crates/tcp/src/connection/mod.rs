@@ -163,7 +163,7 @@ impl Connection {
         let smss = u64::from(config.mss);
         let mut tx = Sender::new(iss);
         let congestion = Controller::new(&config, cc);
-        let stamps = congestion.watches_rates || congestion.watches_losses;
+        let stamps = congestion.needs.rates || congestion.needs.losses;
         if stamps {
             tx.board.keep_stamps();
         }

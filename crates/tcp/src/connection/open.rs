@@ -127,7 +127,7 @@ impl Connection {
         self.establish_as_linux(syn.passive, now);
         self.ecn.on = self.agreement == Agreement::Ecn;
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
-        if self.congestion.watches_losses {
+        if self.congestion.needs.losses {
             self.tx.board.report_losses();
         }
         self.initial_window = crate::congestion::initial_window(self.config.initial_window, self.smss);

@@ -150,7 +150,7 @@ impl Connection {
             return;
         }
         let kind = self.config.idle_restart;
-        if kind == IdleRestart::Off || self.congestion.rules_recovery() {
+        if kind == IdleRestart::Off || self.congestion.needs.window_in_recovery {
             return;
         }
         let path = self.path(0, now);
@@ -188,7 +188,8 @@ impl Connection {
     /// Decays a window that the application has not used for an RTO (RFC 2861; Linux's `tcp_cwnd_application_limited`).
     /// An application with data that waits for the peer's window or the pacer has used cwnd as far as it could.
     fn validate_window(&mut self, now: Instant) {
-        let applies = self.config.cwnd_validation && self.phase() == Phase::Open && !self.congestion.rules_recovery();
+        let applies =
+            self.config.cwnd_validation && self.phase() == Phase::Open && !self.congestion.needs.window_in_recovery;
         if applies && let Some(used) = self.tx.usage.unused_for(self.rto.current(), now) {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.decay_unused(used, &path);
@@ -292,7 +293,7 @@ impl Connection {
             self.timers.rto = now + self.rto.current();
         }
         self.timers.persist = Instant::NEVER;
-        if self.congestion.watches_sending || !idle.is_zero() {
+        if self.congestion.needs.sending || !idle.is_zero() {
             self.tell_sent(bytes, retransmission, idle, now);
         }
         if let Some(rate) = self.pacer.rate(&self.congestion.win) {

@@ -110,7 +110,7 @@ impl Connection {
         self.pacer.release();
         self.reduced_at = now;
         self.tx.usage.restart(now);
-        if self.congestion.watches_losses {
+        if self.congestion.needs.losses {
             self.report_losses(now);
         }
         self.congestion.on_congestion(&Congestion::Timeout { repeated }, &path);

@@ -2,7 +2,7 @@
 
 use crate::{Config, Connection};
 use core::net::SocketAddr;
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Path, Sent, Window};
+use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Needs, Path, Sent, Window};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::{Packet, TcpFlags, TcpOptions, TcpRepr};
 use std::collections::BTreeMap;
@@ -54,13 +54,13 @@ pub(super) struct Double {
     /// The first window in segments, set on the first event.
     pub(super) first: Option<u64>,
     pub(super) pacing: Option<narrows_units::Rate>,
-    /// See [`CongestionControl::rules_recovery`].
+    /// See [`Needs::window_in_recovery`].
     pub(super) rules: bool,
-    /// Not [`CongestionControl::echo_covers_loss`].
+    /// See [`Needs::loss_after_echo`].
     pub(super) uncovered: bool,
-    /// See [`CongestionControl::watches_acks`].
+    /// See [`Needs::acks`].
     pub(super) watches: bool,
-    /// See [`CongestionControl::watches_rates`].
+    /// See [`Needs::rates`].
     pub(super) rates: bool,
     /// Whether to note whole ACKs and paths.
     pub(super) whole: bool,
@@ -80,6 +80,17 @@ impl Double {
 }
 
 impl CongestionControl for Double {
+    fn needs(&self) -> Needs {
+        Needs {
+            sending: true,
+            loss_after_echo: self.uncovered,
+            acks: self.watches,
+            rates: self.rates,
+            window_in_recovery: self.rules,
+            ..Needs::default()
+        }
+    }
+
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         let told =
             Told::Ack { acked: ack.acked.as_u64(), delivered: ack.delivered.as_u64(), limited: path.cwnd_limited };
@@ -117,10 +128,6 @@ impl CongestionControl for Double {
         win.pacing_rate = self.pacing;
     }
 
-    fn watches_sending(&self) -> bool {
-        true
-    }
-
     fn on_undo(&mut self, _path: &Path, _win: &mut Window) {
         self.note(Told::Undo);
     }
@@ -136,22 +143,6 @@ impl CongestionControl for Double {
     fn observe(&mut self, ack: &Ack, path: &Path) {
         self.note_whole(ack, path);
         self.note(Told::Seen { delivered: ack.delivered.as_u64(), marked: ack.marked.as_u64() });
-    }
-
-    fn echo_covers_loss(&self) -> bool {
-        !self.uncovered
-    }
-
-    fn watches_acks(&self) -> bool {
-        self.watches
-    }
-
-    fn watches_rates(&self) -> bool {
-        self.rates
-    }
-
-    fn rules_recovery(&self) -> bool {
-        self.rules
     }
 
     fn on_recovered(&mut self, _path: &Path, _win: &mut Window) {

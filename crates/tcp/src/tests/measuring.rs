@@ -3,7 +3,7 @@
 
 use super::harness::*;
 use crate::{Config, Connection, DelayedAck, InitialWindow, Reduction};
-use narrows_cc::{Ack, Congestion, CongestionControl, Params, Path, Phase, Window, find};
+use narrows_cc::{Ack, Congestion, CongestionControl, Needs, Params, Path, Phase, Window, find};
 use narrows_units::{Bytes, Duration, SeqNum};
 use std::sync::{Arc, Mutex};
 
@@ -18,16 +18,16 @@ struct Observer {
 }
 
 impl CongestionControl for Observer {
+    fn needs(&self) -> Needs {
+        Needs { acks: true, ..Needs::default() }
+    }
+
     fn on_start(&mut self, path: &Path, win: &mut Window) {
         win.cwnd = path.smss * 20;
     }
 
     fn observe(&mut self, ack: &Ack, path: &Path) {
         self.seen.lock().unwrap().push((ack.acked.as_u64(), path.phase, None));
-    }
-
-    fn watches_acks(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, _ack: &Ack, path: &Path, _win: &mut Window) {
