@@ -165,7 +165,7 @@ impl AgileSd {
 
     /// Records cwnd before and after a loss.
     fn reduce(&mut self, path: &Path, win: &Window) {
-        let beta = if win.in_slow_start() { self.beta1 } else { self.beta2 };
+        let beta = if win.in_slow_start(path) { self.beta1 } else { self.beta2 };
         self.loss = win.cwnd;
         self.degraded = if self.module {
             let left = growth::whole_segments(win.cwnd, path).saturating_mul(in_1000ths(beta)) / SCALE;
@@ -183,7 +183,7 @@ impl CongestionControl for AgileSd {
             return;
         }
         if self.module {
-            if win.in_slow_start() {
+            if win.in_slow_start(path) {
                 // The rest of the ACK is not passed on to congestion avoidance.
                 growth::slow_start(win, ack.delivered, Bytes::MAX, path);
             } else {
@@ -192,7 +192,7 @@ impl CongestionControl for AgileSd {
             return;
         }
         let mut acked = ack.acked;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             acked = growth::slow_start(win, acked, path.smss, path);
         }
         if !acked.is_zero() {

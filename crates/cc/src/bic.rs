@@ -228,7 +228,7 @@ impl CongestionControl for Bic {
         }
         let by_acks = self.settings.profile == Profile::Ns2;
         let mut acked = ack.delivered;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             acked = growth::slow_start(win, acked, if by_acks { path.smss } else { Bytes::MAX }, path);
             if acked.is_zero() || by_acks {
                 return;

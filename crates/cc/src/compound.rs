@@ -179,7 +179,7 @@ impl CongestionControl for Compound {
         // Something else may have reduced the window; at least one segment of it is Reno's.
         self.dwnd = self.dwnd.min(win.cwnd.saturating_sub(path.smss).as_f64());
         let mut acked = ack.acked;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             if !growth::may_grow(path) {
                 return;
             }
@@ -192,7 +192,7 @@ impl CongestionControl for Compound {
             self.fraction.add(path.smss.as_f64() * share, win);
         }
         if self.rounds.ended(path) {
-            if !win.in_slow_start() {
+            if !win.in_slow_start(path) {
                 self.measure(path, win);
             }
             self.rounds.begin(path);

@@ -283,7 +283,7 @@ impl Cubic {
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         let since = path.now.since(core::mem::replace(&mut self.seen, path.now));
-        let slow = win.in_slow_start();
+        let slow = win.in_slow_start(path);
         if slow || !growth::may_grow(path) {
             self.exclude(since);
         }
@@ -317,7 +317,7 @@ impl CongestionControl for Cubic {
         self.epoch.start = None;
         self.epoch.cwnd_prior = cwnd;
         let (beta, floor) = match (event, self.settings.beta_ecn) {
-            (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start() => (beta, 1),
+            (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start(path) => (beta, 1),
             (Congestion::Ecn { .. }, _) => (self.settings.beta, 1),
             _ => (self.settings.beta, 2),
         };

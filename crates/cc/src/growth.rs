@@ -50,7 +50,7 @@ pub fn limited_slow_start(win: &mut Window, acked: Bytes, limit: Bytes, max_ssth
     let room = win.slow_start_room(path);
     let used = (step / k).max(step.min(Bytes::new(1))).min(room);
     win.cwnd += used;
-    if win.in_slow_start() { Bytes::ZERO } else { step.saturating_sub(used * k) }
+    if win.in_slow_start(path) { Bytes::ZERO } else { step.saturating_sub(used * k) }
 }
 
 /// One ACK's increase in congestion avoidance without counting: `SMSS * SMSS / cwnd`, at least one byte (RFC 5681,
@@ -115,7 +115,7 @@ impl ByteCounter {
 #[inline]
 pub fn linux_reno(counter: &mut ByteCounter, acked: Bytes, path: &Path, win: &mut Window) {
     let mut left = acked;
-    if win.in_slow_start() {
+    if win.in_slow_start(path) {
         left = slow_start(win, acked, Bytes::MAX, path);
         if left.is_zero() {
             return;

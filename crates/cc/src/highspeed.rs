@@ -239,7 +239,7 @@ impl CongestionControl for HighSpeed {
         }
         let linux = self.profile == Profile::Linux;
         let mut acked = if linux { ack.delivered } else { ack.acked };
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             let limit = if linux { Bytes::MAX } else { path.smss };
             acked = growth::limited_slow_start(win, acked, limit, path.smss * self.max_ssthresh, path);
             if acked.is_zero() || self.by_table() {

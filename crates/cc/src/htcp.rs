@@ -333,7 +333,7 @@ impl CongestionControl for Htcp {
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         if !ack.acked.is_zero() && growth::may_grow(path) {
-            if win.in_slow_start() {
+            if win.in_slow_start(path) {
                 let acked = if self.draft { ack.acked } else { ack.delivered };
                 growth::slow_start(win, acked, if self.draft { path.smss } else { Bytes::MAX }, path);
             } else {

@@ -139,7 +139,7 @@ impl Hybla {
             self.grow_reno(ack.delivered, path, win);
             return;
         }
-        let slow = win.in_slow_start();
+        let slow = win.in_slow_start(path);
         let cwnd = growth::whole_segments(win.cwnd, path).max(1);
         let step = if slow {
             (POWERS[(self.rho8 % 8) as usize] << (self.rho8 >> 3).min(RHO_MAX)) - 128
@@ -171,7 +171,7 @@ impl Hybla {
     }
 
     fn grow_reno(&mut self, mut acked: Bytes, path: &Path, win: &mut Window) {
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             acked = growth::slow_start(win, acked, Bytes::MAX, path);
         }
         if !acked.is_zero() {
@@ -181,7 +181,7 @@ impl Hybla {
 
     /// Grows the window for one ACK in the paper's real numbers, weighted by the bytes acknowledged.
     fn grow_paper(&mut self, acked: Bytes, path: &Path, win: &mut Window) {
-        let slow = win.in_slow_start();
+        let slow = win.in_slow_start(path);
         let (cwnd, smss) = (self.fraction.exact(win).max(1.0), path.smss.as_f64());
         let step = if slow {
             libm::exp2(self.rho) - 1.0

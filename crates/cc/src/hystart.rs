@@ -91,7 +91,7 @@ impl SlowStart {
             }
             Self::HyStart(hystart) => {
                 hystart.observe(feed, path, win);
-                match (growth::may_grow(path), win.in_slow_start()) {
+                match (growth::may_grow(path), win.in_slow_start(path)) {
                     (false, _) => Bytes::ZERO,
                     (true, true) => growth::slow_start(win, feed.acked, Bytes::MAX, path),
                     (true, false) => feed.acked,

@@ -257,7 +257,7 @@ impl CongestionControl for Illinois {
             return;
         }
         if self.settings.linux {
-            if win.in_slow_start() {
+            if win.in_slow_start(path) {
                 // The rest of the ACK is not passed on to congestion avoidance.
                 growth::slow_start(win, ack.delivered, Bytes::MAX, path);
             } else {
@@ -266,7 +266,7 @@ impl CongestionControl for Illinois {
             return;
         }
         let mut acked = ack.acked;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             acked = growth::slow_start(win, acked, path.smss, path);
         }
         let share = (acked.as_f64() / self.fraction.exact(win).max(1.0)).min(1.0);

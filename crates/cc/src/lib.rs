@@ -54,26 +54,29 @@ pub struct Window {
     /// Rate at which the algorithm wants the connection to send; `None` leaves pacing to the connection's own setting.
     /// The rate in force, whoever set it, is [`Path::pacing_rate`].
     pub pacing_rate: Option<Rate>,
-    /// Whether `cwnd == ssthresh` counts as slow start too, as in ns-2's TCP/Linux agent (RFC 5681 permits it). The
-    /// connection sets this field; algorithms do not change it.
-    pub slow_start_at_equality: bool,
 }
 
 impl Window {
     /// Whether the flow is in slow start: `cwnd < ssthresh`. RFC 5681 leaves equality free; Linux, ns-3 and ns-2's own
-    /// agents compare as here, ns-2's TCP/Linux agent uses `<=`, which
-    /// [`slow_start_at_equality`](Self::slow_start_at_equality) gives.
+    /// agents compare as here, ns-2's TCP/Linux agent uses `<=`, which [`Path::slow_start_at_equality`] gives.
     #[inline]
     #[must_use]
-    pub fn in_slow_start(&self) -> bool {
-        self.ssthresh.is_none_or(|s| self.cwnd < s || (self.slow_start_at_equality && self.cwnd == s))
+    pub fn in_slow_start(&self, path: &Path) -> bool {
+        self.is_below_ssthresh(path.slow_start_at_equality)
+    }
+
+    /// Whether cwnd is less than ssthresh or, if `at_equality`, equal to it.
+    #[inline]
+    #[must_use]
+    pub fn is_below_ssthresh(&self, at_equality: bool) -> bool {
+        self.ssthresh.is_none_or(|s| self.cwnd < s || (at_equality && self.cwnd == s))
     }
 
     /// How much slow start may still add to cwnd: up to ssthresh, or one segment further where equality is slow start.
     #[inline]
     #[must_use]
     pub fn slow_start_room(&self, path: &Path) -> Bytes {
-        let beyond = if self.slow_start_at_equality { path.smss } else { Bytes::ZERO };
+        let beyond = if path.slow_start_at_equality { path.smss } else { Bytes::ZERO };
         self.ssthresh.map_or(Bytes::MAX, |s| (s + beyond).saturating_sub(self.cwnd))
     }
 }
@@ -131,6 +134,8 @@ pub struct Path {
     pub pacing_rate: Option<Rate>,
     /// Phase of loss recovery; in [`CongestionControl::observe`], the phase before the ACK.
     pub phase: Phase,
+    /// Whether `cwnd == ssthresh` counts as slow start too, as in ns-2's TCP/Linux agent (RFC 5681 permits it).
+    pub slow_start_at_equality: bool,
 }
 
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).

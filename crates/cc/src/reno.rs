@@ -123,7 +123,7 @@ impl Reno {
     fn ssthresh(&self, event: &Congestion, path: &Path, win: &Window) -> Bytes {
         let base = if self.linux { win.cwnd } else { path.flightsize };
         match (event, self.beta_ecn) {
-            (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start() => growth::reduced(base, beta, 2, path),
+            (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start(path) => growth::reduced(base, beta, 2, path),
             _ if self.linux => growth::reduced_segments(base, 512, 2, path),
             _ => growth::reduced(base, 0.5, 2, path),
         }
@@ -137,7 +137,7 @@ impl CongestionControl for Reno {
             return;
         }
         let mut acked = if self.linux { ack.delivered } else { ack.acked };
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             let limit = path.smss * self.abc_limit;
             acked = growth::limited_slow_start(win, acked, limit, path.smss * self.max_ssthresh, path);
             if acked.is_zero() {

@@ -149,7 +149,7 @@ impl CongestionControl for Scalable {
         }
         let linux = self.profile == Profile::Linux;
         let mut acked = if linux { ack.delivered } else { ack.acked };
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             acked = growth::slow_start(win, acked, if linux { Bytes::MAX } else { path.smss }, path);
             if acked.is_zero() || self.profile == Profile::Ns2 {
                 return;

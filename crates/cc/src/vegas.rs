@@ -197,7 +197,7 @@ impl Vegas {
         let cwnd = growth::whole_segments(win.cwnd, path);
         self.diff = rounds::share(cwnd, rtt - base, base);
         let diff = self.diff as f64;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             if diff > self.limits.gamma {
                 let target = rounds::without_queue(cwnd, base, rtt).saturating_add(1);
                 win.cwnd = win.cwnd.min(path.smss * target);
@@ -220,7 +220,7 @@ impl Vegas {
 /// The decision of Linux 2.6.22, apart from slow start's steps, from the segments sent in the last round and its
 /// window.
 fn decide_by_last_round(limits: Limits, last: LastRound, queued: f64, path: &Path, win: &mut Window) {
-    if win.in_slow_start() {
+    if win.in_slow_start(path) {
         if queued > limits.gamma {
             let target = (last.sent() as f64 - queued) as u64 + 1;
             win.cwnd = win.cwnd.min(path.smss * target);
@@ -287,7 +287,7 @@ impl CongestionControl for Vegas {
                     let halves =
                         2 * last.sent() - rounds::without_queue(2 * last.sent(), base, rtt).min(2 * last.sent());
                     decide_by_last_round(self.limits, last, halves as f64 / 2.0, path, win);
-                    if win.in_slow_start() && may_grow {
+                    if win.in_slow_start(path) && may_grow {
                         growth::slow_start(win, ack.delivered, Bytes::MAX, path);
                     }
                     win.cwnd = win.cwnd.max(path.smss * 2);
@@ -299,7 +299,7 @@ impl CongestionControl for Vegas {
                 _ => {}
             }
             self.rounds.begin(path);
-        } else if win.in_slow_start() && may_grow {
+        } else if win.in_slow_start(path) && may_grow {
             growth::slow_start(win, ack.delivered, Bytes::MAX, path);
         }
     }

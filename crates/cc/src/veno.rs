@@ -191,7 +191,7 @@ impl Veno {
 
     fn grow(&mut self, ack: &Ack, path: &Path, win: &mut Window, congested: bool) {
         let mut left = ack.delivered;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             let limit = if let Increase::Acks(_) = self.increase { path.smss } else { Bytes::MAX };
             left = growth::slow_start(win, left, limit, path);
             if left.is_zero() {

@@ -157,7 +157,7 @@ impl CongestionControl for Westwood {
             return;
         }
         let mut acked = if self.linux { ack.delivered } else { ack.acked };
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             acked = growth::slow_start(win, acked, if self.linux { Bytes::MAX } else { path.smss }, path);
         }
         if !acked.is_zero() {

@@ -152,7 +152,7 @@ impl Yeah {
 
     fn grow(&mut self, acked: Bytes, path: &Path, win: &mut Window) {
         let mut left = acked;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             left = growth::slow_start(win, acked, Bytes::MAX, path);
             if left.is_zero() {
                 return;

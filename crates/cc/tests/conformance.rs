@@ -265,7 +265,7 @@ fn a_change_of_the_smss_moves_no_window() {
     for case in reducing() {
         for smss in [500, 1448 * 4] {
             for mut m in situations(&case) {
-                let (before, slow) = (m.win, m.win.in_slow_start());
+                let (before, slow) = (m.win, m.win.in_slow_start(&m.path));
                 m.path.smss = Bytes::new(smss);
                 m.ack(smss);
                 let most = before.cwnd + m.path.smss * if slow { 1 } else { 2 };

@@ -87,9 +87,9 @@ impl Both {
             cwnd_limited: true,
             pacing_rate: None,
             phase: Phase::Open,
+            slow_start_at_equality: false,
         };
-        let win =
-            Window { cwnd: Bytes::new(10 * SMSS), ssthresh: None, pacing_rate: None, slow_start_at_equality: false };
+        let win = Window { cwnd: Bytes::new(10 * SMSS), ssthresh: None, pacing_rate: None };
         Self { rust: Acns::new(Box::new(Base::default()), config), path, win, before: win, c, set: 0 }
     }
 

@@ -36,12 +36,7 @@ impl Controller {
         Self {
             needs: cc.needs(),
             cc,
-            win: Window {
-                cwnd,
-                ssthresh: config.initial_ssthresh,
-                pacing_rate: None,
-                slow_start_at_equality: config.slow_start_at_equality,
-            },
+            win: Window { cwnd, ssthresh: config.initial_ssthresh, pacing_rate: None },
             min: Bytes::new(smss),
             max,
             reduced: false,
@@ -231,6 +226,7 @@ mod tests {
             cwnd_limited: false,
             pacing_rate: None,
             phase,
+            slow_start_at_equality: false,
         };
         (controller, path)
     }

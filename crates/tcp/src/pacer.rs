@@ -180,7 +180,7 @@ mod tests {
 
     fn window(cwnd: u64, ssthresh: Option<u64>, pacing_rate: Option<Rate>) -> Window {
         let ssthresh = ssthresh.map(Bytes::new);
-        Window { cwnd: Bytes::new(cwnd), ssthresh, pacing_rate, slow_start_at_equality: false }
+        Window { cwnd: Bytes::new(cwnd), ssthresh, pacing_rate }
     }
 
     fn segment(number: u64) -> Departure {

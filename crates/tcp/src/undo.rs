@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_ack_of_a_retransmission_of_the_episode_before_proves_nothing() {
-        let before = Window { cwnd: Bytes::new(10), ssthresh: None, pacing_rate: None, slow_start_at_equality: false };
+        let before = Window { cwnd: Bytes::new(10), ssthresh: None, pacing_rate: None };
         for (decisive, found) in [(true, Some(before)), (false, None)] {
             let mut undo = Undo::default();
             undo.arm(before, 0);

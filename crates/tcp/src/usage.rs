@@ -36,10 +36,10 @@ pub(crate) struct Stop {
 
 impl Usage {
     /// Whether the window may grow: cwnd stopped the sender, or, in slow start, cwnd is below twice what was used, so
-    /// that the limit is found in time.
+    /// that the limit is found in time. `at_equality`: see [`narrows_cc::Path::slow_start_at_equality`].
     #[inline]
-    pub(crate) fn is_limited(&self, win: &Window) -> bool {
-        self.limited || (win.in_slow_start() && win.cwnd.as_u64() < self.max_flight.saturating_mul(2))
+    pub(crate) fn is_limited(&self, win: &Window, at_equality: bool) -> bool {
+        self.limited || (win.is_below_ssthresh(at_equality) && win.cwnd.as_u64() < self.max_flight.saturating_mul(2))
     }
 
     /// Data was sent.
@@ -63,14 +63,14 @@ impl Usage {
     /// Notes that the sender stops. A stop without a transmission does not count, unless cwnd prevented the
     /// transmission.
     #[inline]
-    pub(crate) fn note(&mut self, stop: &Stop, win: &Window) {
+    pub(crate) fn note(&mut self, stop: &Stop, win: &Window, at_equality: bool) {
         if !core::mem::take(&mut self.sent) && !stop.limited {
             return;
         }
         if stop.limited || stop.una >= self.window_end || (!self.limited && stop.flight > self.max_flight) {
             (self.limited, self.max_flight, self.window_end) = (stop.limited, stop.flight, stop.nxt);
         }
-        if self.is_limited(win) {
+        if self.is_limited(win, at_equality) {
             self.restart(stop.now);
         } else {
             self.used = self.used.max(stop.flight);
@@ -95,7 +95,7 @@ mod tests {
 
     fn window(cwnd: u64, ssthresh: Option<u64>) -> Window {
         let ssthresh = ssthresh.map(Bytes::new);
-        Window { cwnd: Bytes::new(cwnd), ssthresh, pacing_rate: None, slow_start_at_equality: false }
+        Window { cwnd: Bytes::new(cwnd), ssthresh, pacing_rate: None }
     }
 
     fn stop(limited: bool, flight: u64, una: u64) -> Stop {
@@ -104,16 +104,16 @@ mod tests {
 
     fn note(usage: &mut Usage, s: &Stop, win: &Window) {
         usage.on_sent();
-        usage.note(s, win);
+        usage.note(s, win, false);
     }
 
     #[test]
     fn d1_slow_start_may_grow_to_twice_what_is_used() {
         let mut usage = Usage::default();
         note(&mut usage, &stop(false, 6, 0), &window(10, None));
-        assert!(usage.is_limited(&window(11, None)), "11 < 2 * 6");
-        assert!(!usage.is_limited(&window(12, None)));
-        assert!(!usage.is_limited(&window(11, Some(11))), "in slow start only");
+        assert!(usage.is_limited(&window(11, None), false), "11 < 2 * 6");
+        assert!(!usage.is_limited(&window(12, None), false));
+        assert!(!usage.is_limited(&window(11, Some(11)), false), "in slow start only");
     }
 
     #[test]
@@ -121,19 +121,19 @@ mod tests {
         let (mut usage, win) = (Usage::default(), window(10, Some(5)));
         note(&mut usage, &stop(true, 10, 0), &win);
         note(&mut usage, &stop(false, 4, 9), &win);
-        assert!(usage.is_limited(&win), "until what was sent then is acknowledged");
+        assert!(usage.is_limited(&win, false), "until what was sent then is acknowledged");
         note(&mut usage, &stop(false, 4, 10), &win);
-        assert!(!usage.is_limited(&win));
+        assert!(!usage.is_limited(&win, false));
         note(&mut usage, &stop(true, 10, 11), &win);
-        assert!(usage.is_limited(&win), "the stronger sign counts at once");
+        assert!(usage.is_limited(&win, false), "the stronger sign counts at once");
     }
 
     #[test]
     fn acknowledgments_that_release_nothing_are_no_sign() {
         let (mut usage, win) = (Usage::default(), window(10, Some(5)));
         note(&mut usage, &stop(true, 10, 0), &win);
-        usage.note(&stop(false, 0, 10), &win);
-        assert!(usage.is_limited(&win), "Linux validates only where something was sent");
+        usage.note(&stop(false, 0, 10), &win, false);
+        assert!(usage.is_limited(&win, false), "Linux validates only where something was sent");
     }
 
     #[test]

@@ -188,7 +188,7 @@ impl CongestionControl for CubicLinux {
             return;
         }
         let mut acked = ack.delivered;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             acked = self.start.on_ack(&Feed { acked, rtt, min_rtt: self.s.delay_min }, path, win);
         }
         if acked.is_zero() || !growth::may_grow(path) {
@@ -212,7 +212,7 @@ impl CongestionControl for CubicLinux {
             }
             Congestion::Ecn { .. } | Congestion::Loss { .. } => {
                 let beta = match (event, self.beta_ecn) {
-                    (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start() => beta,
+                    (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start(path) => beta,
                     _ => self.beta,
                 };
                 let ssthresh = self.reduce(beta, path, win);

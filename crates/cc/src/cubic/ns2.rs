@@ -185,7 +185,7 @@ impl CongestionControl for CubicNs2 {
             return;
         }
         self.measure_delay(ack, path);
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             self.start.on_ack(&Feed { acked: ack.acked, rtt: ack.rtt, min_rtt: path.min_rtt }, path, win);
         } else if growth::may_grow(path) {
             self.update(growth::whole_segments(win.cwnd, path).max(1), millis(path.now));
@@ -206,7 +206,7 @@ impl CongestionControl for CubicNs2 {
             }
             Congestion::Ecn { .. } | Congestion::Loss { .. } => {
                 let beta = match (event, self.beta_ecn) {
-                    (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start() => beta,
+                    (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start(path) => beta,
                     _ => self.beta,
                 };
                 let ssthresh = self.reduce(beta, path, win);

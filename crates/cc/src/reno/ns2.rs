@@ -53,7 +53,7 @@ impl RenoNs2 {
     /// ssthresh in whole segments, at least two, and cwnd, at least one.
     fn reduce(&self, event: &Congestion, path: &Path, win: &mut Window) {
         let factor = match (event, self.beta_ecn) {
-            (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start() => beta,
+            (Congestion::Ecn { .. }, Some(beta)) if !win.in_slow_start(path) => beta,
             _ => 0.5,
         };
         let left = growth::reduced(win.cwnd, factor, 1, path);
@@ -68,7 +68,7 @@ impl CongestionControl for RenoNs2 {
             return;
         }
         let limit = path.smss * self.max_ssthresh;
-        if !win.in_slow_start() {
+        if !win.in_slow_start(path) {
             let smss = path.smss.as_f64();
             self.fraction.add((smss * smss / self.fraction.exact(win).max(1.0)).min(smss), win);
         } else if limit.is_zero() || win.cwnd <= limit {

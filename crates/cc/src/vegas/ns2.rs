@@ -99,7 +99,7 @@ impl VegasNs2 {
         self.delta = libm::trunc(Self::outstanding(path) - actual + 0.5);
         let least = path.smss * 2;
         self.increase = 0.0;
-        if win.in_slow_start() {
+        if win.in_slow_start(path) {
             self.grows = !self.grows;
             if self.grows && self.delta > self.limits.gamma {
                 win.ssthresh = Some(least);
@@ -131,7 +131,7 @@ impl CongestionControl for VegasNs2 {
             self.begin = path.snd_nxt;
             self.began = path.now;
         }
-        let slow = win.in_slow_start();
+        let slow = win.in_slow_start(path);
         if self.increase >= 1.0 && !slow {
             self.increase = 0.0;
         }

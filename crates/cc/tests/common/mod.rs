@@ -61,7 +61,7 @@ impl Model {
     /// A flow with an initial window of `segments`, all in flight when the first round begins.
     pub fn with_window(cc: Box<dyn CongestionControl>, smss: u64, rtt: Duration, segments: u64) -> Self {
         let iw = Bytes::new(segments * smss);
-        let win = Window { cwnd: iw, ssthresh: None, pacing_rate: None, slow_start_at_equality: false };
+        let win = Window { cwnd: iw, ssthresh: None, pacing_rate: None };
         let path = Path {
             now: Instant::from_nanos(1_000_000_000),
             smss: Bytes::new(smss),
@@ -78,6 +78,7 @@ impl Model {
             cwnd_limited: true,
             pacing_rate: None,
             phase: Phase::Open,
+            slow_start_at_equality: false,
         };
         let mut model = Self {
             cc,

@@ -95,9 +95,9 @@ fn agile_sd_decreases_by_stage() {
 fn agile_sd_avoids_after_a_loss() {
     for at_equality in [false, true] {
         let mut m = exact(&[]).at(100, None);
-        m.win.slow_start_at_equality = at_equality;
+        m.path.slow_start_at_equality = at_equality;
         m.loss();
-        assert!(!m.win.in_slow_start());
+        assert!(!m.win.in_slow_start(&m.path));
         assert_eq!(m.ssthresh(), 89.0, "a segment below cwnd");
         m.round();
         assert!(m.cwnd() < 93.0, "{}", m.cwnd());

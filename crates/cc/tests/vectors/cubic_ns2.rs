@@ -136,7 +136,7 @@ fn cubic_ns2_slow_start() {
     let mut delayed = Model::new("cubic", &[NS2], 20).at(16, Some(64));
     assert_eq!(delayed.round_of(2), 24.0);
     let mut agent = Model::new("cubic", &[NS2], 20).at(16, Some(20));
-    agent.win.slow_start_at_equality = true;
+    agent.path.slow_start_at_equality = true;
     agent.round();
     assert_eq!(agent.cwnd(), 21.0);
 }

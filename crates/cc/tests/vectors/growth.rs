@@ -77,7 +77,7 @@ fn limited_slow_start_ends_at_ssthresh() {
     m.win.cwnd = Bytes::new(32 * smss - 1);
     m.ack(smss);
     assert_eq!(m.win.cwnd, Bytes::new(32 * smss));
-    assert!(!m.win.in_slow_start());
+    assert!(!m.win.in_slow_start(&m.path));
 }
 
 #[test]

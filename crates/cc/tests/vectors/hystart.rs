@@ -66,7 +66,7 @@ fn hystart_delay_threshold() {
     for (rtt_us, ends) in [(112_500, false), (112_600, true)] {
         let mut m = started("hystart", "linux", 100);
         rounds_at(&mut m, Duration::from_micros(rtt_us), 2);
-        assert_eq!(!m.win.in_slow_start(), ends, "at {rtt_us} us");
+        assert_eq!(!m.win.in_slow_start(&m.path), ends, "at {rtt_us} us");
     }
 }
 
@@ -74,7 +74,7 @@ fn hystart_delay_threshold() {
 fn hystart_starts_afresh_only_after_a_timeout() {
     let mut m = Model::new("cubic", &[("profile", "linux")], 100);
     m.rounds(5);
-    assert!(!m.win.in_slow_start());
+    assert!(!m.win.in_slow_start(&m.path));
     // HyStart has found its end once, so it does not end a later slow start without a timeout.
     let mut again = Model::new("cubic", &[("profile", "linux")], 100);
     again.rounds(5);
@@ -86,7 +86,7 @@ fn hystart_starts_afresh_only_after_a_timeout() {
     again.timeout(false);
     again.win.ssthresh = Some(Bytes::MAX);
     again.rounds(10);
-    assert!(!again.win.in_slow_start());
+    assert!(!again.win.in_slow_start(&again.path));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn hystartpp_conservative_slow_start_lasts_five_rounds() {
     m = m.at(80, None);
     let entered = rounds_at(&mut m, Duration::from_millis(120), 1)[0];
     let mut windows = vec![entered];
-    while m.win.in_slow_start() {
+    while m.win.in_slow_start(&m.path) {
         windows.push(m.round());
         assert!(windows.len() < 20, "never ended: {windows:?}");
     }
@@ -138,7 +138,7 @@ fn hystartpp_resumes_when_the_delay_falls() {
     rounds_at(&mut m, Duration::from_millis(100), 1);
     let before = m.cwnd();
     assert!(before < 2.0 * slow);
-    assert!(m.win.in_slow_start());
+    assert!(m.win.in_slow_start(&m.path));
     assert!((m.round() / before - 2.0).abs() < 0.05, "doubles again");
 }
 

@@ -42,7 +42,7 @@ impl Pipe {
         let rtt = Duration::from_millis(rtt_ms);
         let known = (rtt_ms > 0).then_some(rtt);
         let iw = segments(10);
-        let win = Window { cwnd: iw, ssthresh: None, pacing_rate: None, slow_start_at_equality: false };
+        let win = Window { cwnd: iw, ssthresh: None, pacing_rate: None };
         let path = Path {
             now: Instant::from_nanos(1_000_000_000),
             smss: Bytes::new(SMSS),
@@ -59,6 +59,7 @@ impl Pipe {
             cwnd_limited: true,
             pacing_rate: None,
             phase: Phase::Open,
+            slow_start_at_equality: false,
         };
         let cc = (row.build)(&params(row, given).seeded(seed));
         let mut pipe =

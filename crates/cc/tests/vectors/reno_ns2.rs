@@ -50,7 +50,7 @@ fn reno_ns2_slow_start_may_pass_the_threshold() {
     m.win.cwnd += m.path.smss / 2;
     m.ack(1_000_000);
     assert_eq!(m.cwnd(), 10.5, "9.5 is below 10");
-    assert!(!m.win.in_slow_start());
+    assert!(!m.win.in_slow_start(&m.path));
 }
 
 #[test]

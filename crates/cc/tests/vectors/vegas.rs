@@ -84,7 +84,7 @@ fn vegas_linux_slow_start_ends_at_the_target() {
     let mut plain = through_50(&[], 10);
     plain.sends_before_ack = false;
     assert_eq!(plain.rounds(6), [20.0, 40.0, 80.0, 160.0, 101.0, 100.0], "target + 1 of 160 at 160 ms, then one less");
-    assert!(!plain.win.in_slow_start());
+    assert!(!plain.win.in_slow_start(&plain.path));
     // Far below: the equilibrium is between alpha and beta.
     let settled = plain.rounds(60).pop().unwrap();
     assert!((52.0..=54.0).contains(&settled), "{settled}");

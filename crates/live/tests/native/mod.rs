@@ -220,7 +220,7 @@ pub fn replay(cc: &mut dyn CongestionControl, events: &[Event]) -> Vec<Step> {
     let first = &events[0];
     let smss = Bytes::new(first.number(0));
     let initial = smss * first.number(1);
-    let win = Window { cwnd: initial, ssthresh: None, pacing_rate: None, slow_start_at_equality: false };
+    let win = Window { cwnd: initial, ssthresh: None, pacing_rate: None };
     let path = Path {
         now: first.now,
         smss,
@@ -237,6 +237,7 @@ pub fn replay(cc: &mut dyn CongestionControl, events: &[Event]) -> Vec<Step> {
         cwnd_limited: true,
         pacing_rate: None,
         phase: Phase::Open,
+        slow_start_at_equality: false,
     };
     let mut connection = Connection { cc, path, win, before: win };
     events.iter().map(|event| connection.on(event)).collect()

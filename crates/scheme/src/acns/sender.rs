@@ -338,13 +338,9 @@ mod tests {
                 cwnd_limited: true,
                 pacing_rate: None,
                 phase: Phase::Open,
-            };
-            let win = Window {
-                cwnd: Bytes::new(10 * SMSS),
-                ssthresh: None,
-                pacing_rate: None,
                 slow_start_at_equality: false,
             };
+            let win = Window { cwnd: Bytes::new(10 * SMSS), ssthresh: None, pacing_rate: None };
             Self { acns: Acns::new(base, config), path, win }
         }
 
@@ -461,7 +457,7 @@ mod tests {
         let before = b.rounds(2);
         let after = b.rounds(1);
         eq(b.advise(Fallback), before);
-        assert!(after > before && !b.win.in_slow_start());
+        assert!(after > before && !b.win.in_slow_start(&b.path));
     }
 
     #[test]
@@ -601,12 +597,7 @@ mod tests {
 
     fn cubic() -> Bench {
         let mut b = Bench::over(narrows_cc::build("cubic", &Params::default()).unwrap(), &AcnsConfig::default());
-        b.win = Window {
-            cwnd: Bytes::new(100 * SMSS),
-            ssthresh: Some(Bytes::new(100 * SMSS)),
-            pacing_rate: None,
-            slow_start_at_equality: false,
-        };
+        b.win = Window { cwnd: Bytes::new(100 * SMSS), ssthresh: Some(Bytes::new(100 * SMSS)), pacing_rate: None };
         b.congestion(LOSS);
         b
     }

@@ -425,9 +425,10 @@ impl Connection {
             snd_nxt: tx.nxt,
             delivered: Bytes::new(self.rate.delivered()),
             lost: Bytes::new(self.rate.lost()),
-            cwnd_limited: self.config.unused_growth || tx.usage.is_limited(win),
+            cwnd_limited: self.config.unused_growth || tx.usage.is_limited(win, self.config.slow_start_at_equality),
             pacing_rate: self.pacer.rate(win),
             phase,
+            slow_start_at_equality: self.config.slow_start_at_equality,
         }
     }
 

@@ -182,7 +182,7 @@ impl Connection {
     fn note_usage(&mut self, limited: bool, now: Instant) {
         let tx = &mut self.tx;
         let stop = Stop { limited, flight: tx.board.flight(), una: tx.una, nxt: tx.nxt, now };
-        tx.usage.note(&stop, &self.congestion.win);
+        tx.usage.note(&stop, &self.congestion.win, self.config.slow_start_at_equality);
     }
 
     /// Decays a window that the application has not used for an RTO (RFC 2861; Linux's `tcp_cwnd_application_limited`).

@@ -97,7 +97,7 @@ impl CongestionControl for Double {
         self.note(told);
         self.note_whole(ack, path);
         if self.reno && path.cwnd_limited {
-            if win.in_slow_start() {
+            if win.in_slow_start(path) {
                 win.cwnd += ack.acked.min(path.smss);
             } else {
                 win.cwnd += path.smss * ack.acked.min(path.smss).as_u64() / win.cwnd.as_u64();
