@@ -1,4 +1,4 @@
-"""Killed live runs: whenever it happens, nothing of theirs remains on the machine a second later."""
+"""Killed live runs: whenever it happens, nothing of theirs remains on the machine, on a quiet one after a second."""
 
 from __future__ import annotations
 
@@ -27,6 +27,15 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 MARK = "NARROWS_TEST_KILL"
 KILLS = 20
 RUN_S = 4.0
+
+GONE_S = 1.0
+"""How soon everything is gone on a machine that gives processes the time to end."""
+
+PATIENCE_S = 60.0
+"""How soon on a machine that does not."""
+
+CROWDED = 0.8
+"""Share of a processor below which a machine counts as crowded."""
 
 SCENARIO = f"""
 duration = "{RUN_S} s"
@@ -185,6 +194,14 @@ def scenario(tmp_path: Path) -> Path:
     return file
 
 
+def share() -> float:
+    """Return the share of a processor that a busy thread gets now."""
+    begin, used = time.monotonic(), time.thread_time()
+    while time.thread_time() < used + 0.02:
+        pass
+    return (time.thread_time() - used) / (time.monotonic() - begin)
+
+
 @pytest.mark.slow
 def test_nothing_is_left_whenever_it_is_killed(scenario: Path) -> None:
     seed = int(os.environ.get("NARROWS_KILL_SEED", "0")) or random.SystemRandom().randrange(1, 2**31)
@@ -192,7 +209,7 @@ def test_nothing_is_left_whenever_it_is_killed(scenario: Path) -> None:
     moments = random.Random(seed)  # noqa: S311 - not a secret
     before = devices()
     seen = Held(set(), set(), set(), set())
-    slowest = 0.0
+    slowest, crowded = 0.0, 0
     for _ in range(KILLS):
         mark = uuid.uuid4().hex
         run = subprocess.Popen(
@@ -205,6 +222,7 @@ def test_nothing_is_left_whenever_it_is_killed(scenario: Path) -> None:
         # Kill at any time between before it is ready and its last moments.
         moment = moments.uniform(0.0, RUN_S + 1.0)
         time.sleep(moment)
+        quiet = share() >= CROWDED
         # Stop the run while its resources are listed.
         run.send_signal(signal.SIGSTOP)
         had = held(run.pid, mark)
@@ -212,14 +230,22 @@ def test_nothing_is_left_whenever_it_is_killed(scenario: Path) -> None:
         killed = time.monotonic()
         killed_ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
         run.wait()
-        while (remains := left(had, run.pid, mark, killed_ticks)) and time.monotonic() < killed + 1:
+        while (remains := left(had, run.pid, mark, killed_ticks)) and time.monotonic() < killed + PATIENCE_S:
             time.sleep(0.02)
+        took = time.monotonic() - killed
         assert not remains, f"after {moment:.3f} s: {remains}"
-        slowest = max(slowest, time.monotonic() - killed)
+        # The last look counts too: a machine may have become crowded meanwhile.
+        if quiet and share() >= CROWDED:
+            assert took <= GONE_S, f"after {moment:.3f} s: gone only after {took:.2f} s"
+            slowest = max(slowest, took)
+        else:
+            crowded += 1
         assert devices() == before
         seen = Held(*(getattr(seen, name) | getattr(had, name) for name in vars(seen)))
     counts = f"{len(seen.namespaces)} namespaces, {len(seen.objects)} eBPF objects, {len(seen.processes)} processes"
     print(f"{counts}, {len(seen.controls)} congestion controls: gone within {slowest:.2f} s")  # noqa: T201 - with -s
+    if crowded > KILLS // 2:
+        pytest.skip(f"the machine was crowded at {crowded} of {KILLS} kills; nothing was left, but most were not timed")
     # In many of the kills the run was under way, and held resources.
     assert len(seen.controls) >= KILLS // 3
     assert len(seen.namespaces) >= 4
