@@ -4,7 +4,6 @@
 //! Nothing here depends on what drives it. Time is an argument: a simulator passes in the time of its next event, a
 //! live bottleneck the time of the machine's clock.
 
-mod accounts;
 mod agents;
 mod app;
 mod catalogue;
@@ -17,10 +16,10 @@ mod node;
 mod parts;
 mod pcap;
 mod progress;
+mod rows;
 mod seeds;
 mod topology;
 
-pub use accounts::{queue_row, queue_total, router_row, router_total};
 pub use agents::{acns_config, agents, ngwa_config};
 pub use app::{Act, Source};
 pub use catalogue::catalogue;
@@ -33,5 +32,6 @@ pub use node::{Exit, Node, Nodes};
 pub use parts::{limit, link_direction, link_losses, queue};
 pub use pcap::{PcapFailure, PcapFile, PcapNames, SNAPLEN};
 pub use progress::Progress;
+pub use rows::{queue_row, queue_total, router_row, router_total};
 pub use seeds::Seeds;
 pub use topology::{Edge, Topology};

@@ -1,8 +1,8 @@
 //! Combines what the kernel, the applications and the network each know of a flow.
 
-use crate::books::{Books, Track};
 use crate::clock::Clock;
 use crate::commands::Commands;
+use crate::counters::{NetworkCounters, Track};
 use crate::trace::{Event, FlowTrace, Record, Traced};
 use crate::traffic::FlowRecord;
 use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE, Samples};
@@ -20,7 +20,7 @@ pub(crate) struct Known<'a> {
     /// Values that receivers of NGWA took, and malformed options, by flow.
     pub(crate) windows: Vec<Option<(u64, u64)>>,
     pub(crate) clock: Clock,
-    pub(crate) books: &'a Books,
+    pub(crate) counters: &'a NetworkCounters,
 }
 
 /// Writes the flows' rows and totals to `samples`.
@@ -30,7 +30,7 @@ pub(crate) struct Known<'a> {
 /// tracepoints. Otherwise, and after the sender has closed, they are the kernel's smoothed values at each read of
 /// `TCP_INFO` at which more was delivered than before.
 pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
-    let Known { scenario, records, traced, commands, windows, clock, books } = known;
+    let Known { scenario, records, traced, commands, windows, clock, counters } = known;
     samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
     let mut rows = Vec::new();
     for (index, mut record) in records.into_iter().enumerate() {
@@ -41,10 +41,10 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
             Some(trace) if scenario.sampling == Sampling::Events => by_ack(trace, &record.rows, index, clock),
             _ => with_round_trips(record.rows, traced, clock),
         };
-        with_network(&mut of_flow, books.tracks.get(index).map_or(&[][..], Vec::as_slice));
+        with_network(&mut of_flow, counters.tracks.get(index).map_or(&[][..], Vec::as_slice));
         commands.fill(&mut of_flow, index);
         rows.append(&mut of_flow);
-        let mut total = total(record.total, &round_trips(&record.srtt, &record.closing, trace), trace, books, index);
+        let mut total = total(record.total, &round_trips(&record.srtt, &record.closing, trace), trace, counters, index);
         [total.commands_normal, total.commands_freeze, total.commands_fallback] = commands.last(index);
         if let Some(&Some((taken, ignored))) = windows.get(index) {
             (total.window_options, total.window_options_ignored) = (taken, ignored);
@@ -121,8 +121,14 @@ fn round_trips(looks: &Histogram, closing: &[(u64, u64)], trace: Option<&FlowTra
     all
 }
 
-fn total(mut total: FlowTotal, rtt: &Histogram, trace: Option<&FlowTrace>, books: &Books, index: usize) -> FlowTotal {
-    if let Some(meter) = books.meters.get(index) {
+fn total(
+    mut total: FlowTotal,
+    rtt: &Histogram,
+    trace: Option<&FlowTrace>,
+    counters: &NetworkCounters,
+    index: usize,
+) -> FlowTotal {
+    if let Some(meter) = counters.meters.get(index) {
         total.arrived_bytes = meter.arrived_bytes;
         total.arrived_packets = meter.arrived_packets;
         total.lost_packets = meter.lost_packets;

@@ -6,7 +6,6 @@
 
 #![allow(unsafe_code, reason = "namespaces, TUN devices and sockets are system calls")]
 
-mod books;
 #[cfg(target_os = "linux")]
 mod bottleneck;
 #[cfg(target_os = "linux")]
@@ -23,6 +22,7 @@ mod commands;
 mod conditions;
 #[cfg(target_os = "linux")]
 pub mod controls;
+mod counters;
 #[cfg(target_os = "linux")]
 pub mod deploy;
 pub mod doctor;
@@ -62,7 +62,6 @@ mod traffic;
 #[cfg(target_os = "linux")]
 mod tun;
 
-pub use books::{Books, Track};
 #[cfg(target_os = "linux")]
 pub use bottleneck::{Lateness, Pace, Ports, carry};
 #[cfg(target_os = "linux")]
@@ -71,6 +70,7 @@ pub use child::{Captured, Child, Command, Ended, Exit, Output, Program};
 pub use clock::{Clock, monotonic_ns};
 #[cfg(target_os = "linux")]
 pub use conditions::{Conditions, FAR_TOO_LATE, LATE, LATE_SHARE, LatenessFacts, TRAFFIC_LATE};
+pub use counters::{NetworkCounters, Track};
 pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use fit::{Control, KernelsOwn, control};

@@ -4,7 +4,7 @@
 //! exact times, however late they are processed. A busy machine delays only the handover of a packet, and the caller
 //! measures by how much. So a rate is exact, and lateness does not add up along a path.
 
-use crate::books::{Books, Watch};
+use crate::counters::{NetworkCounters, Watch};
 use crate::store::{self, Store};
 use narrows_fabric::{
     Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, acns_config, agents, link_direction, ngwa_config,
@@ -32,7 +32,7 @@ pub struct Network {
     nodes: Nodes,
     links: Vec<LinkDirection>,
     store: Store,
-    books: Books,
+    counters: NetworkCounters,
     targets: BTreeMap<IpAddr, usize>,
     sampling: Sampling,
     next_sample: Instant,
@@ -67,7 +67,7 @@ impl Network {
             nodes,
             links,
             store: Store::default(),
-            books: Books::new(scenario),
+            counters: NetworkCounters::new(scenario),
             targets: scenario.nodes.iter().enumerate().map(|(index, node)| (node.address, index)).collect(),
             sampling: scenario.sampling,
             next_sample: Instant::ZERO,
@@ -81,7 +81,7 @@ impl Network {
     /// # Errors
     /// [`PcapFailure`] where a file cannot be written.
     pub fn capture(&mut self, scenario: &Scenario, dir: &Path) -> Result<(), PcapFailure> {
-        self.books.capture(scenario, dir)
+        self.counters.capture(scenario, dir)
     }
 
     /// Returns the time of the network's next event.
@@ -99,12 +99,12 @@ impl Network {
         self.now = self.now.max(now);
         let target = store::addresses(bytes).and_then(|(_, dst)| self.targets.get(&dst).copied());
         let Some(target) = target.filter(|&target| target != node) else {
-            self.books.astray += 1;
+            self.counters.astray += 1;
             return;
         };
-        let member = self.books.member(bytes);
+        let member = self.counters.member(bytes);
         let Some(slot) = self.store.keep(bytes, target, member) else {
-            self.books.astray += 1;
+            self.counters.astray += 1;
             return;
         };
         self.forward(node, slot, self.now);
@@ -135,14 +135,14 @@ impl Network {
 
     /// Processes a link: a packet may arrive at its end, or the transmission of a lost packet may end.
     fn look_at(&mut self, edge: usize, at: Instant, hosts: &mut impl Deliver) -> bool {
-        let Self { links, store, nodes, books, .. } = self;
-        let arrived = links[edge].arrive(at, &mut Watch { edge, store, nodes, books });
+        let Self { links, store, nodes, counters, .. } = self;
+        let arrived = links[edge].arrive(at, &mut Watch { edge, store, nodes, counters });
         self.observe(edge);
         let Some(slot) = arrived.as_ref().map(store::slot_of) else { return false };
         let node = self.topology.edges[edge].to;
         match self.store.get(slot) {
             Some(held) if held.target == node => {
-                self.books.arrived(held, at);
+                self.counters.arrived(held, at);
                 hosts.deliver(node, &held.bytes, at);
                 self.store.release(slot);
             }
@@ -154,19 +154,19 @@ impl Network {
     /// Forwards a packet from a node.
     fn forward(&mut self, node: usize, slot: u16, at: Instant) {
         let Some(edge) = self.store.get(slot).and_then(|held| self.topology.next(node, held.target)) else {
-            self.books.astray += 1;
+            self.counters.astray += 1;
             return self.store.release(slot);
         };
-        let Self { links, store, nodes, books, .. } = self;
-        links[edge].drain(at, &mut Watch { edge, store, nodes, books });
+        let Self { links, store, nodes, counters, .. } = self;
+        links[edge].drain(at, &mut Watch { edge, store, nodes, counters });
         let view = links[edge].view();
         let refused = ask_agent(nodes, edge, store, slot, &view, at);
         let shown = store.get(slot).and_then(|held| store::shown(&held.bytes, slot));
         let Some(packet) = shown else {
-            books.astray += 1;
+            counters.astray += 1;
             return store.release(slot);
         };
-        let mut watch = Watch { edge, store, nodes, books };
+        let mut watch = Watch { edge, store, nodes, counters };
         match refused {
             Some(reason) => links[edge].refuse(packet, reason, at, &mut watch),
             None => links[edge].offer(&packet, at, &mut watch),
@@ -177,20 +177,20 @@ impl Network {
     fn change_links(&mut self, at: Instant) {
         for edge in 0..self.links.len() {
             if self.links[edge].next_change() <= at {
-                let Self { links, store, nodes, books, .. } = self;
-                links[edge].change(at, &mut Watch { edge, store, nodes, books });
+                let Self { links, store, nodes, counters, .. } = self;
+                links[edge].change(at, &mut Watch { edge, store, nodes, counters });
             }
         }
     }
 
     fn next_look(&self) -> Instant {
-        self.next_sample.min(self.books.next_track)
+        self.next_sample.min(self.counters.next_track)
     }
 
     /// Takes the samples that are due.
     fn sample(&mut self, at: Instant) {
-        if self.books.next_track <= at {
-            self.books.track(at);
+        if self.counters.next_track <= at {
+            self.counters.track(at);
         }
         let Sampling::Interval(every) = self.sampling else {
             self.next_sample = Instant::NEVER;
@@ -201,10 +201,10 @@ impl Network {
         }
         self.next_sample = if at + every > self.end { Instant::NEVER } else { at + every };
         for edge in 0..self.links.len() {
-            let Self { links, store, nodes, books, .. } = self;
-            links[edge].drain(at, &mut Watch { edge, store, nodes, books });
+            let Self { links, store, nodes, counters, .. } = self;
+            links[edge].drain(at, &mut Watch { edge, store, nodes, counters });
             let (view, meter) = (links[edge].view(), links[edge].meter());
-            books.queues.push(&narrows_fabric::queue_row(at, edge, &view, meter));
+            counters.queues.push(&narrows_fabric::queue_row(at, edge, &view, meter));
         }
         self.sample_routers(at);
     }
@@ -218,8 +218,8 @@ impl Network {
             let queues = self.topology.leaving(node).map(|edge| (self.nodes.port(edge), self.links[edge].view()));
             let fullest = queues.reduce(|a, b| if b.1.occupancy() > a.1.occupancy() { b } else { a });
             if let (Some((port, view)), Some(agent)) = (fullest, &self.nodes[node].agent) {
-                let census = agent.census(port, &view, at);
-                self.books.routers.push(&narrows_fabric::router_row(at, index, &census));
+                let flow_counts = agent.flow_counts(port, &view, at);
+                self.counters.routers.push(&narrows_fabric::router_row(at, index, &flow_counts));
             }
             index += 1;
         }
@@ -229,7 +229,7 @@ impl Network {
     fn observe(&mut self, edge: usize) {
         if self.sampling == Sampling::Events {
             let (view, meter) = (self.links[edge].view(), self.links[edge].meter());
-            self.books.queues.push(&narrows_fabric::queue_row(self.now, edge, &view, meter));
+            self.counters.queues.push(&narrows_fabric::queue_row(self.now, edge, &view, meter));
         }
     }
 
@@ -238,7 +238,7 @@ impl Network {
     ///
     /// # Errors
     /// [`PcapFailure`] where a capture could not be written; the first one.
-    pub fn finish(mut self, scenario: &Scenario, samples: &mut Samples) -> Result<Books, PcapFailure> {
+    pub fn finish(mut self, scenario: &Scenario, samples: &mut Samples) -> Result<NetworkCounters, PcapFailure> {
         let end = self.end;
         for (edge, link) in self.links.iter().enumerate() {
             let row =
@@ -250,14 +250,14 @@ impl Network {
         }
         for (node, told) in self.nodes.iter().zip(&scenario.nodes) {
             if let Some(agent) = &node.agent {
-                samples.router_totals.push(&narrows_fabric::router_total(&agent.tally()));
+                samples.router_totals.push(&narrows_fabric::router_total(&agent.counters()));
                 samples.router_names.push(told.name.clone());
             }
         }
-        samples.queues = std::mem::take(&mut self.books.queues);
-        samples.routers = std::mem::take(&mut self.books.routers);
-        self.books.finish_capture()?;
-        Ok(self.books)
+        samples.queues = std::mem::take(&mut self.counters.queues);
+        samples.routers = std::mem::take(&mut self.counters.routers);
+        self.counters.finish_capture()?;
+        Ok(self.counters)
     }
 }
 
@@ -288,7 +288,7 @@ fn ask_agent(
     // A packet that cannot be shown to an agent passes unchanged.
     match on_bytes(agent, &mut held.bytes, port, view, at) {
         Ok(Verdict::Drop(reason)) => Some(reason),
-        Ok(Verdict::Mark) => (!crate::books::mark(&mut held.bytes, Ecn::Ce)).then_some(DropReason::Early),
+        Ok(Verdict::Mark) => (!crate::counters::mark(&mut held.bytes, Ecn::Ce)).then_some(DropReason::Early),
         Ok(Verdict::Pass) | Err(_) => None,
     }
 }

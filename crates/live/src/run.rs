@@ -315,8 +315,8 @@ impl<'a> Stage<'a> {
         clock: Clock,
     ) -> Result<Outcome, LiveError> {
         let mut samples = Samples::default();
-        let books = network.finish(self.scenario, &mut samples);
-        let books = books.map_err(|failure| LiveError::failed("capture packets", failure))?;
+        let counters = network.finish(self.scenario, &mut samples);
+        let counters = counters.map_err(|failure| LiveError::failed("capture packets", failure))?;
         let Told { records, commands, programs } = told;
         self.conditions.programs = programs;
         for (flow, record) in self.scenario.flows.iter().zip(&records) {
@@ -327,10 +327,10 @@ impl<'a> Stage<'a> {
             self.conditions.note_trace(traced, self.scenario.duration);
         }
         let windows = self.windows()?;
-        let known = Known { scenario: self.scenario, records, traced, commands, windows, clock, books: &books };
+        let known = Known { scenario: self.scenario, records, traced, commands, windows, clock, counters: &counters };
         collect::flows(known, &mut samples);
-        self.conditions.astray += books.astray;
-        Ok(Outcome { samples, packets: books.delivered, conditions: self.conditions })
+        self.conditions.astray += counters.astray;
+        Ok(Outcome { samples, packets: counters.delivered, conditions: self.conditions })
     }
 }
 

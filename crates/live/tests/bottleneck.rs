@@ -84,8 +84,8 @@ fn a_round_trip_takes_as_long_as_the_links_say() {
     assert!(times[0] >= 12_142, "{times:?}");
     assert!(median < 20_000, "{times:?}");
     let mut samples = Samples::default();
-    let books = network.finish(&scenario, &mut samples).unwrap();
-    assert_eq!((books.delivered, books.astray, lateness.refused), (40, 0, 0));
+    let counters = network.finish(&scenario, &mut samples).unwrap();
+    assert_eq!((counters.delivered, counters.astray, lateness.refused), (40, 0, 0));
     assert_eq!(late.count(), 40);
     assert_eq!(samples.queue_totals.forwarded_bytes[2], 20 * 88);
 }

@@ -1,7 +1,7 @@
 //! Congestion controls written in Python: objects with `on_ack` and `on_congestion`, called during a run.
 //!
 //! An object gets an ACK or an event, the path and the window, and sets the window's fields. The fields are checked
-//! after each call. The first call that raises, or sets an invalid value, stops the run; [`Ledger`] keeps the reason.
+//! after each call. The first call that raises, or sets an invalid value, stops the run; [`Failure`] keeps the reason.
 
 use crate::watch::Calls;
 use narrows_cc::{Ack, Congestion, CongestionControl, Needs, ParamValue, Params, Path, Phase, Window};
@@ -19,13 +19,13 @@ const MAX_WINDOW: f64 = (65_535_u64 << 14) as f64;
 
 /// Why a user's algorithm ended the run.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct Failure {
     fault: Mutex<Option<String>>,
     progress: Arc<Progress>,
 }
 
-impl Ledger {
-    /// Makes a ledger that stops the run which `progress` watches.
+impl Failure {
+    /// Makes a failure that stops the run which `progress` watches.
     pub(crate) fn new(progress: Arc<Progress>) -> Arc<Self> {
         Arc::new(Self { fault: Mutex::default(), progress })
     }
@@ -52,14 +52,14 @@ impl Ledger {
 /// The classes of a run by name.
 pub(crate) struct Classes {
     classes: BTreeMap<String, (Py<PyAny>, f64)>,
-    ledger: Arc<Ledger>,
+    failure: Arc<Failure>,
     calls: Arc<Calls>,
 }
 
 impl Classes {
     /// Classes (or any callables that make an object) by name, each with the time that a call may take, in seconds.
-    pub(crate) fn new(classes: BTreeMap<String, (Py<PyAny>, f64)>, ledger: Arc<Ledger>, calls: Arc<Calls>) -> Self {
-        Self { classes, ledger, calls }
+    pub(crate) fn new(classes: BTreeMap<String, (Py<PyAny>, f64)>, failure: Arc<Failure>, calls: Arc<Calls>) -> Self {
+        Self { classes, failure, calls }
     }
 }
 
@@ -78,17 +78,17 @@ impl Algorithms for Classes {
         let limit = self.classes.get(name).map_or(f64::INFINITY, |(_, limit)| *limit);
         let limit = Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
         let object = Python::attach(|py| {
-            let (class, _) = self.classes.get(name).filter(|_| !self.ledger.stopped())?;
+            let (class, _) = self.classes.get(name).filter(|_| !self.failure.stopped())?;
             match self.calls.during(name, "its making", limit, || make(py, class, params)) {
                 Ok(object) => Some(object),
                 Err(error) => {
-                    self.ledger.note(format!("{name}: raised when it was made: {}", shown(py, &error)));
+                    self.failure.note(format!("{name}: raised when it was made: {}", shown(py, &error)));
                     None
                 }
             }
         });
-        let (ledger, calls) = (Arc::clone(&self.ledger), Arc::clone(&self.calls));
-        Box::new(Foreign { name: name.to_owned(), object, limit, ledger, calls })
+        let (failure, calls) = (Arc::clone(&self.failure), Arc::clone(&self.calls));
+        Box::new(Foreign { name: name.to_owned(), object, limit, failure, calls })
     }
 }
 
@@ -145,7 +145,7 @@ struct Foreign {
     object: Option<Object>,
     /// Time that a call may take.
     limit: Duration,
-    ledger: Arc<Ledger>,
+    failure: Arc<Failure>,
     calls: Arc<Calls>,
 }
 
@@ -165,7 +165,7 @@ impl Foreign {
         path: &Path,
         win: &mut Window,
     ) {
-        let Some(method) = self.object.as_ref().and_then(pick).filter(|_| !self.ledger.stopped()) else { return };
+        let Some(method) = self.object.as_ref().and_then(pick).filter(|_| !self.failure.stopped()) else { return };
         let why = Python::attach(|py| {
             match self.calls.during(&self.name, hook, self.limit, || run(py, method, first, path, win)) {
                 Ok(after) => after.check(py, win).err().map(|why| format!("{}: {hook} {why}", self.name)),
@@ -174,7 +174,7 @@ impl Foreign {
         });
         if let Some(why) = why {
             let now = path.now.as_secs_f64();
-            self.ledger
+            self.failure
                 .note(format!("{why}; simulated time {now} s, cwnd before the call {} bytes", win.cwnd.as_u64()));
             self.object = None;
         }

@@ -10,7 +10,7 @@ mod memory;
 mod watch;
 
 use backstop::PyBackstop;
-use foreign::{Classes, Ledger, PyAck, PyCongestion, PyPath, PyWindow};
+use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_samples::{
     Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples,
     StationTotals, Table,
@@ -376,17 +376,17 @@ fn run(
     let progress = progress.map_or_else(Arc::default, |p| Arc::clone(&p.0));
     let scenario = Arc::clone(&scenario.0);
     let (stop, used) = (Arc::clone(&progress), !own.is_empty());
-    let ledger = Ledger::new(Arc::clone(&progress));
+    let failure = Failure::new(Arc::clone(&progress));
     let calls = Arc::<Calls>::default();
     let algorithms: Option<Arc<dyn Algorithms>> =
-        used.then(|| Arc::new(Classes::new(own, Arc::clone(&ledger), Arc::clone(&calls))) as _);
+        used.then(|| Arc::new(Classes::new(own, Arc::clone(&failure), Arc::clone(&calls))) as _);
     let work = move || {
         let (pcap_dir, progress, algorithms) = (pcap_dir.as_deref(), Some(&*stop), algorithms.as_ref());
         let spill = spill.as_ref();
         narrows_sim::run(&scenario, &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill })
     };
-    let outcome = py.detach(|| if used { watched(work, (&calls, &ledger, &progress)) } else { work() });
-    if let Some(fault) = ledger.fault() {
+    let outcome = py.detach(|| if used { watched(work, (&calls, &failure, &progress)) } else { work() });
+    if let Some(fault) = failure.fault() {
         return Err(AlgorithmError::new_err(fault));
     }
     outcome.map(|made| PyResult(made, None, progress)).map_err(run_error)

@@ -7,7 +7,7 @@
 //! threads to the code that ends the process.
 
 use crate::backstop;
-use crate::foreign::Ledger;
+use crate::foreign::Failure;
 use narrows_sim::{Outcome, Progress, RunError};
 use pyo3::exceptions::PyBaseException;
 use pyo3::{create_exception, ffi, prelude::*};
@@ -73,13 +73,13 @@ impl Calls {
 }
 
 /// Runs `run` on a thread of its own and waits for it, until `progress` is stopped or a call in `calls` exceeds its
-/// limit, which is recorded in `ledger`.
+/// limit, which is recorded in `failure`.
 ///
 /// # Errors
 /// Those of the run; also [`RunError::Stopped`] if it did not return after a stop.
 pub(crate) fn watched(
     run: impl FnOnce() -> Result<Outcome, RunError> + Send + 'static,
-    (calls, ledger, progress): (&Arc<Calls>, &Ledger, &Progress),
+    (calls, failure, progress): (&Arc<Calls>, &Failure, &Progress),
 ) -> Result<Outcome, RunError> {
     let (tell, told) = mpsc::channel();
     let (tell_who, who) = mpsc::channel();
@@ -97,7 +97,7 @@ pub(crate) fn watched(
     });
     let Ok(worker) = begun else {
         THREADS.fetch_sub(1, Ordering::SeqCst);
-        ledger.note("no thread can be started for the run".to_owned());
+        failure.note("no thread can be started for the run".to_owned());
         return Err(RunError::Stopped);
     };
     let thread = who.recv().ok().flatten();
@@ -111,14 +111,14 @@ pub(crate) fn watched(
                 return outcome;
             }
             Err(RecvTimeoutError::Disconnected) => {
-                ledger.note("the run's thread ended without a result".to_owned());
+                failure.note("the run's thread ended without a result".to_owned());
                 return Err(RunError::Stopped);
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
         let call = calls.get();
         if let Some(call) = call.as_ref().filter(|call| call.began.elapsed() > call.limit) {
-            ledger.note(format!(
+            failure.note(format!(
                 "{} took longer than its time limit of {} s; allowed: a call that returns sooner, or a larger time_limit_s",
                 call.what,
                 call.limit.as_secs_f64()
@@ -126,7 +126,7 @@ pub(crate) fn watched(
         }
         let Some(call) = call.filter(|_| progress.stopped()) else { continue };
         let since = *told_to_end.get_or_insert_with(Instant::now);
-        // Within the grace period a hook may end and another begin; after that, the ledger prevents new ones.
+        // Within the grace period a hook may end and another begin; after that, the failure prevents new ones.
         if since.elapsed() < GRACE || call.began > since {
             if let Some(thread) = thread {
                 interrupt(thread, calls, &call, &heard);
@@ -137,7 +137,7 @@ pub(crate) fn watched(
             // The hook holds the interpreter's lock; without the lock, nothing in Python can be notified.
             if since.elapsed() > 2 * GRACE {
                 let why = format!("{} did not return and keeps the Python interpreter busy", call.what);
-                backstop::end(1, &ledger.fault().unwrap_or(why));
+                backstop::end(1, &failure.fault().unwrap_or(why));
             }
             continue;
         }

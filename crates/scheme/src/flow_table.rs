@@ -17,7 +17,7 @@
 //! - The direction of pure ACKs is a flow too, by the papers' key. It counts for the age of the oldest flow, where it
 //!   makes almost no difference: it is as old as its connection's data direction except for the time between SYN and
 //!   SYN-ACK (a lone server that sends data has `a = age / (age + that time)`, which tends to 1). It never asks for
-//!   commands, so it is never [assisted](Flow::assisted) and does not count in a census of commands.
+//!   commands, so it is never [assisted](Flow::assisted) and does not count in a flow_counts of commands.
 //! - A flow that left by FIN or RST is remembered as closed until its idle timeout, so that late retransmissions and
 //!   the last ACKs do not bring it back as a young flow; a SYN does. Closed flows count for nothing and are the first
 //!   to leave a full table. RST closes both directions, because it ends both.

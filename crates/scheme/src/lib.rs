@@ -41,7 +41,7 @@ impl Port {
 
 /// A router's counts of its flows, for samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Census {
+pub struct FlowCounts {
     /// Flows that the router keeps state for; each direction of a connection counts on its own.
     pub flows: u64,
     /// Flows taking part in the scheme that would receive "normal": continue unchanged.
@@ -56,7 +56,7 @@ pub struct Census {
 
 /// Counts of what a router did to packets. Counters that a scheme does not use stay zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct AgentCounters {
     /// Segments that asked for a command.
     pub asked: u64,
     /// Segments into which "freeze" was written.
@@ -77,7 +77,7 @@ pub struct Tally {
     pub unsupported: u64,
 }
 
-impl Tally {
+impl AgentCounters {
     /// All counters zero.
     pub const ZERO: Self = Self {
         asked: 0,
@@ -111,8 +111,8 @@ pub trait RouterAgent: fmt::Debug + Send {
 
     /// Counts the flows in the table, and what each would receive now if it went through the queue at `port`, described
     /// by `queue`. Takes time in proportion to the number of flows: for samples, not for packets.
-    fn census(&self, port: Port, queue: &QueueView, now: Instant) -> Census;
+    fn flow_counts(&self, port: Port, queue: &QueueView, now: Instant) -> FlowCounts;
 
     /// Returns the counts of what was done to packets so far.
-    fn tally(&self) -> Tally;
+    fn counters(&self) -> AgentCounters;
 }

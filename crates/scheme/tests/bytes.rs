@@ -10,7 +10,7 @@ use narrows_queue::{DropReason, Limit, QueueView, Verdict};
 use narrows_scheme::acns::codec::IpMessage;
 use narrows_scheme::acns::{AcnsConfig, AcnsRouter, Ipv6Encoding};
 use narrows_scheme::ngwa::{NgwaConfig, NgwaMode, NgwaRouter, Stamp};
-use narrows_scheme::{BytesError, Census, Port, RouterAgent, Tally, on_bytes, on_departing_bytes};
+use narrows_scheme::{AgentCounters, BytesError, FlowCounts, Port, RouterAgent, on_bytes, on_departing_bytes};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::{Ip, Packet, ParseError, RewriteError, TcpRepr, Transport};
 use proptest::prelude::*;
@@ -73,9 +73,9 @@ proptest! {
                 prop_assert_eq!(Packet::parse(&bytes), Ok(value));
                 prop_assert_eq!(above(&value, &bytes), above(&p, &p.emit()), "routers write into network headers alone");
             }
-            prop_assert_eq!(on_values.tally(), on_wire.tally());
+            prop_assert_eq!(on_values.counters(), on_wire.counters());
             let now = at(1_000);
-            prop_assert_eq!(on_values.census(PORT, &queue, now), on_wire.census(PORT, &queue, now));
+            prop_assert_eq!(on_values.flow_counts(PORT, &queue, now), on_wire.flow_counts(PORT, &queue, now));
         }
     }
 
@@ -86,7 +86,7 @@ proptest! {
             let arrived = on_bytes(&mut *agent, &mut left, PORT, &in_bytes(0), at(0));
             if arrived.is_err() {
                 prop_assert_eq!(&left, &bytes);
-                prop_assert_eq!(agent.tally(), Tally::ZERO);
+                prop_assert_eq!(agent.counters(), AgentCounters::ZERO);
             }
         }
     }
@@ -102,12 +102,12 @@ fn mode_1() -> NgwaRouter {
 }
 
 /// Passes one packet through a router of mode 1 with 47,530 bytes free.
-fn pass(bytes: &mut Vec<u8>) -> (Result<(), BytesError>, Tally) {
+fn pass(bytes: &mut Vec<u8>) -> (Result<(), BytesError>, AgentCounters) {
     let mut router = mode_1();
     let queue = in_bytes(97_000 - 47_530);
     let passed = on_bytes(&mut router, bytes, PORT, &queue, at(0))
         .and_then(|_| on_departing_bytes(&mut router, bytes, PORT, &queue, at(1)));
-    (passed, router.tally())
+    (passed, router.counters())
 }
 
 #[test]
@@ -138,7 +138,10 @@ fn commands_of_acns_stand_in_the_bytes_of_both_ip_versions() {
                 assert_eq!(IpMessage::decode(&left.ip, ipv6), expected, "{ipv6:?}");
                 assert_eq!(bytes.len(), p.emit().len(), "a router of ACNS changes no length");
             }
-            assert_eq!(router.tally(), Tally { asked: 3, wrote_freeze: 1, wrote_fallback: 1, ..Tally::ZERO });
+            assert_eq!(
+                router.counters(),
+                AgentCounters { asked: 3, wrote_freeze: 1, wrote_fallback: 1, ..AgentCounters::ZERO }
+            );
         }
     }
 }
@@ -158,7 +161,7 @@ fn fragments_icmp_and_garbage_pass_untouched() {
     ];
     for (bytes, error) in cases {
         let mut passed = bytes.clone();
-        assert_eq!(pass(&mut passed), (Err(BytesError::Parse(error)), Tally::ZERO));
+        assert_eq!(pass(&mut passed), (Err(BytesError::Parse(error)), AgentCounters::ZERO));
         assert_eq!(passed, bytes);
     }
     let mut passed = longer.clone();
@@ -206,12 +209,12 @@ impl RouterAgent for Bad {
         Verdict::Pass
     }
 
-    fn census(&self, _port: Port, _queue: &QueueView, _now: Instant) -> Census {
-        Census::default()
+    fn flow_counts(&self, _port: Port, _queue: &QueueView, _now: Instant) -> FlowCounts {
+        FlowCounts::default()
     }
 
-    fn tally(&self) -> Tally {
-        Tally::ZERO
+    fn counters(&self) -> AgentCounters {
+        AgentCounters::ZERO
     }
 }
 

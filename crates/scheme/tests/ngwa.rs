@@ -45,7 +45,7 @@ impl Node {
         QueueView { bytes: Bytes::new(self.waiting), packets: Packets::new(0), limit, rate: Rate::mbps(2) }
     }
 
-    /// Returns the packet as it leaves the router, and the window that the census reports for it.
+    /// Returns the packet as it leaves the router, and the window that the flow_counts reports for it.
     fn carry(&self, mut packet: Packet) -> (Packet, Option<Bytes>) {
         let stamp = if self.arrival { Stamp::Arrival } else { Stamp::Departure };
         let mode = NgwaMode::new(self.mode).unwrap();
@@ -69,7 +69,7 @@ impl Node {
         }
         // At arrival the queue counts with the packet.
         let waiting = if self.arrival { self.queue().bytes + length } else { queue.bytes };
-        let told = router.census(port, &QueueView { bytes: waiting, ..queue }, now).window;
+        let told = router.flow_counts(port, &QueueView { bytes: waiting, ..queue }, now).window;
         (packet, told)
     }
 }

@@ -7,7 +7,7 @@ use narrows_cc::Params;
 use narrows_queue::{Limit, QueueView, Verdict};
 use narrows_scheme::ngwa::codec::{Message, read};
 use narrows_scheme::ngwa::{NgwaAssist, NgwaConfig, NgwaMode, NgwaRouter};
-use narrows_scheme::{Port, RouterAgent, Tally, on_bytes, on_departing_bytes};
+use narrows_scheme::{AgentCounters, Port, RouterAgent, on_bytes, on_departing_bytes};
 use narrows_tcp::{Assist, Config, Connection, Heard, RecoveryKind, State};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, SeqNum};
 use narrows_wire::{Ip, Packet, TcpFlags};
@@ -175,7 +175,7 @@ struct Outcome {
     flight: [u64; 2],
     triple: [u64; 2],
     took: Instant,
-    tally: Vec<Tally>,
+    counters: Vec<AgentCounters>,
 }
 
 /// Checks that an arriving packet is sound and has the option exactly where a router writes it.
@@ -213,7 +213,7 @@ fn converse(setting: &Setting) -> Outcome {
         flight: [0; 2],
         triple: [0; 2],
         took: now,
-        tally: Vec::new(),
+        counters: Vec::new(),
     };
     loop {
         for from in 0..2 {
@@ -266,7 +266,7 @@ fn converse(setting: &Setting) -> Outcome {
         outcome.heard[i] = end.assist().map_or(Heard::default(), Assist::heard);
         outcome.triple[i] = end.stats().triple_duplicate_acks;
     }
-    outcome.tally = routers.iter().map(|r| r.agent.tally()).collect();
+    outcome.counters = routers.iter().map(|r| r.agent.counters()).collect();
     outcome
 }
 
@@ -313,13 +313,18 @@ fn every_pairing_over_every_path_delivers_everything_and_keeps_to_the_least_valu
     for setting in paths.iter().flat_map(|hops| settings(hops)) {
         let got = converse(&setting);
         check(&setting, &got);
-        for (hop, tally) in setting.hops.iter().zip(&got.tally) {
-            let wrote = tally.inserted + tally.lowered + tally.kept;
+        for (hop, counters) in setting.hops.iter().zip(&got.counters) {
+            let wrote = counters.inserted + counters.lowered + counters.kept;
             let segments = if hop.queue(Instant::ZERO).is_some() { got.segments[0] + got.segments[1] } else { 0 };
             assert_eq!(wrote, segments, "{setting:?}");
             assert_eq!(
-                *tally,
-                Tally { inserted: tally.inserted, lowered: tally.lowered, kept: tally.kept, ..Tally::ZERO }
+                *counters,
+                AgentCounters {
+                    inserted: counters.inserted,
+                    lowered: counters.lowered,
+                    kept: counters.kept,
+                    ..AgentCounters::ZERO
+                }
             );
         }
         assert_eq!(got.triple, [0; 2], "nothing is lost or reordered");

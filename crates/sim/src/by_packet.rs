@@ -13,7 +13,7 @@ impl World<'_> {
         let now = self.now;
         let (packet, next) = on_link!(self, edge,
             _line => return None,
-            (link, books) => (link.arrive(now, &mut books), link.next_event()));
+            (link, recorder) => (link.arrive(now, &mut recorder), link.next_event()));
         self.agenda.arm(Slots::link(edge), next);
         self.watch_departure(edge);
         self.observe_queue(edge, probe);
@@ -25,8 +25,8 @@ impl World<'_> {
         let now = self.now;
         let (next, departure) = on_link!(self, edge,
         _line => return,
-        (link, books) => {
-            link.drain(now, &mut books);
+        (link, recorder) => {
+            link.drain(now, &mut recorder);
             (link.next_event(), link.next_departure())
         });
         self.agenda.arm_no_later(Slots::link(edge), next);
@@ -49,8 +49,8 @@ impl World<'_> {
         let packet = self.parcels.take(parcel);
         let next = on_link!(self, edge,
         _line => return,
-        (link, books) => {
-            link.offer(&packet, now, &mut books);
+        (link, recorder) => {
+            link.offer(&packet, now, &mut recorder);
             link.next_event()
         });
         self.agenda.arm_no_later(Slots::link(edge), next);
@@ -65,8 +65,8 @@ impl World<'_> {
             if self.links[edge].next_change() <= now {
                 let next = on_link!(self, edge,
                 _line => continue,
-                (link, books) => {
-                    link.change(now, &mut books);
+                (link, recorder) => {
+                    link.change(now, &mut recorder);
                     link.next_event()
                 });
                 self.agenda.arm_no_later(Slots::link(edge), next);

@@ -4,7 +4,6 @@
 //! and `routes.rs` (which lines are folded), `world.rs` (the loop), then `by_packet.rs` and fabric's `link.rs` (all
 //! other links) and `radio` (802.11 channels).
 
-mod books;
 mod build;
 mod by_packet;
 mod capture;
@@ -22,6 +21,7 @@ mod losses;
 mod observe;
 mod parcels;
 mod radio;
+mod recorder;
 mod routes;
 mod run;
 mod sampling;

@@ -38,13 +38,13 @@ impl Losses {
         }
         self.list.push(Loss { at, flow: parcel.flow() as u32 });
         if self.list.len() >= self.full {
-            self.book(now, flows);
+            self.count(now, flows);
             self.full = MANY.max(2 * self.list.len());
         }
     }
 
     /// Counts the losses up to `now`.
-    pub(crate) fn book(&mut self, now: Instant, flows: &mut [FlowState]) {
+    pub(crate) fn count(&mut self, now: Instant, flows: &mut [FlowState]) {
         self.list.retain(|loss| {
             let past = loss.at <= now;
             if past && let Some(flow) = flows.get_mut(loss.flow as usize) {
@@ -66,7 +66,7 @@ mod tests {
     use narrows_wire::{Ip, Packet, Transport, UdpRepr};
 
     #[test]
-    fn losses_are_booked_when_their_time_has_come() {
+    fn losses_are_counted_when_their_time_has_come() {
         let mut flows = flows();
         let (src_port, dst_port) = narrows_fabric::ports(0);
         let ip = Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
@@ -86,12 +86,12 @@ mod tests {
         }
         losses.note(data, at(5), at(0), &mut flows);
         losses.note(data, at(7), at(0), &mut flows);
-        let booked: Vec<_> = [4, 5, 6, 9, 9]
+        let counted: Vec<_> = [4, 5, 6, 9, 9]
             .map(|ms| {
-                losses.book(at(ms), &mut flows);
+                losses.count(at(ms), &mut flows);
                 flows[0].meter.lost_packets
             })
             .into();
-        assert_eq!(booked, [0, 1, 1, 2, 2]);
+        assert_eq!(counted, [0, 1, 1, 2, 2]);
     }
 }

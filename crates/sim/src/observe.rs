@@ -84,9 +84,10 @@ impl World<'_> {
 
     /// A router's agent as it is now, given the queue on which its commands would be based.
     pub(crate) fn router_row(&self, node: usize, port: Port, queue: &QueueView) -> RouterRow {
-        let census = self.nodes[node].agent.as_ref().map(|a| a.census(port, queue, self.now)).unwrap_or_default();
+        let flow_counts =
+            self.nodes[node].agent.as_ref().map(|a| a.flow_counts(port, queue, self.now)).unwrap_or_default();
         let router = self.nodes.iter().take(node).filter(|n| n.agent.is_some()).count();
-        router_row(self.now, router, &census)
+        router_row(self.now, router, &flow_counts)
     }
 
     /// Adds the totals and the names to the samples of a finished run.
@@ -110,7 +111,7 @@ impl World<'_> {
             samples.queue_totals.push(&self.queue_total(queue));
         }
         for agent in self.nodes.iter().filter_map(|node| node.agent.as_ref()) {
-            samples.router_totals.push(&router_total(&agent.tally()));
+            samples.router_totals.push(&router_total(&agent.counters()));
         }
         samples.flow_names = self.scenario.flows.iter().map(|f| f.name.clone()).collect();
         let name = |node: usize| self.factory.node_name(node);

@@ -22,14 +22,14 @@ impl World<'_> {
                 }
                 let next = on_link!(self, edge,
                 _line => continue,
-                (link, books) => {
-                    link.drain(now, &mut books);
+                (link, recorder) => {
+                    link.drain(now, &mut recorder);
                     link.next_event()
                 });
                 self.agenda.arm_no_later(Slots::link(edge), next);
                 probe.queue(&self.queue_row(edge));
             }
-            self.losses.book(now, &mut self.flows);
+            self.losses.count(now, &mut self.flows);
             for queue in self.links.len()..self.links.len() + self.radio.queue_count() {
                 probe.queue(&self.queue_row(queue));
             }

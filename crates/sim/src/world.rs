@@ -59,15 +59,15 @@ pub(crate) struct World<'a> {
     pub(crate) packets: u64,
 }
 
-/// Matches a direction of a link by its kind: a line, or a link together with the `Books` that record what happens on
+/// Matches a direction of a link by its kind: a line, or a link together with the `Recorder` that record what happens on
 /// it, borrowed separately from the rest of the `World`.
 macro_rules! on_link {
-    ($world:ident, $edge:expr, $line:ident => $simple:expr, ($link:ident, $books:ident) => $body:expr) => {{
+    ($world:ident, $edge:expr, $line:ident => $simple:expr, ($link:ident, $recorder:ident) => $body:expr) => {{
         let edge = $edge;
         match &mut $world.links[edge] {
             $crate::edge::Link::Line($line) => $simple,
             $crate::edge::Link::Queue($link) => {
-                let mut $books = $crate::books::Books {
+                let mut $recorder = $crate::recorder::Recorder {
                     flows: &mut $world.flows,
                     capture: $world.capture.as_mut(),
                     nodes: &mut $world.nodes,
@@ -128,9 +128,9 @@ impl World<'_> {
             }
             on_link!(self, edge,
                 line => line.close_books(self.end),
-                (link, books) => link.drain(self.end, &mut books));
+                (link, recorder) => link.drain(self.end, &mut recorder));
         }
-        self.losses.book(self.end, &mut self.flows);
+        self.losses.count(self.end, &mut self.flows);
         if let Some(progress) = progress {
             if progress.stopped() {
                 return Err(RunError::Stopped);
@@ -218,7 +218,7 @@ impl World<'_> {
         let view = if edge < self.links.len() {
             on_link!(self, edge,
                 line => { line.settle(now); line.view() },
-                (link, books) => { link.drain(now, &mut books); link.view() })
+                (link, recorder) => { link.drain(now, &mut recorder); link.view() })
         } else {
             self.radio.view(edge - self.links.len())
         };
@@ -253,7 +253,7 @@ impl World<'_> {
                 line.refuse(reason);
                 self.losses.note(parcel, now, now, &mut self.flows);
             },
-            (link, books) => link.refuse(packet, reason, now, &mut books));
+            (link, recorder) => link.refuse(packet, reason, now, &mut recorder));
     }
 
     /// Hands a packet to its next hop: a link, or the interface queue of an 802.11 station.

@@ -83,9 +83,9 @@ fn a_full_queue_drops_and_the_flow_is_told() {
     net.receive(0, &segment(&scenario, 0), us(0));
     net.advance(us(900_000), &mut log);
     let mut samples = Samples::default();
-    let books = net.finish(&scenario, &mut samples).unwrap();
-    assert_eq!((log.0.len(), books.delivered), (4, 4), "one in transmission, three wait");
-    let meter = &books.meters[0];
+    let counters = net.finish(&scenario, &mut samples).unwrap();
+    assert_eq!((log.0.len(), counters.delivered), (4, 4), "one in transmission, three wait");
+    let meter = &counters.meters[0];
     assert_eq!((meter.arrived_packets, meter.arrived_bytes, meter.lost_packets), (4, 4000, 6), "data only");
     let row = samples.queue_totals.dropped_overflow[2];
     assert_eq!((samples.queue_names[2].as_str(), row), ("r->b", 7));
@@ -101,7 +101,7 @@ fn answers_are_not_the_flow_s_data() {
     net.receive(2, &Packet { ip, transport: Transport::Tcp(header), payload_len: 0 }.emit(), us(0));
     net.advance(us(10_000), &mut log);
     assert_eq!(log.0[0].0, 0);
-    assert_eq!(net.books.meters[0].arrived_bytes, 0);
+    assert_eq!(net.counters.meters[0].arrived_bytes, 0);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_goes_nowhere_is_dropped_and_counted() {
     to_router[16..20].copy_from_slice(&router.octets());
     net.receive(0, &to_router, us(0));
     net.advance(us(10_000), &mut log);
-    assert_eq!((log.0.len(), net.books.astray, net.store.len()), (1, 5, 0));
+    assert_eq!((log.0.len(), net.counters.astray, net.store.len()), (1, 5, 0));
     assert_eq!(log.0[0].0, 1, "the caller has no device for a router");
 }
 
@@ -181,11 +181,11 @@ fn samples_of_queues_come_at_their_times_and_tracks_say_what_arrived() {
     }
     net.advance(us(1_000_000), &mut log);
     let mut samples = Samples::default();
-    let books = net.finish(&scenario, &mut samples).unwrap();
+    let counters = net.finish(&scenario, &mut samples).unwrap();
     let Sampling::Interval(every) = scenario.sampling else { panic!("an interval") };
     let queues = samples.queues.unpack().unwrap();
     assert_eq!(queues.time_ns.len() as u64, 4 * (scenario.duration.as_nanos() / every.as_nanos() + 1));
-    let arrived: Vec<_> = books.tracks[0].iter().map(|t| (t.at.as_nanos() / 1_000_000, t.arrived_bytes)).collect();
+    let arrived: Vec<_> = counters.tracks[0].iter().map(|t| (t.at.as_nanos() / 1_000_000, t.arrived_bytes)).collect();
     assert_eq!(arrived, [(0, 0), (3, 1000), (13, 2000), (23, 3000)]);
 }
 
@@ -215,7 +215,7 @@ proptest! {
         net.advance(us(999_999), &mut log);
         prop_assert_eq!(net.store.len(), 0);
         let dropped = net.links.iter().map(|link| link.meter().dropped_overflow).sum::<u64>();
-        prop_assert_eq!(sent, log.0.len() as u64 + net.books.astray + dropped);
+        prop_assert_eq!(sent, log.0.len() as u64 + net.counters.astray + dropped);
     }
 
     #[test]

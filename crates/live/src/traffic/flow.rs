@@ -6,7 +6,7 @@
 
 use super::door::{Bell, Mailbox};
 use super::end::{ENDLESS, End, receive_datagrams, send_datagram};
-use super::record::{Accounts, FlowRecord, Life, first_sample, next_sample};
+use super::record::{FlowRecord, FlowRecorder, Life, first_sample, next_sample};
 use super::socket::{self, Wishes, start_connecting};
 use crate::{Clock, LiveError, TcpInfo, monotonic_ns};
 use narrows_fabric::{Act, SlowReader, Source};
@@ -57,7 +57,7 @@ pub(super) struct Flow {
     server: End,
     /// Where the server's connection comes from; `None` for datagrams.
     mailbox: Option<Arc<Mailbox>>,
-    accounts: Accounts,
+    recorder: FlowRecorder,
     opened: bool,
     stopped: bool,
     wake_at: Instant,
@@ -70,7 +70,7 @@ impl Flow {
         let start = plan.start.min(plan.stop);
         Self {
             reader: plan.tcp.read_rate.filter(|_| mailbox.is_some()).map(SlowReader::at),
-            accounts: Accounts::new(plan.index, plan.every, plan.start),
+            recorder: FlowRecorder::new(plan.index, plan.every, plan.start),
             wake_at: start,
             sample_at: first_sample(plan.start, plan.look),
             read_at: Instant::NEVER,
@@ -113,7 +113,7 @@ impl Flow {
     fn act(&mut self, now: Instant) -> Result<(), LiveError> {
         while self.wake_at <= now && !self.stopped {
             let due = self.wake_at;
-            self.accounts.late(due, now);
+            self.recorder.late(due, now);
             if due >= self.plan.stop {
                 self.stopped = true;
                 self.client.stop();
@@ -144,7 +144,7 @@ impl Flow {
         let wake = if self.stopped { Instant::NEVER } else { self.wake_at };
         for due in [wake, self.sample_at] {
             if due < end {
-                self.accounts.late(due, end);
+                self.recorder.late(due, end);
             }
         }
     }
@@ -169,8 +169,8 @@ impl Flow {
         if let Some(socket) = &self.client.socket
             && send_datagram(socket, payload)
         {
-            self.accounts.datagrams += 1;
-            self.accounts.datagram_bytes += payload;
+            self.recorder.datagrams += 1;
+            self.recorder.datagram_bytes += payload;
         }
     }
 
@@ -195,8 +195,8 @@ impl Flow {
         let mut failed = self.client.pull(client_reads).is_err() | self.server.pull(server_reads).is_err();
         self.progress(now);
         failed |= self.client.push().is_err() | self.server.push().is_err();
-        if failed && self.accounts.aborted.is_none() && self.accounts.finished.is_none() && !self.stopped {
-            self.accounts.aborted = Some(now);
+        if failed && self.recorder.aborted.is_none() && self.recorder.finished.is_none() && !self.stopped {
+            self.recorder.aborted = Some(now);
         }
         Ok(())
     }
@@ -222,13 +222,13 @@ impl Flow {
             match self.source.receive(Bytes::new(self.client.received), now) {
                 Some(Instant::NEVER) => {
                     self.client.closing = true;
-                    self.accounts.finished = Some(now);
+                    self.recorder.finished = Some(now);
                 }
                 Some(next) if !self.stopped => self.wake_at = next.min(self.plan.stop),
                 _ => {}
             }
         } else if self.plan.size.is_some_and(|size| self.server.received >= size) {
-            self.accounts.finished.get_or_insert(now);
+            self.recorder.finished.get_or_insert(now);
         }
         // An end whose peer has closed closes too, after sending its remaining data.
         self.client.closing |= self.client.ended;
@@ -239,14 +239,14 @@ impl Flow {
         if now < self.sample_at {
             return;
         }
-        self.accounts.late(self.sample_at, now);
+        self.recorder.late(self.sample_at, now);
         if self.mailbox.is_none() {
-            self.accounts.sample(now, None, self.server.received);
+            self.recorder.sample(now, None, self.server.received);
         } else if let Some(info) = self.info().filter(|_| self.opened) {
             // Before the connection is opened there is nothing to sample.
-            self.accounts.sample(now, Some((info, !self.source.server_sends())), self.delivered());
+            self.recorder.sample(now, Some((info, !self.source.server_sends())), self.delivered());
         }
-        let row_at = if self.accounts.row_at > now { self.accounts.row_at } else { Instant::NEVER };
+        let row_at = if self.recorder.row_at > now { self.recorder.row_at } else { Instant::NEVER };
         self.sample_at = next_sample(now, self.plan.look).min(row_at);
     }
 
@@ -307,7 +307,7 @@ impl Flow {
             delivered: self.delivered(),
             transactions: self.source.transactions(),
         };
-        Ok(self.accounts.close(&life, last, control))
+        Ok(self.recorder.close(&life, last, control))
     }
 }
 

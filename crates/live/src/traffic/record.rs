@@ -28,7 +28,7 @@ pub struct FlowRecord {
 
 /// A flow's counters and samples while it runs.
 #[derive(Debug)]
-pub(super) struct Accounts {
+pub(super) struct FlowRecorder {
     flow: usize,
     /// Time between rows; `None` keeps none.
     every: Option<Duration>,
@@ -46,7 +46,7 @@ pub(super) struct Accounts {
     pub(super) aborted: Option<Instant>,
 }
 
-impl Accounts {
+impl FlowRecorder {
     /// Starts the counters of a flow whose rows begin at `from`.
     pub(super) fn new(flow: usize, every: Option<Duration>, from: Instant) -> Self {
         Self {
@@ -239,10 +239,10 @@ mod tests {
 
     #[test]
     fn a_flow_of_datagrams_has_no_window() {
-        let mut accounts = Accounts::new(3, Some(Duration::from_nanos(5)), Instant::from_nanos(3));
-        (accounts.datagrams, accounts.datagram_bytes) = (2, 200);
+        let mut recorder = FlowRecorder::new(3, Some(Duration::from_nanos(5)), Instant::from_nanos(3));
+        (recorder.datagrams, recorder.datagram_bytes) = (2, 200);
         for at in [4, 7, 9] {
-            accounts.sample(Instant::from_nanos(at), None, 100);
+            recorder.sample(Instant::from_nanos(at), None, 100);
         }
         let life = Life {
             start: Instant::ZERO,
@@ -251,7 +251,7 @@ mod tests {
             delivered: 100,
             transactions: 0,
         };
-        let record = accounts.close(&life, None, None);
+        let record = recorder.close(&life, None, None);
         let [row] = record.rows[..] else { panic!("rows are due at 5 and 10: {:?}", record.rows) };
         assert_eq!(
             (row.flow, row.time_ns, row.cwnd_bytes, row.sent_packets, row.delivered_bytes),

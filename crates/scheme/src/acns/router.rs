@@ -3,7 +3,7 @@
 use super::codec::IpMessage;
 use super::{AcnsConfig, LARGEST_DSCP, PriorityMaximum, command, weight};
 use crate::flow_table::{Flow, FlowTable};
-use crate::{Census, Port, RouterAgent, Tally};
+use crate::{AgentCounters, FlowCounts, Port, RouterAgent};
 use narrows_cc::Advice;
 use narrows_queue::{QueueView, Verdict};
 use narrows_units::{Duration, Instant};
@@ -15,7 +15,7 @@ use narrows_wire::Packet;
 /// earlier router's command, may be rewritten, and only to a harsher command. The router never drops a packet, and
 /// packets other than TCP pass unchanged. One router has one table for all its output queues.
 ///
-/// In [`census`](RouterAgent::census), `flows` is every open flow in the table, including pure-ACK directions and flows
+/// In [`flow_counts`](RouterAgent::flow_counts), `flows` is every open flow in the table, including pure-ACK directions and flows
 /// without ACNS, since all of these count for the age of the oldest. The three commands are counted over the flows that
 /// have asked at least once.
 ///
@@ -72,30 +72,30 @@ impl RouterAgent for AcnsRouter {
         Verdict::Pass
     }
 
-    fn census(&self, _port: Port, queue: &QueueView, now: Instant) -> Census {
+    fn flow_counts(&self, _port: Port, queue: &QueueView, now: Instant) -> FlowCounts {
         let occupancy = queue.occupancy();
         let p_max = match self.config.p_max {
             PriorityMaximum::Dscp => LARGEST_DSCP,
             PriorityMaximum::Observed => self.table.flows(now).map(|f| f.priority).max().unwrap_or(0),
         };
         let oldest = self.table.flows(now).next().map_or(Duration::ZERO, |f| now.since(f.added));
-        let mut census = Census::default();
+        let mut flow_counts = FlowCounts::default();
         for flow in self.table.flows(now) {
-            census.flows += 1;
+            flow_counts.flows += 1;
             if flow.assisted {
                 match self.command(&flow, occupancy, p_max, oldest, now) {
-                    Advice::Normal => census.normal += 1,
-                    Advice::Freeze => census.freeze += 1,
-                    Advice::Fallback => census.fallback += 1,
+                    Advice::Normal => flow_counts.normal += 1,
+                    Advice::Freeze => flow_counts.freeze += 1,
+                    Advice::Fallback => flow_counts.fallback += 1,
                 }
             }
         }
-        census
+        flow_counts
     }
 
-    fn tally(&self) -> Tally {
+    fn counters(&self) -> AgentCounters {
         let [wrote_freeze, wrote_fallback] = self.written;
-        Tally { asked: self.asked, wrote_freeze, wrote_fallback, ..Tally::ZERO }
+        AgentCounters { asked: self.asked, wrote_freeze, wrote_fallback, ..AgentCounters::ZERO }
     }
 }
 
@@ -186,8 +186,8 @@ mod tests {
             assert_eq!(pass(&mut r, 1, 0, message, 100, 1000), message);
         }
         assert_eq!(
-            r.census(Port::default(), &queue(100), at(1000)),
-            Census { flows: 1, ..Census::default() },
+            r.flow_counts(Port::default(), &queue(100), at(1000)),
+            FlowCounts { flows: 1, ..FlowCounts::default() },
             "it never asked"
         );
     }
@@ -233,7 +233,7 @@ mod tests {
         pass(&mut r, 2, 40, IpMessage::NotSupported, 0, 1000);
         // F = 0.8 * 10 / 40 = 0.2, T = 0.2: W = 2.5 A.
         assert_eq!(pass(&mut r, 1, 10, ASK, 38, 1000), IpMessage::Freeze);
-        assert_eq!(r.census(Port::default(), &queue(38), at(1000)).freeze, 1);
+        assert_eq!(r.flow_counts(Port::default(), &queue(38), at(1000)).freeze, 1);
     }
 
     #[test]
@@ -250,14 +250,14 @@ mod tests {
         pass(&mut r, 3, 0, ASK, 0, 995);
         pass(&mut r, 4, 0, IpMessage::NotSupported, 0, 0);
         let told = |n| {
-            let c = r.census(Port::default(), &queue(n), at(1000));
+            let c = r.flow_counts(Port::default(), &queue(n), at(1000));
             (c.flows, c.normal, c.freeze, c.fallback)
         };
         assert_eq!(told(0), (4, 3, 0, 0));
         assert_eq!(told(19), (4, 2, 1, 0));
         assert_eq!(told(50), (4, 2, 0, 1));
         assert_eq!(told(95), (4, 1, 1, 1));
-        assert_eq!(r.census(Port::default(), &queue(50), at(60_000)).flows, 1, "idle flows are not counted");
+        assert_eq!(r.flow_counts(Port::default(), &queue(50), at(60_000)).flows, 1, "idle flows are not counted");
     }
 
     #[test]

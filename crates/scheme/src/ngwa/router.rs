@@ -3,7 +3,7 @@
 use super::codec::{self, Written};
 use super::{NgwaConfig, Stamp};
 use crate::flow_table::FlowTable;
-use crate::{Census, Port, RouterAgent, Tally};
+use crate::{AgentCounters, FlowCounts, Port, RouterAgent};
 use narrows_queue::{Limit, QueueView, Verdict};
 use narrows_units::{Bytes, Instant};
 use narrows_wire::{Ip, Packet};
@@ -34,14 +34,14 @@ pub struct NgwaRouter {
     config: NgwaConfig,
     /// Flow tables by port.
     tables: Vec<FlowTable>,
-    tally: Tally,
+    counters: AgentCounters,
 }
 
 impl NgwaRouter {
     /// Creates a router that has seen nothing. `config` has been [checked](NgwaConfig::check).
     #[must_use]
     pub const fn new(config: &NgwaConfig) -> Self {
-        Self { config: *config, tables: Vec::new(), tally: Tally::ZERO }
+        Self { config: *config, tables: Vec::new(), counters: AgentCounters::ZERO }
     }
 
     fn table(&mut self, port: Port) -> &mut FlowTable {
@@ -70,7 +70,7 @@ impl NgwaRouter {
         }
         let (len, flows) = (packet.len().as_u64(), self.table(port).len());
         let (Limit::Bytes(limit), Ip::V4(ip)) = (queue.limit, &mut packet.ip) else {
-            self.tally.unsupported += 1;
+            self.counters.unsupported += 1;
             return;
         };
         let value = self.value(limit, limit.saturating_sub(waiting), flows);
@@ -78,16 +78,16 @@ impl NgwaRouter {
         let written = codec::write(&mut options, value);
         // Lowering an existing value needs no room, so it works in the longest packet too.
         if len - ip.options.len() as u64 + options.len() as u64 > LONGEST {
-            self.tally.unsupported += 1;
+            self.counters.unsupported += 1;
             return;
         }
         ip.options = options;
         match written {
-            Written::Inserted => self.tally.inserted += 1,
-            Written::Lowered => self.tally.lowered += 1,
-            Written::Kept => self.tally.kept += 1,
-            Written::Full => self.tally.full += 1,
-            Written::Malformed => self.tally.malformed += 1,
+            Written::Inserted => self.counters.inserted += 1,
+            Written::Lowered => self.counters.lowered += 1,
+            Written::Kept => self.counters.kept += 1,
+            Written::Full => self.counters.full += 1,
+            Written::Malformed => self.counters.malformed += 1,
         }
     }
 }
@@ -111,7 +111,7 @@ impl RouterAgent for NgwaRouter {
         self.stamp(packet, port, queue, queue.bytes);
     }
 
-    fn census(&self, port: Port, queue: &QueueView, now: Instant) -> Census {
+    fn flow_counts(&self, port: Port, queue: &QueueView, now: Instant) -> FlowCounts {
         let flows = self.tables.get(port.index()).map_or(0, |table| table.flows(now).count());
         let window = match queue.limit {
             Limit::Bytes(limit) => {
@@ -120,11 +120,11 @@ impl RouterAgent for NgwaRouter {
             }
             Limit::Packets(_) => None,
         };
-        Census { flows: flows as u64, window, ..Census::default() }
+        FlowCounts { flows: flows as u64, window, ..FlowCounts::default() }
     }
 
-    fn tally(&self) -> Tally {
-        self.tally
+    fn counters(&self) -> AgentCounters {
+        self.counters
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn flows_enter_by_syn_or_data_and_leave_by_fin_rst_or_idleness() {
         let mut r = router(6);
-        let flows = |r: &NgwaRouter, ms| r.census(PORT, &queue(0), at(ms)).flows;
+        let flows = |r: &NgwaRouter, ms| r.flow_counts(PORT, &queue(0), at(ms)).flows;
         pass(&mut r, segment(1, TcpFlags::SYN, 0), 0, 0);
         assert_eq!(flows(&r, 0), 1, "a SYN inserts");
         pass(&mut r, data(2), 0, 10);
@@ -267,7 +267,7 @@ mod tests {
         for host in 0..200 {
             pass(&mut r, data(host), 0, u64::from(host));
         }
-        assert_eq!(r.census(PORT, &queue(0), at(200)).flows, 3);
+        assert_eq!(r.flow_counts(PORT, &queue(0), at(200)).flows, 3);
         assert_eq!(pass(&mut r, data(199), 0, 201), Message::Window(31_686));
     }
 
@@ -279,7 +279,7 @@ mod tests {
         }
         assert_eq!(message(&pass_at(&mut r, 0, data(9), 0, 1)), Message::Window(95_060));
         assert_eq!(message(&pass_at(&mut r, 2, data(4), 0, 2)), Message::Window(23_765));
-        let flows = |port| r.census(Port::new(port), &queue(0), at(2)).flows;
+        let flows = |port| r.flow_counts(Port::new(port), &queue(0), at(2)).flows;
         assert_eq!([flows(0), flows(1), flows(2), flows(3)], [1, 0, 4, 0]);
     }
 
@@ -302,7 +302,7 @@ mod tests {
         packet = pass_at(&mut r, 0, packet, 9_000, 0);
         packet = pass_at(&mut r, 0, packet, 10_000, 0);
         pass_at(&mut r, 0, packet, 11_000, 0);
-        assert_eq!(r.tally(), Tally { inserted: 1, kept: 2, lowered: 1, ..Tally::ZERO });
+        assert_eq!(r.counters(), AgentCounters { inserted: 1, kept: 2, lowered: 1, ..AgentCounters::ZERO });
     }
 
     #[test]
@@ -314,12 +314,16 @@ mod tests {
         for packet in untouched {
             assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
         }
-        assert_eq!(r.tally(), Tally::ZERO);
+        assert_eq!(r.counters(), AgentCounters::ZERO);
         let six = |n| IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, n]);
         let packet = Packet { ip: Ip::between(six(1), six(2)), ..data(1) };
         assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
-        assert_eq!(r.tally(), Tally { unsupported: 1, ..Tally::ZERO }, "a data segment without a place for a value");
-        assert_eq!(r.census(PORT, &queue(0), at(0)).flows, 1, "a flow over IPv6 takes its share of the queue too");
+        assert_eq!(
+            r.counters(),
+            AgentCounters { unsupported: 1, ..AgentCounters::ZERO },
+            "a data segment without a place for a value"
+        );
+        assert_eq!(r.flow_counts(PORT, &queue(0), at(0)).flows, 1, "a flow over IPv6 takes its share of the queue too");
     }
 
     #[test]
@@ -339,8 +343,8 @@ mod tests {
         r.on_packet(&mut packet, PORT, &packets, at(0));
         r.on_departure(&mut packet, PORT, &packets, at(0));
         assert_eq!(packet, data(1));
-        assert_eq!(r.tally(), Tally { unsupported: 1, ..Tally::ZERO });
-        assert_eq!(r.census(PORT, &packets, at(0)), Census { flows: 1, ..Census::default() });
+        assert_eq!(r.counters(), AgentCounters { unsupported: 1, ..AgentCounters::ZERO });
+        assert_eq!(r.flow_counts(PORT, &packets, at(0)), FlowCounts { flows: 1, ..FlowCounts::default() });
     }
 
     #[test]
@@ -350,7 +354,7 @@ mod tests {
             let packet = with_options(data(1), area);
             assert_eq!(pass_at(&mut r, 0, packet, 0, 0), packet);
         }
-        assert_eq!(r.tally(), Tally { full: 1, malformed: 2, ..Tally::ZERO });
+        assert_eq!(r.counters(), AgentCounters { full: 1, malformed: 2, ..AgentCounters::ZERO });
     }
 
     #[test]
@@ -358,7 +362,7 @@ mod tests {
         let mut r = router(1);
         let longest = segment(1, TcpFlags::ACK, 65_535 - 40);
         assert_eq!(pass_at(&mut r, 0, longest, 0, 0), longest);
-        assert_eq!(r.tally(), Tally { unsupported: 1, ..Tally::ZERO });
+        assert_eq!(r.counters(), AgentCounters { unsupported: 1, ..AgentCounters::ZERO });
         let eight_less = segment(1, TcpFlags::ACK, 65_535 - 48);
         let packet = pass_at(&mut r, 0, eight_less, 0, 0);
         assert_eq!((packet.len(), message(&packet)), (Bytes::new(65_535), Message::Window(97_000)));
@@ -367,7 +371,7 @@ mod tests {
         // The longest packet again, with padding in its option area that the option fits into.
         let padded = with_options(segment(1, TcpFlags::ACK, 65_535 - 48), &[0; 8]);
         assert_eq!(message(&pass_at(&mut r, 0, padded, 0, 0)), Message::Window(97_000));
-        assert_eq!(r.tally(), Tally { inserted: 2, lowered: 1, unsupported: 1, ..Tally::ZERO });
+        assert_eq!(r.counters(), AgentCounters { inserted: 2, lowered: 1, unsupported: 1, ..AgentCounters::ZERO });
     }
 
     #[test]
@@ -400,12 +404,12 @@ mod tests {
     #[test]
     fn the_census_says_what_the_next_segment_would_be_told() {
         let mut r = router(6);
-        let empty = Census { window: Some(Bytes::new(95_060)), ..Census::default() };
-        assert_eq!(r.census(PORT, &queue(0), at(0)), empty, "of a port that has seen nothing too");
+        let empty = FlowCounts { window: Some(Bytes::new(95_060)), ..FlowCounts::default() };
+        assert_eq!(r.flow_counts(PORT, &queue(0), at(0)), empty, "of a port that has seen nothing too");
         pass(&mut r, data(1), 0, 0);
         pass(&mut r, data(2), 0, 30_000);
         let told = |r: &NgwaRouter, ms| {
-            (r.census(PORT, &queue(9_000), at(ms)).flows, r.census(PORT, &queue(9_000), at(ms)).window)
+            (r.flow_counts(PORT, &queue(9_000), at(ms)).flows, r.flow_counts(PORT, &queue(9_000), at(ms)).window)
         };
         assert_eq!(told(&r, 30_000), (2, Some(Bytes::new(47_530))));
         assert_eq!(told(&r, 60_000), (1, Some(Bytes::new(95_060))), "without those that have gone idle");

@@ -5,8 +5,8 @@
 //! back and leaves next. It counts as waiting, but it has left the storage of the queue discipline, so it takes no room
 //! there.
 
-use crate::books::book_loss;
 use crate::flow::FlowState;
+use crate::recorder::count_loss;
 use narrows_fabric::LinkMeter;
 use narrows_fabric::Nodes;
 use narrows_queue::{Dequeued, DropReason, Dropped, Queue, QueueView};
@@ -130,7 +130,7 @@ impl InterfaceQueue {
     pub(crate) fn give_up(&mut self, packet: &Packet, flows: &mut [FlowState]) {
         self.changed = true;
         self.meter.corrupted += 1;
-        book_loss(flows, packet);
+        count_loss(flows, packet);
     }
 
     /// Records the start of a frame that is sent for packets of this queue: an RTS, or a frame with `bytes` of them.
@@ -171,7 +171,7 @@ impl InterfaceQueue {
         for drop in self.dropped.drain(..) {
             self.changed = true;
             self.meter.count_drop(drop.reason);
-            book_loss(flows, &drop.packet);
+            count_loss(flows, &drop.packet);
         }
     }
 }

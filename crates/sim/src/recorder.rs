@@ -10,7 +10,7 @@ use narrows_units::Instant;
 use narrows_wire::Packet;
 
 /// Counts a lost packet for its flow if it carries payload in the flow's data direction.
-pub(crate) fn book_loss(flows: &mut [FlowState], packet: &Packet) {
+pub(crate) fn count_loss(flows: &mut [FlowState], packet: &Packet) {
     if packet.payload_len > 0 {
         let (flow, along) = flow_of(packet);
         if let Some(flow) = flows.get_mut(flow)
@@ -22,20 +22,20 @@ pub(crate) fn book_loss(flows: &mut [FlowState], packet: &Packet) {
 }
 
 /// Records what happens on a link.
-pub(crate) struct Books<'a> {
+pub(crate) struct Recorder<'a> {
     pub(crate) flows: &'a mut [FlowState],
     pub(crate) capture: Option<&'a mut Capture>,
     pub(crate) nodes: &'a mut Nodes,
     pub(crate) edge: usize,
 }
 
-impl LinkWatch for Books<'_> {
+impl LinkWatch for Recorder<'_> {
     fn dropped(&mut self, dropped: &Dropped, _at: Instant) {
-        book_loss(self.flows, &dropped.packet);
+        count_loss(self.flows, &dropped.packet);
     }
 
     fn corrupted(&mut self, packet: &Packet, _at: Instant) {
-        book_loss(self.flows, packet);
+        count_loss(self.flows, packet);
     }
 
     fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant) {

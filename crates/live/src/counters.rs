@@ -25,7 +25,7 @@ pub struct Track {
 
 /// The network's counters of a run.
 #[derive(Debug)]
-pub struct Books {
+pub struct NetworkCounters {
     /// Per flow: what reached the receiving host, and what was lost.
     pub meters: Vec<FlowMeter>,
     /// Per flow: the counters at each millisecond at which they had changed; empty if the scenario does not sample.
@@ -49,7 +49,7 @@ pub struct Books {
     failed: Option<PcapFailure>,
 }
 
-impl Books {
+impl NetworkCounters {
     /// Starts with all counters at zero.
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let flows = scenario.flows.len();
@@ -150,14 +150,14 @@ pub(crate) struct Watch<'a> {
     pub(crate) edge: usize,
     pub(crate) store: &'a mut Store,
     pub(crate) nodes: &'a mut Nodes,
-    pub(crate) books: &'a mut Books,
+    pub(crate) counters: &'a mut NetworkCounters,
 }
 
 impl Watch<'_> {
     fn gone(&mut self, packet: &Packet, at: Instant) {
         let slot = store::slot_of(packet);
         if let Some(held) = self.store.get(slot) {
-            self.books.lost(held, at);
+            self.counters.lost(held, at);
         }
         self.store.release(slot);
     }
@@ -186,7 +186,7 @@ impl LinkWatch for Watch<'_> {
     }
 
     fn departed(&mut self, packet: &Packet, at: Instant) {
-        let Books { files, failed, .. } = &mut *self.books;
+        let NetworkCounters { files, failed, .. } = &mut *self.counters;
         if let Some(file) = files.get_mut(self.edge / 2)
             && failed.is_none()
             && let Some(held) = self.store.get(store::slot_of(packet))

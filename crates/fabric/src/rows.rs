@@ -3,7 +3,7 @@
 use crate::link::LinkMeter;
 use narrows_queue::QueueView;
 use narrows_samples::{NONE, QueueRow, QueueTotal, RouterRow, RouterTotal};
-use narrows_scheme::{Census, Tally};
+use narrows_scheme::{AgentCounters, FlowCounts};
 use narrows_units::{Bytes, Duration, Instant};
 
 /// A queue at one time; `index` is its number in `queue_totals`.
@@ -53,21 +53,22 @@ pub fn queue_total(view: &QueueView, meter: &LinkMeter, unsent: (Duration, Bytes
 
 /// A router agent at one time; `index` is its number in `router_totals`.
 #[must_use]
-pub fn router_row(now: Instant, index: usize, census: &Census) -> RouterRow {
+pub fn router_row(now: Instant, index: usize, flow_counts: &FlowCounts) -> RouterRow {
     RouterRow {
         time_ns: now.as_nanos(),
         router: index as u64,
-        flows: census.flows,
-        flows_normal: census.normal,
-        flows_freeze: census.freeze,
-        flows_fallback: census.fallback,
-        window_bytes: census.window.map_or(NONE, Bytes::as_u64),
+        flows: flow_counts.flows,
+        flows_normal: flow_counts.normal,
+        flows_freeze: flow_counts.freeze,
+        flows_fallback: flow_counts.fallback,
+        window_bytes: flow_counts.window.map_or(NONE, Bytes::as_u64),
     }
 }
 
 /// A router agent over the whole run.
 #[must_use]
-pub const fn router_total(tally: &Tally) -> RouterTotal {
-    let &Tally { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported } = tally;
+pub const fn router_total(counters: &AgentCounters) -> RouterTotal {
+    let &AgentCounters { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported } =
+        counters;
     RouterTotal { asked, wrote_freeze, wrote_fallback, inserted, lowered, kept, full, malformed, unsupported }
 }
