@@ -7,11 +7,12 @@ use crate::manifest::Crate;
 const TABLE: &[Row] = &[
     Row { name: "units", rank: 0, ours: &[], outside: &[] },
     Row { name: "rng", rank: 0, ours: &[], outside: &[] },
+    Row { name: "settings", rank: 1, ours: &["units"], outside: &[] },
     Row { name: "wire", rank: 1, ours: &["units"], outside: &[] },
     Row { name: "cc", rank: 1, ours: &["units", "rng"], outside: &[] },
     Row { name: "samples", rank: 1, ours: &["units"], outside: &[] },
-    Row { name: "scenario", rank: 1, ours: &["units"], outside: &["serde", "serde_json", "toml"] },
-    Row { name: "tcp", rank: 2, ours: &["cc", "wire", "units"], outside: &["prefetch-index"] },
+    Row { name: "scenario", rank: 2, ours: &["settings", "units"], outside: &["serde", "serde_json", "toml"] },
+    Row { name: "tcp", rank: 2, ours: &["cc", "settings", "wire", "units"], outside: &["prefetch-index"] },
     Row { name: "queue", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
     Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "wire", "units", "rng"], outside: &[] },
@@ -24,13 +25,15 @@ const TABLE: &[Row] = &[
     Row {
         name: "sim",
         rank: 5,
-        ours: &["units", "rng", "wire", "cc", "samples", "scenario", "tcp", "queue", "wifi", "scheme", "fabric"],
+        ours: &[
+            "units", "rng", "settings", "wire", "cc", "samples", "scenario", "tcp", "queue", "wifi", "scheme", "fabric",
+        ],
         outside: &["pcap-file", "prefetch-index", "sha2"],
     },
     Row {
         name: "live",
         rank: 5,
-        ours: &["units", "rng", "wire", "cc", "samples", "scenario", "queue", "scheme", "fabric"],
+        ours: &["units", "rng", "settings", "wire", "cc", "samples", "scenario", "queue", "scheme", "fabric"],
         outside: &[
             "libbpf-rs",
             "libbpf-sys",
@@ -132,7 +135,7 @@ mod tests {
         let found = check("[package]\nname = \"narrows-tcp\"\n[dependencies]\nnarrows-scheme.workspace = true");
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("`tcp` (rank 2) must not use `scheme`"), "{}", found[0]);
-        assert!(found[0].contains("it may use: cc wire units"), "{}", found[0]);
+        assert!(found[0].contains("it may use: cc settings wire units"), "{}", found[0]);
     }
 
     #[test]

@@ -8,8 +8,11 @@ use crate::LiveError;
 use crate::controls;
 use crate::refusals::Refusals;
 use narrows_fabric::catalogue;
-use narrows_scenario::{Flow, InitialWindow, NodeKind, ParamValue, Recovery, Scenario, Stack, Tcp, Traffic, parse};
-use std::fmt::Debug;
+use narrows_scenario::{
+    Choices, DelayedAck, Flow, IdleRestart, InitialWindow, NodeKind, ParamValue, RecoveryKind, Scenario, Stack, Tcp,
+    Traffic, Word, defaults,
+};
+use narrows_units::{Bytes, Duration};
 use std::sync::Arc;
 
 /// The congestion control that a flow gets.
@@ -50,12 +53,14 @@ pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
         }
         before = Some(&flow.tcp);
         let at = |setting: &str| format!("flows.{}.tcp.{setting}", flow.name);
-        let habits = Habits::of(&flow.tcp)?;
-        let mut compare = Compare { own: &mut own, refusals: &mut refusals, at: &at };
-        recovery(&flow.tcp, &habits, &mut compare);
-        let follows = flow.tcp.recovery != habits.stack.recovery;
-        let habits = if follows { Habits::with_recovery(&flow.tcp)? } else { habits };
-        tcp(&flow.tcp, &habits, &mut compare);
+        let defaults = Defaults::of(&flow.tcp)?;
+        let mut compare = Compare { tcp: &flow.tcp, defaults, own: &mut own, refusals: &mut refusals, at: &at };
+        recovery(&mut compare);
+        if flow.tcp.recovery != compare.defaults.stack.recovery {
+            // Settings that follow from the recovery do not count as requested.
+            compare.defaults.stack = stack_defaults(&flow.tcp, flow.tcp.stack, Some(flow.tcp.recovery))?;
+        }
+        tcp(&mut compare);
     }
     refusals.end()?;
     own.sort();
@@ -99,11 +104,11 @@ pub fn control(flow: &Flow) -> Result<Control, LiveError> {
             remedy: format!("load its module (modprobe tcp_{module}), or choose one of {}", allowed()),
         });
     }
-    let habits = Habits::of(&flow.tcp)?;
+    let defaults = Defaults::of(&flow.tcp)?;
     let mut refusals = Refusals::default();
     for (index, (key, value)) in flow.tcp.cc_params.iter().enumerate() {
         let usual = |tcp: &Tcp| tcp.cc_params.get(index).is_some_and(|(_, usual)| usual == value);
-        if !usual(&habits.stack) && !usual(&habits.linux) {
+        if !usual(&defaults.stack) && !usual(&defaults.linux) {
             refusals.add(LiveError::Unsupported {
                 field: format!("flows.{}.tcp.cc_params.{key}", flow.name),
                 value: shown(value),
@@ -161,117 +166,93 @@ fn network(scenario: &Scenario, refusals: &mut Refusals) {
     }
 }
 
-/// Returns a setting's value as scenario files write it: `RtoOnly` is `rto_only` there, and `NewReno` is `newreno`. A
-/// quantity keeps its unit.
-fn word(value: &dyn Debug) -> String {
-    let plain = format!("{value:?}").replace("NewReno", "newreno").replace("Some(", "").replace(')', "");
-    if plain.starts_with(|first: char| first.is_ascii_digit()) {
-        return plain;
-    }
-    let mut word = String::new();
-    for letter in plain.chars() {
-        if letter.is_ascii_uppercase() && word.ends_with(|before: char| before.is_ascii_lowercase()) {
-            word.push('_');
-        }
-        word.push(letter.to_ascii_lowercase());
-    }
-    word
-}
-
 /// A flow's default settings: those it would have if the scenario gave only its stack and congestion control, and the
 /// same with Linux's stack.
-struct Habits {
-    stack: Arc<Tcp>,
-    linux: Arc<Tcp>,
+struct Defaults {
+    stack: Tcp,
+    linux: Tcp,
 }
 
-impl Habits {
+impl Defaults {
     fn of(tcp: &Tcp) -> Result<Self, LiveError> {
-        Ok(Self { stack: plain(tcp, tcp.stack, "")?, linux: plain(tcp, Stack::Linux, "")? })
-    }
-
-    /// Returns the defaults of a flow that sets its own recovery: settings that follow from the recovery do not count
-    /// as requested.
-    fn with_recovery(tcp: &Tcp) -> Result<Self, LiveError> {
-        let recovery = format!("recovery = {:?}\n", word(&tcp.recovery));
-        Ok(Self { stack: plain(tcp, tcp.stack, &recovery)?, linux: plain(tcp, Stack::Linux, "")? })
+        Ok(Self { stack: stack_defaults(tcp, tcp.stack, None)?, linux: stack_defaults(tcp, Stack::Linux, None)? })
     }
 }
 
-/// Returns the settings that follow from a flow's congestion control, ECN and SACK, from a stack, and from more lines
-/// of a scenario.
-fn plain(tcp: &Tcp, stack: Stack, more: &str) -> Result<Arc<Tcp>, LiveError> {
-    let word = match stack {
-        Stack::Rfc => "rfc",
-        Stack::Linux => "linux",
-        Stack::Ns2 => "ns2",
-    };
-    // Settings that the kernel takes, and on which others depend, are those of the flow.
-    let text = format!(
-        "nodes = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlinks = [{{ between = [\"a\", \"b\"], rate = \"1 Mb/s\", \
-         delay = \"0 s\" }}]\nflows = [{{ from = \"a\", to = \"b\" }}]\n[tcp]\n\
-         stack = {word:?}\ncc = {:?}\necn = {}\nsack = {}\n{more}",
-        tcp.cc, tcp.ecn, tcp.sack
-    );
-    let scenario = parse(&text, "habits.toml", &[], &catalogue());
-    let scenario = scenario.map_err(|problems| LiveError::failed("look up a stack's defaults", problems))?;
-    let flow = scenario.flows.into_iter().next();
-    flow.map(|flow| flow.tcp).ok_or_else(|| LiveError::failed("look up a stack's defaults", "it has no flow"))
+/// Returns the settings that follow from a stack, from a flow's congestion control, ECN and SACK, and from `recovery`
+/// if it is given. ECN and SACK are the flow's because the kernel takes them and other settings depend on them.
+fn stack_defaults(tcp: &Tcp, stack: Stack, recovery: Option<RecoveryKind>) -> Result<Tcp, LiveError> {
+    let choices = Choices { stack, cc: &tcp.cc, ecn: tcp.ecn, sack: tcp.sack, recovery };
+    defaults(&choices, &catalogue()).map_err(|problems| LiveError::failed("look up a stack's defaults", problems))
+}
+
+/// Returns a setting's value as scenario files write it.
+fn word(value: &impl Word) -> String {
+    value.word().to_owned()
+}
+
+/// Returns an upper bound in words.
+fn bound(value: &Option<Bytes>) -> String {
+    value.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string())
+}
+
+/// Returns the parameters of delayed ACKs in words.
+fn delays(value: &DelayedAck) -> String {
+    match value {
+        DelayedAck::Off => "none".to_owned(),
+        DelayedAck::On { every, timeout } => format!("delayed_ack {{ every: {every}, timeout: {timeout} }}"),
+    }
 }
 
 /// Rejects a recovery that Linux does not have. Linux has NewReno's without SACK, so a flow that requests it runs
 /// without SACK.
-fn recovery(tcp: &Tcp, habits: &Habits, compare: &mut Compare<'_>) {
-    if !(tcp.recovery == Recovery::NewReno || (tcp.recovery == Recovery::Sack && tcp.sack)) {
-        compare.setting("recovery", &tcp.recovery, &habits.stack.recovery, &habits.linux.recovery);
+fn recovery(compare: &mut Compare<'_>) {
+    let tcp = compare.tcp;
+    if !(tcp.recovery == RecoveryKind::NewReno || (tcp.recovery == RecoveryKind::Sack && tcp.sack)) {
+        compare.setting("recovery", |tcp| tcp.recovery, word);
     }
 }
 
 /// Rejects explicitly requested settings that Linux cannot provide, and notes what the kernel does in its own way.
-fn tcp(tcp: &Tcp, habits: &Habits, compare: &mut Compare<'_>) {
+fn tcp(compare: &mut Compare<'_>) {
+    let tcp = compare.tcp;
     bounds(tcp, compare);
-    let Habits { stack: s, linux: l } = habits;
-    compare.setting("reduction", &tcp.reduction, &s.reduction, &l.reduction);
+    compare.setting("reduction", |tcp| tcp.reduction, word);
     // A route can lock cwnd (RTAX_CWND), but a connection obeys it only if the kernel keeps metrics of its peer, which
     // 6.18 does not.
-    compare.setting("max_cwnd", &tcp.max_cwnd, &s.max_cwnd, &l.max_cwnd);
-    compare.setting("dupthresh", &tcp.dupthresh, &s.dupthresh, &l.dupthresh);
-    compare.setting("limited_transmit", &tcp.limited_transmit, &s.limited_transmit, &l.limited_transmit);
-    compare.setting("lost_retransmission", &tcp.lost_retransmission, &s.lost_retransmission, &l.lost_retransmission);
-    compare.setting("undo", &tcp.undo, &s.undo, &l.undo);
-    compare.setting("reduce_once", &tcp.reduce_once, &s.reduce_once, &l.reduce_once);
-    compare.setting("full_ack_cap", &tcp.full_ack_cap, &s.full_ack_cap, &l.full_ack_cap);
-    compare.setting("impatient", &tcp.impatient, &s.impatient, &l.impatient);
+    compare.setting("max_cwnd", |tcp| tcp.max_cwnd, bound);
+    compare.setting("dupthresh", |tcp| tcp.dupthresh, u32::to_string);
+    compare.setting("limited_transmit", |tcp| tcp.limited_transmit, bool::to_string);
+    compare.setting("lost_retransmission", |tcp| tcp.lost_retransmission, bool::to_string);
+    compare.setting("undo", |tcp| tcp.undo, bool::to_string);
+    compare.setting("reduce_once", |tcp| tcp.reduce_once, bool::to_string);
+    compare.setting("full_ack_cap", |tcp| tcp.full_ack_cap, bool::to_string);
+    compare.setting("impatient", |tcp| tcp.impatient, bool::to_string);
     if tcp.timestamps {
-        compare.setting("timestamp_offsets", &tcp.timestamp_offsets, &s.timestamp_offsets, &l.timestamp_offsets);
+        compare.setting("timestamp_offsets", |tcp| tcp.timestamp_offsets, bool::to_string);
     }
-    compare.setting("tso", &tcp.tso, &s.tso, &l.tso);
-    compare.setting("ecn_echo", &tcp.ecn_echo, &s.ecn_echo, &l.ecn_echo);
-    compare.setting("initial_ssthresh", &tcp.initial_ssthresh, &s.initial_ssthresh, &l.initial_ssthresh);
-    compare.setting("cwnd_validation", &tcp.cwnd_validation, &s.cwnd_validation, &l.cwnd_validation);
-    compare.setting("unused_growth", &tcp.unused_growth, &s.unused_growth, &l.unused_growth);
-    compare.setting(
-        "slow_start_at_equality",
-        &tcp.slow_start_at_equality,
-        &s.slow_start_at_equality,
-        &l.slow_start_at_equality,
-    );
-    compare.setting("rto.style", &tcp.rto_style, &s.rto_style, &l.rto_style);
-    compare.setting("rto.initial", &tcp.rto_initial, &s.rto_initial, &l.rto_initial);
-    compare.setting("rto.granularity", &tcp.rto_granularity, &s.rto_granularity, &l.rto_granularity);
+    compare.setting("tso", |tcp| tcp.tso, bool::to_string);
+    compare.setting("ecn_echo", |tcp| tcp.ecn_echo, word);
+    compare.setting("initial_ssthresh", |tcp| tcp.initial_ssthresh, bound);
+    compare.setting("cwnd_validation", |tcp| tcp.cwnd_validation, bool::to_string);
+    compare.setting("unused_growth", |tcp| tcp.unused_growth, bool::to_string);
+    compare.setting("slow_start_at_equality", |tcp| tcp.slow_start_at_equality, bool::to_string);
+    compare.setting("rto.style", |tcp| tcp.rto.style, word);
+    compare.setting("rto.initial", |tcp| tcp.rto.initial, Duration::to_string);
+    compare.setting("rto.granularity", |tcp| tcp.rto.granularity, Duration::to_string);
     // Values other than the stack's are honoured (`rto_bounds_ms`).
-    if tcp.rto_min == s.rto_min {
-        compare.setting("rto.min", &tcp.rto_min, &s.rto_min, &l.rto_min);
+    if tcp.rto.min == compare.defaults.stack.rto.min {
+        compare.setting("rto.min", |tcp| tcp.rto.min, Duration::to_string);
     }
-    if tcp.rto_max == s.rto_max {
-        compare.setting("rto.max", &tcp.rto_max, &s.rto_max, &l.rto_max);
+    if tcp.rto.max == compare.defaults.stack.rto.max {
+        compare.setting("rto.max", |tcp| tcp.rto.max, Duration::to_string);
     }
-    if tcp.delayed_ack.is_some() {
-        compare.setting("delayed_ack", &tcp.delayed_ack, &s.delayed_ack, &l.delayed_ack);
-        compare.setting("quick_ack", &tcp.quick_ack, &s.quick_ack, &l.quick_ack);
+    if tcp.delayed_ack != DelayedAck::Off {
+        compare.setting("delayed_ack", |tcp| tcp.delayed_ack, delays);
+        compare.setting("quick_ack", |tcp| tcp.quick_ack, bool::to_string);
     }
-    if tcp.idle_restart == narrows_scenario::IdleRestart::Rfc5681 {
-        compare.setting("idle_restart", &tcp.idle_restart, &s.idle_restart, &l.idle_restart);
+    if tcp.idle_restart == IdleRestart::Rfc5681 {
+        compare.setting("idle_restart", |tcp| tcp.idle_restart, word);
     }
 }
 
@@ -289,30 +270,33 @@ fn bounds(tcp: &Tcp, compare: &mut Compare<'_>) {
             allowed: allowed.to_owned(),
         });
     };
-    if tcp.mss.as_u64() > MAX_MSS {
-        refuse("mss", tcp.mss.as_u64(), "at most 32767 B");
+    if u64::from(tcp.mss) > MAX_MSS {
+        refuse("mss", tcp.mss.into(), "at most 32767 B");
     }
     if tcp.recv_buffer.as_u64() < MIN_BUFFER {
         refuse("recv_buffer", tcp.recv_buffer.as_u64(), "at least 4096 B");
     }
 }
 
+/// The comparison of a flow's settings with those that Linux has.
 struct Compare<'a> {
+    tcp: &'a Tcp,
+    defaults: Defaults,
     own: &'a mut Vec<KernelsOwn>,
     refusals: &'a mut Refusals,
     at: &'a dyn Fn(&str) -> String,
 }
 
 impl Compare<'_> {
-    /// Compares a setting that the kernel does not take with the stack's default and with Linux's.
-    fn setting<T: PartialEq + Debug>(&mut self, name: &'static str, value: &T, habit: &T, linux: &T) {
+    /// Compares a setting that the kernel does not take, which `of` reads and `show` puts into words, with the stack's
+    /// default and with Linux's.
+    fn setting<T: PartialEq>(&mut self, name: &'static str, of: impl Fn(&Tcp) -> T, show: impl Fn(&T) -> String) {
+        let (value, linux) = (of(self.tcp), of(&self.defaults.linux));
         if value == linux {
             return;
         }
-        let bounds = matches!(name, "max_cwnd" | "initial_ssthresh");
-        let word = |value: &T| if bounds && word(value) == "none" { "unlimited".to_owned() } else { word(value) };
-        let (scenario, kernel) = (word(value), word(linux));
-        if value != habit {
+        let (scenario, kernel) = (show(&value), show(&linux));
+        if value != of(&self.defaults.stack) {
             self.refusals.add(LiveError::Unsupported {
                 field: (self.at)(name),
                 value: scenario,
@@ -329,7 +313,7 @@ impl Compare<'_> {
 pub(crate) fn initial_segments(tcp: &Tcp) -> Option<u32> {
     /// `TCP_INIT_CWND` of `include/net/tcp.h`.
     const LINUX: u32 = 10;
-    let mss = tcp.mss.as_u64();
+    let mss = u64::from(tcp.mss);
     let segments = match tcp.initial_window {
         InitialWindow::Segments(segments) => segments.max(1),
         // min(10 MSS, max(2 MSS, 14600)) in whole segments (RFC 6928, section 2).
@@ -348,15 +332,15 @@ pub(crate) fn initial_segments(tcp: &Tcp) -> Option<u32> {
 /// # Errors
 /// [`LiveError::Failed`] if the defaults of its stack cannot be found, which a test excludes.
 pub(crate) fn rto_bounds_ms(tcp: &Tcp) -> Result<[Option<u64>; 2], LiveError> {
-    let habits = Habits::of(tcp)?;
-    let (stack, linux) = (&habits.stack, &habits.linux);
-    let bounds = [(tcp.rto_min, stack.rto_min, linux.rto_min), (tcp.rto_max, stack.rto_max, linux.rto_max)];
+    let Defaults { stack, linux } = Defaults::of(tcp)?;
+    let bounds = [(tcp.rto.min, stack.rto.min, linux.rto.min), (tcp.rto.max, stack.rto.max, linux.rto.max)];
     Ok(bounds.map(|(asked, stack, linux)| (asked != stack && asked != linux).then(|| asked.as_millis())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use narrows_scenario::parse;
 
     fn scenario(tcp: &str) -> Scenario {
         let text = format!(
@@ -381,8 +365,16 @@ mod tests {
     #[test]
     fn another_stack_s_habits_are_the_kernel_s_own_and_told() {
         let own = check(&scenario("stack = \"rfc\"\ncc = \"reno\"")).unwrap();
-        let style = own.iter().find(|item| item.setting == "rto.style").unwrap();
-        assert_eq!((style.scenario.as_str(), style.kernel.as_str()), ("rfc6298", "linux"));
+        for (setting, scenario, kernel) in [
+            ("rto.style", "rfc6298", "linux"),
+            ("rto.min", "1 s", "200 ms"),
+            ("tso", "false", "true"),
+            ("reduction", "immediate", "prr_linux"),
+            ("delayed_ack", "delayed_ack { every: 2, timeout: 200 ms }", "delayed_ack { every: 2, timeout: 40 ms }"),
+        ] {
+            let item = own.iter().find(|item| item.setting == setting).unwrap();
+            assert_eq!((item.scenario.as_str(), item.kernel.as_str()), (scenario, kernel));
+        }
         let own = check(&scenario("stack = \"ns2\"\ncc = \"reno\"")).unwrap();
         let stack = KernelsOwn { setting: "stack", scenario: "ns2".to_owned(), kernel: "linux".to_owned() };
         assert_eq!(own[0], stack, "the reason of the rest comes first");

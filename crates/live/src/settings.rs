@@ -8,7 +8,7 @@ use crate::fit::{initial_segments, rto_bounds_ms};
 use crate::netns::set_sysctl;
 use crate::refusals::Refusals;
 use crate::tun::{RouteSettings, TunConfig};
-use narrows_scenario::{Flow, IdleRestart, IpVersion, Recovery, Scenario, Tcp, Traffic};
+use narrows_scenario::{DelayedAck, Flow, IdleRestart, IpVersion, Pacing, RecoveryKind, Scenario, Tcp, Traffic};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -82,7 +82,7 @@ fn packet_size(scenario: &Scenario, flow: &Flow) -> u64 {
     let ip = HEADERS[usize::from(scenario.ip == IpVersion::V6)];
     match flow.traffic {
         Traffic::Udp { payload, .. } => ip + UDP_HEADER + payload.as_u64(),
-        _ => ip + TCP_HEADER + flow.tcp.mss.as_u64(),
+        _ => ip + TCP_HEADER + u64::from(flow.tcp.mss),
     }
 }
 
@@ -112,7 +112,7 @@ impl Host<'_> {
         let opens = flow.from == self.node;
         // An option is used only if both ends want it, so an accepting end may want it even if the other does not.
         for (name, wanted, key) in [
-            ("tcp_sack", tcp.sack && tcp.recovery != Recovery::NewReno, "sack"),
+            ("tcp_sack", tcp.sack && tcp.recovery != RecoveryKind::NewReno, "sack"),
             ("tcp_timestamps", tcp.timestamps, "timestamps"),
             ("tcp_window_scaling", tcp.window_scaling, "window_scaling"),
         ] {
@@ -128,9 +128,9 @@ impl Host<'_> {
             self.set(flow, "tcp_slow_start_after_idle", on, "idle_restart");
         }
         self.set(flow, "tcp_retries2", tcp.max_retries.map_or(u8::MAX, |n| n.min(255) as u8), "max_retries");
-        if let Some(pacing) = tcp.pacing {
-            self.set(flow, "tcp_pacing_ss_ratio", pacing.slow_start, "pacing.slow_start");
-            self.set(flow, "tcp_pacing_ca_ratio", pacing.avoidance, "pacing.avoidance");
+        if let Pacing::Ratio { slow_start, avoidance } = tcp.pacing {
+            self.set(flow, "tcp_pacing_ss_ratio", slow_start, "pacing.slow_start");
+            self.set(flow, "tcp_pacing_ca_ratio", avoidance, "pacing.avoidance");
         }
         if tcp.autotuning {
             // The largest window is half of the memory, until the kernel measures another ratio.
@@ -194,7 +194,7 @@ fn route_settings(tcp: &Tcp) -> Result<RouteSettings, LiveError> {
     Ok(RouteSettings {
         initcwnd: initial_segments(tcp),
         rto_min_ms: rto_min.map(number),
-        quickack: tcp.delayed_ack.is_none(),
+        quickack: tcp.delayed_ack == DelayedAck::Off,
     })
 }
 

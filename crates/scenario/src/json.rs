@@ -2,8 +2,8 @@
 
 use crate::quantity::show_limit;
 use crate::types::{
-    Acns, Change, Direction, Flow, InitialWindow, Limit, Loss, Ngwa, ParamValue, Queue, Sampling, Scenario, Tcp,
-    Traffic, Wifi, WifiMode, WifiStation,
+    Acns, Change, DelayedAck, Direction, Flow, InitialWindow, Limit, Loss, Ngwa, Pacing, ParamValue, Queue, Sampling,
+    Scenario, Tcp, Traffic, Wifi, WifiMode, WifiStation,
 };
 use crate::words::{Word, ip_number};
 use serde_json::{Map, Value, json};
@@ -294,16 +294,26 @@ pub(crate) fn tcp(tcp: &Tcp) -> Value {
         InitialWindow::Rfc5681 => json!("rfc5681"),
         InitialWindow::Segments(n) => json!(n),
     };
+    let delayed_ack = match tcp.delayed_ack {
+        DelayedAck::Off => Value::Null,
+        DelayedAck::On { every, timeout } => json!({ "every": every, "timeout_ns": timeout.as_nanos() }),
+    };
+    let pacing = match tcp.pacing {
+        Pacing::Off => Value::Null,
+        Pacing::Ratio { slow_start, avoidance } => {
+            json!({ "slow_start_percent": slow_start, "avoidance_percent": avoidance })
+        }
+    };
     json!({
         "stack": tcp.stack.word(),
         "cc": tcp.cc,
         "cc_params": params,
         "assist": tcp.assist,
-        "mss_bytes": tcp.mss.as_u64(),
+        "mss_bytes": tcp.mss,
         "initial_window": initial_window,
         "initial_ssthresh_bytes": tcp.initial_ssthresh.map(narrows_units::Bytes::as_u64),
         "max_cwnd_bytes": tcp.max_cwnd.map(narrows_units::Bytes::as_u64),
-        "delayed_ack": tcp.delayed_ack.map(|ack| json!({ "every": ack.every, "timeout_ns": ack.timeout.as_nanos() })),
+        "delayed_ack": delayed_ack,
         "quick_ack": tcp.quick_ack,
         "recovery": tcp.recovery.word(),
         "reduction": tcp.reduction.word(),
@@ -330,13 +340,13 @@ pub(crate) fn tcp(tcp: &Tcp) -> Value {
         "cwnd_validation": tcp.cwnd_validation,
         "unused_growth": tcp.unused_growth,
         "slow_start_at_equality": tcp.slow_start_at_equality,
-        "pacing": tcp.pacing.map(|p| json!({ "slow_start_percent": p.slow_start, "avoidance_percent": p.avoidance })),
+        "pacing": pacing,
         "rto": {
-            "style": tcp.rto_style.word(),
-            "initial_ns": tcp.rto_initial.as_nanos(),
-            "min_ns": tcp.rto_min.as_nanos(),
-            "max_ns": tcp.rto_max.as_nanos(),
-            "granularity_ns": tcp.rto_granularity.as_nanos(),
+            "style": tcp.rto.style.word(),
+            "initial_ns": tcp.rto.initial.as_nanos(),
+            "min_ns": tcp.rto.min.as_nanos(),
+            "max_ns": tcp.rto.max.as_nanos(),
+            "granularity_ns": tcp.rto.granularity.as_nanos(),
         },
     })
 }

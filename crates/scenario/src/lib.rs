@@ -30,12 +30,14 @@ mod tree;
 mod types;
 mod words;
 
+pub use build::Choices;
 pub use catalogue::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
 pub use json_schema::{schema, schema_for};
 pub use problem::{Problem, Problems, SET_PATH};
 pub use reference::reference;
 pub use size::Size;
 pub use types::*;
+pub use words::Word;
 
 use problem::{Place, Report};
 
@@ -61,17 +63,28 @@ pub fn parse(
     set::apply(&mut tree, overrides, &mut report);
     let root = check::table(&schema::ROOT, &tree, Place::Nowhere, &check::Path::Root, &mut report);
     drop(tree);
-    match build::scenario(&root, path, catalogue, &mut report) {
-        Some(scenario) if report.is_empty() => Ok(scenario),
+    let scenario = build::scenario(&root, path, catalogue, &mut report);
+    finish(scenario, report, "the scenario could not be built; please report this with the file")
+}
+
+/// Returns the TCP settings of a flow for which only `choices` are given: the defaults that [`parse`] resolves for such
+/// a `[tcp]` table.
+///
+/// # Errors
+/// [`Problems`]: the congestion control is not in the catalogue, or the choices contradict each other.
+pub fn defaults(choices: &Choices<'_>, catalogue: &Catalogue) -> Result<Tcp, Problems> {
+    let mut report = Report::new("defaults");
+    let tcp = build::defaults(choices, catalogue, &mut report);
+    finish(tcp, report, "the defaults could not be built; please report this")
+}
+
+/// Returns what was built if there are no problems. `unknown` is the problem if nothing was built and none is reported.
+fn finish<T>(built: Option<T>, mut report: Report, unknown: &str) -> Result<T, Problems> {
+    match built {
+        Some(built) if report.is_empty() => Ok(built),
         _ => {
             if report.is_empty() {
-                report.add(
-                    Place::Nowhere,
-                    "",
-                    "",
-                    "the scenario could not be built; please report this with the file",
-                    "",
-                );
+                report.add(Place::Nowhere, "", "", unknown, "");
             }
             Err(report.into_problems())
         }

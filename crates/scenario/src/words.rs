@@ -3,13 +3,19 @@
 use crate::record::{FromValue, Value};
 use crate::types::{
     AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind, Queue,
-    Recovery, Reduction, RtoStyle, Stack, Traffic, WifiQueues,
+    RecoveryKind, Reduction, RtoStyle, Stack, Traffic, WifiQueues,
 };
 
 /// A type whose values are words in scenario files.
-pub(crate) trait Word {
-    /// The word.
+pub trait Word {
+    /// Returns the word for this value.
     fn word(&self) -> &'static str;
+}
+
+/// A type whose values are only words.
+pub(crate) trait FromWord: Sized {
+    /// Returns the value that `word` stands for.
+    fn from_word(word: &str) -> Option<Self>;
 }
 
 macro_rules! words {
@@ -39,9 +45,8 @@ macro_rules! plain_words {
         $(
             words! { $type { $(Self::$variant => $word),+ } }
 
-            impl $type {
-                /// Returns the value that `word` stands for.
-                pub(crate) fn from_word(word: &str) -> Option<Self> {
+            impl FromWord for $type {
+                fn from_word(word: &str) -> Option<Self> {
                     match word {
                         $($word => Some(Self::$variant),)+
                         _ => None,
@@ -62,7 +67,7 @@ plain_words! {
     NodeKind { Host => "host", Router => "router" }
     Distribution { Constant => "constant", Exponential => "exponential", Pareto => "pareto" }
     Stack { Rfc => "rfc", Linux => "linux", Ns2 => "ns2" }
-    Recovery {
+    RecoveryKind {
         RtoOnly => "rto_only",
         Tahoe => "tahoe",
         Reno => "reno",

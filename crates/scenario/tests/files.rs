@@ -5,7 +5,8 @@
 mod common;
 
 use common::{SMALL, catalogue, good, good_with, ready_to_run};
-use narrows_scenario::{EcnEcho, IdleRestart, Reduction, parse, reference, schema, schema_for};
+use narrows_scenario::{DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, reference, schema, schema_for};
+use narrows_units::Duration;
 use serde_json::Value;
 
 #[test]
@@ -70,8 +71,8 @@ fn the_examples_of_the_page_are_valid() {
 #[test]
 fn defaults_are_those_of_the_rfcs() {
     let tcp = &good(SMALL).flows[0].tcp;
-    assert_eq!((tcp.mss.as_u64(), tcp.dupthresh, tcp.recv_buffer.as_u64()), (1460, 3, 16 << 20));
-    assert_eq!((tcp.rto_initial.as_millis(), tcp.rto_min.as_millis(), tcp.rto_max.as_millis()), (1000, 1000, 60_000));
+    assert_eq!((tcp.mss, tcp.dupthresh, tcp.recv_buffer.as_u64()), (1460, 3, 16 << 20));
+    assert_eq!((tcp.rto.initial.as_millis(), tcp.rto.min.as_millis(), tcp.rto.max.as_millis()), (1000, 1000, 60_000));
     assert!(
         tcp.sack
             && tcp.timestamps
@@ -93,10 +94,10 @@ fn defaults_are_those_of_the_rfcs() {
             && !tcp.slow_start_at_equality
     );
     assert_eq!((tcp.reduction, tcp.idle_restart), (Reduction::Immediate, IdleRestart::Rfc5681));
-    assert_eq!((tcp.ecn_echo, tcp.pacing), (EcnEcho::UntilCwr, None));
-    assert_eq!(tcp.delayed_ack.map(|ack| (ack.every, ack.timeout.as_millis())), Some((2, 200)));
+    assert_eq!((tcp.ecn_echo, tcp.pacing), (EcnEcho::UntilCwr, Pacing::Off));
+    assert_eq!(tcp.delayed_ack, DelayedAck::On { every: 2, timeout: Duration::from_millis(200) });
     let linux = good_with(SMALL, &[("tcp.rto.style", "linux")]);
-    assert_eq!(linux.flows[0].tcp.rto_min.as_millis(), 200, "a style brings its own floor");
+    assert_eq!(linux.flows[0].tcp.rto.min.as_millis(), 200, "a style brings its own floor");
 }
 
 #[test]

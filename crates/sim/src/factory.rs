@@ -2,7 +2,6 @@
 
 use crate::foreign::Algorithms;
 use crate::run::RunError;
-use crate::tcp_config::tcp_config;
 use narrows_cc::{CongestionControl, Params};
 use narrows_fabric::{Seeds, acns_config, ngwa_config, ports};
 use narrows_scenario as scenario;
@@ -93,7 +92,7 @@ impl Factory {
     }
 
     fn config(&self, flow: &Flow) -> Config {
-        let mut config = tcp_config(&flow.tcp);
+        let mut config = flow.tcp.config;
         if self.takes_window(flow) && !self.fast_retransmit {
             config.recovery = RecoveryKind::RtoOnly;
         }

@@ -1,224 +1,141 @@
-//! Conversion of a flow's TCP settings to the configuration of a connection.
+//! Tests that each TCP setting of a scenario reaches the connection's configuration.
+
+#![allow(clippy::unwrap_used)]
 
 use narrows_scenario as scenario;
 use narrows_tcp as tcp;
 
-/// Converts a flow's TCP settings to the configuration of its connections.
-pub(crate) fn tcp_config(t: &scenario::Tcp) -> tcp::Config {
-    tcp::Config {
-        mss: u16::try_from(t.mss.as_u64()).unwrap_or(u16::MAX),
-        initial_window: match t.initial_window {
-            scenario::InitialWindow::Rfc6928 => tcp::InitialWindow::Rfc6928,
-            scenario::InitialWindow::Rfc5681 => tcp::InitialWindow::Rfc5681,
-            scenario::InitialWindow::Segments(n) => tcp::InitialWindow::Segments(n),
-        },
-        initial_ssthresh: t.initial_ssthresh,
-        max_cwnd: t.max_cwnd,
-        delayed_ack: match t.delayed_ack {
-            None => tcp::DelayedAck::Off,
-            Some(scenario::DelayedAck { every, timeout }) => tcp::DelayedAck::On { every, timeout },
-        },
-        quick_ack: t.quick_ack,
-        rto: tcp::RtoConfig {
-            style: match t.rto_style {
-                scenario::RtoStyle::Rfc6298 => tcp::RtoStyle::Rfc6298,
-                scenario::RtoStyle::Linux => tcp::RtoStyle::Linux,
-                scenario::RtoStyle::Ns2 => tcp::RtoStyle::Ns2,
-            },
-            initial: t.rto_initial,
-            min: t.rto_min,
-            max: t.rto_max,
-            granularity: t.rto_granularity,
-        },
-        recovery: match t.recovery {
-            scenario::Recovery::RtoOnly => tcp::RecoveryKind::RtoOnly,
-            scenario::Recovery::Tahoe => tcp::RecoveryKind::Tahoe,
-            scenario::Recovery::Reno => tcp::RecoveryKind::Reno,
-            scenario::Recovery::NewReno => tcp::RecoveryKind::NewReno,
-            scenario::Recovery::Sack => tcp::RecoveryKind::Sack,
-            scenario::Recovery::Fack => tcp::RecoveryKind::Fack,
-        },
-        reduction: match t.reduction {
-            scenario::Reduction::Immediate => tcp::Reduction::Immediate,
-            scenario::Reduction::Prr => tcp::Reduction::Prr,
-            scenario::Reduction::PrrLinux => tcp::Reduction::PrrLinux,
-        },
-        dupthresh: t.dupthresh,
-        limited_transmit: t.limited_transmit,
-        lost_retransmission: t.lost_retransmission,
-        undo: t.undo,
-        reduce_once: t.reduce_once,
-        full_ack_cap: t.full_ack_cap,
-        impatient: t.impatient,
-        tso: t.tso,
-        max_retries: t.max_retries.unwrap_or(u32::MAX),
-        sack: t.sack,
-        timestamps: t.timestamps,
-        timestamp_offsets: t.timestamp_offsets,
-        window_scaling: t.window_scaling,
-        ecn: t.ecn,
-        ecn_echo: match t.ecn_echo {
-            scenario::EcnEcho::UntilCwr => tcp::EcnEcho::UntilCwr,
-            scenario::EcnEcho::EachMark => tcp::EcnEcho::EachMark,
-        },
-        recv_buffer: t.recv_buffer,
-        autotuning: t.autotuning,
-        nagle: t.nagle,
-        idle_restart: match t.idle_restart {
-            scenario::IdleRestart::Off => tcp::IdleRestart::Off,
-            scenario::IdleRestart::Rfc5681 => tcp::IdleRestart::Rfc5681,
-            scenario::IdleRestart::Linux => tcp::IdleRestart::Linux,
-        },
-        cwnd_validation: t.cwnd_validation,
-        unused_growth: t.unused_growth,
-        slow_start_at_equality: t.slow_start_at_equality,
-        pacing: t
-            .pacing
-            .map_or(tcp::Pacing::Off, |p| tcp::Pacing::Ratio { slow_start: p.slow_start, avoidance: p.avoidance }),
-        time_wait: tcp::Config::default().time_wait,
+/// A scenario of one flow with these lines in `[tcp]`.
+fn scenario(tcp: &str) -> scenario::Scenario {
+    let text = format!(
+        "[topology]\nkind = \"dumbbell\"\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"20 ms\" }}\n\
+         access = {{ rate = \"1 Gb/s\", delay = \"1 ms\" }}\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n[tcp]\n{tcp}\n"
+    );
+    scenario::parse(&text, "test.toml", &[], &crate::catalogue()).unwrap()
+}
+
+/// The configuration of that flow's connection.
+fn config(tcp: &str) -> tcp::Config {
+    scenario(tcp).flows[0].tcp.config
+}
+
+#[test]
+fn a_scenario_that_says_nothing_has_the_connection_s_own_defaults() {
+    assert_eq!(config(""), tcp::Config::default());
+}
+
+#[test]
+fn each_switch_reaches_the_connection() {
+    let base = tcp::Config::default();
+    let cases = [
+        ("recovery = \"tahoe\"", tcp::Config { recovery: tcp::RecoveryKind::Tahoe, ..base }),
+        ("recovery = \"reno\"", tcp::Config { recovery: tcp::RecoveryKind::Reno, ..base }),
+        ("recovery = \"newreno\"", tcp::Config { recovery: tcp::RecoveryKind::NewReno, ..base }),
+        ("recovery = \"rto_only\"", tcp::Config { recovery: tcp::RecoveryKind::RtoOnly, ..base }),
+        ("recovery = \"fack\"", tcp::Config { recovery: tcp::RecoveryKind::Fack, ..base }),
+        ("reduction = \"prr\"", tcp::Config { reduction: tcp::Reduction::Prr, ..base }),
+        ("reduction = \"prr_linux\"", tcp::Config { reduction: tcp::Reduction::PrrLinux, ..base }),
+        ("undo = false", tcp::Config { undo: false, ..base }),
+        ("reduce_once = true", tcp::Config { reduce_once: true, ..base }),
+        ("full_ack_cap = false", tcp::Config { full_ack_cap: false, ..base }),
+        ("tso = true", tcp::Config { tso: true, ..base }),
+        ("impatient = false", tcp::Config { impatient: false, ..base }),
+        ("timestamp_offsets = true", tcp::Config { timestamp_offsets: true, ..base }),
+        ("idle_restart = false", tcp::Config { idle_restart: tcp::IdleRestart::Off, ..base }),
+        ("idle_restart = true", base),
+        ("idle_restart = \"linux\"", tcp::Config { idle_restart: tcp::IdleRestart::Linux, ..base }),
+        ("cwnd_validation = true", tcp::Config { cwnd_validation: true, ..base }),
+        ("unused_growth = true", tcp::Config { unused_growth: true, ..base }),
+        ("quick_ack = true", tcp::Config { quick_ack: true, ..base }),
+        ("autotuning = true", tcp::Config { autotuning: true, ..base }),
+        ("slow_start_at_equality = true", tcp::Config { slow_start_at_equality: true, ..base }),
+        (
+            "pacing = { avoidance = 110 }",
+            tcp::Config { pacing: tcp::Pacing::Ratio { slow_start: 200, avoidance: 110 }, ..base },
+        ),
+        ("ecn = true\necn_echo = \"each_mark\"", tcp::Config { ecn: true, ecn_echo: tcp::EcnEcho::EachMark, ..base }),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(config(text), expected, "{text}");
     }
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
+#[test]
+fn each_stack_reaches_the_connection() {
+    use narrows_units::Duration;
+    let base = tcp::Config::default();
+    let rto = |style, initial, max, granularity| tcp::RtoConfig {
+        style,
+        initial: Duration::from_secs(initial),
+        min: Duration::from_millis(200),
+        max: Duration::from_secs(max),
+        granularity: Duration::from_millis(granularity),
+    };
+    let linux = tcp::Config {
+        initial_window: tcp::InitialWindow::Segments(10),
+        delayed_ack: tcp::DelayedAck::On { every: 2, timeout: Duration::from_millis(40) },
+        quick_ack: true,
+        recv_buffer: narrows_units::Bytes::new(3 << 20),
+        autotuning: true,
+        reduction: tcp::Reduction::PrrLinux,
+        reduce_once: true,
+        full_ack_cap: false,
+        impatient: false,
+        tso: true,
+        idle_restart: tcp::IdleRestart::Linux,
+        cwnd_validation: true,
+        timestamp_offsets: true,
+        rto: rto(tcp::RtoStyle::Linux, 1, 120, 1),
+        ..base
+    };
+    assert_eq!(config("stack = \"linux\""), linux);
+    let own = tcp::Config {
+        mss: 1000,
+        initial_window: tcp::InitialWindow::Segments(2),
+        delayed_ack: tcp::DelayedAck::Off,
+        recovery: tcp::RecoveryKind::Reno,
+        lost_retransmission: false,
+        undo: false,
+        full_ack_cap: false,
+        sack: false,
+        max_retries: None,
+        timestamps: false,
+        idle_restart: tcp::IdleRestart::Off,
+        rto: rto(tcp::RtoStyle::Ns2, 3, 60, 10),
+        ..base
+    };
+    assert_eq!(config("stack = \"ns2\"\ncc = \"reno\""), own);
+    let tcp_linux = tcp::Config {
+        recovery: tcp::RecoveryKind::Sack,
+        reduction: tcp::Reduction::Prr,
+        dupthresh: 4,
+        sack: true,
+        lost_retransmission: true,
+        slow_start_at_equality: true,
+        rto: rto(tcp::RtoStyle::Linux, 3, 120, 10),
+        ..own
+    };
+    assert_eq!(config("stack = \"ns2\"\ncc = \"cubic\""), tcp_linux);
+}
 
-    /// A scenario of one flow with these lines in `[tcp]`.
-    fn scenario(tcp: &str) -> scenario::Scenario {
-        let text = format!(
-            "[topology]\nkind = \"dumbbell\"\nbottleneck = {{ rate = \"10 Mb/s\", delay = \"20 ms\" }}\n\
-             access = {{ rate = \"1 Gb/s\", delay = \"1 ms\" }}\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n[tcp]\n{tcp}\n"
-        );
-        scenario::parse(&text, "test.toml", &[], &crate::catalogue()).unwrap()
-    }
-
-    /// The configuration of that flow's connection.
-    fn config(tcp: &str) -> tcp::Config {
-        tcp_config(&scenario(tcp).flows[0].tcp)
-    }
-
-    #[test]
-    fn a_scenario_that_says_nothing_has_the_connection_s_own_defaults() {
-        assert_eq!(config(""), tcp::Config::default());
-    }
-
-    #[test]
-    fn each_switch_reaches_the_connection() {
-        let base = tcp::Config::default();
-        let cases = [
-            ("recovery = \"tahoe\"", tcp::Config { recovery: tcp::RecoveryKind::Tahoe, ..base }),
-            ("recovery = \"reno\"", tcp::Config { recovery: tcp::RecoveryKind::Reno, ..base }),
-            ("recovery = \"newreno\"", tcp::Config { recovery: tcp::RecoveryKind::NewReno, ..base }),
-            ("recovery = \"rto_only\"", tcp::Config { recovery: tcp::RecoveryKind::RtoOnly, ..base }),
-            ("recovery = \"fack\"", tcp::Config { recovery: tcp::RecoveryKind::Fack, ..base }),
-            ("reduction = \"prr\"", tcp::Config { reduction: tcp::Reduction::Prr, ..base }),
-            ("reduction = \"prr_linux\"", tcp::Config { reduction: tcp::Reduction::PrrLinux, ..base }),
-            ("undo = false", tcp::Config { undo: false, ..base }),
-            ("reduce_once = true", tcp::Config { reduce_once: true, ..base }),
-            ("full_ack_cap = false", tcp::Config { full_ack_cap: false, ..base }),
-            ("tso = true", tcp::Config { tso: true, ..base }),
-            ("impatient = false", tcp::Config { impatient: false, ..base }),
-            ("timestamp_offsets = true", tcp::Config { timestamp_offsets: true, ..base }),
-            ("idle_restart = false", tcp::Config { idle_restart: tcp::IdleRestart::Off, ..base }),
-            ("idle_restart = true", base),
-            ("idle_restart = \"linux\"", tcp::Config { idle_restart: tcp::IdleRestart::Linux, ..base }),
-            ("cwnd_validation = true", tcp::Config { cwnd_validation: true, ..base }),
-            ("unused_growth = true", tcp::Config { unused_growth: true, ..base }),
-            ("quick_ack = true", tcp::Config { quick_ack: true, ..base }),
-            ("autotuning = true", tcp::Config { autotuning: true, ..base }),
-            ("slow_start_at_equality = true", tcp::Config { slow_start_at_equality: true, ..base }),
-            (
-                "pacing = { avoidance = 110 }",
-                tcp::Config { pacing: tcp::Pacing::Ratio { slow_start: 200, avoidance: 110 }, ..base },
-            ),
-            (
-                "ecn = true\necn_echo = \"each_mark\"",
-                tcp::Config { ecn: true, ecn_echo: tcp::EcnEcho::EachMark, ..base },
-            ),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(config(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn each_stack_reaches_the_connection() {
-        use narrows_units::Duration;
-        let base = tcp::Config::default();
-        let rto = |style, initial, max, granularity| tcp::RtoConfig {
-            style,
-            initial: Duration::from_secs(initial),
-            min: Duration::from_millis(200),
-            max: Duration::from_secs(max),
-            granularity: Duration::from_millis(granularity),
-        };
-        let linux = tcp::Config {
-            initial_window: tcp::InitialWindow::Segments(10),
-            delayed_ack: tcp::DelayedAck::On { every: 2, timeout: Duration::from_millis(40) },
-            quick_ack: true,
-            recv_buffer: narrows_units::Bytes::new(3 << 20),
-            autotuning: true,
-            reduction: tcp::Reduction::PrrLinux,
-            reduce_once: true,
-            full_ack_cap: false,
-            impatient: false,
-            tso: true,
-            idle_restart: tcp::IdleRestart::Linux,
-            cwnd_validation: true,
-            timestamp_offsets: true,
-            rto: rto(tcp::RtoStyle::Linux, 1, 120, 1),
-            ..base
-        };
-        assert_eq!(config("stack = \"linux\""), linux);
-        let own = tcp::Config {
-            mss: 1000,
-            initial_window: tcp::InitialWindow::Segments(2),
-            delayed_ack: tcp::DelayedAck::Off,
-            recovery: tcp::RecoveryKind::Reno,
-            lost_retransmission: false,
-            undo: false,
-            full_ack_cap: false,
-            sack: false,
-            max_retries: u32::MAX,
-            timestamps: false,
-            idle_restart: tcp::IdleRestart::Off,
-            rto: rto(tcp::RtoStyle::Ns2, 3, 60, 10),
-            ..base
-        };
-        assert_eq!(config("stack = \"ns2\"\ncc = \"reno\""), own);
-        let tcp_linux = tcp::Config {
-            recovery: tcp::RecoveryKind::Sack,
-            reduction: tcp::Reduction::Prr,
-            dupthresh: 4,
-            sack: true,
-            lost_retransmission: true,
-            slow_start_at_equality: true,
-            rto: rto(tcp::RtoStyle::Linux, 3, 120, 10),
-            ..own
-        };
-        assert_eq!(config("stack = \"ns2\"\ncc = \"cubic\""), tcp_linux);
-    }
-
-    #[test]
-    fn every_algorithm_runs_in_every_stack_with_its_own_profile() {
-        for row in narrows_cc::registry() {
-            for stack in ["rfc", "linux", "ns2"] {
-                let ecn = row.traits.needs_ecn;
-                let said = format!("stack = \"{stack}\"\ncc = \"{}\"\necn = {ecn}", row.name);
-                let scenario = scenario(&said);
-                let shown = scenario.to_toml();
-                let again = scenario::parse(&shown, "test.toml", &[], &crate::catalogue()).unwrap();
-                assert_eq!(scenario, again, "{shown}");
-                if let Some(recovery) = row.recovery {
-                    assert!(shown.contains(&format!("\nrecovery = \"{recovery}\"\n")), "{said}\n{shown}");
-                }
-                if let Some(profile) = row.profile(stack) {
-                    assert!(shown.contains(&format!("profile = \"{profile}\"")), "{said}\n{shown}");
-                }
-                let echo = if ecn { tcp::EcnEcho::EachMark } else { tcp::EcnEcho::UntilCwr };
-                assert_eq!(tcp_config(&scenario.flows[0].tcp).ecn_echo, echo, "{said}");
+#[test]
+fn every_algorithm_runs_in_every_stack_with_its_own_profile() {
+    for row in narrows_cc::registry() {
+        for stack in ["rfc", "linux", "ns2"] {
+            let ecn = row.traits.needs_ecn;
+            let said = format!("stack = \"{stack}\"\ncc = \"{}\"\necn = {ecn}", row.name);
+            let scenario = scenario(&said);
+            let shown = scenario.to_toml();
+            let again = scenario::parse(&shown, "test.toml", &[], &crate::catalogue()).unwrap();
+            assert_eq!(scenario, again, "{shown}");
+            if let Some(recovery) = row.recovery {
+                assert!(shown.contains(&format!("\nrecovery = \"{recovery}\"\n")), "{said}\n{shown}");
             }
+            if let Some(profile) = row.profile(stack) {
+                assert!(shown.contains(&format!("profile = \"{profile}\"")), "{said}\n{shown}");
+            }
+            let echo = if ecn { tcp::EcnEcho::EachMark } else { tcp::EcnEcho::UntilCwr };
+            assert_eq!(scenario.flows[0].tcp.ecn_echo, echo, "{said}");
         }
     }
 }

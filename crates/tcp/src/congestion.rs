@@ -1,7 +1,7 @@
 //! The connection's side of congestion control: calls the algorithm and keeps its window within bounds.
 
-use crate::config::{Config, InitialWindow};
 use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, Sent, Window, growth};
+use narrows_settings::{Config, InitialWindow};
 use narrows_units::{Bytes, Duration};
 
 /// The first congestion window in bytes for segments of `smss` bytes.

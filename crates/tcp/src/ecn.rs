@@ -12,8 +12,8 @@
 //! so that an ACK is about segments of one kind only. As in Linux, the segment that changes the state is also
 //! acknowledged at once. Such a receiver ignores CWR.
 
-use crate::config::EcnEcho;
 use crate::offset::MaybeOffset;
+use narrows_settings::EcnEcho;
 
 /// State of both roles.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! Negotiation of options, ECN and schemes by the two SYNs.
 
 use crate::assist::{Agreement, Assist, WindowCap};
-use crate::config::Config;
 use crate::linux::autotuning;
+use narrows_settings::Config;
 use narrows_units::Instant;
 use narrows_wire::{TcpFlags, TcpOptions, Timestamps};
 

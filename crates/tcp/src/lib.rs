@@ -4,7 +4,6 @@
 //! handshake are modules of their own. Time is always an argument; nothing here reads a clock or draws a random number.
 
 mod assist;
-mod config;
 mod congestion;
 mod connection;
 mod ecn;
@@ -29,10 +28,10 @@ mod undo;
 mod usage;
 
 pub use assist::{Agreement, Assist, Heard, Outgoing, SegmentKind, WindowCap};
-pub use config::{
+pub use connection::Connection;
+pub use narrows_settings::{
     Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle,
 };
-pub use connection::Connection;
 pub use stats::{Info, State, Stats};
 
 #[cfg(test)]

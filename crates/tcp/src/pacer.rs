@@ -9,8 +9,8 @@
 //! (`tcp_update_skb_after_send`). Linux also waits for room for a whole burst (`tcp_tso_should_defer`), even without
 //! pacing; that is not modelled.
 
-use crate::config::Pacing;
 use narrows_cc::Window;
+use narrows_settings::Pacing;
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
 
 /// Data segments of a connection that leave before its own pacing begins.

@@ -6,10 +6,10 @@ mod linux;
 mod window;
 
 use crate::assist::WindowCap;
-use crate::config::{Config, DelayedAck};
 use crate::linux::Linux;
 use crate::offset::MaybeOffset;
 use crate::reassembly::Reassembly;
+use narrows_settings::{Config, DelayedAck};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::SackBlocks;
 

@@ -7,7 +7,7 @@
 //! | falling RTT | as rising | raises the deviation by an eighth of the usual step | as rising |
 //! | samples | every ACK, gains divided by their expected number (RFC 7323, appendix G) | every ACK | once per window without timestamps |
 
-use crate::config::{Config, RtoStyle};
+use narrows_settings::{Config, RtoStyle};
 use narrows_units::Duration;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Rto {
 
     /// With these settings, for tests.
     #[cfg(test)]
-    pub(crate) fn of(rto: crate::config::RtoConfig) -> Self {
+    pub(crate) fn of(rto: narrows_settings::RtoConfig) -> Self {
         Self::new(Arc::new(Config { rto, ..Config::default() }))
     }
 

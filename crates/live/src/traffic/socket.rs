@@ -4,7 +4,7 @@
 //! the start of the connection would persist (BBR leaves pacing switched on).
 
 use crate::LiveError;
-use narrows_scenario::Tcp;
+use narrows_scenario::{Pacing, Tcp};
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, connect, listen, socket, sockopt,
 };
@@ -107,7 +107,7 @@ fn whole(socket: &OwnedFd, at: IpAddr, wishes: &Wishes<'_>) -> Result<(), LiveEr
     set(socket, libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "SO_LINGER")?;
     set_control(socket, wishes.control)?;
     codepoint(socket, at, wishes.dscp)?;
-    let mss = i32::try_from(wishes.tcp.mss.as_u64()).unwrap_or(i32::MAX);
+    let mss = i32::from(wishes.tcp.mss);
     set(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, &mss, "TCP_MAXSEG")?;
     transfer(socket, wishes)
 }
@@ -136,7 +136,7 @@ fn transfer(socket: &OwnedFd, wishes: &Wishes<'_>) -> Result<(), LiveError> {
         set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &memory(tcp), "SO_RCVBUFFORCE")?;
     }
     bound_window(socket, tcp)?;
-    if tcp.pacing.is_some() {
+    if tcp.pacing != Pacing::Off {
         set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &UNBOUNDED, "SO_MAX_PACING_RATE")?;
     }
     match wishes.unsent {

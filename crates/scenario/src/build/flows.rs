@@ -8,10 +8,9 @@ use crate::check::{Path, fits_kind};
 use crate::problem::Place;
 use crate::quantity::show_time;
 use crate::record::{FromValue, OrWord, Record};
-use crate::schema::{NAME_LENGTH, TCP};
-use crate::types::{
-    EcnEcho, Flow, IdleRestart, InitialWindow, Link, NodeKind, Recovery, Reduction, RtoStyle, Stack, Tcp, Traffic, Wifi,
-};
+use crate::schema::NAME_LENGTH;
+use crate::types::{DelayedAck, Flow, IdleRestart, Link, NodeKind, RecoveryKind, Stack, Tcp, Traffic, Wifi};
+use narrows_settings::Config;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -75,7 +74,7 @@ impl Build<'_> {
             let times = self.times(&row);
             let ends = self.ends_of_copies(&row, nodes, &reach);
             let names = self.names(&row, index, &mut names);
-            let traffic = tcp.as_ref().and_then(|tcp| self.traffic(&row, kind, tcp.mss));
+            let traffic = tcp.as_ref().and_then(|tcp| self.traffic(&row, kind, Bytes::new(tcp.mss.into())));
             let (Some(tcp), Some((start, stagger, stop)), Some(traffic), Some(ends), Some(names)) =
                 (tcp, times, traffic, ends, names)
             else {
@@ -283,48 +282,26 @@ fn or_none<T: FromValue>(record: &Record, key: &str) -> Option<Option<T>> {
 
 /// Settings of a UDP flow, which does not use them: the same whatever `[tcp]` says.
 fn udp_tcp() -> Tcp {
-    let get = |key| crate::record::default(&TCP, key).and_then(|value| Bytes::from_value(&value));
     Tcp {
         stack: Stack::Rfc,
         cc: "none".to_owned(),
         cc_params: Vec::new(),
         assist: None,
-        mss: get("mss").unwrap_or(Bytes::new(1460)),
-        initial_window: InitialWindow::Rfc6928,
-        initial_ssthresh: None,
-        max_cwnd: None,
-        delayed_ack: None,
-        quick_ack: false,
-        recovery: Recovery::RtoOnly,
-        reduction: Reduction::Immediate,
-        dupthresh: 3,
-        limited_transmit: false,
-        lost_retransmission: false,
-        undo: false,
-        reduce_once: false,
-        full_ack_cap: false,
-        impatient: false,
-        tso: false,
-        max_retries: None,
-        sack: false,
-        timestamps: false,
-        timestamp_offsets: false,
-        window_scaling: false,
-        ecn: false,
-        ecn_echo: EcnEcho::UntilCwr,
-        recv_buffer: get("recv_buffer").unwrap_or(Bytes::ZERO),
-        autotuning: false,
         read_rate: None,
-        nagle: false,
-        idle_restart: IdleRestart::Off,
-        cwnd_validation: false,
-        unused_growth: false,
-        slow_start_at_equality: false,
-        pacing: None,
-        rto_style: RtoStyle::Rfc6298,
-        rto_initial: Duration::from_secs(1),
-        rto_min: Duration::from_secs(1),
-        rto_max: Duration::from_secs(60),
-        rto_granularity: Duration::from_millis(1),
+        config: Config {
+            delayed_ack: DelayedAck::Off,
+            recovery: RecoveryKind::RtoOnly,
+            limited_transmit: false,
+            lost_retransmission: false,
+            undo: false,
+            full_ack_cap: false,
+            impatient: false,
+            max_retries: None,
+            sack: false,
+            timestamps: false,
+            window_scaling: false,
+            idle_restart: IdleRestart::Off,
+            ..Config::default()
+        },
     }
 }

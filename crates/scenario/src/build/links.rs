@@ -303,9 +303,9 @@ impl Build<'_> {
         match flow.traffic {
             Traffic::Udp { payload, .. } => payload.as_u64() + udp,
             _ if self.options_inserted && flow.tcp.assist.as_deref() != Some(NGWA) => {
-                (flow.tcp.mss.as_u64() + tcp + NGWA_OPTION).min(LARGEST_PACKET)
+                (u64::from(flow.tcp.mss) + tcp + NGWA_OPTION).min(LARGEST_PACKET)
             }
-            _ => flow.tcp.mss.as_u64() + tcp,
+            _ => u64::from(flow.tcp.mss) + tcp,
         }
     }
 

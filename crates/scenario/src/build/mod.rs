@@ -3,6 +3,7 @@
 mod acns;
 mod cc;
 mod counted;
+mod defaults;
 mod flows;
 mod links;
 mod ngwa;
@@ -23,6 +24,9 @@ use crate::types::{IpVersion, Sampling, Scenario};
 use narrows_units::Duration;
 use schemes::Schemes;
 
+pub use defaults::Choices;
+pub(crate) use defaults::defaults;
+
 /// State that all parts of the build share.
 pub(crate) struct Build<'a> {
     catalogue: &'a Catalogue,
@@ -41,8 +45,7 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
     let ip = if root.get::<u64>("ip") == Some(6) { IpVersion::V6 } else { IpVersion::V4 };
     // A wrong duration is reported already; with the largest one no start is reported as late.
     let duration = root.get("duration").unwrap_or(Duration::MAX);
-    let mut build =
-        Build { catalogue, report, root, duration, ip, schemes: Schemes::new(root), options_inserted: false };
+    let mut build = Build { duration, ip, ..Build::new(root, catalogue, report) };
     let (nodes, mut links) = build.topology();
     let wifi = build.wifi(&nodes, &mut links);
     let acns = build.acns(&nodes);
@@ -85,7 +88,12 @@ fn stem(path: &str) -> String {
     if name.is_empty() { "scenario".to_owned() } else { name }
 }
 
-impl Build<'_> {
+impl<'a> Build<'a> {
+    fn new(root: &'a Record, catalogue: &'a Catalogue, report: &'a mut Report) -> Self {
+        let schemes = Schemes::new(root);
+        Self { catalogue, report, root, duration: Duration::MAX, ip: IpVersion::V4, schemes, options_inserted: false }
+    }
+
     /// Whether `more` fits on top of what exists; reports if it does not.
     fn fits(&mut self, what: &str, there: usize, more: u64, at: (Place, &Path<'_>), shown: &str) -> bool {
         let total = (there as u64).saturating_add(more);

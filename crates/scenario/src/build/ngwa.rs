@@ -76,9 +76,10 @@ impl Build<'_> {
         let own = flows.iter().filter(|flow| flow.tcp.assist.as_deref() == Some(NGWA));
         let Some(largest) = own.max_by_key(|flow| flow.tcp.mss) else { return };
         let Some(item) = self.root.table(NGWA).and_then(|record| record.given("max_window")) else { return };
-        if most < largest.tcp.mss {
+        let mss = Bytes::new(largest.tcp.mss.into());
+        if most < mss {
             let reason = format!("is less than one segment of flow {:?}", largest.name);
-            let allowed = format!("at least its mss ({}), or \"none\"", show_size(largest.tcp.mss));
+            let allowed = format!("at least its mss ({}), or \"none\"", show_size(mss));
             self.report.add(item.place, Path::Key(&TOP, "max_window"), &item.shown, reason, allowed);
         }
     }

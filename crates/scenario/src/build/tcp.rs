@@ -9,8 +9,10 @@ use crate::record::{FromValue, Item, Layers, OrWord, Record, Value};
 use crate::schema::{DELAYED_ACK, PACING, RTO, TCP, Table, habits};
 use crate::suggest::hint;
 use crate::types::{
-    DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, Recovery, Reduction, RtoStyle, Stack, Tcp,
+    DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle, Stack, Tcp,
 };
+use crate::words::FromWord;
+use narrows_settings::Config;
 use narrows_units::{Bytes, Duration};
 use std::sync::Arc;
 
@@ -156,50 +158,49 @@ impl<'a> Build<'a> {
             cc: chosen.row.name.clone(),
             cc_params: chosen.params(stack),
             assist: assist?,
-            mss,
-            initial_window: match layers.get::<OrWord<u64>>("initial_window")? {
-                OrWord::Value(n) => InitialWindow::Segments(u32::try_from(n).ok()?),
-                OrWord::Word("rfc5681") => InitialWindow::Rfc5681,
-                OrWord::Word(_) => InitialWindow::Rfc6928,
-            },
-            initial_ssthresh: layers.get::<OrWord<Bytes>>("initial_ssthresh")?.value(),
-            max_cwnd,
-            delayed_ack: delayed_ack(tables)?,
-            quick_ack: layers.get("quick_ack")?,
-            recovery: answer.recovery,
-            reduction: answer.reduction,
-            dupthresh: layers.get("dupthresh")?,
-            limited_transmit: layers.get("limited_transmit")?,
-            lost_retransmission: layers.get("lost_retransmission")?,
-            undo: layers.get("undo")?,
-            reduce_once: layers.get("reduce_once")?,
-            full_ack_cap: layers.get("full_ack_cap")?,
-            impatient: layers.get("impatient")?,
-            tso: layers.get("tso")?,
-            max_retries: match layers.get::<OrWord<u64>>("max_retries")? {
-                OrWord::Value(n) => Some(u32::try_from(n).ok()?),
-                OrWord::Word(_) => None,
-            },
-            sack: answer.sack,
-            timestamps: layers.get("timestamps")?,
-            timestamp_offsets: layers.get("timestamp_offsets")?,
-            window_scaling: layers.get("window_scaling")?,
-            ecn: answer.ecn,
-            ecn_echo: answer.ecn_echo,
-            recv_buffer,
-            autotuning: autotuning(said, &layers)?,
             read_rate: layers.get::<OrWord<_>>("read_rate")?.value(),
-            nagle: layers.get("nagle")?,
-            idle_restart: idle_restart(&layers)?,
-            cwnd_validation: layers.get("cwnd_validation")?,
-            unused_growth: layers.get("unused_growth")?,
-            slow_start_at_equality: layers.get("slow_start_at_equality")?,
-            pacing: pacing(tables)?,
-            rto_style: rto.0,
-            rto_initial: rto.1[0],
-            rto_min: rto.1[1],
-            rto_max: rto.1[2],
-            rto_granularity: rto.1[3],
+            config: Config {
+                mss: u16::try_from(mss.as_u64()).ok()?,
+                initial_window: match layers.get::<OrWord<u64>>("initial_window")? {
+                    OrWord::Value(n) => InitialWindow::Segments(u32::try_from(n).ok()?),
+                    OrWord::Word("rfc5681") => InitialWindow::Rfc5681,
+                    OrWord::Word(_) => InitialWindow::Rfc6928,
+                },
+                initial_ssthresh: layers.get::<OrWord<Bytes>>("initial_ssthresh")?.value(),
+                max_cwnd,
+                delayed_ack: delayed_ack(tables)?,
+                quick_ack: layers.get("quick_ack")?,
+                recovery: answer.recovery,
+                reduction: answer.reduction,
+                dupthresh: layers.get("dupthresh")?,
+                limited_transmit: layers.get("limited_transmit")?,
+                lost_retransmission: layers.get("lost_retransmission")?,
+                undo: layers.get("undo")?,
+                reduce_once: layers.get("reduce_once")?,
+                full_ack_cap: layers.get("full_ack_cap")?,
+                impatient: layers.get("impatient")?,
+                tso: layers.get("tso")?,
+                max_retries: match layers.get::<OrWord<u64>>("max_retries")? {
+                    OrWord::Value(n) => Some(u32::try_from(n).ok()?),
+                    OrWord::Word(_) => None,
+                },
+                sack: answer.sack,
+                timestamps: layers.get("timestamps")?,
+                timestamp_offsets: layers.get("timestamp_offsets")?,
+                window_scaling: layers.get("window_scaling")?,
+                ecn: answer.ecn,
+                ecn_echo: answer.ecn_echo,
+                recv_buffer,
+                autotuning: autotuning(said, &layers)?,
+                nagle: layers.get("nagle")?,
+                idle_restart: idle_restart(&layers)?,
+                cwnd_validation: layers.get("cwnd_validation")?,
+                unused_growth: layers.get("unused_growth")?,
+                slow_start_at_equality: layers.get("slow_start_at_equality")?,
+                pacing: pacing(tables)?,
+                rto,
+                time_wait: Config::default().time_wait,
+            },
         })
     }
 
@@ -207,8 +208,8 @@ impl<'a> Build<'a> {
     fn answer(&mut self, said: &Said<'_>, chosen: Option<&Chosen<'_>>, layers: &Layers<'_>) -> Option<Answer> {
         let explicit = Layers::new(&TCP, said.tables());
         let row = chosen.map(|chosen| chosen.row);
-        let needs_sack = |recovery| matches!(recovery, Recovery::Sack | Recovery::Fack);
-        let implied = row.and_then(|row| Recovery::from_word(row.recovery.as_deref()?));
+        let needs_sack = |recovery| matches!(recovery, RecoveryKind::Sack | RecoveryKind::Fack);
+        let implied = row.and_then(|row| RecoveryKind::from_word(row.recovery.as_deref()?));
         let meant = if explicit.given("recovery").is_some() { Some(explicit.get("recovery")?) } else { implied };
         let sack = match explicit.given("sack") {
             Some(_) => explicit.get("sack")?,
@@ -216,7 +217,7 @@ impl<'a> Build<'a> {
         };
         let recovery = match (meant, layers.get("recovery")?) {
             (Some(meant), _) => meant,
-            (None, habit) if needs_sack(habit) && !sack => Recovery::NewReno,
+            (None, habit) if needs_sack(habit) && !sack => RecoveryKind::NewReno,
             (None, habit) => habit,
         };
         let ecn: bool = layers.get("ecn")?;
@@ -299,7 +300,7 @@ impl<'a> Build<'a> {
 
     /// Builds the timer's settings. The stack's times apply only with the stack's arithmetic; another arithmetic has
     /// its own.
-    fn rto(&mut self, said: &Said<'_>, habits: &Record) -> Option<(RtoStyle, [Duration; 4])> {
+    fn rto(&mut self, said: &Said<'_>, habits: &Record) -> Option<RtoConfig> {
         let said_of = said.tables().map(|table| table.and_then(|table| table.table("rto")));
         let habit = habits.table("rto");
         let usual = habit.and_then(|habit| habit.get::<RtoStyle>("style"));
@@ -319,14 +320,15 @@ impl<'a> Build<'a> {
             };
         }
         Rules::new(self, said).timer(&times);
-        Some((style, times))
+        let [initial, min, max, granularity] = times;
+        Some(RtoConfig { style, initial, min, max, granularity })
     }
 }
 
 /// Settings of loss recovery and ECN.
 struct Answer {
     sack: bool,
-    recovery: Recovery,
+    recovery: RecoveryKind,
     reduction: Reduction,
     ecn: bool,
     ecn_echo: EcnEcho,
@@ -340,10 +342,10 @@ fn idle_restart(layers: &Layers<'_>) -> Option<IdleRestart> {
     })
 }
 
-fn delayed_ack(tables: &[&Record]) -> Option<Option<DelayedAck>> {
-    let Some(layers) = or_off(tables, "delayed_ack", &DELAYED_ACK)? else { return Some(None) };
+fn delayed_ack(tables: &[&Record]) -> Option<DelayedAck> {
+    let Some(layers) = or_off(tables, "delayed_ack", &DELAYED_ACK)? else { return Some(DelayedAck::Off) };
     // If no table says anything, delayed ACKs are on.
-    Some(Some(DelayedAck { every: layers.get("every")?, timeout: layers.get("timeout")? }))
+    Some(DelayedAck::On { every: layers.get("every")?, timeout: layers.get("timeout")? })
 }
 
 /// Whether the receive window is autotuned. A file that sets a buffer without a word about autotuning turns it off, as
@@ -353,12 +355,12 @@ fn autotuning(said: &Said<'_>, layers: &Layers<'_>) -> Option<bool> {
     Some(layers.get("autotuning")? && (given("autotuning") || !given("recv_buffer")))
 }
 
-fn pacing(tables: &[&Record]) -> Option<Option<Pacing>> {
+fn pacing(tables: &[&Record]) -> Option<Pacing> {
     match or_off(tables, "pacing", &PACING)? {
         Some(layers) if !layers.records.is_empty() => {
-            Some(Some(Pacing { slow_start: layers.get("slow_start")?, avoidance: layers.get("avoidance")? }))
+            Some(Pacing::Ratio { slow_start: layers.get("slow_start")?, avoidance: layers.get("avoidance")? })
         }
-        _ => Some(None),
+        _ => Some(Pacing::Off),
     }
 }
 

@@ -4,8 +4,8 @@ mod wifi;
 
 use crate::quantity::{show_limit, show_rate, show_size, show_time};
 use crate::types::{
-    Acns, Change, Direction, Flow, InitialWindow, Limit, Link, Loss, Ngwa, ParamValue, Queue, Sampling, Scenario, Tcp,
-    Traffic,
+    Acns, Change, DelayedAck, Direction, Flow, InitialWindow, Limit, Link, Loss, Ngwa, Pacing, ParamValue, Queue,
+    Sampling, Scenario, Tcp, Traffic,
 };
 use crate::words::{Word, ip_number};
 use narrows_units::{Bytes, Duration, Instant, Rate};
@@ -284,11 +284,11 @@ fn tcp(tcp: &Tcp, base: Option<&Tcp>) -> Pairs {
 
 fn rto_pairs(tcp: &Tcp) -> Pairs {
     vec![
-        ("style", quoted(tcp.rto_style.word())),
-        ("initial", time(tcp.rto_initial)),
-        ("min", time(tcp.rto_min)),
-        ("max", time(tcp.rto_max)),
-        ("granularity", time(tcp.rto_granularity)),
+        ("style", quoted(tcp.rto.style.word())),
+        ("initial", time(tcp.rto.initial)),
+        ("min", time(tcp.rto.min)),
+        ("max", time(tcp.rto.max)),
+        ("granularity", time(tcp.rto.granularity)),
     ]
 }
 
@@ -299,20 +299,22 @@ fn tcp_pairs(tcp: &Tcp) -> Pairs {
         InitialWindow::Rfc5681 => quoted("rfc5681"),
         InitialWindow::Segments(n) => n.to_string(),
     };
-    let delayed_ack = tcp.delayed_ack.map_or_else(
-        || "false".to_owned(),
-        |ack| inline(&[("every", ack.every.to_string()), ("timeout", time(ack.timeout))]),
-    );
-    let pacing = tcp.pacing.map_or_else(
-        || "false".to_owned(),
-        |p| inline(&[("slow_start", p.slow_start.to_string()), ("avoidance", p.avoidance.to_string())]),
-    );
+    let delayed_ack = match tcp.delayed_ack {
+        DelayedAck::Off => "false".to_owned(),
+        DelayedAck::On { every, timeout } => inline(&[("every", every.to_string()), ("timeout", time(timeout))]),
+    };
+    let pacing = match tcp.pacing {
+        Pacing::Off => "false".to_owned(),
+        Pacing::Ratio { slow_start, avoidance } => {
+            inline(&[("slow_start", slow_start.to_string()), ("avoidance", avoidance.to_string())])
+        }
+    };
     vec![
         ("stack", quoted(tcp.stack.word())),
         ("cc", quoted(&tcp.cc)),
         ("cc_params", inline(&params)),
         ("assist", quoted(tcp.assist.as_deref().unwrap_or("none"))),
-        ("mss", size(tcp.mss)),
+        ("mss", size(Bytes::new(tcp.mss.into()))),
         ("initial_window", initial_window),
         ("initial_ssthresh", or_unlimited(tcp.initial_ssthresh.map(size))),
         ("max_cwnd", or_unlimited(tcp.max_cwnd.map(size))),

@@ -5,12 +5,12 @@
 //! phase before the ACK, because Linux calls `pkts_acked` and `in_ack_event` before `tcp_fastretrans_alert`.
 
 use super::Connection;
-use crate::config::{Reduction, RtoStyle};
 use crate::prr::{Prr, Step};
 use crate::recovery::{AckEvent, Verdict};
 use crate::rto::SampleContext;
 use crate::rtt::AckTiming;
 use narrows_cc::{Ack, Advice, Congestion, LostSegment, Phase, Window};
+use narrows_settings::{Reduction, RtoStyle};
 use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::{SackBlocks, TcpFlags, TcpRepr};
 

@@ -1,9 +1,9 @@
 //! Segments of a synchronized connection (RFC 9293, section 3.10.7.4).
 
 use super::Connection;
-use crate::config::EcnEcho;
 use crate::receiver::Arrival;
 use crate::stats::State;
+use narrows_settings::EcnEcho;
 use narrows_units::{Instant, Packets};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 

@@ -23,7 +23,6 @@ mod predicted;
 mod timers;
 
 use crate::assist::{Agreement, Assist};
-use crate::config::Config;
 use crate::congestion::{Controller, initial_window};
 use crate::ecn::EcnState;
 use crate::handshake::{Syn, first_cap, offer};
@@ -41,6 +40,7 @@ use crate::stats::{Counters, Info, State, Stats};
 use crate::undo::Undo;
 use core::net::SocketAddr;
 use narrows_cc::{CongestionControl, Path, Phase};
+use narrows_settings::Config;
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::{Ip, Packet, TcpFlags, TcpRepr};
 use prefetch_index::prefetch_index;

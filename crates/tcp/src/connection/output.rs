@@ -2,7 +2,6 @@
 
 use super::Connection;
 use crate::assist::{Outgoing, SegmentKind};
-use crate::config::IdleRestart;
 use crate::handshake::syn_options;
 use crate::pacer::{Departure, burst_segments};
 use crate::recovery::{Next, Room};
@@ -11,6 +10,7 @@ use crate::sender::Fresh;
 use crate::stats::State;
 use crate::usage::Stop;
 use narrows_cc::{Phase, Sent};
+use narrows_settings::IdleRestart;
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, SeqNum};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport};
 

@@ -67,7 +67,7 @@ impl Connection {
             return;
         }
         self.timers.retries = self.timers.retries.saturating_add(1);
-        if self.timers.retries > self.config.max_retries {
+        if self.config.max_retries.is_some_and(|most| self.timers.retries > most) {
             self.enter_aborted(now);
             return;
         }

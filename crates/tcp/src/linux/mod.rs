@@ -13,8 +13,8 @@ pub(crate) mod autotuning;
 pub(crate) mod peer_mss;
 pub(crate) mod quickack;
 
-use crate::config::{Config, DelayedAck};
 use autotuning::{Arrived, Autotuning};
+use narrows_settings::{Config, DelayedAck};
 use narrows_units::{Duration, Instant};
 use peer_mss::PeerMss;
 use quickack::QuickAck;

@@ -27,10 +27,10 @@ mod rto_only;
 mod sack;
 mod tahoe;
 
-use crate::config::{Config, RecoveryKind};
 use crate::scoreboard::Scoreboard;
 use core::fmt;
 use narrows_cc::Phase;
+use narrows_settings::{Config, RecoveryKind};
 use narrows_units::Instant;
 
 /// An ACK as recovery sees it. The board already reflects it.

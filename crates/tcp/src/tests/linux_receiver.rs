@@ -262,7 +262,7 @@ proptest! {
             let delayed_ack = DelayedAck::On { every: 2, timeout: ms(40) };
             let config = Config {
                 quick_ack: quick, autotuning: tuned, timestamps, window_scaling: scaling, delayed_ack,
-                recv_buffer: Bytes::new(buffer), max_retries: 10_000, ..Config::default()
+                recv_buffer: Bytes::new(buffer), max_retries: Some(10_000), ..Config::default()
             };
             let mut net = Net::simple(config);
             net.ends.iter_mut().for_each(|end| end.predicts = predicts);

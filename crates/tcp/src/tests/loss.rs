@@ -297,7 +297,7 @@ fn sack_information_is_used_once_only() {
 
 #[test]
 fn a_connection_is_given_up_after_too_many_timeouts() {
-    let (mut net, _) = start(Config { max_retries: 3, ..config(RecoveryKind::Sack, 2) }, &[]);
+    let (mut net, _) = start(Config { max_retries: Some(3), ..config(RecoveryKind::Sack, 2) }, &[]);
     net.rule = Box::new(|_, _, _| Fate::Drop);
     net.run(at(200) + Duration::from_secs(100));
     assert_eq!(net.ends[C].state(), crate::State::Closed);

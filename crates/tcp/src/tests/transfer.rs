@@ -58,7 +58,7 @@ fn configs() -> impl Strategy<Value = Config> {
         ecn_echo: if f[12] { EcnEcho::EachMark } else { EcnEcho::UntilCwr },
         recv_buffer: Bytes::new(buffer),
         mss,
-        max_retries: 10_000,
+        max_retries: Some(10_000),
         ..Config::default()
     })
 }

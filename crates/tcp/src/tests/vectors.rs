@@ -2,12 +2,12 @@
 
 use super::harness::{C, Net};
 use crate::Config;
-use crate::config::{RtoConfig, RtoStyle};
 use crate::options::{tick, tick_before};
 use crate::rate::{RateSampler, Stamp};
 use crate::receiver::Receiver;
 use crate::rto::{Rto, SampleContext};
 use crate::segment::Segment;
+use narrows_settings::{RtoConfig, RtoStyle};
 use narrows_units::{Bytes, Duration, Instant, Rate, SeqNum};
 
 const SAMPLES: [u64; 5] = [100, 200, 200, 100, 100];

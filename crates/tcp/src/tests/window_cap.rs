@@ -261,7 +261,7 @@ proptest! {
         let delayed_ack = if delayed { Config::default().delayed_ack } else { DelayedAck::Off };
         let recv_buffer = Bytes::new(40_000 << shift);
         let (mut net, dial) =
-            net_with(Config { mss, recovery, delayed_ack, recv_buffer, max_retries: 10_000, ..config() }, None, shrink);
+            net_with(Config { mss, recovery, delayed_ack, recv_buffer, max_retries: Some(10_000), ..config() }, None, shrink);
         let mut n = 0usize;
         net.rule = Box::new(move |_, packet, _| {
             n += 1;

@@ -1,4 +1,7 @@
-//! Settings of a connection.
+//! TCP settings that scenario files set and connections use, each declared once.
+//!
+//! `narrows_scenario::Tcp` holds a [`Config`], and `narrows_tcp::Connection` takes one. The format's words, units and
+//! defaults for each setting are rows in `crates/scenario/src/schema/tcp.rs`.
 
 use narrows_units::{Bytes, Duration};
 
@@ -162,9 +165,8 @@ pub struct Config {
     pub sack: bool,
     /// Offer timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Timestamps count milliseconds from an offset of each end
-    /// ([`Connection::set_timestamp_offset`](crate::Connection::set_timestamp_offset)), as in Linux. Off: microseconds
-    /// of a clock that both ends share.
+    /// Timestamps count milliseconds from an offset of each end (`Connection::set_timestamp_offset`), as in Linux. Off:
+    /// microseconds of a clock that both ends share.
     pub timestamp_offsets: bool,
     /// Offer window scaling (RFC 7323).
     pub window_scaling: bool,
@@ -215,9 +217,10 @@ pub struct Config {
     /// pacing rate, at least two segments. Off: one by one.
     pub tso: bool,
     /// Consecutive expiries of the retransmission timer before the connection is given up (RFC 9293's R2; Linux's
-    /// `tcp_retries2`); [`u32::MAX`] means no limit.
-    pub max_retries: u32,
+    /// `tcp_retries2`); `None` is never.
+    pub max_retries: Option<u32>,
     /// Duration of TIME-WAIT: twice the maximum segment lifetime (RFC 9293: MSL 2 minutes; Linux: 60 s in all).
+    /// Scenario files have no key for it.
     pub time_wait: Duration,
 }
 
@@ -263,7 +266,7 @@ impl Default for Config {
             full_ack_cap: true,
             impatient: true,
             tso: false,
-            max_retries: 15,
+            max_retries: Some(15),
             time_wait: Duration::from_secs(240),
         }
     }

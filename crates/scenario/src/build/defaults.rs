@@ -1,0 +1,45 @@
+//! Default TCP settings without a scenario file.
+
+use super::Build;
+use crate::catalogue::Catalogue;
+use crate::problem::{Place, Report};
+use crate::record::{Item, Record, Value};
+use crate::schema::{ROOT, TCP, Table};
+use crate::types::{RecoveryKind, Stack, Tcp};
+use crate::words::Word;
+use std::sync::Arc;
+
+/// The settings of a flow that determine the defaults of the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices<'a> {
+    /// The system whose defaults apply.
+    pub stack: Stack,
+    /// Congestion control, by its name in the catalogue.
+    pub cc: &'a str,
+    /// Classic ECN.
+    pub ecn: bool,
+    /// SACK.
+    pub sack: bool,
+    /// Recovery; `None` is the default of the stack and the congestion control.
+    pub recovery: Option<RecoveryKind>,
+}
+
+/// Builds the settings of a file whose `[tcp]` gives these choices and nothing else.
+pub(crate) fn defaults(choices: &Choices<'_>, catalogue: &Catalogue, report: &mut Report) -> Option<Tcp> {
+    let recovery = choices.recovery.map(|recovery| ("recovery", Value::Word(recovery.word())));
+    let given = [
+        ("stack", Value::Word(choices.stack.word())),
+        ("cc", Value::Text(choices.cc.to_owned())),
+        ("ecn", Value::Switch(choices.ecn)),
+        ("sack", Value::Switch(choices.sack)),
+    ];
+    let tcp = record(&TCP, given.into_iter().chain(recovery));
+    let root = record(&ROOT, [("tcp", Value::Table(tcp))]);
+    Build::new(&root, catalogue, report).base().tcp.map(Arc::unwrap_or_clone)
+}
+
+/// Makes a checked table of values that no file gives.
+fn record(table: &'static Table, values: impl IntoIterator<Item = (&'static str, Value)>) -> Record {
+    let entry = |(key, value)| (key, Place::Nowhere, Item { value, place: Place::Nowhere, shown: String::new() });
+    Record { table, place: Place::Nowhere, entries: values.into_iter().map(entry).collect() }
+}
