@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from narrows.report import series, style, windows
 from narrows.report.charts import Figure, Line, Panel
 from narrows.samples import KINDS
@@ -156,7 +154,7 @@ def queue_length(frame: pd.DataFrame, edges: series.Array, span: tuple[float, fl
     drawn = "fullest is" if len(shown) == 1 else f"{len(shown)} fullest are"
     left_out = f" Of {len(parts)} queues the {drawn} shown." if len(parts) > len(shown) else ""
     panels = [Panel("Waiting (packets)", waiting)]
-    if any(np.nanmax(one.y) > 0 for one in dropped):
+    if any((one.y > 0).any() for one in dropped):
         panels.append(Panel("Dropped (packets)", dropped))
     return Figure(
         "queue",
