@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -143,10 +144,13 @@ def test_the_order_meets_all_values_early_and_is_always_the_same() -> None:
 
 def test_a_real_sweep_is_told_before_it_is_over() -> None:
     text = AGILE.replace('"1 s"', '"100 ms"').replace("seeds = 5", "seeds = 1")
+    begin = time.monotonic()
     told = Sweep.parse(text).estimate(jobs=2)
+    took_s = time.monotonic() - begin
     assert told.runs == 480
     assert 0 < told.low <= told.seconds <= told.high
-    assert told.probes >= 32
+    # On a slow machine fewer are enough, but not before five seconds.
+    assert told.probes >= 32 or (told.probes >= 12 and took_s >= 5)
     assert told.nbytes > 100_000
 
 
