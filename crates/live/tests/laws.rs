@@ -154,6 +154,9 @@ fn climbs(looks: &[Look]) -> Vec<Climb<'_>> {
     let climbs = spans.windows(3).filter(|spans| spans[1][0].recovering);
     let climbs = climbs.filter_map(|spans| {
         let (before, during, open) = (spans[0].last()?, spans[1].last()?, spans[2]);
+        // Two recoveries with less than a look between them reduce the window twice.
+        let once = spans[1].iter().all(|look| look.ssthresh == during.ssthresh);
+        once.then_some(())?;
         Some(Climb { loss: before.cwnd, ssthresh: during.ssthresh?, open })
     });
     let mut climbs: Vec<_> = climbs.skip(1).collect();
