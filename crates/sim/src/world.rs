@@ -59,8 +59,8 @@ pub(crate) struct World<'a> {
     pub(crate) packets: u64,
 }
 
-/// Matches a direction of a link by its kind: a line, or a link together with the `Recorder` that record what happens on
-/// it, borrowed separately from the rest of the `World`.
+/// Matches a direction of a link by its kind: a line, or a link together with the `Recorder` of what happens
+/// on it, borrowed separately from the rest of the `World`.
 macro_rules! on_link {
     ($world:ident, $edge:expr, $line:ident => $simple:expr, ($link:ident, $recorder:ident) => $body:expr) => {{
         let edge = $edge;

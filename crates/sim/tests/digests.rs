@@ -1,7 +1,8 @@
-//! The digests of every scenario of the repository, with its samples and without, by both loops: `digests.txt` has them.
+//! The digests of every scenario of the repository, with its samples and without, by both loops: `digests.txt` has
+//! them.
 //!
-//! A change that is to leave the engine's behaviour as it is leaves this file as it is. One that is to change it writes the
-//! file again, says so in CHANGELOG, and the difference of the file shows which scenarios it meets:
+//! A change that is to leave the engine's behaviour as it is leaves this file as it is. One that is to change it writes
+//! the file again, says so in CHANGELOG, and the difference of the file shows which scenarios it meets:
 //! `NARROWS_WRITE_DIGESTS=1 cargo test -p narrows-sim --test digests`.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]

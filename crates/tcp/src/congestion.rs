@@ -123,8 +123,8 @@ impl Controller {
         self.clamp();
     }
 
-    /// Restores the larger of the current and the previous window unless the algorithm sets it in recovery, then notifies
-    /// the algorithm.
+    /// Restores the larger of the current and the previous window unless the algorithm sets it in recovery, then
+    /// notifies the algorithm.
     pub(crate) fn on_undo(&mut self, before: &Window, path: &Path) {
         if !self.needs.window_in_recovery {
             self.win.cwnd = self.win.cwnd.max(before.cwnd);

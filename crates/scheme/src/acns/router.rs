@@ -15,9 +15,9 @@ use narrows_wire::Packet;
 /// earlier router's command, may be rewritten, and only to a harsher command. The router never drops a packet, and
 /// packets other than TCP pass unchanged. One router has one table for all its output queues.
 ///
-/// In [`flow_counts`](RouterAgent::flow_counts), `flows` is every open flow in the table, including pure-ACK directions and flows
-/// without ACNS, since all of these count for the age of the oldest. The three commands are counted over the flows that
-/// have asked at least once.
+/// In [`flow_counts`](RouterAgent::flow_counts), `flows` is every open flow in the table, including pure-ACK directions
+/// and flows without ACNS, since all of these count for the age of the oldest. The three commands are counted over the
+/// flows that have asked at least once.
 ///
 /// Limit: with [`Ipv6Encoding::FlowLabel`](super::Ipv6Encoding::FlowLabel) a host without ACNS that draws 20-bit flow
 /// labels seems to the router to ask, if it uses ECN. This is inherent in the encoding.

@@ -41,8 +41,8 @@ use narrows_units::Bytes;
 ///   profile `linux` lets its curve run on while an application limits it, as Linux does, and so also while the window
 ///   is held.)
 /// - During fast recovery cwnd belongs to the recovery. A fallback that arrives then is remembered and in force, but
-///   does not reduce a second time in the same window. A base that [rules recovery](narrows_cc::Needs::window_in_recovery)
-///   itself has no such phase.
+///   does not reduce a second time in the same window. A base that [rules
+///   recovery](narrows_cc::Needs::window_in_recovery) itself has no such phase.
 /// - A timeout lifts the command in force until the next one. Otherwise a flow frozen at one SMSS, which retransmits
 ///   and therefore cannot ask, would stay there for as many round trips as it lost segments.
 /// - ECN events pass to the base; if both ends agreed on ACNS there are none.
