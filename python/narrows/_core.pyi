@@ -195,7 +195,7 @@ class Scenario:
     @property
     def seed(self) -> int: ...
     def size(self) -> dict[str, int]:
-        """Return counts: nodes, links, flows, flow_rows, queue_rows, router_rows (what sampling yields)."""
+        """Return counts: nodes, links, flows, flow_rows, queue_rows, router_rows, state_rows (what sampling yields)."""
     def to_toml(self) -> str:
         """Return the scenario as TOML with every default shown."""
     def to_json(self) -> str:
@@ -264,10 +264,13 @@ class Result:
 
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
         """Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
+    def series(self) -> list[tuple[str, int, str, str, str, str, list[str]]]:
+        """Return what the rows of `state` describe, by the index in their column `series`: kind of object, its index,
+        algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ..."""
     def sampled(self, table: str) -> tuple[int, int]:
-        """Return the number of rows of the samples of flows, queues or routers, and the number of chunks."""
+        """Return the number of rows of the samples of flows, queues or routers or of state, and the number of chunks."""
     def chunk(self, table: str, number: int) -> list[tuple[str, str, str, bytes]]:
-        """Return a chunk of the samples of flows, queues or routers: columns as in `tables`."""
+        """Return a chunk of the samples of flows, queues or routers or of state: columns as in `tables`."""
 
 def parse(
     text: str,

@@ -18,6 +18,7 @@ mod pcap;
 mod progress;
 mod rows;
 mod seeds;
+mod states;
 mod topology;
 
 pub use agents::{acns_config, agents, ngwa_config};
@@ -34,4 +35,5 @@ pub use pcap::{PcapFailure, PcapFile, PcapNames, SNAPLEN};
 pub use progress::Progress;
 pub use rows::{queue_row, queue_total, router_row, router_total};
 pub use seeds::Seeds;
+pub use states::{Reporter, States};
 pub use topology::{Edge, Topology};

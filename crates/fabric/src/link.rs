@@ -288,6 +288,11 @@ impl LinkDirection {
         self.queue.view()
     }
 
+    /// Reports the discipline's internal state by name.
+    pub fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.state(visit);
+    }
+
     /// The counters.
     pub fn meter(&self) -> &LinkMeter {
         &self.meter

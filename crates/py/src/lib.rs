@@ -13,7 +13,7 @@ use backstop::PyBackstop;
 use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_samples::{
     Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples,
-    StationTotals, Table,
+    Series, StateSamples, StationTotals, Table,
 };
 use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Outcome, Progress, RunError, Spill};
@@ -61,6 +61,7 @@ impl PyScenario {
         counts.set_item("flow_rows", size.flow_rows)?;
         counts.set_item("queue_rows", size.queue_rows)?;
         counts.set_item("router_rows", size.router_rows)?;
+        counts.set_item("state_rows", size.state_rows)?;
         Ok(counts)
     }
 
@@ -217,31 +218,47 @@ impl PyResult {
         Ok(tables)
     }
 
-    /// Return how many rows the samples of flows, queues or routers have, and in how many chunks.
+    /// Return what the rows of `state` describe, by the index in their column `series`: kind of object, its index,
+    /// algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ...
+    fn series(&self) -> Vec<SeriesTuple> {
+        let told = |series: &Series| {
+            let Series { owner, index, algorithm, variable, meaning } = series;
+            let words = meaning.words.to_vec();
+            (owner.word(), *index, algorithm.to_string(), *variable, meaning.unit, meaning.doc, words)
+        };
+        self.0.samples.series.iter().map(told).collect()
+    }
+
+    /// Return how many rows the samples of flows, queues or routers or of state have, and in how many chunks.
     fn sampled(&self, table: &str) -> PyResultOf<(usize, usize)> {
-        let Samples { flows, queues, routers, .. } = &self.0.samples;
+        let Samples { flows, queues, routers, state, .. } = &self.0.samples;
         match table {
             FlowSamples::NAME => Ok((flows.len(), flows.chunks())),
             QueueSamples::NAME => Ok((queues.len(), queues.chunks())),
             RouterSamples::NAME => Ok((routers.len(), routers.chunks())),
+            StateSamples::NAME => Ok((state.len(), state.chunks())),
             _ => Err(no_table(table)),
         }
     }
 
-    /// Return a chunk of the samples of flows, queues or routers: columns as in `tables`.
+    /// Return a chunk of the samples of flows, queues or routers or of state: columns as in `tables`.
     fn chunk<'py>(&self, py: Python<'py>, table: &str, number: usize) -> PyResultOf<Bound<'py, PyList>> {
-        let Samples { flows, queues, routers, .. } = &self.0.samples;
+        let Samples { flows, queues, routers, state, .. } = &self.0.samples;
         match table {
             FlowSamples::NAME => unpacked(py, flows, number),
             QueueSamples::NAME => unpacked(py, queues, number),
             RouterSamples::NAME => unpacked(py, routers, number),
+            StateSamples::NAME => unpacked(py, state, number),
             _ => Err(no_table(table)),
         }
     }
 }
 
+/// A series of state: kind of object, its index, algorithm, variable, unit, meaning, words for its values.
+type SeriesTuple = (&'static str, u64, String, &'static str, &'static str, &'static str, Vec<&'static str>);
+
 fn no_table(name: &str) -> PyErr {
-    let known = [FlowSamples::NAME, QueueSamples::NAME, RouterSamples::NAME].join(", ");
+    let known = [FlowSamples::NAME, QueueSamples::NAME, RouterSamples::NAME, StateSamples::NAME].join(", ");
     PyValueError::new_err(format!("there is no table {name}; allowed: {known}"))
 }
 

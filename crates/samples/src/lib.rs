@@ -8,6 +8,7 @@ mod histogram;
 mod packed;
 mod part;
 mod probe;
+mod state;
 mod store;
 mod table;
 mod tables;
@@ -15,6 +16,7 @@ mod tables;
 pub use histogram::Histogram;
 pub use packed::{Packed, PackedColumn};
 pub use probe::{NoProbe, Probe};
+pub use state::{Meaning, Owner, Series, StateRow, StateSamples};
 pub use store::{Fault, Store};
 pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{
@@ -31,6 +33,10 @@ pub struct Samples {
     pub queues: Packed<QueueSamples>,
     /// Per router agent over time.
     pub routers: Packed<RouterSamples>,
+    /// Internal state of algorithms over time; the `series` column indexes `series`. Empty unless a run asks for it.
+    pub state: Packed<StateSamples>,
+    /// What the rows of `state` describe, in the order in which objects first reported.
+    pub series: Vec<Series>,
     /// One row per flow, in scenario order.
     pub flow_totals: FlowTotals,
     /// One row per queue: links in order, forward direction first, then the interface queues of 802.11 channels.
@@ -60,6 +66,7 @@ impl Samples {
         samples.flows.keep_in(store.clone());
         samples.queues.keep_in(store.clone());
         samples.routers.keep_in(store.clone());
+        samples.state.keep_in(store.clone());
         samples
     }
 }

@@ -1,6 +1,6 @@
 //! The interface through which a running simulation reports.
 
-use crate::{Fault, FlowRow, QueueRow, RouterRow};
+use crate::{Fault, FlowRow, QueueRow, RouterRow, StateRow};
 
 /// Receives samples as they are taken. A probe that is off costs nothing: `ENABLED` is a constant.
 pub trait Probe {
@@ -12,6 +12,8 @@ pub trait Probe {
     fn queue(&mut self, row: &QueueRow);
     /// A router agent's sample.
     fn router(&mut self, row: &RouterRow);
+    /// A variable's sample.
+    fn state(&mut self, row: &StateRow);
     /// Why samples were lost, if any were. The run then ends.
     fn fault(&self) -> Option<&Fault> {
         None
@@ -27,6 +29,7 @@ impl Probe for NoProbe {
     fn flow(&mut self, _row: &FlowRow) {}
     fn queue(&mut self, _row: &QueueRow) {}
     fn router(&mut self, _row: &RouterRow) {}
+    fn state(&mut self, _row: &StateRow) {}
 }
 
 impl Probe for crate::Samples {
@@ -40,7 +43,10 @@ impl Probe for crate::Samples {
     fn router(&mut self, row: &RouterRow) {
         self.routers.push(row);
     }
+    fn state(&mut self, row: &StateRow) {
+        self.state.push(row);
+    }
     fn fault(&self) -> Option<&Fault> {
-        self.flows.fault().or(self.queues.fault()).or(self.routers.fault())
+        self.flows.fault().or(self.queues.fault()).or(self.routers.fault()).or(self.state.fault())
     }
 }

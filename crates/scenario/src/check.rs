@@ -116,9 +116,11 @@ fn check(kind: &Kind, tree: &Tree, path: &Path<'_>, report: &mut Report) -> Valu
             }
         },
         (Kind::OrFalse(_), Branch::Switch(false)) => Value::Off,
-        (Kind::OrFalse(inner) | Kind::Table(inner) | Kind::OneOrMany(inner), Branch::Table(_)) => {
-            Value::Table(table(inner, tree, tree.place, path, report))
-        }
+        (
+            Kind::OrFalse(inner) | Kind::OrTable(_, inner) | Kind::Table(inner) | Kind::OneOrMany(inner),
+            Branch::Table(_),
+        ) => Value::Table(table(inner, tree, tree.place, path, report)),
+        (Kind::OrTable(inner, _), _) => check(inner, tree, path, report),
         (Kind::Tables(inner) | Kind::OneOrMany(inner), Branch::List(items)) => tables(inner, items, path, report),
         (Kind::Nodes(least, most), Branch::List(items)) => names(kind, (*least, *most), tree, items, path, report),
         (Kind::CcParams, Branch::Table(entries)) => Value::Params(entries.iter().map(param).collect()),

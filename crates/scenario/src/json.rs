@@ -51,10 +51,13 @@ impl Scenario {
 
     /// Returns the same without nodes, links and flows.
     pub(crate) fn json_around(&self) -> Value {
+        let state = self.sample_state;
         let sampling = match self.sampling {
-            Sampling::Off => json!({ "kind": "off" }),
-            Sampling::Events => json!({ "kind": "events" }),
-            Sampling::Interval(interval) => json!({ "kind": "interval", "interval_ns": interval.as_nanos() }),
+            Sampling::Off => json!({ "kind": "off", "state": state }),
+            Sampling::Events => json!({ "kind": "events", "state": state }),
+            Sampling::Interval(interval) => {
+                json!({ "kind": "interval", "interval_ns": interval.as_nanos(), "state": state })
+            }
         };
         json!({
             "format": 1,

@@ -113,6 +113,7 @@ impl Writer<'_> {
                 let inner = self.kind(inner);
                 any(&[inner, choices(words)])
             }
+            Kind::OrTable(inner, table) => any(&[self.kind(inner), self.reference(table)]),
             Kind::OrFalse(table) => {
                 let table = self.reference(table);
                 any(&[table, json!({ "const": false })])

@@ -72,7 +72,7 @@ fn section(table: &'static Table) -> String {
 
 fn words(kind: &Kind) -> &'static [Word] {
     match kind {
-        Kind::Choice(words) | Kind::Or(_, words) => words,
+        Kind::Choice(words) | Kind::Or(_, words) | Kind::OrTable(Kind::Or(_, words), _) => words,
         _ => &[],
     }
 }
@@ -100,6 +100,7 @@ fn takes(kind: &Kind) -> String {
         Kind::Table(table) => format!("table [{}](#{})", table.name, anchor(table)),
         Kind::Tables(table) => format!("list of tables [{}](#{})", table.name, anchor(table)),
         Kind::OneOrMany(table) => format!("table [{}](#{}), or a list of them", table.name, anchor(table)),
+        Kind::OrTable(inner, table) => format!("{}, or table [{}](#{})", takes(inner), table.name, anchor(table)),
         Kind::OrFalse(table) => format!("table [{}](#{}), or `false`", table.name, anchor(table)),
         Kind::Rate(..) => "rate".to_owned(),
         Kind::Limit => "packets or bytes".to_owned(),

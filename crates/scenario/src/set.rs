@@ -128,6 +128,15 @@ fn set_key(
         if rest.is_empty() {
             entry.place = value.place;
         }
+        // A value that stands for its table's first field keeps its meaning beside the new field.
+        if let (Some(Kind::OrTable(_, inner)), Some(Step::Key(_))) = (field.map(|field| &field.kind), rest.first())
+            && !matches!(entry.tree.value, Branch::Table(_))
+            && let Some(first) = inner.fields().next()
+        {
+            let place = entry.tree.place;
+            let tree = std::mem::replace(&mut entry.tree, Tree { place, value: Branch::Table(Vec::new()) });
+            entry.tree.value = Branch::Table(vec![Entry { key: first.key.to_owned(), place, tree }]);
+        }
         // Where a list may stand, a single table is its first entry.
         let one = matches!(field.map(|field| &field.kind), Some(Kind::OneOrMany(_)))
             && matches!(entry.tree.value, Branch::Table(_));

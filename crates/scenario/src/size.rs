@@ -17,7 +17,13 @@ pub struct Size {
     pub queue_rows: u64,
     /// Rows from sampling routers with an agent; 0 without a sampling interval.
     pub router_rows: u64,
+    /// About the largest number of rows from sampling the state of algorithms, [`VARIABLES`] for each flow and queue; 0
+    /// unless it is sampled at an interval.
+    pub state_rows: u64,
 }
+
+/// Variables of an algorithm and a connection, about the largest number that any has.
+const VARIABLES: u64 = 24;
 
 impl Scenario {
     /// Counts nodes, links, flows and the rows that sampling will yield.
@@ -42,9 +48,13 @@ impl Scenario {
         let agents = self.acns.as_ref().map_or(0, |acns| acns.routers.len())
             + self.ngwa.as_ref().map_or(0, |ngwa| ngwa.routers.len());
         let starts = self.flows.iter().map(|flow| not_before(flow.start.as_nanos()));
+        let flow_rows = starts.fold(0, u64::saturating_add);
+        let queue_rows = queues.saturating_mul(from(0));
+        let state_rows = flow_rows.saturating_add(queue_rows).saturating_mul(VARIABLES);
         Size {
-            flow_rows: starts.fold(0, u64::saturating_add),
-            queue_rows: queues.saturating_mul(from(0)),
+            flow_rows,
+            queue_rows,
+            state_rows: if self.sample_state { state_rows } else { 0 },
             router_rows: (agents as u64).saturating_mul(from(0)),
             ..size
         }

@@ -82,6 +82,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         factory,
         capture: None,
         sampling: scenario.sampling,
+        states: crate::states::StateSampler::new(scenario),
         plain_loop,
         events: 0,
         look_at: 0,

@@ -27,6 +27,7 @@ mod run;
 mod sampling;
 mod slots;
 mod spill;
+mod states;
 #[cfg(test)]
 mod tcp_config;
 mod world;

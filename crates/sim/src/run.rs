@@ -154,6 +154,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
     if let Some(fault) = samples.fault() {
         return Err(fault.clone().into());
     }
+    samples.series = world.states.take().map_or_else(Vec::new, |states| states.into_series());
     world.put_away();
     world.totals(&mut samples, options)?;
     Ok(Outcome { samples, events: world.events, packets: world.packets })

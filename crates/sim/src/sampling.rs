@@ -39,6 +39,7 @@ impl World<'_> {
                 }
             }
             self.sample_routers(probe);
+            self.sample_states(probe);
         }
         if let Sampling::Interval(every) = self.sampling {
             self.agenda.arm(self.slots.sampler(), now + every);
@@ -67,16 +68,18 @@ impl World<'_> {
 
     /// Samples a flow if every event is sampled.
     #[inline]
-    pub(crate) fn observe_flow<P: Probe>(&self, flow: usize, probe: &mut P) {
+    pub(crate) fn observe_flow<P: Probe>(&mut self, flow: usize, probe: &mut P) {
         if P::ENABLED && self.sampling == Sampling::Events {
             probe.flow(&self.flow_row(flow));
+            self.sample_flow_state(flow, probe);
         }
     }
 
     #[inline]
-    pub(crate) fn observe_queue<P: Probe>(&self, edge: usize, probe: &mut P) {
+    pub(crate) fn observe_queue<P: Probe>(&mut self, edge: usize, probe: &mut P) {
         if P::ENABLED && self.sampling == Sampling::Events {
             probe.queue(&self.queue_row(edge));
+            self.sample_queue_state(edge, probe);
         }
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct World<'a> {
     pub(crate) factory: crate::factory::Factory,
     pub(crate) capture: Option<Capture>,
     pub(crate) sampling: Sampling,
+    /// The state of algorithms as samples, if the scenario asks for it.
+    pub(crate) states: Option<Box<crate::states::StateSampler>>,
     pub(crate) plain_loop: bool,
     pub(crate) events: u64,
     /// Number of events at which the progress handle is checked next.

@@ -55,7 +55,11 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
     build.around_ngwa(&ngwa, &nodes, (&links, &wifi), &flows);
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
-    let sampling = match root.get::<OrWord<Duration>>("sampling")? {
+    let (when, sample_state) = match root.table("sampling") {
+        Some(table) => (table.get("interval")?, build.sampled_state(table)?),
+        None => (root.get::<OrWord<Duration>>("sampling")?, false),
+    };
+    let sampling = match when {
         OrWord::Value(interval) => Sampling::Interval(interval),
         OrWord::Word("events") => Sampling::Events,
         OrWord::Word(_) => Sampling::Off,
@@ -69,6 +73,7 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
         seed: root.get("seed")?,
         start_jitter: root.get("start_jitter")?,
         sampling,
+        sample_state,
         nodes: nodes.list,
         links: links.list,
         wifi,
@@ -92,6 +97,17 @@ impl<'a> Build<'a> {
     fn new(root: &'a Record, catalogue: &'a Catalogue, report: &'a mut Report) -> Self {
         let schemes = Schemes::new(root);
         Self { catalogue, report, root, duration: Duration::MAX, ip: IpVersion::V4, schemes, options_inserted: false }
+    }
+
+    /// Returns whether the state of algorithms is sampled; refuses it where nothing is.
+    fn sampled_state(&mut self, sampling: &Record) -> Option<bool> {
+        let state: bool = sampling.get("state")?;
+        if state && matches!(sampling.get("interval"), Some(OrWord::<Duration>::Word("off"))) {
+            let at = Path::Key(&Path::Root, "sampling");
+            let place = sampling.given("state").map_or(sampling.place, |item| item.place);
+            self.report.add(place, Path::Key(&at, "state"), "true", "needs samples", "an interval, or \"events\"");
+        }
+        Some(state)
     }
 
     /// Whether `more` fits on top of what exists; reports if it does not.

@@ -108,6 +108,8 @@ pub(crate) enum Kind {
     Or(&'static Kind, &'static [Word]),
     /// A table, or `false` for none.
     OrFalse(&'static Table),
+    /// A table, or its first field's value alone.
+    OrTable(&'static Kind, &'static Table),
     /// A differentiated services codepoint by number or name.
     Dscp,
     /// An IP address.
@@ -182,7 +184,11 @@ impl Kind {
     /// Returns the table inside, if the kind has one.
     pub(crate) fn table(&self) -> Option<&'static Table> {
         match self {
-            Self::Table(table) | Self::Tables(table) | Self::OneOrMany(table) | Self::OrFalse(table) => Some(table),
+            Self::Table(table)
+            | Self::Tables(table)
+            | Self::OneOrMany(table)
+            | Self::OrFalse(table)
+            | Self::OrTable(_, table) => Some(table),
             Self::Or(kind, _) => kind.table(),
             _ => None,
         }
@@ -202,7 +208,7 @@ impl Kind {
             Self::Size(..) => "an amount of data".into(),
             Self::Limit | Self::Amount => "a number of packets or bytes".into(),
             Self::Choice(_) => "one of the allowed words".into(),
-            Self::Or(kind, _) => kind.noun(),
+            Self::Or(kind, _) | Self::OrTable(kind, _) => kind.noun(),
             Self::OrFalse(_) | Self::Table(_) => "a table".into(),
             Self::Dscp => "a DSCP".into(),
             Self::Address => "an IP address".into(),
@@ -257,6 +263,7 @@ impl Kind {
             Self::Choice(list) => words(list),
             Self::Or(kind, list) => format!("{}, or {}", kind.allowed(), words(list)),
             Self::OrFalse(table) => format!("a table with {}, or false", keys(table)),
+            Self::OrTable(kind, table) => format!("{}, or a table with {}", kind.allowed(), keys(table)),
             Self::Dscp => "a number from 0 to 63, or a name such as \"EF\", \"AF31\" or \"CS1\"".into(),
             Self::Address => "an IPv4 or IPv6 address in quotes".into(),
             Self::Node => "the name of a node".into(),

@@ -5,6 +5,29 @@ use super::{
     STACKS, TCP, Table, WIFI, Word,
 };
 
+const WHEN_WORDS: &[Word] = &[
+    Word("off", "nothing: memory does not grow with simulated time"),
+    Word("events", "every flow on each ACK, every queue on each change"),
+];
+
+/// When samples are taken.
+static WHEN: Kind = Kind::Or(&SOME_TIME, WHEN_WORDS);
+
+/// The `sampling` table.
+pub(crate) static SAMPLING: Table = Table {
+    name: "sampling",
+    doc: "What is sampled over time. `sampling = \"10 ms\"` is short for `sampling = { interval = \"10 ms\" }`.",
+    groups: &[&[
+        Field::new("interval", Kind::Or(&SOME_TIME, WHEN_WORDS), Need::Default("100 ms"), "How often."),
+        Field::new(
+            "state",
+            Kind::Switch,
+            Need::Default("false"),
+            "Whether samples include the internal state of congestion controls, loss recovery and queues: a row for each variable.",
+        ),
+    ]],
+};
+
 /// The top level of a file.
 pub(crate) static ROOT: Table = Table {
     name: "scenario",
@@ -35,15 +58,9 @@ pub(crate) static ROOT: Table = Table {
         Field::new("ip", Kind::OneOf(&[4, 6]), Need::Default("4"), "IP version of all packets."),
         Field::new(
             "sampling",
-            Kind::Or(
-                &SOME_TIME,
-                &[
-                    Word("off", "nothing: memory does not grow with simulated time"),
-                    Word("events", "every flow on each ACK, every queue on each change"),
-                ],
-            ),
+            Kind::OrTable(&WHEN, &SAMPLING),
             Need::Default("100 ms"),
-            "How often flows, queues and routers are sampled. Totals are always kept.",
+            "How often flows, queues and routers are sampled, or a table that also asks for the state of algorithms. Totals are always kept.",
         ),
         Field::new("topology", Kind::Table(&SHORTHAND), Need::Described("none"), "Nodes and links by a shorthand."),
         Field::new("nodes", Kind::Tables(&NODE), Need::Described("none"), "Nodes, beside those of the shorthand."),

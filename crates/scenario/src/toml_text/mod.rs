@@ -24,6 +24,7 @@ impl Scenario {
             Sampling::Events => quoted("events"),
             Sampling::Interval(interval) => time(interval),
         };
+        let sampling = if self.sample_state { format!("{{ interval = {sampling}, state = true }}") } else { sampling };
         lines(
             &mut out,
             &[

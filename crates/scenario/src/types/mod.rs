@@ -29,6 +29,8 @@ pub struct Scenario {
     pub start_jitter: Duration,
     /// What is sampled.
     pub sampling: Sampling,
+    /// Whether samples include the internal state of congestion controls, loss recovery and queues.
+    pub sample_state: bool,
     /// Nodes, in file order, then those that a shorthand made. Names are unique.
     pub nodes: Vec<Node>,
     /// Links between nodes.

@@ -154,6 +154,11 @@ impl InterfaceQueue {
         view
     }
 
+    /// Reports the discipline's internal state by name.
+    pub(crate) fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.state(visit);
+    }
+
     /// The counters.
     pub(crate) fn meter(&self) -> &LinkMeter {
         &self.meter

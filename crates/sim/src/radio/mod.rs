@@ -172,6 +172,7 @@ impl World<'_> {
                 let (of, queue) = self.radio.queues[index];
                 if of == channel && self.radio.channels[of].queue_mut(queue).take_change() {
                     probe.queue(&self.queue_row(self.links.len() + index));
+                    self.sample_queue_state(self.links.len() + index, probe);
                 }
             }
         }

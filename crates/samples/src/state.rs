@@ -1,0 +1,62 @@
+//! The internal state of algorithms over time: one row per variable and time.
+
+use crate::table::table;
+use std::borrow::Cow;
+
+table! {
+    /// One variable at one time.
+    StateRow,
+    /// Variables of congestion controls, loss recovery and queue disciplines over time. Only runs that ask for them have
+    /// rows.
+    StateSamples = "state" {
+        time_ns: "ns", "Time of the sample.";
+        series: "index", "Index of the variable in the list of series.";
+        value_bits: "", "The value: the bits of an IEEE 754 double; none where the variable has no value.";
+    }
+}
+
+/// What kind of object a series describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// The sender of a flow; the index is that of `flow_totals`.
+    Flow,
+    /// A queue; the index is that of `queue_totals`.
+    Queue,
+}
+
+impl Owner {
+    /// The word for it in tables: `flow` or `queue`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+            Self::Queue => "queue",
+        }
+    }
+}
+
+/// A variable of one object, as [`StateRow::series`] indexes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// Kind of the object.
+    pub owner: Owner,
+    /// Index of the object among those of its kind.
+    pub index: u64,
+    /// Name of the algorithm that reports it, such as `cubic`, `recovery` or `red`.
+    pub algorithm: Cow<'static, str>,
+    /// Name of the variable, unique within the algorithm.
+    pub variable: &'static str,
+    /// What its values mean.
+    pub meaning: Meaning,
+}
+
+/// What the values of a variable mean. The default says nothing, as of an algorithm that declares no variables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meaning {
+    /// Unit; empty if it has none.
+    pub unit: &'static str,
+    /// What it is, in one sentence.
+    pub doc: &'static str,
+    /// Words for the values 0, 1, 2 ..; empty for a quantity.
+    pub words: &'static [&'static str],
+}

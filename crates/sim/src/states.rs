@@ -1,0 +1,128 @@
+//! Samples of what algorithms keep: which of them report, under which names, and what their variables mean.
+
+use crate::edge::Link;
+use crate::world::World;
+use narrows_cc::Phase;
+use narrows_fabric::{Reporter, States};
+use narrows_samples::{Meaning, Owner, Probe, Series};
+use narrows_scenario::{Scenario, WifiQueues, Word};
+use narrows_tcp::{Connection, Info};
+
+/// The name under which the connection itself reports: loss recovery, timers and pacing.
+const TCP: &str = "tcp";
+
+/// The variables of a connection, in the order of [`connection_state`].
+const CONNECTION: [(&str, Meaning); 4] = [
+    (
+        "phase",
+        Meaning {
+            unit: "",
+            doc: "Phase of loss recovery, in Linux's terms (icsk_ca_state).",
+            words: &["open", "disorder", "cwr", "recovery", "loss"],
+        },
+    ),
+    ("rttvar", Meaning { unit: "s", doc: "Variation of the round-trip time (RFC 6298).", words: &[] }),
+    ("min_rtt", Meaning { unit: "s", doc: "Smallest round-trip time sample.", words: &[] }),
+    ("pacing_rate", Meaning { unit: "bit/s", doc: "Pacing rate in force; none if nothing is paced.", words: &[] }),
+];
+
+/// Samples the state of a simulation's algorithms.
+#[derive(Debug)]
+pub(crate) struct StateSampler {
+    states: States,
+    /// The discipline of each queue, in the order of `queue_totals`.
+    disciplines: Vec<String>,
+}
+
+impl StateSampler {
+    /// Returns the sampler that a scenario asks for.
+    pub(crate) fn new(scenario: &Scenario) -> Option<Box<Self>> {
+        let wired = scenario.links.iter().flat_map(|link| [&link.forward.queue, &link.reverse.queue]);
+        let wireless = scenario.wifi.iter().flat_map(|wifi| {
+            let copies = match wifi.queues {
+                WifiQueues::Shared => 1,
+                WifiQueues::PerStation => wifi.stations.len(),
+            };
+            std::iter::repeat_n(&wifi.base.queue, copies).chain(wifi.stations.iter().map(|station| &station.queue))
+        });
+        let disciplines = || wired.chain(wireless).map(|queue| queue.word().to_owned()).collect();
+        scenario.sample_state.then(|| Box::new(Self { states: States::default(), disciplines: disciplines() }))
+    }
+
+    /// Returns the variables that were reported.
+    pub(crate) fn into_series(self) -> Vec<Series> {
+        self.states.into_series()
+    }
+}
+
+impl World<'_> {
+    /// Samples the state of all algorithms, if the scenario asks for it.
+    pub(crate) fn sample_states<P: Probe>(&mut self, probe: &mut P) {
+        if self.states.is_none() {
+            return;
+        }
+        for queue in 0..self.links.len() + self.radio.queue_count() {
+            self.sample_queue_state(queue, probe);
+        }
+        for flow in 0..self.flows.len() {
+            self.sample_flow_state(flow, probe);
+        }
+    }
+
+    /// Samples the state of a sender's congestion control and connection, if the scenario asks for it.
+    pub(crate) fn sample_flow_state<P: Probe>(&mut self, flow: usize, probe: &mut P) {
+        let Some(sampler) = &mut self.states else { return };
+        let Some(sender) = self.connections.get(flow, self.flows[flow].sender()) else { return };
+        let algorithm = &*self.scenario.flows[flow].tcp.cc;
+        let cc = Reporter { owner: Owner::Flow, index: flow, algorithm, meaning: cc_meaning };
+        sampler.states.take(cc, self.now, |visit| sender.cc().state(visit), probe);
+        let connection = Reporter { owner: Owner::Flow, index: flow, algorithm: TCP, meaning: connection_meaning };
+        sampler.states.take(connection, self.now, |visit| connection_state(sender, visit), probe);
+    }
+
+    /// Samples the state of a queue's discipline, if the scenario asks for it.
+    pub(crate) fn sample_queue_state<P: Probe>(&mut self, index: usize, probe: &mut P) {
+        let Some(sampler) = &mut self.states else { return };
+        let algorithm = sampler.disciplines.get(index).map_or("", String::as_str);
+        let queue = Reporter { owner: Owner::Queue, index, algorithm, meaning: queue_meaning };
+        match self.links.get(index) {
+            // A line is drop-tail, which keeps nothing but the queue itself.
+            Some(Link::Line(_)) => {}
+            Some(Link::Queue(link)) => sampler.states.take(queue, self.now, |visit| link.state(visit), probe),
+            None => {
+                let interface = self.radio.queue(index - self.links.len());
+                sampler.states.take(queue, self.now, |visit| interface.state(visit), probe);
+            }
+        }
+    }
+}
+
+/// Reports what a connection keeps beside its congestion control.
+fn connection_state(sender: &Connection, visit: &mut dyn FnMut(&'static str, f64)) {
+    let Info { phase, rttvar, min_rtt, pacing_rate, .. } = sender.info();
+    let phase = match phase {
+        Phase::Open => 0.0,
+        Phase::Disorder => 1.0,
+        Phase::Cwr => 2.0,
+        Phase::Recovery => 3.0,
+        Phase::Loss => 4.0,
+    };
+    let rttvar = rttvar.map_or(f64::NAN, |time| time.as_secs_f64());
+    let min_rtt = min_rtt.map_or(f64::NAN, |time| time.as_secs_f64());
+    let pacing_rate = pacing_rate.map_or(f64::NAN, |rate| rate.as_bps() as f64);
+    for ((variable, _), value) in CONNECTION.iter().zip([phase, rttvar, min_rtt, pacing_rate]) {
+        visit(variable, value);
+    }
+}
+
+fn connection_meaning(_: &str, variable: &str) -> Meaning {
+    CONNECTION.iter().find(|(name, _)| *name == variable).map_or_else(Meaning::default, |(_, meaning)| *meaning)
+}
+
+fn cc_meaning(_algorithm: &str, _variable: &str) -> Meaning {
+    Meaning::default()
+}
+
+fn queue_meaning(_discipline: &str, _variable: &str) -> Meaning {
+    Meaning::default()
+}
