@@ -265,12 +265,14 @@ class Result:
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
         """Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
     def series(self) -> list[tuple[str, int, str, str, str, str, list[str]]]:
-        """Return what the rows of `state` describe, by the index in their column `series`: kind of object, its index,
-        algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ..."""
+        """Return what the rows of `state` describe, by the index in their column `series`.
+
+        Kind of object, its index, algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ..
+        """
     def sampled(self, table: str) -> tuple[int, int]:
-        """Return the number of rows of the samples of flows, queues or routers or of state, and the number of chunks."""
+        """Return the number of rows and of chunks of the samples: `flows`, `queues`, `routers` or `state`."""
     def chunk(self, table: str, number: int) -> list[tuple[str, str, str, bytes]]:
-        """Return a chunk of the samples of flows, queues or routers or of state: columns as in `tables`."""
+        """Return a chunk of such samples: columns as in `tables`."""
 
 def parse(
     text: str,

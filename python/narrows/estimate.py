@@ -73,7 +73,7 @@ def of(scenario: Scenario, runs: int = 1, jobs: int = 1) -> Estimate:
     Estimate
     """
     size = scenario.core.size()
-    rows = runs * (size["flow_rows"] + size["queue_rows"] + size["router_rows"])
+    rows = runs * (size["flow_rows"] + size["queue_rows"] + size["router_rows"] + size["state_rows"])
     once = min(jobs, runs)
     parts = {
         f"{size['flows']:,} flows (flows, copies)": size["flows"] * (once * FLOW + (runs - once) * KEPT_FLOW),

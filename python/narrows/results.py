@@ -1,8 +1,8 @@
 """Result directories: written whole or not at all, and read back.
 
 A directory holds ``scenario.toml`` (as run, every default shown), ``summary.json`` (`narrows.summary`),
-``samples.parquet`` (`narrows.samples`), ``pcap/`` if packets were captured, and on request ``report.html`` with
-``figures/``.
+``samples.parquet`` (`narrows.samples`), ``state.parquet`` if the state of algorithms was sampled (`narrows.states`),
+``pcap/`` if packets were captured, and on request ``report.html`` with ``figures/``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from narrows.outcome import Batch, Run
 from narrows.routers import RouterMetrics
 from narrows.samples import Samples
 from narrows.scenario import Scenario
+from narrows.states import States
 from narrows.stations import StationMetrics
 from narrows.stats import Reached
 from narrows.totals import FlowMetrics, QueueMetrics
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 SCENARIO: Final = "scenario.toml"
 SUMMARY: Final = "summary.json"
 SAMPLES: Final = "samples.parquet"
+STATE: Final = "state.parquet"
 REPORT: Final = "report.html"
 PCAP: Final = "pcap"
 COMPARISON: Final = "comparison.json"
@@ -106,7 +108,10 @@ def fill(result: Outcome, directory: Path) -> None:
     """
     (directory / SCENARIO).write_text(_as_run(result), encoding="utf-8")
     if result.runs:
-        result.samples.to_parquet(directory / SAMPLES)
+        samples = result.samples
+        samples.to_parquet(directory / SAMPLES)
+        if samples.state.variables:
+            samples.state.to_parquet(directory / STATE)
     (directory / SUMMARY).write_text(summaries.dumps(summaries.of(result)), encoding="utf-8")
 
 
@@ -168,6 +173,8 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
     details = data.get("runs_detail")
     everything = Samples.from_parquet(root / SAMPLES) if (root / SAMPLES).exists() else None
 
+    if everything is not None and (root / STATE).exists():
+        everything.state = States.from_parquet(root / STATE)
     if everything is not None and everything.lacking():
         message = f"{root / SAMPLES}: lacks the columns {', '.join(everything.lacking())}"
         raise ValueError(message)

@@ -22,6 +22,7 @@ from narrows.chunks import (
     tidy_schema,
     widen,
 )
+from narrows.states import States
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,10 +63,19 @@ class Samples:
     tables : mapping
         One Arrow table per kind, with the columns ``run time_s kind name`` and those of the kind, or one
         `narrows.chunks.Chunks`.
+    state : States, optional
+        State of algorithms over time, if it was sampled.
+
+    Attributes
+    ----------
+    state : States
+        State of algorithms over time; without rows unless the scenario asks for it.
     """
 
-    def __init__(self, tables: Mapping[Kind, pa.Table | Chunks]) -> None:
+    def __init__(self, tables: Mapping[Kind, pa.Table | Chunks], state: States | None = None) -> None:
         import pyarrow as pa
+
+        self.state = States() if state is None else state
 
         self._made: dict[Kind, pa.Table] = {kind: t for kind, t in tables.items() if isinstance(t, pa.Table)}
         self._chunks: dict[Kind, Chunks] = {
@@ -106,7 +116,8 @@ class Samples:
         Samples
         """
         names = {"flow": result.flow_names, "queue": result.queue_names, "router": result.router_names}
-        return cls({kind: Engine(result, kind, names[kind], run) for kind in KINDS})
+        tables = {kind: Engine(result, kind, names[kind], run) for kind in KINDS}
+        return cls(tables, States.from_result(result, run))
 
     @classmethod
     def concat(cls, parts: Iterable[Samples]) -> Samples:
@@ -122,7 +133,8 @@ class Samples:
         Samples
         """
         listed = list(parts)
-        return cls({kind: Joined([part._chunks[kind] for part in listed]) for kind in KINDS})
+        tables = {kind: Joined([part._chunks[kind] for part in listed]) for kind in KINDS}
+        return cls(tables, States.concat(part.state for part in listed))
 
     @classmethod
     def from_parquet(cls, path: str | PathLike[str]) -> Samples:
@@ -186,7 +198,8 @@ class Samples:
         -------
         Samples
         """
-        return Samples({kind: OfRun(chunks, run) for kind, chunks in self._chunks.items()})
+        tables = {kind: OfRun(chunks, run) for kind, chunks in self._chunks.items()}
+        return Samples(tables, self.state.of_run(run))
 
     def rows(self, kind: Kind) -> int:
         """Count the rows of one kind.

@@ -30,6 +30,7 @@ _TOP: Final = (
     "scenario.toml",
     "summary.json",
     "samples.parquet",
+    "state.parquet",
     "comparison.json",
     "cells.csv",
     "report.html",
