@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from narrows.report import series, style, windows
+from narrows.report import series, states, style, windows
 from narrows.report.charts import Figure, Line, Panel
 from narrows.samples import KINDS
 
@@ -76,7 +76,8 @@ def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -
         windows.router_windows(routers, span),
     ]
     step = max(n, m, k)
-    return [figure if step == 1 else _thinned(figure, step) for figure in made if figure is not None]
+    drawn = [figure if step == 1 else _thinned(figure, step) for figure in made if figure is not None]
+    return drawn + states.figures(samples.state, order, duration_s)
 
 
 def _thinned(figure: Figure, step: int) -> Figure:

@@ -1,0 +1,111 @@
+"""Figures for a paper: drawn by matplotlib at the size of a column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from narrows.report import style
+from narrows.report.values import BAND_ALPHA, thin, y_limits
+
+if TYPE_CHECKING:
+    from narrows.report.values import Figure, Panel
+
+
+def to_matplotlib(figure: Figure) -> Any:
+    """Draw the same figure as a matplotlib `Figure` for a column of a paper. Call within `style.paper_style()`."""
+    from matplotlib.figure import Figure as MplFigure
+
+    n = len(figure.panels)
+    mpl = MplFigure(figsize=(figure.width_in, 0.62 + n * figure.panel_in), layout="constrained")
+    axes: list[Any] = list(np.atleast_1d(mpl.subplots(n, 1, sharex=True)))
+    limits = y_limits(figure)
+    handles: dict[str, Any] = {}
+    for p, (panel, ax) in enumerate(zip(figure.panels, axes, strict=True)):
+        _draw_panel(ax, panel, handles)
+        ax.set_ylabel(panel.y_label)
+        if panel.title:
+            ax.set_title(panel.title, loc="left", fontweight="bold", pad=3)
+        limit = limits[p]
+        if limit is not None:
+            ax.set_ylim(*limit)
+        for place, _ in figure.marks:
+            ax.axvline(place, color="#8A8F98", linewidth=0.6, linestyle=":", zorder=0)
+        if panel.rule is not None:
+            ax.axhline(panel.rule, color="#8A8F98", linewidth=0.7, linestyle=":")
+            ax.annotate(
+                panel.rule_text,
+                (1, panel.rule),
+                xycoords=("axes fraction", "data"),
+                ha="right",
+                va="bottom",
+                fontsize=6.5,
+                color="#5A5F68",
+            )
+    last = axes[-1]
+    last.set_xlabel(figure.x_label)
+    if figure.ticks:
+        last.set_xticks(range(len(figure.ticks)), figure.ticks)
+        last.set_xlim(-0.6, len(figure.ticks) - 0.4)
+    elif figure.x_range:
+        last.set_xlim(*figure.x_range)
+    else:
+        last.margins(x=0.01)
+    mpl.align_ylabels()
+    if len(handles) > 1:
+        mpl.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside upper left",
+            ncols=min(len(handles), 4 if max(map(len, handles)) < 14 else 2),
+        )
+    return mpl
+
+
+def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:
+    for band in panel.bands:
+        patch = ax.axvspan(band.start, band.end, color=band.colour, alpha=BAND_ALPHA, linewidth=0, zorder=0)
+        handles.setdefault(band.name, patch)
+    if panel.stacked and panel.lines:
+        drawn = ax.stackplot(
+            panel.lines[0].x,
+            *[np.nan_to_num(line.y) for line in panel.lines],
+            colors=[line.colour for line in panel.lines],
+            alpha=0.75,
+            linewidth=0,
+            step="post" if panel.lines[0].step else None,
+        )
+        for line, area in zip(panel.lines, drawn, strict=True):
+            handles.setdefault(line.name, area)
+        return
+    symbols = {"circle": "o", "diamond": "D", "square": "s"}
+    for line in map(thin, panel.lines):
+        if line.markers:
+            error = None if line.low is None or line.high is None else [line.y - line.low, line.high - line.y]
+            handle: Any = ax.errorbar(
+                line.x,
+                line.y,
+                yerr=error,
+                fmt=symbols.get(line.symbol, "o"),
+                color=line.colour,
+                markersize=3.6,
+                elinewidth=0.8,
+                capsize=1.8,
+                clip_on=False,
+            )
+        else:
+            pattern = style.DASHES[line.dash % len(style.DASHES)][1]
+            if line.low is not None and line.high is not None:
+                step = "post" if line.step else None
+                ax.fill_between(line.x, line.low, line.high, color=line.colour, alpha=0.18, linewidth=0, step=step)
+            (handle,) = ax.plot(
+                line.x,
+                line.y,
+                pattern,
+                color=line.colour,
+                linewidth=1.0 * line.width,
+                drawstyle="steps-post" if line.step else "default",
+            )
+        if line.in_legend:
+            handles.setdefault(line.name, handle)
