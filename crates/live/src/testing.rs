@@ -1,6 +1,6 @@
 //! Helpers that tests of this crate share.
 
-#![allow(clippy::print_stderr, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 #[path = "../tests/trusted/mod.rs"]
 mod trusted;
@@ -10,11 +10,11 @@ use crate::{Conditions, Lateness};
 use narrows_scenario::Scenario;
 use nix::unistd::Uid;
 
-/// Returns whether a test that needs root must be skipped, and prints the reason on standard error.
+/// Returns whether a test that needs root must be skipped, and notes the reason.
 pub(crate) fn lacks_root() -> bool {
     let lacks = !Uid::effective().is_root();
     if lacks {
-        eprintln!("skipped: needs root");
+        skip("needs root");
     }
     lacks || lacks_tun()
 }
@@ -22,11 +22,12 @@ pub(crate) fn lacks_root() -> bool {
 fn lacks_tun() -> bool {
     let lacks = !std::path::Path::new("/dev/net/tun").exists();
     if lacks {
-        eprintln!("skipped: needs /dev/net/tun");
+        skip("needs /dev/net/tun");
     }
     lacks
 }
 
+pub(crate) use trusted::skips::skip;
 pub(crate) use trusted::trusted;
 
 /// Returns why a run of this scenario cannot be trusted; empty if it can.

@@ -60,7 +60,7 @@ fn a_round_trip_takes_as_long_as_the_links_say() {
     let scenario = narrows_scenario::parse(SCENARIO, "t.toml", &[], &catalogue()).unwrap();
     let hosts = match Hosts::new(&scenario) {
         Ok(hosts) => hosts,
-        Err(error) => return eprintln!("skipped: {error}"),
+        Err(error) => return trusted::skips::skip(error),
     };
     let Some((times, network, lateness)) = trusted(|| {
         let network = Network::new(&scenario, Seeds::new(1, 0)).unwrap();

@@ -20,6 +20,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+mod skips;
+use skips::skip;
+
 /// Lets one test run at a time on this machine, whether of this file, of another working copy, or in Python.
 fn turn() -> Flock<File> {
     let file = File::options().create(true).truncate(false).write(true).open("/tmp/narrows-attach.lock").unwrap();
@@ -37,12 +40,12 @@ fn lacking() -> Option<&'static str> {
 /// Runs `step` in namespaces of its own, without a BPF file system, or prints why it cannot.
 fn apart(step: impl FnOnce() + Send + 'static) {
     if !nix::unistd::geteuid().is_root() {
-        eprintln!("skipped: attaching takes root");
+        skip("attaching takes root");
         return;
     }
     let _turn = turn();
     if let Some(reason) = lacking() {
-        eprintln!("skipped: {reason}");
+        skip(reason);
         return;
     }
     let inside = || {

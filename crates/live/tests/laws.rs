@@ -53,7 +53,7 @@ fn looks(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Option<Vec<L
     })? {
         Ok(looks) => Some(looks),
         Err(error @ LiveError::Unavailable { .. }) => {
-            eprintln!("skipped: {error}");
+            trusted::skips::skip(error);
             None
         }
         Err(error) => panic!("{error}"),
@@ -207,7 +207,7 @@ fn agile_sd_climbs_back_by_equation_6() {
     for lambda_max in [3.0, 1.0] {
         let Some(ratios) = agile_sd_ratios(lambda_max) else { return };
         if ratios.len() < 3 {
-            eprintln!("skipped: only {} climbs in the time, lambda_max {lambda_max}", ratios.len());
+            trusted::skips::skip(format_args!("only {} climbs in the time, lambda_max {lambda_max}", ratios.len()));
             continue;
         }
         let typical = median(ratios.clone());
@@ -240,7 +240,7 @@ fn compound_grows_faster_than_reno_until_a_queue_builds_up() {
     let gave_way = looks.windows(2).filter(|pair| !pair[0].recovering && way(pair)).count();
     assert!(gave_way > 0, "a queue must shrink the delay window without a loss");
     if alphas.len() < 3 {
-        return eprintln!("skipped: only {} climbs in the time", alphas.len());
+        return trusted::skips::skip(format_args!("only {} climbs in the time", alphas.len()));
     }
     let typical = median(alphas.clone());
     eprintln!("{} climbs, median alpha {typical:.3}; the window gave way {gave_way} times", alphas.len());

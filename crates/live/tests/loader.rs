@@ -10,6 +10,9 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, so
 use std::path::Path;
 use std::process::Command;
 
+mod skips;
+use skips::skip;
+
 /// A congestion control with a window of two segments after a loss, and a program for packets; without any header.
 const SOURCE: &str = r#"
 #define SEC(name) __attribute__((section(name), used))
@@ -71,11 +74,11 @@ fn lacking() -> Option<&'static str> {
 /// Returns an object that this machine can load; if there is none, the test ends there.
 fn ready(name: &str, undo: &str) -> Option<Opened> {
     if let Some(reason) = lacking() {
-        eprintln!("skipped: {reason}");
+        skip(reason);
         return None;
     }
     let Some(bytes) = object(name, undo) else {
-        eprintln!("skipped: clang is not installed");
+        skip("clang is not installed");
         return None;
     };
     Some(Opened::new("two", &bytes).unwrap())
@@ -180,7 +183,7 @@ fn a_program_that_tcx_does_not_take_becomes_a_filter() {
         let _egress = loaded.attach_packets("filter", 1, Direction::Egress, Hook::Newest).unwrap();
         let shown = Command::new("tc").args(["filter", "show", "dev", "lo", "ingress"]).output();
         let Ok(shown) = shown else {
-            eprintln!("skipped: tc is not installed");
+            skip("tc is not installed");
             return;
         };
         assert!(String::from_utf8_lossy(&shown.stdout).contains("bpf"), "{shown:?}");

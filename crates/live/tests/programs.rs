@@ -9,13 +9,16 @@ use narrows_live::controls;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt::TcpCongestion};
 use std::path::Path;
 
+mod skips;
+use skips::skip;
+
 /// Whether this machine can load programs; prints why not.
 fn ready() -> bool {
     let root = nix::unistd::geteuid().is_root();
     if !root {
-        eprintln!("skipped: loading eBPF takes root");
+        skip("loading eBPF takes root");
     } else if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        eprintln!("skipped: the kernel has no type information (CONFIG_DEBUG_INFO_BTF)");
+        skip("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)");
         return false;
     }
     root

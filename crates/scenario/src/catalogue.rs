@@ -89,6 +89,8 @@ pub struct CatalogueRow {
     pub response: &'static str,
     /// Whether a congestion control needs ECN with an echo of each mark (RFC 8257).
     pub needs_ecn: bool,
+    /// Whether a scheme at the end points writes the header bits of ECN, so that ECN is off on its connections.
+    pub excludes_ecn: bool,
     /// The ns-2.35 agent that has the congestion control.
     pub ns2: Option<Ns2Agent>,
     /// The entry's page in Markdown; empty where it has none.

@@ -220,6 +220,12 @@ fn every_rule_has_its_message() {
             "a change to no rate",
             with("delay = \"20 ms\"", "delay = \"20 ms\", changes = [{ at = \"2 s\", rate = \"0 b/s\" }]"),
         ),
+        ("DCTCP under ACNS", after("[acns]\n[tcp]\ncc = \"dctcp\"\necn = true")),
+        ("an echo of each mark under ACNS", after("[acns]\n[tcp]\necn = true\necn_echo = \"each_mark\"")),
+        ("ACNS of a flow with DCTCP", {
+            let tcp = after("[acns]\n[tcp]\ncc = \"dctcp\"\necn = true\nassist = \"none\"");
+            tcp + "tcp = { assist = \"acns\" }\n"
+        }),
         ("weights that are not 1", after("[acns]\nv_p = 0.5\nv_a = 0.4")),
         ("a weight twice", after("[acns]\nv_p = 0.5\npriority_weight = 0.5")),
         ("thresholds out of order", after("[acns]\nth_A1 = 1.5")),

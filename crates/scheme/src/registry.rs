@@ -1,6 +1,8 @@
 //! The registry: one row per scheme, for CLI lists, documentation and scenario validation.
 
+use crate::acns::codec;
 use narrows_cc::{Param, ParamKind};
+use narrows_tcp::HeaderBits;
 
 /// A scheme as users see it.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +15,16 @@ pub struct SchemeRow {
     pub sources: &'static [&'static str],
     /// Parameters, by their names in scenario files.
     pub params: &'static [Param],
+    /// The bits of segments that both ends write, among those that ECN could use.
+    pub bits: HeaderBits,
+}
+
+impl SchemeRow {
+    /// Whether ECN is off on a connection on which the scheme is in force.
+    #[must_use]
+    pub const fn excludes_ecn(&self) -> bool {
+        self.bits.excludes(HeaderBits::CLASSIC_ECN)
+    }
 }
 
 const fn number(name: &'static str, doc: &'static str, unit: &'static str, default: f64, min: f64, max: f64) -> Param {
@@ -20,6 +32,7 @@ const fn number(name: &'static str, doc: &'static str, unit: &'static str, defau
 }
 
 const ACNS: SchemeRow = SchemeRow {
+    bits: codec::BITS,
     name: "acns",
     title: "Advanced Congestion Notification System",
     sources: &[
@@ -108,6 +121,7 @@ const ACNS: SchemeRow = SchemeRow {
 };
 
 const NGWA: SchemeRow = SchemeRow {
+    bits: HeaderBits::NONE,
     name: "ngwa",
     title: "New General Window Advertising",
     sources: &[

@@ -1,5 +1,6 @@
 //! What a network-assisted scheme implements at an end point; the connection calls it.
 
+use crate::ecn::HeaderBits;
 use core::fmt;
 use narrows_cc::Advice;
 use narrows_units::{Bytes, Instant};
@@ -71,14 +72,13 @@ pub struct Heard {
 /// It may not touch sequence numbers, lengths or windows. Changes of the congestion window go through [`Advice`], which
 /// the connection hands to the congestion control; the window that is advertised is bounded by a [`WindowCap`].
 pub trait Assist: fmt::Debug + Send {
-    /// Whether the handshake must agree on the scheme. If not, the scheme acts at this end whatever the peer supports,
+    /// The bits of segments that the scheme writes while it is in force. If they exclude those of ECN, the handshake
+    /// must agree on the scheme, and ECN is then off. If not, the scheme acts at this end whatever the peer supports,
     /// SYNs are those of a connection without it, and ECN can be agreed on beside it.
-    fn negotiates(&self) -> bool {
-        true
-    }
+    fn bits(&self) -> HeaderBits;
 
     /// Flags that our SYN carries beside SYN to offer the scheme. This method and the next two are called only if the
-    /// scheme [negotiates](Self::negotiates).
+    /// scheme's [bits](Self::bits) exclude those of ECN.
     fn offer(&self) -> TcpFlags;
 
     /// Answers a SYN with these flags: returns what is agreed, and the flags that our SYN-ACK carries beside SYN and
@@ -104,7 +104,7 @@ pub trait Assist: fmt::Debug + Send {
     }
 
     /// The bound of the window that this end advertises from now on; `None` if the scheme sets none. Called after each
-    /// segment that arrives, and before the SYN too if the scheme does not [negotiate](Self::negotiates).
+    /// segment that arrives, and before the SYN too if the scheme is not negotiated.
     fn window_cap(&self) -> Option<WindowCap> {
         None
     }

@@ -1,6 +1,7 @@
-//! Negotiation of options, ECN and schemes by the two SYNs.
+//! Negotiation of options by the two SYNs. ECN and schemes: [`crate::ecn`].
 
-use crate::assist::{Agreement, Assist, WindowCap};
+use crate::assist::{Assist, WindowCap};
+use crate::ecn::negotiates;
 use crate::linux::autotuning;
 use narrows_settings::Config;
 use narrows_units::Instant;
@@ -69,43 +70,9 @@ impl Terms {
     }
 }
 
-const ECN_SETUP: TcpFlags = TcpFlags::ECE.with(TcpFlags::CWR);
-
-/// Flags beside SYN with which we offer a scheme or ECN (RFC 3168, section 6.1.1).
-pub(crate) fn offer(config: &Config, assist: Option<&dyn Assist>) -> TcpFlags {
-    match assist.filter(|assist| assist.negotiates()) {
-        Some(assist) => assist.offer(),
-        None if config.ecn => ECN_SETUP,
-        None => TcpFlags::NONE,
-    }
-}
-
 /// The bound of the window in our SYN, from a scheme that is not negotiated.
 pub(crate) fn first_cap(assist: Option<&dyn Assist>) -> Option<WindowCap> {
-    assist.filter(|assist| !assist.negotiates()).and_then(Assist::window_cap)
-}
-
-/// Answers a SYN with the flags `syn`: returns what is agreed, and the flags of the answer beside SYN and ACK.
-pub(crate) fn accept(
-    config: &Config,
-    assist: Option<&mut (dyn Assist + 'static)>,
-    syn: TcpFlags,
-) -> (Agreement, TcpFlags) {
-    match assist.filter(|assist| assist.negotiates()) {
-        Some(assist) => assist.accept(syn, config.ecn),
-        None if config.ecn && syn.has(ECN_SETUP) => (Agreement::Ecn, TcpFlags::ECE),
-        None => (Agreement::Nothing, TcpFlags::NONE),
-    }
-}
-
-/// Returns what is agreed when a SYN-ACK with the flags `syn_ack` answers our offer.
-pub(crate) fn agreed(config: &Config, assist: Option<&mut (dyn Assist + 'static)>, syn_ack: TcpFlags) -> Agreement {
-    match assist.filter(|assist| assist.negotiates()) {
-        Some(assist) => assist.agreed(syn_ack),
-        // A peer that sets both bits mirrors reserved bits and does not know ECN.
-        None if config.ecn && syn_ack.has(TcpFlags::ECE) && !syn_ack.has(TcpFlags::CWR) => Agreement::Ecn,
-        None => Agreement::Nothing,
-    }
+    assist.filter(|assist| !negotiates(*assist)).and_then(Assist::window_cap)
 }
 
 /// Our own SYN: the state to send it again and to time it.
@@ -158,14 +125,5 @@ mod tests {
         };
         let terms = Terms::agree(&config, &peer, false);
         assert_eq!(terms, Terms { smss: 1448, send_shift: 14, recv_shift: 9, sack: true, timestamps: Some(7) });
-    }
-
-    #[test]
-    fn a_peer_that_mirrors_both_bits_does_not_know_ecn() {
-        let config = Config { ecn: true, ..Config::default() };
-        assert_eq!(agreed(&config, None, ECN_SETUP), Agreement::Nothing);
-        assert_eq!(agreed(&config, None, TcpFlags::ECE), Agreement::Ecn);
-        assert_eq!(accept(&config, None, ECN_SETUP), (Agreement::Ecn, TcpFlags::ECE));
-        assert_eq!(accept(&config, None, TcpFlags::ECE).0, Agreement::Nothing);
     }
 }

@@ -29,6 +29,7 @@ mod usage;
 
 pub use assist::{Agreement, Assist, Heard, Outgoing, SegmentKind, WindowCap};
 pub use connection::Connection;
+pub use ecn::HeaderBits;
 pub use narrows_settings::{
     Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle,
 };

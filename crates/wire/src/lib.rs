@@ -7,6 +7,7 @@
 //! A view (`Ipv4View` ..) is a protocol's header over borrowed bytes, for reading or changing a few fields of a passing
 //! packet: lengths are checked once, accessors never panic, and setters keep checksums right.
 
+mod accecn;
 mod bytes;
 mod checksum;
 mod crc32;
@@ -27,6 +28,7 @@ mod tcp_options;
 mod tcp_view;
 mod udp;
 
+pub use accecn::{AccEcn, AccEcnOrder};
 pub use dot11::{BlockAckRepr, DataRepr, Direction, Dot11Repr};
 pub use error::{ParseError, Protocol};
 pub use ip::{Ecn, Ip};

@@ -34,6 +34,8 @@ impl TcpFlags {
     pub const AE: Self = Self(0x100);
     /// The lowest reserved bit that neither RFC 3540 nor RFC 9768 uses: 0x200 of the offset and flags word.
     pub const RESERVED_0X200: Self = Self(0x200);
+    /// The three bits that AccECN reads as the ACE field (RFC 9768, section 3.2.2): AE, CWR and ECE.
+    pub const ACE: Self = Self::AE.with(Self::CWR).with(Self::ECE);
     /// No flag.
     pub const NONE: Self = Self(0);
 
@@ -49,6 +51,27 @@ impl TcpFlags {
     #[must_use]
     pub const fn as_bits(self) -> u16 {
         self.0
+    }
+
+    /// The ACE field as a number from 0 to 7; AE is its highest bit.
+    #[inline]
+    #[must_use]
+    pub const fn ace(self) -> u8 {
+        ((self.0 & Self::ACE.0) >> Self::ECE.0.trailing_zeros()) as u8
+    }
+
+    /// These flags with the lower three bits of `value` as the ACE field.
+    #[inline]
+    #[must_use]
+    pub const fn with_ace(self, value: u8) -> Self {
+        Self(self.0 & !Self::ACE.0 | (value as u16 & 0b111) << Self::ECE.0.trailing_zeros())
+    }
+
+    /// Whether a flag of `other` is set.
+    #[inline]
+    #[must_use]
+    pub const fn any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// Whether all flags of `other` are set.
@@ -135,5 +158,24 @@ impl TcpRepr {
         let header = out.get_mut(start..).unwrap_or_default();
         let sum = Sum::default().pseudo_header(src, dst, 6, header_len + payload_len).bytes(header);
         put(header, 16, sum.checksum().to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ace_field_is_ae_cwr_ece_and_changes_nothing_else() {
+        assert_eq!(TcpFlags::AE.with(TcpFlags::ECE).ace(), 0b101, "the first value of a connection's counter");
+        assert_eq!(TcpFlags::CWR.ace(), 0b010);
+        for bits in 0..0x1000u16 {
+            let before = TcpFlags::from_bits(bits);
+            for value in 0..=255u8 {
+                let after = before.with_ace(value);
+                assert_eq!(after.ace(), value % 8);
+                assert_eq!(after.without(TcpFlags::ACE), before.without(TcpFlags::ACE));
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! TCP options (RFC 9293, section 3.1; RFC 2018; RFC 7323): as values and as bytes.
+//! TCP options (RFC 9293, section 3.1; RFC 2018; RFC 7323; RFC 9768): as values and as bytes.
 
+use crate::accecn::{ACCECN_0, ACCECN_1, AccEcn, padded_len};
 use crate::field::{u8_at, u16_at, u32_at};
 use crate::{ParseError, Protocol};
 use narrows_units::SeqNum;
@@ -31,11 +32,29 @@ impl Block {
 }
 
 /// Up to four SACK blocks (RFC 2018), each `(left edge, right edge)`: the first byte held and the one after the last.
+///
+/// With [`TcpOptions::set_accecn`] an AccECN option takes the room of the last two blocks: the two compete for the 40
+/// bytes of a header's options, and a packet of the engine is as small as it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
+    /// Number of blocks in the lowest three bits; of an AccECN option the number of counters in [`COUNTERS`],
+    /// [`ECT1_FIRST`] and [`ACCECN`].
     len: u8,
+    /// Zeros where there is neither a block nor a counter, so that derived equality compares what is there.
     blocks: [Block; 4],
 }
+
+/// Bits of [`SackBlocks`]'s length: the number of blocks.
+const BLOCKS: u8 = 0b0000_0111;
+/// The number of counters of the AccECN option.
+const COUNTERS: u8 = 0b0011_0000;
+/// Whether the AccECN option begins with ECT(1).
+const ECT1_FIRST: u8 = 0b0100_0000;
+/// Whether there is an AccECN option.
+const ACCECN: u8 = 0b1000_0000;
+
+/// Blocks beside an AccECN option.
+const BLOCKS_BESIDE_ACCECN: usize = 2;
 
 impl SackBlocks {
     /// No block.
@@ -43,7 +62,11 @@ impl SackBlocks {
 
     /// Adds a block at the end; returns whether there was room.
     pub fn push(&mut self, left: SeqNum, right: SeqNum) -> bool {
-        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        let room = if self.len & ACCECN == 0 { self.blocks.len() } else { BLOCKS_BESIDE_ACCECN };
+        let Some(slot) = self.blocks.get_mut(..room).and_then(|slots| slots.get_mut(usize::from(self.len & BLOCKS)))
+        else {
+            return false;
+        };
         *slot = Block::new(left, right);
         self.len += 1;
         true
@@ -59,14 +82,53 @@ impl SackBlocks {
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.len as usize
+        (self.len & BLOCKS) as usize
     }
 
     /// Whether there is no block.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len & BLOCKS == 0
+    }
+
+    /// Removes all blocks and keeps an AccECN option.
+    fn clear(&mut self) {
+        let accecn = self.accecn();
+        *self = Self::EMPTY;
+        if let Some(option) = accecn {
+            self.set_accecn(option);
+        }
+    }
+
+    /// The AccECN option in the room of the last two blocks.
+    fn accecn(&self) -> Option<AccEcn> {
+        if self.len & ACCECN == 0 {
+            return None;
+        }
+        let [_, _, Block([a, b, c, d, e, f, g, h]), Block([i, ..])] = self.blocks;
+        let len = (self.len & COUNTERS) >> COUNTERS.trailing_zeros();
+        Some(AccEcn::from_parts(self.len & ECT1_FIRST != 0, len, [a, b, c, d, e, f, g, h, i]))
+    }
+
+    /// Puts an AccECN option in the place of all but the first two blocks.
+    fn set_accecn(&mut self, option: AccEcn) {
+        let (ect1_first, [a, b, c, d, e, f, g, h, i]) = option.into_parts();
+        let counters = (option.len() as u8) << COUNTERS.trailing_zeros();
+        let order = if ect1_first { ECT1_FIRST } else { 0 };
+        self.len = self.len().min(BLOCKS_BESIDE_ACCECN) as u8 | counters | order | ACCECN;
+        let [_, _, third, fourth] = &mut self.blocks;
+        *third = Block([a, b, c, d, e, f, g, h]);
+        *fourth = Block([i, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    /// Length of the emitted AccECN option with its NOPs, in bytes; zero if there is none.
+    #[inline]
+    const fn accecn_len(&self) -> usize {
+        if self.len & ACCECN == 0 {
+            return 0;
+        }
+        padded_len(((self.len & COUNTERS) >> COUNTERS.trailing_zeros()) as usize)
     }
 }
 
@@ -81,13 +143,13 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: Option<Timestamps>,
-    /// SACK blocks (RFC 2018); at most three beside timestamps.
+    /// SACK blocks (RFC 2018); at most three beside timestamps. A value put here replaces an AccECN option too.
     pub sack: SackBlocks,
 }
 
 /// Option kinds (IANA, TCP Option Kind Numbers).
 const END: u8 = 0;
-const NOP: u8 = 1;
+pub(crate) const NOP: u8 = 1;
 const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
@@ -99,9 +161,9 @@ const ROOM: usize = 40;
 
 impl TcpOptions {
     /// Length of the emitted options in bytes, 0 to 40, padded to a multiple of four with NOPs in Linux's layout: 4 for
-    /// MSS, 12 for timestamps, 4 for window scale, 4 + 8n for n SACK blocks. SACK permitted takes the place of the two
-    /// NOPs before timestamps; without timestamps it takes 4. SACK blocks that do not fit are left out, the last ones
-    /// first.
+    /// MSS, 12 for timestamps, 4 for window scale, 4 to 12 for AccECN, 4 + 8n for n SACK blocks. SACK permitted takes
+    /// the place of the two NOPs before timestamps; without timestamps it takes 4. SACK blocks that do not fit are left
+    /// out, the last ones first.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
@@ -132,19 +194,30 @@ impl TcpOptions {
         if self.window_scale.is_some() {
             n += 4;
         }
-        n
+        n + self.sack.accecn_len()
     }
 
-    /// Number of SACK blocks that fit beside `rest` bytes of other options, which are never more than 20.
+    /// Number of SACK blocks that fit beside `rest` bytes of other options, which are never more than 32.
     #[inline]
     fn fitting_blocks(&self, rest: usize) -> usize {
-        usize::from(self.sack.len).min((ROOM - 4 - rest) / 8)
+        self.sack.len().min((ROOM - 4 - rest) / 8)
+    }
+
+    /// The AccECN option (RFC 9768, section 3.2.3).
+    #[must_use]
+    pub fn accecn(&self) -> Option<AccEcn> {
+        self.sack.accecn()
+    }
+
+    /// Sets the AccECN option. Beside it there are at most two SACK blocks; later ones are left out.
+    pub fn set_accecn(&mut self, option: AccEcn) {
+        self.sack.set_accecn(option);
     }
 
     /// Whether all options fit into a header, so that none is left out.
     #[must_use]
     pub fn fits(&self) -> bool {
-        self.fitting_blocks(self.len_without_sack()) == usize::from(self.sack.len)
+        self.fitting_blocks(self.len_without_sack()) == self.sack.len()
     }
 
     /// Appends the options, [`len`](Self::len) bytes of them.
@@ -166,6 +239,9 @@ impl TcpOptions {
         }
         if let Some(shift) = self.window_scale {
             out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, shift]);
+        }
+        if let Some(option) = self.accecn() {
+            option.emit_into(out);
         }
         let blocks = self.fitting_blocks(self.len_without_sack());
         if blocks > 0 {
@@ -220,7 +296,7 @@ impl TcpOptions {
             (SACK_PERMITTED, 2) => self.sack_permitted = true,
             (SACK_PERMITTED, _) => return bad("2 bytes"),
             (SACK, 10 | 18 | 26 | 34) => {
-                self.sack = SackBlocks::EMPTY;
+                self.sack.clear();
                 for block in option.get(2..).unwrap_or_default().as_chunks::<8>().0 {
                     self.sack.push(SeqNum::new(u32_at(block, 0)), SeqNum::new(u32_at(block, 4)));
                 }
@@ -230,6 +306,7 @@ impl TcpOptions {
                 self.timestamps = Some(Timestamps { val: u32_at(option, 2), ecr: u32_at(option, 6) });
             }
             (TIMESTAMPS, _) => return bad("10 bytes"),
+            (ACCECN_0 | ACCECN_1, _) => self.set_accecn(AccEcn::parse(kind, option)),
             _ => {}
         }
         Ok(())
@@ -240,6 +317,7 @@ impl TcpOptions {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::AccEcnOrder;
 
     fn emitted(options: &TcpOptions) -> Vec<u8> {
         let mut out = Vec::new();
@@ -281,6 +359,42 @@ mod tests {
         assert_eq!((four.len(), four.fits()), (40, false));
         assert_eq!((alone.len(), alone.fits()), (36, true));
         assert_eq!(TcpOptions::parse(&emitted(&four)), Ok(three), "the fourth block is left out");
+    }
+
+    #[test]
+    fn an_accecn_option_stands_beside_two_sack_blocks_at_most() {
+        let option = AccEcn::new(AccEcnOrder::Ect1First, &[1, 0x02_0000, 3]);
+        let mut options = TcpOptions { sack: blocks(4), ..TcpOptions::default() };
+        options.set_accecn(option);
+        assert_eq!((options.accecn(), options.sack.len(), options.len(), options.fits()), (Some(option), 2, 32, true));
+        let bytes = emitted(&options);
+        assert_eq!(bytes[..12], [174, 11, 0, 0, 1, 2, 0, 0, 0, 0, 3, 1]);
+        assert_eq!(TcpOptions::parse(&bytes), Ok(options));
+        assert!(!options.sack.push(SeqNum::new(0), SeqNum::new(1)), "no room");
+        options.timestamps = Some(Timestamps { val: 1, ecr: 2 });
+        assert_eq!((options.len(), options.fits()), (36, false), "one block beside timestamps");
+        assert!(options.sack.iter().eq(blocks(2).iter()), "counters are no blocks");
+        // In the other order, as other hosts may send them, both come through as well.
+        let mut turned = bytes[12..].to_vec();
+        turned.extend_from_slice(&bytes[..12]);
+        let parsed = TcpOptions::parse(&turned).unwrap();
+        assert_eq!((parsed.accecn(), parsed.sack.len()), (Some(option), 2));
+    }
+
+    #[test]
+    fn every_length_of_an_accecn_option_is_read_and_what_is_no_whole_counter_is_padding() {
+        for (n, len) in [(0, 4), (1, 8), (2, 8), (3, 12)] {
+            let option = AccEcn::new(AccEcnOrder::Ect0First, &[9, 8, 7][..n]);
+            let mut options = TcpOptions::default();
+            options.set_accecn(option);
+            assert_eq!((options.len(), emitted(&options).len()), (len, len));
+            assert_eq!(TcpOptions::parse(&emitted(&options)).unwrap().accecn(), Some(option));
+        }
+        let accecn = |bytes: &[u8]| TcpOptions::parse(bytes).unwrap().accecn().unwrap();
+        assert_eq!(accecn(&[172, 7, 0, 0, 5, 1, 1]), AccEcn::new(AccEcnOrder::Ect0First, &[5]), "RFC 9768, 3.2.3");
+        let long = [174, 14, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 4];
+        assert_eq!(accecn(&long), AccEcn::new(AccEcnOrder::Ect1First, &[1, 2, 3]));
+        assert!(TcpOptions::parse(&[172, 11, 0]).is_err(), "longer than the header");
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn a_program_reaches_other_hosts_by_their_names_through_the_network() {
     }
     let Some(iperf3) = ["/usr/bin/iperf3", "/usr/local/bin/iperf3"].into_iter().find(|path| Path::new(path).exists())
     else {
-        return eprintln!("skipped: needs iperf3");
+        return crate::testing::skip("needs iperf3");
     };
     let scenario = crate::testing::scenario("[[flows]]\nfrom = \"s1\"\nto = \"d1\"");
     let hosts = crate::Hosts::new(&scenario).unwrap();

@@ -42,7 +42,7 @@ fn run_by(rest: &str, hook: Hook) -> Option<Came> {
     })? {
         Ok(came) => Some(came),
         Err(why) => {
-            eprintln!("skipped: {why}");
+            crate::testing::skip(why);
             None
         }
     }

@@ -6,6 +6,9 @@ use std::ffi::CString;
 use std::path::Path;
 use std::process::Command;
 
+#[path = "../skips/mod.rs"]
+mod skips;
+
 /// A compiled program with state of its own.
 pub struct Native {
     handle: *mut libc::c_void,
@@ -22,7 +25,7 @@ impl Native {
         compile.current_dir(&bpf).args(["-O1", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]);
         compile.args(["-shared", "-fPIC", "-I.", "-o"]).arg(&output).arg(format!("native/{name}.c"));
         let Ok(done) = compile.output() else {
-            eprintln!("skipped: no C compiler (cc)");
+            skips::skip("no C compiler (cc)");
             return None;
         };
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

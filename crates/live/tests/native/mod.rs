@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+#[path = "../skips/mod.rs"]
+mod skips;
+
 /// The crate's directory.
 fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -90,7 +93,7 @@ impl Program {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
         if Command::new(&compiler).arg("--version").output().is_err() {
-            eprintln!("skipped: no C compiler {compiler}");
+            skips::skip(format_args!("no C compiler {compiler}"));
             return None;
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,8 @@
 //! Live runs that a test may rely on: those whose conditions raise no doubts.
 
-#![allow(clippy::print_stderr)]
+#[allow(unreachable_pub, reason = "part of several test binaries")]
+#[path = "../skips/mod.rs"]
+pub mod skips;
 
 /// Runs made before a test is skipped.
 const TRIES: usize = 3;
@@ -16,7 +18,7 @@ pub fn trusted<T>(mut run: impl FnMut() -> (T, Vec<String>)) -> Option<T> {
         }
         doubts = made.1;
     }
-    eprintln!("skipped: none of {TRIES} runs is to be trusted; of the last: {}", doubts.join("; "));
+    skips::skip(format_args!("none of {TRIES} runs is to be trusted; of the last: {}", doubts.join("; ")));
     None
 }
 

@@ -138,7 +138,7 @@ impl<'a> Build<'a> {
         let stack = said.stack()?;
         let habits = habits(stack, chosen.and_then(|chosen| chosen.row.ns2));
         let layers = Layers::new(&TCP, said.tables().into_iter().chain([Some(habits)]));
-        let answer = self.answer(said, chosen, &layers)?;
+        let answer = self.answer(said, chosen, &layers, assist.as_ref())?;
         let mss: Bytes = layers.get("mss")?;
         let max_cwnd = layers.get::<OrWord<Bytes>>("max_cwnd")?.value();
         let recv_buffer: Bytes = layers.get("recv_buffer")?;
@@ -204,8 +204,15 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// Builds the settings of loss recovery and ECN, which may depend on the congestion control.
-    fn answer(&mut self, said: &Said<'_>, chosen: Option<&Chosen<'_>>, layers: &Layers<'_>) -> Option<Answer> {
+    /// Builds the settings of loss recovery and ECN, which may depend on the congestion control; `assist` is the scheme
+    /// at the end points, if it is known.
+    fn answer(
+        &mut self,
+        said: &Said<'_>,
+        chosen: Option<&Chosen<'_>>,
+        layers: &Layers<'_>,
+        assist: Option<&Option<String>>,
+    ) -> Option<Answer> {
         let explicit = Layers::new(&TCP, said.tables());
         let row = chosen.map(|chosen| chosen.row);
         let needs_sack = |recovery| matches!(recovery, RecoveryKind::Sack | RecoveryKind::Fack);
@@ -233,6 +240,7 @@ impl<'a> Build<'a> {
             None if needs_ecn => EcnEcho::EachMark,
             None => EcnEcho::UntilCwr,
         };
+        let scheme = assist.and_then(Option::as_ref).filter(|name| self.excludes_ecn(name));
         let cc = format!("cc = {:?}", row.map_or("", |row| &row.name));
         let mut rules = Rules::new(self, said);
         if scoreboard && !sack {
@@ -253,6 +261,14 @@ impl<'a> Build<'a> {
             rules.broken(&cc, &["cc", "ecn"], "needs ecn = true", "another one, or ecn = true");
         } else if ecn_echo == EcnEcho::EachMark && !ecn {
             rules.broken("ecn_echo", &["ecn_echo", "ecn"], "needs ecn = true", "\"until_cwr\", or ecn = true");
+        } else if let Some(scheme) = scheme {
+            // With `ecn = true` alone the scheme's handshake may fall back to ECN, so that is no contradiction.
+            let reason = format!("needs header bits of ECN that belong to {scheme}");
+            if needs_ecn {
+                rules.broken(&cc, &["cc", "assist"], &reason, "another one, or assist = \"none\"");
+            } else if ecn_echo == EcnEcho::EachMark {
+                rules.broken("ecn_echo", &["ecn_echo", "assist"], &reason, "\"until_cwr\", or assist = \"none\"");
+            }
         }
         Some(Answer { sack, recovery, reduction, ecn, ecn_echo })
     }
@@ -275,6 +291,11 @@ impl<'a> Build<'a> {
                 (format!("needs an [{name}] table"), format!("none, or an [{name}] table beside it"));
             self.report.add(item.place, Path::Key(path, "assist"), &item.shown, reason, allowed);
         }
+    }
+
+    /// Whether a scheme of this name writes the header bits of ECN at the end points.
+    fn excludes_ecn(&self, name: &str) -> bool {
+        self.catalogue.schemes.iter().any(|row| row.name == name && row.excludes_ecn)
     }
 
     /// Returns the scheme at the end points: by default the one that is on; none if the named one is off.

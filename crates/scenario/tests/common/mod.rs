@@ -46,7 +46,7 @@ pub fn catalogue() -> Catalogue {
             CatalogueRow { ns2: Some(Ns2Agent::Own), ..row("vegas", vec![profile(&["paper", "linux"])]) },
         ],
         queues: vec![row("droptail", vec![]), row("red", vec![])],
-        schemes: vec![row("acns", vec![]), row("ngwa", vec![])],
+        schemes: vec![CatalogueRow { excludes_ecn: true, ..row("acns", vec![]) }, row("ngwa", vec![])],
         phys: phys(),
     }
 }

@@ -5,7 +5,7 @@ use super::codec::{self, IpMessage};
 use super::receiver::Receiver;
 use super::{AcnsConfig, CommandScope, Ipv6Encoding};
 use narrows_cc::Advice;
-use narrows_tcp::{Agreement, Assist, Outgoing, SegmentKind};
+use narrows_tcp::{Agreement, Assist, HeaderBits, Outgoing, SegmentKind};
 use narrows_units::{Bytes, Instant, SeqNum};
 use narrows_wire::{Packet, TcpFlags};
 
@@ -97,6 +97,10 @@ const fn nonce(seq: SeqNum) -> bool {
 }
 
 impl Assist for AcnsAssist {
+    fn bits(&self) -> HeaderBits {
+        codec::BITS
+    }
+
     fn offer(&self) -> TcpFlags {
         codec::SETUP_SYN
     }

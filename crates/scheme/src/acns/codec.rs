@@ -11,7 +11,7 @@
 
 use super::Ipv6Encoding;
 use narrows_cc::Advice;
-use narrows_tcp::Agreement;
+use narrows_tcp::{Agreement, HeaderBits};
 use narrows_wire::{Ecn, HopByHop, Ip, Ipv6Repr, TcpFlags};
 
 /// CMT, the TCP header bit that ACNS adds.
@@ -19,6 +19,9 @@ pub const CMT: TcpFlags = TcpFlags::RESERVED_0X200;
 
 /// The nonce sum's bit in the TCP header (RFC 3540).
 pub const NS: TcpFlags = TcpFlags::AE;
+
+/// The bits that ACNS shares with ECN: it excludes ECN in each of its forms, and the handshake decides which it is.
+pub const BITS: HeaderBits = HeaderBits { flags: TcpMessage::BITS, ecn_field: true };
 
 /// Flags of an ACNS-setup SYN besides SYN.
 pub const SETUP_SYN: TcpFlags = TcpFlags::ECE.with(TcpFlags::CWR).with(CMT);
@@ -432,6 +435,16 @@ mod tests {
             assert_eq!(TcpMessage::decode(flags).command(), expected);
             let reduced = matches!(TcpMessage::decode(flags), TcpMessage::Reduced { .. });
             assert_eq!(reduced, bits & 0x0c0 == 0x080);
+        }
+    }
+
+    #[test]
+    fn acns_excludes_ecn_in_each_of_its_forms() {
+        for ecn in [HeaderBits::CLASSIC_ECN, HeaderBits::ACCURATE_ECN] {
+            assert!(BITS.excludes(ecn));
+        }
+        for (message, _) in TCP_MESSAGES {
+            assert_eq!(message.encode(TcpFlags::NONE).without(BITS.flags), TcpFlags::NONE, "{message:?}");
         }
     }
 

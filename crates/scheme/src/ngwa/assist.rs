@@ -3,7 +3,7 @@
 use super::codec::{self, Message};
 use super::{NgwaConfig, Smoothing};
 use narrows_cc::Advice;
-use narrows_tcp::{Agreement, Assist, Heard, Outgoing, WindowCap};
+use narrows_tcp::{Agreement, Assist, HeaderBits, Heard, Outgoing, WindowCap};
 use narrows_units::{Bytes, Instant};
 use narrows_wire::{Ip, Packet, TcpFlags};
 
@@ -56,8 +56,8 @@ impl NgwaAssist {
 }
 
 impl Assist for NgwaAssist {
-    fn negotiates(&self) -> bool {
-        false
+    fn bits(&self) -> HeaderBits {
+        HeaderBits::NONE
     }
 
     fn offer(&self) -> TcpFlags {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn nothing_is_negotiated_and_segments_leave_as_they_are_but_for_room() {
         let mut a = assist(6, |_| {});
-        assert!(!a.negotiates());
+        assert!(!a.bits().excludes(HeaderBits::CLASSIC_ECN), "nothing is negotiated");
         assert_eq!(
             (a.offer(), a.accept(TcpFlags::from_bits(0xfff), true)),
             (TcpFlags::NONE, (Agreement::Nothing, TcpFlags::NONE))

@@ -5,6 +5,7 @@
 //! phase before the ACK, because Linux calls `pkts_acked` and `in_ack_event` before `tcp_fastretrans_alert`.
 
 use super::Connection;
+use crate::ecn::Echo;
 use crate::prr::{Prr, Step};
 use crate::recovery::{AckEvent, Verdict};
 use crate::rto::SampleContext;
@@ -95,14 +96,14 @@ impl Connection {
         true
     }
 
-    /// Whether an ACK that advances SND.UNA and has no flag but ACK does nothing else: it reports no loss, no mark and
-    /// no spurious reduction, and recovery need not take note of it.
+    /// Whether an ACK that advances SND.UNA to `ack` does nothing else: it reports no loss, no mark that calls for a
+    /// reduction and no spurious reduction, and recovery need not take note of it.
     #[inline]
-    pub(super) fn is_plain(&self, tcp: &TcpRepr) -> bool {
+    pub(super) fn is_plain(&self, tcp: &TcpRepr, ack: i64) -> bool {
         self.tx.board.is_clean()
             && self.recovery.phase() == Phase::Open
             && tcp.options.sack.is_empty()
-            && self.ecn.reduced_until.get().is_none()
+            && self.ecn.expects(ack as u64, tcp)
             && self.prr.is_none()
             && !self.undo.awaits_advance()
     }
@@ -121,6 +122,10 @@ impl Connection {
         self.timers.retries = 0;
         let ts = tcp.options.timestamps.filter(|_| self.ts.on);
         let rtt = self.take_sample(&timing, acked, ts.map(|t| t.ecr), now);
+        let echo = if self.ecn.is_on() { self.ecn.on_ack(tcp, acked) } else { Echo::default() };
+        if echo.marks {
+            self.undo.disarm();
+        }
         self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
         let ack = Ack {
             acked: Bytes::new(acked),
@@ -130,16 +135,19 @@ impl Connection {
             duplicate: false,
             one_way_delay: ts.map(|ts| self.ts.difference(ts)),
             clocks: ts.filter(|_| self.congestion.needs.acks).map(|ts| self.ts.clocks(ts, now)),
-            marked: Bytes::ZERO,
+            marked: Bytes::new(echo.bytes),
             newly_lost: Bytes::ZERO,
         };
-        let path = self.path_in(Phase::Open, self.tx.board.flight(), now);
+        let phase = self.ecn.phase();
+        let path = self.path_in(phase, self.tx.board.flight(), now);
         if self.congestion.needs.acks {
             self.congestion.observe(&ack, &path);
         }
-        self.congestion.on_ack(&ack, &path);
-        if self.congestion.holds_back() {
-            self.rate.on_app_limited(self.tx.board.pipe());
+        if phase == Phase::Open || self.congestion.needs.window_in_recovery {
+            self.congestion.on_ack(&ack, &path);
+            if self.congestion.holds_back() {
+                self.rate.on_app_limited(self.tx.board.pipe());
+            }
         }
         self.pacer.on_ack(self.config.pacing, &self.congestion.win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
@@ -177,8 +185,9 @@ impl Connection {
         let ts = tcp.options.timestamps.filter(|_| self.ts.on);
         let echo = ts.map(|t| t.ecr);
         let rtt = self.take_sample(&timing, acked, echo, now);
-        let echoed = self.ecn.on && tcp.flags.has(TcpFlags::ECE);
-        if echoed {
+        let delivered = self.rate.delivered() - before;
+        let marks = self.ecn.on_ack(tcp, delivered);
+        if marks.marks {
             // The reduction of this episode also answers the echo: even if the loss was spurious, the mark was not.
             self.undo.disarm();
         }
@@ -203,8 +212,6 @@ impl Connection {
                 self.timers.rto = now + self.rto.current();
             }
         }
-        let delivered = self.rate.delivered() - before;
-        let marked = if echoed { delivered } else { 0 };
         let ack = Ack {
             acked: Bytes::new(acked),
             delivered: Bytes::new(delivered),
@@ -213,7 +220,7 @@ impl Connection {
             duplicate,
             one_way_delay: ts.map(|ts| self.ts.difference(ts)),
             clocks: ts.filter(|_| self.congestion.needs.acks).map(|ts| self.ts.clocks(ts, now)),
-            marked: Bytes::new(marked),
+            marked: Bytes::new(marks.bytes),
             newly_lost: Bytes::new(verdict.newly_lost),
         };
         if self.congestion.needs.acks {
@@ -227,7 +234,7 @@ impl Connection {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_advice(advice, &path);
         }
-        let news = News { flight, delivered, marked, echoed };
+        let news = News { flight, delivered, marked: marks.bytes, echoed: marks.marks };
         let reduced = self.react(&verdict, &news, now);
         if self.prr.is_some() {
             self.step_reduction(delivered, acked > 0 && verdict.newly_lost == 0);
@@ -263,7 +270,7 @@ impl Connection {
     #[inline]
     fn react(&mut self, verdict: &Verdict, news: &News, now: Instant) -> bool {
         let was_cwr = self.ecn.in_cwr;
-        let holds = self.ecn.on && self.ecn.holds(self.tx.una);
+        let holds = self.ecn.holds(self.tx.una);
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
         // If a hole keeps SND.UNA back, SACK shows that a window has passed since the last reduction.
         let passed = !open && self.ecn.reduced_until.get().is_some_and(|end| self.tx.board.high_sacked() > end);

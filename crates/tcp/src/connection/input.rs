@@ -1,9 +1,9 @@
 //! Segments of a synchronized connection (RFC 9293, section 3.10.7.4).
 
 use super::Connection;
+use crate::ecn::{Feedback, Mode};
 use crate::receiver::Arrival;
 use crate::stats::State;
-use narrows_settings::EcnEcho;
 use narrows_units::{Instant, Packets};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 
@@ -122,9 +122,7 @@ impl Connection {
     fn count_data(&mut self, segment: &Packet) {
         if segment.payload_len > 0 {
             self.stats.data_segments_received += Packets::new(1);
-            if segment.ip.ecn() == Ecn::Ce {
-                self.stats.rare().ce_received += Packets::new(1);
-            }
+            Feedback::count(segment, &mut self.stats);
         }
     }
 
@@ -150,18 +148,17 @@ impl Connection {
             self.rx.request_ack();
             return;
         }
-        if self.ecn.on {
-            let ce = segment.ip.ecn() == Ecn::Ce;
-            if self.ecn.parts(ce) && self.rx.ack_pending() {
+        if self.ecn.is_on() {
+            if self.ecn.parts(segment.ip.ecn() == Ecn::Ce) && self.rx.ack_pending() {
                 let mut ack = self.blank();
                 self.pure_ack(now, &mut ack);
                 self.urgent.get_or_insert_default().parted_ack = Some(ack);
             }
-            let echoed = self.ecn.echo;
-            let changed = self.ecn.on_data(ce, tcp.flags.has(TcpFlags::CWR));
-            if self.rx.acks_as_linux() && self.config.ecn_echo == EcnEcho::UntilCwr {
+            let echoed = self.ecn.echoes();
+            let due = self.ecn.on_data(segment, tcp);
+            if self.rx.acks_as_linux() && self.ecn.mode() == Mode::UntilCwr {
                 self.ecn_as_linux(segment, tcp, echoed);
-            } else if changed {
+            } else if due {
                 self.rx.request_ack();
             }
         }

@@ -24,8 +24,8 @@ mod timers;
 
 use crate::assist::{Agreement, Assist};
 use crate::congestion::{Controller, initial_window};
-use crate::ecn::EcnState;
-use crate::handshake::{Syn, first_cap, offer};
+use crate::ecn::{Feedback, negotiates, offer};
+use crate::handshake::{Syn, first_cap};
 use crate::offset::MaybeOffset;
 use crate::options::TimestampState;
 use crate::pacer::Pacer;
@@ -84,7 +84,7 @@ pub struct Connection {
     pacer: Pacer,
     /// Segments that leave before all others.
     urgent: Option<Box<Urgent>>,
-    ecn: EcnState,
+    ecn: Feedback,
     state: State,
     send_shift: u8,
     sack: bool,
@@ -115,6 +115,9 @@ pub struct Connection {
     /// Whether header prediction is used.
     #[cfg(test)]
     pub(crate) predicts: bool,
+    /// Segments that were as predicted.
+    #[cfg(test)]
+    pub(crate) predicted: u64,
 }
 
 impl Connection {
@@ -187,7 +190,7 @@ impl Connection {
             rto: Rto::new(Arc::clone(&config)),
             rate: if stamps { RateSampler::sampling() } else { RateSampler::default() },
             reduced_at: Instant::ZERO,
-            ecn: EcnState::new(config.ecn_echo),
+            ecn: Feedback::default(),
             urgent: None,
             agreement: Agreement::Nothing,
             assist,
@@ -199,6 +202,8 @@ impl Connection {
             stats: Counters::default(),
             #[cfg(test)]
             predicts: true,
+            #[cfg(test)]
+            predicted: 0,
             config,
         }
     }
@@ -357,7 +362,7 @@ impl Connection {
     #[inline]
     fn active_assist(&mut self) -> Option<&mut Box<dyn Assist>> {
         let agreed = self.agreement == Agreement::Assisted;
-        self.assist.as_mut().filter(|assist| agreed || !assist.negotiates())
+        self.assist.as_mut().filter(|assist| agreed || !negotiates(&***assist))
     }
 
     /// Prefetches what the next segment will need into the processor's caches, because a segment is about to come.

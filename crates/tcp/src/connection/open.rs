@@ -2,7 +2,8 @@
 
 use super::Connection;
 use crate::assist::Agreement;
-use crate::handshake::{Terms, accept, agreed, first_cap};
+use crate::ecn::{accept, agreed};
+use crate::handshake::{Terms, first_cap};
 use crate::offset::MaybeOffset;
 use crate::receiver::Receiver;
 use crate::recovery;
@@ -125,7 +126,7 @@ impl Connection {
             self.rx.set_cap(cap);
         }
         self.establish_as_linux(syn.passive, now);
-        self.ecn.on = self.agreement == Agreement::Ecn;
+        self.ecn.start(self.agreement, self.config.ecn_echo);
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
         if self.congestion.needs.losses {
             self.tx.board.report_losses();

@@ -12,7 +12,7 @@ use crate::usage::Stop;
 use narrows_cc::{Phase, Sent};
 use narrows_settings::IdleRestart;
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, SeqNum};
-use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport};
+use narrows_wire::{Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport};
 
 /// SACK blocks that fit without timestamps, and beside them (RFC 2018, section 3).
 const BLOCKS: [usize; 2] = [4, 3];
@@ -226,15 +226,11 @@ impl Connection {
         if self.tx.unsent() == 0 && len > 0 {
             bits = bits.with(TcpFlags::PSH);
         }
-        let ect = self.ecn.on && len > 0;
-        if ect && core::mem::take(&mut self.ecn.cwr_pending) {
-            bits = bits.with(TcpFlags::CWR);
-        }
         let seq = self.tx.seq(start);
         let kind = if fin { SegmentKind::Control } else { SegmentKind::Data };
         self.segment(seq, bits, len, now, out);
-        if ect {
-            out.ip.set_ecn(Ecn::Ect0);
+        if len > 0 && self.ecn.is_on() {
+            self.ecn.on_new_data(out);
         }
         self.finish(kind, flight, now, out);
     }
@@ -343,6 +339,8 @@ impl Connection {
         if self.sack && self.rx.has_blocks() {
             self.add_blocks(out);
         }
+        #[cfg(test)]
+        self.ecn.on_pure_ack(out);
         let flight = self.tx.board.flight();
         self.finish(SegmentKind::PureAck, flight, now, out);
         true
@@ -370,7 +368,7 @@ impl Connection {
     fn segment(&mut self, seq: SeqNum, flags: TcpFlags, payload: u32, now: Instant, out: &mut Packet) {
         let ack = self.rx.ack();
         let window = self.rx.on_ack_sent(true);
-        let flags = if self.ecn.echo { flags.with(TcpFlags::ECE) } else { flags };
+        let flags = flags.with(self.ecn.answer());
         let options = TcpOptions { timestamps: self.ts.option(now), ..TcpOptions::default() };
         *out = self.packet(TcpRepr { seq, ack, flags, window, options, ..TcpRepr::default() });
         out.payload_len = payload;

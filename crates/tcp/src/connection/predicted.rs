@@ -3,13 +3,15 @@
 //! In a bulk transfer nearly every segment is either the next data in order, with nothing new in its ACK field, or an
 //! ACK without data that advances SND.UNA while all is well. Both are recognised by a few comparisons, before anything
 //! has been changed, and need little of what `input.rs` and `ack.rs` do; every other segment goes there. The steps here
-//! are the same as there: `predicted_segments_are_like_all_others` compares them.
+//! are the same as there: `predicted_segments_are_like_all_others` compares them. Flags that carry ECN feedback are not
+//! compared but handed to [`crate::ecn`], so that marks on every ACK cost no prediction.
 
 use super::Connection;
+use crate::ecn::Feedback;
 use crate::receiver::Arrival;
 use crate::stats::State;
 use narrows_units::{Instant, Packets};
-use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
+use narrows_wire::{Packet, TcpFlags, TcpRepr};
 
 impl Connection {
     /// Handles a segment that is as expected; returns `false`, with nothing changed, for any other.
@@ -20,7 +22,7 @@ impl Connection {
             return false;
         }
         let usual = self.state == State::Established
-            && tcp.flags.without(TcpFlags::PSH) == TcpFlags::ACK
+            && tcp.flags.without(TcpFlags::PSH.with(self.ecn.bits())) == TcpFlags::ACK
             && tcp.seq == self.rx.ack()
             && self.assist.is_none()
             && self.passes_paws(tcp);
@@ -31,10 +33,10 @@ impl Connection {
         let fits = if segment.payload_len > 0 {
             ack == self.tx.una as i64
                 && self.tx.board.is_empty()
-                && !self.ecn.on
+                && !self.ecn.is_on()
                 && self.rx.expects(u64::from(segment.payload_len))
         } else {
-            ack > self.tx.una as i64 && ack <= self.tx.nxt as i64 && self.is_plain(tcp)
+            ack > self.tx.una as i64 && ack <= self.tx.nxt as i64 && self.is_plain(tcp, ack)
         };
         if !fits {
             return false;
@@ -51,9 +53,7 @@ impl Connection {
         }
         if segment.payload_len > 0 {
             self.stats.data_segments_received += Packets::new(1);
-            if segment.ip.ecn() == Ecn::Ce {
-                self.stats.rare().ce_received += Packets::new(1);
-            }
+            Feedback::count(segment, &mut self.stats);
             let offset = self.rx.nxt();
             self.rx.on_expected(u64::from(segment.payload_len), now);
             if self.rx.follows_linux() {
@@ -63,6 +63,10 @@ impl Connection {
             self.tx.repeated_acks = 0;
             let acked = ack - self.tx.una;
             self.digest_plain(tcp, ack, acked, now);
+        }
+        #[cfg(test)]
+        {
+            self.predicted += 1;
         }
         true
     }

@@ -1,7 +1,7 @@
 //! Helpers for tests of a scheme that bounds the advertised window.
 
 use super::harness::*;
-use crate::{Agreement, Assist, Config, Connection, DelayedAck, Outgoing, WindowCap};
+use crate::{Agreement, Assist, Config, Connection, DelayedAck, HeaderBits, Outgoing, WindowCap};
 use narrows_cc::Advice;
 use narrows_cc::none::Unlimited;
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
@@ -20,8 +20,8 @@ pub(super) struct Cap {
 }
 
 impl Assist for Cap {
-    fn negotiates(&self) -> bool {
-        false
+    fn bits(&self) -> HeaderBits {
+        HeaderBits::NONE
     }
 
     fn offer(&self) -> TcpFlags {

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 //! Exchanges of segments between two end points and a deterministic network, in virtual time.
 
+mod accurate_ecn;
 mod capped;
 mod capped_ends;
 mod closing;

@@ -1,7 +1,7 @@
 //! A network-assisted scheme at the end points.
 
 use super::harness::*;
-use crate::{Agreement, Assist, Config, Connection, Outgoing, SegmentKind};
+use crate::{Agreement, Assist, Config, Connection, HeaderBits, Outgoing, SegmentKind};
 use narrows_cc::Advice;
 use narrows_units::{Bytes, Instant, SeqNum};
 use narrows_wire::{Ecn, Packet, TcpFlags};
@@ -19,6 +19,10 @@ struct Toy {
 }
 
 impl Assist for Toy {
+    fn bits(&self) -> HeaderBits {
+        HeaderBits { flags: MARK.with(TcpFlags::ECE), ecn_field: true }
+    }
+
     fn offer(&self) -> TcpFlags {
         MARK
     }

@@ -37,15 +37,25 @@ pub fn ipv6() -> impl Strategy<Value = Ip> {
 pub fn options() -> impl Strategy<Value = TcpOptions> {
     let timestamps = prop::option::of(any::<(u32, u32)>().prop_map(|(val, ecr)| Timestamps { val, ecr }));
     let blocks = prop::collection::vec(any::<(u32, u32)>(), 0..=4);
-    (any::<(Option<u16>, Option<u8>, bool)>(), timestamps, blocks).prop_map(
-        |((mss, window_scale, sack_permitted), timestamps, blocks)| {
+    (any::<(Option<u16>, Option<u8>, bool)>(), timestamps, blocks, prop::option::weighted(0.3, accecn())).prop_map(
+        |((mss, window_scale, sack_permitted), timestamps, blocks, accecn)| {
             let mut sack = SackBlocks::EMPTY;
             for (left, right) in blocks {
                 sack.push(SeqNum::new(left), SeqNum::new(right));
             }
-            TcpOptions { mss, window_scale, sack_permitted, timestamps, sack }
+            let mut options = TcpOptions { mss, window_scale, sack_permitted, timestamps, sack };
+            if let Some(option) = accecn {
+                options.set_accecn(option);
+            }
+            options
         },
     )
+}
+
+pub fn accecn() -> impl Strategy<Value = AccEcn> {
+    (any::<bool>(), prop::collection::vec(any::<u32>(), 0..=3)).prop_map(|(ect1_first, counters)| {
+        AccEcn::new(if ect1_first { AccEcnOrder::Ect1First } else { AccEcnOrder::Ect0First }, &counters)
+    })
 }
 
 pub fn transport() -> impl Strategy<Value = Transport> {

@@ -1,0 +1,52 @@
+//! Which header bits belong to whom.
+//!
+//! | who | TCP flags | ECN field | beside them |
+//! |---|---|---|---|
+//! | classic ECN (RFC 3168), and with DCTCP's echo (RFC 8257) | ECE, CWR | yes | |
+//! | AccECN (RFC 9768) | AE, CWR, ECE: the ACE field | yes | TCP options 172 and 174 |
+//! | ACNS | ECE, CWR, AE (its nonce sum), 0x200 (its CMT) | yes | IPv4's reserved flag; in IPv6 an option or a flow label bit |
+//! | NGWA | none | no | an IPv4 option |
+//!
+//! A connection has one owner of these bits, the [`Agreement`](crate::Agreement) of its handshake. Two that exclude each
+//! other are never in force together: a scheme that excludes ECN is negotiated, and ECN is then off.
+
+use narrows_wire::TcpFlags;
+
+/// The header bits that ECN or a scheme writes on segments of an established connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderBits {
+    /// Flags of the TCP header.
+    pub flags: TcpFlags,
+    /// Whether the ECN field of the IP header is written.
+    pub ecn_field: bool,
+}
+
+impl HeaderBits {
+    /// None of the bits that ECN could use.
+    pub const NONE: Self = Self { flags: TcpFlags::NONE, ecn_field: false };
+    /// Classic ECN, whichever way marks are echoed.
+    pub const CLASSIC_ECN: Self = Self { flags: TcpFlags::ECE.with(TcpFlags::CWR), ecn_field: true };
+    /// AccECN.
+    pub const ACCURATE_ECN: Self = Self { flags: TcpFlags::ACE, ecn_field: true };
+
+    /// Whether these bits and those of `other` cannot be in force on one connection.
+    #[must_use]
+    pub const fn excludes(self, other: Self) -> bool {
+        self.flags.any(other.flags) || (self.ecn_field && other.ecn_field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_that_write_one_bit_exclude_each_other() {
+        let spare = HeaderBits { flags: TcpFlags::RESERVED_0X200, ecn_field: false };
+        assert!(HeaderBits::CLASSIC_ECN.excludes(HeaderBits::ACCURATE_ECN));
+        for ecn in [HeaderBits::CLASSIC_ECN, HeaderBits::ACCURATE_ECN] {
+            assert!(!ecn.excludes(HeaderBits::NONE) && !spare.excludes(ecn));
+            assert!(ecn.excludes(HeaderBits { ecn_field: true, ..HeaderBits::NONE }));
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! ECN of a connection: negotiation, encoding, decoding and counting of feedback, and when the sender reacts to it.
+//!
+//! | mode | feedback | sources |
+//! |---|---|---|
+//! | [`Mode::UntilCwr`] | ECE on every ACK, from a mark until the sender's CWR | RFC 3168, section 6.1 |
+//! | [`Mode::EachMark`] | ECE on the ACKs of marked segments | RFC 8257, section 3.2 |
+//! | [`Mode::Accurate`] | a count of marked packets in AE, CWR and ECE, and of bytes in an option | RFC 9768 |
+//!
+//! [`bits`] lists which header bits each of them owns, and `negotiation` decides who owns them on a connection. Nothing
+//! negotiates `Accurate` yet: tests switch it on, so its part is compiled for tests only.
+//!
+//! With `EachMark` the receiver's state is `DCTCP.CE`, whether the last data segment was marked:
+//! ```text
+//!          unmarked                    marked           marked
+//!          .------.    a delayed ACK leaves, no ECE    .------.
+//!          |      v  -------------------------------->  |     v
+//!          `---- false                                 true --'
+//!                   <--------------------------------
+//!                     a delayed ACK leaves, with ECE
+//! ```
+//! so that an ACK is about segments of one kind only. As in Linux, the segment that changes the state is also
+//! acknowledged at once. Such a receiver ignores CWR.
+//!
+//! # Header prediction
+//! An ACK that reports marks is predicted like any other while the window is already reduced, because then it changes
+//! nothing but counts: feedback that differs on every ACK, such as AccECN's, does not send each ACK the long way. Only
+//! the ACK that begins a reduction or ends one goes there. [`Feedback::bits`] are the flags that prediction does not
+//! compare, and [`Feedback::expects`] looks at their content.
+
+#[cfg(test)]
+pub(crate) mod accurate;
+mod bits;
+mod negotiation;
+
+pub use bits::HeaderBits;
+pub(crate) use negotiation::{accept, agreed, negotiates, offer};
+
+use crate::assist::Agreement;
+use crate::offset::MaybeOffset;
+use crate::stats::Counters;
+use narrows_cc::Phase;
+use narrows_settings::EcnEcho;
+use narrows_units::Packets;
+use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
+
+/// How marks are reported on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum Mode {
+    /// Not at all: ECN is not agreed on, or a scheme owns its bits.
+    #[default]
+    Off,
+    /// ECE on every ACK until CWR arrives.
+    UntilCwr,
+    /// ECE exactly on the ACKs of marked segments.
+    EachMark,
+    /// AccECN.
+    #[cfg(test)]
+    Accurate,
+}
+
+/// What an ACK reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Echo {
+    /// Whether it reports a mark.
+    pub(crate) marks: bool,
+    /// How many of the bytes that it delivers were marked.
+    pub(crate) bytes: u64,
+}
+
+/// The ECN feedback of a connection, in both roles.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct Feedback {
+    /// As a sender: SND.NXT at the last reduction, whatever its cause, until that window is acknowledged.
+    pub(crate) reduced_until: MaybeOffset,
+    mode: Mode,
+    /// The flags that carry feedback, as a mask of the ACE field: zero where ECN is off.
+    mask: u8,
+    /// As a receiver: what every segment with ACK carries in these flags, as an ACE field.
+    answer: u8,
+    /// As a receiver: whether the last data segment was marked.
+    last_ce: bool,
+    /// As a sender: whether the next new data carries CWR.
+    cwr_pending: bool,
+    /// As a sender: whether that reduction answered an echo and its window is not yet acknowledged.
+    pub(crate) in_cwr: bool,
+    #[cfg(test)]
+    accurate: accurate::Accurate,
+}
+
+/// ECE as an ACE field.
+const ECE: u8 = TcpFlags::ECE.ace();
+
+impl Feedback {
+    /// Starts with what the handshake agreed on; `echo` is the configured echo of classic ECN.
+    pub(crate) fn start(&mut self, agreement: Agreement, echo: EcnEcho) {
+        (self.mode, self.mask) = match (agreement, echo) {
+            (Agreement::Ecn, EcnEcho::UntilCwr) => (Mode::UntilCwr, ECE),
+            (Agreement::Ecn, EcnEcho::EachMark) => (Mode::EachMark, ECE),
+            (Agreement::Nothing | Agreement::Assisted, _) => (Mode::Off, 0),
+        };
+    }
+
+    /// Whether marks are reported.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.mask != 0
+    }
+
+    /// How marks are reported.
+    #[inline]
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The flags that carry feedback and so may differ from ACK to ACK.
+    #[inline]
+    pub(crate) fn bits(&self) -> TcpFlags {
+        TcpFlags::NONE.with_ace(self.mask)
+    }
+
+    // The receiver.
+
+    /// Counts a data segment that arrived marked, whatever the mode.
+    #[inline]
+    pub(crate) fn count(segment: &Packet, stats: &mut Counters) {
+        if segment.ip.ecn() == Ecn::Ce {
+            stats.rare().ce_received += Packets::new(1);
+        }
+    }
+
+    /// Whether a pending ACK must leave before a segment with this mark is taken, because one ACK cannot report both
+    /// kinds of segment.
+    #[inline]
+    pub(crate) fn parts(&self, ce: bool) -> bool {
+        self.mode == Mode::EachMark && self.last_ce != ce
+    }
+
+    /// Whether every ACK carries ECE at present.
+    #[inline]
+    pub(crate) fn echoes(&self) -> bool {
+        self.answer & ECE != 0
+    }
+
+    /// Takes the marks of a segment with data or FIN. Returns whether they call for an ACK at once: its CE mark differs
+    /// from that of the segment before.
+    #[inline]
+    pub(crate) fn on_data(&mut self, segment: &Packet, tcp: &TcpRepr) -> bool {
+        let ce = segment.ip.ecn() == Ecn::Ce;
+        let changed = core::mem::replace(&mut self.last_ce, ce) != ce;
+        #[cfg(test)]
+        if self.mode == Mode::Accurate {
+            let due = self.accurate.on_data(segment.ip.ecn(), segment.payload_len);
+            self.answer = self.accurate.ace();
+            return due || (changed && ce);
+        }
+        if self.mode == Mode::EachMark || tcp.flags.has(TcpFlags::CWR) {
+            self.answer = 0;
+        }
+        if ce {
+            self.answer = ECE;
+        }
+        changed
+    }
+
+    /// The flags with which every segment with ACK reports marks.
+    #[inline]
+    pub(crate) fn answer(&self) -> TcpFlags {
+        TcpFlags::NONE.with_ace(self.answer)
+    }
+
+    /// Adds what a pure ACK reports beyond its flags.
+    #[cfg(test)]
+    pub(crate) fn on_pure_ack(&mut self, out: &mut Packet) {
+        if self.mode == Mode::Accurate
+            && let Some(tcp) = out.tcp_mut()
+        {
+            self.accurate.on_pure_ack(&mut tcp.options);
+        }
+    }
+
+    // The sender.
+
+    /// Marks a segment of new data as ECN-capable; where ECN is on.
+    #[inline]
+    pub(crate) fn on_new_data(&mut self, out: &mut Packet) {
+        out.ip.set_ecn(Ecn::Ect0);
+        if core::mem::take(&mut self.cwr_pending)
+            && let Some(tcp) = out.tcp_mut()
+        {
+            tcp.flags = tcp.flags.with(TcpFlags::CWR);
+        }
+    }
+
+    /// Whether an ACK up to `ack` needs no reaction of the sender: it neither ends a reduction nor reports a mark that
+    /// calls for one.
+    #[inline]
+    pub(crate) fn expects(&self, ack: u64, tcp: &TcpRepr) -> bool {
+        match self.reduced_until.get() {
+            None => !self.reports(tcp),
+            Some(end) => ack <= end,
+        }
+    }
+
+    /// Whether an ACK reports a mark.
+    #[inline]
+    fn reports(&self, tcp: &TcpRepr) -> bool {
+        #[cfg(test)]
+        if self.mode == Mode::Accurate {
+            return self.accurate.has_news(tcp);
+        }
+        tcp.flags.ace() & self.mask != 0
+    }
+
+    /// Reads what an ACK reports that delivers `delivered` bytes.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, tcp: &TcpRepr, delivered: u64) -> Echo {
+        #[cfg(test)]
+        if self.mode == Mode::Accurate {
+            return self.accurate.on_ack(tcp, delivered);
+        }
+        // Classic ECN cannot tell which of the segments that an ACK delivers were marked.
+        let marks = self.reports(tcp);
+        Echo { marks, bytes: if marks { delivered } else { 0 } }
+    }
+
+    /// The phase of a sender that has lost nothing.
+    #[inline]
+    pub(crate) fn phase(&self) -> Phase {
+        if self.in_cwr { Phase::Cwr } else { Phase::Open }
+    }
+
+    /// Whether the window of the last reduction is still in force after SND.UNA moved to `una`. It ends when something
+    /// above the window is acknowledged, because only that shows that CWR has reached the receiver.
+    #[inline]
+    pub(crate) fn holds(&mut self, una: u64) -> bool {
+        if self.reduced_until.get().is_some_and(|end| una > end) {
+            self.reduced_until = MaybeOffset::NONE;
+            self.in_cwr = false;
+        }
+        self.reduced_until.get().is_some()
+    }
+
+    /// Whether a loss from SND.UNA `una` on belongs to the window that was reduced after an echo. The first segment
+    /// sent after the reduction does not: it carries CWR, and if it is lost, the window is reduced again (RFC 3168,
+    /// section 6.1.2).
+    #[inline]
+    pub(crate) fn covers(&self, una: u64) -> bool {
+        self.in_cwr && self.reduced_until.get().is_some_and(|end| una < end)
+    }
+
+    /// Notes a reduction after an echo; `nxt` is SND.NXT.
+    pub(crate) fn on_reduction(&mut self, nxt: u64) {
+        (self.cwr_pending, self.reduced_until, self.in_cwr) = (self.announces(), MaybeOffset::at(nxt), true);
+    }
+
+    /// Notes a reduction after a loss, which CWR announces too (RFC 3168, section 6.1.2).
+    pub(crate) fn on_loss(&mut self, nxt: u64) {
+        if self.is_on() {
+            (self.cwr_pending, self.reduced_until, self.in_cwr) = (self.announces(), MaybeOffset::at(nxt), false);
+        }
+    }
+
+    /// Whether CWR announces reductions. With AccECN its bit is part of the ACE field.
+    fn announces(&self) -> bool {
+        self.mask & TcpFlags::CWR.ace() == 0
+    }
+
+    /// Switches AccECN on, with its option on every pure ACK if `options`, and segments of `smss` bytes.
+    #[cfg(test)]
+    pub(crate) fn start_accurate(&mut self, options: bool, smss: u64) {
+        (self.mode, self.mask) = (Mode::Accurate, TcpFlags::ACE.ace());
+        self.accurate = accurate::Accurate::new(options, smss);
+        self.answer = self.accurate.ace();
+    }
+
+    /// AccECN's counters.
+    #[cfg(test)]
+    pub(crate) fn accurate(&self) -> &accurate::Accurate {
+        &self.accurate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use core::net::IpAddr;
+    use narrows_wire::{Ip, Transport};
+
+    fn started(echo: EcnEcho) -> Feedback {
+        let mut feedback = Feedback::default();
+        feedback.start(Agreement::Ecn, echo);
+        feedback
+    }
+
+    /// Hands over a data segment; returns whether its mark differs from that before.
+    fn data(feedback: &mut Feedback, ce: bool, cwr: bool) -> bool {
+        let flags = if cwr { TcpFlags::ACK.with(TcpFlags::CWR) } else { TcpFlags::ACK };
+        let mut ip = Ip::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+        ip.set_ecn(if ce { Ecn::Ce } else { Ecn::Ect0 });
+        let transport = Transport::Tcp(TcpRepr { flags, ..TcpRepr::default() });
+        let segment = Packet { ip, transport, payload_len: 100 };
+        feedback.on_data(&segment, segment.tcp().unwrap())
+    }
+
+    #[test]
+    fn feedback_takes_two_words() {
+        assert_eq!(size_of::<Feedback>() - size_of::<accurate::Accurate>(), 16, "on a line with other fields");
+    }
+
+    #[test]
+    fn the_echo_lasts_until_cwr() {
+        let mut e = started(EcnEcho::UntilCwr);
+        assert!(data(&mut e, true, false) && e.echoes());
+        assert!(data(&mut e, false, false) && e.echoes(), "no mark, still echoing");
+        data(&mut e, false, true);
+        assert!(!e.echoes());
+        data(&mut e, true, true);
+        assert!(e.echoes(), "the segment that carries CWR may itself be marked");
+        assert_eq!(e.answer(), TcpFlags::ECE);
+    }
+
+    #[test]
+    fn with_each_mark_the_echo_follows_the_marks() {
+        let mut e = started(EcnEcho::EachMark);
+        assert!(e.parts(true) && !e.parts(false));
+        assert!(data(&mut e, true, false) && e.echoes() && !e.parts(true));
+        assert!(!data(&mut e, true, true) && e.echoes(), "CWR means nothing");
+        assert!(e.parts(false) && data(&mut e, false, false) && !e.echoes());
+        assert!(!started(EcnEcho::UntilCwr).parts(true), "an echo that lasts may be merged");
+    }
+
+    #[test]
+    fn a_reduction_rules_until_data_beyond_its_window_is_acknowledged() {
+        let mut e = Feedback { reduced_until: MaybeOffset::at(100), ..Feedback::default() };
+        assert!(e.holds(99) && e.holds(100));
+        assert!(!e.holds(101));
+    }
+
+    #[test]
+    fn who_owns_the_bits_decides_the_mode() {
+        for (agreement, mode) in
+            [(Agreement::Nothing, Mode::Off), (Agreement::Assisted, Mode::Off), (Agreement::Ecn, Mode::EachMark)]
+        {
+            let mut e = Feedback::default();
+            e.start(agreement, EcnEcho::EachMark);
+            assert_eq!((e.mode(), e.is_on()), (mode, agreement == Agreement::Ecn));
+        }
+    }
+
+    #[test]
+    fn an_echo_is_expected_only_while_the_window_is_reduced() {
+        let ack = |flags: TcpFlags| TcpRepr { flags: TcpFlags::ACK.with(flags), ..TcpRepr::default() };
+        let mut e = started(EcnEcho::EachMark);
+        assert!(e.expects(50, &ack(TcpFlags::NONE)) && !e.expects(50, &ack(TcpFlags::ECE)));
+        e.on_reduction(100);
+        assert!(e.expects(100, &ack(TcpFlags::ECE)) && e.expects(100, &ack(TcpFlags::NONE)));
+        assert!(!e.expects(101, &ack(TcpFlags::NONE)), "the end of the window");
+        assert_eq!(e.on_ack(&ack(TcpFlags::ECE), 7), Echo { marks: true, bytes: 7 });
+        let off = &mut Feedback::default();
+        assert!(off.expects(50, &ack(TcpFlags::ECE)), "a bit that means nothing here");
+        assert_eq!(off.on_ack(&ack(TcpFlags::ECE), 7), Echo::default());
+    }
+}
