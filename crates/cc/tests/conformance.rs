@@ -155,7 +155,11 @@ fn growth_goes_on_after_an_undo() {
 
 /// The largest window allowed if nothing was acknowledged: the window before, or any window without congestion control.
 fn without_growth(case: &Case, before: Bytes) -> Bytes {
-    if case.row.traits.response == Response::Nothing { before.max(narrows_cc::none::UNBOUNDED) } else { before }
+    if case.row.traits.response == Response::Nothing {
+        before.max(narrows_cc::algorithms::none::UNBOUNDED)
+    } else {
+        before
+    }
 }
 
 #[test]

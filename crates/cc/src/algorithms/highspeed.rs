@@ -46,7 +46,7 @@
 //! `highspeed_ns2_agent_halves_first`, `highspeed_ns2_agent_response_is_a_line_in_logarithms`.
 
 use crate::growth::{self, Fraction};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 use std::sync::OnceLock;

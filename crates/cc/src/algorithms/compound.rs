@@ -49,8 +49,8 @@
 pub mod linux;
 
 use crate::growth::{self, Fraction};
-use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::Rounds;
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration};
 

@@ -50,7 +50,7 @@
 //! `agile_sd_grows_as_reno_beyond_the_loss`, `agile_sd_module_counts_acks`, `agile_sd_avoids_after_a_loss`.
 
 use crate::growth::{self, Fraction};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 

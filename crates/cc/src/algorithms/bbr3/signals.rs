@@ -96,7 +96,7 @@ impl Bbr3 {
     /// What the window adds for aggregated ACKs.
     pub(super) fn allowance(&self) -> Bytes {
         if self.settings.two_windows {
-            self.linux_aggregation.allowance(crate::bbr::UNIT, self.bw)
+            self.linux_aggregation.allowance(crate::algorithms::bbr::UNIT, self.bw)
         } else {
             self.extra_acked.max()
         }

@@ -58,8 +58,8 @@ mod settings;
 mod signals;
 mod window;
 
-use crate::bbr::aggregation::Aggregation;
-use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
+use crate::algorithms::bbr::aggregation::Aggregation;
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::windowed::MaxFilter;
 use crate::{Ack, Congestion, CongestionControl, LostSegment, Needs, Path, Sent, Window};
 use narrows_rng::Stream;

@@ -2,7 +2,7 @@
 
 use super::settings as set;
 use super::{Bbr3, State};
-use crate::bbr::{least_rate, recovering};
+use crate::algorithms::bbr::{least_rate, recovering};
 use crate::{Ack, Path, Window};
 use narrows_units::{Bytes, Duration, Rate};
 

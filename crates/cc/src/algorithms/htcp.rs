@@ -53,7 +53,7 @@
 //! `htcp_foreign_cut_starts_a_new_epoch`, `htcp_draft_growth`, `htcp_draft_beta`, `htcp_takes_rtts_from_srtt_if_asked`.
 
 use crate::growth::{self, Fraction};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
 use narrows_units::{Bytes, Instant};
 

@@ -40,7 +40,7 @@
 //! `scalable_recovers_in_13_rounds_at_any_window`, `scalable_legacy_region_is_reno`, `scalable_ns2_counts_acks`.
 
 use crate::growth::{self, AckCounter, ByteCounter, Fraction};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 

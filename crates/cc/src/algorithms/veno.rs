@@ -46,8 +46,8 @@
 //! `veno_ns3_increase_would_be_newreno`.
 
 use crate::growth::{self, AckCounter, ByteCounter, Fraction};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::{linux_sample, without_queue};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 

@@ -46,8 +46,8 @@
 //! `dctcp_alpha_without_marks`, `dctcp_alpha_all_marked`, `dctcp_alpha_half_marked`, `dctcp_alpha_real`, `dctcp_echo_reduces_by_half_of_alpha`,
 //! `dctcp_loss_halves`, `dctcp_alpha_moves_once_per_window`, `dctcp_linux_ends_a_window_with_the_ack_that_reaches_its_end`.
 
-use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
-use crate::reno::Reno;
+use crate::algorithms::reno::Reno;
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window, growth};
 use narrows_units::Bytes;
 

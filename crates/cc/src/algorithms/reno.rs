@@ -32,7 +32,7 @@
 //!
 //! Like Linux's module of this name, `reno` says nothing of loss recovery: the connection's setting rules, SACK where the
 //! peer permits it. The Reno of 1990, whose fast recovery ends with the first new ACK, is `recovery = "reno"` beside it;
-//! [`newreno`](crate::newreno), [`sack`](crate::sack), [`fack`](crate::fack) and [`tahoe`](crate::tahoe) are the same rules with the
+//! [`newreno`](crate::algorithms::newreno), [`sack`](crate::algorithms::sack), [`fack`](crate::algorithms::fack) and [`tahoe`](crate::algorithms::tahoe) are the same rules with the
 //! recovery of their names.
 //!
 //! # Vectors
@@ -43,7 +43,7 @@
 pub mod ns2;
 
 use crate::growth::{self, ByteCounter};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 

@@ -8,7 +8,7 @@
 //!
 //! # Sources
 //! RFC 6582, section 3.2; RFC 5681, section 3.2; ns-2's Agent/TCP/Newreno. The window rules are those of
-//! [`reno`](crate::reno) with all its parameters.
+//! [`reno`](crate::algorithms::reno) with all its parameters.
 //!
 //! # State
 //! | symbol | where | unit |
@@ -35,8 +35,8 @@
 //! `newreno_is_reno_with_its_recovery`; of the recovery, in crates/tcp: `newreno_repairs_two_holes_in_one_episode`,
 //! `newreno_does_not_fast_retransmit_below_recover_after_a_timeout`.
 
-use crate::registry::{Ns2Agent, Response, Row, Traits};
-use crate::reno;
+use crate::algorithms::reno;
+use crate::row::{Ns2Agent, Response, Row, Traits};
 
 /// The registry's row: [`reno`]'s window rules with the recovery `newreno`.
 pub(crate) const ROW: Row = Row {

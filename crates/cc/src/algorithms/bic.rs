@@ -52,7 +52,7 @@
 
 use crate::ack_ratio::AckRatio;
 use crate::growth::{self, AckCounter, ByteCounter};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration, Instant};
 

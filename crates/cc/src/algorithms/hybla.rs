@@ -49,7 +49,7 @@
 //! `hybla_paper_scales_the_start`, `hybla_paper_growth`, `hybla_paper_grows_alike_in_time`.
 
 use crate::growth::{self, ByteCounter, Fraction};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Phase, Window};
 use narrows_units::{Bytes, Duration};
 

@@ -7,7 +7,7 @@
 //!
 //! # Sources
 //! RFC 6675; RFC 2018 and RFC 2883 for the option; ns-2's Agent/TCP/Sack1. The window rules are those of
-//! [`reno`](crate::reno) with all its parameters.
+//! [`reno`](crate::algorithms::reno) with all its parameters.
 //!
 //! # State
 //! | symbol | where | unit |
@@ -33,8 +33,8 @@
 //! `sack_is_reno_with_its_recovery`; of the recovery, in crates/tcp: `sack_recovers_two_losses_of_twenty`,
 //! `sack_sends_one_rescue_retransmission`, `prr_spreads_the_reduction_over_the_acks`.
 
-use crate::registry::{Ns2Agent, Response, Row, Traits};
-use crate::reno;
+use crate::algorithms::reno;
+use crate::row::{Ns2Agent, Response, Row, Traits};
 
 /// The registry's row: [`reno`]'s window rules with the recovery `sack`.
 pub(crate) const ROW: Row = Row {

@@ -57,7 +57,7 @@
 pub mod estimate;
 
 use crate::growth::{self, ByteCounter};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use estimate::{AckedCount, Estimate, Filter, LinuxFilter, Plus, Tustin};
 use narrows_units::{Bytes, Duration};

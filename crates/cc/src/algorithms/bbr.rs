@@ -61,7 +61,7 @@ mod model;
 mod policer;
 mod window;
 
-use crate::registry::{Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::windowed::MaxFilter;
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use aggregation::Aggregation;

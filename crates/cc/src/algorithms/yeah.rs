@@ -53,8 +53,8 @@
 //! `yeah_idleness_forgets_the_base`.
 
 use crate::growth::{self, ByteCounter};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::{self, Rounds, linux_sample};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 

@@ -82,7 +82,7 @@
 pub mod linux;
 
 use crate::growth::{self, ByteCounter};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
 use narrows_units::{Duration, Instant};
 

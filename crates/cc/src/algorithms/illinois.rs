@@ -42,8 +42,8 @@
 //! `illinois_leaves_beta_of_the_window_if_asked`.
 
 use crate::growth::{self, Fraction};
-use crate::registry::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::rounds::Rounds;
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration};
 

@@ -7,7 +7,7 @@
 //!
 //! # Sources
 //! M. Mathis and J. Mahdavi, "Forward Acknowledgement: Refining TCP Congestion Control", SIGCOMM 1996; ns-2's
-//! Agent/TCP/Fack. The window rules are those of [`reno`](crate::reno) with all its parameters.
+//! Agent/TCP/Fack. The window rules are those of [`reno`](crate::algorithms::reno) with all its parameters.
 //!
 //! # State
 //! | symbol | where | unit |
@@ -34,8 +34,8 @@
 //! `fack_is_reno_with_its_recovery`; of the recovery, in crates/tcp: `fack_enters_on_the_first_sack_beyond_three_segments`,
 //! `fack_repairs_four_losses_of_ten`.
 
-use crate::registry::{Ns2Agent, Response, Row, Traits};
-use crate::reno;
+use crate::algorithms::reno;
+use crate::row::{Ns2Agent, Response, Row, Traits};
 
 /// The registry's row: [`reno`]'s window rules with the recovery `fack`.
 pub(crate) const ROW: Row = Row {

@@ -6,7 +6,7 @@
 //!
 //! # Sources
 //! V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; K. Fall and S. Floyd, "Simulation-based Comparisons of Tahoe,
-//! Reno, and SACK TCP", CCR 26(3), 1996; ns-2's Agent/TCP. The rules of growth are those of [`reno`](crate::reno) with all its
+//! Reno, and SACK TCP", CCR 26(3), 1996; ns-2's Agent/TCP. The rules of growth are those of [`reno`](crate::algorithms::reno) with all its
 //! parameters.
 //!
 //! # State
@@ -33,8 +33,8 @@
 //! `tahoe_is_reno_with_its_recovery`; of the recovery, in crates/tcp: `tahoe_starts_anew_from_one_segment`,
 //! `tahoe_goes_back_and_sends_again_what_follows_the_hole`, `tahoe_reduces_once_per_window`.
 
-use crate::registry::{Ns2Agent, Response, Row, Traits};
-use crate::reno;
+use crate::algorithms::reno;
+use crate::row::{Ns2Agent, Response, Row, Traits};
 
 /// The registry's row: [`reno`]'s window rules with the recovery `tahoe`.
 pub(crate) const ROW: Row = Row {

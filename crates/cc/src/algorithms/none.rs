@@ -23,7 +23,7 @@
 //! # Vectors
 //! `rfc793_window_is_bounded_by_the_receiver_alone`.
 
-use crate::registry::{Params, Response, Row, Traits};
+use crate::row::{Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Sent, Window};
 use narrows_units::Bytes;
 
