@@ -291,6 +291,7 @@ pub trait CongestionControl: fmt::Debug + Send {
         false
     }
 
-    /// Reports internal state by name, for per-event samples and debugging.
+    /// Reports the present value of each variable by name. Names, units and meanings stand in the algorithm's row
+    /// ([`Row::variables`](crate::Row::variables)); which of them are reported is constant over its life.
     fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }

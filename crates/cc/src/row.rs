@@ -42,6 +42,18 @@ pub struct Param {
     pub kind: ParamKind,
 }
 
+/// A number that an algorithm keeps and reports ([`CongestionControl::state`]). It measures the algorithm and changes
+/// nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Name under which it is reported.
+    pub name: &'static str,
+    /// Unit, as shown to users; empty where it has none.
+    pub unit: &'static str,
+    /// What it is, in one sentence, with the paper's symbol and the profiles that report it if not all do.
+    pub doc: &'static str,
+}
+
 /// A value given for a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
@@ -276,6 +288,8 @@ pub struct Row {
     pub sources: &'static [&'static str],
     /// Parameters.
     pub params: &'static [Param],
+    /// Variables that it reports, of all its profiles; a profile reports some or all of them.
+    pub variables: &'static [Variable],
     /// Its properties beyond the interface.
     pub traits: Traits,
     /// The ns-2.35 agent that implements it; a scenario with `stack = "ns2"` takes that agent's defaults.

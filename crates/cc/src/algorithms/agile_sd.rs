@@ -1,10 +1,10 @@
 //! Agile-SD: Reno with a small decrease, and an increase that is faster the further the window is below its last loss.
 //!
 //! # Idea
-//! On short fat paths with shallow buffers time is lost in getting back to the window that was lost. Agile-SD gives up
-//! little (5 or 10 %), and comes back convexly: the agility factor lambda starts at `lambda_max` segments per
-//! round-trip time right after the loss and falls linearly with the distance still to go, to 1 at the window of the
-//! loss. From there on it is Reno.
+//! On short, fast paths with shallow buffers, a flow loses time while it regains the window it had before a loss.
+//! Agile-SD gives up little at a loss (5 or 10 %) and regains it quickly at first. The agility factor lambda starts at
+//! `lambda_max` segments per round-trip time after the loss. It falls linearly with the remaining distance, to 1 at the
+//! window of the loss. Beyond that window Agile-SD grows as Reno does.
 //!
 //! # Sources
 //! M. A. Alrshah, M. Othman, B. Ali, Z. M. Hanapi, "Agile-SD: A Linux-based TCP congestion control algorithm for
@@ -32,16 +32,18 @@
 //! | after a timeout | the initial window | one segment, by the kernel | `profile` |
 //! | slow start | RFC 5681's | all that was delivered | `profile` |
 //!
-//! We follow the paper (the default): its two decreases are what it argues for, and the one factor of the module is a
-//! constant in both of its branches. Equation 1's lambda_max of 1 is NewReno with a smaller decrease.
+//! The default follows the paper, which argues for two different decreases; the module uses the same factor in both
+//! branches. With a lambda_max of 1, equation 1 gives NewReno with a smaller decrease.
 //!
 //! # Limits
-//! * The paper's initial window of 2 segments is the connection's setting (`initial_window`); it recommends 10 for use.
-//! * A timeout restarts from that initial window (or from cwnd where that is smaller) as figure 3 has it, while
-//!   RFC 5681, section 3.1, allows no more than one segment. The paper gives no ssthresh for it; we take the module's, which is that of a loss.
-//! * The paper knows no ECN: an echo counts as a loss.
-//! * ns-2.35 has no such module; the authors loaded theirs into its TCP/Linux agent, so that is the agent meant here.
-//!   The module's growth is not gated there; here it is everywhere.
+//! * The paper's initial window of 2 segments is the connection's setting (`initial_window`); for use the paper
+//!   recommends 10.
+//! * A timeout restarts from that initial window, or from cwnd if cwnd is smaller, as in figure 3. RFC 5681, section
+//!   3.1, allows one segment at most. The paper gives no ssthresh for a timeout; we use the module's, which is the one
+//!   for a loss.
+//! * The paper does not cover ECN. An echo counts as a loss.
+//! * ns-2.35 has no such module. The authors loaded theirs into the TCP/Linux agent, so that agent is the one meant
+//!   here. The module grows there even if cwnd does not limit the sender; here growth always requires that it does.
 //!
 //! # Vectors
 //! `agile_sd_epoch_times`, `agile_sd_lambda`, `agile_sd_paper_growth`, `agile_sd_module_growth`,
@@ -50,7 +52,7 @@
 //! `agile_sd_grows_as_reno_beyond_the_loss`, `agile_sd_module_counts_acks`, `agile_sd_avoids_after_a_loss`.
 
 use crate::growth::{self, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 
@@ -79,6 +81,24 @@ pub(crate) const ROW: Row = Row {
             name: "beta2",
             doc: "What is left after a loss in congestion avoidance (section 3.2); 0 is the profile's: 0.95 in the paper, 0.90 in the module.",
             kind: ParamKind::Number { unit: "", default: 0.0, min: 0.0, max: 0.99 },
+        },
+    ],
+    variables: &[
+        Variable {
+            name: "lambda",
+            unit: "segments per RTT",
+            doc: "The agility factor lambda of the last ACK in congestion avoidance (equation 1).",
+        },
+        Variable { name: "cwnd_loss", unit: "bytes", doc: "cwnd just before the last reduction; 0 before the first." },
+        Variable {
+            name: "cwnd_degraded",
+            unit: "bytes",
+            doc: "cwnd just after the last reduction; 0 before the first.",
+        },
+        Variable {
+            name: "frac_tracer",
+            unit: "segments",
+            doc: "Part of a segment that cwnd has earned and not yet got (`module`).",
         },
     ],
     traits: Traits { response: Response::ReducesToInitialWindow, needs_ecn: false, scales: true },
@@ -220,6 +240,6 @@ impl CongestionControl for AgileSd {
         visit("lambda", self.lambda);
         visit("cwnd_loss", self.loss.as_f64());
         visit("cwnd_degraded", self.degraded.as_f64());
-        visit("frac_tracer", self.parts as f64);
+        visit("frac_tracer", self.parts as f64 / (SCALE * SCALE) as f64);
     }
 }

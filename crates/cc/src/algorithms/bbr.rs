@@ -1,14 +1,15 @@
-//! BBR version 1: a model of the path (its bandwidth and its round-trip time) sets the rate, and the window only bounds it.
+//! BBR version 1: a model of the path (bandwidth and round-trip time) sets the rate, and the window only bounds it.
 //!
 //! # Idea
-//! The largest delivery rate of late is the bottleneck's bandwidth, the smallest round-trip time of late is that without
-//! a queue. The two cannot be seen at once: to see more bandwidth the flow sends 25 % faster for a round-trip time (and
-//! 25 % slower in the next, which drains the queue); to see the round-trip time it sends next to nothing for 200 ms every
-//! ten seconds. Losses do not move the model.
+//! The largest recent delivery rate estimates the bandwidth of the bottleneck. The smallest recent round-trip time
+//! estimates the path without a queue. One flow cannot measure both at the same time. To measure bandwidth, it sends 25
+//! % faster for one round-trip time and 25 % slower in the next, which drains the queue. To measure the round-trip
+//! time, it keeps four segments in flight for 200 ms every ten seconds. Losses do not change the model.
 //!
 //! # Sources
-//! N. Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00;
-//! Linux, `net/ipv4/tcp_bbr.c`, whose rules these are; for the long-term bandwidth T. Flach et al., SIGCOMM 2016.
+//! N. Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016;
+//! draft-cardwell-iccrg-bbr-congestion-control-00; Linux, `net/ipv4/tcp_bbr.c`, whose rules these are; for the
+//! long-term bandwidth T. Flach et al., SIGCOMM 2016.
 //!
 //! # State
 //! | symbol | field | unit |
@@ -37,31 +38,33 @@
 //! | ECN | ignored | ignored | ignored | ignored |
 //!
 //! # Limits
-//! * Linux compares what is in flight at the next segment's departure (`packets_in_net_at_edt`), because its qdisc holds
-//!   segments that count as sent. Here a segment counts when it leaves, so the departure is now; the segments that a
-//!   rising phase is about to send are counted as there.
-//! * Segments leave one by one at the pacing rate unless the connection sends bursts (`tso`, on with `stack = "linux"`); the goal
-//!   of `tso_segs_goal` counts in the window either way.
-//! * Time is in nanoseconds; Linux's is in microseconds, and in milliseconds for the ten seconds and the 200 ms.
-//! * A rate is never below one segment a minute, so that a wrong sample cannot silence a flow.
-//! * Growth is not gated by cwnd: samples that the application limited do not lower the model.
-//! * Without SACK a duplicate ACK delivers nothing here, where Linux counts a segment for each; in recovery without SACK
+//! * Linux compares the data in flight at the departure time of the next segment (`packets_in_net_at_edt`), because its
+//!   qdisc holds segments that count as sent. Here a segment counts as sent when it leaves, so the departure time is
+//!   now. The segments that a rising phase is about to send are counted as in Linux.
+//! * Segments leave one by one at the pacing rate, unless the connection sends bursts (`tso`, on with
+//!   `stack = "linux"`). The goal of `tso_segs_goal` counts in the window in both cases.
+//! * Time is in nanoseconds. Linux uses microseconds, and milliseconds for the ten seconds and the 200 ms.
+//! * A rate is never below one segment per minute, so that a wrong sample cannot silence a flow.
+//! * Growth does not depend on whether cwnd limits the sender. Samples that the application limited do not lower the
+//!   model.
+//! * Without SACK, a duplicate ACK delivers nothing here; Linux counts one segment for each. In recovery without SACK,
 //!   the model learns from partial ACKs only.
 //!
 //! # Vectors
-//! `bbr_pacing_of_the_gains`, `bbr_cwnd_targets`, `bbr_initial_pacing_without_rtt`, `bbr_startup_doubles_and_ends_after_three_flat_rounds`,
-//! `bbr_enters_the_cycle_anywhere_but_in_its_drain`, `bbr_cycle_phases_end_as_they_should`, `bbr_probe_rtt_holds_four_segments`,
+//! `bbr_pacing_of_the_gains`, `bbr_cwnd_targets`, `bbr_initial_pacing_without_rtt`,
+//! `bbr_startup_doubles_and_ends_after_three_flat_rounds`, `bbr_enters_the_cycle_anywhere_but_in_its_drain`,
+//! `bbr_cycle_phases_end_as_they_should`, `bbr_probe_rtt_holds_four_segments`,
 //! `bbr_bandwidth_is_forgotten_after_ten_rounds`, `bbr_app_limited_samples_count_only_upwards`,
 //! `bbr_recovery_conserves_packets_for_a_round`, `bbr_timeout_grows_back_to_the_window_before`,
-//! `bbr_undo_resets_the_search_for_full_bandwidth`, `bbr_restart_after_idle_paces_at_the_bandwidth`, `bbr_finds_a_policer`,
-//! `bbr_aggregation_is_added_to_the_window`.
+//! `bbr_undo_resets_the_search_for_full_bandwidth`, `bbr_restart_after_idle_paces_at_the_bandwidth`,
+//! `bbr_finds_a_policer`, `bbr_aggregation_is_added_to_the_window`.
 
 pub(crate) mod aggregation;
 mod model;
 mod policer;
 mod window;
 
-use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::windowed::MaxFilter;
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use aggregation::Aggregation;
@@ -92,6 +95,30 @@ pub(crate) const ROW: Row = Row {
             doc: "Look for a token-bucket policer and keep to its rate (Linux's long-term bandwidth; the paper has none).",
             kind: ParamKind::Switch { default: true },
         },
+    ],
+    variables: &[
+        Variable { name: "phase", unit: "", doc: "State: 0 STARTUP, 1 DRAIN, 2 PROBE_BW, 3 PROBE_RTT." },
+        Variable { name: "cycle", unit: "", doc: "Phase of the gain cycle: 0 probes up, 1 drains, 2 to 7 cruise." },
+        Variable {
+            name: "bw_bps",
+            unit: "bit/s",
+            doc: "Bandwidth in use: the maximum of ten rounds, or the policer's rate.",
+        },
+        Variable {
+            name: "min_rtt_s",
+            unit: "s",
+            doc: "RTprop, the smallest round-trip time of the last ten seconds; 0 before a sample.",
+        },
+        Variable { name: "pacing_gain", unit: "", doc: "Pacing rate divided by the bandwidth." },
+        Variable { name: "cwnd_gain", unit: "", doc: "Window divided by the bandwidth-delay product." },
+        Variable { name: "rounds", unit: "rounds", doc: "Rounds since the start." },
+        Variable { name: "full_bw_reached", unit: "", doc: "1 once STARTUP has found the full bandwidth, else 0." },
+        Variable {
+            name: "extra_acked_bytes",
+            unit: "bytes",
+            doc: "Largest recent excess of ACKed data over the bandwidth (ACK aggregation).",
+        },
+        Variable { name: "policed", unit: "", doc: "1 while the rate is that of a policer, else 0." },
     ],
     traits: Traits { response: Response::Models, needs_ecn: false, scales: false },
     ns2: None,

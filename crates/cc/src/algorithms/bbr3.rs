@@ -1,18 +1,20 @@
 //! BBR version 3: BBR with bounds that losses set, and probes far apart.
 //!
 //! # Idea
-//! As version 1 the flow paces at the bandwidth of its model. New are two pairs of bounds: a long-term one of what may be in
-//! flight, learned from probes that lost more than 2 %, and short-term ones of rate and inflight, taken back by 30 % in
-//! each lossy round until the next probe. Between probes, two to three seconds apart (or as often as a Reno flow would
-//! need), the flow leaves 15 % of the long-term bound to others.
+//! As in version 1, the flow paces at the bandwidth of its model. Version 3 adds two pairs of bounds. The long-term
+//! bound limits the data in flight; it is learned from probes that lost more than 2 %. The short-term bounds limit the
+//! rate and the data in flight; each lossy round reduces them by 30 %, until the next probe. Probes are two to three
+//! seconds apart, or as far apart as a Reno flow needs to recover. Between probes the flow leaves 15 % of the long-term
+//! bound to others.
 //!
 //! # Sources
-//! draft-ietf-ccwg-bbr (the working group's of August 2026); for `profile = "linux"` the branch v3 of github.com/google/bbr.
+//! draft-ietf-ccwg-bbr (the working group's draft of August 2026); for `profile = "linux"` the branch v3 of
+//! github.com/google/bbr.
 //!
 //! # State
 //! | symbol | field | unit |
 //! |---|---|---|
-//! | state | `state`; shown as `phase`: 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT | - |
+//! | state | `state`; reported as `phase` | - |
 //! | max_bw, bw | `max_bw` (maximum of two probing cycles), `bw` | rate |
 //! | bw_shortterm, inflight_shortterm, inflight_longterm | `bounds` | rate, bytes, bytes |
 //! | min_rtt; probe_rtt_min_delay | `min_rtt`, `probe_rtt_min` with `.._at` | time |
@@ -20,7 +22,8 @@
 //! | round_count, next_round_delivered, loss_round_delivered | `rounds`, `round_end`, `loss_round_end` | -, bytes |
 //! | full_bw, full_bw_count, full_bw_now, full_bw_reached | the same | rate, - |
 //! | ack_phase, is_bw_probe_sample | `ack_phase`, `probe_samples` | - |
-//! | bw_probe_up_rounds, bw_probe_up_acked, probe_up_acked_per_inc | `up_rounds`, `up_acked`, `up_per_segment` | -, bytes |
+//! | bw_probe_up_rounds, bw_probe_up_acked | `up_rounds`, `up_acked` | -, bytes |
+//! | probe_up_acked_per_inc | `up_per_segment` | bytes |
 //! | bw_probe_wait, cycle_stamp, rounds_since_probe_up | `probe_wait`, `cycle_start`, `rounds_since_probe` | time, - |
 //! | prev_probe_too_high, prev_probe_precautionary | `prev_too_high`, `prev_precautionary` | - |
 //!
@@ -30,28 +33,30 @@
 //! | Startup's pacing gain | 2.77 | 710/256 | `profile` |
 //! | Drain | gain 0.5, three rounds at most | gain 88/256, until the pipe holds one product | `profile` |
 //! | ProbeBW_DOWN | 0.90 | 232/256 | `profile` |
-//! | ACK aggregation | maximum of 10 rounds (1 before the pipe is full) | two windows of 5 rounds, at most 100 ms | `profile` |
+//! | ACK aggregation | maximum of 10 rounds (1 in Startup) | two windows of 5 rounds, at most 100 ms | `profile` |
 //! | a probe after one that went too far | stops at the bound and is taken up again | the same | - |
 //! | ECN | left open, a mark counts as congestion | per-round alpha where min_rtt is at most 5 ms | - |
 //!
 //! # Limits
-//! * An ECN echo counts as a loss in its round: it sets the short-term bounds, never the long-term one. Linux's alpha is not
-//!   here; it needs marks of DCTCP's kind and is off unless the route asks for it.
-//! * Segments leave one by one at the pacing rate; the send quantum counts in the window only. It is never below two
+//! * An ECN echo counts as a loss in its round. It sets the short-term bounds, never the long-term bound. Linux's alpha
+//!   is not implemented; it requires marks as for DCTCP, and Linux uses it only if the route enables it.
+//! * Segments leave one by one at the pacing rate. The send quantum counts in the window only. It is never below two
 //!   segments.
-//! * Without SACK the draft ends Startup at any loss in recovery and takes any loss of a probe for too much; here losses
-//!   are judged alike.
-//! * A connection whose handshake gave no round-trip time computes its first rate anew once there is one, as Linux does.
-//! * A rate is never below one segment a minute, so that a wrong sample cannot silence a flow.
-//! * Growth is not gated by cwnd, but inflight_longterm only grows while cwnd limits the flow.
+//! * Without SACK, the draft ends Startup at any loss in recovery, and treats any loss in a probe as too much. Here
+//!   losses are judged alike with and without SACK.
+//! * If the handshake gave no round-trip time, the first rate is computed again at the first sample, as in Linux.
+//! * A rate is never below one segment per minute, so that a wrong sample cannot silence a flow.
+//! * Growth does not depend on whether cwnd limits the sender, but inflight_longterm grows only while it does.
 //!
 //! # Vectors
-//! `bbr3_bdp_probe_rtt_cwnd_and_headroom`, `bbr3_pacing_of_the_gains`, `bbr3_initial_pacing`, `bbr3_startup_ends_after_three_flat_rounds`,
-//! `bbr3_startup_ends_by_many_losses`, `bbr3_drain_ends_by_inflight_or_rounds`, `bbr3_a_lossy_round_of_cruise_cuts_by_beta`,
+//! `bbr3_bdp_probe_rtt_cwnd_and_headroom`, `bbr3_pacing_of_the_gains`, `bbr3_initial_pacing`,
+//! `bbr3_startup_ends_after_three_flat_rounds`, `bbr3_startup_ends_by_many_losses`,
+//! `bbr3_drain_ends_by_inflight_or_rounds`, `bbr3_a_lossy_round_of_cruise_cuts_by_beta`,
 //! `bbr3_refill_forgets_the_short_term`, `bbr3_up_grows_the_long_term_bound_exponentially`, `bbr3_inflight_at_loss`,
 //! `bbr3_a_probe_that_loses_goes_down`, `bbr3_probes_every_two_to_three_seconds`, `bbr3_coexists_with_reno`,
 //! `bbr3_probe_rtt_every_five_seconds`, `bbr3_bandwidth_is_forgotten_after_two_cycles`, `bbr3_timeout_and_undo`,
-//! `bbr3_restart_after_idle_paces_at_the_bandwidth`, `bbr3_profiles_differ_as_the_page_says`, `bbr3_a_mark_is_a_loss_of_its_round`.
+//! `bbr3_restart_after_idle_paces_at_the_bandwidth`, `bbr3_profiles_differ_as_the_page_says`,
+//! `bbr3_a_mark_is_a_loss_of_its_round`.
 
 mod cycle;
 mod settings;
@@ -59,7 +64,7 @@ mod signals;
 mod window;
 
 use crate::algorithms::bbr::aggregation::Aggregation;
-use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::windowed::MaxFilter;
 use crate::{Ack, Congestion, CongestionControl, LostSegment, Needs, Path, Sent, Window};
 use narrows_rng::Stream;
@@ -76,6 +81,45 @@ pub(crate) const ROW: Row = Row {
         doc: "Whose numbers: the draft's, or those of google/bbr v3 for Linux.",
         kind: ParamKind::Choice { default: "draft", allowed: &["draft", "linux"] },
     }],
+    variables: &[
+        Variable {
+            name: "phase",
+            unit: "",
+            doc: "State: 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT.",
+        },
+        Variable {
+            name: "ack_phase",
+            unit: "",
+            doc: "ack_phase: 0 init, 1 refilling, 2 probe starting, 3 probe feedback, 4 probe stopping.",
+        },
+        Variable { name: "bw_bps", unit: "bit/s", doc: "bw, the bandwidth in use: max_bw, bounded by bw_shortterm." },
+        Variable { name: "max_bw_bps", unit: "bit/s", doc: "max_bw, the maximum of two probing cycles." },
+        Variable {
+            name: "bw_shortterm_bps",
+            unit: "bit/s",
+            doc: "bw_shortterm, the bound after recent losses; 0 without one.",
+        },
+        Variable {
+            name: "inflight_shortterm_bytes",
+            unit: "bytes",
+            doc: "inflight_shortterm, the bound after recent losses; 0 without one.",
+        },
+        Variable {
+            name: "inflight_longterm_bytes",
+            unit: "bytes",
+            doc: "inflight_longterm, the bound that a probe found too high; 0 without one.",
+        },
+        Variable {
+            name: "min_rtt_s",
+            unit: "s",
+            doc: "min_rtt, the smallest round-trip time of the last ten seconds; 0 before a sample.",
+        },
+        Variable { name: "pacing_gain", unit: "", doc: "Pacing rate divided by the bandwidth." },
+        Variable { name: "cwnd_gain", unit: "", doc: "Window divided by the bandwidth-delay product." },
+        Variable { name: "rounds", unit: "rounds", doc: "Rounds since the start." },
+        Variable { name: "full_bw_reached", unit: "", doc: "1 once Startup has found the full bandwidth, else 0." },
+        Variable { name: "extra_acked_bytes", unit: "bytes", doc: "Allowance in the window for ACK aggregation." },
+    ],
     traits: Traits { response: Response::Models, needs_ecn: false, scales: false },
     ns2: None,
     recovery: None,

@@ -1,9 +1,10 @@
 //! BIC: binary search for the window between the one that lost and the one after it.
 //!
 //! # Idea
-//! A loss at W_max shows that the right window is somewhere between the reduced window and W_max. BIC goes a share of
-//! the distance in each round: large but bounded steps far away (additive increase), ever smaller ones near W_max
-//! (binary search), and beyond W_max the same in mirror image (max probing). Small windows behave as Reno.
+//! A loss at W_max shows that the right window lies between the reduced window and W_max. BIC covers a share of the
+//! distance in each round. Far from W_max the steps are large but bounded (additive increase). Near W_max they become
+//! smaller (binary search). Beyond W_max the steps mirror those below it (max probing). Small windows behave as in
+//! Reno.
 //!
 //! # Sources
 //! L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM
@@ -26,33 +27,33 @@
 //! | near W_max | S_min 0.01 | 4/20 of a segment | 4/20 | 4/5 | `smooth_part` |
 //! | left after a loss | 0.875 | 819/1024 | 819/1024 | 0.8 | `beta` |
 //! | Reno up to | 14 | 14 | 14 | below 14 | `low_window` |
-//! | delayed ACKs | - | cnt divided by a filtered ratio, in effect always about 2 | the same | not made up for | `profile` |
+//! | delayed ACKs | - | cnt divided by a ratio, always about 2 | the same | not made up for | `profile` |
 //! | counted | - | segments acknowledged | ACKs, and one more | segments, and one more | `profile` |
 //! | slow start per ACK | - | all that was delivered | 1 | 1 | `profile` |
 //! | undo | - | window before | max(cwnd, W_max) | window before | - |
 //!
-//! `profile = "linux"`, the default, is what runs: the delayed-ACK filter was meant to be 1 with one segment per ACK
-//! but never falls below 31/16 (its start is 2, and its integers stop there), and with two segments per ACK the counter
-//! sees both anyway. So Linux's BIC grows about twice as fast as its own rule; `profile = "nominal"` is the rule
-//! without the filter. `profile = "ns2"` counts ACKs as the module of 2006 did.
+//! `profile = "linux"`, the default, is what hosts run. Its filter for delayed ACKs was meant to be 1 with one segment
+//! per ACK, but it starts at 2 and its integers never fall below 31/16. With two segments per ACK, the counter sees
+//! both segments anyway. So Linux's BIC grows about twice as fast as its own rule. `profile = "nominal"` is the rule
+//! without the filter. `profile = "ns2"` counts ACKs, as the module of 2006 did.
 //!
 //! # Limits
-//! * No paper profile: the paper's constants are parameters, its binary search halves where every implementation takes
-//!   a quarter (the kernel's constant B = 4).
-//! * ns-2's undo falls short of the window before where fast convergence had lowered W_max, or after a timeout; here
-//!   the connection gives back all of it in every profile.
-//! * The kernel looks at `cnt` anew when cwnd changed or 1/32 s passed; so do we, with the time in nanoseconds.
+//! * There is no profile for the paper. Its constants are parameters. Its binary search takes half of the distance;
+//!   every implementation takes a quarter (the kernel's constant B = 4).
+//! * ns-2's undo restores less than the previous window if fast convergence had lowered W_max, and after a timeout.
+//!   Here the connection restores all of it in every profile.
+//! * The kernel computes `cnt` again when cwnd has changed or 1/32 s has passed. So do we, with time in nanoseconds.
 //!
 //! # Vectors
 //! `bic_linux_loss_at_100`, `bic_linux_loss_at_1000`, `bic_nominal_loss_at_100`, `bic_nominal_loss_at_1000`,
 //! `bic_ssthresh`, `bic_fast_convergence`, `bic_low_window_is_reno`, `bic_timeout_forgets`,
-//! `bic_filter_never_leaves_31_with_one_segment_per_ack`,
-//! `bic_linux_takes_a_duplicate_in_open_for_no_segment`, `bic_filter_looks_in_open_only`, `bic_linux_is_about_twice_the_nominal_rule`,
+//! `bic_filter_never_leaves_31_with_one_segment_per_ack`, `bic_linux_takes_a_duplicate_in_open_for_no_segment`,
+//! `bic_filter_looks_in_open_only`, `bic_linux_is_about_twice_the_nominal_rule`,
 //! `bic_before_the_first_loss_grows_by_five_percent`, `bic_ns2_counts_acks`.
 
 use crate::ack_ratio::AckRatio;
 use crate::growth::{self, AckCounter, ByteCounter};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -92,6 +93,17 @@ pub(crate) const ROW: Row = Row {
             doc: "Lower W_max further when losses come at falling windows.",
             kind: ParamKind::Switch { default: true },
         },
+    ],
+    variables: &[
+        Variable {
+            name: "last_max",
+            unit: "segments",
+            doc: "W_max, the window of the last reduction; 0 before the first.",
+        },
+        Variable { name: "cnt", unit: "segments", doc: "Segments (or ACKs) to acknowledge for one segment of growth." },
+        Variable { name: "delayed_ack", unit: "1/16 segment per ACK", doc: "Segments that an ACK covers, filtered." },
+        Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
+        Variable { name: "ack_cnt", unit: "ACKs", doc: "ACKs since the window last grew." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -50,7 +50,7 @@ pub mod linux;
 
 use crate::growth::{self, Fraction};
 use crate::rounds::Rounds;
-use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration};
 
@@ -80,6 +80,18 @@ pub(crate) const ROW: Row = Row {
             doc: "Window below which Compound is Reno (draft only).",
             kind: ParamKind::Number { unit: "segments", default: 38.0, min: 2.0, max: 1e6 },
         },
+    ],
+    variables: &[
+        Variable { name: "dwnd", unit: "bytes", doc: "dwnd, the delay-based part of the window (`draft`)." },
+        Variable { name: "gamma", unit: "segments", doc: "gamma, the backlog at which dwnd shrinks (`draft`)." },
+        Variable { name: "base_rtt", unit: "s", doc: "baseRTT, the smallest round-trip time; 0 before a sample." },
+        Variable {
+            name: "dwnd_segments",
+            unit: "segments",
+            doc: "dwnd, the delay-based part of the window (`linux`).",
+        },
+        Variable { name: "cwnd_reno", unit: "segments", doc: "The loss-based part of the window (`linux`)." },
+        Variable { name: "snd_cwnd_cnt", unit: "ACKs", doc: "ACKs since the loss-based part last grew (`linux`)." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: None,

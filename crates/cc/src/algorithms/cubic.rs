@@ -1,14 +1,15 @@
 //! CUBIC: a window that is a cubic function of the time since the last reduction.
 //!
 //! # Idea
-//! After a loss at W_max the window returns towards W_max quickly, stays near it for a while (where the capacity
-//! probably is), and then probes beyond it ever faster. The curve depends on time and not on round-trip times, so
-//! flows of different round-trip times grow alike; where Reno would be faster, CUBIC follows an estimate of Reno.
+//! After a loss at W_max, the window returns quickly towards W_max and stays near it for a while, since the capacity is
+//! probably there. Then it probes beyond W_max at an increasing rate. The curve depends on time and not on round-trip
+//! times, so flows with different round-trip times grow at the same rate. Where Reno would be faster, CUBIC follows an
+//! estimate of Reno.
 //!
 //! # Sources
 //! RFC 9438 (sections 4.1 to 4.10 and 5.8; equations 1 to 4); S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly
-//! High-Speed TCP Variant", SIGOPS OSR 42(5), 2008; RFC 8511 (ABE); RFC 9406 (HyStart++). Linux's integer rules are in
-//! [`linux`], those of its first version, which is ns-2's, in [`ns2`].
+//! High-Speed TCP Variant", SIGOPS OSR 42(5), 2008; RFC 8511 (ABE); RFC 9406 (HyStart++). [`linux`] has Linux's integer
+//! rules, [`ns2`] those of Linux's first version, which ns-2 uses.
 //!
 //! # State
 //! | symbol | field | unit |
@@ -41,21 +42,22 @@
 //! | undo | W_max, K, epoch, W_est too | - | window only | window only | max(cwnd, W_max) | `profile` |
 //! | start | HyStart++ (SHOULD) | standard | HyStart | HyStart, weak | standard | `slow_start` |
 //!
-//! We follow RFC 9438 (the default): it is the standard, and the only description whose every rule has a reason
-//! written down. `profile = "linux"` is what most servers run; `profile = "ns2"` is for comparing with ns-2.
+//! The default follows RFC 9438. It is the standard, and the only description that gives a reason for every rule.
+//! `profile = "linux"` is what most servers run. `profile = "ns2"` is for comparison with ns-2.
 //!
 //! # Limits
-//! * RFC 9438 writes `(target - cwnd) / cwnd` for each ACK, assuming one ACK per segment; we weigh it by the segments
-//!   acknowledged, so that delayed ACKs do not slow the curve (as Linux does).
-//! * The step to W_est is bounded like the cubic one, to half of what the ACK acknowledges. In the RFC's own model
-//!   W_est never runs further ahead; it can after something else (a scheme) has cut the window.
-//! * With `slow_start = "hystart"` in the RFC profile the smallest RTT is the connection's.
+//! * RFC 9438 adds `(target - cwnd) / cwnd` for each ACK, which assumes one ACK per segment. We multiply it by the
+//!   segments acknowledged, as Linux does, so that delayed ACKs do not slow the curve.
+//! * The step to W_est is bounded like the cubic step, to half of what the ACK acknowledges. In the RFC's model W_est
+//!   is never further ahead. It can be after something else (a scheme) has reduced the window.
+//! * With `slow_start = "hystart"` in the RFC profile, the smallest RTT is the connection's.
 //!
 //! # Vectors
 //! `cubic_k`, `cubic_function`, `cubic_ssthresh`, `cubic_rfc_loss_at_100`, `cubic_rfc_loss_at_1000`,
-//! `cubic_rfc_friendly_region`, `cubic_fast_convergence`, `cubic_timeout`, `cubic_stage_without_loss_starts_at_the_window`,
-//! `cubic_app_limited_time_is_excluded`, `cubic_idle_time_is_excluded`, `cubic_undo_restores_the_epoch`,
-//! `cubic_does_not_leap_back_after_a_foreign_cut`, `cubic_grows_by_half_a_round_at_most_after_years`, `abe_cubic`.
+//! `cubic_rfc_friendly_region`, `cubic_fast_convergence`, `cubic_timeout`,
+//! `cubic_stage_without_loss_starts_at_the_window`, `cubic_app_limited_time_is_excluded`,
+//! `cubic_idle_time_is_excluded`, `cubic_undo_restores_the_epoch`, `cubic_does_not_leap_back_after_a_foreign_cut`,
+//! `cubic_grows_by_half_a_round_at_most_after_years`, `abe_cubic`.
 
 mod curve;
 pub mod linux;
@@ -63,7 +65,7 @@ pub mod ns2;
 
 use crate::growth::{self, Fraction};
 use crate::hystart::{Feed, HyStart, HyStartPlusPlus, SlowStart};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -119,6 +121,61 @@ pub(crate) const ROW: Row = Row {
         crate::params::MAX_SSTHRESH,
         crate::params::ABE,
         crate::params::beta_ecn(0.85),
+    ],
+    variables: &[
+        Variable {
+            name: "w_max",
+            unit: "bytes",
+            doc: "W_max, the window that the cubic curve returns to (RFC 9438; `rfc9438`).",
+        },
+        Variable {
+            name: "w_est",
+            unit: "bytes",
+            doc: "W_est, the estimate of the window that Reno would have (`rfc9438`).",
+        },
+        Variable {
+            name: "cwnd_prior",
+            unit: "bytes",
+            doc: "cwnd before the last congestion event; 0 before the first (`rfc9438`).",
+        },
+        Variable { name: "k", unit: "s", doc: "K, the time that the curve takes to reach W_max or its origin." },
+        Variable {
+            name: "epoch",
+            unit: "s",
+            doc: "Start of the congestion avoidance stage; 0 outside a stage (`rfc9438`).",
+        },
+        Variable {
+            name: "last_max",
+            unit: "segments",
+            doc: "W_max in the kernel's integers; 0 before a loss (`linux`, `ns2`).",
+        },
+        Variable { name: "origin", unit: "segments", doc: "Window at which the curve is flat (`linux`, `ns2`)." },
+        Variable {
+            name: "cnt",
+            unit: "segments",
+            doc: "Segments to acknowledge for one segment of growth (`linux`); ACKs with `ns2`.",
+        },
+        Variable {
+            name: "tcp_cwnd",
+            unit: "segments",
+            doc: "Estimate of the window that Reno would have (`linux`, `ns2`).",
+        },
+        Variable {
+            name: "delay_min",
+            unit: "s",
+            doc: "Smallest round-trip time that the module knows; 0 before a sample (`linux`, `ns2`).",
+        },
+        Variable {
+            name: "delayed_ack",
+            unit: "1/16 segment per ACK",
+            doc: "Segments that an ACK covers, filtered (`ns2`).",
+        },
+        Variable {
+            name: "snd_cwnd_cnt",
+            unit: "bytes",
+            doc: "Bytes acknowledged since the window last grew (`linux`).",
+        },
+        Variable { name: "ack_cnt", unit: "ACKs", doc: "ACKs since the window last grew (`ns2`)." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

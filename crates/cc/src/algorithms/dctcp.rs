@@ -1,14 +1,14 @@
-//! DCTCP: reduces the window by as much as the share of marked bytes says.
+//! DCTCP: reduces the window in proportion to the share of marked bytes.
 //!
 //! # Idea
-//! Switches mark every packet that finds more than K packets waiting, and the receiver echoes each mark. The sender
-//! keeps alpha, a moving average of the share of marked bytes per window, and answers an echo by taking off alpha / 2
-//! of the window instead of a half: a single mark costs little, a standing queue as much as a loss. The queue then stays
-//! around K with nearly all of the capacity used. Growth, and the answer to a loss, are Reno's.
+//! Switches mark every packet that finds more than K packets in the queue, and the receiver echoes each mark. The
+//! sender keeps alpha, a moving average of the share of marked bytes per window. It answers an echo by reducing the
+//! window by alpha / 2 instead of one half. A single mark costs little; a standing queue costs as much as a loss. The
+//! queue then stays near K, and nearly all of the capacity is used. Growth, and the response to a loss, are Reno's.
 //!
 //! # Sources
-//! RFC 8257, sections 3.2 (receiver; it is the connection's `ecn_echo = "each_mark"`), 3.3 and 3.5; M. Alizadeh and
-//! others, "Data Center TCP (DCTCP)", SIGCOMM 2010; Linux 6.1 (`tcp_dctcp`, profile linux).
+//! RFC 8257, sections 3.2 (the receiver, which is the connection's setting `ecn_echo = "each_mark"`), 3.3 and 3.5; M.
+//! Alizadeh and others, "Data Center TCP (DCTCP)", SIGCOMM 2010; Linux 6.1 (`tcp_dctcp`, profile linux).
 //!
 //! # State
 //! | symbol | field | unit |
@@ -23,31 +23,33 @@
 //! |---|---|---|---|---|---|
 //! | alpha | real | integer, 1/1024 | real | real | `profile` |
 //! | alpha at the start | 1 (SHOULD) | 1 | 1 | 0 | `alpha` |
-//! | a window ends | beyond WindowEnd, this ACK counted | at `next_seq`, this ACK counted | as RFC | by sequence number | `profile` |
+//! | a window ends | past WindowEnd, with this ACK | at `next_seq`, with this ACK | as RFC | by sequence | `profile` |
 //! | alpha below 1/64 without marks | goes on to fall | becomes 0 | goes on to fall | goes on to fall | `profile` |
 //! | echo: cwnd | (1 - alpha/2) cwnd | the same in whole segments, at least 2 | as RFC | as RFC | `profile` |
 //! | loss | RFC 5681: half of FlightSize | half of cwnd | half | half | `profile` |
 //! | growth | RFC 5681 | Reno, in whole segments | NewReno | Reno | `profile` |
 //! | bytes counted | cumulative, SACK ignored | delivered, SACK included | cumulative | packets | - |
 //!
-//! We follow RFC 8257 (the default); `profile = "linux"` gives Linux's integers.
+//! The default follows RFC 8257. `profile = "linux"` uses Linux's integers.
 //!
 //! # Limits
-//! * Bytes are counted as they are delivered, by SACK too, in both profiles: RFC 8257 ignores SACK, and so counts what a
-//!   hole held back in the window of its repair.
-//! * A loss in a window that an echo has reduced already is answered too, since the echo's reduction may be next to nothing
-//!   (RFC 8257, section 3.5; Linux does the same).
-//! * The first kernels of 6.1 looked for the end of a window before they counted the ACK; later ones (6.1 with its fixes, 6.15)
-//!   call `in_ack_event` after the ACK is counted, and so do we.
-//! * Without ECN this is Reno. Retransmissions and pure ACKs are not ECN-capable (RFC 3168); Linux's module makes them so.
-//! * A segment that is not ECN-capable ends an echo; marks around a retransmission are told as they are.
+//! * Bytes count when they are delivered, by SACK too, in both profiles. RFC 8257 ignores SACK, so it counts the bytes
+//!   behind a hole when the hole is repaired.
+//! * A loss in a window that an echo has reduced already reduces it again, because the echo's reduction can be very
+//!   small (RFC 8257, section 3.5; Linux does the same).
+//! * The first kernels of 6.1 tested for the end of a window before they counted the ACK. Later ones (6.1 with its
+//!   fixes, 6.15) call `in_ack_event` after the ACK is counted, and so do we.
+//! * Without ECN this is Reno. Retransmissions and pure ACKs are not ECN-capable (RFC 3168); Linux's module makes them
+//!   ECN-capable.
+//! * A segment that is not ECN-capable ends an echo. Marks around a retransmission are reported as they arrive.
 //!
 //! # Vectors
-//! `dctcp_alpha_without_marks`, `dctcp_alpha_all_marked`, `dctcp_alpha_half_marked`, `dctcp_alpha_real`, `dctcp_echo_reduces_by_half_of_alpha`,
-//! `dctcp_loss_halves`, `dctcp_alpha_moves_once_per_window`, `dctcp_linux_ends_a_window_with_the_ack_that_reaches_its_end`.
+//! `dctcp_alpha_without_marks`, `dctcp_alpha_all_marked`, `dctcp_alpha_half_marked`, `dctcp_alpha_real`,
+//! `dctcp_echo_reduces_by_half_of_alpha`, `dctcp_loss_halves`, `dctcp_alpha_moves_once_per_window`,
+//! `dctcp_linux_ends_a_window_with_the_ack_that_reaches_its_end`.
 
 use crate::algorithms::reno::Reno;
-use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window, growth};
 use narrows_units::Bytes;
 
@@ -74,6 +76,20 @@ pub(crate) const ROW: Row = Row {
         },
         crate::params::ABC_LIMIT,
         crate::params::MAX_SSTHRESH,
+    ],
+    variables: &[
+        Variable {
+            name: "alpha",
+            unit: "",
+            doc: "DCTCP.Alpha, the estimated share of bytes that are marked, from 0 to 1.",
+        },
+        Variable { name: "bytes_marked", unit: "bytes", doc: "Bytes reported as marked in this observation window." },
+        Variable { name: "bytes_delivered", unit: "bytes", doc: "Bytes delivered in this observation window." },
+        Variable {
+            name: "bytes_acked",
+            unit: "bytes",
+            doc: "Bytes acknowledged since congestion avoidance last grew the window.",
+        },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: true, scales: true },
     ns2: None,

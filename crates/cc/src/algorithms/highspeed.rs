@@ -1,9 +1,10 @@
-//! HighSpeed TCP: Reno's steps made to depend on the window, so that losses of 1e-7 sustain 83,000 segments.
+//! HighSpeed TCP: Reno with steps that depend on the window, so that a loss rate of 1e-7 sustains 83,000 segments.
 //!
 //! # Idea
-//! Reno needs a loss rate that no real link reaches to sustain a large window. HighSpeed TCP keeps Reno's response up to
-//! 38 segments (a loss rate of 1e-3, where fairness to Reno matters) and above follows a flatter line: a round adds a(w)
-//! segments, more the larger the window, and a loss takes the share b(w), half at 38 and a tenth at 83,000 segments.
+//! To sustain a large window, Reno needs a loss rate that no real link reaches. HighSpeed TCP keeps Reno's response up
+//! to 38 segments (a loss rate of 1e-3, where fairness to Reno matters). Above that it follows a flatter line. A round
+//! adds a(w) segments, which increases with the window. A loss takes the share b(w), which is one half at 38 segments
+//! and one tenth at 83,000.
 //!
 //! # Sources
 //! RFC 3649, sections 4 and 5 and appendix B; Linux 6.1, `net/ipv4/tcp_highspeed.c`, and its ancestor of 2007 in
@@ -21,23 +22,24 @@
 //! # Differences
 //! | question | RFC 3649 | Linux 6.1 | ns-2 TCP-Linux | ns-2 `windowOption_ 8` | ns-3 | parameter |
 //! |---|---|---|---|---|---|---|
-//! | a(w), b(w) | from the window, real | table of 72 rows | the same table | real | table, b in hundredths | `profile` |
-//! | p(w) | 0.078 / w^1.2 | 1 / (12.8 w^1.2) in the table | as Linux | a line in logarithms from (38, 1.04e-3) to (83000, 1e-7) | as RFC | `profile` |
+//! | a(w), b(w) | from the window, real | table of 72 rows | same table | real | table, b in hundredths | `profile` |
+//! | p(w) | 0.078/w^1.2 | 1/(12.8 w^1.2) | as Linux | log-linear, 1.04e-3 at 38 to 1e-7 at 83000 | as RFC | `profile` |
 //! | counted | - | ACKs | ACKs | ACKs | segments | `profile` |
 //! | row for a loss in the first slow start | b(w) | the first: one half | one half | one half | b(w) | `profile` |
 //! | slow start per ACK | 1; limited is recommended | all that was delivered | 1 | 1 | 1 | `profile`, `max_ssthresh` |
 //!
-//! We follow RFC 3649 (the default) in real numbers, weighing each ACK by the segments that it covers. `stack = "ns2"`
-//! selects `profile = "ns2"`, the module in `Agent/TCP/Linux`: that agent is the one that has an algorithm of this
-//! name, and its module differs from Linux 6.1 only in slow start. ns-2's own agent is `profile = "ns2_agent"`.
+//! The default follows RFC 3649 in real numbers and weighs each ACK by the segments that it covers. `stack = "ns2"`
+//! selects `profile = "ns2"`, the module in `Agent/TCP/Linux`, because that agent has an algorithm of this name. The
+//! module differs from Linux 6.1 in slow start only. ns-2's own agent is `profile = "ns2_agent"`.
 //!
-//! Linux's row moves only on ACKs in congestion avoidance, and starts at the first. So a loss that ends the first slow start
-//! takes half of any window; and a row remembered from before a timeout serves the next loss.
+//! Linux's row changes only on ACKs in congestion avoidance, and starts at the first row. So a loss that ends the first
+//! slow start takes half of any window. A row from before a timeout applies to the next loss.
 //!
 //! # Limits
-//! * Above 83,000 segments, where the RFC defines no b(w), b stays 0.1. The table goes on to 89,053 by its generator.
-//! * Linux carries no rest of slow start into avoidance in the same ACK; neither do its profiles here. It bounds the
-//!   window to 2^25 segments; so do they.
+//! * Above 83,000 segments the RFC defines no b(w), and b stays 0.1. The table continues to 89,053 segments by its
+//!   generator.
+//! * Linux does not carry the rest of slow start into congestion avoidance in the same ACK, and bounds the window to
+//!   2^25 segments. The profiles for Linux and ns-2 do the same.
 //!
 //! # Vectors
 //! `highspeed_table`, `highspeed_a_and_b`, `highspeed_rfc3649_follows_a_and_b`, `highspeed_linux_growth`,
@@ -46,7 +48,7 @@
 //! `highspeed_ns2_agent_halves_first`, `highspeed_ns2_agent_response_is_a_line_in_logarithms`.
 
 use crate::growth::{self, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 use std::sync::OnceLock;
@@ -76,6 +78,18 @@ pub(crate) const ROW: Row = Row {
             kind: ParamKind::Choice { default: "rfc3649", allowed: &["rfc3649", "linux", "ns2", "ns2_agent"] },
         },
         crate::params::MAX_SSTHRESH,
+    ],
+    variables: &[
+        Variable {
+            name: "ai",
+            unit: "",
+            doc: "Row of the table of RFC 3649, from 0; the increase per round is `ai` + 1 segments.",
+        },
+        Variable {
+            name: "snd_cwnd_cnt",
+            unit: "ACKs",
+            doc: "ACKs since the window last grew, each counted `ai` + 1 times; it grows at cwnd.",
+        },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -1,9 +1,9 @@
 //! H-TCP: additive steps that grow with the time since the last loss.
 //!
 //! # Idea
-//! For a second after a loss H-TCP is Reno; then its step alpha rises with the time Delta since that loss, so that large
-//! windows are reached soon and small ones are left to Reno. After a loss the window keeps the share beta that just
-//! empties the queue, RTTmin / RTTmax, unless the throughput has changed much, which asks for one half.
+//! For one second after a loss H-TCP behaves as Reno. Then its step alpha rises with the time Delta since that loss. So
+//! large windows are reached soon, and small windows are left to Reno. After a loss the window keeps the share beta =
+//! RTTmin / RTTmax, which just empties the queue. If the throughput has changed by much, it keeps one half.
 //!
 //! # Sources
 //! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004; draft-leith-tcp-htcp-06;
@@ -24,7 +24,7 @@
 //! # Differences
 //! | question | paper and draft | Linux 6.1 | ns-2 TCP-Linux | ns-3 | parameter |
 //! |---|---|---|---|---|---|
-//! | numbers | real | integers, alpha anew once per step | as Linux | real | `profile` |
+//! | numbers | real | integers, alpha once per step | as Linux | real | `profile` |
 //! | step per ACK | alpha / cwnd segments | counted | counted | alpha *bytes* | `profile` |
 //! | RTT scaling | optional | on, 0.1 to 2 | on, 0.1 to 2 | off | `rtt_scaling` |
 //! | bandwidth test | 20 % | 20 % | 20 % | rise of up to 20 % | `bandwidth_switch` |
@@ -33,18 +33,19 @@
 //! | RTT samples | - | every one | srtt, in avoidance | every one | `rtt_from_srtt` |
 //! | least alpha | - | none | none | 1 | - |
 //!
-//! `rtt_from_srtt = true` measures as ns-2.35's module does, taken from Linux 2.6.22: a flow that starts behind the queue of
-//! others takes that queue for the path. The switch isolates what that does to rivals (docs/validation.md); no stack turns it on.
+//! `rtt_from_srtt = true` measures as ns-2.35's module does, which comes from Linux 2.6.22. A flow that starts behind
+//! the queue of others then takes that queue for a part of the path. The switch isolates how that affects rivals
+//! (docs/validation.md); no stack turns it on.
 //!
-//! `profile = "linux"` is the default: the draft leaves the measurement of throughput and of RTTmax open, and the kernel's
-//! module, whose measurement both profiles use, is its authors' own.
+//! `profile = "linux"` is the default. The draft leaves open how throughput and RTTmax are measured; the kernel's
+//! module was written by its authors, and both profiles use its measurement.
 //!
 //! # Limits
-//! * The kernel keeps its undo copies after it has lowered RTTmax and moved B(k), so that its undo gives back only Delta.
-//!   We keep them before, which is what the copies are for.
+//! * The kernel makes its undo copies after it has lowered RTTmax and moved B(k), so its undo restores Delta only. We
+//!   make them before, which is their purpose.
 //! * The kernel's 32-bit products overflow after about 18 hours without a loss; ours saturate.
 //! * A step adds at most what the ACK acknowledges (one segment in `linux`), so a window at most doubles in a round.
-//! * Where cwnd is needed while measuring, it is the one after the last ACK.
+//! * Measurements use the cwnd after the last ACK.
 //!
 //! # Vectors
 //! `htcp_f`, `htcp_linux_alpha`, `htcp_linux_trajectory`, `htcp_linux_beta`, `htcp_first_event_takes_half`,
@@ -53,7 +54,7 @@
 //! `htcp_foreign_cut_starts_a_new_epoch`, `htcp_draft_growth`, `htcp_draft_beta`, `htcp_takes_rtts_from_srtt_if_asked`.
 
 use crate::growth::{self, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
 use narrows_units::{Bytes, Instant};
 
@@ -90,6 +91,15 @@ pub(crate) const ROW: Row = Row {
             doc: "Take half where the throughput has changed by more than 20 % since the last loss.",
             kind: ParamKind::Switch { default: true },
         },
+    ],
+    variables: &[
+        Variable { name: "alpha", unit: "segments per RTT", doc: "alpha, the increase per round-trip time." },
+        Variable { name: "beta", unit: "", doc: "beta, the share of the window that a loss leaves." },
+        Variable { name: "min_rtt", unit: "s", doc: "RTTmin; 0 before a sample." },
+        Variable { name: "max_rtt", unit: "s", doc: "RTTmax; 0 before a sample." },
+        Variable { name: "max_b", unit: "segments/s", doc: "B(k+1), the largest throughput since the last loss." },
+        Variable { name: "old_max_b", unit: "segments/s", doc: "B(k), the largest throughput before the last loss." },
+        Variable { name: "last_cong", unit: "s", doc: "Time at which Delta starts: the last congestion event." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

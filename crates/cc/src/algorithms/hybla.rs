@@ -1,9 +1,9 @@
-//! Hybla: long paths grow as fast in time as a path of 25 ms does.
+//! Hybla: long paths grow as fast in time as a path of 25 ms.
 //!
 //! # Idea
-//! Reno adds a segment per round-trip time, so a flow over a satellite gets a small share beside one over a cable. Hybla
-//! makes the growth in time that of a reference path of RTT0 = 25 ms: with rho = RTT / RTT0 an ACK adds 2^rho - 1 segments
-//! in slow start and rho² / cwnd in congestion avoidance. Losses take half, as in Reno.
+//! Reno adds one segment per round-trip time, so a flow over a satellite gets a small share beside a flow over a cable.
+//! Hybla grows at the speed of a reference path of RTT0 = 25 ms. With rho = RTT / RTT0, an ACK adds 2^rho - 1 segments
+//! in slow start and rho² / cwnd in congestion avoidance. A loss halves the window, as in Reno.
 //!
 //! # Sources
 //! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
@@ -31,16 +31,19 @@
 //! | nothing to add | - | one segment per cwnd ACKs | nothing | - | `profile` |
 //! | in Disorder and Loss | - | Reno | Reno | - | `profile` |
 //!
-//! `profile = "linux"` is the default, because it is what runs. It starts with rho segments: *one* on a short path,
-//! where everybody else starts with ten; the paper multiplies the usual initial window. 1/128 of a segment is coarse:
-//! with rho = 1 a window of 100 adds 0.8 segments per round, and above 128 segments only the rule of one per cwnd ACKs.
+//! `profile = "linux"` is the default, because it is what hosts run. It starts with rho segments: *one* on a short
+//! path, where other algorithms start with ten. The paper multiplies the usual initial window. 1/128 of a segment is
+//! coarse: with rho = 1, a window of 100 adds 0.8 segments per round, and above 128 segments only the rule of one
+//! segment per cwnd ACKs adds anything.
 //!
 //! # Limits
-//! * rho is bounded to 16 where it is an exponent (as in Linux 6.1), in the paper's profile everywhere; the window to
-//!   65,535 segments (as in Linux).
-//! * The paper's rho follows the measured RTT; we take the smallest, so that a standing queue does not speed its own growth.
-//! * Linux takes a connection without a handshake sample for one of rho = 1 forever; here the first sample counts.
-//! * The paper also asks for pacing, SACK and timestamps: they are the connection's. Without pacing its bursts are long.
+//! * rho is at most 16 as an exponent (as in Linux 6.1), and at most 16 everywhere in the paper's profile. The window
+//!   is at most 65,535 segments (as in Linux).
+//! * The paper's rho follows the measured RTT. We use the smallest RTT, so that a standing queue does not speed up its
+//!   own growth.
+//! * If the handshake gave no sample, Linux uses rho = 1 forever. Here the first sample counts.
+//! * The paper also requires pacing, SACK and timestamps; these are the connection's settings. Without pacing its
+//!   bursts are long.
 //!
 //! # Vectors
 //! `hybla_rho`, `hybla_linux_slow_start`, `hybla_linux_avoidance`, `hybla_linux_avoidance_at_rho_1`,
@@ -49,7 +52,7 @@
 //! `hybla_paper_scales_the_start`, `hybla_paper_growth`, `hybla_paper_grows_alike_in_time`.
 
 use crate::growth::{self, ByteCounter, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Path, Phase, Window};
 use narrows_units::{Bytes, Duration};
 
@@ -75,6 +78,15 @@ pub(crate) const ROW: Row = Row {
             name: "rtt0",
             doc: "RTT0, the round-trip time whose growth is imitated (paper and Linux 25, ns-3 50).",
             kind: ParamKind::Number { unit: "ms", default: 25.0, min: 1.0, max: 1000.0 },
+        },
+    ],
+    variables: &[
+        Variable { name: "rho", unit: "", doc: "rho, the round-trip time divided by RTT0, at least 1." },
+        Variable { name: "rho2_7ls", unit: "1/128", doc: "rho squared, in the kernel's fixed point." },
+        Variable {
+            name: "snd_cwnd_cents",
+            unit: "1/128 segment",
+            doc: "Part of a segment that cwnd has earned and not yet got (`linux`).",
         },
     ],
     traits: Traits { response: Response::ReducesAndLeaps, needs_ecn: false, scales: true },

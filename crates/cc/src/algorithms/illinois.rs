@@ -1,9 +1,10 @@
-//! TCP Illinois: losses say when to reduce, delays how fast to grow and by how much to reduce.
+//! TCP Illinois: losses decide when to reduce; delays decide how fast to grow and by how much to reduce.
 //!
 //! # Idea
-//! Reno with a variable step and a variable decrease. While the queueing delay is small the step is 10 segments per
-//! round-trip time and a loss (which is then no sign of a full queue) costs an eighth; as the delay nears the largest
-//! one seen, the step falls to 0.3 segments and a loss costs half. The window's curve is concave, and losses come late.
+//! Illinois is Reno with a variable step and a variable decrease. While the queueing delay is small, the step is 10
+//! segments per round-trip time, and a loss takes one eighth, because it is then no sign of a full queue. As the delay
+//! approaches the largest delay seen, the step falls to 0.3 segments and a loss takes one half. So the window's curve
+//! is concave, and losses come late.
 //!
 //! # Sources
 //! S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for high-speed
@@ -24,16 +25,17 @@
 //! | numbers | real | integers, microseconds | as Linux | real | `profile` |
 //! | left after a loss | 1 - beta | 1 - beta | beta | 1 - beta | `leaves_beta` |
 //! | Reno below | 10 segments | 15 segments | 15 segments | 15 bytes, so never | `profile`, `win_thresh` |
-//! | round-trip times above 3.36 s | counted | cut to that | cut to that | counted | `profile` |
+//! | round-trip times above 3.36 s | counted | capped | capped | counted | `profile` |
 //! | slow start | RFC 5681's | all that was delivered | all that was delivered | 1 segment per ACK | `profile` |
 //!
-//! `profile = "linux"`, the default, is the arithmetic that runs; `profile = "paper"` is what it rounds.
-//! `leaves_beta = true` is the fault of ns-2.35's module, taken from Linux 2.6.22: a loss leaves beta of the window, an eighth
-//! where the delay is small. The switch isolates what the fault does (docs/validation.md); no stack turns it on.
+//! `profile = "linux"`, the default, is the arithmetic that hosts run. `profile = "paper"` is the same without
+//! rounding. `leaves_beta = true` is the fault of ns-2.35's module, which comes from Linux 2.6.22: a loss leaves beta
+//! of the window, which is one eighth at a small delay. The switch isolates the effect of the fault
+//! (docs/validation.md); no stack turns it on.
 //!
 //! # Limits
-//! The largest delay is that of the connection's life, as in the paper and in Linux: a path that has become shorter is
-//! not noticed. Both constants, 10 and 0.3, and the decreases, 1/8 and 1/2, are the paper's and fixed.
+//! The largest delay is the largest over the connection's life, as in the paper and in Linux. A path that has become
+//! shorter is not noticed. The constants 10 and 0.3, and the decreases 1/8 and 1/2, are the paper's and fixed.
 //!
 //! # Vectors
 //! `illinois_alpha_and_beta_linux`, `illinois_alpha_and_beta_paper`, `illinois_linux_trajectory`,
@@ -43,7 +45,7 @@
 
 use crate::growth::{self, Fraction};
 use crate::rounds::Rounds;
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use narrows_units::{Bytes, Duration};
 
@@ -73,6 +75,15 @@ pub(crate) const ROW: Row = Row {
             doc: "Rounds of low delay before alpha is full again after a high one (Linux and the paper 5).",
             kind: ParamKind::Number { unit: "rounds", default: 5.0, min: 1.0, max: 1000.0 },
         },
+    ],
+    variables: &[
+        Variable { name: "alpha", unit: "segments per RTT", doc: "alpha, the increase per round-trip time." },
+        Variable { name: "beta", unit: "", doc: "beta, the share of the window that a loss takes away." },
+        Variable { name: "base_rtt", unit: "s", doc: "Smallest round-trip time; 0 before a sample." },
+        Variable { name: "max_rtt", unit: "s", doc: "Largest round-trip time; 0 before a sample." },
+        Variable { name: "rtt_low", unit: "rounds", doc: "Consecutive rounds with a delay at or below d1." },
+        Variable { name: "rtt_above", unit: "", doc: "1 after a round with a delay above d1, else 0." },
+        Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -1,14 +1,14 @@
-//! TCP-LP: a flow for the background, which gives way before others lose anything.
+//! TCP-LP: a flow for background transfers, which gives way before others lose packets.
 //!
 //! # Idea
-//! The delay on the way to the receiver rises before a queue overflows. TCP-LP takes a smoothed one-way delay of more than
-//! 15 % of the range ever seen for an early sign of congestion, halves its window and waits for three round-trip times
-//! (the inference phase): if the sign is still there the others need the path, and the window goes down to one segment.
-//! Without signs it grows as Reno, so that it takes what is left over.
+//! The delay towards the receiver rises before a queue overflows. If the smoothed one-way delay exceeds 15 % of the
+//! range ever seen, TCP-LP takes it for an early sign of congestion. It halves its window and waits for three
+//! round-trip times (the inference phase). If the sign is still there, others need the path, and the window becomes one
+//! segment. Without signs TCP-LP grows as Reno and uses what others leave.
 //!
 //! # Sources
-//! A. Kuzmanovic, E. Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", ToN 14(4), 2006 (INFOCOM
-//! 2003); Linux 6.1, `net/ipv4/tcp_lp.c`.
+//! A. Kuzmanovic, E. Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", ToN 14(4), 2006
+//! (INFOCOM 2003); Linux 6.1, `net/ipv4/tcp_lp.c`.
 //!
 //! # State
 //! | symbol | kernel | field | unit |
@@ -32,7 +32,7 @@
 //! |---|---|---|---|---|---|
 //! | an early sign, of d against the threshold | above | at or above | above | at or above | `profile` |
 //! | the clocks' offset | cancels | counts, and wraps | none | none | `profile`, `timestamp_offsets` |
-//! | the receiver's clock | as the sender's | its rate is guessed from single pairs of stamps | as the sender's | as Linux | `profile` |
+//! | the receiver's clock | as the sender's | rate from single pairs of stamps | as the sender's | as Linux | `profile` |
 //! | after a sign | the range is kept | d_min = d, d_max = 2 d | as Linux | as Linux | `profile` |
 //! | d_max | the largest | the largest but one | as Linux | as Linux | `profile` |
 //! | inference phase | 3 RTT | 3 times the time since the echoed stamp | as Linux | as Linux | `inference` |
@@ -41,48 +41,52 @@
 //! | frozen in it | growth | growth | avoidance only | growth | - |
 //! | unit of d | real | whole milliseconds | whole milliseconds | milliseconds | - |
 //!
-//! We follow the paper (the default): it does what the name promises, to give way and yet to fill a path that nobody else needs.
+//! The default follows the paper, because it does what the name promises: it gives way, and it fills a path that nobody
+//! else needs.
 //!
-//! **Linux's module is Reno in practice.** Its range after each sign is made of the delay itself, and so of the clocks' offset too:
-//! with an offset of seconds no queue is 15 % of it. Linux gives the timestamps between two hosts a random offset
-//! (`secure_tcp_ts_off`), which `stack = "linux"` has too (`timestamp_offsets`). In seven of eight cases the clocks then
-//! differ by more than 2^29 ms, where the smoothed delay wraps, and there is no sign at all. Else signs come where the
-//! estimate of the receiver's clock passes 1000 Hz, not where a queue is: on 20 Mb/s and 80 ms such a flow has 15.2 to 16.4 Mb/s
-//! for Reno's 18.9 (4 of 24 seeds; Linux 6.1 in a virtual machine 15.5). So it gives way to nobody.
+//! **Linux's module is Reno in practice.** After each sign it makes its range from the delay itself, which includes the
+//! offset between the clocks. With an offset of seconds, no queue reaches 15 % of that range. Linux gives the
+//! timestamps between two hosts a random offset (`secure_tcp_ts_off`); `stack = "linux"` has it too
+//! (`timestamp_offsets`). In seven of eight cases the clocks then differ by more than 2^29 ms. The smoothed delay wraps
+//! there, and no sign ever comes. In the other cases signs come where the estimate of the receiver's clock exceeds 1000
+//! Hz, and not where a queue is. On 20 Mb/s and 80 ms such a flow gets 15.2 to 16.4 Mb/s, compared with 18.9 for Reno
+//! (4 of 24 seeds; Linux 6.1 in a virtual machine gets 15.5). So it gives way to nobody.
 //!
-//! Only where the clocks agree (`timestamp_offsets = false`; on Linux `net.ipv4.tcp_timestamps = 2` between two namespaces of
-//! one machine) is a queue a sign to it. Then it leaves ssthresh "arbitrarily high": a flow cut to one segment slow-starts again,
-//! takes the queue of its own bursts for that of others, and is cut again: alone on 10 Mb/s and 40 ms it gets 0.235 Mb/s,
-//! and Linux 6.1 gets 0.226. `profile = "linux"` gives all that.
+//! Only if the clocks agree (`timestamp_offsets = false`; on Linux `net.ipv4.tcp_timestamps = 2` between two namespaces
+//! of one machine) does the module react to a queue. Then it leaves ssthresh "arbitrarily high". A flow reduced to one
+//! segment enters slow start again, takes the queue of its own bursts for the queue of others, and is reduced again.
+//! Alone on 10 Mb/s and 40 ms it gets 0.235 Mb/s; Linux 6.1 gets 0.226. `profile = "linux"` reproduces all of this.
 //!
 //! # Limits
-//! * One-way delays need timestamps (RFC 7323); without them the algorithm is Reno.
-//! * The sign that the kernel takes from its first two samples, before there is a range, halves its first window where the clocks
-//!   agree. It is kept.
-//! * A sign on the ACK that begins a recovery cuts the window before the recovery halves it, as in the kernel; the
-//!   reduction step still starts from the window before the cut.
-//! * `stack = "ns2"` has no timestamps, and so Reno, unless `timestamps = true` is given; it takes 12 bytes of each packet,
-//!   which ns-2 does not count.
-//! * In the paper profile a sign within a round-trip time of the last one is none: it tells of what was sent before the cut.
-//!   The paper leaves open when the next sign counts; at once would make every sign end at one segment.
-//! * An ACK of one segment that leaves nothing in flight may have waited for the receiver's timer (RFC 1122, section 4.2.3.2), and
-//!   so would its timestamp. In the paper profile it gives no sample: a flow that was cut to one segment would take the timer for
-//!   congestion ever after. The kernel, and so the Linux profile, takes it.
-//! * In recovery the window is the recovery's, so a sign there moves only the range and the phase, as in the kernel. The ACK that
-//!   ends a recovery still belongs to it.
+//! * One-way delays need timestamps (RFC 7323). Without them the algorithm is Reno.
+//! * The kernel takes a sign from its first two samples, before there is a range. It halves the first window if the
+//!   clocks agree. We keep this.
+//! * A sign on the ACK that begins a recovery reduces the window before the recovery halves it, as in the kernel. The
+//!   reduction step still starts from the window before the sign.
+//! * `stack = "ns2"` has no timestamps, so the algorithm is Reno there unless `timestamps = true` is set. Timestamps
+//!   take 12 bytes of each packet, which ns-2 does not count.
+//! * In the paper profile, a sign within one round-trip time of the previous one is ignored, because it concerns data
+//!   sent before the reduction. The paper does not say when the next sign counts. If it counted at once, every sign
+//!   would end at one segment.
+//! * An ACK of one segment that leaves nothing in flight may have waited for the receiver's timer (RFC 1122, section
+//!   4.2.3.2), and so would its timestamp. In the paper profile it gives no sample. Otherwise a flow reduced to one
+//!   segment would take the timer for congestion from then on. The kernel, and so the Linux profile, uses the sample.
+//! * In recovery the recovery sets the window. A sign there changes only the range and the phase, as in the kernel. The
+//!   ACK that ends a recovery still belongs to it.
 //!
 //! # Vectors
 //! `lp_threshold_halves_then_leaves_one`, `lp_is_frozen_for_three_rounds`, `lp_range_moves_one_record_late`,
 //! `lp_linux_makes_a_new_range_after_a_sign`, `lp_paper_keeps_its_range`, `lp_linux_with_clocks_apart_is_reno`,
 //! `lp_linux_beyond_2_to_29_ms_sees_no_sign`, `lp_linux_guesses_the_rate_of_the_peers_clock`,
-//! `lp_without_timestamps_is_reno`, `lp_loss_is_reno`, `lp_sign_in_recovery_cuts_nothing`, `lp_linux_first_range_is_a_sign`,
-//! `lp_linux_sign_that_comes_with_a_loss_cuts_first`, `lp_wrap_of_the_timestamps`, `lp_a_delayed_ack_is_no_congestion`,
-//! `lp_paper_ends_slow_start_at_a_sign`, `lp_paper_finds_its_range_in_the_first_slow_start`.
+//! `lp_without_timestamps_is_reno`, `lp_loss_is_reno`, `lp_sign_in_recovery_cuts_nothing`,
+//! `lp_linux_first_range_is_a_sign`, `lp_linux_sign_that_comes_with_a_loss_cuts_first`, `lp_wrap_of_the_timestamps`,
+//! `lp_a_delayed_ack_is_no_congestion`, `lp_paper_ends_slow_start_at_a_sign`,
+//! `lp_paper_finds_its_range_in_the_first_slow_start`.
 
 pub mod linux;
 
 use crate::growth::{self, ByteCounter};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
 use narrows_units::{Duration, Instant};
 
@@ -107,6 +111,27 @@ pub(crate) const ROW: Row = Row {
             doc: "Length of the inference phase (3 in the paper and Linux).",
             kind: ParamKind::Number { unit: "RTT", default: 3.0, min: 0.0, max: 100.0 },
         },
+    ],
+    variables: &[
+        Variable {
+            name: "smoothed_delay",
+            unit: "s",
+            doc: "d, the smoothed one-way delay with the offset of the clocks; 0 before a sample.",
+        },
+        Variable {
+            name: "min_delay",
+            unit: "s",
+            doc: "d_min, the smallest one-way delay with the offset of the clocks.",
+        },
+        Variable {
+            name: "max_delay",
+            unit: "s",
+            doc: "d_max, the largest one-way delay with the offset of the clocks.",
+        },
+        Variable { name: "threshold", unit: "s", doc: "Delay above which TCP-LP infers congestion." },
+        Variable { name: "remote_hz", unit: "Hz", doc: "Estimated rate of the receiver's timestamp clock (`linux`)." },
+        Variable { name: "inference", unit: "", doc: "1 in the inference phase, else 0." },
+        Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

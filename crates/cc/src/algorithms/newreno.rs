@@ -1,10 +1,10 @@
-//! NewReno: Reno's window, and a fast recovery that stays until the whole window is repaired.
+//! NewReno: Reno's window, and a fast recovery that lasts until the whole window is repaired.
 //!
 //! # Idea
-//! Reno's fast recovery ends with the first new ACK, so a window with several losses is halved for each of them, or runs into
-//! the timer. An ACK that repairs only part of what was outstanding (a partial ACK) says which segment is missing next:
-//! NewReno sends it at once and stays in recovery until everything outstanding at its beginning is acknowledged. It needs
-//! no option of the peer, and repairs one segment per round-trip time.
+//! Reno's fast recovery ends with the first new ACK. So a window with several losses is halved for each of them, or
+//! waits for the timer. An ACK that repairs only a part of the outstanding data (a partial ACK) shows which segment is
+//! missing next. NewReno sends it at once. It stays in recovery until everything that was outstanding at its beginning
+//! is acknowledged. It needs no option of the peer, and repairs one segment per round-trip time.
 //!
 //! # Sources
 //! RFC 6582, section 3.2; RFC 5681, section 3.2; ns-2's Agent/TCP/Newreno. The window rules are those of
@@ -20,16 +20,17 @@
 //! # Differences
 //! | question | RFC 6582 | ns-2 Newreno | ours | setting |
 //! |---|---|---|---|---|
-//! | window on the full ACK | min(ssthresh, max(FlightSize, SMSS) + SMSS), or ssthresh | cwnd as it is, which is ssthresh | the RFC's first choice | `full_ack_cap` |
-//! | timer on partial ACKs | restarted at the first only ("impatient"), or at each | the first only (`newreno_changes1_`) | the first only | |
+//! | window on the full ACK | bounded by FlightSize + SMSS, or ssthresh | ssthresh | the RFC's first choice | `full_ack_cap` |
+//! | timer restart on partial ACKs | first only ("impatient"), or each | first (`newreno_changes1_`) | first only | |
 //! | new segments per ACK in recovery | as the window allows | at most 2 | as the window allows | |
 //! | limited transmit | RFC 3042 | on (`singledup_`) | on | `limited_transmit` |
 //!
-//! Linux without SACK is close to the RFC, but reduces by PRR with segments that duplicate ACKs say were delivered.
+//! Linux without SACK is close to the RFC. It reduces by PRR, and counts a segment as delivered for each duplicate ACK.
 //!
 //! # Limits
-//! No heuristic of RFC 6582, section 4, lets duplicate ACKs below `recover` start a fast retransmit: a loss there waits for the
-//! timer. A setting `recovery` in a scenario overrides the one that the name implies.
+//! The heuristics of RFC 6582, section 4, are not implemented. Duplicate ACKs below `recover` start no fast retransmit,
+//! so a loss there waits for the timer. The setting `recovery` in a scenario overrides the recovery that the name
+//! implies.
 //!
 //! # Vectors
 //! `newreno_is_reno_with_its_recovery`; of the recovery, in crates/tcp: `newreno_repairs_two_holes_in_one_episode`,
@@ -44,6 +45,7 @@ pub(crate) const ROW: Row = Row {
     title: "NewReno",
     sources: &["RFC 6582", "RFC 5681, section 3.2"],
     params: reno::PARAMS,
+    variables: reno::VARIABLES,
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::Own),
     recovery: Some("newreno"),

@@ -1,12 +1,12 @@
 //! No congestion control: the TCP of RFC 793, before 1988.
 //!
 //! # Idea
-//! The sender is bounded by the receiver's window alone. Losses are retransmitted and nothing slows down, which is
-//! how the congestion collapses of 1986 came about and why the others exist. Useful as a baseline, for a transport
-//! whose rate something else sets (a scheme, a pacer), and for showing a collapse.
+//! Only the receiver's window limits the sender. Losses are retransmitted, and nothing slows down. This caused the
+//! congestion collapses of 1986, and is the reason for all other algorithms. It is useful as a baseline, for a
+//! transport whose rate something else sets (a scheme, a pacer), and to show a collapse.
 //!
 //! # Sources
-//! RFC 793, section 3.7 ("Managing the Window"); J. Nagle, RFC 896, on what it leads to.
+//! RFC 793, section 3.7 ("Managing the Window"); J. Nagle, RFC 896, on the consequences.
 //!
 //! # State
 //! None. cwnd is held at [`UNBOUNDED`], the largest window that a receiver can announce, and ssthresh at "arbitrarily
@@ -17,8 +17,8 @@
 //! retransmission is the connection's choice.
 //!
 //! # Limits
-//! Losses, timeouts and ECN echoes do not reduce the window. The row says so with [`Response::Nothing`], so that tools can
-//! warn and the conformance suite knows.
+//! Losses, timeouts and ECN echoes do not reduce the window. The row declares this with [`Response::Nothing`], so that
+//! tools can warn and the conformance suite knows it.
 //!
 //! # Vectors
 //! `rfc793_window_is_bounded_by_the_receiver_alone`.
@@ -36,6 +36,7 @@ pub(crate) const ROW: Row = Row {
     title: "No congestion control (RFC 793)",
     sources: &["RFC 793, section 3.7"],
     params: &[],
+    variables: &[],
     traits: Traits { response: Response::Nothing, needs_ecn: false, scales: false },
     ns2: None,
     recovery: None,

@@ -1,9 +1,9 @@
-//! Reno and NewReno: slow start, then one segment more per round-trip time, then half.
+//! Reno and NewReno: slow start, then one more segment per round-trip time, and half of the window after a loss.
 //!
 //! # Idea
-//! Probe for capacity by adding one segment per round-trip time (additive increase) and give half of it back when a
-//! loss says that it was too much (multiplicative decrease). What NewReno adds to Reno is loss *recovery*, which
-//! belongs to the connection; the window rules below are the same for both.
+//! Reno probes for capacity by adding one segment per round-trip time (additive increase). A loss shows that this was
+//! too much, and takes half of the window (multiplicative decrease). NewReno adds loss *recovery*, which belongs to the
+//! connection. The window rules below are the same for both.
 //!
 //! # Sources
 //! RFC 5681, sections 3.1 (equations 2, 3 and 4) and 4.1; RFC 6582 for NewReno; RFC 3465 (appropriate byte counting);
@@ -18,32 +18,33 @@
 //! # Differences
 //! | question | RFC 5681 | Linux | ns-3 NewReno | ns-2 Agent/TCP | parameter |
 //! |---|---|---|---|---|---|
-//! | halved on loss | FlightSize | cwnd, in whole segments | FlightSize | min(cwnd, rwnd), exactly | `profile` |
-//! | slow start per ACK | at most 1 SMSS | all that was delivered | 1 SMSS, rest to avoidance | 1 | `profile`, `abc_limit` |
+//! | halved on loss | FlightSize | cwnd, whole segments | FlightSize | min(cwnd, rwnd), exactly | `profile` |
+//! | slow start per ACK | at most 1 SMSS | all delivered | 1 SMSS, rest to avoidance | 1 | `profile`, `abc_limit` |
 //! | avoidance | counting, or SMSS²/cwnd per ACK | counting | SMSS²/cwnd per ACK | 1/cwnd per ACK | `increase`, `profile` |
 //! | ECN echo | as a loss (0.8 with ABE) | as a loss | as a loss (0.7 with ABE) | as a loss | `abe`, `beta_ecn` |
 //!
-//! We follow RFC 5681, with the counting increase that it recommends; `profile = "linux"` gives Linux's rules,
+//! We follow RFC 5681 with the counting increase that it recommends. `profile = "linux"` selects Linux's rules,
 //! `profile = "ns2"` those of ns-2's own agents (see [`ns2`]).
 //!
 //! # Limits
-//! RFC 5681 lets limited slow start and ABE be absent; both are off unless asked for. The restart after idle
-//! (section 4.1) is the connection's.
+//! In RFC 5681 limited slow start and ABE are optional; both are off by default. The connection does the restart after
+//! idle time (section 4.1).
 //!
-//! Like Linux's module of this name, `reno` says nothing of loss recovery: the connection's setting rules, SACK where the
-//! peer permits it. The Reno of 1990, whose fast recovery ends with the first new ACK, is `recovery = "reno"` beside it;
-//! [`newreno`](crate::algorithms::newreno), [`sack`](crate::algorithms::sack), [`fack`](crate::algorithms::fack) and [`tahoe`](crate::algorithms::tahoe) are the same rules with the
-//! recovery of their names.
+//! Like Linux's module of this name, `reno` does not define loss recovery. The connection's setting does: SACK if the
+//! peer permits it. The Reno of 1990, whose fast recovery ends with the first new ACK, is `reno` with
+//! `recovery = "reno"`. [`newreno`](super::newreno), [`sack`](super::sack), [`fack`](super::fack) and
+//! [`tahoe`](super::tahoe) have the same rules with the recovery of their names.
 //!
 //! # Vectors
 //! `reno_integer_growth`, `reno_per_ack_growth`, `reno_loss_halves_flightsize`, `reno_linux_halves_cwnd`,
-//! `d5_timeout_restarts_from_one_segment`, `d5_repeated_timeout_keeps_ssthresh`, `d7_undo_restores_window_and_threshold`,
-//! `slow_start_counts_bytes_up_to_the_limit`, `limited_slow_start_adds_fifty_per_round`, `abe_reno`.
+//! `d5_timeout_restarts_from_one_segment`, `d5_repeated_timeout_keeps_ssthresh`,
+//! `d7_undo_restores_window_and_threshold`, `slow_start_counts_bytes_up_to_the_limit`,
+//! `limited_slow_start_adds_fifty_per_round`, `abe_reno`.
 
 pub mod ns2;
 
 use crate::growth::{self, ByteCounter};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 
@@ -65,12 +66,20 @@ pub(crate) const PARAMS: &[Param] = &[
     crate::params::beta_ecn(0.8),
 ];
 
+/// Reno's variables, which the rows with Reno's window rules share.
+pub(crate) const VARIABLES: &[Variable] = &[Variable {
+    name: "bytes_acked",
+    unit: "bytes",
+    doc: "Bytes acknowledged since congestion avoidance last grew the window (`rfc5681`, `linux`).",
+}];
+
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
     name: "reno",
     title: "Reno / NewReno",
     sources: &["RFC 5681, section 3.1", "RFC 6582", "RFC 3465", "RFC 3742", "RFC 8511"],
     params: PARAMS,
+    variables: VARIABLES,
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::Own),
     recovery: None,

@@ -1,9 +1,9 @@
 //! SACK: Reno's window, and a recovery that knows every hole.
 //!
 //! # Idea
-//! A receiver that reports which blocks have arrived (selective acknowledgments) lets the sender estimate what is in the
-//! network, the pipe, and repair any number of losses in a round-trip time: whenever the pipe has room, send the
-//! lowest hole that counts as lost, else new data.
+//! A receiver that reports which blocks have arrived (selective acknowledgments) lets the sender estimate the data in
+//! the network, the pipe. The sender can then repair any number of losses in one round-trip time. Whenever the pipe has
+//! room, it sends the lowest hole that counts as lost, or else new data.
 //!
 //! # Sources
 //! RFC 6675; RFC 2018 and RFC 2883 for the option; ns-2's Agent/TCP/Sack1. The window rules are those of
@@ -13,21 +13,22 @@
 //! | symbol | where | unit |
 //! |---|---|---|
 //! | cwnd, ssthresh | [`Window`](crate::Window) | bytes |
-//! | HighACK, HighData, HighRxt, RescueRxt, RecoveryPoint | the connection's recovery and scoreboard | offsets in the stream |
+//! | HighACK, HighData, HighRxt, RescueRxt, RecoveryPoint | recovery and scoreboard | offsets in the stream |
 //! | Pipe | the scoreboard | bytes |
 //!
 //! # Differences
 //! | question | RFC 6675 | Linux | ns-2 Sack1 | ours | setting |
 //! |---|---|---|---|---|---|
 //! | pipe | by scoreboard | by scoreboard | counted, 2 off for a partial ACK | by scoreboard | |
-//! | what is lost | 3 ranges, or more than 2 SMSS, above | RACK (RFC 8985) | 3 duplicates | RFC 6675 | `dupthresh` |
-//! | a lost retransmission | waits for the timer | sent again | waits for the timer | sent again, and a second reduction | `lost_retransmission` |
+//! | a segment is lost | 3 ranges, or more than 2 SMSS, above | RACK (RFC 8985) | 3 duplicates | RFC 6675 | `dupthresh` |
+//! | lost retransmission | waits for the timer | resent | waits for the timer | resent, reduces again | `lost_retransmission` |
 //! | how the window goes down | at once | PRR | at once | at once | `reduction` |
 //! | rescue retransmission | one per recovery | tail loss probe | none | one | |
 //!
 //! # Limits
-//! Where the peer does not permit SACK the recovery is NewReno's. A setting `recovery` in a scenario overrides the one that
-//! the name implies; the default of a connection is this one, so `sack` and `reno` differ only where that is changed.
+//! If the peer does not permit SACK, the recovery is NewReno's. The setting `recovery` in a scenario overrides the
+//! recovery that the name implies. A connection's default is this recovery, so `sack` and `reno` differ only if a
+//! scenario changes it.
 //!
 //! # Vectors
 //! `sack_is_reno_with_its_recovery`; of the recovery, in crates/tcp: `sack_recovers_two_losses_of_twenty`,
@@ -42,6 +43,7 @@ pub(crate) const ROW: Row = Row {
     title: "SACK (RFC 6675)",
     sources: &["RFC 6675", "RFC 2018", "RFC 2883", "RFC 5681, section 3.2"],
     params: reno::PARAMS,
+    variables: reno::VARIABLES,
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::Own),
     recovery: Some("sack"),

@@ -1,9 +1,9 @@
-//! Scalable TCP: a fixed share of the window per round, so that recovery takes as long at any rate.
+//! Scalable TCP: a fixed share of the window per round, so that recovery takes the same number of rounds at any rate.
 //!
 //! # Idea
-//! Each acknowledged segment adds a hundredth of a segment, each loss takes an eighth of the window. Both are shares of
-//! the window, so the time to recover from a loss, ln(1 / 0.875) / ln(1.01) = 13.4 round-trip times, does not depend on
-//! the window; with Reno it grows in proportion to it.
+//! Each acknowledged segment adds one hundredth of a segment. Each loss takes one eighth of the window. Both are shares
+//! of the window, so the time to recover from a loss, ln(1 / 0.875) / ln(1.01) = 13.4 round-trip times, does not depend
+//! on the window. With Reno it grows in proportion to the window.
 //!
 //! # Sources
 //! T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM SIGCOMM CCR 33(2), 2003; Linux
@@ -21,26 +21,27 @@
 //! # Differences
 //! | question | Kelly 2003 | Linux 6.1 | ns-2 TCP-Linux | ns-3 | parameter |
 //! |---|---|---|---|---|---|
-//! | one segment more per | 100 segments | min(cwnd, 100) segments | min(cwnd, 50) + 1 ACKs | min(cwnd, 50) segments | `profile`, `per` |
-//! | left after a loss | 0.875 cwnd, Reno's half in the legacy region | cwnd - cwnd / 8 | as Linux | 0.875 of the bytes in flight | `profile` |
-//! | as Reno | up to 16 segments | growth only, up to 100 | growth only, up to 50 | growth only, up to 50 | `profile`, `legacy_window` |
+//! | one more per | 100 segments | min(cwnd, 100) segments | min(cwnd, 50) + 1 ACKs | min(cwnd, 50) segments | `profile`, `per` |
+//! | left after a loss | 0.875 cwnd (half as Reno) | cwnd - cwnd / 8 | as Linux | 0.875 of the bytes in flight | `profile` |
+//! | as Reno | up to 16 segments | growth, up to 100 | growth, up to 50 | growth, up to 50 | `profile`, `legacy_window` |
 //! | numbers | real | whole segments | whole segments | bytes | `profile` |
 //! | slow start per ACK | 1 | all that was delivered | 1 | 1 | `profile` |
-//! | what an increment leaves of the counter | - | the excess | nothing | nothing | `profile` |
+//! | counter after an increment | - | the excess | 0 | 0 | `profile` |
 //!
-//! `profile = "linux"` is the default, because it is what runs and because its rule is the paper's wherever the window
-//! is above 100 segments. Older kernels and ns-3 count to 50 to make up for delayed ACKs, which counting octets already
-//! does: `per = 50` gives them.
+//! `profile = "linux"` is the default, because it is what hosts run, and its rule is the paper's where the window
+//! exceeds 100 segments. Older kernels and ns-3 count to 50 to compensate for delayed ACKs. Counting octets compensates
+//! already; `per = 50` gives their rule.
 //!
 //! # Limits
-//! Below eight segments an eighth is no whole segment, and Linux's window does not shrink. Kelly measured with all windows far above it.
+//! Below eight segments one eighth is less than a segment, and Linux's window does not shrink. Kelly measured with
+//! windows far above that.
 //!
 //! # Vectors
 //! `scalable_linux_growth`, `scalable_growth_below_the_count_is_reno`, `scalable_ssthresh`, `scalable_paper_growth`,
 //! `scalable_recovers_in_13_rounds_at_any_window`, `scalable_legacy_region_is_reno`, `scalable_ns2_counts_acks`.
 
 use crate::growth::{self, AckCounter, ByteCounter, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
 use narrows_units::Bytes;
 
@@ -65,6 +66,10 @@ pub(crate) const ROW: Row = Row {
             doc: "Window up to which the paper's algorithm is Reno (paper only).",
             kind: ParamKind::Number { unit: "segments", default: 16.0, min: 0.0, max: 1e6 },
         },
+    ],
+    variables: &[
+        Variable { name: "bytes_acked", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
+        Variable { name: "ack_cnt", unit: "ACKs", doc: "ACKs since the window last grew (`ns2`)." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -66,7 +66,7 @@ pub mod ns2;
 
 use crate::growth::{self, ByteCounter};
 use crate::rounds::{self, Rounds, linux_sample};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
@@ -98,6 +98,29 @@ pub(crate) const ROW: Row = Row {
             doc: "In linux, decide by the round before, and step from its window, as Linux 2.6.22 and ns-2's TCP/Linux do.",
             kind: ParamKind::Switch { default: false },
         },
+    ],
+    variables: &[
+        Variable { name: "base_rtt", unit: "s", doc: "BaseRTT, the smallest round-trip time; 0 before a sample." },
+        Variable {
+            name: "min_rtt",
+            unit: "s",
+            doc: "Smallest round-trip time of the round; 0 before a sample (`linux`).",
+        },
+        Variable { name: "samples", unit: "samples", doc: "Round-trip times sampled in the round (`linux`)." },
+        Variable { name: "diff", unit: "segments", doc: "Diff, the flow's segments in the queue (`linux`)." },
+        Variable { name: "doing_vegas", unit: "", doc: "1 while Vegas moves the window, 0 while Reno does (`linux`)." },
+        Variable {
+            name: "snd_cwnd_cnt",
+            unit: "bytes",
+            doc: "Bytes acknowledged since the window last grew (`linux`).",
+        },
+        Variable { name: "mean_rtt", unit: "s", doc: "Mean round-trip time of the round; 0 before a sample (`ns2`)." },
+        Variable {
+            name: "delta",
+            unit: "segments",
+            doc: "The flow's segments in the queue at the last decision (`ns2`).",
+        },
+        Variable { name: "increase", unit: "segments", doc: "Segments that each ACK of the round adds (`ns2`)." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::Own),

@@ -47,7 +47,7 @@
 
 use crate::growth::{self, AckCounter, ByteCounter, Fraction};
 use crate::rounds::{linux_sample, without_queue};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
@@ -67,6 +67,16 @@ pub(crate) const ROW: Row = Row {
             doc: "Backlog from which the path counts as congested (3 in the paper and Linux, which rounds to halves).",
             kind: ParamKind::Number { unit: "segments", default: 3.0, min: 0.5, max: 1000.0 },
         },
+    ],
+    variables: &[
+        Variable { name: "base_rtt", unit: "s", doc: "BaseRTT, the smallest round-trip time; 0 before a sample." },
+        Variable { name: "backlog", unit: "segments", doc: "N, the flow's segments in the queue." },
+        Variable {
+            name: "grows",
+            unit: "",
+            doc: "1 if the next window in the congestive state adds a segment, else 0.",
+        },
+        Variable { name: "doing_veno", unit: "", doc: "1 while the connection is Open and Veno decides, else 0." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -54,7 +54,7 @@
 
 use crate::growth::{self, ByteCounter};
 use crate::rounds::{self, Rounds, linux_sample};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use narrows_units::{Bytes, Duration};
 
@@ -76,6 +76,22 @@ pub(crate) const ROW: Row = Row {
         whole("phy", "Slow mode where the queue's delay is above 1/phy of the path's (Linux 8).", "", 8.0, 1.0, 1000.0),
         whole("rho", "Rounds in slow mode after which a loss halves the window (Linux 16).", "rounds", 16.0, 1.0, 1e6),
         whole("zeta", "Rounds in fast mode that forget the estimate of Reno (Linux 50).", "rounds", 50.0, 1.0, 1e6),
+    ],
+    variables: &[
+        Variable { name: "base_rtt", unit: "s", doc: "RTT_base, the smallest round-trip time; 0 before a sample." },
+        Variable {
+            name: "queue",
+            unit: "segments",
+            doc: "Q, the flow's segments in the queue at the end of the last round.",
+        },
+        Variable { name: "slow_rounds", unit: "rounds", doc: "Consecutive rounds in slow mode; 0 in fast mode." },
+        Variable {
+            name: "reno_count",
+            unit: "segments",
+            doc: "count_reno, the estimate of the window that a Reno flow would have.",
+        },
+        Variable { name: "fast_count", unit: "rounds", doc: "count_fast, the rounds in fast mode." },
+        Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -182,7 +182,7 @@ impl CongestionControl for CompoundLinux {
 
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("cwnd_reno", self.cwnd as f64);
-        visit("dwnd", self.dwnd as f64);
+        visit("dwnd_segments", self.dwnd as f64);
         visit("snd_cwnd_cnt", self.counted as f64);
         visit("base_rtt", self.rounds.base().unwrap_or(Duration::ZERO).as_secs_f64());
     }

@@ -229,6 +229,6 @@ impl CongestionControl for CubicNs2 {
         visit("tcp_cwnd", self.s.tcp_cwnd as f64);
         visit("delayed_ack", self.s.ratio.sixteenths() as f64);
         visit("delay_min", self.s.delay_min as f64 / 8000.0);
-        visit("snd_cwnd_cnt", self.counter.counted() as f64);
+        visit("ack_cnt", self.counter.counted() as f64);
     }
 }

@@ -1,9 +1,9 @@
-//! TCP-LP by Linux 6.1 (`net/ipv4/tcp_lp.c`): 32-bit milliseconds of two clocks, and what becomes of them.
+//! TCP-LP as in Linux 6.1 (`net/ipv4/tcp_lp.c`): arithmetic with the 32-bit milliseconds of two clocks.
 //!
-//! The module takes the peer's TSval and the echo of its own, both in milliseconds and without sign, and estimates the rate
-//! of the peer's clock from one pair of stamps after another. The estimate divides 1000 as whole numbers do: up to 500 Hz the
-//! peer's stamp counts twice or more, up to 1000 once, and above 1000 *not at all*. The smoothed delay is kept times 8 in 32
-//! bits, so it wraps at 2^29 ms.
+//! The module takes the peer's TSval and the echo of its own, both in unsigned milliseconds. It estimates the rate of
+//! the peer's clock from one pair of stamps after another. The estimate divides 1000 in integers: up to 500 Hz the
+//! peer's stamp counts twice or more, up to 1000 Hz once, and above 1000 Hz *not at all*. The smoothed delay is kept
+//! times 8 in 32 bits, so it wraps at 2^29 ms.
 
 use super::Cut;
 use crate::growth::{self, ByteCounter};
