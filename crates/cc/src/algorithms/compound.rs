@@ -1,9 +1,9 @@
-//! Compound TCP: Reno's window plus a second one that grows fast as long as no queue builds up.
+//! Compound TCP: Reno's window plus a second window, which grows fast as long as no queue builds up.
 //!
 //! # Idea
-//! The sender may have `cwnd + dwnd` in flight. cwnd follows Reno. dwnd, the delay window, grows by a power of the
-//! whole window per round-trip time while fewer than gamma packets seem to wait in queues, and shrinks by that number
-//! once more do. So a long fat path is filled quickly, and on a full one what remains is Reno.
+//! The sender may have `cwnd + dwnd` in flight. cwnd follows Reno. dwnd is the delay window. While fewer than gamma
+//! packets seem to wait in queues, dwnd grows by a power of the whole window per round-trip time. Once more packets
+//! wait, it shrinks by their number. So a long fat path fills quickly, and on a full path Reno's part remains.
 //!
 //! # Sources
 //! K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", 2005
@@ -28,16 +28,16 @@
 //! | idle | - | baseRTT kept | all forgotten | all forgotten | `profile` |
 //! | after a loss | win halved, dwnd by what cwnd leaves | the same | dwnd kept if it fits | the same | `profile` |
 //!
-//! We follow the paper with the draft's tuning (`profile = "draft"`, the default); `gamma_tuning = false` is the
-//! paper. `profile = "linux"` is the module.
+//! The default (`profile = "draft"`) follows the paper with the draft's tuning. `gamma_tuning = false` is the paper.
+//! `profile = "linux"` is the module.
 //!
 //! # Limits
-//! * ns-2.35's `compound` is faulty: its delay window stays 0, so it grows as Reno. That is not reproduced, and no
-//!   profile is named after it; Reno is under its own name.
-//! * Windows ships another tuning, which is not public.
-//! * What a round adds to dwnd comes with the next ACKs, as much as each acknowledges, and not at once: the same window
-//!   some ACKs later, without a burst. In both profiles.
-//! * diff is that of the smallest round-trip time of a round, and needs three samples, as in the module.
+//! * ns-2.35's `compound` is faulty: its delay window stays 0, so it grows as Reno. We do not reproduce this, and no
+//!   profile has its name; use `reno`.
+//! * Windows uses another tuning, which is not public.
+//! * In both profiles, ACKs of the next round add a round's increase of dwnd, each as much as it acknowledges. The
+//!   window is the same some ACKs later, without a burst.
+//! * diff uses the smallest round-trip time of a round, and needs three samples, as in the module.
 //! * diff_reno, which the draft records before a loss, is that of the last round measured.
 //!
 //! # Vectors

@@ -32,12 +32,12 @@
 //! |---|---|---|---|---|---|
 //! | an early sign, of d against the threshold | above | at or above | above | at or above | `profile` |
 //! | the clocks' offset | cancels | counts, and wraps | none | none | `profile`, `timestamp_offsets` |
-//! | the receiver's clock | as the sender's | rate from single pairs of stamps | as the sender's | as Linux | `profile` |
+//! | the receiver's clock | as the sender's | rate by pairs of stamps | as the sender's | as Linux | `profile` |
 //! | after a sign | the range is kept | d_min = d, d_max = 2 d | as Linux | as Linux | `profile` |
 //! | d_max | the largest | the largest but one | as Linux | as Linux | `profile` |
-//! | inference phase | 3 RTT | 3 times the time since the echoed stamp | as Linux | as Linux | `inference` |
-//! | signs in the first slow start | none: it finds the range | count | count | count | `profile` |
-//! | slow start after a sign | over: growth is additive | goes on, ssthresh is untouched | as Linux | as Linux | `profile` |
+//! | inference phase | 3 RTT | 3 times the time since the echo | as Linux | as Linux | `inference` |
+//! | signs in the first slow start | none (it finds the range) | count | count | count | `profile` |
+//! | slow start after a sign | over: growth is additive | continues, ssthresh kept | as Linux | as Linux | `profile` |
 //! | frozen in it | growth | growth | avoidance only | growth | - |
 //! | unit of d | real | whole milliseconds | whole milliseconds | milliseconds | - |
 //!

@@ -20,7 +20,7 @@
 //! # Differences
 //! | question | RFC 6582 | ns-2 Newreno | ours | setting |
 //! |---|---|---|---|---|
-//! | window on the full ACK | bounded by FlightSize + SMSS, or ssthresh | ssthresh | the RFC's first choice | `full_ack_cap` |
+//! | window on the full ACK | at most FlightSize + SMSS, or ssthresh | ssthresh | RFC's first | `full_ack_cap` |
 //! | timer restart on partial ACKs | first only ("impatient"), or each | first (`newreno_changes1_`) | first only | |
 //! | new segments per ACK in recovery | as the window allows | at most 2 | as the window allows | |
 //! | limited transmit | RFC 3042 | on (`singledup_`) | on | `limited_transmit` |

@@ -20,7 +20,7 @@
 //! |---|---|---|---|---|---|
 //! | halved on loss | FlightSize | cwnd, whole segments | FlightSize | min(cwnd, rwnd), exactly | `profile` |
 //! | slow start per ACK | at most 1 SMSS | all delivered | 1 SMSS, rest to avoidance | 1 | `profile`, `abc_limit` |
-//! | avoidance | counting, or SMSS²/cwnd per ACK | counting | SMSS²/cwnd per ACK | 1/cwnd per ACK | `increase`, `profile` |
+//! | avoidance | counting, or SMSS²/cwnd | counting | SMSS²/cwnd per ACK | 1/cwnd per ACK | `increase`, `profile` |
 //! | ECN echo | as a loss (0.8 with ABE) | as a loss | as a loss (0.7 with ABE) | as a loss | `abe`, `beta_ecn` |
 //!
 //! We follow RFC 5681 with the counting increase that it recommends. `profile = "linux"` selects Linux's rules,

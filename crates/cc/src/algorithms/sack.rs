@@ -20,8 +20,8 @@
 //! | question | RFC 6675 | Linux | ns-2 Sack1 | ours | setting |
 //! |---|---|---|---|---|---|
 //! | pipe | by scoreboard | by scoreboard | counted, 2 off for a partial ACK | by scoreboard | |
-//! | a segment is lost | 3 ranges, or more than 2 SMSS, above | RACK (RFC 8985) | 3 duplicates | RFC 6675 | `dupthresh` |
-//! | lost retransmission | waits for the timer | resent | waits for the timer | resent, reduces again | `lost_retransmission` |
+//! | lost | 3 ranges, or more than 2 SMSS, above | RACK (RFC 8985) | 3 duplicates | RFC 6675 | `dupthresh` |
+//! | lost retransmission | waits for timer | resent | waits for timer | resent, reduces again | `lost_retransmission` |
 //! | how the window goes down | at once | PRR | at once | at once | `reduction` |
 //! | rescue retransmission | one per recovery | tail loss probe | none | one | |
 //!

@@ -21,9 +21,9 @@
 //! # Differences
 //! | question | Kelly 2003 | Linux 6.1 | ns-2 TCP-Linux | ns-3 | parameter |
 //! |---|---|---|---|---|---|
-//! | one more per | 100 segments | min(cwnd, 100) segments | min(cwnd, 50) + 1 ACKs | min(cwnd, 50) segments | `profile`, `per` |
-//! | left after a loss | 0.875 cwnd (half as Reno) | cwnd - cwnd / 8 | as Linux | 0.875 of the bytes in flight | `profile` |
-//! | as Reno | up to 16 segments | growth, up to 100 | growth, up to 50 | growth, up to 50 | `profile`, `legacy_window` |
+//! | segments for one more | 100 | min(cwnd, 100) | min(cwnd, 50) + 1 ACKs | min(cwnd, 50) | `profile`, `per` |
+//! | left after a loss | 0.875 cwnd (half as Reno) | cwnd - cwnd / 8 | as Linux | 0.875 FlightSize | `profile` |
+//! | as Reno, up to | 16 segments | 100 (growth) | 50 (growth) | 50 (growth) | `profile`, `legacy_window` |
 //! | numbers | real | whole segments | whole segments | bytes | `profile` |
 //! | slow start per ACK | 1 | all that was delivered | 1 | 1 | `profile` |
 //! | counter after an increment | - | the excess | 0 | 0 | `profile` |

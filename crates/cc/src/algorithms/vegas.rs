@@ -1,10 +1,10 @@
 //! Vegas: a window that leaves a few segments in the queue, and no more.
 //!
 //! # Idea
-//! The smallest round-trip time ever seen (BaseRTT) is that of the empty path, so `cwnd / BaseRTT` is the rate that the
-//! window should give. What is missing of it is waiting in a queue. Once per round-trip time Vegas compares: fewer than
-//! alpha segments in the queue is a reason to add one to the window, more than beta one to take one away. It needs no loss
-//! to find its place, and loses to algorithms that do.
+//! The smallest round-trip time ever seen (BaseRTT) belongs to the empty path. So `cwnd / BaseRTT` is the rate that the
+//! window should give. The difference to the actual rate is data that waits in a queue. Vegas compares once per
+//! round-trip time. With fewer than alpha segments in the queue it adds one segment to the window; with more than beta
+//! it removes one. It needs no loss to find its window, and it loses to algorithms that do.
 //!
 //! # Sources
 //! L. Brakmo, L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", JSAC 13(8), 1995; Linux
@@ -28,38 +28,40 @@
 //! # Differences
 //! | question | paper | Linux 6.1 | ns-3 | ns-2 Agent/TCP/Vegas | parameter |
 //! |---|---|---|---|---|---|
-//! | Diff | cwnd (1 - base/rtt) | cwnd (rtt/base - 1) | as the paper | sent in the round, over its mean RTT | `profile` |
+//! | Diff | cwnd (1 - base/rtt) | cwnd (rtt/base - 1) | as paper | by the mean RTT of the round | `profile` |
 //! | alpha, beta, gamma | 2, 4, 1 (or 1, 3, 1) | 2, 4, 1 | 2, 4, 1 | 1, 3, 1 | `alpha`, `beta`, `gamma` |
 //! | RTT of a round | mean | smallest, and 1 us | smallest | mean | `profile` |
 //! | slow start doubles | every other round | every round | every round | every other round | `profile` |
 //! | end of slow start | at Actual | cwnd = target + 1 | cwnd = target + 1 | cwnd less an eighth | `profile` |
 //! | one segment more | at once | at once | at once | 1/cwnd per ACK | `profile` |
-//! | window that the decision starts from | present | present | present | present | `last_round` |
+//! | the decision starts from the window | present | present | present | present | `last_round` |
 //! | left after a loss | 3/4 | 1/2 | 1/2 | 3/4 | `profile` |
 //! | after a timeout | 1/2, slow start | 1/2, slow start | 1/2, slow start | 1/2, slow start from 2 | - |
 //! | an idle time | - | forgets BaseRTT | forgets BaseRTT | - | `profile` |
 //!
-//! We follow Linux (the default): it is what runs, and its Vegas works with any loss recovery, where the paper's needs
-//! timers of its own. `profile = "ns2"` is ns-2's own agent, close to the paper. ns-2's `Agent/TCP/Linux` also has a
-//! `vegas`, which is that of Linux 2.6.22: it decides by what the round before sent, and steps from the window of that round.
-//! `last_round = true` does so in `profile = "linux"`; it isolates what that does (docs/validation.md), and no stack turns it on.
+//! The default follows Linux. It is what hosts run, and its Vegas works with any loss recovery; the paper's needs
+//! timers of its own. `profile = "ns2"` is ns-2's own agent, which is close to the paper. ns-2's `Agent/TCP/Linux` also
+//! has a `vegas`, from Linux 2.6.22. It decides by the data that the previous round sent, and steps from the window of
+//! that round. `last_round = true` does the same in `profile = "linux"`. It isolates the effect (docs/validation.md);
+//! no stack turns it on.
 //!
-//! Linux's Diff is larger than the paper's by rtt/base, so a long queue is left sooner; near the equilibrium they differ by
-//! less than half a segment.
+//! Linux's Diff is larger than the paper's by the factor rtt/base, so Linux leaves a long queue sooner. Near the
+//! equilibrium the two differ by less than half a segment.
 //!
 //! # Limits
-//! * The kernel grows in slow start and in its decision also where cwnd did not limit the sender; here no window does.
-//! * The microsecond that the kernel adds to each sample moves Diff below a whole number where it would be one: 40 segments
-//!   with 100 and 105 ms are 1, not 2. It is kept.
+//! * The kernel grows in slow start, and in its decision, even if cwnd did not limit the sender. Here no window does.
+//! * The microsecond that the kernel adds to each sample moves Diff below a whole number: 40 segments with 100 and 105
+//!   ms give 1, not 2. We keep this.
 //! * The handshake's round-trip time is no sample, as in the kernel.
-//! * The paper's finer retransmission is loss recovery and not here; without it the paper's rules are those of ns-2.
+//! * The paper's finer retransmission timer is loss recovery and not implemented here. Without it the paper's rules are
+//!   those of ns-2.
 //!
 //! # Vectors
 //! `vegas_linux_decides_by_the_queue`, `vegas_linux_adds_a_microsecond`, `vegas_linux_from_40_settles_at_53`,
-//! `vegas_linux_slow_start_ends_at_the_target`, `vegas_linux_idleness_forgets_the_base`, `vegas_linux_is_reno_outside_open`,
-//! `vegas_linux_needs_three_samples`, `vegas_linux_halves`, `vegas_ns2_doubles_every_other_round`,
-//! `vegas_ns2_leaves_an_eighth_at_the_end_of_slow_start`, `vegas_ns2_spreads_its_increase`,
-//! `vegas_ns2_settles_between_one_and_three`, `vegas_ns2_gives_a_quarter_back`,
+//! `vegas_linux_slow_start_ends_at_the_target`, `vegas_linux_idleness_forgets_the_base`,
+//! `vegas_linux_is_reno_outside_open`, `vegas_linux_needs_three_samples`, `vegas_linux_halves`,
+//! `vegas_ns2_doubles_every_other_round`, `vegas_ns2_leaves_an_eighth_at_the_end_of_slow_start`,
+//! `vegas_ns2_spreads_its_increase`, `vegas_ns2_settles_between_one_and_three`, `vegas_ns2_gives_a_quarter_back`,
 //! `vegas_last_round_steps_from_the_window_of_the_round_before`.
 
 pub mod ns2;

@@ -1,9 +1,10 @@
-//! Veno: Reno that asks, before it halves, whether the loss was congestion.
+//! Veno: Reno that decides at a loss whether congestion caused it.
 //!
 //! # Idea
-//! Vegas' measure of the segments that wait in the queue tells two kinds of loss apart. With fewer than beta of them the
-//! path was not full, so the loss was probably random, as on radio links, and a fifth of the window is enough; with more
-//! the window is halved as in Reno. In that congestive state the window also grows only every other round.
+//! Vegas' measure of the segments in the queue distinguishes two kinds of loss. With fewer than beta segments in the
+//! queue the path was not full, so the loss was probably random, as on radio links, and takes one fifth of the window.
+//! With more, the window is halved as in Reno. In that congestive state the window also grows in every other round
+//! only.
 //!
 //! # Sources
 //! C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", JSAC 21(2), 2003;
@@ -23,27 +24,27 @@
 //! |---|---|---|---|---|---|
 //! | N | real | whole half segments, rounded up | whole segments | as Linux | `profile` |
 //! | RTT in N | of the last ACK | smallest since the last ACK that grew | smallest | as Linux | - |
-//! | in the congestive state | +1 every other round | +1 every other round | **+1 every round** | +1 every other round | `profile` |
+//! | congestive state | +1 per 2 rounds | +1 per 2 rounds | **+1 per round** | +1 per 2 rounds | `profile` |
 //! | after a timeout | half | by N, as after a loss | by N | by N | `profile` |
 //! | an ACK without sample | - | a whole window of backlog | - | a whole window | `profile` |
 //! | an idle time | - | forgets BaseRTT | forgets BaseRTT | forgets BaseRTT | `profile` |
 //! | counted | ACKs | segments acknowledged | segments acknowledged | ACKs, and one more | `profile` |
 //!
-//! We follow Linux (the default): it is what runs. `profile = "paper"` is the paper's rule in real numbers;
-//! `profile = "ns2"` counts ACKs as the module of 2006 did. ns-3 forgets its samples on every ACK, so it never has enough of them
-//! and takes the way out that is meant for too few: its increase is NewReno's, and only the answer to a loss is
-//! Veno's. There is no switch for that fault; a test holds us to the rule.
+//! The default follows Linux, because it is what hosts run. `profile = "paper"` is the paper's rule in real numbers.
+//! `profile = "ns2"` counts ACKs, as the module of 2006 did. ns-3 forgets its samples on every ACK, so it never has
+//! enough of them and always takes the branch for too few samples. Its increase is NewReno's, and only its response to
+//! a loss is Veno's. There is no switch for that fault; a test checks that ours follows the rule.
 //!
 //! # Limits
-//! * The smallest round-trip time since the last ACK that grew is that of the ACK itself nearly always.
-//! * The paper tells of one estimate per round-trip time; its profile looks at each sample.
+//! * The smallest round-trip time since the last ACK that grew is nearly always the ACK's own.
+//! * The paper describes one estimate per round-trip time. Its profile evaluates each sample.
 //! * The handshake's round-trip time is no sample, as in the kernel.
 //!
 //! # Vectors
 //! `veno_backlog_decides_the_answer_to_a_loss`, `veno_linux_from_40`, `veno_congestive_increase_is_not_newreno`,
-//! `veno_grows_as_reno_without_backlog`, `veno_paper_halves_after_a_timeout`, `veno_linux_without_sample_sees_a_full_window`,
-//! `veno_linux_idleness_forgets_the_base`, `veno_is_reno_outside_open`, `veno_ns2_counts_acks`,
-//! `veno_ns3_increase_would_be_newreno`.
+//! `veno_grows_as_reno_without_backlog`, `veno_paper_halves_after_a_timeout`,
+//! `veno_linux_without_sample_sees_a_full_window`, `veno_linux_idleness_forgets_the_base`, `veno_is_reno_outside_open`,
+//! `veno_ns2_counts_acks`, `veno_ns3_increase_would_be_newreno`.
 
 use crate::growth::{self, AckCounter, ByteCounter, Fraction};
 use crate::rounds::{linux_sample, without_queue};

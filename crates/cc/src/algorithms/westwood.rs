@@ -1,15 +1,16 @@
-//! Westwood and Westwood+: after a loss, the window that the measured bandwidth fills.
+//! Westwood and Westwood+: after a loss, the window is what the measured bandwidth fills.
 //!
 //! # Idea
-//! Reno halves blindly. Westwood measures what ACKs say to have arrived, and sets the window after a loss to that bandwidth
-//! times the smallest round-trip time: what the path carries with its queue empty. A random loss on a wireless link then
-//! costs little, a loss by congestion the queue. Growth is Reno's.
+//! Reno halves its window at any loss. Westwood measures the rate at which ACKs report data as delivered. After a loss
+//! it sets the window to that bandwidth times the smallest round-trip time, which is what the path carries with an
+//! empty queue. So a random loss on a wireless link costs little, and a loss by congestion costs the queue. Growth is
+//! Reno's.
 //!
 //! # Sources
-//! C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced Transport
-//! over Wireless Links", MobiCom 2001 (`paper`); S. Mascolo, L. A. Grieco, R. Ferorelli, P. Camarda, G. Piscitelli,
-//! "Performance evaluation of Westwood+ TCP congestion control", Performance Evaluation 55, 2004 (`plus`); Linux 6.1,
-//! `net/ipv4/tcp_westwood.c`, which is Westwood+, and its ancestor of 2007 in ns-2.35's `Agent/TCP/Linux`.
+//! C. Casetti, M. Gerla, S. Mascolo, M. Y. Sanadidi, R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced
+//! Transport over Wireless Links", MobiCom 2001 (`paper`); S. Mascolo, L. A. Grieco, R. Ferorelli, P. Camarda, G.
+//! Piscitelli, "Performance evaluation of Westwood+ TCP congestion control", Performance Evaluation 55, 2004 (`plus`);
+//! Linux 6.1, `net/ipv4/tcp_westwood.c`, which is Westwood+, and its ancestor of 2007 in ns-2.35's `Agent/TCP/Linux`.
 //!
 //! # State
 //! | symbol | kernel | field | unit |
@@ -25,26 +26,28 @@
 //! | question | Westwood 2001 | Westwood+ 2004 | Linux 6.1 | ns-2 TCP-Linux | ns-3 | parameter |
 //! |---|---|---|---|---|---|---|
 //! | sample | each ACK | once per RTT | once per RTT, at least 50 ms | as Linux | once per RTT | `profile` |
-//! | filter | Tustin, 0.5 s, zero samples when idle | Tustin, 0.9 | twice 7/8, in integers | as Linux | Tustin, 0.9 | `profile` |
-//! | window after a loss | at once, and never raised | at once, never raised | at the end of recovery, also raised | the estimate at the loss, at least half | at once | `profile`, `keeps_half` |
+//! | filter | Tustin, 0.5 s, 0 when idle | Tustin, 0.9 | twice 7/8, in integers | as Linux | Tustin, 0.9 | `profile` |
+//! | window set | at once | at once | after recovery | at the loss, at least half | at once | `profile`, `keeps_half` |
+//! | may raise the window | no | no | yes | - | - | `profile` |
 //! | during recovery | BWE * RTTmin | BWE * RTTmin | half | half | BWE * RTTmin | `profile` |
 //! | RTT | sample | sample | sample, up to whole ms | srtt, in jiffies | sample | - |
 //! | after a timeout | BWE * RTTmin | BWE * RTTmin | BWE * RTTmin | half | BWE * RTTmin | `keeps_half` |
 //! | RTTmin after a timeout | kept | kept | starts anew | starts anew | kept | `profile` |
 //!
-//! `profile = "linux"` is the default, because it is what runs. It is Westwood+; the filter of 2001 overestimates where ACKs
-//! come in bursts, which is why its authors replaced it, and `profile = "paper"` shows that. `keeps_half = true` is Linux's
-//! estimate as ns-2.35's TCP/Linux applies it: that agent never sends CA_EVENT_COMPLETE_CWR, so that the window ends at half
-//! or at the estimate, whichever is larger. The switch isolates what that does (docs/validation.md); no stack turns it on.
+//! `profile = "linux"` is the default, because it is what hosts run. It is Westwood+. The filter of 2001 overestimates
+//! if ACKs come in bursts, so its authors replaced it; `profile = "paper"` shows this. `keeps_half = true` uses Linux's
+//! estimate as ns-2.35's TCP/Linux does. That agent never sends CA_EVENT_COMPLETE_CWR, so the window ends at half or at
+//! the estimate, whichever is larger. The switch isolates the effect (docs/validation.md); no stack turns it on.
 //!
 //! # Limits
-//! * All ACKs count by the slow path's rule, which takes off what duplicate ACKs counted before; the kernel's fast path does
-//!   not, for the rare ACKs that find something to take off there.
-//! * The kernel sets the window also where an undo has just ended recovery; here the undo stands.
-//! * The first kernels of 6.1 called `in_ack_event` before `pkts_acked`, so that they estimated with the round-trip time of the
-//!   ACK before; later ones (6.1 with its fixes, 6.15) and ns-2 call it after, and so do we.
-//! * The kernel's integers stop up to 7 bytes/ms short in each filter, so small rates are underestimated.
-//! * Westwood+'s filter is that of ns-3, of constant coefficients; the paper's with Delta_k in them is `paper`'s.
+//! * All ACKs count by the slow path's rule, which subtracts what duplicate ACKs counted before. The kernel's fast path
+//!   does not subtract it, which matters for few ACKs.
+//! * The kernel sets the window even if an undo has just ended recovery. Here the undo stays in effect.
+//! * The first kernels of 6.1 called `in_ack_event` before `pkts_acked`, so they estimated with the round-trip time of
+//!   the previous ACK. Later ones (6.1 with its fixes, 6.15) and ns-2 call it after, and so do we.
+//! * The kernel's integers stop up to 7 bytes/ms too low in each filter, so small rates are underestimated.
+//! * Westwood+'s filter is ns-3's, with constant coefficients. `paper` uses the paper's filter, whose coefficients
+//!   contain Delta_k.
 //!
 //! # Vectors
 //! `westwood_linux_filter`, `westwood_bandwidth_times_rtt`, `westwood_plus_filter`, `westwood_tustin_filter`,

@@ -1,11 +1,11 @@
-//! YeAH: Scalable TCP while the queue is short, Reno while it is not, and a queue that it drains itself.
+//! YeAH: Scalable TCP while the queue is short, Reno while it is not; YeAH drains the queue itself.
 //!
 //! # Idea
-//! Vegas' measure of the segments in the queue chooses between two modes. Fast mode grows by a hundredth per round, as
-//! Scalable TCP does, and fills a long fat path in seconds. Once the queue or the delay says that the path is full, slow mode
-//! grows as Reno, and what waits in the queue is taken off the window before it is lost (precautionary
-//! decongestion). A count of how long the flow had to be slow tells it that it competes with Reno flows; the window then
-//! stays above an estimate of theirs, and a loss halves it.
+//! Vegas' measure of the segments in the queue selects one of two modes. Fast mode grows by one hundredth per round, as
+//! Scalable TCP does, and fills a long fat path in seconds. Once the queue or the delay shows that the path is full,
+//! slow mode grows as Reno. What waits in the queue is subtracted from the window before it is lost (precautionary
+//! decongestion). The number of rounds in slow mode shows whether the flow competes with Reno flows. If it does, the
+//! window stays above an estimate of theirs, and a loss halves it.
 //!
 //! # Sources
 //! A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet 2007; Linux 6.1,
@@ -32,24 +32,25 @@
 //! # Differences
 //! | question | paper | Linux 6.1 | ns-3 | ns-2 TCP-Linux | parameter |
 //! |---|---|---|---|---|---|
-//! | slow at a delay above | base / phi | base / 8 | anything above base (1/8 is 0 in its integers) | base / 8 | `phy` |
+//! | slow at a delay above | base / phi | base / 8 | base (1/8 is 0 in its integers) | base / 8 | `phy` |
 //! | Q | real | whole segments | whole segments | whole segments | - |
-//! | reduced on loss | max(Q, cwnd/8), or half | the same | bounds of Q the other way round, of what is in flight | as Linux | `delta`, `rho` |
+//! | reduced on loss | max(Q, cwnd/8), or half | the same | swaps Q's bounds, FlightSize | as Linux | `delta`, `rho` |
 //! | fast mode counts | ACKs | segments acknowledged | segments acknowledged | ACKs, and one more | - |
 //! | an idle time | - | forgets the base | forgets the base | forgets the base | - |
 //!
-//! We follow Linux, which the paper's authors wrote; its integers are the only difference to the paper. ns-3's fault, by
-//! which any queueing makes it slow, has no switch (`phy = 1000` comes near).
+//! We follow Linux, whose module the paper's authors wrote. It differs from the paper in its integers only. In ns-3 any
+//! queueing selects slow mode; there is no switch for that fault (`phy = 1000` is close to it).
 //!
 //! # Limits
-//! * A loss takes one segment at least. The kernel takes none where cwnd is below 8 and no queue was seen, which RFC 5681
-//!   does not allow.
-//! * A round that cwnd did not limit is not judged, as in the kernel, which returns before it measures.
-//! * The module of 2007 in ns-2 counts ACKs; that is no profile here.
+//! * A loss takes at least one segment. The kernel takes none if cwnd is below 8 and it has seen no queue, which RFC
+//!   5681 does not allow.
+//! * A round that cwnd did not limit is not evaluated, as in the kernel, which returns before it measures.
+//! * The module of 2007 in ns-2 counts ACKs. There is no profile for it.
 //!
 //! # Vectors
-//! `yeah_queue_decides_the_mode`, `yeah_reduction_on_loss`, `yeah_linux_from_300`, `yeah_competes_with_reno_after_rho_rounds`,
-//! `yeah_zeta_fast_rounds_forget_reno`, `yeah_window_stays_above_the_estimate_of_reno`, `yeah_loss_takes_a_segment_at_least`,
+//! `yeah_queue_decides_the_mode`, `yeah_reduction_on_loss`, `yeah_linux_from_300`,
+//! `yeah_competes_with_reno_after_rho_rounds`, `yeah_zeta_fast_rounds_forget_reno`,
+//! `yeah_window_stays_above_the_estimate_of_reno`, `yeah_loss_takes_a_segment_at_least`,
 //! `yeah_idleness_forgets_the_base`.
 
 use crate::growth::{self, ByteCounter};

@@ -1,8 +1,8 @@
 //! CUBIC as Linux 6.1 computes it: integer segments, time in 1/1024 s, one look at the curve per millisecond.
 //!
 //! # Idea
-//! As [`super`]. The kernel turns the distance to the target into `cnt`, the number of segments to be acknowledged
-//! for one segment more, and counts as Reno does.
+//! As [`super`]. The kernel turns the distance to the target into `cnt`, the number of segments to be acknowledged for
+//! one segment more, and counts as Reno does.
 //!
 //! # Sources
 //! Linux 6.1, `net/ipv4/tcp_cubic.c`, with HZ = 1000.
@@ -18,8 +18,8 @@
 //! | `delay_min` | `delay_min` | time |
 //!
 //! # Differences
-//! * The cube root is exact; the kernel's is one Newton step from a table, up to 0.2 % off (K 9294 instead of 9300
-//!   for a drop of 300 segments).
+//! * The cube root is exact; the kernel's is one Newton step from a table, up to 0.2 % off (K 9294 instead of 9300 for
+//!   a drop of 300 segments).
 //! * The kernel's `410 * |t - K|^3` wraps around after some hours without a new epoch; here it saturates.
 //! * A window that is not a whole number of segments is rounded down where it is read and keeps its rest.
 //!

@@ -38,8 +38,8 @@
 //!   cleared it; here the connection gives back all of it.
 //! * The module takes no delay samples in the first second of the simulator's clock; here that rule holds only within
 //!   an epoch, where it is meant to.
-//! * The module is not gated where the agent keeps no account of what limits it; the cwnd-limited check
-//!   applies here as elsewhere.
+//! * The module is not gated where the agent keeps no account of what limits it; the cwnd-limited check applies here as
+//!   elsewhere.
 //!
 //! # Vectors
 //! `cubic_ns2_backs_off_to_four_fifths`, `cubic_ns2_loss_at_100`, `cubic_ns2_loss_at_1000`,

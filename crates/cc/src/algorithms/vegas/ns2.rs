@@ -1,8 +1,8 @@
 //! Vegas as ns-2.35's own agent, `Agent/TCP/Vegas`, computes it: close to the paper.
 //!
 //! # Idea
-//! As [`super`]. The rate of a round is what was sent in it over the mean of its round-trip times, and a decision to grow
-//! is carried out over the next round, a part with each ACK.
+//! As [`super`], with two differences. The rate of a round is the data sent in it divided by the mean of its round-trip
+//! times. A decision to grow is carried out over the next round, a part with each ACK.
 //!
 //! # Sources
 //! ns-2.35, `tcp/tcp-vegas.cc`; L. Brakmo, L. Peterson, JSAC 13(8), 1995.
@@ -16,14 +16,14 @@
 //! | `v_inc_flag_` | `grows` | - |
 //!
 //! # Differences
-//! * The agent takes the time of its first ACK since the start of the simulation for its first BaseRTT; here it is the
+//! * The agent uses the time of its first ACK since the start of the simulation as its first BaseRTT. Here it is the
 //!   first sample.
-//! * It restarts from two segments after a timeout (`v_slowstart_`); here from one, as RFC 5681 has it.
-//! * It halves after an ECN echo and takes a quarter after a loss; here an echo is answered as a loss is.
+//! * The agent restarts from two segments after a timeout (`v_slowstart_`). Here it is one, as RFC 5681 requires.
+//! * The agent takes one half after an ECN echo and a quarter after a loss. Here an echo counts as a loss.
 //!
 //! # Limits
-//! The finer timer on duplicate ACKs, and the halving where a segment had been sent more than once, belong to loss
-//! recovery and are not here; three duplicate ACKs take the quarter.
+//! The finer timer on duplicate ACKs, and the halving if a segment had been sent more than once, belong to loss
+//! recovery and are not implemented here. Three duplicate ACKs take the quarter.
 //!
 //! # Vectors
 //! `vegas_ns2_doubles_every_other_round`, `vegas_ns2_leaves_an_eighth_at_the_end_of_slow_start`,
