@@ -30,9 +30,10 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     -------
     dict
         Lists of entries under ``cc``, ``queues``, ``schemes`` and ``phys``; an entry has ``name``, ``title``,
-        ``sources`` and ``parameters``. Congestion controls also have ``recovery``, ``needs_ecn``, ``ns2``, ``profiles``
-        and ``page``. PHYs have, instead of ``parameters``, values fixed by the standard: ``rates_bps`` or ``max_mcs``,
-        ``widths_mhz``, ``max_streams`` and ``left_out``; ``basic_rates_bps``, ``slot_ns``, ``sifs_ns``, ``cw_min``, ...
+        ``sources``, ``parameters`` and ``variables``. Congestion controls also have ``recovery``, ``needs_ecn``,
+        ``ns2``, ``profiles`` and ``page``. PHYs have, instead of ``parameters`` and ``variables``, values fixed by the
+        standard: ``rates_bps`` or ``max_mcs``, ``widths_mhz``, ``max_streams`` and ``left_out``; ``basic_rates_bps``,
+        ``slot_ns``, ``sifs_ns``, ``cw_min``, ...
     """
     content = engine_catalogue()
     for name, title, parameters in own.rows():
@@ -47,6 +48,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
             "title": title,
             "sources": ["registered from Python"],
             "parameters": described,
+            "variables": [],
             "recovery": None,
             "needs_ecn": False,
             "ns2": None,

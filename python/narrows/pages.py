@@ -112,6 +112,9 @@ def page(entry: dict[str, Any]) -> str:
         parts.append(
             "## Parameters\n\n| parameter | default | allowed | what it does |\n|---|---|---|---|\n" + "\n".join(rows)
         )
+    if entry.get("variables"):
+        rows = [f"| `{v['name']}` | {v['unit'] or '-'} | {_cell(v['doc'])} |" for v in entry["variables"]]
+        parts.append("## Variables\n\n| variable | unit | what it is |\n|---|---|---|\n" + "\n".join(rows))
     if body.strip():
         parts.append(re.sub(r"^# ", "## ", body.strip(), flags=re.MULTILINE))
     return "\n\n".join(part for part in parts if part) + "\n"

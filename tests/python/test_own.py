@@ -37,7 +37,7 @@ class Reno:
         self.counted = 0
 
     def on_ack(self, ack: own.Ack, path: own.Path, window: own.Window) -> None:
-        """Grow the window as in `crates/cc/src/reno.rs`."""
+        """Grow the window as in `crates/cc/src/algorithms/reno.rs`."""
         acked = ack.acked
         if not acked or not path.cwnd_limited:
             return

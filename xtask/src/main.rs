@@ -2,6 +2,8 @@
 
 mod acks;
 mod bpf;
+mod circles;
+mod columns;
 mod docs;
 mod edges;
 mod manifest;
@@ -13,7 +15,8 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask check | docs | bpf | acks\n\
     \n\
     check  holds the crates to their edges (ARCHITECTURE.md, \"Workspace\"), keeps unsafe code, clocks, files, the\n\
-    \x20      environment, threads and serde where they are allowed, and docs/algorithms.md true to the registries\n\
+    \x20      environment, threads and serde where they are allowed, the modules of cc and live free of circles, comments\n\
+    \x20      within 120 columns, and docs/algorithms.md true to the registries\n\
     docs   writes docs/algorithms.md from the registries\n\
     bpf    builds crates/live/bpf/objects from the eBPF programs beside it, with clang\n\
     acks   writes what congestion controls are told in simulated connections, for tests of eBPF: crates/live/tests/acks";
@@ -87,6 +90,8 @@ fn problems(root: &Path) -> Result<Vec<String>, String> {
     let crates = manifest::read_all(root)?;
     let mut found = edges::problems(&crates);
     found.extend(source::problems(root, &crates)?);
+    found.extend(circles::problems(&crates)?);
+    found.extend(columns::problems(root)?);
     found.extend(docs::problems(root, &narrows_sim::catalogue())?);
     Ok(found)
 }

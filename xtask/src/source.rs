@@ -41,7 +41,8 @@ pub fn problems(root: &Path, crates: &[Crate]) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-fn walk(directory: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
+/// Adds the Rust files below a directory.
+pub(crate) fn walk(directory: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
     let entries = std::fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     for entry in entries {
         let path = entry.map_err(|e| format!("{}: {e}", directory.display()))?.path();
@@ -55,7 +56,7 @@ fn walk(directory: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
 }
 
 /// Whether a file is a test module: `tests.rs`, `*_tests.rs`, or anything below `tests/`.
-fn is_test(inside: &Path) -> bool {
+pub(crate) fn is_test(inside: &Path) -> bool {
     let stem = inside.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
     stem == "tests" || stem.ends_with("_tests") || inside.components().any(|c| c.as_os_str() == "tests")
 }
@@ -141,13 +142,13 @@ fn is_value_of_net(rest: &[TokenTree]) -> bool {
 }
 
 /// Whether the tokens begin with `#[cfg(test)]`.
-fn is_test_attribute(tokens: &[TokenTree]) -> bool {
+pub(crate) fn is_test_attribute(tokens: &[TokenTree]) -> bool {
     let [TokenTree::Punct(hash), TokenTree::Group(group), ..] = tokens else { return false };
     hash.as_char() == '#' && group.stream().to_string().replace(' ', "") == "cfg(test)"
 }
 
 /// Returns the index after the item that begins at `at`: after its body in braces, or its semicolon.
-fn after_item(tokens: &[TokenTree], mut at: usize) -> usize {
+pub(crate) fn after_item(tokens: &[TokenTree], mut at: usize) -> usize {
     while at < tokens.len() {
         let end = match &tokens[at] {
             TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,

@@ -1,10 +1,10 @@
 //! Slow start that ends before it overflows the queue: HyStart and HyStart++, as components of an algorithm.
 //!
 //! # Idea
-//! Standard slow start ends when it has lost up to half a window. Both variants end it earlier, when the ACKs say
-//! that the path is full: when a round's ACKs span half a round-trip time (HyStart's ACK train), or when the smallest
-//! round-trip time of a round has risen (both). HyStart leaves at once; HyStart++ first grows at a quarter of the
-//! pace (Conservative Slow Start) and goes back if the delay falls again, so that jitter does not end it.
+//! Standard slow start ends when it has lost up to half of a window. Both variants end it earlier, when ACKs show that
+//! the path is full: when the ACKs of a round span half a round-trip time (HyStart's ACK train), or when the smallest
+//! round-trip time of a round has risen (both). HyStart leaves slow start at once. HyStart++ first grows at a quarter
+//! of the speed (Conservative Slow Start) and returns if the delay falls again, so that jitter does not end slow start.
 //!
 //! # Sources
 //! S. Ha, I. Rhee, "Hybrid Slow Start for High-Bandwidth and Long-Distance Networks", PFLDnet 2008, with the constants
@@ -30,15 +30,17 @@
 //! ```
 //!
 //! # Differences
-//! Linux enters at `curr_rtt > delay_min + thresh`, RFC 9406 at `>=` and against the *last round*, not the smallest
-//! ever. ns-3 does not divide the delay by 8 and clamps at 1000 ms, so that it hardly ever triggers; ns-2 has neither.
-//! HyStart here is Linux 6.1's; HyStart++ is RFC 9406.
+//! Linux enters at `curr_rtt > delay_min + thresh`. RFC 9406 uses `>=` and compares with the *last round*, not with the
+//! smallest ever. ns-3 does not divide the delay by 8 and clamps at 1000 ms, so it hardly ever triggers. ns-2 has
+//! neither. HyStart here is Linux 6.1's; HyStart++ is RFC 9406's.
 //!
 //! # Limits
-//! Whether segments are paced is read from [`Path::pacing_rate`], whoever set the rate; L is 8 without pacing and unlimited
-//! with it (RFC 9406, section 4.3). Linux computes a rate for unpaced flows too, so that its allowance for aggregation (at
-//! most 1 ms) makes its threshold for them up to 0.5 ms longer than half the round-trip time; here it is exactly half. HyStart++ runs in the first slow start only (ssthresh
-//! still unset); later ones are standard, bounded by RFC 5681's L = 1.
+//! * Segments count as paced if [`Path::pacing_rate`] is set, whoever set it. L is 8 without pacing and unlimited with
+//!   it (RFC 9406, section 4.3).
+//! * Linux computes a rate for unpaced flows too. Its allowance for aggregation (at most 1 ms) makes its threshold for
+//!   them up to 0.5 ms longer than half the round-trip time. Here it is exactly half.
+//! * HyStart++ runs in the first slow start only (ssthresh still unset). Later ones are standard, bounded by RFC 5681's
+//!   L = 1.
 //!
 //! # Vectors
 //! `hystart_ack_train_vector`, `hystart_ack_train_ends_slow_start`, `hystart_delay_threshold`, `hystartpp_threshold`,

@@ -1,6 +1,6 @@
 //! Parameters that several rows share, and how they are read.
 
-use crate::registry::{Param, ParamKind, Params, Row};
+use crate::row::{Param, ParamKind, Params, Row};
 
 /// RFC 3465's L.
 pub(crate) const ABC_LIMIT: Param = Param {

@@ -155,7 +155,11 @@ fn growth_goes_on_after_an_undo() {
 
 /// The largest window allowed if nothing was acknowledged: the window before, or any window without congestion control.
 fn without_growth(case: &Case, before: Bytes) -> Bytes {
-    if case.row.traits.response == Response::Nothing { before.max(narrows_cc::none::UNBOUNDED) } else { before }
+    if case.row.traits.response == Response::Nothing {
+        before.max(narrows_cc::algorithms::none::UNBOUNDED)
+    } else {
+        before
+    }
 }
 
 #[test]
@@ -278,16 +282,121 @@ fn a_change_of_the_smss_moves_no_window() {
     }
 }
 
+/// The names that an algorithm reports now, in order; each value must be finite.
+fn reported(case: &Case, m: &Model) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    m.cc.state(&mut |name, value| {
+        assert!(value.is_finite(), "{}: {name} is {value}", case.label);
+        names.push(name);
+    });
+    names
+}
+
+/// Rounds with and without a queue, a loss, an ECN echo, an undo and a timeout; `look` sees the flow after each.
+fn a_while(case: &Case, mut look: impl FnMut(&Model)) {
+    let mut m = case.model().at(20, Some(40)).through(30);
+    look(&m);
+    for step in 0..6 {
+        m.marking = step == 2;
+        match step {
+            1 => m.loss(),
+            2 => m.ecn(),
+            3 => m.loss(),
+            4 => m.undo(),
+            5 => m.timeout(false),
+            _ => {}
+        }
+        look(&m);
+        for _ in 0..12 {
+            // A round of a large window takes too many ACKs for a test.
+            if m.cwnd() < 500.0 {
+                m.round();
+            } else {
+                m.ack(SMSS);
+            }
+            look(&m);
+        }
+    }
+}
+
 #[test]
-fn state_names_are_unique_and_values_finite() {
+fn state_reports_variables_of_the_row_and_always_the_same() {
     for case in cases() {
-        for m in situations(&case) {
-            let mut names = Vec::new();
-            m.cc.state(&mut |name, value| {
-                assert!(value.is_finite(), "{}: {name} is {value}", case.label);
-                assert!(!names.contains(&name), "{}: {name} twice", case.label);
-                names.push(name);
+        let declared: Vec<_> = case.row.variables.iter().map(|variable| variable.name).collect();
+        let first = reported(&case, &case.model());
+        let mut unique = first.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), first.len(), "{}: a name twice in {first:?}", case.label);
+        let unknown: Vec<_> = first.iter().filter(|name| !declared.contains(name)).collect();
+        assert!(unknown.is_empty(), "{}: {unknown:?} is not declared in `variables`", case.label);
+        a_while(&case, |m| assert_eq!(reported(&case, m), first, "{}: names change", case.label));
+    }
+}
+
+#[test]
+fn every_variable_of_a_row_is_reported_by_one_of_its_profiles_and_moves() {
+    let mut still = Vec::new();
+    for row in registry() {
+        let mut seen: Vec<(&str, Vec<f64>)> = Vec::new();
+        for case in cases().iter().filter(|case| case.row.name == row.name) {
+            a_while(case, |m| {
+                m.cc.state(&mut |name, value| match seen.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, values)) if values.contains(&value) => {}
+                    Some((_, values)) => values.push(value),
+                    None => seen.push((name, vec![value])),
+                });
             });
+        }
+        for variable in row.variables {
+            let values = seen.iter().find(|(name, _)| *name == variable.name).map(|(_, values)| values.len());
+            assert!(values.is_some(), "{}: nothing reports {}", row.name, variable.name);
+            if values == Some(1) {
+                still.push((row.name, variable.name));
+            }
+        }
+    }
+    assert_eq!(still, NEEDS_MORE_THAN_A_WHILE);
+}
+
+/// Variables that the events of [`a_while`] do not move: their own vectors do.
+const NEEDS_MORE_THAN_A_WHILE: &[(&str, &str)] = &[
+    ("bbr", "min_rtt_s"),
+    ("bbr", "policed"),
+    ("bbr3", "bw_shortterm_bps"),
+    ("bbr3", "inflight_shortterm_bytes"),
+    ("bbr3", "inflight_longterm_bytes"),
+    ("bbr3", "min_rtt_s"),
+    ("westwood", "accounted"),
+];
+
+/// Units of variables: the words that users see elsewhere, and fixed-point units of kernel modules.
+const UNITS: &[&str] = &[
+    "",
+    "1/128",
+    "1/128 segment",
+    "1/16 segment per ACK",
+    "ACKs",
+    "Hz",
+    "bit/s",
+    "bytes",
+    "bytes/s",
+    "rounds",
+    "s",
+    "samples",
+    "segments",
+    "segments per RTT",
+    "segments/s",
+];
+
+#[test]
+fn variables_are_documented_and_have_a_known_unit() {
+    for row in registry() {
+        for (index, variable) in row.variables.iter().enumerate() {
+            let label = format!("{}: {}", row.name, variable.name);
+            assert!(UNITS.contains(&variable.unit), "{label}: unit {}", variable.unit);
+            assert!(variable.doc.ends_with('.') && variable.doc.len() > 20, "{label}: {}", variable.doc);
+            assert!(row.variables[..index].iter().all(|other| other.name != variable.name), "{label}: twice");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The catalogue of this engine's features, from its registries; scenarios are validated against it.
 
-use narrows_scenario::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
+use narrows_scenario::{
+    Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, CatalogueVariable, Ns2Agent,
+};
 
 /// Every congestion control, queue, scheme and 802.11 PHY with its parameters.
 #[must_use]
@@ -27,6 +29,10 @@ fn choice(default: &str, allowed: &[&str]) -> CatalogueKind {
 
 fn param(name: &str, doc: &str, kind: CatalogueKind) -> CatalogueParam {
     CatalogueParam { name: name.to_owned(), doc: doc.to_owned(), kind }
+}
+
+fn variable(name: &str, unit: &str, doc: &str) -> CatalogueVariable {
+    CatalogueVariable { name: name.to_owned(), unit: unit.to_owned(), doc: doc.to_owned() }
 }
 
 /// Converts a parameter's kind; congestion controls and schemes describe their parameters in the same way.
@@ -61,6 +67,7 @@ fn row(name: &str, title: &str, sources: &[&str], params: Vec<CatalogueParam>) -
 fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
     let params = r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect();
     CatalogueRow {
+        variables: r.variables.iter().map(|v| variable(v.name, v.unit, v.doc)).collect(),
         recovery: r.recovery.map(str::to_owned),
         response: match r.traits.response {
             narrows_cc::Response::Nothing => "nothing",
@@ -132,6 +139,8 @@ mod tests {
         assert_eq!(c.phys[4].mcs_rate(7, 40, 4, true), Some(Rate::mbps(600)));
         assert_eq!(c.phys[5].left_out()[0], (9, 20, 1));
         assert_eq!(c.to_json()["phys"][1]["rates_bps"][2], 5_500_000);
+        let cubic = &c.to_json()["cc"][6];
+        assert_eq!((&cubic["name"], &cubic["variables"][0]["unit"]), (&"cubic".into(), &"bytes".into()));
     }
 
     /// A scenario with the table of a scheme, which has at most one key.

@@ -10,7 +10,7 @@
  * Sources
  *   M. A. Alrshah, M. Othman, B. Ali, Z. M. Hanapi, "Agile-SD: A Linux-based TCP congestion control algorithm for supporting
  *   high-speed and short-distance networks", JNCA 55, 2015 (equations 1 to 6, algorithm 1, figure 3); the authors' Linux module
- *   agilesd, version 1.0 (profile module). The Rust form is crates/cc/src/agile_sd.rs: the same rules in real numbers.
+ *   agilesd, version 1.0 (profile module). The Rust form is crates/cc/src/algorithms/agile_sd.rs: the same rules in real numbers.
  *
  * State
  *   symbol                                        field        unit

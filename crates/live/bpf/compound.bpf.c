@@ -10,7 +10,7 @@
  * Sources
  *   K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", 2005 and INFOCOM
  *   2006; draft-sridharan-tcpm-ctcp-02; profile linux: tcp_compound.c by A. P. Castellani and S. Hemminger, for Linux 2.6. The
- *   Rust forms are crates/cc/src/compound.rs (real numbers) and crates/cc/src/compound/linux.rs (whole ones).
+ *   Rust forms are crates/cc/src/algorithms/compound.rs (real numbers) and crates/cc/src/algorithms/compound/linux.rs (whole ones).
  *
  * State
  *   symbol                                        field               unit

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Compound's profile linux: as the out-of-tree module for Linux 2.6 computes it, in whole segments. A part of compound.bpf.c, whose
- * header says what its state means; the Rust form is crates/cc/src/compound/linux.rs.
+ * header says what its state means; the Rust form is crates/cc/src/algorithms/compound/linux.rs.
  */
 #ifndef NARROWS_COMPOUND_LINUX_H
 #define NARROWS_COMPOUND_LINUX_H

@@ -1,10 +1,9 @@
 //! The thread that is the network: packets from the hosts' TUN devices through [`Network`] and back, in real time.
 
-use crate::clock::Clock;
-use crate::conditions::{LATE, LATE_SHARE};
+use crate::clock::{Clock, processor_time};
+use crate::lateness::{LATE, LATE_SHARE, Lateness};
 use crate::network::{Deliver, Network};
 use crate::tun::Tun;
-use narrows_samples::Histogram;
 use narrows_units::{Duration, Instant, Rate};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -32,7 +31,7 @@ const NO_PAUSE: f64 = 0.9;
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Rate that it has to carry.
-    pub fastest: Rate,
+    pub rate: Rate,
     /// It gives up after this time without a pause, if it was late: the machine cannot carry the rate. With `None` it
     /// never gives up.
     pub patience: Option<Duration>,
@@ -40,30 +39,9 @@ pub struct Pace {
 
 impl From<Rate> for Pace {
     /// Carries at this rate and never gives up.
-    fn from(fastest: Rate) -> Self {
-        Self { fastest, patience: None }
+    fn from(rate: Rate) -> Self {
+        Self { rate, patience: None }
     }
-}
-
-/// How late packets were handed to their hosts.
-#[derive(Clone, Debug, Default)]
-pub struct Lateness {
-    /// Nanoseconds between a packet's arrival in the network's time and its handover.
-    pub handed_over: Histogram,
-    /// Packets that a host did not accept: its device was down, or the packet malformed.
-    pub refused: u64,
-    /// How the thread was scheduled: `SCHED_FIFO 10`, `nice -20`, `normal`.
-    pub scheduling: String,
-    /// When the thread began to carry packets; time zero if it was ready before. Packets that hosts sent earlier had to
-    /// wait, which [`handed_over`](Self::handed_over) does not show.
-    pub began: Instant,
-    /// Largest lateness of the thread in polling its devices. Packets that wait there when the run ends are never
-    /// handed over.
-    pub stood: Duration,
-    /// Processor time of the thread over the run.
-    pub cpu: Duration,
-    /// When the thread gave up, having been late and without a pause for [`Pace::patience`].
-    pub gave_up: Option<Instant>,
 }
 
 /// Host number and device, for each host.
@@ -136,11 +114,11 @@ pub fn carry(
     pace: impl Into<Pace>,
     stop: &AtomicBool,
 ) -> (Network, Lateness) {
-    let Pace { fastest, patience } = pace.into();
+    let Pace { rate, patience } = pace.into();
     let nodes = ports.iter().map(|&(node, _)| node + 1).max().unwrap_or(0);
     let mut tuns = vec![None; nodes];
     ports.iter().for_each(|&(node, tun)| tuns[node] = Some(tun));
-    let lateness = Lateness { scheduling: schedule(fastest), began: clock.now(), ..Lateness::default() };
+    let lateness = Lateness { scheduling: schedule(rate), began: clock.now(), ..Lateness::default() };
     let mut hosts = Hosts { tuns, clock, end, lateness, late: 0 };
     let mut network = network;
     let mut polled: Vec<PollFd<'_>> =
@@ -204,12 +182,12 @@ fn take(ports: &Ports<'_>, polled: &[PollFd<'_>], buffer: &mut [u8], (network, h
 }
 
 /// Asks the kernel to wake this thread promptly, and returns what it granted.
-fn schedule(fastest: Rate) -> String {
+fn schedule(rate: Rate) -> String {
     // SAFETY: plain calls on the calling thread; none takes a pointer that outlives it.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
         let real_time = libc::sched_param { sched_priority: 10 };
-        if fastest <= FIFO_UP_TO && libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const real_time) == 0 {
+        if rate <= FIFO_UP_TO && libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const real_time) == 0 {
             return "SCHED_FIFO 10".to_owned();
         }
         let thread = libc::syscall(libc::SYS_gettid) as libc::id_t;
@@ -218,12 +196,4 @@ fn schedule(fastest: Rate) -> String {
         }
     }
     "normal".to_owned()
-}
-
-/// Returns the processor time of the calling thread.
-pub(crate) fn processor_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    Duration::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }

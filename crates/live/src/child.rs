@@ -10,6 +10,7 @@
 //!                             <--status--      |  dies: all die
 //! ```
 
+mod copy;
 mod init;
 mod keeper;
 mod plan;

@@ -1,16 +1,10 @@
 //! The conditions of a live run: which properties of the machine affected the results, and whether to trust them.
 
-use crate::bottleneck::Lateness;
+use crate::lateness::{LATE, LATE_SHARE, Lateness};
 use crate::trace::Traced;
 use narrows_samples::Histogram;
 use narrows_units::{Duration, Instant};
 use std::fs;
-
-/// Largest share of packets that may be handed over later than [`LATE`].
-pub const LATE_SHARE: f64 = 0.01;
-
-/// Lateness beyond which a packet counts as late.
-pub const LATE: Duration = Duration::from_millis(1);
 
 /// Lateness beyond which a single packet makes a run untrusted: it is longer than most round trips.
 pub const FAR_TOO_LATE: Duration = Duration::from_millis(50);

@@ -1,16 +1,18 @@
 //! The network's counters of each flow, and its packet captures.
 
-use crate::network::TRACK;
 use crate::store::{self, Held, Member, Store};
 use narrows_fabric::{FlowMeter, LinkWatch, Nodes, PcapFailure, PcapFile, PcapNames, ports};
 use narrows_queue::{Dropped, QueueView};
 use narrows_samples::{Packed, QueueSamples, RouterSamples};
 use narrows_scenario::{Sampling, Scenario};
 use narrows_scheme::on_departing_bytes;
-use narrows_units::{Bytes, Instant};
+use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::{Ecn, FlowKey, Ipv4View, Ipv6View, Packet};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Interval at which flows' counters are recorded, so that they can be compared with the kernel's values at that time.
+const TRACK: Duration = Duration::from_millis(1);
 
 /// A flow's counters in the network at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,14 @@
 //!
 //! [`attach`] registers an algorithm under its own name and pins the kernel's link to it in the BPF file system. Its
 //! metadata lies beside the pin (`store`). So everything has the same lifetime: it ends with [`detach`], or when the
-//! machine shuts down. A command that fails, or is killed, leaves the previous state: pinning is the last step of
-//! attaching, and the pin is the first thing that detaching removes.
+//! machine shuts down.
+//!
+//! A command that fails leaves the previous state. A command that is killed may leave one of two states in between; the
+//! same command, given again, completes it:
+//! - Attaching pins first and makes the algorithm the default last. Killed between the two, it leaves the algorithm
+//!   attached and the previous default in place.
+//! - Detaching restores the default first and removes the pin last. Killed between the two, it leaves the algorithm
+//!   attached and no longer the default.
 
 mod mounting;
 mod store;

@@ -1,7 +1,8 @@
 //! Whether this machine can carry the rate of a network.
 
 use crate::LiveError;
-use crate::bottleneck::{Lateness, Pace};
+use crate::bottleneck::Pace;
+use crate::lateness::Lateness;
 use narrows_scenario::{Direction, Scenario};
 use narrows_units::{Duration, Instant, Rate};
 
@@ -10,12 +11,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Returns the rate and the patience of the thread that is the network of a run.
 pub(crate) fn pace(scenario: &Scenario) -> Pace {
-    Pace { fastest: fastest(scenario), patience: Some(PATIENCE) }
+    Pace { rate: narrowest(scenario), patience: Some(PATIENCE) }
 }
 
 /// Returns the rate of the narrowest link direction, with each direction at its largest rate over the run. The thread
 /// has to carry about this rate.
-pub(crate) fn fastest(scenario: &Scenario) -> Rate {
+pub(crate) fn narrowest(scenario: &Scenario) -> Rate {
     let directions = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
     let largest = |d: &Direction| d.changes.iter().filter_map(|c| c.rate).fold(d.rate, Rate::max);
     // Access links are often wide so that they do not limit traffic: in most networks the narrowest link does.
@@ -25,7 +26,7 @@ pub(crate) fn fastest(scenario: &Scenario) -> Rate {
 /// Returns the error of a run in which the bottleneck's thread gave up.
 pub(crate) fn not_held(scenario: &Scenario, at: Instant, lateness: &Lateness) -> LiveError {
     LiveError::Unavailable {
-        what: format!("a live network of {}", fastest(scenario)),
+        what: format!("a live network of {}", narrowest(scenario)),
         why: format!(
             "this machine is too slow for this rate: {:.1} s into the run the bottleneck's thread had worked for {} without a \
              pause, and packets were up to {:.0} ms late",

@@ -34,6 +34,8 @@ mod hold;
 #[cfg(target_os = "linux")]
 mod hosts;
 #[cfg(target_os = "linux")]
+mod lateness;
+#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod netns;
@@ -63,19 +65,21 @@ mod traffic;
 mod tun;
 
 #[cfg(target_os = "linux")]
-pub use bottleneck::{Lateness, Pace, Ports, carry};
+pub use bottleneck::{Pace, Ports, carry};
 #[cfg(target_os = "linux")]
 pub use child::{Captured, Child, Command, Ended, Exit, Output, Program};
 #[cfg(target_os = "linux")]
 pub use clock::{Clock, monotonic_ns};
 #[cfg(target_os = "linux")]
-pub use conditions::{Conditions, FAR_TOO_LATE, LATE, LATE_SHARE, LatenessFacts, TRAFFIC_LATE};
+pub use conditions::{Conditions, FAR_TOO_LATE, LatenessFacts, TRAFFIC_LATE};
 pub use counters::{NetworkCounters, Track};
 pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use fit::{Control, KernelsOwn, control};
 #[cfg(target_os = "linux")]
 pub use hosts::{Host, Hosts};
+#[cfg(target_os = "linux")]
+pub use lateness::{LATE, LATE_SHARE, Lateness};
 #[cfg(target_os = "linux")]
 pub use netns::{Netns, set_sysctl, sysctl};
 pub use network::{Deliver, Network};

@@ -13,7 +13,7 @@ use narrows_queue::{DropReason, QueueView, Verdict};
 use narrows_samples::Samples;
 use narrows_scenario::{Sampling, Scenario};
 use narrows_scheme::{Port, on_bytes};
-use narrows_units::{Duration, Instant};
+use narrows_units::Instant;
 use narrows_wire::Ecn;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -292,9 +292,6 @@ fn ask_agent(
         Ok(Verdict::Pass) | Err(_) => None,
     }
 }
-
-/// Interval at which flows' counters are recorded, so that they can be compared with the kernel's values at that time.
-pub(crate) const TRACK: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

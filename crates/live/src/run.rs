@@ -191,7 +191,7 @@ pub fn shell(scenario: &Scenario, seed: u64, host: &str, traffic: bool) -> Resul
     let clock = Clock::starting_in(SETTLE);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| carry(network, &ports, clock, Instant::ZERO + FOR_EVER, hold::fastest(&lasting), &stop));
+        scope.spawn(|| carry(network, &ports, clock, Instant::ZERO + FOR_EVER, hold::narrowest(&lasting), &stop));
         let exit = prepared.start(clock).and_then(|running| {
             let child = Child::spawn(netns, &Program::shell(host, &addresses(&lasting)))?;
             let exit = child.wait(None)?;

@@ -136,8 +136,11 @@ fn senders(scenario: &Scenario) -> Vec<(u32, bool)> {
 /// The object that clang compiled from `bpf/trace.bpf.c`.
 const OBJECT: &[u8] = include_bytes!("../bpf/objects/trace.bpf.o");
 
-/// Programs of the object and the tracepoints they hook; the last is the newest (Linux 5.19).
-const PROGRAMS: [(&str, &str); 3] =
+/// What gives a kernel all tracepoints of [`PROGRAMS`]: `tcp_cong_state_set`, the newest, came with Linux 5.19.
+pub(crate) const REMEDY: &str = "Linux 5.19 or later with BTF";
+
+/// Programs of the object and the tracepoints they hook; the last is the newest.
+pub(crate) const PROGRAMS: [(&str, &str); 3] =
     [("segment", "tcp_probe"), ("retransmission", "tcp_retransmit_skb"), ("phase", "tcp_cong_state_set")];
 
 /// The programs in the kernel, attached.
@@ -193,7 +196,7 @@ impl Probes {
         ring.consume().map_err(failed)?;
         drop(ring);
         traced.overruns = self.overruns()?;
-        traced.cpu = crate::bottleneck::processor_time();
+        traced.cpu = crate::clock::processor_time();
         Ok(traced)
     }
 

@@ -112,7 +112,7 @@ fn agile_sd_paper_has_the_windows_of_the_rust_form() {
 #[test]
 fn agile_sd_module_has_the_windows_of_the_rust_form() {
     let Some(program) = Program::compile("agile_sd") else { return };
-    let state = || same_state(&[("lambda", "lambda", 1e6), ("frac_tracer", "parts", 1.0)]);
+    let state = || same_state(&[("lambda", "lambda", 1e6), ("frac_tracer", "parts", 1e6)]);
     let profile = ("profile", Choice("module".to_owned()));
     for lambda_max in [1.0, 2.0, 3.0, 3.7, 10.0, 100.0] {
         compare(&program, &[profile.clone(), ("lambda_max", Number(lambda_max))], 0.0, state());
@@ -137,7 +137,7 @@ fn compound_linux_has_the_windows_of_the_rust_form() {
     let Some(program) = Program::compile("compound") else { return };
     for gamma in [5.0, 30.0] {
         let given = [("profile", Choice("linux".to_owned())), ("gamma", Number(gamma))];
-        compare(&program, &given, 0.0, same_state(&[("dwnd", "dwnd", 1.0)]));
+        compare(&program, &given, 0.0, same_state(&[("dwnd_segments", "dwnd", 1.0)]));
     }
 }
 

@@ -82,6 +82,8 @@ pub struct CatalogueRow {
     pub sources: Vec<String>,
     /// Parameters.
     pub params: Vec<CatalogueParam>,
+    /// Variables that it reports over a run; empty for entries that report none.
+    pub variables: Vec<CatalogueVariable>,
     /// Loss recovery that the name of a congestion control implies, as a word of scenario files.
     pub recovery: Option<String>,
     /// What congestion does to the window of a congestion control: `nothing`, `reduces` or `models`; empty for other
@@ -104,6 +106,17 @@ pub enum Ns2Agent {
     Own,
     /// `Agent/TCP/Linux`.
     TcpLinux,
+}
+
+/// A number that an entry keeps over a run and reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogueVariable {
+    /// Name under which it is reported.
+    pub name: String,
+    /// Unit; empty where it has none.
+    pub unit: String,
+    /// What it is.
+    pub doc: String,
 }
 
 /// A parameter of an entry.
@@ -243,7 +256,11 @@ impl CataloguePhy {
 impl CatalogueRow {
     fn to_json(&self) -> serde_json::Value {
         let parameters: Vec<_> = self.params.iter().map(CatalogueParam::to_json).collect();
-        json!({ "name": self.name, "title": self.title, "sources": self.sources, "parameters": parameters })
+        let variables: Vec<_> = self.variables.iter().map(CatalogueVariable::to_json).collect();
+        json!({
+            "name": self.name, "title": self.title, "sources": self.sources,
+            "parameters": parameters, "variables": variables,
+        })
     }
 
     fn cc_to_json(&self) -> serde_json::Value {
@@ -281,6 +298,12 @@ impl CatalogueRow {
                 find("ns2").or_else(|| (self.ns2 == Some(Ns2Agent::TcpLinux)).then(|| find("linux")).flatten())
             }
         }
+    }
+}
+
+impl CatalogueVariable {
+    fn to_json(&self) -> serde_json::Value {
+        json!({ "name": self.name, "unit": self.unit, "doc": self.doc })
     }
 }
 

@@ -31,7 +31,9 @@ mod types;
 mod words;
 
 pub use build::Choices;
-pub use catalogue::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
+pub use catalogue::{
+    Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, CatalogueVariable, Ns2Agent,
+};
 pub use json_schema::{schema, schema_for};
 pub use problem::{Problem, Problems, SET_PATH};
 pub use reference::reference;

@@ -1,7 +1,10 @@
 //! A bare event loop, as the lower bound on the simulator's cost: the benchmark's networks, packet by packet and exact,
 //! without TCP.
 //!
-//! `cargo run --release -p narrows-sim --example bare -- flows=100 pairs=100 rate=1000 rtt_min=20 rtt_max=120 queue=5833 folded=1`
+//! ```text
+//! cargo run --release -p narrows-sim --example bare -- flows=100 pairs=100 rate=1000 rtt_min=20 rtt_max=120 \
+//!     queue=5833 folded=1
+//! ```
 //!
 //! Each flow keeps a fixed window of packets in flight: a packet crosses three links, its ACK three links back, and
 //! each arriving ACK releases the next packet. Nothing is lost, nothing is measured, and connections have no state.

@@ -5,7 +5,7 @@
 //! | unit | ns | us, SRTT * 8, deviation * 4 | ticks of G, SRTT * 8, RTTVAR * 4 |
 //! | floor | on the RTO | on the variance term: RTO >= SRTT + min | on the RTO |
 //! | falling RTT | as rising | raises the deviation by an eighth of the usual step | as rising |
-//! | samples | every ACK, gains divided by their expected number (RFC 7323, appendix G) | every ACK | once per window without timestamps |
+//! | samples | every ACK, gains divided (RFC 7323, appendix G) | every ACK | once per window without timestamps |
 
 use narrows_settings::{Config, RtoStyle};
 use narrows_units::Duration;

@@ -30,17 +30,17 @@ def attach(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The congestion control to attach.")] = None,
     param: Annotated[
         list[str] | None,
-        typer.Option("--param", "-p", metavar="NAME=VALUE", help="Set a parameter; may be given several times."),
+        typer.Option("--param", "-p", metavar="NAME=VALUE", help="Set a parameter. Can be repeated."),
     ] = None,
     default: Annotated[
-        bool, typer.Option("--default", metavar="", help="Make it the default of new connections, too.")
+        bool, typer.Option("--default", metavar="", help="Also make it the default for new connections.")
     ] = False,
     listing: Annotated[bool, typer.Option("--list", metavar="", help="List what is attached instead.")] = False,
     json: Json = False,
 ) -> None:
-    """Register a congestion control on this host as an eBPF program, for every program that asks for it by name.
+    """Register a congestion control on this host as an eBPF program; any program can then select it by name.
 
-    It stays until `narrows detach` or the machine's next start. Needs root.
+    It stays registered until `narrows detach` or the next boot. Needs root.
     """
     from narrows import host
 
@@ -64,7 +64,7 @@ def attach(
 def detach(
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of `narrows attach --list`.")],
 ) -> None:
-    """Take away a congestion control that `narrows attach` registered. Connections that use it finish with it."""
+    """Remove a congestion control that `narrows attach` registered. Its connections keep it until they close."""
     from narrows import host
 
     default = host.detach(name)

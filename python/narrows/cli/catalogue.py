@@ -28,7 +28,7 @@ def catalogue(
     what: Annotated[What, typer.Argument(help="Congestion controls, queues, schemes, 802.11 PHYs or scenarios.")],
     json: Json = False,
 ) -> None:
-    """List what can be named in a scenario, with parameters and sources, or the scenarios that come with Narrows."""
+    """List the names that a scenario can use, with parameters and sources, or the bundled scenarios."""
     from narrows.catalogue import catalogue as catalogue_of
     from narrows.catalogue import list_scenarios
 

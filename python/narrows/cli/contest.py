@@ -50,18 +50,18 @@ def contest(
     ] = None,
     slots: Annotated[
         str | None,
-        typer.Option("--slots", metavar="A,B", help="The two flows that contestants take, if there are more than two."),
+        typer.Option("--slots", metavar="A,B", help="The two flows of the contestants, if the scenario has more."),
     ] = None,
     window: Annotated[
         str | None,
         typer.Option(
             "--window",
             metavar="A:B",
-            help="Seconds to measure; by default while both are active, without the first tenth of that.",
+            help="Seconds to measure; by default the time when both are active, without its first tenth.",
         ),
     ] = None,
     solo: Annotated[
-        bool, typer.Option("--solo/--no-solo", metavar="", help="Also run each alone, for harm against being alone.")
+        bool, typer.Option("--solo/--no-solo", metavar="", help="Also run each alone, to measure harm.")
     ] = True,
     set_: Set = None,
     load: Load = None,
@@ -70,10 +70,10 @@ def contest(
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
-    """Run every congestion control against every other, and see who gets what, who harms whom, and how fast they share.
+    """Run every congestion control against every other, and compare shares, harm and times to converge.
 
-    With -o, a page with matrices, the numbers and every finished run go into DIR. After Ctrl-C the same command goes on
-    from there; more contestants or runs add to what is there.
+    With -o, DIR gets a page with matrices, the numbers and every finished run. After Ctrl-C, the same command continues
+    from there; more contestants or more runs add to what is there.
     """
     from narrows import contest as contests
     from narrows import memory, own

@@ -102,8 +102,8 @@ Exec = Annotated[
     typer.Option(
         _EXEC,
         metavar="HOST COMMAND",
-        help="Run a command on a host meanwhile (sh -c; hosts have their names). What it writes comes on standard "
-        "error. May be given several times.",
+        help="Run a command on a host during the run (sh -c; host names resolve). Its output goes to standard "
+        "error. Can be repeated.",
     ),
 ]
 
@@ -132,8 +132,8 @@ def live(
 ) -> None:
     """Run a scenario on this machine's own TCP stack, in real time, through Narrows' own bottleneck.
 
-    Hosts are network namespaces without names; nothing outside them is touched, and nothing is left behind. Needs
-    Linux and root: `narrows doctor` says what is missing. Exit code 3 where this machine cannot do it.
+    Hosts are unnamed network namespaces. Nothing outside them changes, and nothing is left behind. Needs Linux and
+    root; `narrows doctor` shows what is missing. The exit code is 3 if this machine cannot run it.
     """
     from narrows import memory
 
@@ -210,16 +210,16 @@ def _kernels_own(conditions: Mapping[str, Any]) -> str:
 def shell(
     file: File,
     host: Annotated[
-        str | None, typer.Argument(metavar="[HOST]", help="Host to sit at; by default the first of the scenario.")
+        str | None, typer.Argument(metavar="[HOST]", help="Host to open the shell on; by default the first.")
     ] = None,
     set_: Set = None,
     traffic: Annotated[
-        bool, typer.Option("--traffic", metavar="", help="Let the scenario's flows run meanwhile, for its duration.")
+        bool, typer.Option("--traffic", metavar="", help="Run the scenario's flows too, for its duration.")
     ] = False,
 ) -> None:
-    """Open a shell on a host of the emulated network; leaving it takes the network down.
+    """Open a shell on a host of the emulated network. The network ends with the shell.
 
-    The other hosts answer to their names. Needs Linux and root.
+    The other hosts' names resolve there. Needs Linux and root.
     """
     from narrows import live as world
     from narrows.scenario import Scenario

@@ -22,21 +22,19 @@ File = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario; may be given several times."),
+    typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario. Can be repeated."),
 ]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", metavar="N", help="Runs at the same time; by default one per processor.")
+    int | None, typer.Option("--jobs", "-j", metavar="N", help="Concurrent runs; by default one per processor.")
 ]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON for machines instead of tables.")]
 Load = Annotated[
     list[Path] | None,
-    typer.Option("--load", metavar="FILE.py", help="Run a Python file first that registers congestion controls."),
+    typer.Option("--load", metavar="FILE.py", help="First run a Python file that registers congestion controls."),
 ]
 MaxMemory = Annotated[
     str | None,
-    typer.Option(
-        "--max-memory", metavar="SIZE", help="Most memory to take, such as 8GB; by default 3/4 of what is free."
-    ),
+    typer.Option("--max-memory", metavar="SIZE", help="Memory limit, such as 8GB; by default 3/4 of the free memory."),
 ]
 NoProgress = Annotated[bool, typer.Option("--no-progress", metavar="", help="Show no progress bar.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", help="Directory for the results.")]
@@ -45,7 +43,7 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="DIR", he
 Force = Annotated[
     bool,
     typer.Option(
-        "--force", metavar="", help="Use DIR although it holds files that are not Narrows': they are kept as they are."
+        "--force", metavar="", help="Use DIR even if it holds files that Narrows did not write. They are kept."
     ),
 ]
 

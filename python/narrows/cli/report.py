@@ -34,7 +34,7 @@ def report(
         Path | None, typer.Option("--output", "-o", metavar="HTML", help="The page; by default DIR/report.html.")
     ] = None,
 ) -> None:
-    """Make one page of results that works offline, and its figures as PNG and SVG beside it."""
+    """Write one page of results that works offline, with its figures as PNG and SVG beside it."""
     from narrows import ownership
     from narrows.results import REPORT
 

@@ -34,7 +34,7 @@ def reproduce(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", metavar="", help="A first look, with fewer runs: under half a minute (agile-sd: two minutes)."
+            "--quick", metavar="", help="Fewer runs, for a first look: under half a minute (agile-sd: two minutes)."
         ),
     ] = False,
     output: Output = None,
@@ -46,17 +46,21 @@ def reproduce(
             "--seeds",
             "-n",
             metavar="N",
-            help="Runs per arm (of agile-sd and contest: seeds; of ngwa: rounds); by default as the paper has it.",
+            help="Runs per arm (agile-sd, contest: seeds; ngwa: rounds); by default the paper's number.",
         ),
     ] = None,
     pair: Annotated[
         tuple[str, str] | None,
-        typer.Option("--pair", metavar="A B", help="Of contest: this pair alone over time, A starting first."),
+        typer.Option(
+            "--pair", metavar="A B", help="contest only: run this pair and show it over time; A starts first."
+        ),
     ] = None,
     beyond: Annotated[
         bool,
         typer.Option(
-            "--beyond", metavar="", help="Of ngwa: what its own section asks for next, as a report of its own."
+            "--beyond",
+            metavar="",
+            help="ngwa only: answer the questions that the paper leaves open, in a separate report.",
         ),
     ] = False,
     live: Annotated[
@@ -64,7 +68,7 @@ def reproduce(
         typer.Option(
             "--live",
             metavar="",
-            help="Of papers that have it: on this machine's own TCP, in real time, beside the simulator. Needs root.",
+            help="acns and ngwa only: also run on this machine's own TCP, in real time. Needs root.",
         ),
     ] = False,
     live_jobs: Annotated[
@@ -72,27 +76,30 @@ def reproduce(
         typer.Option(
             "--live-jobs",
             metavar="N",
-            help="Of ngwa --live: live runs at a time, 1 by default. Each has a network of its own and is judged by "
-            "its own conditions.",
+            help="ngwa --live only: concurrent live runs, 1 by default. Each has its own network and its own "
+            "conditions.",
         ),
     ] = None,
     flows: Annotated[
         int | None,
-        typer.Option("--flows", metavar="N", help="Of agile-sd: flows of its second and third scenario, 4 by default."),
+        typer.Option(
+            "--flows", metavar="N", help="agile-sd only: flows in its second and third scenario, 4 by default."
+        ),
     ] = None,
     page: Annotated[
-        bool, typer.Option("--page", metavar="", help="Of agile-sd: write the page from the runs in DIR; run nothing.")
+        bool,
+        typer.Option("--page", metavar="", help="agile-sd only: write the page from the runs in DIR; run nothing."),
     ] = False,
     jobs: Jobs = None,
     max_memory: MaxMemory = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
-    """Repeat a paper's experiments and set what was published beside what is measured.
+    """Repeat a paper's experiments and compare published with measured values.
 
-    The page, the figures and the numbers go into DIR, results/PAPER by default. A contest or a
-    sweep that was interrupted goes on where it was. If runs of a sweep failed, the page is made of
-    the others and the exit code is 1.
+    The page, the figures and the numbers go into DIR, results/PAPER by default. An interrupted
+    contest or sweep continues with the same command. If runs of a sweep failed, the page shows the
+    others and the exit code is 1.
     """
     from narrows import memory
     from narrows.cli.progress import Bar

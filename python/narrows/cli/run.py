@@ -61,7 +61,7 @@ def run(
             "--runs",
             "-n",
             metavar="N",
-            help="Number of runs, each with random numbers of its own: 1 by default. With --until the fewest: 10.",
+            help="Number of runs, each with its own random numbers: 1 by default. With --until the minimum: 10.",
         ),
     ] = None,
     until: Annotated[
@@ -69,7 +69,7 @@ def run(
         typer.Option(
             "--until",
             metavar="PERCENT",
-            help="Run until the 95 % interval of a metric's mean is within ± so many per cent of it: 2%.",
+            help="Run until the 95 % interval of a metric's mean is within ± this percentage of it: 2%.",
         ),
     ] = None,
     until_metric: Annotated[
@@ -77,12 +77,12 @@ def run(
         typer.Option(
             "--until-metric",
             metavar="METRIC",
-            help="Which: throughput_mbps or goodput_mbps (of all flows together), jain, or KIND.NAME.METRIC such as "
-            "flow.first.rtt_mean_ms; throughput_mbps by default.",
+            help="Metric for --until: throughput_mbps or goodput_mbps (all flows together), jain, or KIND.NAME.METRIC "
+            "such as flow.first.rtt_mean_ms; throughput_mbps by default.",
         ),
     ] = None,
     max_runs: Annotated[
-        int | None, typer.Option("--max-runs", metavar="N", help="Most runs with --until; 200 by default.")
+        int | None, typer.Option("--max-runs", metavar="N", help="Maximum number of runs with --until; 200 by default.")
     ] = None,
     pcap: Annotated[
         bool,
@@ -91,7 +91,7 @@ def run(
     both: Annotated[
         bool,
         typer.Option(
-            "--both", metavar="", help="Run it on this machine's own TCP stack too, and compare (Linux, root)."
+            "--both", metavar="", help="Also run it on this machine's own TCP stack, and compare (Linux, root)."
         ),
     ] = False,
     load: Load = None,

@@ -32,7 +32,7 @@ def sweep(
     ] = False,
     estimate: Annotated[
         bool,
-        typer.Option("--estimate", metavar="", help="Try some runs, tell how long all would take, and keep nothing."),
+        typer.Option("--estimate", metavar="", help="Run a few, estimate the time for all, and keep nothing."),
     ] = False,
     dask: Annotated[
         str | None,
@@ -40,7 +40,7 @@ def sweep(
     ] = None,
     large: Annotated[
         bool,
-        typer.Option("--large", metavar="", help="Go on with more than 100,000 runs, or more than the disk may take."),
+        typer.Option("--large", metavar="", help="Allow more than 100,000 runs, or more data than the disk may hold."),
     ] = False,
     set_: Set = None,
     load: Load = None,
@@ -51,8 +51,8 @@ def sweep(
 ) -> None:
     """Run a scenario over axes (any of its values) and seeds, and keep every finished run in one Parquet data set.
 
-    A sweep that was cut short (Ctrl-C, kill -9, a power cut, a full disk) goes on with the same command: what had
-    finished is kept, what had failed is tried again. The results go into DIR, results/NAME by default.
+    An interrupted sweep (Ctrl-C, kill -9, a power cut, a full disk) continues with the same command: finished runs are
+    kept, failed runs are repeated. The results go into DIR, results/NAME by default.
     """
     from narrows import memory, own, ownership
     from narrows.sweep import Sweep

@@ -59,7 +59,8 @@ def put(staging: Staging, directory: Path, kind: str, part: str, *, alone: bool)
     Raises
     ------
     BlockedError
-        If something that is not Narrows' is in the way. Nothing was replaced then.
+        If something that is not Narrows' is in the way. Nothing was replaced if it was there before the call. If it
+        appeared during the call, some files may have been replaced already.
     OSError
         If the file system refuses.
     """

@@ -81,7 +81,8 @@ fn compound_timeout_forgets_the_delay_window() {
         m.rounds(10);
         let half = m.cwnd() / 2.0;
         m.timeout(false);
-        assert_eq!((m.cwnd(), m.state("dwnd")), (1.0, 0.0));
+        let delay_window = if given.is_empty() { "dwnd" } else { "dwnd_segments" };
+        assert_eq!((m.cwnd(), m.state(delay_window)), (1.0, 0.0));
         close(&[m.ssthresh()], &[half], 0.01);
         assert!(m.state("base_rtt") > 0.0);
     }
@@ -108,9 +109,9 @@ fn compound_gamma_is_tuned_at_losses() {
 fn compound_linux_delay_window_increment() {
     for (cwnd, want) in [(40, 0.0), (41, 1.0), (69, 1.0), (70, 2.0), (100, 2.0), (500, 12.0), (1000, 21.0)] {
         let mut m = at(&[LINUX], cwnd);
-        let before = m.state("dwnd");
+        let before = m.state("dwnd_segments");
         (0..30).for_each(|_| m.ack(1448));
-        assert_eq!(m.state("dwnd") - before, want, "at {cwnd}");
+        assert_eq!(m.state("dwnd_segments") - before, want, "at {cwnd}");
     }
 }
 
@@ -118,31 +119,35 @@ fn compound_linux_delay_window_increment() {
 fn compound_linux_gives_way_to_queues() {
     let mut m = at(&[LINUX], 100);
     m.rounds(20);
-    let grown = m.state("dwnd");
+    let grown = m.state("dwnd_segments");
     assert!(grown > 30.0, "{grown}");
     m.rtt = Duration::from_millis(150);
     m.rounds(10);
-    assert_eq!(m.state("dwnd"), 0.0);
+    assert_eq!(m.state("dwnd_segments"), 0.0);
 }
 
 #[test]
 fn compound_linux_splits_the_window() {
     let mut m = at(&[LINUX], 100);
     m.rounds(5);
-    let (total, delay) = (m.cwnd(), m.state("dwnd"));
+    let (total, delay) = (m.cwnd(), m.state("dwnd_segments"));
     m.loss();
     let half = (total as u64 / 2) as f64;
     // cwnd alone is larger than half of the total, so the delay window goes.
-    assert_eq!((m.cwnd(), m.state("dwnd"), m.state("cwnd_reno")), (half, 0.0, half), "from {total} with {delay}");
+    assert_eq!(
+        (m.cwnd(), m.state("dwnd_segments"), m.state("cwnd_reno")),
+        (half, 0.0, half),
+        "from {total} with {delay}"
+    );
     let mut grown = at(&[LINUX], 1000);
     grown.rounds(100);
-    let (total, delay) = (grown.cwnd(), grown.state("dwnd"));
+    let (total, delay) = (grown.cwnd(), grown.state("dwnd_segments"));
     assert!(delay > total / 2.0);
     grown.cc.on_window_set(&grown.path, &grown.win);
     grown = grown.at(delay as u64 + 2000, Some(2));
     grown.path.cwnd_limited = false;
     grown.ack(1448);
-    assert_eq!((grown.state("dwnd"), grown.state("cwnd_reno")), (delay, 2000.0), "what fits stays");
+    assert_eq!((grown.state("dwnd_segments"), grown.state("cwnd_reno")), (delay, 2000.0), "what fits stays");
 }
 
 #[test]
@@ -150,7 +155,7 @@ fn compound_linux_forgets_when_idle() {
     let mut m = at(&[LINUX], 100);
     m.rounds(5);
     m.idle(Duration::from_secs(1));
-    assert_eq!((m.state("dwnd"), m.state("base_rtt")), (0.0, 0.0));
+    assert_eq!((m.state("dwnd_segments"), m.state("base_rtt")), (0.0, 0.0));
     let mut draft = at(&[], 100);
     draft.rounds(5);
     draft.idle(Duration::from_secs(1));

@@ -100,7 +100,7 @@ fn fractions_of_a_byte_are_carried() {
 fn rfc793_window_is_bounded_by_the_receiver_alone() {
     let mut m = Model::new("none", &[], 100);
     m.idle(narrows_units::Duration::from_nanos(1));
-    let open = narrows_cc::none::UNBOUNDED;
+    let open = narrows_cc::algorithms::none::UNBOUNDED;
     assert_eq!(open.as_u64(), 1_073_725_440, "the largest window of RFC 7323");
     for event in [Model::loss, Model::ecn, |m: &mut Model| m.timeout(false)] {
         event(&mut m);

@@ -1,7 +1,7 @@
 //! HighSpeed TCP (RFC 3649, Linux 6.1 and ns-2; the reference's section 22).
 
 use crate::common::{Model, close};
-use narrows_cc::highspeed::{Step, a, a_ns2_agent, b, table};
+use narrows_cc::algorithms::highspeed::{Step, a, a_ns2_agent, b, table};
 
 const LINUX: (&str, &str) = ("profile", "linux");
 

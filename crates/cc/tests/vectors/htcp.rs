@@ -1,7 +1,7 @@
 //! H-TCP (Leith and Shorten 2004, Linux 6.1; the reference's section 23).
 
 use crate::common::{Model, close};
-use narrows_cc::htcp::f;
+use narrows_cc::algorithms::htcp::f;
 use narrows_units::Duration;
 
 const DRAFT: (&str, &str) = ("profile", "draft");

@@ -53,12 +53,12 @@ fn sources(dir: &str) -> String {
 #[test]
 fn pages_name_tests_that_exist() {
     const PARTS: [&str; 6] = [
-        include_str!("../../src/compound/linux.rs"),
-        include_str!("../../src/cubic/linux.rs"),
-        include_str!("../../src/cubic/ns2.rs"),
+        include_str!("../../src/algorithms/compound/linux.rs"),
+        include_str!("../../src/algorithms/cubic/linux.rs"),
+        include_str!("../../src/algorithms/cubic/ns2.rs"),
         include_str!("../../src/hystart.rs"),
-        include_str!("../../src/reno/ns2.rs"),
-        include_str!("../../src/vegas/ns2.rs"),
+        include_str!("../../src/algorithms/reno/ns2.rs"),
+        include_str!("../../src/algorithms/vegas/ns2.rs"),
     ];
     // A recovery of the same name belongs to the connection, and so do its tests.
     let tests = sources("tests/vectors") + &sources("src") + &sources("../tcp/src");

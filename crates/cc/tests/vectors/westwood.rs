@@ -1,7 +1,7 @@
 //! Westwood and Westwood+ (Casetti et al. 2001, Mascolo et al. 2004, Linux 6.1; the reference's section 21).
 
 use crate::common::{Model, close};
-use narrows_cc::westwood::estimate::{AckedCount, Estimate, Filter, LinuxFilter, Plus, Tustin};
+use narrows_cc::algorithms::westwood::estimate::{AckedCount, Estimate, Filter, LinuxFilter, Plus, Tustin};
 use narrows_cc::{Ack, Congestion};
 use narrows_units::{Bytes, Duration};
 

@@ -296,7 +296,7 @@ fn copy() -> Result<libc::pid_t, i32> {
     if result < 0 { Err(errno()) } else { Ok(result as libc::pid_t) }
 }
 
-static ORDINARY_COPY: libc::clone_args = super::keeper::clone_arguments(0, 0);
+static ORDINARY_COPY: libc::clone_args = super::copy::clone_arguments(0, 0);
 
 /// Becomes the program.
 fn execute(plan: &Plan, ends: Ends) -> ! {

@@ -3,6 +3,7 @@
 //! `PR_SET_PDEATHSIG` refers to the death of the *thread* that made a process. So each program has a thread that stays
 //! until the program is over. It also reads the program's messages and output.
 
+use super::copy::clone_arguments;
 use super::init::{self, Ends, Message, Step};
 use super::plan::{self, Names, Plan};
 use super::{Captured, Exit};
@@ -151,24 +152,6 @@ fn keep(plan: Plan, shared: &Shared) -> Result<(), LiveError> {
     nix::sys::wait::waitid(Id::PIDFd(first.as_fd()), WaitPidFlag::WEXITED)
         .map_err(|e| LiveError::failed("wait for a program", e))?;
     heard
-}
-
-/// Returns arguments for a copy of this process whose end sends SIGCHLD, with `flags` and the address for its
-/// descriptor.
-pub(super) const fn clone_arguments(flags: u64, pidfd: u64) -> libc::clone_args {
-    libc::clone_args {
-        flags,
-        pidfd,
-        child_tid: 0,
-        parent_tid: 0,
-        exit_signal: libc::SIGCHLD as u64,
-        stack: 0,
-        stack_size: 0,
-        tls: 0,
-        set_tid: 0,
-        set_tid_size: 0,
-        cgroup: 0,
-    }
 }
 
 /// Copies this process into new namespaces, where it runs [`init::run`].

@@ -3,7 +3,7 @@
 use super::{Check, Status};
 use crate::bpf::{ELSEWHERE, TYPES, features, programs};
 use crate::release::{self, LINKS_SINCE, TCX_SINCE};
-use crate::{LiveError, rights};
+use crate::{LiveError, rights, trace};
 use std::io;
 
 pub(super) fn checks() -> Vec<Check> {
@@ -162,12 +162,13 @@ fn among(check: Check, prefix: &str, names: &[&str], lacking: &'static str, reme
 }
 
 fn tracepoints() -> Check {
+    let names = trace::PROGRAMS.map(|(_, tracepoint)| tracepoint);
     among(
         Check::ok("tracepoints", "a record of every ACK, retransmission and change of state in live runs", ""),
         "btf_trace_",
-        &["tcp_probe", "tcp_retransmit_skb", "tcp_cong_state_set"],
+        &names,
         "the kernel's type information lacks some: live samples then come from TCP_INFO alone",
-        "Linux 5.16 or later with BTF",
+        trace::REMEDY,
     )
 }
 

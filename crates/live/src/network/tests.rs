@@ -2,7 +2,7 @@
 
 use super::*;
 use narrows_fabric::{catalogue, ports};
-use narrows_units::SeqNum;
+use narrows_units::{Duration, SeqNum};
 use narrows_wire::{Ip, Ipv4View, Packet, TcpFlags, TcpRepr, Transport, UdpRepr};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 //! | file | its part | switch |
 //! |---|---|---|
 //! | `peer_mss.rs` | the estimate of the peer's segment size that both others use | either |
-//! | `quickack.rs` | which ACK leaves at once, and how long the others wait | [`Config::quick_ack`](crate::Config::quick_ack) |
+//! | `quickack.rs` | when ACKs leave | [`Config::quick_ack`](crate::Config::quick_ack) |
 //! | `autotuning.rs` | how the advertised window grows | [`Config::autotuning`](crate::Config::autotuning) |
 //!
 //! All follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`). They are state machines that the
