@@ -7,9 +7,6 @@
 //! text -> tree (places) -> overrides -> check (kinds, ranges) -> build (rules among fields) -> Scenario
 //! ```
 
-// `serde_json::json!` recurses once per key, and `[tcp]` has many.
-#![recursion_limit = "256"]
-
 mod build;
 mod catalogue;
 mod check;
@@ -29,6 +26,7 @@ mod toml_text;
 mod tree;
 mod types;
 mod words;
+mod write;
 
 pub use build::Choices;
 pub use catalogue::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
@@ -38,6 +36,7 @@ pub use reference::reference;
 pub use size::Size;
 pub use types::*;
 pub use words::Word;
+pub use write::Setting;
 
 use problem::{Place, Report};
 

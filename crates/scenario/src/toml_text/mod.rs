@@ -2,12 +2,12 @@
 
 mod wifi;
 
-use crate::quantity::{show_limit, show_rate, show_size, show_time};
-use crate::types::{
-    Acns, Change, DelayedAck, Direction, Flow, InitialWindow, Limit, Link, Loss, Ngwa, Pacing, ParamValue, Queue,
-    Sampling, Scenario, Tcp, Traffic,
-};
+use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
+use crate::record::{Record, Value};
+use crate::schema::Kind;
+use crate::types::{Acns, Change, Direction, Flow, Limit, Link, Loss, Ngwa, Queue, Sampling, Scenario, Tcp, Traffic};
 use crate::words::{Word, ip_number};
+use crate::write::words;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 
 /// Keys and values of a table, in the order in which they are written.
@@ -268,92 +268,65 @@ fn traffic(traffic: &Traffic) -> Pairs {
 
 /// Returns the settings, or those that differ from `base`.
 fn tcp(tcp: &Tcp, base: Option<&Tcp>) -> Pairs {
-    let mut pairs = tcp_pairs(tcp);
-    let mut timer = rto_pairs(tcp);
-    if let Some(base) = base {
-        let (below, timer_below) = (tcp_pairs(base), rto_pairs(base));
-        // Parameters are inherited only together with their congestion control.
-        pairs.retain(|pair| !below.contains(pair) || (pair.0 == "cc_params" && tcp.cc != base.cc));
-        timer.retain(|pair| !timer_below.contains(pair));
+    // Most flows share the settings of the first.
+    if base.is_some_and(|base| std::ptr::eq(tcp, base)) {
+        return Vec::new();
     }
-    if !timer.is_empty() {
-        pairs.push(("rto", inline(&timer)));
+    // Parameters are inherited only together with their congestion control.
+    let inherits = |key: &str| key != "cc_params" || base.is_none_or(|base| tcp.cc == base.cc);
+    different(&tcp.record(), base.map(Tcp::record).as_ref(), &inherits)
+}
+
+/// Returns the pairs of a table, or those that differ from `base` or that `inherits` excludes. A table inside is
+/// layered over that of `base` too.
+fn different(record: &Record, base: Option<&Record>, inherits: &dyn Fn(&str) -> bool) -> Pairs {
+    let mut pairs = Vec::new();
+    for (key, _, item) in &record.entries {
+        let below = base.and_then(|base| base.given(key));
+        let layered = matches!(record.table.field(key).map(|field| &field.kind), Some(Kind::Table(_)));
+        match (&item.value, below.map(|below| &below.value)) {
+            (Value::Table(inner), Some(Value::Table(below))) if layered => {
+                let rest = different(inner, Some(below), &|_| true);
+                if !rest.is_empty() {
+                    pairs.push((*key, inline(&rest)));
+                }
+            }
+            (value, below) => {
+                let text = value_text(value);
+                if !below.is_some_and(|below| value_text(below) == text) || !inherits(key) {
+                    pairs.push((*key, text));
+                }
+            }
+        }
     }
     pairs
 }
 
-fn rto_pairs(tcp: &Tcp) -> Pairs {
-    vec![
-        ("style", quoted(tcp.rto.style.word())),
-        ("initial", time(tcp.rto.initial)),
-        ("min", time(tcp.rto.min)),
-        ("max", time(tcp.rto.max)),
-        ("granularity", time(tcp.rto.granularity)),
-    ]
-}
-
-fn tcp_pairs(tcp: &Tcp) -> Pairs {
-    let params: Vec<(&str, String)> = tcp.cc_params.iter().map(|(name, value)| (name.as_str(), param(value))).collect();
-    let initial_window = match tcp.initial_window {
-        InitialWindow::Rfc6928 => quoted("rfc6928"),
-        InitialWindow::Rfc5681 => quoted("rfc5681"),
-        InitialWindow::Segments(n) => n.to_string(),
-    };
-    let delayed_ack = match tcp.delayed_ack {
-        DelayedAck::Off => "false".to_owned(),
-        DelayedAck::On { every, timeout } => inline(&[("every", every.to_string()), ("timeout", time(timeout))]),
-    };
-    let pacing = match tcp.pacing {
-        Pacing::Off => "false".to_owned(),
-        Pacing::Ratio { slow_start, avoidance } => {
-            inline(&[("slow_start", slow_start.to_string()), ("avoidance", avoidance.to_string())])
-        }
-    };
-    vec![
-        ("stack", quoted(tcp.stack.word())),
-        ("cc", quoted(&tcp.cc)),
-        ("cc_params", inline(&params)),
-        ("assist", quoted(tcp.assist.as_deref().unwrap_or("none"))),
-        ("mss", size(Bytes::new(tcp.mss.into()))),
-        ("initial_window", initial_window),
-        ("initial_ssthresh", or_unlimited(tcp.initial_ssthresh.map(size))),
-        ("max_cwnd", or_unlimited(tcp.max_cwnd.map(size))),
-        ("delayed_ack", delayed_ack),
-        ("quick_ack", tcp.quick_ack.to_string()),
-        ("recovery", quoted(tcp.recovery.word())),
-        ("reduction", quoted(tcp.reduction.word())),
-        ("dupthresh", tcp.dupthresh.to_string()),
-        ("limited_transmit", tcp.limited_transmit.to_string()),
-        ("lost_retransmission", tcp.lost_retransmission.to_string()),
-        ("undo", tcp.undo.to_string()),
-        ("reduce_once", tcp.reduce_once.to_string()),
-        ("full_ack_cap", tcp.full_ack_cap.to_string()),
-        ("impatient", tcp.impatient.to_string()),
-        ("tso", tcp.tso.to_string()),
-        ("max_retries", or_unlimited(tcp.max_retries.map(|n| n.to_string()))),
-        ("sack", tcp.sack.to_string()),
-        ("timestamps", tcp.timestamps.to_string()),
-        ("timestamp_offsets", tcp.timestamp_offsets.to_string()),
-        ("window_scaling", tcp.window_scaling.to_string()),
-        ("ecn", tcp.ecn.to_string()),
-        ("ecn_echo", quoted(tcp.ecn_echo.word())),
-        ("recv_buffer", size(tcp.recv_buffer)),
-        ("autotuning", tcp.autotuning.to_string()),
-        ("read_rate", or_unlimited(tcp.read_rate.map(rate))),
-        ("nagle", tcp.nagle.to_string()),
-        ("idle_restart", quoted(tcp.idle_restart.word())),
-        ("cwnd_validation", tcp.cwnd_validation.to_string()),
-        ("unused_growth", tcp.unused_growth.to_string()),
-        ("slow_start_at_equality", tcp.slow_start_at_equality.to_string()),
-        ("pacing", pacing),
-    ]
-}
-
-fn param(value: &ParamValue) -> String {
+/// Returns a checked value as TOML.
+fn value_text(value: &Value) -> String {
     match value {
-        ParamValue::Number(n) => number(*n),
-        ParamValue::Choice(word) => quoted(word),
-        ParamValue::Switch(on) => on.to_string(),
+        Value::Off => "false".to_owned(),
+        Value::Switch(on) => on.to_string(),
+        Value::Integer(n) => n.to_string(),
+        Value::Number(n) => number(*n),
+        Value::Probability(p) => number(p.as_f64()),
+        Value::Amount(Amount::Bare(n)) => number(*n),
+        Value::Table(record) => inline(&different(record, None, &|_| true)),
+        Value::Tables(records) => {
+            let tables: Vec<String> =
+                records.iter().map(|record| inline(&different(record, None, &|_| true))).collect();
+            format!("[{}]", tables.join(", "))
+        }
+        Value::Names(items) => {
+            let names: Vec<String> = items.iter().map(|item| value_text(&item.value)).collect();
+            format!("[{}]", names.join(", "))
+        }
+        Value::Params(list) => {
+            let params: Vec<(&str, String)> =
+                list.iter().map(|(key, item)| (key.as_str(), value_text(&item.value))).collect();
+            inline(&params)
+        }
+        text => quoted(&words(text)),
     }
 }
 
