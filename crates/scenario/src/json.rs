@@ -38,7 +38,7 @@ impl Scenario {
                 "dscp": flow.dscp,
                 "jitter": flow.jitter,
                 "traffic": traffic(flow),
-                "tcp": if matches!(flow.traffic, Traffic::Udp { .. }) { Value::Null } else { tcp(&flow.tcp) },
+                "tcp": flow.tcp().map(|settings| tcp(settings)),
             })
         });
         let mut whole = self.json_around();
@@ -271,8 +271,9 @@ pub(crate) fn traffic(flow: &Flow) -> Value {
             "think_ns": think.as_nanos(),
             "count": count,
         }),
-        Traffic::Udp { rate, payload } => {
-            json!({ "kind": kind, "rate_bps": rate.as_bps(), "payload_bytes": payload.as_u64() })
+        Traffic::Datagrams { rate } => {
+            let payload = flow.udp().map(|udp| udp.payload.as_u64());
+            json!({ "kind": kind, "rate_bps": rate.as_bps(), "payload_bytes": payload })
         }
     }
 }

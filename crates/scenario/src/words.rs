@@ -35,7 +35,7 @@ words! {
         Self::RateLimited { .. } => "rate",
         Self::OnOff { .. } => "on_off",
         Self::RequestResponse { .. } => "request_response",
-        Self::Udp { .. } => "udp",
+        Self::Datagrams { .. } => "udp",
     }
 }
 

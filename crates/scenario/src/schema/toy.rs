@@ -49,7 +49,7 @@ mod tests {
     }
 
     fn tcp(lines: &str) -> Tcp {
-        read(lines, &[]).unwrap().flows[0].tcp.as_ref().clone()
+        read(lines, &[]).unwrap().flows[0].tcp().unwrap().as_ref().clone()
     }
 
     #[test]
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(tcp("tcp = { toy_wait = true }").time_wait, LONG, "in a flow");
         assert_eq!(tcp("[tcp]\ntoy_wait = true").time_wait, LONG, "for all flows");
         let set = read("", &[("tcp.toy_wait", "true")]).unwrap();
-        assert_eq!(set.flows[0].tcp.time_wait, LONG, "on the command line");
+        assert_eq!(set.flows[0].tcp().unwrap().time_wait, LONG, "on the command line");
         assert_eq!(tcp("stack = \"linux\"").time_wait, LONG, "by a stack");
         assert_ne!(tcp("stack = \"linux\"\ntcp = { toy_wait = false }").time_wait, LONG, "a file wins over its stack");
     }

@@ -5,7 +5,9 @@ mod wifi;
 use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
 use crate::record::{Record, Value};
 use crate::schema::Kind;
-use crate::types::{Acns, Change, Direction, Flow, Limit, Link, Loss, Ngwa, Queue, Sampling, Scenario, Tcp, Traffic};
+use crate::types::{
+    Acns, Change, Direction, Flow, Limit, Link, Loss, Ngwa, Queue, Sampling, Scenario, Tcp, Traffic, Transport,
+};
 use crate::words::{Word, ip_number};
 use crate::write::words;
 use narrows_units::{Bytes, Duration, Instant, Rate};
@@ -39,7 +41,7 @@ impl Scenario {
             ],
         );
         // `[tcp]` holds the settings of the first TCP flow; the other flows list only what differs.
-        let base = self.flows.iter().find(|flow| !is_udp(flow)).map(|flow| &*flow.tcp);
+        let base = self.flows.iter().find_map(Flow::tcp).map(|settings| &**settings);
         if let Some(base) = base {
             out.push_str("\n[tcp]\n");
             lines(&mut out, &tcp(base, None));
@@ -145,10 +147,14 @@ impl Scenario {
             ("jitter", flow.jitter.to_string()),
         ];
         pairs.extend(traffic(&flow.traffic));
-        if is_udp(flow) {
-            return pairs;
-        }
-        let mut different = tcp(&flow.tcp, base);
+        let settings = match &flow.transport {
+            Transport::Tcp(settings) => settings,
+            Transport::Udp(udp) => {
+                pairs.push(("payload", size(udp.payload)));
+                return pairs;
+            }
+        };
+        let mut different = tcp(settings, base);
         if let Some(at) = different.iter().position(|(key, _)| *key == "cc") {
             pairs.push(different.remove(at));
         }
@@ -157,10 +163,6 @@ impl Scenario {
         }
         pairs
     }
-}
-
-fn is_udp(flow: &Flow) -> bool {
-    matches!(flow.traffic, Traffic::Udp { .. })
 }
 
 fn lines(out: &mut String, pairs: &[(&str, String)]) {
@@ -262,7 +264,7 @@ fn traffic(traffic: &Traffic) -> Pairs {
             ("think", time(*think)),
             ("count", or_unlimited(count.map(|n| n.to_string()))),
         ],
-        Traffic::Udp { rate: pace, payload } => vec![("rate", rate(*pace)), ("payload", size(*payload))],
+        Traffic::Datagrams { rate: pace } => vec![("rate", rate(*pace))],
     }
 }
 
