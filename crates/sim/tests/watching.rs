@@ -8,7 +8,6 @@ use common::{BULK, PLAIN, path, scenario};
 use narrows_cc::{
     Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Params, Path, Sent, Window, registry,
 };
-use narrows_scenario::Transport;
 use narrows_sim::{Algorithms, Options, run};
 use std::sync::Arc;
 
@@ -91,9 +90,8 @@ fn what_an_algorithm_does_not_ask_for_would_change_nothing() {
             let (name, ecn) = (row.name, row.traits.needs_ecn);
             let mut asked = scenario(&format!("{network}\n[tcp]\ncc = \"{name}\"\nstack = \"{stack}\"\necn = {ecn}\n"));
             let alone = run(&asked, &Options { seed: 1, ..Options::default() }).unwrap();
-            for flow in &mut asked.flows {
-                let Transport::Tcp(tcp) = &mut flow.transport else { continue };
-                Arc::make_mut(tcp).cc = "curious".to_owned();
+            for tcp in asked.flows.iter_mut().filter_map(|flow| flow.tcp_mut()) {
+                tcp.cc = "curious".to_owned();
             }
             let algorithms: Arc<dyn Algorithms> = Arc::new(Wrapped(name.to_owned()));
             let told = run(&asked, &Options { seed: 1, algorithms: Some(&algorithms), ..Options::default() }).unwrap();

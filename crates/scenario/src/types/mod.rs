@@ -290,6 +290,14 @@ impl Flow {
         }
     }
 
+    /// Returns the TCP settings to be changed for this flow alone; `None` for a flow of another transport.
+    pub fn tcp_mut(&mut self) -> Option<&mut Tcp> {
+        match &mut self.transport {
+            Transport::Tcp(tcp) => Some(Arc::make_mut(tcp)),
+            Transport::Udp(_) => None,
+        }
+    }
+
     /// Returns the UDP settings; `None` for a flow of another transport.
     #[must_use]
     pub const fn udp(&self) -> Option<&Udp> {
