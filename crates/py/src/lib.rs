@@ -70,6 +70,12 @@ impl PyScenario {
         aside(py, move || scenario.to_toml())
     }
 
+    /// Return the same without the settings that affect no run: name, title, description and seed.
+    fn to_nameless_toml(&self, py: Python<'_>) -> PyResultOf<String> {
+        let scenario = Arc::clone(&self.0);
+        aside(py, move || scenario.to_nameless_toml())
+    }
+
     /// Return the resolved scenario (nodes, links, flows) as JSON. Parts that flows or links share are listed once.
     fn to_json(&self, py: Python<'_>) -> PyResultOf<String> {
         let scenario = Arc::clone(&self.0);
@@ -398,6 +404,24 @@ fn own_threads() -> usize {
     watch::threads()
 }
 
+/// A step of the path to a value in a TOML document.
+#[derive(IntoPyObject)]
+enum Part {
+    Key(String),
+    Index(usize),
+}
+
+/// Return the path and the line of each key and each element of an array in a TOML document.
+#[pyfunction]
+fn places(text: &str) -> Vec<(Vec<Part>, usize)> {
+    let part = |part| match part {
+        narrows_scenario::Part::Key(key) => Part::Key(key),
+        narrows_scenario::Part::Index(index) => Part::Index(index),
+    };
+    let found = narrows_scenario::places(text).into_iter();
+    found.map(|(path, line)| (path.into_iter().map(part).collect(), line)).collect()
+}
+
 /// Return the JSON Schema of scenario files.
 #[pyfunction]
 fn schema() -> String {
@@ -458,6 +482,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(own_threads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(places, module)?)?;
     module.add_function(wrap_pyfunction!(memory::end_on_failed_allocation, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -34,6 +34,7 @@ pub use json_schema::{schema, schema_for};
 pub use problem::{Problem, Problems, SET_PATH};
 pub use reference::reference;
 pub use size::Size;
+pub use tree::{Part, places};
 pub use types::*;
 pub use words::Word;
 pub use write::Setting;

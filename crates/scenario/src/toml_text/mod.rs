@@ -11,6 +11,8 @@ use crate::types::{
 use crate::words::{Word, ip_number};
 use crate::write::words;
 use narrows_units::{Bytes, Duration, Instant, Rate};
+use std::fmt;
+use toml_writer::{ToTomlValue, TomlStringBuilder, TomlWrite, WriteTomlKey};
 
 /// Keys and values of a table, in the order in which they are written.
 type Pairs = Vec<(&'static str, String)>;
@@ -20,57 +22,67 @@ impl Scenario {
     /// it gives an equal scenario.
     #[must_use]
     pub fn to_toml(&self) -> String {
+        self.file(true)
+    }
+
+    /// Returns [`to_toml`](Self::to_toml) without the settings that affect no run: name, title and description, and the
+    /// seed, which each run replaces. Scenarios with the same text have the same runs.
+    #[must_use]
+    pub fn to_nameless_toml(&self) -> String {
+        self.file(false)
+    }
+
+    fn file(&self, named: bool) -> String {
         let mut out = String::new();
         let sampling = match self.sampling {
             Sampling::Off => quoted("off"),
             Sampling::Events => quoted("events"),
             Sampling::Interval(interval) => time(interval),
         };
-        lines(
-            &mut out,
-            &[
-                ("format", "1".to_owned()),
+        let mut top = vec![("format", "1".to_owned())];
+        if named {
+            top.extend([
                 ("name", quoted(&self.name)),
                 ("title", quoted(&self.title)),
                 ("description", quoted(&self.description)),
-                ("duration", time(self.duration)),
-                ("seed", self.seed.to_string()),
-                ("start_jitter", time(self.start_jitter)),
-                ("ip", ip_number(self.ip).to_string()),
-                ("sampling", sampling),
-            ],
-        );
+            ]);
+        }
+        top.push(("duration", time(self.duration)));
+        if named {
+            top.push(("seed", self.seed.to_string()));
+        }
+        top.extend([
+            ("start_jitter", time(self.start_jitter)),
+            ("ip", ip_number(self.ip).to_string()),
+            ("sampling", sampling),
+        ]);
+        lines(&mut out, &top);
         // `[tcp]` holds the settings of the first TCP flow; the other flows list only what differs.
         let base = self.flows.iter().find_map(Flow::tcp).map(|settings| &**settings);
         if let Some(base) = base {
-            out.push_str("\n[tcp]\n");
-            lines(&mut out, &tcp(base, None));
+            table(&mut out, "tcp", &tcp(base, None));
         }
         if let Some(acns) = &self.acns {
-            out.push_str("\n[acns]\n");
-            lines(&mut out, &self.acns_pairs(acns));
+            table(&mut out, "acns", &self.acns_pairs(acns));
         }
         if let Some(ngwa) = &self.ngwa {
-            out.push_str("\n[ngwa]\n");
-            lines(&mut out, &self.ngwa_pairs(ngwa));
+            table(&mut out, "ngwa", &self.ngwa_pairs(ngwa));
         }
         for node in &self.nodes {
-            out.push_str("\n[[nodes]]\n");
             let address = quoted(&node.address.to_string());
-            lines(&mut out, &[("name", quoted(&node.name)), ("kind", quoted(node.kind.word())), ("address", address)]);
+            let pairs = [("name", quoted(&node.name)), ("kind", quoted(node.kind.word())), ("address", address)];
+            element(&mut out, "nodes", &pairs);
         }
         for link in &self.links {
-            out.push_str("\n[[links]]\n");
-            lines(&mut out, &self.link_pairs(link));
+            element(&mut out, "links", &self.link_pairs(link));
         }
         for channel in &self.wifi {
             // A single channel is a table, not a list, so that `--set wifi.rate=..` finds it.
-            out.push_str(if self.wifi.len() == 1 { "\n[wifi]\n" } else { "\n[[wifi]]\n" });
-            lines(&mut out, &self.wifi_pairs(channel));
+            let write = if self.wifi.len() == 1 { table } else { element };
+            write(&mut out, "wifi", &self.wifi_pairs(channel));
         }
         for flow in &self.flows {
-            out.push_str("\n[[flows]]\n");
-            lines(&mut out, &self.flow_pairs(flow, base));
+            element(&mut out, "flows", &self.flow_pairs(flow, base));
         }
         out
     }
@@ -80,8 +92,7 @@ impl Scenario {
     }
 
     fn node_names(&self, indices: &[usize]) -> String {
-        let names: Vec<String> = indices.iter().map(|index| self.node_name(*index)).collect();
-        format!("[{}]", names.join(", "))
+        list(indices.iter().map(|index| self.node_name(*index)))
     }
 
     fn acns_pairs(&self, acns: &Acns) -> Pairs {
@@ -123,7 +134,7 @@ impl Scenario {
     }
 
     fn link_pairs(&self, link: &Link) -> Pairs {
-        let mut pairs = vec![("between", format!("[{}, {}]", self.node_name(link.a), self.node_name(link.b)))];
+        let mut pairs = vec![("between", self.node_names(&[link.a, link.b]))];
         let forward = direction(&link.forward);
         let reverse = direction(&link.reverse);
         // A queue's table is layered over the other direction's, so it is written in full.
@@ -165,31 +176,86 @@ impl Scenario {
     }
 }
 
+/// Appends a table: an empty line, its heading and its pairs.
+fn table(out: &mut String, name: &str, pairs: &[(&str, String)]) {
+    written(out.newline());
+    written(out.open_table_header());
+    written(out.key(name));
+    written(out.close_table_header());
+    written(out.newline());
+    lines(out, pairs);
+}
+
+/// Appends an element of an array of tables.
+fn element(out: &mut String, name: &str, pairs: &[(&str, String)]) {
+    written(out.newline());
+    written(out.open_array_of_tables_header());
+    written(out.key(name));
+    written(out.close_array_of_tables_header());
+    written(out.newline());
+    lines(out, pairs);
+}
+
 fn lines(out: &mut String, pairs: &[(&str, String)]) {
     for (key, value) in pairs {
-        out.push_str(key);
-        out.push_str(" = ");
-        out.push_str(value);
-        out.push('\n');
+        pair(out, *key, value);
+        written(out.newline());
     }
+}
+
+/// Appends a key and its value, which is TOML already.
+fn pair(out: &mut String, key: impl WriteTomlKey, value: &str) {
+    written(out.key(key));
+    written(out.space());
+    written(out.keyval_sep());
+    written(out.space());
+    out.push_str(value);
+}
+
+/// Ignores the result of writing to a string, which cannot fail.
+fn written(result: fmt::Result) {
+    let _ = result;
 }
 
 fn inline<K: AsRef<str>>(pairs: &[(K, String)]) -> String {
-    if pairs.is_empty() {
-        return "{}".to_owned();
+    let mut out = String::new();
+    written(out.open_inline_table());
+    for (index, (key, value)) in pairs.iter().enumerate() {
+        if index > 0 {
+            written(out.val_sep());
+        }
+        written(out.space());
+        pair(&mut out, key.as_ref(), value);
     }
-    let inner: Vec<String> = pairs.iter().map(|(key, value)| format!("{} = {value}", key.as_ref())).collect();
-    format!("{{ {} }}", inner.join(", "))
+    if !pairs.is_empty() {
+        written(out.space());
+    }
+    written(out.close_inline_table());
+    out
+}
+
+/// Returns an array of values that are TOML already.
+fn list(items: impl IntoIterator<Item = String>) -> String {
+    let mut out = String::new();
+    written(out.open_array());
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            written(out.val_sep());
+            written(out.space());
+        }
+        out.push_str(&item);
+    }
+    written(out.close_array());
+    out
 }
 
 fn direction(direction: &Direction) -> Pairs {
-    let changes: Vec<String> = direction.changes.iter().map(change).collect();
     vec![
         ("rate", rate(direction.rate)),
         ("delay", time(direction.delay)),
         ("queue", inline(&queue(&direction.queue))),
         ("loss", inline(&loss(&direction.loss))),
-        ("changes", format!("[{}]", changes.join(", "))),
+        ("changes", list(direction.changes.iter().map(change))),
     ]
 }
 
@@ -314,15 +380,8 @@ fn value_text(value: &Value) -> String {
         Value::Probability(p) => number(p.as_f64()),
         Value::Amount(Amount::Bare(n)) => number(*n),
         Value::Table(record) => inline(&different(record, None, &|_| true)),
-        Value::Tables(records) => {
-            let tables: Vec<String> =
-                records.iter().map(|record| inline(&different(record, None, &|_| true))).collect();
-            format!("[{}]", tables.join(", "))
-        }
-        Value::Names(items) => {
-            let names: Vec<String> = items.iter().map(|item| value_text(&item.value)).collect();
-            format!("[{}]", names.join(", "))
-        }
+        Value::Tables(records) => list(records.iter().map(|record| inline(&different(record, None, &|_| true)))),
+        Value::Names(items) => list(items.iter().map(|item| value_text(&item.value))),
         Value::Params(list) => {
             let params: Vec<(&str, String)> =
                 list.iter().map(|(key, item)| (key.as_str(), value_text(&item.value))).collect();
@@ -356,26 +415,34 @@ fn limit(limit: Limit) -> String {
     quoted(&show_limit(limit))
 }
 
-/// Returns the shortest decimal that reads back as the same float.
+/// Returns the shortest decimal that reads back as the same float. Very small and very large numbers have an exponent,
+/// which `toml_writer` would write out in zeros.
 fn number(n: f64) -> String {
     format!("{n:?}")
 }
 
-/// Returns a basic string of TOML.
+/// Returns a basic string of TOML, on one line.
 fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if u32::from(c) < 0x20 || c == '\u{7f}' => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
+    TomlStringBuilder::new(text).as_basic().to_toml_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_quoted_on_one_line() {
+        assert_eq!(quoted("a \"b\"\n\tc\\ \u{1}\u{7f} é"), "\"a \\\"b\\\"\\n\\tc\\\\ \\u0001\\u007F é\"");
     }
-    out.push('"');
-    out
+
+    #[test]
+    fn keys_are_quoted_where_toml_needs_it() {
+        assert_eq!(inline(&[("a", "1".to_owned()), ("b c", "2".to_owned())]), "{ a = 1, \"b c\" = 2 }");
+        assert_eq!(inline::<&str>(&[]), "{}");
+    }
+
+    #[test]
+    fn small_numbers_keep_their_exponent() {
+        assert_eq!([1e-7, 0.5, 3.0, 1e16].map(number), ["1e-7", "0.5", "3.0", "1e16"]);
+    }
 }
