@@ -31,6 +31,7 @@ __all__ = [
     "live_shell",
     "own_threads",
     "parse",
+    "places",
     "release",
     "run",
     "schema",
@@ -198,6 +199,8 @@ class Scenario:
         """Return counts: nodes, links, flows, flow_rows, queue_rows, router_rows, state_rows (what sampling yields)."""
     def to_toml(self) -> str:
         """Return the scenario as TOML with every default shown."""
+    def to_nameless_toml(self) -> str:
+        """Return the same without the settings that affect no run: name, title, description and seed."""
     def to_json(self) -> str:
         """Return the resolved scenario (nodes, links, flows) as JSON.
 
@@ -322,6 +325,12 @@ def end_on_failed_allocation() -> None:
 
 def schema() -> str:
     """Return the JSON Schema of scenario files."""
+
+def places(text: str) -> list[tuple[list[str | int], int]]:
+    """Return the path and the line, from 1, of each key and each element of an array in a TOML document.
+
+    Of a document that is not TOML, only what could be read.
+    """
 
 def catalogue() -> str:
     """Return congestion controls, queues, schemes and PHYs with their parameters, as JSON."""

@@ -202,6 +202,17 @@ class Scenario:
         """
         return self._core.to_toml()
 
+    def to_nameless_toml(self) -> str:
+        """Return `to_toml` without the settings that affect no run: name, title, description, and the seed.
+
+        Scenarios with the same text have the same runs: a run replaces the seed.
+
+        Returns
+        -------
+        str
+        """
+        return self._core.to_nameless_toml()
+
     def congestion_controls(self) -> dict[str, str | None]:
         """Return congestion controls by flow; ``none`` where NGWA disables the congestion window, ``None`` for UDP.
 

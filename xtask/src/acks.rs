@@ -42,9 +42,10 @@ pub fn write(root: &FilePath) -> Result<Vec<String>, String> {
 fn record(text: &str, name: &str) -> Result<String, String> {
     let mut scenario = narrows_scenario::parse(text, &format!("{name}.toml"), &[], &narrows_sim::catalogue())
         .map_err(|problems| format!("{name}: {problems}"))?;
-    let first = scenario.flows.first().ok_or_else(|| format!("{name}: no flow"))?.tcp.cc.clone();
-    for flow in &mut scenario.flows {
-        Arc::make_mut(&mut flow.tcp).cc = RECORDER.to_owned();
+    let tcp = scenario.flows.first().and_then(|flow| flow.tcp()).ok_or_else(|| format!("{name}: no TCP flow"))?;
+    let first = tcp.cc.clone();
+    for tcp in scenario.flows.iter_mut().filter_map(|flow| flow.tcp_mut()) {
+        tcp.cc = RECORDER.to_owned();
     }
     let recorder = Arc::new(Recorders { cc: first, logs: Mutex::default() });
     let algorithms: Arc<dyn Algorithms> = recorder.clone();

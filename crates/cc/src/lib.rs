@@ -23,4 +23,4 @@ pub use interface::{
     Ack, Advice, Clocks, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, RateSample, Sent, Window,
 };
 pub use registry::{build, find, registry};
-pub use row::{Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits, Variable};
+pub use row::{Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits};

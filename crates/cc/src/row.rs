@@ -2,6 +2,7 @@
 
 use crate::CongestionControl;
 use core::fmt;
+use narrows_units::Variable;
 
 /// Kind of value that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,18 +41,6 @@ pub struct Param {
     pub doc: &'static str,
     /// Kind of value that it takes.
     pub kind: ParamKind,
-}
-
-/// A number that an algorithm keeps and reports ([`CongestionControl::state`]). It measures the algorithm and changes
-/// nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable {
-    /// Name under which it is reported.
-    pub name: &'static str,
-    /// Unit, as shown to users; empty where it has none.
-    pub unit: &'static str,
-    /// What it is, in one sentence, with the paper's symbol and the profiles that report it if not all do.
-    pub doc: &'static str,
 }
 
 /// A value given for a parameter.

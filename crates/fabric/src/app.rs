@@ -29,8 +29,17 @@ pub struct Source {
     requested: u64,
     served: u64,
     answered: u64,
-    /// Bytes of IP and UDP header per datagram.
-    overhead: Bytes,
+    /// Only for flows of datagrams.
+    datagram: Datagram,
+}
+
+/// The sizes of a UDP flow's datagrams; zero for other flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Datagram {
+    /// Bytes of payload.
+    pub payload: Bytes,
+    /// Bytes of IP and UDP header.
+    pub overhead: Bytes,
 }
 
 /// When an application with a rate, or with on-times and off-times, acts.
@@ -47,14 +56,14 @@ struct Timing {
 }
 
 impl Source {
-    /// An application that draws its times from `stream`. `overhead` is the IP and UDP header length.
-    pub fn new(traffic: Traffic, stream: Stream, overhead: Bytes) -> Self {
+    /// An application that draws its times from `stream` and, over UDP, sends `datagram`s.
+    pub fn new(traffic: Traffic, stream: Stream, datagram: Datagram) -> Self {
         let timed = match traffic {
             Traffic::Bulk { .. } | Traffic::RequestResponse { .. } => false,
-            Traffic::RateLimited { .. } | Traffic::Udp { .. } | Traffic::OnOff { .. } => true,
+            Traffic::RateLimited { .. } | Traffic::Datagrams { .. } | Traffic::OnOff { .. } => true,
         };
         let timing = timed.then(|| Box::new(Timing::new(stream)));
-        Self { traffic, timing, requested: 0, served: 0, answered: 0, overhead }
+        Self { traffic, timing, requested: 0, served: 0, answered: 0, datagram }
     }
 
     /// Wakes the application; returns what it does and when it wants to be woken again.
@@ -72,8 +81,9 @@ impl Source {
             (Traffic::RateLimited { rate, write }, Some(timing)) => {
                 (Act::Write(write), now + timing.pace.time_for(write, rate))
             }
-            (Traffic::Udp { rate, payload }, Some(timing)) => {
-                (Act::Datagram(payload), now + timing.pace.time_for(payload + self.overhead, rate))
+            (Traffic::Datagrams { rate }, Some(timing)) => {
+                let Datagram { payload, overhead } = self.datagram;
+                (Act::Datagram(payload), now + timing.pace.time_for(payload + overhead, rate))
             }
             (Traffic::OnOff { rate, on, off, distribution }, Some(timing)) => {
                 timing.on_off(now, rate, (on, off), distribution)
@@ -174,7 +184,11 @@ mod tests {
     use super::*;
 
     fn source(traffic: Traffic) -> Source {
-        Source::new(traffic, Stream::new(1, 0, "flow", "app"), Bytes::new(28))
+        Source::new(
+            traffic,
+            Stream::new(1, 0, "flow", "app"),
+            Datagram { payload: Bytes::new(972), overhead: Bytes::new(28) },
+        )
     }
 
     fn at_ms(n: u64) -> Instant {
@@ -197,7 +211,7 @@ mod tests {
 
     #[test]
     fn udp_counts_headers_into_its_rate() {
-        let mut app = source(Traffic::Udp { rate: Rate::mbps(8), payload: Bytes::new(972) });
+        let mut app = source(Traffic::Datagrams { rate: Rate::mbps(8) });
         assert_eq!(app.wake(Instant::ZERO), (Act::Datagram(Bytes::new(972)), at_ms(1)));
     }
 

@@ -1,6 +1,6 @@
 //! A flow's applications in a run: when they start, what they offer, how fast they read.
 
-use crate::app::Source;
+use crate::app::{Datagram, Source};
 use crate::seeds::Seeds;
 use narrows_scenario::{Flow, Scenario};
 use narrows_units::{Bytes, Duration, Instant, Rate};
@@ -19,8 +19,11 @@ pub fn flow_start(scenario: &Scenario, flow: &Flow, seeds: Seeds) -> Instant {
 /// The sending application of a flow in a run.
 #[must_use]
 pub fn flow_source(scenario: &Scenario, flow: &Flow, seeds: Seeds) -> Source {
-    let header = Ip::between(scenario.nodes[flow.from].address, scenario.nodes[flow.to].address).header_len() as u64;
-    Source::new(flow.traffic, seeds.stream(&component(flow), "app"), Bytes::new(header + UDP_HEADER))
+    let datagram = flow.udp().map_or_else(Datagram::default, |udp| {
+        let ip = Ip::between(scenario.nodes[flow.from].address, scenario.nodes[flow.to].address).header_len() as u64;
+        Datagram { payload: udp.payload, overhead: Bytes::new(ip + UDP_HEADER) }
+    });
+    Source::new(flow.traffic, seeds.stream(&component(flow), "app"), datagram)
 }
 
 fn component(flow: &Flow) -> String {

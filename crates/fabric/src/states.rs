@@ -1,7 +1,7 @@
 //! The internal state of algorithms as samples: which variables there are, and a row for each at each sample.
 
-use narrows_samples::{Meaning, NONE, Owner, Probe, Series, StateRow};
-use narrows_units::Instant;
+use narrows_samples::{NONE, Owner, Probe, Series, StateRow};
+use narrows_units::{Instant, Variable};
 use std::borrow::Cow;
 
 /// The variables that the objects of a run have reported.
@@ -24,8 +24,8 @@ pub struct Reporter<'a> {
     pub index: usize,
     /// Name of the algorithm.
     pub algorithm: &'a str,
-    /// Returns what one of its variables means.
-    pub meaning: fn(algorithm: &str, variable: &str) -> Meaning,
+    /// The variables that it declares; empty for an algorithm that declares none.
+    pub variables: &'a [Variable],
 }
 
 impl States {
@@ -45,8 +45,8 @@ impl States {
     }
 
     /// Returns the index of a variable's series, which begins here if it is new.
-    fn series(&mut self, reporter: Reporter<'_>, variable: &'static str) -> usize {
-        let Reporter { owner, index, algorithm, meaning } = reporter;
+    fn series(&mut self, reporter: Reporter<'_>, name: &'static str) -> usize {
+        let Reporter { owner, index, algorithm, variables } = reporter;
         let objects = match owner {
             Owner::Flow => &mut self.flows,
             Owner::Queue => &mut self.queues,
@@ -56,19 +56,19 @@ impl States {
         }
         let of_object = &mut objects[index];
         let known = |&series: &usize| {
-            let Series { variable: name, algorithm: of, .. } = &self.series[series];
-            *name == variable && of == algorithm
+            let known = &self.series[series];
+            known.variable.name == name && known.algorithm == algorithm
         };
         if let Some(series) = of_object.iter().copied().find(known) {
             return series;
         }
         of_object.push(self.series.len());
+        let declared = variables.iter().find(|variable| variable.name == name);
         self.series.push(Series {
             owner,
             index: index as u64,
             algorithm: Cow::Owned(algorithm.to_owned()),
-            variable,
-            meaning: meaning(algorithm, variable),
+            variable: declared.copied().unwrap_or(Variable::new(name, "", "")),
         });
         self.series.len() - 1
     }
@@ -87,11 +87,8 @@ mod tests {
     use narrows_samples::{Samples, Table};
 
     fn reporter(owner: Owner, index: usize, algorithm: &str) -> Reporter<'_> {
-        let meaning = |_: &str, variable: &str| Meaning {
-            unit: if variable == "w_max" { "bytes" } else { "" },
-            ..Meaning::default()
-        };
-        Reporter { owner, index, algorithm, meaning }
+        const DECLARED: &[Variable] = &[Variable::new("w_max", "bytes", "The last maximum.")];
+        Reporter { owner, index, algorithm, variables: DECLARED }
     }
 
     fn take(states: &mut States, samples: &mut Samples, who: Reporter<'_>, at: u64, values: &[(&'static str, f64)]) {
@@ -115,7 +112,7 @@ mod tests {
         assert_eq!(f64::from_bits(rows.value_bits[4]).to_bits(), 2.0_f64.to_bits());
         assert_eq!(rows.value_bits[3], NONE);
         let series = states.into_series();
-        let told: Vec<_> = series.iter().map(|s| (s.owner.word(), s.index, &*s.algorithm, s.variable)).collect();
+        let told: Vec<_> = series.iter().map(|s| (s.owner.word(), s.index, &*s.algorithm, s.variable.name)).collect();
         assert_eq!(
             told,
             [
@@ -125,7 +122,7 @@ mod tests {
                 ("queue", 1, "cubic", "k"),
             ]
         );
-        assert_eq!(series[0].meaning.unit, "bytes");
+        assert_eq!(series[0].variable.unit, "bytes");
     }
 
     #[test]

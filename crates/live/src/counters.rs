@@ -57,7 +57,10 @@ impl NetworkCounters {
         let flows = scenario.flows.len();
         let key = |(index, flow): (usize, &narrows_scenario::Flow)| {
             let (src_port, dst_port) = ports(index);
-            let protocol = if matches!(flow.traffic, narrows_scenario::Traffic::Udp { .. }) { 17 } else { 6 };
+            let protocol = match flow.transport {
+                narrows_scenario::Transport::Tcp(_) => 6,
+                narrows_scenario::Transport::Udp(_) => 17,
+            };
             let (src, dst) = (scenario.nodes[flow.from].address, scenario.nodes[flow.to].address);
             (FlowKey { src, dst, src_port, dst_port, protocol }, index)
         };

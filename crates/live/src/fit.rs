@@ -9,10 +9,9 @@ use crate::controls;
 use crate::refusals::Refusals;
 use narrows_fabric::catalogue;
 use narrows_scenario::{
-    Choices, DelayedAck, Flow, IdleRestart, InitialWindow, NodeKind, ParamValue, RecoveryKind, Scenario, Stack, Tcp,
-    Traffic, Word, defaults,
+    Choices, DelayedAck, Flow, IdleRestart, InitialWindow, NodeKind, ParamValue, RecoveryKind, Scenario, Setting,
+    Stack, Tcp, Word, defaults,
 };
-use narrows_units::{Bytes, Duration};
 use std::sync::Arc;
 
 /// The congestion control that a flow gets.
@@ -28,7 +27,7 @@ pub enum Control {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KernelsOwn {
     /// The setting, as scenario files name it.
-    pub setting: &'static str,
+    pub setting: String,
     /// The value in the scenario's stack.
     pub scenario: String,
     /// The value in Linux.
@@ -46,21 +45,28 @@ pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
     network(scenario, &mut refusals);
     let mut own = Vec::new();
     let mut before: Option<&Arc<Tcp>> = None;
-    for flow in scenario.flows.iter().filter(|flow| is_tcp(flow)) {
+    for flow in &scenario.flows {
+        let Some(tcp) = flow.tcp() else { continue };
         // Flows with equal settings share them.
-        if before.is_some_and(|tcp| Arc::ptr_eq(tcp, &flow.tcp)) {
+        if before.is_some_and(|before| Arc::ptr_eq(before, tcp)) {
             continue;
         }
-        before = Some(&flow.tcp);
+        before = Some(tcp);
         let at = |setting: &str| format!("flows.{}.tcp.{setting}", flow.name);
-        let defaults = Defaults::of(&flow.tcp)?;
-        let mut compare = Compare { tcp: &flow.tcp, defaults, own: &mut own, refusals: &mut refusals, at: &at };
-        recovery(&mut compare);
-        if flow.tcp.recovery != compare.defaults.stack.recovery {
-            // Settings that follow from the recovery do not count as requested.
-            compare.defaults.stack = stack_defaults(&flow.tcp, flow.tcp.stack, Some(flow.tcp.recovery))?;
+        let mut defaults = Defaults::of(tcp)?;
+        let mut settings = tcp.settings();
+        let (recovery, others): (Vec<_>, Vec<_>) = settings.drain(..).partition(|setting| setting.name == RECOVERY);
+        let mut compare = Compare { own: &mut own, refusals: &mut refusals, at: &at };
+        if !has_recovery(tcp) {
+            compare.all(recovery, &defaults.stack.settings(), &defaults.linux.settings());
         }
-        tcp(&mut compare);
+        bounds(tcp, &mut compare);
+        if tcp.recovery != defaults.stack.recovery {
+            // Settings that follow from the recovery do not count as requested.
+            defaults.stack = stack_defaults(tcp, tcp.stack, Some(tcp.recovery))?;
+        }
+        let open = others.into_iter().filter(|setting| !setting.honoured && !honours(tcp, &setting.name, &defaults));
+        compare.all(open, &defaults.stack.settings(), &defaults.linux.settings());
     }
     refusals.end()?;
     own.sort();
@@ -70,19 +76,31 @@ pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
 
 /// Returns the stacks of a scenario's flows that are not Linux's. The settings that follow from them come after.
 fn stacks(scenario: &Scenario) -> impl Iterator<Item = KernelsOwn> + '_ {
-    let used = |stack: &Stack| scenario.flows.iter().any(|flow| is_tcp(flow) && flow.tcp.stack == *stack);
+    let used = |stack: &Stack| scenario.flows.iter().any(|flow| flow.tcp().is_some_and(|tcp| tcp.stack == *stack));
     let others = [Stack::Rfc, Stack::Ns2].into_iter().filter(used);
-    others.map(|stack| KernelsOwn { setting: "stack", scenario: word(&stack), kernel: word(&Stack::Linux) })
+    others.map(|stack| KernelsOwn {
+        setting: "stack".to_owned(),
+        scenario: stack.word().to_owned(),
+        kernel: Stack::Linux.word().to_owned(),
+    })
 }
 
 /// Returns the congestion control of a flow: our eBPF program if there is one of that name, else the kernel's.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] if neither exists, or the kernel's would have other parameters;
+/// [`LiveError::Unsupported`] if neither exists, the kernel's would have other parameters, or the flow is not TCP;
 /// [`LiveError::Unavailable`] if Linux has it but this kernel does not.
 pub fn control(flow: &Flow) -> Result<Control, LiveError> {
-    let name = flow.tcp.cc.as_str();
     let field = || format!("flows.{}.tcp.cc", flow.name);
+    let Some(tcp) = flow.tcp() else {
+        return Err(LiveError::Unsupported {
+            field: field(),
+            value: "none".to_owned(),
+            reason: "UDP has no congestion control".to_owned(),
+            allowed: "a TCP flow".to_owned(),
+        });
+    };
+    let name = tcp.cc.as_str();
     if let Some(program) = crate::bpf::programs().iter().find(|program| program.name == name) {
         return Ok(Control::Ours(program.name));
     }
@@ -104,9 +122,9 @@ pub fn control(flow: &Flow) -> Result<Control, LiveError> {
             remedy: format!("load its module (modprobe tcp_{module}), or choose one of {}", allowed()),
         });
     }
-    let defaults = Defaults::of(&flow.tcp)?;
+    let defaults = Defaults::of(tcp)?;
     let mut refusals = Refusals::default();
-    for (index, (key, value)) in flow.tcp.cc_params.iter().enumerate() {
+    for (index, (key, value)) in tcp.cc_params.iter().enumerate() {
         let usual = |tcp: &Tcp| tcp.cc_params.get(index).is_some_and(|(_, usual)| usual == value);
         if !usual(&defaults.stack) && !usual(&defaults.linux) {
             refusals.add(LiveError::Unsupported {
@@ -130,10 +148,6 @@ fn module(name: &str) -> Option<&str> {
         | "vegas" | "veno" | "westwood" | "yeah" | "bbr" => name,
         _ => return None,
     })
-}
-
-fn is_tcp(flow: &Flow) -> bool {
-    !matches!(flow.traffic, Traffic::Udp { .. })
 }
 
 fn shown(value: &ParamValue) -> String {
@@ -186,73 +200,29 @@ fn stack_defaults(tcp: &Tcp, stack: Stack, recovery: Option<RecoveryKind>) -> Re
     defaults(&choices, &catalogue()).map_err(|problems| LiveError::failed("look up a stack's defaults", problems))
 }
 
-/// Returns a setting's value as scenario files write it.
-fn word(value: &impl Word) -> String {
-    value.word().to_owned()
+/// The setting whose own default decides what others default to.
+const RECOVERY: &str = "recovery";
+
+/// Whether Linux has a flow's recovery. It has NewReno's without SACK, so a flow that requests it runs without SACK.
+fn has_recovery(tcp: &Tcp) -> bool {
+    tcp.recovery == RecoveryKind::NewReno || (tcp.recovery == RecoveryKind::Sack && tcp.sack)
 }
 
-/// Returns an upper bound in words.
-fn bound(value: &Option<Bytes>) -> String {
-    value.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string())
-}
-
-/// Returns the parameters of delayed ACKs in words.
-fn delays(value: &DelayedAck) -> String {
-    match value {
-        DelayedAck::Off => "none".to_owned(),
-        DelayedAck::On { every, timeout } => format!("delayed_ack {{ every: {every}, timeout: {timeout} }}"),
-    }
-}
-
-/// Rejects a recovery that Linux does not have. Linux has NewReno's without SACK, so a flow that requests it runs
-/// without SACK.
-fn recovery(compare: &mut Compare<'_>) {
-    let tcp = compare.tcp;
-    if !(tcp.recovery == RecoveryKind::NewReno || (tcp.recovery == RecoveryKind::Sack && tcp.sack)) {
-        compare.setting("recovery", |tcp| tcp.recovery, word);
-    }
-}
-
-/// Rejects explicitly requested settings that Linux cannot provide, and notes what the kernel does in its own way.
-fn tcp(compare: &mut Compare<'_>) {
-    let tcp = compare.tcp;
-    bounds(tcp, compare);
-    compare.setting("reduction", |tcp| tcp.reduction, word);
-    // A route can lock cwnd (RTAX_CWND), but a connection obeys it only if the kernel keeps metrics of its peer, which
-    // 6.18 does not.
-    compare.setting("max_cwnd", |tcp| tcp.max_cwnd, bound);
-    compare.setting("dupthresh", |tcp| tcp.dupthresh, u32::to_string);
-    compare.setting("limited_transmit", |tcp| tcp.limited_transmit, bool::to_string);
-    compare.setting("lost_retransmission", |tcp| tcp.lost_retransmission, bool::to_string);
-    compare.setting("undo", |tcp| tcp.undo, bool::to_string);
-    compare.setting("reduce_once", |tcp| tcp.reduce_once, bool::to_string);
-    compare.setting("full_ack_cap", |tcp| tcp.full_ack_cap, bool::to_string);
-    compare.setting("impatient", |tcp| tcp.impatient, bool::to_string);
-    if tcp.timestamps {
-        compare.setting("timestamp_offsets", |tcp| tcp.timestamp_offsets, bool::to_string);
-    }
-    compare.setting("tso", |tcp| tcp.tso, bool::to_string);
-    compare.setting("ecn_echo", |tcp| tcp.ecn_echo, word);
-    compare.setting("initial_ssthresh", |tcp| tcp.initial_ssthresh, bound);
-    compare.setting("cwnd_validation", |tcp| tcp.cwnd_validation, bool::to_string);
-    compare.setting("unused_growth", |tcp| tcp.unused_growth, bool::to_string);
-    compare.setting("slow_start_at_equality", |tcp| tcp.slow_start_at_equality, bool::to_string);
-    compare.setting("rto.style", |tcp| tcp.rto.style, word);
-    compare.setting("rto.initial", |tcp| tcp.rto.initial, Duration::to_string);
-    compare.setting("rto.granularity", |tcp| tcp.rto.granularity, Duration::to_string);
-    // Values other than the stack's are honoured (`rto_bounds_ms`).
-    if tcp.rto.min == compare.defaults.stack.rto.min {
-        compare.setting("rto.min", |tcp| tcp.rto.min, Duration::to_string);
-    }
-    if tcp.rto.max == compare.defaults.stack.rto.max {
-        compare.setting("rto.max", |tcp| tcp.rto.max, Duration::to_string);
-    }
-    if tcp.delayed_ack != DelayedAck::Off {
-        compare.setting("delayed_ack", |tcp| tcp.delayed_ack, delays);
-        compare.setting("quick_ack", |tcp| tcp.quick_ack, bool::to_string);
-    }
-    if tcp.idle_restart == IdleRestart::Rfc5681 {
-        compare.setting("idle_restart", |tcp| tcp.idle_restart, word);
+/// Whether the kernel takes this flow's value of a setting for which it usually has its own, or the setting has no
+/// effect beside the flow's others.
+///
+/// Only settings for which that depends on values are named here. The rows in `crates/scenario/src/schema/tcp.rs` say it
+/// of the others. `max_cwnd` is not among them: a route can lock cwnd (RTAX_CWND), but a connection obeys it only if the
+/// kernel keeps metrics of its peer, which 6.18 does not.
+fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
+    match name {
+        "delayed_ack" | "quick_ack" => tcp.delayed_ack == DelayedAck::Off,
+        "timestamp_offsets" => !tcp.timestamps,
+        "idle_restart" => tcp.idle_restart != IdleRestart::Rfc5681,
+        // Values other than the stack's are set ([`rto_bounds_ms`]).
+        "rto.min" => tcp.rto.min != defaults.stack.rto.min,
+        "rto.max" => tcp.rto.max != defaults.stack.rto.max,
+        _ => false,
     }
 }
 
@@ -280,32 +250,34 @@ fn bounds(tcp: &Tcp, compare: &mut Compare<'_>) {
 
 /// The comparison of a flow's settings with those that Linux has.
 struct Compare<'a> {
-    tcp: &'a Tcp,
-    defaults: Defaults,
     own: &'a mut Vec<KernelsOwn>,
     refusals: &'a mut Refusals,
     at: &'a dyn Fn(&str) -> String,
 }
 
 impl Compare<'_> {
-    /// Compares a setting that the kernel does not take, which `of` reads and `show` puts into words, with the stack's
-    /// default and with Linux's.
-    fn setting<T: PartialEq>(&mut self, name: &'static str, of: impl Fn(&Tcp) -> T, show: impl Fn(&T) -> String) {
-        let (value, linux) = (of(self.tcp), of(&self.defaults.linux));
-        if value == linux {
-            return;
+    /// Compares settings that the kernel does not take with Linux's: rejects those that are not the stack's defaults
+    /// either, and notes the others as the kernel's own.
+    fn all(&mut self, settings: impl IntoIterator<Item = Setting>, stack: &[Setting], linux: &[Setting]) {
+        let of = |list: &[Setting], name: &str| {
+            list.iter().find(|setting| setting.name == name).map_or_else(|| "none".to_owned(), |it| it.value.clone())
+        };
+        for Setting { name: setting, value: scenario, .. } in settings {
+            let kernel = of(linux, &setting);
+            if scenario == kernel {
+                continue;
+            }
+            if scenario != of(stack, &setting) {
+                self.refusals.add(LiveError::Unsupported {
+                    field: (self.at)(&setting),
+                    value: scenario,
+                    reason: "Linux has no such setting for a connection".to_owned(),
+                    allowed: format!("{kernel}, which is Linux's, or leave it out"),
+                });
+                continue;
+            }
+            self.own.push(KernelsOwn { setting, scenario, kernel });
         }
-        let (scenario, kernel) = (show(&value), show(&linux));
-        if value != of(&self.defaults.stack) {
-            self.refusals.add(LiveError::Unsupported {
-                field: (self.at)(name),
-                value: scenario,
-                reason: "Linux has no such setting for a connection".to_owned(),
-                allowed: format!("{kernel}, which is Linux's, or leave it out"),
-            });
-            return;
-        }
-        self.own.push(KernelsOwn { setting: name, scenario, kernel });
     }
 }
 
@@ -370,13 +342,13 @@ mod tests {
             ("rto.min", "1 s", "200 ms"),
             ("tso", "false", "true"),
             ("reduction", "immediate", "prr_linux"),
-            ("delayed_ack", "delayed_ack { every: 2, timeout: 200 ms }", "delayed_ack { every: 2, timeout: 40 ms }"),
+            ("delayed_ack.timeout", "200 ms", "40 ms"),
         ] {
             let item = own.iter().find(|item| item.setting == setting).unwrap();
             assert_eq!((item.scenario.as_str(), item.kernel.as_str()), (scenario, kernel));
         }
         let own = check(&scenario("stack = \"ns2\"\ncc = \"reno\"")).unwrap();
-        let stack = KernelsOwn { setting: "stack", scenario: "ns2".to_owned(), kernel: "linux".to_owned() };
+        let stack = KernelsOwn { setting: "stack".to_owned(), scenario: "ns2".to_owned(), kernel: "linux".to_owned() };
         assert_eq!(own[0], stack, "the reason of the rest comes first");
         assert!(own.iter().any(|item| item.setting == "recovery"));
     }
@@ -390,7 +362,7 @@ mod tests {
         );
         assert_eq!(
             refused("initial_ssthresh = \"20 kB\""),
-            "flows.f.tcp.initial_ssthresh: 20000 B: Linux has no such setting for a connection; \
+            "flows.f.tcp.initial_ssthresh: 20 kB: Linux has no such setting for a connection; \
              allowed: unlimited, which is Linux's, or leave it out"
         );
         for line in ["initial_ssthresh = \"20 kB\"", "unused_growth = true", "dupthresh = 5", "reduction = \"prr\""] {
@@ -403,6 +375,30 @@ mod tests {
             refused("mss = \"40 kB\"")
                 .contains("f.tcp.mss: 40000 B: Linux does not accept this size; allowed: at most")
         );
+    }
+
+    #[test]
+    fn a_setting_is_compared_that_no_code_here_names() {
+        let toy = |value: &str| Setting { name: "toy_wait".to_owned(), value: value.to_owned(), honoured: false };
+        let compare = |flow: &str, stack: &str, linux: &str| {
+            let (mut own, mut refusals) = (Vec::new(), Refusals::default());
+            let at = |setting: &str| format!("flows.f.tcp.{setting}");
+            let mut compare = Compare { own: &mut own, refusals: &mut refusals, at: &at };
+            compare.all([toy(flow)], &[toy(stack)], &[toy(linux)]);
+            (own.len(), refusals.end().err().map(|error| error.to_string()))
+        };
+        assert_eq!(compare("true", "false", "true"), (0, None), "as Linux has it");
+        assert_eq!(compare("false", "false", "true"), (1, None), "its stack's, which is not Linux's");
+        let said = "flows.f.tcp.toy_wait: true: Linux has no such setting for a connection; \
+                    allowed: false, which is Linux's, or leave it out";
+        assert_eq!(compare("true", "false", "false"), (0, Some(said.to_owned())), "requested");
+    }
+
+    #[test]
+    fn a_delay_is_refused_by_the_key_that_differs() {
+        let said = refused("stack = \"linux\"\ndelayed_ack = { every = 3 }");
+        assert!(said.starts_with("flows.f.tcp.delayed_ack.every: 3: Linux"), "{said}");
+        assert!(said.ends_with("allowed: 2, which is Linux's, or leave it out"), "{said}");
     }
 
     #[test]
@@ -445,7 +441,7 @@ mod tests {
 
     #[test]
     fn first_windows_in_segments() {
-        let of = |tcp: &str| initial_segments(&scenario(tcp).flows[0].tcp);
+        let of = |tcp: &str| initial_segments(scenario(tcp).flows[0].tcp().unwrap());
         assert_eq!(of(""), None);
         assert_eq!(of("initial_window = 2"), Some(2));
         assert_eq!(of("mss = \"8960 B\""), Some(2));
@@ -455,7 +451,7 @@ mod tests {
 
     #[test]
     fn timeouts_are_set_where_the_scenario_asks_for_them() {
-        let of = |tcp: &str| rto_bounds_ms(&scenario(tcp).flows[0].tcp).unwrap();
+        let of = |tcp: &str| rto_bounds_ms(scenario(tcp).flows[0].tcp().unwrap()).unwrap();
         assert_eq!(of("stack = \"rfc\""), [None, None]);
         assert_eq!(of("stack = \"linux\"\nrto = { min = \"300 ms\", max = \"9 s\" }"), [Some(300), Some(9000)]);
         assert_eq!(of("stack = \"rfc\"\nrto = { style = \"linux\", min = \"200 ms\" }"), [None, None], "Linux's own");

@@ -4,7 +4,7 @@ use crate::LiveError;
 use crate::fit::{self, control};
 use crate::schemes;
 use crate::settings::Settings;
-use narrows_scenario::{NodeKind, Scenario, Traffic};
+use narrows_scenario::{NodeKind, Scenario};
 
 /// Collects refusals, in the order found and without repetition.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ pub(crate) fn judge(scenario: &Scenario) -> Result<(), LiveError> {
     let mut refusals = Refusals::default();
     refusals.take(fit::check(scenario));
     schemes::judge(scenario, &mut refusals);
-    let tcp = scenario.flows.iter().filter(|flow| !matches!(flow.traffic, Traffic::Udp { .. }));
+    let tcp = scenario.flows.iter().filter(|flow| flow.tcp().is_some());
     for flow in tcp.filter(|flow| !schemes::brings_control(scenario, flow)) {
         refusals.take(control(flow));
     }
@@ -79,12 +79,12 @@ mod tests {
         let expected = [
             "flows.a.tcp.recovery",
             "flows.a.tcp.mss",
-            "flows.a.tcp.max_cwnd",
             "flows.a.tcp.initial_ssthresh",
+            "flows.a.tcp.max_cwnd",
             "flows.b.tcp.recovery",
             "flows.b.tcp.mss",
-            "flows.b.tcp.max_cwnd",
             "flows.b.tcp.initial_ssthresh",
+            "flows.b.tcp.max_cwnd",
             "flows.b.tcp.cc",
             "flows.b.tcp.timestamps",
         ];

@@ -20,7 +20,7 @@ use crate::tun::Tun;
 use narrows_cc::{ParamValue, Params};
 use narrows_fabric::{Progress, Seeds};
 use narrows_samples::Samples;
-use narrows_scenario::{Flow, NodeKind, Sampling, Scenario, Traffic as Kind};
+use narrows_scenario::{NodeKind, Sampling, Scenario, Tcp};
 use narrows_units::{Duration, Instant};
 use std::collections::BTreeMap;
 use std::io;
@@ -357,16 +357,16 @@ fn controls(
     let (mut names, mut registered) = (Vec::new(), Vec::new());
     let mut known: BTreeMap<String, String> = BTreeMap::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
-        if matches!(flow.traffic, Kind::Udp { .. }) {
+        let Some(tcp) = flow.tcp() else {
             names.push(String::new());
             continue;
-        }
+        };
         if let Some(name) = schemes.control(index) {
             names.push(name.to_owned());
-            note(&mut conditions.controls, flow.tcp.cc.clone(), &format!("eBPF, as {name}"));
+            note(&mut conditions.controls, tcp.cc.clone(), &format!("eBPF, as {name}"));
             continue;
         }
-        let key = format!("{} {:?}", flow.tcp.cc, flow.tcp.cc_params);
+        let key = format!("{} {:?}", tcp.cc, tcp.cc_params);
         if let Some(name) = known.get(&key) {
             names.push(name.clone());
             continue;
@@ -374,26 +374,26 @@ fn controls(
         let (name, source) = match control(flow)? {
             Control::Kernel(name) => (name, "kernel"),
             Control::Ours(program) => {
-                let made = register(program, &unique_name(program), &params(flow))?;
+                let made = register(program, &unique_name(program), &params(tcp))?;
                 let name = made.name().to_owned();
                 registered.push(made);
                 (name, "eBPF")
             }
         };
-        note(&mut conditions.controls, flow.tcp.cc.clone(), &format!("{source}, as {name}"));
+        note(&mut conditions.controls, tcp.cc.clone(), &format!("{source}, as {name}"));
         known.insert(key, name.clone());
         names.push(name);
     }
     Ok((names, registered))
 }
 
-fn params(flow: &Flow) -> Params {
+fn params(tcp: &Tcp) -> Params {
     let value = |value: &narrows_scenario::ParamValue| match value {
         narrows_scenario::ParamValue::Number(number) => ParamValue::Number(*number),
         narrows_scenario::ParamValue::Choice(word) => ParamValue::Choice(word.clone()),
         narrows_scenario::ParamValue::Switch(on) => ParamValue::Switch(*on),
     };
-    Params::new(flow.tcp.cc_params.iter().map(|(name, given)| (name.clone(), value(given))).collect())
+    Params::new(tcp.cc_params.iter().map(|(name, given)| (name.clone(), value(given))).collect())
 }
 
 /// Returns the names of nodes and their addresses.

@@ -208,7 +208,7 @@ pub(crate) fn judge(scenario: &Scenario, refusals: &mut Refusals) {
 
 /// Whether a flow gets its congestion control from its scheme instead of [`control`].
 pub(crate) fn brings_control(scenario: &Scenario, flow: &Flow) -> bool {
-    match flow.tcp.assist.as_deref() {
+    match flow.assist() {
         Some("acns") => scenario.acns.is_some(),
         Some("ngwa") => {
             let mode = scenario.ngwa.as_ref().and_then(|settings| NgwaMode::new(settings.mode));
@@ -221,11 +221,7 @@ pub(crate) fn brings_control(scenario: &Scenario, flow: &Flow) -> bool {
 /// Returns the TCP flows that take part in a scheme, with their numbers.
 fn flows_of<'a>(scenario: &'a Scenario, scheme: &str) -> Vec<(usize, &'a Flow)> {
     let flows = scenario.flows.iter().enumerate();
-    flows.filter(|(_, flow)| is_tcp(flow) && flow.tcp.assist.as_deref() == Some(scheme)).collect()
-}
-
-fn is_tcp(flow: &Flow) -> bool {
-    !matches!(flow.traffic, Traffic::Udp { .. })
+    flows.filter(|(_, flow)| flow.assist() == Some(scheme)).collect()
 }
 
 /// Returns whether any flow takes part in the scheme; rejects flows that are not over IPv4.

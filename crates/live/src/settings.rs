@@ -8,7 +8,7 @@ use crate::fit::{initial_segments, rto_bounds_ms};
 use crate::netns::set_sysctl;
 use crate::refusals::Refusals;
 use crate::tun::{RouteSettings, TunConfig};
-use narrows_scenario::{DelayedAck, Flow, IdleRestart, IpVersion, Pacing, RecoveryKind, Scenario, Tcp, Traffic};
+use narrows_scenario::{DelayedAck, Flow, IdleRestart, IpVersion, Pacing, RecoveryKind, Scenario, Tcp, Transport};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -53,12 +53,12 @@ impl Settings {
         let mut mtu = MIN_MTU;
         for flow in flows {
             mtu = mtu.max(packet_size(scenario, flow));
-            if !matches!(flow.traffic, Traffic::Udp { .. }) {
-                host.flow(flow)?;
+            if let Some(tcp) = flow.tcp() {
+                host.flow(flow, tcp)?;
             }
         }
         host.refusals.end()?;
-        let accepts_ecn = scenario.flows.iter().any(|flow| flow.to == node && flow.tcp.ecn);
+        let accepts_ecn = scenario.flows.iter().any(|flow| flow.to == node && flow.tcp().is_some_and(|tcp| tcp.ecn));
         // 2: ECN where the peer asks for it. 1 is set by flows that start here.
         host.sysctls
             .entry("ipv4/tcp_ecn".to_owned())
@@ -80,9 +80,9 @@ impl Settings {
 /// Bytes of the largest packet that a flow's ends send.
 fn packet_size(scenario: &Scenario, flow: &Flow) -> u64 {
     let ip = HEADERS[usize::from(scenario.ip == IpVersion::V6)];
-    match flow.traffic {
-        Traffic::Udp { payload, .. } => ip + UDP_HEADER + payload.as_u64(),
-        _ => ip + TCP_HEADER + u64::from(flow.tcp.mss),
+    match &flow.transport {
+        Transport::Udp(udp) => ip + UDP_HEADER + udp.payload.as_u64(),
+        Transport::Tcp(tcp) => ip + TCP_HEADER + u64::from(tcp.mss),
     }
 }
 
@@ -107,8 +107,7 @@ impl Host<'_> {
         self.sysctls.extend(fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
-    fn flow(&mut self, flow: &Flow) -> Result<(), LiveError> {
-        let tcp = &*flow.tcp;
+    fn flow(&mut self, flow: &Flow, tcp: &Tcp) -> Result<(), LiveError> {
         let opens = flow.from == self.node;
         // An option is used only if both ends want it, so an accepting end may want it even if the other does not.
         for (name, wanted, key) in [
@@ -141,11 +140,11 @@ impl Host<'_> {
         if let Some(most) = rto_max {
             self.set(flow, "tcp_rto_max_ms", most, "rto.max");
         }
-        self.route(flow)
+        self.route(flow, tcp)
     }
 
     fn opens_with_ecn(&self) -> bool {
-        self.scenario.flows.iter().any(|flow| flow.from == self.node && flow.tcp.ecn)
+        self.scenario.flows.iter().any(|flow| flow.from == self.node && flow.tcp().is_some_and(|tcp| tcp.ecn))
     }
 
     /// Sets `name` below `ipv4` for all flows of the host, as requested by the setting `key` of one of them.
@@ -170,9 +169,9 @@ impl Host<'_> {
     }
 
     /// Adds the settings of the route to the other end.
-    fn route(&mut self, flow: &Flow) -> Result<(), LiveError> {
+    fn route(&mut self, flow: &Flow, tcp: &Tcp) -> Result<(), LiveError> {
         let other = if flow.from == self.node { flow.to } else { flow.from };
-        let settings = route_settings(&flow.tcp)?;
+        let settings = route_settings(tcp)?;
         let set = *self.routes.entry(self.scenario.nodes[other].address).or_insert(settings);
         if set == settings {
             return Ok(());

@@ -129,7 +129,7 @@ impl Drop for Trace {
 
 /// Returns the TCP flows, each with whether its server sends the data.
 fn senders(scenario: &Scenario) -> Vec<(u32, bool)> {
-    let tcp = scenario.flows.iter().zip(0..).filter(|(flow, _)| !matches!(flow.traffic, Traffic::Udp { .. }));
+    let tcp = scenario.flows.iter().zip(0..).filter(|(flow, _)| flow.tcp().is_some());
     tcp.map(|(flow, index)| (index, matches!(flow.traffic, Traffic::RequestResponse { .. }))).collect()
 }
 

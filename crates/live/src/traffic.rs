@@ -14,7 +14,7 @@ use door::{Bell, Doors, Mailbox};
 use end::End;
 use flow::{Flow, Plan};
 use narrows_fabric::{Seeds, Topology, flow_source, flow_start, ports};
-use narrows_scenario::{Direction, Flow as Spec, Sampling, Scenario, Traffic as Kind};
+use narrows_scenario::{Direction, Flow as Spec, Sampling, Scenario, Tcp, Traffic as Kind, Transport};
 use narrows_units::{Duration, Instant, Rate};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::BTreeMap;
@@ -75,20 +75,22 @@ impl Traffic {
             let source = flow_source(scenario, spec, seeds);
             let [from_host, to_host] = [spec.from, spec.to].map(|node| host(hosts, scenario, node));
             let (from_host, to_host) = (from_host?, to_host?);
-            flows.push(if let Kind::Udp { .. } = spec.traffic {
-                let client = from_host.netns.run(|| socket::datagrams(at, to, spec.dscp))??;
-                let server = to_host.netns.run(|| socket::datagrams(to, at, spec.dscp))??;
-                let ends = [client, server].map(|socket| End::new(Some(socket), &spec.tcp, None));
-                let [client, server] = ends;
-                Flow::new(plan, source, client, server, None)
-            } else {
-                let client = from_host.netns.run(|| socket::client(at, &plan.wishes()))??;
-                let mailbox = Arc::new(Mailbox::new()?);
-                let guest = Guest { at, mailbox: Arc::clone(&mailbox), flow: index };
-                guests.entry((spec.to, server_port)).or_default().push(guest);
-                let ends = [Some(client), None].map(|socket| End::new(socket, &spec.tcp, plan.unsent));
-                let [client, server] = ends;
-                Flow::new(plan, source, client, server, Some(mailbox))
+            flows.push(match &spec.transport {
+                Transport::Udp(_) => {
+                    let client = from_host.netns.run(|| socket::datagrams(at, to, spec.dscp))??;
+                    let server = to_host.netns.run(|| socket::datagrams(to, at, spec.dscp))??;
+                    let [client, server] = [client, server].map(|socket| End::new(Some(socket), None, None));
+                    Flow::new(plan, source, client, server, None)
+                }
+                Transport::Tcp(tcp) => {
+                    let client = from_host.netns.run(|| socket::client(at, &plan.wishes(tcp)))??;
+                    let mailbox = Arc::new(Mailbox::new()?);
+                    let guest = Guest { at, mailbox: Arc::clone(&mailbox), flow: index, tcp: Arc::clone(tcp) };
+                    guests.entry((spec.to, server_port)).or_default().push(guest);
+                    let ends = [Some(client), None].map(|socket| End::new(socket, Some(tcp), plan.unsent));
+                    let [client, server] = ends;
+                    Flow::new(plan, source, client, server, Some(mailbox))
+                }
             });
         }
         let doors = doors(scenario, hosts, &guests, controls)?;
@@ -203,6 +205,7 @@ struct Guest {
     at: SocketAddr,
     mailbox: Arc<Mailbox>,
     flow: usize,
+    tcp: Arc<Tcp>,
 }
 
 /// Makes the doors of all hosts.
@@ -218,15 +221,13 @@ fn doors(
         // largest receive buffer, for the window scale, and their congestion control if they agree on one, else Reno,
         // which leaves no state behind. A buffer that the listener sets would persist, so a flow whose window the
         // kernel tunes takes precedence.
-        let flow = |guest: &Guest| &scenario.flows[guest.flow];
-        let Some(largest) = guests.iter().max_by_key(|guest| (flow(guest).tcp.autotuning, flow(guest).tcp.recv_buffer))
-        else {
+        let Some(largest) = guests.iter().max_by_key(|guest| (guest.tcp.autotuning, guest.tcp.recv_buffer)) else {
             continue;
         };
         let control = |guest: &Guest| controls.get(guest.flow).map_or("", String::as_str);
         let agreed = guests.iter().all(|guest| control(guest) == control(largest));
         let wishes = socket::Wishes {
-            tcp: &flow(largest).tcp,
+            tcp: &largest.tcp,
             control: if agreed { control(largest) } else { "reno" },
             dscp: 0,
             unsent: None,
@@ -269,7 +270,7 @@ fn plan(
         look,
         every,
         to,
-        tcp: Arc::clone(&spec.tcp),
+        tcp: spec.tcp().map(Arc::clone),
         control,
         dscp: spec.dscp,
         unsent: stoppable.then(|| unsent().max(LEAST_UNSENT)),

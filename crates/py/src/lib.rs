@@ -17,6 +17,7 @@ use narrows_samples::{
 };
 use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Outcome, Progress, RunError, Spill};
+use narrows_units::Variable;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -69,6 +70,12 @@ impl PyScenario {
     fn to_toml(&self, py: Python<'_>) -> PyResultOf<String> {
         let scenario = Arc::clone(&self.0);
         aside(py, move || scenario.to_toml())
+    }
+
+    /// Return the same without the settings that affect no run: name, title, description and seed.
+    fn to_nameless_toml(&self, py: Python<'_>) -> PyResultOf<String> {
+        let scenario = Arc::clone(&self.0);
+        aside(py, move || scenario.to_nameless_toml())
     }
 
     /// Return the resolved scenario (nodes, links, flows) as JSON. Parts that flows or links share are listed once.
@@ -222,9 +229,8 @@ impl PyResult {
     /// algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ...
     fn series(&self) -> Vec<SeriesTuple> {
         let told = |series: &Series| {
-            let Series { owner, index, algorithm, variable, meaning } = series;
-            let words = meaning.words.to_vec();
-            (owner.word(), *index, algorithm.to_string(), *variable, meaning.unit, meaning.doc, words)
+            let Series { owner, index, algorithm, variable: Variable { name, unit, doc, words } } = series;
+            (owner.word(), *index, algorithm.to_string(), *name, *unit, *doc, words.to_vec())
         };
         self.0.samples.series.iter().map(told).collect()
     }
@@ -415,6 +421,24 @@ fn own_threads() -> usize {
     watch::threads()
 }
 
+/// A step of the path to a value in a TOML document.
+#[derive(IntoPyObject)]
+enum Part {
+    Key(String),
+    Index(usize),
+}
+
+/// Return the path and the line of each key and each element of an array in a TOML document.
+#[pyfunction]
+fn places(text: &str) -> Vec<(Vec<Part>, usize)> {
+    let part = |part| match part {
+        narrows_scenario::Part::Key(key) => Part::Key(key),
+        narrows_scenario::Part::Index(index) => Part::Index(index),
+    };
+    let found = narrows_scenario::places(text).into_iter();
+    found.map(|(path, line)| (path.into_iter().map(part).collect(), line)).collect()
+}
+
 /// Return the JSON Schema of scenario files.
 #[pyfunction]
 fn schema() -> String {
@@ -475,6 +499,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(own_threads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(places, module)?)?;
     module.add_function(wrap_pyfunction!(memory::end_on_failed_allocation, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

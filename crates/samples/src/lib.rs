@@ -16,7 +16,7 @@ mod tables;
 pub use histogram::Histogram;
 pub use packed::{Packed, PackedColumn};
 pub use probe::{NoProbe, Probe};
-pub use state::{Meaning, Owner, Series, StateRow, StateSamples};
+pub use state::{Owner, Series, StateRow, StateSamples};
 pub use store::{Fault, Store};
 pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{

@@ -1,6 +1,7 @@
 //! The internal state of algorithms over time: one row per variable and time.
 
 use crate::table::table;
+use narrows_units::Variable;
 use std::borrow::Cow;
 
 table! {
@@ -44,19 +45,6 @@ pub struct Series {
     pub index: u64,
     /// Name of the algorithm that reports it, such as `cubic`, `recovery` or `red`.
     pub algorithm: Cow<'static, str>,
-    /// Name of the variable, unique within the algorithm.
-    pub variable: &'static str,
-    /// What its values mean.
-    pub meaning: Meaning,
-}
-
-/// What the values of a variable mean. The default says nothing, as of an algorithm that declares no variables.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Meaning {
-    /// Unit; empty if it has none.
-    pub unit: &'static str,
-    /// What it is, in one sentence.
-    pub doc: &'static str,
-    /// Words for the values 0, 1, 2 ..; empty for a quantity.
-    pub words: &'static [&'static str],
+    /// What it reports; its name is unique within the algorithm.
+    pub variable: Variable,
 }

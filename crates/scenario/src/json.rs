@@ -2,10 +2,11 @@
 
 use crate::quantity::show_limit;
 use crate::types::{
-    Acns, Change, DelayedAck, Direction, Flow, InitialWindow, Limit, Loss, Ngwa, Pacing, ParamValue, Queue, Sampling,
-    Scenario, Tcp, Traffic, Wifi, WifiMode, WifiStation,
+    Acns, Change, Direction, Flow, Limit, Loss, Ngwa, Queue, Sampling, Scenario, Tcp, Traffic, Wifi, WifiMode,
+    WifiStation,
 };
 use crate::words::{Word, ip_number};
+use crate::write;
 use serde_json::{Map, Value, json};
 
 impl Scenario {
@@ -37,7 +38,7 @@ impl Scenario {
                 "dscp": flow.dscp,
                 "jitter": flow.jitter,
                 "traffic": traffic(flow),
-                "tcp": if matches!(flow.traffic, Traffic::Udp { .. }) { Value::Null } else { tcp(&flow.tcp) },
+                "tcp": flow.tcp().map(|settings| tcp(settings)),
             })
         });
         let mut whole = self.json_around();
@@ -273,83 +274,14 @@ pub(crate) fn traffic(flow: &Flow) -> Value {
             "think_ns": think.as_nanos(),
             "count": count,
         }),
-        Traffic::Udp { rate, payload } => {
-            json!({ "kind": kind, "rate_bps": rate.as_bps(), "payload_bytes": payload.as_u64() })
+        Traffic::Datagrams { rate } => {
+            let payload = flow.udp().map(|udp| udp.payload.as_u64());
+            json!({ "kind": kind, "rate_bps": rate.as_bps(), "payload_bytes": payload })
         }
     }
 }
 
+/// Returns a flow's TCP settings, as their rows say.
 pub(crate) fn tcp(tcp: &Tcp) -> Value {
-    let params: Map<String, Value> = tcp
-        .cc_params
-        .iter()
-        .map(|(name, value)| {
-            let value = match value {
-                ParamValue::Number(n) => json!(n),
-                ParamValue::Choice(word) => json!(word),
-                ParamValue::Switch(on) => json!(on),
-            };
-            (name.clone(), value)
-        })
-        .collect();
-    let initial_window = match tcp.initial_window {
-        InitialWindow::Rfc6928 => json!("rfc6928"),
-        InitialWindow::Rfc5681 => json!("rfc5681"),
-        InitialWindow::Segments(n) => json!(n),
-    };
-    let delayed_ack = match tcp.delayed_ack {
-        DelayedAck::Off => Value::Null,
-        DelayedAck::On { every, timeout } => json!({ "every": every, "timeout_ns": timeout.as_nanos() }),
-    };
-    let pacing = match tcp.pacing {
-        Pacing::Off => Value::Null,
-        Pacing::Ratio { slow_start, avoidance } => {
-            json!({ "slow_start_percent": slow_start, "avoidance_percent": avoidance })
-        }
-    };
-    json!({
-        "stack": tcp.stack.word(),
-        "cc": tcp.cc,
-        "cc_params": params,
-        "assist": tcp.assist,
-        "mss_bytes": tcp.mss,
-        "initial_window": initial_window,
-        "initial_ssthresh_bytes": tcp.initial_ssthresh.map(narrows_units::Bytes::as_u64),
-        "max_cwnd_bytes": tcp.max_cwnd.map(narrows_units::Bytes::as_u64),
-        "delayed_ack": delayed_ack,
-        "quick_ack": tcp.quick_ack,
-        "recovery": tcp.recovery.word(),
-        "reduction": tcp.reduction.word(),
-        "dupthresh": tcp.dupthresh,
-        "limited_transmit": tcp.limited_transmit,
-        "lost_retransmission": tcp.lost_retransmission,
-        "undo": tcp.undo,
-        "reduce_once": tcp.reduce_once,
-        "full_ack_cap": tcp.full_ack_cap,
-        "impatient": tcp.impatient,
-        "tso": tcp.tso,
-        "max_retries": tcp.max_retries,
-        "sack": tcp.sack,
-        "timestamps": tcp.timestamps,
-        "timestamp_offsets": tcp.timestamp_offsets,
-        "window_scaling": tcp.window_scaling,
-        "ecn": tcp.ecn,
-        "ecn_echo": tcp.ecn_echo.word(),
-        "recv_buffer_bytes": tcp.recv_buffer.as_u64(),
-        "autotuning": tcp.autotuning,
-        "read_rate_bps": tcp.read_rate.map(narrows_units::Rate::as_bps),
-        "nagle": tcp.nagle,
-        "idle_restart": tcp.idle_restart.word(),
-        "cwnd_validation": tcp.cwnd_validation,
-        "unused_growth": tcp.unused_growth,
-        "slow_start_at_equality": tcp.slow_start_at_equality,
-        "pacing": pacing,
-        "rto": {
-            "style": tcp.rto.style.word(),
-            "initial_ns": tcp.rto.initial.as_nanos(),
-            "min_ns": tcp.rto.min.as_nanos(),
-            "max_ns": tcp.rto.max.as_nanos(),
-            "granularity_ns": tcp.rto.granularity.as_nanos(),
-        },
-    })
+    write::json(&tcp.record())
 }

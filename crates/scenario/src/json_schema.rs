@@ -80,9 +80,9 @@ impl Writer<'_> {
         let mut schema = self.kind(&field.kind);
         let default = match field.need {
             Need::Required => String::new(),
-            Need::Described(text) => format!(" Default: {text}."),
+            Need::Described(text) | Need::DescribedByStack(text, _) => format!(" Default: {text}."),
             Need::Default("") => " Default: empty.".to_owned(),
-            Need::Default(text) => format!(" Default: {text}."),
+            Need::Default(text) | Need::ByStack([text, ..]) => format!(" Default: {text}."),
             Need::RequiredIn(kinds, text) => format!(" Needed for {}; else by default {text}.", kinds.join(", ")),
         };
         if let Value::Object(map) = &mut schema {

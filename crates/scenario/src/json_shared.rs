@@ -5,7 +5,7 @@
 //! millisecond a flow to make.
 
 use crate::json::{direction, tcp, traffic};
-use crate::types::{Scenario, Traffic};
+use crate::types::{Flow, Scenario};
 use crate::words::Word;
 use serde_json::{Value, json};
 use std::fmt::{Display, Write};
@@ -58,9 +58,9 @@ impl Scenario {
         }));
         let (mut tcps, mut traffics, mut stops) = (Shared::new(), Shared::new(), Shared::new());
         let flows = listed(self.flows.iter().map(|flow| {
-            let udp = matches!(flow.traffic, Traffic::Udp { .. });
-            let settings = (!udp).then(|| tcps.number(&*flow.tcp, PartialEq::eq, tcp));
-            let traffic = traffics.number(flow, |one, other| one.traffic == other.traffic, traffic);
+            let settings = flow.tcp().map(|settings| tcps.number(&**settings, PartialEq::eq, tcp));
+            let same = |one: &Flow, other: &Flow| one.traffic == other.traffic && one.udp() == other.udp();
+            let traffic = traffics.number(flow, same, traffic);
             let stop = stops.number(&flow.stop, PartialEq::eq, |stop| json!(stop.as_nanos()));
             format!(
                 "{{\"name\":{},\"from\":{},\"to\":{},\"start_ns\":{},\"stop_ns\":{stop},\"dscp\":{},\"jitter\":{},\

@@ -7,9 +7,6 @@
 //! text -> tree (places) -> overrides -> check (kinds, ranges) -> build (rules among fields) -> Scenario
 //! ```
 
-// `serde_json::json!` recurses once per key, and `[tcp]` has many.
-#![recursion_limit = "256"]
-
 mod build;
 mod catalogue;
 mod check;
@@ -29,6 +26,7 @@ mod toml_text;
 mod tree;
 mod types;
 mod words;
+mod write;
 
 pub use build::Choices;
 pub use catalogue::{
@@ -38,8 +36,10 @@ pub use json_schema::{schema, schema_for};
 pub use problem::{Problem, Problems, SET_PATH};
 pub use reference::reference;
 pub use size::Size;
+pub use tree::{Part, places};
 pub use types::*;
 pub use words::Word;
+pub use write::Setting;
 
 use problem::{Place, Report};
 

@@ -27,6 +27,8 @@ pub(crate) enum Value {
     Address(IpAddr),
     /// Names of nodes.
     Names(Vec<Item>),
+    /// No value, and the word for that in files (`unlimited`, `none`). A reader gets the [`Word`](Self::Word).
+    Absent(&'static str),
     /// `false` instead of a table.
     Off,
     Table(Record),
@@ -43,6 +45,13 @@ pub(crate) struct Item {
     pub(crate) shown: String,
 }
 
+impl Item {
+    /// Creates an item that no file gives.
+    pub(crate) const fn bare(value: Value) -> Self {
+        Self { value, place: Place::Nowhere, shown: String::new() }
+    }
+}
+
 /// A checked table: the fields that were given.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
@@ -55,6 +64,12 @@ impl Record {
     /// Creates an empty table.
     pub(crate) fn empty(table: &'static Table, place: Place) -> Self {
         Self { table, place, entries: Vec::new() }
+    }
+
+    /// Creates a table of values that no file gives.
+    pub(crate) fn of(table: &'static Table, values: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
+        let entry = |(key, value)| (key, Place::Nowhere, Item::bare(value));
+        Self { table, place: Place::Nowhere, entries: values.into_iter().map(entry).collect() }
     }
 
     /// Returns the item given for `key`.
@@ -126,6 +141,7 @@ pub(crate) fn default(table: &'static Table, key: &str) -> Option<Value> {
     let field = table.field(key)?;
     match field.need {
         Need::Default(text) | Need::RequiredIn(_, text) => crate::check::plain(&field.kind, text),
+        Need::ByStack([rfc, ..]) | Need::DescribedByStack(_, [rfc, ..]) => crate::check::plain(&field.kind, rfc),
         Need::Required | Need::Described(_) => None,
     }
 }
@@ -167,6 +183,46 @@ impl FromValue for u32 {
             Value::Integer(n) => Self::try_from(*n).ok(),
             _ => None,
         }
+    }
+}
+
+/// A bound, or none where a word (`unlimited`) stands for it.
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Word(_) | Value::Absent(_) => Some(None),
+            other => T::from_value(other).map(Some),
+        }
+    }
+}
+
+/// Conversion to a checked value: the reverse of [`FromValue`].
+pub(crate) trait ToValue {
+    fn to_value(&self) -> Value;
+}
+
+macro_rules! to_value {
+    ($($type:ty: $value:ident => $result:expr),+ $(,)?) => {
+        $(impl ToValue for $type {
+            fn to_value(&self) -> Value {
+                let $value = *self;
+                $result
+            }
+        })+
+    };
+}
+
+to_value! {
+    bool: on => Value::Switch(on),
+    u32: n => Value::Integer(n.into()),
+    Rate: rate => Value::Rate(rate),
+    Duration: time => Value::Time(time),
+    Bytes: size => Value::Size(size),
+}
+
+impl<T: ToValue> ToValue for Option<T> {
+    fn to_value(&self) -> Value {
+        self.as_ref().map_or(Value::Absent("unlimited"), T::to_value)
     }
 }
 

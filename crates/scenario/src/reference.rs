@@ -1,6 +1,6 @@
 //! The format's reference as Markdown, generated from the schema: the second part of `docs/scenario.md`.
 
-use crate::schema::{Field, HABITS, Habits, Kind, Need, ROOT, RTO, TCP, Table, Word};
+use crate::schema::{COLUMNS, Field, Kind, Need, ROOT, RTO, TCP, Table, Word};
 
 /// All tables and fields of the format as Markdown, in the order in which a reader meets them.
 #[must_use]
@@ -11,24 +11,20 @@ pub fn reference() -> String {
     sections.join("\n")
 }
 
-/// Shows what each stack sets, side by side. Where a stack sets nothing, the table shows the format's default.
+/// Shows the defaults that depend on the stack, side by side.
 fn stacks() -> String {
-    let titles: Vec<&str> = HABITS.iter().map(|habits| habits.title).collect();
     let mut text = format!(
         "### What stacks set\n\nWhat the words of `stack` set in `[tcp]`, where neither the flow nor `[tcp]` says otherwise.\n\n\
          | key | {} |\n|---|{}\n",
-        titles.join(" | "),
-        "---|".repeat(titles.len())
+        COLUMNS.join(" | "),
+        "---|".repeat(COLUMNS.len())
     );
-    let timer = RTO.fields().map(|field| (format!("rto.{}", field.key), &RTO, field));
-    let fields = TCP.fields().map(|field| (field.key.to_owned(), &TCP, field)).chain(timer);
-    for (name, table, field) in fields {
-        let cell = |habits: &&Habits| {
-            let set = habits.shown(table, field.key);
-            set.map_or_else(|| default(field), |text| format!("`{text}`"))
-        };
-        if HABITS.iter().any(|habits| habits.shown(table, field.key).is_some()) && field.key != "rto" {
-            let cells: Vec<String> = HABITS.iter().map(cell).collect();
+    let timer = RTO.fields().map(|field| (format!("rto.{}", field.key), field));
+    let fields = TCP.fields().map(|field| (field.key.to_owned(), field)).chain(timer);
+    for (name, field) in fields {
+        let cells: Option<Vec<String>> =
+            (0..COLUMNS.len()).map(|index| field.need.by_stack(index).map(|text| format!("`{text}`"))).collect();
+        if let Some(cells) = cells {
             text.push_str(&format!("| `{name}` | {} |\n", cells.join(" | ")));
         }
     }
@@ -84,9 +80,9 @@ fn code(list: &[&str]) -> String {
 fn default(field: &Field) -> String {
     match field.need {
         Need::Required => "needed".to_owned(),
-        Need::Described(text) => text.to_owned(),
+        Need::Described(text) | Need::DescribedByStack(text, _) => text.to_owned(),
         Need::Default("") => "empty".to_owned(),
-        Need::Default(text) => format!("`{text}`"),
+        Need::Default(text) | Need::ByStack([text, ..]) => format!("`{text}`"),
         Need::RequiredIn(kinds, text) => format!("needed for {}; else `{text}`", code(kinds)),
     }
 }

@@ -179,6 +179,45 @@ fn convert(value: Spanned<DeValue<'_>>, source: &Source<'_>) -> Tree {
     Tree { place, value }
 }
 
+/// A step of the path to a value in a TOML document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A key of a table.
+    Key(String),
+    /// An index of an array, from 0.
+    Index(usize),
+}
+
+/// Returns the path and the line, from 1, of each key and each element of an array in a TOML document; in a broken one
+/// of what could be read.
+#[must_use]
+pub fn places(text: &str) -> Vec<(Vec<Part>, usize)> {
+    let tree = read(text, &mut Report::new(""));
+    let mut found = Vec::new();
+    collect(&tree, &mut Vec::new(), &mut found);
+    found
+}
+
+fn collect(tree: &Tree, path: &mut Vec<Part>, found: &mut Vec<(Vec<Part>, usize)>) {
+    let mut step = |part, place, inner: &Tree| {
+        path.push(part);
+        if let Place::File(line, _) = place {
+            found.push((path.clone(), line));
+        }
+        collect(inner, path, found);
+        path.pop();
+    };
+    match &tree.value {
+        Branch::Table(entries) => {
+            entries.iter().for_each(|entry| step(Part::Key(entry.key.clone()), entry.place, &entry.tree));
+        }
+        Branch::List(items) => {
+            items.iter().enumerate().for_each(|(index, item)| step(Part::Index(index), item.place, item));
+        }
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,5 +257,21 @@ mod tests {
         assert!(matches!(&read_value("cubic", place).value, Branch::Text(t) if t == "cubic"));
         assert!(matches!(&read_value("", place).value, Branch::Text(t) if t.is_empty()));
         assert!(matches!(&read_value("[1, 2]", place).value, Branch::List(items) if items.len() == 2));
+    }
+
+    #[test]
+    fn places_have_lines() {
+        let key = |text: &str| Part::Key(text.to_owned());
+        let text =
+            "[set]\n\"a.b\" = 1\nc.d = 2\n[[axes]]\npath = \"x\"\n[[axes]]\n  [axes.zip]\n  \"x.y\" = [\n1,\n2]\n";
+        let line = |path: &[Part]| places(text).into_iter().find(|(known, _)| known == path).map(|(_, line)| line);
+        assert_eq!(line(&[key("set")]), Some(1));
+        assert_eq!(line(&[key("set"), key("a.b")]), Some(2));
+        assert_eq!(line(&[key("set"), key("c"), key("d")]), Some(3));
+        assert_eq!(line(&[key("axes"), Part::Index(0)]), Some(4));
+        assert_eq!(line(&[key("axes"), Part::Index(0), key("path")]), Some(5));
+        assert_eq!(line(&[key("axes"), Part::Index(1)]), Some(6));
+        assert_eq!(line(&[key("axes"), Part::Index(1), key("zip"), key("x.y"), Part::Index(1)]), Some(10));
+        assert_eq!(line(&[key("axes"), Part::Index(2)]), None);
     }
 }

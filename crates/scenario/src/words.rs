@@ -1,6 +1,6 @@
 //! The words of scenario files for the types' values: `to_toml` and `to_json` write them, and the parser reads them.
 
-use crate::record::{FromValue, Value};
+use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
     AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind, Queue,
     RecoveryKind, Reduction, RtoStyle, Stack, Traffic, WifiQueues,
@@ -35,7 +35,7 @@ words! {
         Self::RateLimited { .. } => "rate",
         Self::OnOff { .. } => "on_off",
         Self::RequestResponse { .. } => "request_response",
-        Self::Udp { .. } => "udp",
+        Self::Datagrams { .. } => "udp",
     }
 }
 
@@ -57,6 +57,12 @@ macro_rules! plain_words {
             impl FromValue for $type {
                 fn from_value(value: &Value) -> Option<Self> {
                     if let Value::Word(word) = value { Self::from_word(word) } else { None }
+                }
+            }
+
+            impl ToValue for $type {
+                fn to_value(&self) -> Value {
+                    Value::Word(self.word())
                 }
             }
         )+

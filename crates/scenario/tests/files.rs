@@ -70,7 +70,7 @@ fn the_examples_of_the_page_are_valid() {
 
 #[test]
 fn defaults_are_those_of_the_rfcs() {
-    let tcp = &good(SMALL).flows[0].tcp;
+    let tcp = good(SMALL).flows[0].tcp().unwrap().clone();
     assert_eq!((tcp.mss, tcp.dupthresh, tcp.recv_buffer.as_u64()), (1460, 3, 16 << 20));
     assert_eq!((tcp.rto.initial.as_millis(), tcp.rto.min.as_millis(), tcp.rto.max.as_millis()), (1000, 1000, 60_000));
     assert!(
@@ -97,7 +97,7 @@ fn defaults_are_those_of_the_rfcs() {
     assert_eq!((tcp.ecn_echo, tcp.pacing), (EcnEcho::UntilCwr, Pacing::Off));
     assert_eq!(tcp.delayed_ack, DelayedAck::On { every: 2, timeout: Duration::from_millis(200) });
     let linux = good_with(SMALL, &[("tcp.rto.style", "linux")]);
-    assert_eq!(linux.flows[0].tcp.rto.min.as_millis(), 200, "a style brings its own floor");
+    assert_eq!(linux.flows[0].tcp().unwrap().rto.min.as_millis(), 200, "a style brings its own floor");
 }
 
 #[test]
@@ -263,4 +263,16 @@ fn directions_take_what_they_do_not_say_from_their_link() {
     assert!(
         matches!(link.forward.queue, narrows_scenario::Queue::Red { ecn: true, max_threshold: 6.0, limit, .. } if limit == seven)
     );
+}
+
+/// The text is part of the addresses of kept runs.
+#[test]
+fn nameless_text_lacks_four_lines_and_nothing_else() {
+    let named = good(&format!("title = \"a \\\"b\\\"\\nseed = 3\"\nseed = 7\n{SMALL}")).to_toml();
+    let (head, rest) = named.split_once("\n[").unwrap();
+    let names = ["name = ", "title = ", "description = ", "seed = "];
+    let kept: Vec<&str> = head.lines().filter(|line| !names.iter().any(|name| line.starts_with(name))).collect();
+    assert_eq!(head.lines().count(), kept.len() + names.len());
+    let other = good(&format!("name = \"other\"\ndescription = \"x\"\n{SMALL}"));
+    assert_eq!(other.to_nameless_toml(), format!("{}\n[{rest}", kept.join("\n")));
 }

@@ -45,7 +45,7 @@ fn an_empty_table_has_the_values_of_the_paper() {
     assert_eq!((ngwa.alpha, ngwa.flow_factor), (0.3, 0.98));
     assert_eq!((ngwa.idle_timeout, ngwa.max_flows), (Duration::from_secs(60), 65_536));
     assert_eq!((ngwa.shrink, ngwa.fast_retransmit, ngwa.max_window), (false, false, None));
-    assert_eq!(scenario.flows[0].tcp.assist.as_deref(), Some("ngwa"));
+    assert_eq!(scenario.flows[0].tcp().unwrap().assist.as_deref(), Some("ngwa"));
     assert_eq!(
         scenario.to_json()["ngwa"],
         json!({
@@ -81,7 +81,7 @@ fn every_key_is_taken_and_shown() {
 
 #[test]
 fn flows_take_the_scheme_that_is_on() {
-    let assist = |lines: &str, flow: &str| good(&(after(lines) + flow)).flows[0].tcp.assist.clone();
+    let assist = |lines: &str, flow: &str| good(&(after(lines) + flow)).flows[0].tcp().unwrap().assist.clone();
     let off = format!("{BYTES}\nenabled = false");
     assert_eq!(assist(BYTES, "tcp = { assist = \"none\" }\n"), None);
     assert_eq!(assist(BYTES, "tcp = { assist = \"ngwa\" }\n").as_deref(), Some("ngwa"));

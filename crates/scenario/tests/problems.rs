@@ -349,14 +349,14 @@ fn overrides_reach_every_part() {
         ],
     );
     assert_eq!(scenario.duration.as_nanos(), 10_000_000_000);
-    assert_eq!(scenario.flows[0].tcp.cc, "reno");
+    assert_eq!(scenario.flows[0].tcp().unwrap().cc, "reno");
     assert_eq!(scenario.links[0].forward.rate.as_bps(), 5_000_000);
     assert_eq!(scenario.flows.iter().map(|flow| flow.dscp).collect::<Vec<_>>(), [46, 9]);
-    assert_eq!(scenario.flows[0].tcp.mss, 1000, "and the flow of UDP is passed over");
+    assert_eq!(scenario.flows[0].tcp().unwrap().mss, 1000, "and the flow of UDP is passed over");
     assert_eq!(scenario.acns.as_ref().map(|acns| acns.age_weight), Some(0.5), "an alias replaces the other spelling");
-    assert_eq!(scenario.flows[0].tcp.assist.as_deref(), Some("acns"));
+    assert_eq!(scenario.flows[0].tcp().unwrap().assist.as_deref(), Some("acns"));
     let off = good_with(&text, &[("acns.enabled", "false")]);
-    assert_eq!((off.acns, off.flows[0].tcp.assist.clone()), (None, None), "the arm without ACNS");
+    assert_eq!((off.acns, off.flows[0].tcp().unwrap().assist.clone()), (None, None), "the arm without ACNS");
 }
 
 #[test]
@@ -364,7 +364,10 @@ fn a_shown_scenario_takes_another_congestion_control() {
     let shown = good(SMALL).to_toml();
     assert!(shown.contains("cc_params = { beta"), "the parameters of cubic are shown");
     let scenario = good_with(&shown, &[("tcp.cc", "reno")]);
-    assert_eq!((scenario.flows[0].tcp.cc.as_str(), scenario.flows[0].tcp.cc_params.len()), ("reno", 0));
+    assert_eq!(
+        (scenario.flows[0].tcp().unwrap().cc.as_str(), scenario.flows[0].tcp().unwrap().cc_params.len()),
+        ("reno", 0)
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use narrows_scenario::{Choices, EcnEcho, ParamValue, RecoveryKind, Reduction, St
 
 /// Returns the settings of the only flow, with these lines in `[tcp]` and in the flow.
 fn tcp(all: &str, flow: &str) -> Tcp {
-    good(&format!("[tcp]\n{all}\n{SMALL}{flow}\n")).flows[0].tcp.as_ref().clone()
+    good(&format!("[tcp]\n{all}\n{SMALL}{flow}\n")).flows[0].tcp().unwrap().as_ref().clone()
 }
 
 /// Returns the `[tcp]` section that `to_toml` writes for them.

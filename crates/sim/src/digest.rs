@@ -31,7 +31,7 @@ pub(crate) fn digest(samples: &Samples, stopped: impl Fn() -> bool) -> Result<St
         feed(&mut hash, &samples.state, &go_on)?;
         for series in &samples.series {
             let index = series.index.to_string();
-            for text in [series.owner.word(), &index, &series.algorithm, series.variable] {
+            for text in [series.owner.word(), &index, &series.algorithm, series.variable.name] {
                 hash.update(text.as_bytes());
                 hash.update([0]);
             }

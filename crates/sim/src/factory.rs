@@ -5,7 +5,7 @@ use crate::run::RunError;
 use narrows_cc::{CongestionControl, Params};
 use narrows_fabric::{Seeds, acns_config, ngwa_config, ports};
 use narrows_scenario as scenario;
-use narrows_scenario::{Flow, Scenario};
+use narrows_scenario::{Flow, Scenario, Tcp};
 use narrows_scheme::acns::{Acns, AcnsAssist, AcnsConfig};
 use narrows_scheme::ngwa::{NgwaAssist, NgwaConfig};
 use narrows_tcp::{Assist, Config, Connection, RecoveryKind};
@@ -49,10 +49,10 @@ impl Algorithm {
 pub(crate) struct Factory {
     names: Vec<String>,
     addresses: Vec<IpAddr>,
-    /// Per flow.
-    algorithms: Vec<Algorithm>,
+    /// Per flow; `None` where a flow has no connection.
+    algorithms: Vec<Option<Algorithm>>,
     /// Per flow; neighbouring flows with the same settings share one value.
-    configs: Vec<Arc<Config>>,
+    configs: Vec<Option<Arc<Config>>>,
     pub(crate) acns: Option<AcnsConfig>,
     pub(crate) ngwa: Option<NgwaConfig>,
     /// Whether flows whose scheme removes the congestion window keep their own loss recovery.
@@ -69,7 +69,7 @@ impl Factory {
     ) -> Result<Self, RunError> {
         let mut algorithms = Vec::with_capacity(scenario.flows.len());
         for flow in &scenario.flows {
-            algorithms.push(Algorithm::find(&flow.tcp.cc, foreign)?);
+            algorithms.push(flow.tcp().map(|tcp| Algorithm::find(&tcp.cc, foreign)).transpose()?);
         }
         let acns = scenario.acns.as_ref().map(acns_config).transpose().map_err(RunError::Scheme)?;
         let ngwa = scenario.ngwa.as_ref().map(ngwa_config).transpose().map_err(RunError::Scheme)?;
@@ -84,15 +84,18 @@ impl Factory {
             seeds,
         };
         for flow in &scenario.flows {
-            let config = factory.config(flow);
-            let shared = factory.configs.iter().rev().take(8).find(|near| ***near == config).map(Arc::clone);
-            factory.configs.push(shared.unwrap_or_else(|| Arc::new(config)));
+            let config = flow.tcp().map(|tcp| {
+                let config = factory.config(flow, tcp);
+                let shared = factory.configs.iter().rev().take(8).flatten().find(|near| ***near == config);
+                shared.map_or_else(|| Arc::new(config), Arc::clone)
+            });
+            factory.configs.push(config);
         }
         Ok(factory)
     }
 
-    fn config(&self, flow: &Flow) -> Config {
-        let mut config = flow.tcp.config;
+    fn config(&self, flow: &Flow, tcp: &Tcp) -> Config {
+        let mut config = tcp.config;
         if self.takes_window(flow) && !self.fast_retransmit {
             config.recovery = RecoveryKind::RtoOnly;
         }
@@ -111,25 +114,27 @@ impl Factory {
         header
     }
 
-    /// The client and the server of flow number `index`.
-    pub(crate) fn connections(&self, flow: &Flow, index: usize) -> [Connection; 2] {
+    /// The client and the server of flow number `index`; `None` if its transport has no connections.
+    pub(crate) fn connections(&self, flow: &Flow, index: usize) -> Option<[Connection; 2]> {
+        let tcp = flow.tcp()?;
+        let (config, algorithm) = (self.configs[index].as_ref()?, self.algorithms[index].as_ref()?);
         let (client_port, server_port) = ports(index);
         let client = SocketAddr::new(self.addresses[flow.from], client_port);
         let server = SocketAddr::new(self.addresses[flow.to], server_port);
         let mut iss = self.seeds.stream(&format!("flow/{}", flow.name), "iss");
         let mut iss = || SeqNum::new((iss.next_u64() >> 32) as u32);
-        let config = || Arc::clone(&self.configs[index]);
-        let (cc, assist) = self.control(flow, index, "cc client");
+        let config = || Arc::clone(config);
+        let (cc, assist) = self.control(flow, (tcp, algorithm), "cc client");
         let mut opener = Connection::connect(config(), cc, assist, client, server, iss());
-        let (cc, assist) = self.control(flow, index, "cc server");
+        let (cc, assist) = self.control(flow, (tcp, algorithm), "cc server");
         let mut listener = Connection::listen(config(), cc, assist, server, client, iss());
-        if flow.tcp.timestamp_offsets {
+        if tcp.timestamp_offsets {
             opener.set_timestamp_offset(self.timestamp_offset(flow.from, flow.to));
             listener.set_timestamp_offset(self.timestamp_offset(flow.to, flow.from));
         }
         opener.set_dscp(flow.dscp);
         listener.set_dscp(flow.dscp);
-        [opener, listener]
+        Some([opener, listener])
     }
 
     /// The initial value of timestamps from `node` to `peer`. As in Linux (`secure_tcp_ts_off`), all connections
@@ -145,13 +150,13 @@ impl Factory {
     fn control(
         &self,
         flow: &Flow,
-        index: usize,
+        (tcp, algorithm): (&Tcp, &Algorithm),
         purpose: &str,
     ) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
         let seed = self.seeds.stream(&format!("flow/{}", flow.name), purpose).next_u64();
-        let params = Params::new(flow.tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect()).seeded(seed);
-        let base = self.algorithms[index].build(&params);
-        match (&self.acns, flow.tcp.assist.as_deref()) {
+        let params = Params::new(tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect()).seeded(seed);
+        let base = algorithm.build(&params);
+        match (&self.acns, flow.assist()) {
             (Some(config), Some("acns")) => {
                 (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config))))
             }
@@ -167,7 +172,7 @@ impl Factory {
 
     /// The parameters of NGWA, if the end points of this flow use it.
     fn ngwa_of(&self, flow: &Flow) -> Option<&NgwaConfig> {
-        self.ngwa.as_ref().filter(|_| flow.tcp.assist.as_deref() == Some("ngwa"))
+        self.ngwa.as_ref().filter(|_| flow.assist() == Some("ngwa"))
     }
 
     /// Whether this flow's scheme removes the congestion window, which leaves TCP as in RFC 793.

@@ -64,14 +64,14 @@ impl FlowState {
         Self {
             alarms: [Instant::NEVER; 2],
             server_sends: app.server_sends(),
-            tcp: !matches!(spec.traffic, Traffic::Udp { .. }),
+            tcp: spec.tcp().is_some(),
             meter: FlowMeter::default(),
             size,
             app: Box::new(app),
             start,
             stop: spec.stop,
             stopped: false,
-            reader: spec.tcp.read_rate.map(|rate| Box::new(SlowReader::at(rate))),
+            reader: spec.tcp().and_then(|tcp| tcp.read_rate).map(|rate| Box::new(SlowReader::at(rate))),
         }
     }
 

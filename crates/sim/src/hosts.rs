@@ -186,7 +186,8 @@ impl World<'_> {
 
     /// Makes the two ends of a TCP flow; the client's SYN leaves at once.
     fn open<P: Probe>(&mut self, flow: usize, probe: &mut P) {
-        self.connections.open(flow, self.factory.connections(&self.scenario.flows[flow], flow));
+        let Some(ends) = self.factory.connections(&self.scenario.flows[flow], flow) else { return };
+        self.connections.open(flow, ends);
         let state = &self.flows[flow];
         let receiver = self.connections.get_mut(flow, state.sender().other());
         if let (Some(reader), Some(receiver)) = (&state.reader, receiver) {

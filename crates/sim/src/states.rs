@@ -4,26 +4,24 @@ use crate::edge::Link;
 use crate::world::World;
 use narrows_cc::Phase;
 use narrows_fabric::{Reporter, States};
-use narrows_samples::{Meaning, Owner, Probe, Series};
+use narrows_samples::{Owner, Probe, Series};
 use narrows_scenario::{Scenario, WifiQueues, Word};
 use narrows_tcp::{Connection, Info};
+use narrows_units::Variable;
 
 /// The name under which the connection itself reports: loss recovery, timers and pacing.
 const TCP: &str = "tcp";
 
 /// The variables of a connection, in the order of [`connection_state`].
-const CONNECTION: [(&str, Meaning); 4] = [
-    (
+const CONNECTION: [Variable; 4] = [
+    Variable::state(
         "phase",
-        Meaning {
-            unit: "",
-            doc: "Phase of loss recovery, in Linux's terms (icsk_ca_state).",
-            words: &["open", "disorder", "cwr", "recovery", "loss"],
-        },
+        "Phase of loss recovery, in Linux's terms (icsk_ca_state).",
+        &["open", "disorder", "cwr", "recovery", "loss"],
     ),
-    ("rttvar", Meaning { unit: "s", doc: "Variation of the round-trip time (RFC 6298).", words: &[] }),
-    ("min_rtt", Meaning { unit: "s", doc: "Smallest round-trip time sample.", words: &[] }),
-    ("pacing_rate", Meaning { unit: "bit/s", doc: "Pacing rate in force; none if nothing is paced.", words: &[] }),
+    Variable::new("rttvar", "s", "Variation of the round-trip time (RFC 6298)."),
+    Variable::new("min_rtt", "s", "Smallest round-trip time sample."),
+    Variable::new("pacing_rate", "bit/s", "Pacing rate in force; none if nothing is paced."),
 ];
 
 /// Samples the state of a simulation's algorithms.
@@ -73,10 +71,10 @@ impl World<'_> {
     pub(crate) fn sample_flow_state<P: Probe>(&mut self, flow: usize, probe: &mut P) {
         let Some(sampler) = &mut self.states else { return };
         let Some(sender) = self.connections.get(flow, self.flows[flow].sender()) else { return };
-        let algorithm = &*self.scenario.flows[flow].tcp.cc;
-        let cc = Reporter { owner: Owner::Flow, index: flow, algorithm, meaning: cc_meaning };
+        let algorithm = self.scenario.flows[flow].tcp().map_or("", |tcp| &*tcp.cc);
+        let cc = Reporter { owner: Owner::Flow, index: flow, algorithm, variables: cc_variables(algorithm) };
         sampler.states.take(cc, self.now, |visit| sender.cc().state(visit), probe);
-        let connection = Reporter { owner: Owner::Flow, index: flow, algorithm: TCP, meaning: connection_meaning };
+        let connection = Reporter { owner: Owner::Flow, index: flow, algorithm: TCP, variables: &CONNECTION };
         sampler.states.take(connection, self.now, |visit| connection_state(sender, visit), probe);
     }
 
@@ -84,7 +82,7 @@ impl World<'_> {
     pub(crate) fn sample_queue_state<P: Probe>(&mut self, index: usize, probe: &mut P) {
         let Some(sampler) = &mut self.states else { return };
         let algorithm = sampler.disciplines.get(index).map_or("", String::as_str);
-        let queue = Reporter { owner: Owner::Queue, index, algorithm, meaning: queue_meaning };
+        let queue = Reporter { owner: Owner::Queue, index, algorithm, variables: queue_variables(algorithm) };
         match self.links.get(index) {
             // A line is drop-tail, which keeps nothing but the queue itself.
             Some(Link::Line(_)) => {}
@@ -110,19 +108,16 @@ fn connection_state(sender: &Connection, visit: &mut dyn FnMut(&'static str, f64
     let rttvar = rttvar.map_or(f64::NAN, |time| time.as_secs_f64());
     let min_rtt = min_rtt.map_or(f64::NAN, |time| time.as_secs_f64());
     let pacing_rate = pacing_rate.map_or(f64::NAN, |rate| rate.as_bps() as f64);
-    for ((variable, _), value) in CONNECTION.iter().zip([phase, rttvar, min_rtt, pacing_rate]) {
-        visit(variable, value);
+    for (variable, value) in CONNECTION.iter().zip([phase, rttvar, min_rtt, pacing_rate]) {
+        visit(variable.name, value);
     }
 }
 
-fn connection_meaning(_: &str, variable: &str) -> Meaning {
-    CONNECTION.iter().find(|(name, _)| *name == variable).map_or_else(Meaning::default, |(_, meaning)| *meaning)
+/// Returns the variables that a congestion control declares; none for one that is not in the registry.
+fn cc_variables(algorithm: &str) -> &'static [Variable] {
+    narrows_cc::registry().iter().find(|row| row.name == algorithm).map_or(&[], |row| row.variables)
 }
 
-fn cc_meaning(_algorithm: &str, _variable: &str) -> Meaning {
-    Meaning::default()
-}
-
-fn queue_meaning(_discipline: &str, _variable: &str) -> Meaning {
-    Meaning::default()
+fn queue_variables(_discipline: &str) -> &'static [Variable] {
+    &[]
 }

@@ -16,7 +16,7 @@ fn scenario(tcp: &str) -> scenario::Scenario {
 
 /// The configuration of that flow's connection.
 fn config(tcp: &str) -> tcp::Config {
-    scenario(tcp).flows[0].tcp.config
+    scenario(tcp).flows[0].tcp().unwrap().config
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn every_algorithm_runs_in_every_stack_with_its_own_profile() {
                 assert!(shown.contains(&format!("profile = \"{profile}\"")), "{said}\n{shown}");
             }
             let echo = if ecn { tcp::EcnEcho::EachMark } else { tcp::EcnEcho::UntilCwr };
-            assert_eq!(scenario.flows[0].tcp.ecn_echo, echo, "{said}");
+            assert_eq!(scenario.flows[0].tcp().unwrap().ecn_echo, echo, "{said}");
         }
     }
 }

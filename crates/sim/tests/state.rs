@@ -45,7 +45,7 @@ fn values(samples: &Samples, kind: &str, index: u64, variable: &str) -> Vec<(u64
     let series = samples
         .series
         .iter()
-        .position(|series| series.owner.word() == kind && series.index == index && series.variable == variable);
+        .position(|series| series.owner.word() == kind && series.index == index && series.variable.name == variable);
     let series = series.unwrap_or_else(|| panic!("no {variable} of {kind} {index}")) as u64;
     let rows = samples.state.unpack().unwrap();
     (0..rows.len())
@@ -61,7 +61,11 @@ fn both_loops_report_the_same_state() {
     assert_eq!(lazy_digest, plain_digest);
     assert_eq!(
         lazy.series.len(),
-        lazy.series.iter().map(|s| (s.owner.word(), s.index, &s.algorithm, s.variable)).collect::<BTreeSet<_>>().len()
+        lazy.series
+            .iter()
+            .map(|s| (s.owner.word(), s.index, &s.algorithm, s.variable.name))
+            .collect::<BTreeSet<_>>()
+            .len()
     );
 }
 

@@ -90,7 +90,9 @@ fn what_an_algorithm_does_not_ask_for_would_change_nothing() {
             let (name, ecn) = (row.name, row.traits.needs_ecn);
             let mut asked = scenario(&format!("{network}\n[tcp]\ncc = \"{name}\"\nstack = \"{stack}\"\necn = {ecn}\n"));
             let alone = run(&asked, &Options { seed: 1, ..Options::default() }).unwrap();
-            asked.flows.iter_mut().for_each(|flow| Arc::make_mut(&mut flow.tcp).cc = "curious".to_owned());
+            for tcp in asked.flows.iter_mut().filter_map(|flow| flow.tcp_mut()) {
+                tcp.cc = "curious".to_owned();
+            }
             let algorithms: Arc<dyn Algorithms> = Arc::new(Wrapped(name.to_owned()));
             let told = run(&asked, &Options { seed: 1, algorithms: Some(&algorithms), ..Options::default() }).unwrap();
             assert_eq!(alone.samples, told.samples, "{name}, {stack}");

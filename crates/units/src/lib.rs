@@ -9,9 +9,11 @@ mod probability;
 mod rate;
 mod seq;
 mod time;
+mod variable;
 
 pub use amount::{Bytes, Packets};
 pub use probability::{Probability, ProbabilityError};
 pub use rate::{Rate, Serialiser};
 pub use seq::SeqNum;
 pub use time::{Duration, Instant};
+pub use variable::Variable;

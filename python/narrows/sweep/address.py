@@ -22,13 +22,10 @@ if TYPE_CHECKING:
 
     from narrows.scenario import Scenario
 
-__all__ = ["FORMAT", "Engine", "content", "engine", "fingerprint", "nameless", "of", "own_controls"]
+__all__ = ["FORMAT", "Engine", "content", "engine", "fingerprint", "of", "own_controls"]
 
 FORMAT: Final = 1
 """Version of addresses and of what is kept of a run; a new version changes every address."""
-
-
-_NAMES: Final = ("name = ", "title = ", "description = ", "seed = ")
 
 
 def content(text: str, parts: Iterable[str] = ()) -> str:
@@ -37,7 +34,7 @@ def content(text: str, parts: Iterable[str] = ()) -> str:
     Parameters
     ----------
     text : str
-        The resolved scenario (`Scenario.to_toml`).
+        The resolved scenario (`Scenario.to_nameless_toml`).
     parts : iterable of str
         Fingerprints of the Python code that takes part.
 
@@ -47,28 +44,6 @@ def content(text: str, parts: Iterable[str] = ()) -> str:
         Hexadecimal.
     """
     return hashlib.sha256("\n".join((*parts, "", text)).encode()).hexdigest()
-
-
-def nameless(resolved: str) -> str:
-    r"""A scenario without settings that affect no run: name, title, description, and the seed, which each run replaces.
-
-    Parameters
-    ----------
-    resolved : str
-        Output of `Scenario.to_toml`, which has a line for each of these before the first table.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> nameless('name = "a"\nduration = "1 s"\n[tcp]\nname = "b"\n')
-    'duration = "1 s"\n[tcp]\nname = "b"\n'
-    """
-    head, table, rest = resolved.partition("\n[")
-    lines = [line for line in head.split("\n") if not line.startswith(_NAMES)]
-    return "\n".join(lines) + table + rest
 
 
 def of(what: str, seed: int) -> str:

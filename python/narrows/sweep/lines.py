@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from narrows import _core
 
 Place = tuple[str | int, ...]
 """Tables, indexes in arrays of tables, and keys, from the top: ``("axes", 1, "path")``."""
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*=""")
-_PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*\.?""")
-
 
 def index(text: str) -> dict[Place, int]:
-    r"""Find the lines of tables and keys.
-
-    This reads lines, not TOML: a line inside a multi-line string that looks like a key is taken for one. Then only the
-    line number in a message is wrong.
+    r"""Find the lines of tables, keys and elements of arrays.
 
     Parameters
     ----------
     text : str
-        A TOML file.
+        A TOML file; of a broken one, what can be read is found.
 
     Returns
     -------
@@ -36,20 +28,8 @@ def index(text: str) -> dict[Place, int]:
     (4, 5)
     """
     places: dict[Place, int] = {}
-    counts: Counter[Place] = Counter()
-    table: Place = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        header = _HEADER.match(line)
-        if header:
-            table = _parts(header[2])
-            if header[1] == "[[":
-                counts[table] += 1
-                table = (*table, counts[table] - 1)
-            places.setdefault(table, number)
-            continue
-        key = _KEY.match(line)
-        if key:
-            places.setdefault((*table, *_parts(key[1])), number)
+    for path, line in _core.places(text):
+        places.setdefault(tuple(path), line)
     return places
 
 
@@ -72,7 +52,3 @@ def find(places: dict[Place, int], place: Place) -> int | None:
             return places[place]
         place = place[:-1]
     return None
-
-
-def _parts(dotted: str) -> Place:
-    return tuple(next(group for group in match.groups() if group is not None) for match in _PART.finditer(dotted))

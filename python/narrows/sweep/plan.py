@@ -111,7 +111,7 @@ class Point:
             f"cc {name} {addresses.fingerprint(factory)}"
             for name, factory in sorted(addresses.own_controls(scenario).items())
         ]
-        return addresses.content(addresses.nameless(scenario.to_toml()), parts), None
+        return addresses.content(scenario.to_nameless_toml(), parts), None
 
     def __str__(self) -> str:
         """Return columns and values, axis by axis."""

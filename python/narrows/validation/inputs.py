@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
+
+import tomlkit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from tomlkit.items import InlineTable
 
     from narrows.validation.description import Network, Variant
 
@@ -46,66 +49,39 @@ def scenario(variant: Variant, network: Network, rival: Variant | None = None) -
     str
         TOML text.
     """
-    tcp = "\n".join(f"{key} = {as_toml(value)}" for key, value in variant.tcp.items())
-    parts = [
-        f"""\
-format = 1
-name = {as_toml(f"{variant.name}-{network.name}")}
-title = {as_toml(f"{variant.title} on {network.name}")}
-duration = "{network.duration:g} s"
-start_jitter = "{JITTER_S * 1e3 if network.chaotic else 0:g} ms"
-sampling = "{SAMPLE_S * 1e3:g} ms"
-
-[tcp]
-{tcp}
-
-[queue]
-limit = "{NEVER_FULL}"
-
-[[nodes]]
-name = "r1"
-kind = "router"
-
-[[nodes]]
-name = "r2"
-kind = "router"
-
-[[links]]
-between = ["r1", "r2"]
-rate = "{network.rate:g} Mb/s"
-delay = "{network.rtt / 2 - 2 * ACCESS_MS:g} ms"
-forward = {{ queue = {{ limit = "{network.buffer_packets} packets" }} }}
-"""
+    links: list[dict[str, Any]] = [
+        {
+            "between": ["r1", "r2"],
+            "rate": f"{network.rate:g} Mb/s",
+            "delay": f"{network.rtt / 2 - 2 * ACCESS_MS:g} ms",
+            "forward": {"queue": {"limit": f"{network.buffer_packets} packets"}},
+        }
     ]
+    nodes: list[dict[str, Any]] = [{"name": "r1", "kind": "router"}, {"name": "r2", "kind": "router"}]
+    flows: list[dict[str, Any]] = []
+    access = {"rate": "1 Gb/s", "delay": f"{ACCESS_MS:g} ms"}
     for i in range(network.flows):
-        s, d, flow = f"s{i + 1}", f"d{i + 1}", f"f{i + 1}"
-        parts.append(f"""
-[[nodes]]
-name = "{s}"
-
-[[nodes]]
-name = "{d}"
-
-[[links]]
-between = ["{s}", "r1"]
-rate = "1 Gb/s"
-delay = "{ACCESS_MS:g} ms"
-
-[[links]]
-between = ["r2", "{d}"]
-rate = "1 Gb/s"
-delay = "{ACCESS_MS:g} ms"
-forward = {{ per = {network.per:.10f} }}
-
-[[flows]]
-name = "{flow}"
-from = "{s}"
-to = "{d}"
-start = "{START_S + i * network.stagger:g} s"
-""")
-        if i == 1 and rival is not None:
-            parts.append(f"tcp = {as_toml(dict(rival.tcp))}\n")
-    return "".join(parts)
+        s, d = f"s{i + 1}", f"d{i + 1}"
+        nodes += [{"name": s}, {"name": d}]
+        links.append({"between": [s, "r1"], **access})
+        links.append({"between": ["r2", d], **access, "forward": {"per": round(network.per, 10)}})
+        flow = {"name": f"f{i + 1}", "from": s, "to": d, "start": f"{START_S + i * network.stagger:g} s"}
+        flows.append(flow | {"tcp": dict(rival.tcp)} if i == 1 and rival is not None else flow)
+    return tomlkit.dumps(
+        {
+            "format": 1,
+            "name": f"{variant.name}-{network.name}",
+            "title": f"{variant.title} on {network.name}",
+            "duration": f"{network.duration:g} s",
+            "start_jitter": f"{JITTER_S * 1e3 if network.chaotic else 0:g} ms",
+            "sampling": f"{SAMPLE_S * 1e3:g} ms",
+            "tcp": dict(variant.tcp),
+            "queue": {"limit": NEVER_FULL},
+            "nodes": nodes,
+            "links": links,
+            "flows": flows,
+        }
+    )
 
 
 def arguments(variant: Variant, network: Network, seed: int) -> list[str]:
@@ -147,12 +123,12 @@ def arguments(variant: Variant, network: Network, seed: int) -> list[str]:
     return [f"{key}={value}" for key, value in chosen.items()]
 
 
-def as_toml(value: Any) -> str:
-    """Format a value as TOML, with inline tables.
+def as_toml(table: Mapping[str, Any]) -> str:
+    """Format settings as an inline table of TOML.
 
     Parameters
     ----------
-    value : str, bool, int, float or mapping
+    table : mapping
 
     Returns
     -------
@@ -161,16 +137,13 @@ def as_toml(value: Any) -> str:
     Examples
     --------
     >>> as_toml({"cc": "reno", "cc_params": {"beta": 0.5}, "sack": False})
-    '{ cc = "reno", cc_params = { beta = 0.5 }, sack = false }'
+    '{cc = "reno", cc_params = {beta = 0.5}, sack = false}'
     """
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, dict):
-        return _table(value)
-    return repr(value)
+    return _inline(table).as_string()
 
 
-def _table(table: Mapping[str, Any]) -> str:
-    return "{ " + ", ".join(f"{key} = {as_toml(value)}" for key, value in table.items()) + " }"
+def _inline(table: Mapping[str, Any]) -> InlineTable:
+    made = tomlkit.inline_table()
+    for key, value in table.items():
+        made.append(key, _inline(value) if isinstance(value, dict) else value)
+    return made

@@ -52,9 +52,9 @@
 //! `agile_sd_grows_as_reno_beyond_the_loss`, `agile_sd_module_counts_acks`, `agile_sd_avoids_after_a_loss`.
 
 use crate::growth::{self, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
-use narrows_units::Bytes;
+use narrows_units::{Bytes, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -84,22 +84,14 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable {
-            name: "lambda",
-            unit: "segments per RTT",
-            doc: "The agility factor lambda of the last ACK in congestion avoidance (equation 1).",
-        },
-        Variable { name: "cwnd_loss", unit: "bytes", doc: "cwnd just before the last reduction; 0 before the first." },
-        Variable {
-            name: "cwnd_degraded",
-            unit: "bytes",
-            doc: "cwnd just after the last reduction; 0 before the first.",
-        },
-        Variable {
-            name: "frac_tracer",
-            unit: "segments",
-            doc: "Part of a segment that cwnd has earned and not yet got (`module`).",
-        },
+        Variable::new(
+            "lambda",
+            "segments per RTT",
+            "The agility factor lambda of the last ACK in congestion avoidance (equation 1).",
+        ),
+        Variable::new("cwnd_loss", "bytes", "cwnd just before the last reduction; 0 before the first."),
+        Variable::new("cwnd_degraded", "bytes", "cwnd just after the last reduction; 0 before the first."),
+        Variable::new("frac_tracer", "segments", "Part of a segment that cwnd has earned and not yet got (`module`)."),
     ],
     traits: Traits { response: Response::ReducesToInitialWindow, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

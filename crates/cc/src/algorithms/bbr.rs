@@ -64,12 +64,12 @@ mod model;
 mod policer;
 mod window;
 
-use crate::row::{Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::windowed::MaxFilter;
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
 use aggregation::Aggregation;
 use narrows_rng::Stream;
-use narrows_units::{Bytes, Duration, Instant, Rate};
+use narrows_units::{Bytes, Duration, Instant, Rate, Variable};
 use policer::Policer;
 
 /// Unit of gains (`BBR_UNIT`).
@@ -97,28 +97,24 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable { name: "phase", unit: "", doc: "State: 0 STARTUP, 1 DRAIN, 2 PROBE_BW, 3 PROBE_RTT." },
-        Variable { name: "cycle", unit: "", doc: "Phase of the gain cycle: 0 probes up, 1 drains, 2 to 7 cruise." },
-        Variable {
-            name: "bw_bps",
-            unit: "bit/s",
-            doc: "Bandwidth in use: the maximum of ten rounds, or the policer's rate.",
-        },
-        Variable {
-            name: "min_rtt_s",
-            unit: "s",
-            doc: "RTprop, the smallest round-trip time of the last ten seconds; 0 before a sample.",
-        },
-        Variable { name: "pacing_gain", unit: "", doc: "Pacing rate divided by the bandwidth." },
-        Variable { name: "cwnd_gain", unit: "", doc: "Window divided by the bandwidth-delay product." },
-        Variable { name: "rounds", unit: "rounds", doc: "Rounds since the start." },
-        Variable { name: "full_bw_reached", unit: "", doc: "1 once STARTUP has found the full bandwidth, else 0." },
-        Variable {
-            name: "extra_acked_bytes",
-            unit: "bytes",
-            doc: "Largest recent excess of ACKed data over the bandwidth (ACK aggregation).",
-        },
-        Variable { name: "policed", unit: "", doc: "1 while the rate is that of a policer, else 0." },
+        Variable::state("phase", "State of the model.", &["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]),
+        Variable::new("cycle", "", "Phase of the gain cycle: 0 probes up, 1 drains, 2 to 7 cruise."),
+        Variable::new("bw_bps", "bit/s", "Bandwidth in use: the maximum of ten rounds, or the policer's rate."),
+        Variable::new(
+            "min_rtt_s",
+            "s",
+            "RTprop, the smallest round-trip time of the last ten seconds; 0 before a sample.",
+        ),
+        Variable::new("pacing_gain", "", "Pacing rate divided by the bandwidth."),
+        Variable::new("cwnd_gain", "", "Window divided by the bandwidth-delay product."),
+        Variable::new("rounds", "rounds", "Rounds since the start."),
+        Variable::new("full_bw_reached", "", "1 once STARTUP has found the full bandwidth, else 0."),
+        Variable::new(
+            "extra_acked_bytes",
+            "bytes",
+            "Largest recent excess of ACKed data over the bandwidth (ACK aggregation).",
+        ),
+        Variable::new("policed", "", "1 while the rate is that of a policer, else 0."),
     ],
     traits: Traits { response: Response::Models, needs_ecn: false, scales: false },
     ns2: None,

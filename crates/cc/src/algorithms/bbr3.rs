@@ -64,11 +64,11 @@ mod signals;
 mod window;
 
 use crate::algorithms::bbr::aggregation::Aggregation;
-use crate::row::{Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::windowed::MaxFilter;
 use crate::{Ack, Congestion, CongestionControl, LostSegment, Needs, Path, Sent, Window};
 use narrows_rng::Stream;
-use narrows_units::{Bytes, Duration, Instant, Rate};
+use narrows_units::{Bytes, Duration, Instant, Rate, Variable};
 use settings::Settings;
 
 /// The registry's row.
@@ -82,43 +82,39 @@ pub(crate) const ROW: Row = Row {
         kind: ParamKind::Choice { default: "draft", allowed: &["draft", "linux"] },
     }],
     variables: &[
-        Variable {
-            name: "phase",
-            unit: "",
-            doc: "State: 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT.",
-        },
-        Variable {
-            name: "ack_phase",
-            unit: "",
-            doc: "ack_phase: 0 init, 1 refilling, 2 probe starting, 3 probe feedback, 4 probe stopping.",
-        },
-        Variable { name: "bw_bps", unit: "bit/s", doc: "bw, the bandwidth in use: max_bw, bounded by bw_shortterm." },
-        Variable { name: "max_bw_bps", unit: "bit/s", doc: "max_bw, the maximum of two probing cycles." },
-        Variable {
-            name: "bw_shortterm_bps",
-            unit: "bit/s",
-            doc: "bw_shortterm, the bound after recent losses; 0 without one.",
-        },
-        Variable {
-            name: "inflight_shortterm_bytes",
-            unit: "bytes",
-            doc: "inflight_shortterm, the bound after recent losses; 0 without one.",
-        },
-        Variable {
-            name: "inflight_longterm_bytes",
-            unit: "bytes",
-            doc: "inflight_longterm, the bound that a probe found too high; 0 without one.",
-        },
-        Variable {
-            name: "min_rtt_s",
-            unit: "s",
-            doc: "min_rtt, the smallest round-trip time of the last ten seconds; 0 before a sample.",
-        },
-        Variable { name: "pacing_gain", unit: "", doc: "Pacing rate divided by the bandwidth." },
-        Variable { name: "cwnd_gain", unit: "", doc: "Window divided by the bandwidth-delay product." },
-        Variable { name: "rounds", unit: "rounds", doc: "Rounds since the start." },
-        Variable { name: "full_bw_reached", unit: "", doc: "1 once Startup has found the full bandwidth, else 0." },
-        Variable { name: "extra_acked_bytes", unit: "bytes", doc: "Allowance in the window for ACK aggregation." },
+        Variable::state(
+            "phase",
+            "State of the model.",
+            &["Startup", "Drain", "ProbeBW_DOWN", "ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeBW_UP", "ProbeRTT"],
+        ),
+        Variable::state(
+            "ack_phase",
+            "How far the probe for bandwidth is acknowledged.",
+            &["init", "refilling", "probe starting", "probe feedback", "probe stopping"],
+        ),
+        Variable::new("bw_bps", "bit/s", "bw, the bandwidth in use: max_bw, bounded by bw_shortterm."),
+        Variable::new("max_bw_bps", "bit/s", "max_bw, the maximum of two probing cycles."),
+        Variable::new("bw_shortterm_bps", "bit/s", "bw_shortterm, the bound after recent losses; 0 without one."),
+        Variable::new(
+            "inflight_shortterm_bytes",
+            "bytes",
+            "inflight_shortterm, the bound after recent losses; 0 without one.",
+        ),
+        Variable::new(
+            "inflight_longterm_bytes",
+            "bytes",
+            "inflight_longterm, the bound that a probe found too high; 0 without one.",
+        ),
+        Variable::new(
+            "min_rtt_s",
+            "s",
+            "min_rtt, the smallest round-trip time of the last ten seconds; 0 before a sample.",
+        ),
+        Variable::new("pacing_gain", "", "Pacing rate divided by the bandwidth."),
+        Variable::new("cwnd_gain", "", "Window divided by the bandwidth-delay product."),
+        Variable::new("rounds", "rounds", "Rounds since the start."),
+        Variable::new("full_bw_reached", "", "1 once Startup has found the full bandwidth, else 0."),
+        Variable::new("extra_acked_bytes", "bytes", "Allowance in the window for ACK aggregation."),
     ],
     traits: Traits { response: Response::Models, needs_ecn: false, scales: false },
     ns2: None,

@@ -53,9 +53,9 @@
 
 use crate::ack_ratio::AckRatio;
 use crate::growth::{self, AckCounter, ByteCounter};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
-use narrows_units::{Bytes, Duration, Instant};
+use narrows_units::{Bytes, Duration, Instant, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -95,15 +95,11 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable {
-            name: "last_max",
-            unit: "segments",
-            doc: "W_max, the window of the last reduction; 0 before the first.",
-        },
-        Variable { name: "cnt", unit: "segments", doc: "Segments (or ACKs) to acknowledge for one segment of growth." },
-        Variable { name: "delayed_ack", unit: "1/16 segment per ACK", doc: "Segments that an ACK covers, filtered." },
-        Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
-        Variable { name: "ack_cnt", unit: "ACKs", doc: "ACKs since the window last grew." },
+        Variable::new("last_max", "segments", "W_max, the window of the last reduction; 0 before the first."),
+        Variable::new("cnt", "segments", "Segments (or ACKs) to acknowledge for one segment of growth."),
+        Variable::new("delayed_ack", "1/16 segment per ACK", "Segments that an ACK covers, filtered."),
+        Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew."),
+        Variable::new("ack_cnt", "ACKs", "ACKs since the window last grew."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

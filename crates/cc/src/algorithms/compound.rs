@@ -50,9 +50,9 @@ pub mod linux;
 
 use crate::growth::{self, Fraction};
 use crate::rounds::Rounds;
-use crate::row::{Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -82,16 +82,12 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable { name: "dwnd", unit: "bytes", doc: "dwnd, the delay-based part of the window (`draft`)." },
-        Variable { name: "gamma", unit: "segments", doc: "gamma, the backlog at which dwnd shrinks (`draft`)." },
-        Variable { name: "base_rtt", unit: "s", doc: "baseRTT, the smallest round-trip time; 0 before a sample." },
-        Variable {
-            name: "dwnd_segments",
-            unit: "segments",
-            doc: "dwnd, the delay-based part of the window (`linux`).",
-        },
-        Variable { name: "cwnd_reno", unit: "segments", doc: "The loss-based part of the window (`linux`)." },
-        Variable { name: "snd_cwnd_cnt", unit: "ACKs", doc: "ACKs since the loss-based part last grew (`linux`)." },
+        Variable::new("dwnd", "bytes", "dwnd, the delay-based part of the window (`draft`)."),
+        Variable::new("gamma", "segments", "gamma, the backlog at which dwnd shrinks (`draft`)."),
+        Variable::new("base_rtt", "s", "baseRTT, the smallest round-trip time; 0 before a sample."),
+        Variable::new("dwnd_segments", "segments", "dwnd, the delay-based part of the window (`linux`)."),
+        Variable::new("cwnd_reno", "segments", "The loss-based part of the window (`linux`)."),
+        Variable::new("snd_cwnd_cnt", "ACKs", "ACKs since the loss-based part last grew (`linux`)."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: None,

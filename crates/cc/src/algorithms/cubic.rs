@@ -65,9 +65,9 @@ pub mod ns2;
 
 use crate::growth::{self, Fraction};
 use crate::hystart::{Feed, HyStart, HyStartPlusPlus, SlowStart};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
-use narrows_units::{Bytes, Duration, Instant};
+use narrows_units::{Bytes, Duration, Instant, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -123,59 +123,27 @@ pub(crate) const ROW: Row = Row {
         crate::params::beta_ecn(0.85),
     ],
     variables: &[
-        Variable {
-            name: "w_max",
-            unit: "bytes",
-            doc: "W_max, the window that the cubic curve returns to (RFC 9438; `rfc9438`).",
-        },
-        Variable {
-            name: "w_est",
-            unit: "bytes",
-            doc: "W_est, the estimate of the window that Reno would have (`rfc9438`).",
-        },
-        Variable {
-            name: "cwnd_prior",
-            unit: "bytes",
-            doc: "cwnd before the last congestion event; 0 before the first (`rfc9438`).",
-        },
-        Variable { name: "k", unit: "s", doc: "K, the time that the curve takes to reach W_max or its origin." },
-        Variable {
-            name: "epoch",
-            unit: "s",
-            doc: "Start of the congestion avoidance stage; 0 outside a stage (`rfc9438`).",
-        },
-        Variable {
-            name: "last_max",
-            unit: "segments",
-            doc: "W_max in the kernel's integers; 0 before a loss (`linux`, `ns2`).",
-        },
-        Variable { name: "origin", unit: "segments", doc: "Window at which the curve is flat (`linux`, `ns2`)." },
-        Variable {
-            name: "cnt",
-            unit: "segments",
-            doc: "Segments to acknowledge for one segment of growth (`linux`); ACKs with `ns2`.",
-        },
-        Variable {
-            name: "tcp_cwnd",
-            unit: "segments",
-            doc: "Estimate of the window that Reno would have (`linux`, `ns2`).",
-        },
-        Variable {
-            name: "delay_min",
-            unit: "s",
-            doc: "Smallest round-trip time that the module knows; 0 before a sample (`linux`, `ns2`).",
-        },
-        Variable {
-            name: "delayed_ack",
-            unit: "1/16 segment per ACK",
-            doc: "Segments that an ACK covers, filtered (`ns2`).",
-        },
-        Variable {
-            name: "snd_cwnd_cnt",
-            unit: "bytes",
-            doc: "Bytes acknowledged since the window last grew (`linux`).",
-        },
-        Variable { name: "ack_cnt", unit: "ACKs", doc: "ACKs since the window last grew (`ns2`)." },
+        Variable::new("w_max", "bytes", "W_max, the window that the cubic curve returns to (RFC 9438; `rfc9438`)."),
+        Variable::new("w_est", "bytes", "W_est, the estimate of the window that Reno would have (`rfc9438`)."),
+        Variable::new("cwnd_prior", "bytes", "cwnd before the last congestion event; 0 before the first (`rfc9438`)."),
+        Variable::new("k", "s", "K, the time that the curve takes to reach W_max or its origin."),
+        Variable::new("epoch", "s", "Start of the congestion avoidance stage; 0 outside a stage (`rfc9438`)."),
+        Variable::new("last_max", "segments", "W_max in the kernel's integers; 0 before a loss (`linux`, `ns2`)."),
+        Variable::new("origin", "segments", "Window at which the curve is flat (`linux`, `ns2`)."),
+        Variable::new(
+            "cnt",
+            "segments",
+            "Segments to acknowledge for one segment of growth (`linux`); ACKs with `ns2`.",
+        ),
+        Variable::new("tcp_cwnd", "segments", "Estimate of the window that Reno would have (`linux`, `ns2`)."),
+        Variable::new(
+            "delay_min",
+            "s",
+            "Smallest round-trip time that the module knows; 0 before a sample (`linux`, `ns2`).",
+        ),
+        Variable::new("delayed_ack", "1/16 segment per ACK", "Segments that an ACK covers, filtered (`ns2`)."),
+        Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew (`linux`)."),
+        Variable::new("ack_cnt", "ACKs", "ACKs since the window last grew (`ns2`)."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

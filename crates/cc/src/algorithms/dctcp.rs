@@ -49,9 +49,9 @@
 //! `dctcp_linux_ends_a_window_with_the_ack_that_reaches_its_end`.
 
 use crate::algorithms::reno::Reno;
-use crate::row::{Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window, growth};
-use narrows_units::Bytes;
+use narrows_units::{Bytes, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -78,18 +78,10 @@ pub(crate) const ROW: Row = Row {
         crate::params::MAX_SSTHRESH,
     ],
     variables: &[
-        Variable {
-            name: "alpha",
-            unit: "",
-            doc: "DCTCP.Alpha, the estimated share of bytes that are marked, from 0 to 1.",
-        },
-        Variable { name: "bytes_marked", unit: "bytes", doc: "Bytes reported as marked in this observation window." },
-        Variable { name: "bytes_delivered", unit: "bytes", doc: "Bytes delivered in this observation window." },
-        Variable {
-            name: "bytes_acked",
-            unit: "bytes",
-            doc: "Bytes acknowledged since congestion avoidance last grew the window.",
-        },
+        Variable::new("alpha", "", "DCTCP.Alpha, the estimated share of bytes that are marked, from 0 to 1."),
+        Variable::new("bytes_marked", "bytes", "Bytes reported as marked in this observation window."),
+        Variable::new("bytes_delivered", "bytes", "Bytes delivered in this observation window."),
+        Variable::new("bytes_acked", "bytes", "Bytes acknowledged since congestion avoidance last grew the window."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: true, scales: true },
     ns2: None,

@@ -48,9 +48,9 @@
 //! `highspeed_ns2_agent_halves_first`, `highspeed_ns2_agent_response_is_a_line_in_logarithms`.
 
 use crate::growth::{self, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
-use narrows_units::Bytes;
+use narrows_units::{Bytes, Variable};
 use std::sync::OnceLock;
 
 /// Low_Window, in segments; up to here the steps are Reno's (RFC 3649, section 5).
@@ -80,16 +80,12 @@ pub(crate) const ROW: Row = Row {
         crate::params::MAX_SSTHRESH,
     ],
     variables: &[
-        Variable {
-            name: "ai",
-            unit: "",
-            doc: "Row of the table of RFC 3649, from 0; the increase per round is `ai` + 1 segments.",
-        },
-        Variable {
-            name: "snd_cwnd_cnt",
-            unit: "ACKs",
-            doc: "ACKs since the window last grew, each counted `ai` + 1 times; it grows at cwnd.",
-        },
+        Variable::new("ai", "", "Row of the table of RFC 3649, from 0; the increase per round is `ai` + 1 segments."),
+        Variable::new(
+            "snd_cwnd_cnt",
+            "ACKs",
+            "ACKs since the window last grew, each counted `ai` + 1 times; it grows at cwnd.",
+        ),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

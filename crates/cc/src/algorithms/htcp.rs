@@ -54,9 +54,9 @@
 //! `htcp_foreign_cut_starts_a_new_epoch`, `htcp_draft_growth`, `htcp_draft_beta`, `htcp_takes_rtts_from_srtt_if_asked`.
 
 use crate::growth::{self, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
-use narrows_units::{Bytes, Instant};
+use narrows_units::{Bytes, Instant, Variable};
 
 /// One, in the units of alpha and beta.
 const ONE: u64 = 128;
@@ -93,13 +93,13 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable { name: "alpha", unit: "segments per RTT", doc: "alpha, the increase per round-trip time." },
-        Variable { name: "beta", unit: "", doc: "beta, the share of the window that a loss leaves." },
-        Variable { name: "min_rtt", unit: "s", doc: "RTTmin; 0 before a sample." },
-        Variable { name: "max_rtt", unit: "s", doc: "RTTmax; 0 before a sample." },
-        Variable { name: "max_b", unit: "segments/s", doc: "B(k+1), the largest throughput since the last loss." },
-        Variable { name: "old_max_b", unit: "segments/s", doc: "B(k), the largest throughput before the last loss." },
-        Variable { name: "last_cong", unit: "s", doc: "Time at which Delta starts: the last congestion event." },
+        Variable::new("alpha", "segments per RTT", "alpha, the increase per round-trip time."),
+        Variable::new("beta", "", "beta, the share of the window that a loss leaves."),
+        Variable::new("min_rtt", "s", "RTTmin; 0 before a sample."),
+        Variable::new("max_rtt", "s", "RTTmax; 0 before a sample."),
+        Variable::new("max_b", "segments/s", "B(k+1), the largest throughput since the last loss."),
+        Variable::new("old_max_b", "segments/s", "B(k), the largest throughput before the last loss."),
+        Variable::new("last_cong", "s", "Time at which Delta starts: the last congestion event."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

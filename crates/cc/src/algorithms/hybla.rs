@@ -52,9 +52,9 @@
 //! `hybla_paper_scales_the_start`, `hybla_paper_growth`, `hybla_paper_grows_alike_in_time`.
 
 use crate::growth::{self, ByteCounter, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Phase, Window};
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// The largest window in segments (Linux's `snd_cwnd_clamp`).
 const CLAMP: u64 = 65_535;
@@ -81,13 +81,13 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable { name: "rho", unit: "", doc: "rho, the round-trip time divided by RTT0, at least 1." },
-        Variable { name: "rho2_7ls", unit: "1/128", doc: "rho squared, in the kernel's fixed point." },
-        Variable {
-            name: "snd_cwnd_cents",
-            unit: "1/128 segment",
-            doc: "Part of a segment that cwnd has earned and not yet got (`linux`).",
-        },
+        Variable::new("rho", "", "rho, the round-trip time divided by RTT0, at least 1."),
+        Variable::new("rho2_7ls", "1/128", "rho squared, in the kernel's fixed point."),
+        Variable::new(
+            "snd_cwnd_cents",
+            "1/128 segment",
+            "Part of a segment that cwnd has earned and not yet got (`linux`).",
+        ),
     ],
     traits: Traits { response: Response::ReducesAndLeaps, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

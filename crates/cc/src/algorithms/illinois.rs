@@ -45,9 +45,9 @@
 
 use crate::growth::{self, Fraction};
 use crate::rounds::Rounds;
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -77,13 +77,13 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable { name: "alpha", unit: "segments per RTT", doc: "alpha, the increase per round-trip time." },
-        Variable { name: "beta", unit: "", doc: "beta, the share of the window that a loss takes away." },
-        Variable { name: "base_rtt", unit: "s", doc: "Smallest round-trip time; 0 before a sample." },
-        Variable { name: "max_rtt", unit: "s", doc: "Largest round-trip time; 0 before a sample." },
-        Variable { name: "rtt_low", unit: "rounds", doc: "Consecutive rounds with a delay at or below d1." },
-        Variable { name: "rtt_above", unit: "", doc: "1 after a round with a delay above d1, else 0." },
-        Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
+        Variable::new("alpha", "segments per RTT", "alpha, the increase per round-trip time."),
+        Variable::new("beta", "", "beta, the share of the window that a loss takes away."),
+        Variable::new("base_rtt", "s", "Smallest round-trip time; 0 before a sample."),
+        Variable::new("max_rtt", "s", "Largest round-trip time; 0 before a sample."),
+        Variable::new("rtt_low", "rounds", "Consecutive rounds with a delay at or below d1."),
+        Variable::new("rtt_above", "", "1 after a round with a delay above d1, else 0."),
+        Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -86,9 +86,9 @@
 pub mod linux;
 
 use crate::growth::{self, ByteCounter};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
-use narrows_units::{Duration, Instant};
+use narrows_units::{Duration, Instant, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -113,25 +113,17 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable {
-            name: "smoothed_delay",
-            unit: "s",
-            doc: "d, the smoothed one-way delay with the offset of the clocks; 0 before a sample.",
-        },
-        Variable {
-            name: "min_delay",
-            unit: "s",
-            doc: "d_min, the smallest one-way delay with the offset of the clocks.",
-        },
-        Variable {
-            name: "max_delay",
-            unit: "s",
-            doc: "d_max, the largest one-way delay with the offset of the clocks.",
-        },
-        Variable { name: "threshold", unit: "s", doc: "Delay above which TCP-LP infers congestion." },
-        Variable { name: "remote_hz", unit: "Hz", doc: "Estimated rate of the receiver's timestamp clock (`linux`)." },
-        Variable { name: "inference", unit: "", doc: "1 in the inference phase, else 0." },
-        Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
+        Variable::new(
+            "smoothed_delay",
+            "s",
+            "d, the smoothed one-way delay with the offset of the clocks; 0 before a sample.",
+        ),
+        Variable::new("min_delay", "s", "d_min, the smallest one-way delay with the offset of the clocks."),
+        Variable::new("max_delay", "s", "d_max, the largest one-way delay with the offset of the clocks."),
+        Variable::new("threshold", "s", "Delay above which TCP-LP infers congestion."),
+        Variable::new("remote_hz", "Hz", "Estimated rate of the receiver's timestamp clock (`linux`)."),
+        Variable::new("inference", "", "1 in the inference phase, else 0."),
+        Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -44,9 +44,9 @@
 pub mod ns2;
 
 use crate::growth::{self, ByteCounter};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
-use narrows_units::Bytes;
+use narrows_units::{Bytes, Variable};
 
 /// The parameters of Reno's window rules, shared by the variants that differ in recovery.
 pub(crate) const PARAMS: &[Param] = &[
@@ -67,11 +67,11 @@ pub(crate) const PARAMS: &[Param] = &[
 ];
 
 /// Reno's variables, which the rows with Reno's window rules share.
-pub(crate) const VARIABLES: &[Variable] = &[Variable {
-    name: "bytes_acked",
-    unit: "bytes",
-    doc: "Bytes acknowledged since congestion avoidance last grew the window (`rfc5681`, `linux`).",
-}];
+pub(crate) const VARIABLES: &[Variable] = &[Variable::new(
+    "bytes_acked",
+    "bytes",
+    "Bytes acknowledged since congestion avoidance last grew the window (`rfc5681`, `linux`).",
+)];
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {

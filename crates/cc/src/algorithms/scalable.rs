@@ -41,9 +41,9 @@
 //! `scalable_recovers_in_13_rounds_at_any_window`, `scalable_legacy_region_is_reno`, `scalable_ns2_counts_acks`.
 
 use crate::growth::{self, AckCounter, ByteCounter, Fraction};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Path, Window};
-use narrows_units::Bytes;
+use narrows_units::{Bytes, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -68,8 +68,8 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable { name: "bytes_acked", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
-        Variable { name: "ack_cnt", unit: "ACKs", doc: "ACKs since the window last grew (`ns2`)." },
+        Variable::new("bytes_acked", "bytes", "Bytes acknowledged since the window last grew."),
+        Variable::new("ack_cnt", "ACKs", "ACKs since the window last grew (`ns2`)."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

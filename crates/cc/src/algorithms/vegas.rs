@@ -68,9 +68,9 @@ pub mod ns2;
 
 use crate::growth::{self, ByteCounter};
 use crate::rounds::{self, Rounds, linux_sample};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// A number of segments in the queue; 0 stands for the profile's.
 const fn limit(name: &'static str, doc: &'static str) -> Param {
@@ -102,27 +102,15 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable { name: "base_rtt", unit: "s", doc: "BaseRTT, the smallest round-trip time; 0 before a sample." },
-        Variable {
-            name: "min_rtt",
-            unit: "s",
-            doc: "Smallest round-trip time of the round; 0 before a sample (`linux`).",
-        },
-        Variable { name: "samples", unit: "samples", doc: "Round-trip times sampled in the round (`linux`)." },
-        Variable { name: "diff", unit: "segments", doc: "Diff, the flow's segments in the queue (`linux`)." },
-        Variable { name: "doing_vegas", unit: "", doc: "1 while Vegas moves the window, 0 while Reno does (`linux`)." },
-        Variable {
-            name: "snd_cwnd_cnt",
-            unit: "bytes",
-            doc: "Bytes acknowledged since the window last grew (`linux`).",
-        },
-        Variable { name: "mean_rtt", unit: "s", doc: "Mean round-trip time of the round; 0 before a sample (`ns2`)." },
-        Variable {
-            name: "delta",
-            unit: "segments",
-            doc: "The flow's segments in the queue at the last decision (`ns2`).",
-        },
-        Variable { name: "increase", unit: "segments", doc: "Segments that each ACK of the round adds (`ns2`)." },
+        Variable::new("base_rtt", "s", "BaseRTT, the smallest round-trip time; 0 before a sample."),
+        Variable::new("min_rtt", "s", "Smallest round-trip time of the round; 0 before a sample (`linux`)."),
+        Variable::new("samples", "samples", "Round-trip times sampled in the round (`linux`)."),
+        Variable::new("diff", "segments", "Diff, the flow's segments in the queue (`linux`)."),
+        Variable::new("doing_vegas", "", "1 while Vegas moves the window, 0 while Reno does (`linux`)."),
+        Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew (`linux`)."),
+        Variable::new("mean_rtt", "s", "Mean round-trip time of the round; 0 before a sample (`ns2`)."),
+        Variable::new("delta", "segments", "The flow's segments in the queue at the last decision (`ns2`)."),
+        Variable::new("increase", "segments", "Segments that each ACK of the round adds (`ns2`)."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::Own),

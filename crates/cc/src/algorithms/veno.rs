@@ -48,9 +48,9 @@
 
 use crate::growth::{self, AckCounter, ByteCounter, Fraction};
 use crate::rounds::{linux_sample, without_queue};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
@@ -70,14 +70,10 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable { name: "base_rtt", unit: "s", doc: "BaseRTT, the smallest round-trip time; 0 before a sample." },
-        Variable { name: "backlog", unit: "segments", doc: "N, the flow's segments in the queue." },
-        Variable {
-            name: "grows",
-            unit: "",
-            doc: "1 if the next window in the congestive state adds a segment, else 0.",
-        },
-        Variable { name: "doing_veno", unit: "", doc: "1 while the connection is Open and Veno decides, else 0." },
+        Variable::new("base_rtt", "s", "BaseRTT, the smallest round-trip time; 0 before a sample."),
+        Variable::new("backlog", "segments", "N, the flow's segments in the queue."),
+        Variable::new("grows", "", "1 if the next window in the congestive state adds a segment, else 0."),
+        Variable::new("doing_veno", "", "1 while the connection is Open and Veno decides, else 0."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

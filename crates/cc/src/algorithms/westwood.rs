@@ -60,10 +60,10 @@
 pub mod estimate;
 
 use crate::growth::{self, ByteCounter};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
 use estimate::{AckedCount, Estimate, Filter, LinuxFilter, Plus, Tustin};
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// The kernel's round-trip time before there is a sample (`TCP_WESTWOOD_INIT_RTT`).
 const INIT_RTT: Duration = Duration::from_secs(20);
@@ -87,13 +87,9 @@ pub(crate) const ROW: Row = Row {
     ],
     // The kernel's bandwidth is in whole bytes per millisecond, which is coarse for small segments.
     variables: &[
-        Variable { name: "bw_est", unit: "bytes/s", doc: "BWE, the estimated bandwidth." },
-        Variable { name: "rtt_min", unit: "s", doc: "RTTmin; 0 before a sample." },
-        Variable {
-            name: "accounted",
-            unit: "bytes",
-            doc: "Bytes counted by duplicate ACKs and not yet by a cumulative ACK.",
-        },
+        Variable::new("bw_est", "bytes/s", "BWE, the estimated bandwidth."),
+        Variable::new("rtt_min", "s", "RTTmin; 0 before a sample."),
+        Variable::new("accounted", "bytes", "Bytes counted by duplicate ACKs and not yet by a cumulative ACK."),
     ],
     traits: Traits { response: Response::ReducesToEstimate, needs_ecn: false, scales: false },
     ns2: Some(Ns2Agent::TcpLinux),

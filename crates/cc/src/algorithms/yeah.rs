@@ -55,9 +55,9 @@
 
 use crate::growth::{self, ByteCounter};
 use crate::rounds::{self, Rounds, linux_sample};
-use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits, Variable};
+use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Sent, Window};
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// A whole number.
 const fn whole(name: &'static str, doc: &'static str, unit: &'static str, default: f64, min: f64, max: f64) -> Param {
@@ -79,20 +79,12 @@ pub(crate) const ROW: Row = Row {
         whole("zeta", "Rounds in fast mode that forget the estimate of Reno (Linux 50).", "rounds", 50.0, 1.0, 1e6),
     ],
     variables: &[
-        Variable { name: "base_rtt", unit: "s", doc: "RTT_base, the smallest round-trip time; 0 before a sample." },
-        Variable {
-            name: "queue",
-            unit: "segments",
-            doc: "Q, the flow's segments in the queue at the end of the last round.",
-        },
-        Variable { name: "slow_rounds", unit: "rounds", doc: "Consecutive rounds in slow mode; 0 in fast mode." },
-        Variable {
-            name: "reno_count",
-            unit: "segments",
-            doc: "count_reno, the estimate of the window that a Reno flow would have.",
-        },
-        Variable { name: "fast_count", unit: "rounds", doc: "count_fast, the rounds in fast mode." },
-        Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
+        Variable::new("base_rtt", "s", "RTT_base, the smallest round-trip time; 0 before a sample."),
+        Variable::new("queue", "segments", "Q, the flow's segments in the queue at the end of the last round."),
+        Variable::new("slow_rounds", "rounds", "Consecutive rounds in slow mode; 0 in fast mode."),
+        Variable::new("reno_count", "segments", "count_reno, the estimate of the window that a Reno flow would have."),
+        Variable::new("fast_count", "rounds", "count_fast, the rounds in fast mode."),
+        Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew."),
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

@@ -1,6 +1,6 @@
 //! NGWA: the object's constants, and its counters.
 
-use super::{is_tcp, u32_at, u64_at};
+use super::{u32_at, u64_at};
 use crate::bpf::Opened;
 use crate::refusals::Refusals;
 use crate::{KernelsOwn, LiveError};
@@ -59,11 +59,11 @@ impl NgwaCounters {
 pub(super) fn alone(scenario: &Scenario, flows: &[(usize, &Flow)]) -> Result<(), LiveError> {
     let with = |node: usize| flows.iter().any(|(_, flow)| flow.from == node || flow.to == node);
     let mut refusals = Refusals::default();
-    for (index, flow) in scenario.flows.iter().enumerate().filter(|(_, flow)| is_tcp(flow)) {
+    for (index, flow) in scenario.flows.iter().enumerate().filter(|(_, flow)| flow.tcp().is_some()) {
         if (with(flow.from) || with(flow.to)) && !flows.iter().any(|&(number, _)| number == index) {
             refusals.add(LiveError::Unsupported {
                 field: format!("flows.{}.tcp.assist", flow.name),
-                value: flow.tcp.assist.clone().unwrap_or_else(|| "none".to_owned()),
+                value: flow.assist().unwrap_or("none").to_owned(),
                 reason: "NGWA is not negotiated per connection, so a live host runs it for all its flows or none"
                     .to_owned(),
                 allowed: "assist = \"ngwa\" for all flows of a host, or a simulated run".to_owned(),
@@ -84,7 +84,7 @@ pub(super) fn mode(settings: &Ngwa) -> Result<NgwaMode, LiveError> {
 /// Returns the kernel's own setting that replaces recovery by the timer alone.
 pub(super) fn recovery() -> KernelsOwn {
     KernelsOwn {
-        setting: "ngwa.fast_retransmit",
+        setting: "ngwa.fast_retransmit".to_owned(),
         scenario: "false".to_owned(),
         kernel: "true: Linux always has fast retransmit".to_owned(),
     }

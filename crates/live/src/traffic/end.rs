@@ -28,7 +28,8 @@ const MEASURED: u64 = 1 << 14;
 pub(super) struct End {
     /// `None` until a connection is accepted.
     pub(super) socket: Option<OwnedFd>,
-    tcp: Arc<Tcp>,
+    /// `None` for datagrams.
+    tcp: Option<Arc<Tcp>>,
     /// Largest number of unsent bytes in the kernel; `None` leaves the bound to the kernel.
     unsent: Option<u32>,
     /// Bytes still to be handed to the kernel; [`ENDLESS`] if there is no end.
@@ -46,10 +47,10 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn new(socket: Option<OwnedFd>, tcp: &Arc<Tcp>, unsent: Option<u32>) -> Self {
+    pub(super) fn new(socket: Option<OwnedFd>, tcp: Option<&Arc<Tcp>>, unsent: Option<u32>) -> Self {
         Self {
             socket,
-            tcp: Arc::clone(tcp),
+            tcp: tcp.map(Arc::clone),
             unsent,
             pending: 0,
             closing: false,
@@ -135,10 +136,10 @@ impl End {
                 Err(error) => return self.fail(error),
             }
         }
-        if !self.bounded && self.received >= MEASURED {
+        if let (Some(tcp), false, true) = (&self.tcp, self.bounded, self.received >= MEASURED) {
             self.bounded = true;
             // A window somewhat too large is no reason to end a run.
-            let _ = bound_window(socket, &self.tcp);
+            let _ = bound_window(socket, tcp);
         }
         Ok(())
     }

@@ -35,15 +35,16 @@ pub(super) struct Plan {
     pub(super) every: Option<Duration>,
     /// The server's address.
     pub(super) to: SocketAddr,
-    pub(super) tcp: Arc<Tcp>,
+    /// `None` for datagrams.
+    pub(super) tcp: Option<Arc<Tcp>>,
     pub(super) control: String,
     pub(super) dscp: u8,
     pub(super) unsent: Option<u32>,
 }
 
 impl Plan {
-    pub(super) fn wishes(&self) -> Wishes<'_> {
-        Wishes { tcp: &self.tcp, control: &self.control, dscp: self.dscp, unsent: self.unsent }
+    pub(super) fn wishes<'a>(&'a self, tcp: &'a Tcp) -> Wishes<'a> {
+        Wishes { tcp, control: &self.control, dscp: self.dscp, unsent: self.unsent }
     }
 }
 
@@ -69,7 +70,7 @@ impl Flow {
     pub(super) fn new(plan: Plan, source: Source, client: End, server: End, mailbox: Option<Arc<Mailbox>>) -> Self {
         let start = plan.start.min(plan.stop);
         Self {
-            reader: plan.tcp.read_rate.filter(|_| mailbox.is_some()).map(SlowReader::at),
+            reader: plan.tcp.as_ref().and_then(|tcp| tcp.read_rate).map(SlowReader::at),
             recorder: FlowRecorder::new(plan.index, plan.every, plan.start),
             wake_at: start,
             sample_at: first_sample(plan.start, plan.look),
@@ -186,9 +187,9 @@ impl Flow {
             return Ok(());
         };
         if self.server.socket.is_none()
-            && let Some(socket) = mailbox.take()
+            && let (Some(tcp), Some(socket)) = (&self.plan.tcp, mailbox.take())
         {
-            socket::accepted(&socket, self.plan.to.ip(), &self.plan.wishes())?;
+            socket::accepted(&socket, self.plan.to.ip(), &self.plan.wishes(tcp))?;
             self.server.socket = Some(socket);
         }
         let [client_reads, server_reads] = self.read_limits(now);

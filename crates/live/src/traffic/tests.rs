@@ -25,10 +25,10 @@ fn carry_out_once(scenario: &Scenario, during: impl FnOnce(&Running, &Hosts)) ->
     let controls: Vec<String> = scenario
         .flows
         .iter()
-        .map(|flow| match (flow.traffic, control(flow)) {
-            (Kind::Udp { .. }, _) => String::new(),
-            (_, Ok(crate::Control::Kernel(name))) => name,
-            (_, other) => unreachable!("{other:?}"),
+        .map(|flow| match flow.tcp().map(|_| control(flow)) {
+            None => String::new(),
+            Some(Ok(crate::Control::Kernel(name))) => name,
+            Some(other) => unreachable!("{other:?}"),
         })
         .collect();
     let seeds = Seeds::new(1, 0);
@@ -95,7 +95,7 @@ fn the_congestion_control_is_there_before_the_connection() {
     let scenario = scenario("[[flows]]\nfrom = \"s1\"\nto = \"d1\"\ncc = \"reno\"");
     let hosts = Hosts::new(&scenario).unwrap();
     let flow = &scenario.flows[0];
-    let wishes = socket::Wishes { tcp: &flow.tcp, control: "reno", dscp: 0, unsent: None };
+    let wishes = socket::Wishes { tcp: flow.tcp().unwrap(), control: "reno", dscp: 0, unsent: None };
     let at = SocketAddr::new(scenario.nodes[flow.from].address, 9);
     let host = hosts.of_node(flow.from).unwrap();
     let made = host.netns.run(|| socket::client(at, &wishes)).unwrap().unwrap();

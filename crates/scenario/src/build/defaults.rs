@@ -2,9 +2,9 @@
 
 use super::Build;
 use crate::catalogue::Catalogue;
-use crate::problem::{Place, Report};
-use crate::record::{Item, Record, Value};
-use crate::schema::{ROOT, TCP, Table};
+use crate::problem::Report;
+use crate::record::{Record, Value};
+use crate::schema::{ROOT, TCP};
 use crate::types::{RecoveryKind, Stack, Tcp};
 use crate::words::Word;
 use std::sync::Arc;
@@ -33,13 +33,7 @@ pub(crate) fn defaults(choices: &Choices<'_>, catalogue: &Catalogue, report: &mu
         ("ecn", Value::Switch(choices.ecn)),
         ("sack", Value::Switch(choices.sack)),
     ];
-    let tcp = record(&TCP, given.into_iter().chain(recovery));
-    let root = record(&ROOT, [("tcp", Value::Table(tcp))]);
+    let tcp = Record::of(&TCP, given.into_iter().chain(recovery));
+    let root = Record::of(&ROOT, [("tcp", Value::Table(tcp))]);
     Build::new(&root, catalogue, report).base().tcp.map(Arc::unwrap_or_clone)
-}
-
-/// Makes a checked table of values that no file gives.
-fn record(table: &'static Table, values: impl IntoIterator<Item = (&'static str, Value)>) -> Record {
-    let entry = |(key, value)| (key, Place::Nowhere, Item { value, place: Place::Nowhere, shown: String::new() });
-    Record { table, place: Place::Nowhere, entries: values.into_iter().map(entry).collect() }
 }

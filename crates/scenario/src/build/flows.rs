@@ -9,8 +9,7 @@ use crate::problem::Place;
 use crate::quantity::show_time;
 use crate::record::{FromValue, OrWord, Record};
 use crate::schema::NAME_LENGTH;
-use crate::types::{DelayedAck, Flow, IdleRestart, Link, NodeKind, RecoveryKind, Stack, Tcp, Traffic, Wifi};
-use narrows_settings::Config;
+use crate::types::{Flow, Link, NodeKind, Tcp, Traffic, Transport, Udp, Wifi};
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -61,22 +60,23 @@ impl Build<'_> {
             }
             let Some(kind) = record.get::<&str>("kind") else { continue };
             fits_kind(record, kind, &path, self.report);
-            let tcp = if kind == "udp" {
-                Some(Arc::new(udp_tcp()))
+            let transport = if kind == "udp" {
+                record.get("payload").map(|payload| Transport::Udp(Udp { payload }))
             } else {
                 // Read at the first TCP flow: without one, nothing depends on it.
                 if base.is_none() {
                     base = Some(self.base());
                 }
-                base.as_mut().and_then(|base: &mut Base<'_>| self.flow_tcp(record, base, &path))
+                let tcp = base.as_mut().and_then(|base: &mut Base<'_>| self.flow_tcp(record, base, &path));
+                tcp.map(|tcp| Transport::Tcp(shared(tcp, &mut recent)))
             };
-            let tcp = tcp.map(|tcp| shared(tcp, &mut recent));
             let times = self.times(&row);
             let ends = self.ends_of_copies(&row, nodes, &reach);
             let names = self.names(&row, index, &mut names);
-            let traffic = tcp.as_ref().and_then(|tcp| self.traffic(&row, kind, Bytes::new(tcp.mss.into())));
-            let (Some(tcp), Some((start, stagger, stop)), Some(traffic), Some(ends), Some(names)) =
-                (tcp, times, traffic, ends, names)
+            let known = kind == "udp" || transport.is_some();
+            let traffic = known.then(|| self.traffic(&row, kind, transport.as_ref())).flatten();
+            let (Some(transport), Some((start, stagger, stop)), Some(traffic), Some(ends), Some(names)) =
+                (transport, times, traffic, ends, names)
             else {
                 continue;
             };
@@ -92,7 +92,7 @@ impl Build<'_> {
                     dscp: u8::try_from(dscp).unwrap_or(0),
                     jitter,
                     traffic,
-                    tcp: Arc::clone(&tcp),
+                    transport: transport.clone(),
                 });
             }
         }
@@ -231,7 +231,7 @@ impl Build<'_> {
         Some((from, to))
     }
 
-    fn traffic(&mut self, row: &Row<'_>, kind: &str, mss: Bytes) -> Option<Traffic> {
+    fn traffic(&mut self, row: &Row<'_>, kind: &str, transport: Option<&Transport>) -> Option<Traffic> {
         let record = row.record;
         let rate = record.get::<OrWord<Rate>>("rate");
         if matches!(kind, "rate" | "udp") && matches!((rate, record.given("rate")), (Some(OrWord::Word(_)), Some(_))) {
@@ -243,7 +243,10 @@ impl Build<'_> {
             "bulk" => Traffic::Bulk { size: or_none(record, "size")? },
             "rate" => Traffic::RateLimited {
                 rate: rate?.value()?,
-                write: if record.given("write").is_some() { record.get("write")? } else { mss },
+                write: match (record.given("write"), transport) {
+                    (None, Some(Transport::Tcp(tcp))) => Bytes::new(tcp.mss.into()),
+                    _ => record.get("write")?,
+                },
             },
             "on_off" => Traffic::OnOff {
                 rate: rate?.value(),
@@ -257,7 +260,7 @@ impl Build<'_> {
                 think: record.get("think")?,
                 count: or_none(record, "count")?,
             },
-            _ => Traffic::Udp { rate: rate?.value()?, payload: record.get("payload")? },
+            _ => Traffic::Datagrams { rate: rate?.value()? },
         })
     }
 }
@@ -278,30 +281,4 @@ fn shared(tcp: Arc<Tcp>, recent: &mut Vec<Arc<Tcp>>) -> Arc<Tcp> {
 
 fn or_none<T: FromValue>(record: &Record, key: &str) -> Option<Option<T>> {
     record.get::<OrWord<T>>(key).map(OrWord::value)
-}
-
-/// Settings of a UDP flow, which does not use them: the same whatever `[tcp]` says.
-fn udp_tcp() -> Tcp {
-    Tcp {
-        stack: Stack::Rfc,
-        cc: "none".to_owned(),
-        cc_params: Vec::new(),
-        assist: None,
-        read_rate: None,
-        config: Config {
-            delayed_ack: DelayedAck::Off,
-            recovery: RecoveryKind::RtoOnly,
-            limited_transmit: false,
-            lost_retransmission: false,
-            undo: false,
-            full_ack_cap: false,
-            impatient: false,
-            max_retries: None,
-            sack: false,
-            timestamps: false,
-            window_scaling: false,
-            idle_restart: IdleRestart::Off,
-            ..Config::default()
-        },
-    }
 }

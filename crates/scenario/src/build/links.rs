@@ -9,7 +9,7 @@ use crate::problem::Place;
 use crate::quantity::{Amount, show_time};
 use crate::record::{Layers, Record, Value};
 use crate::schema::{DIRECTION, QUEUE};
-use crate::types::{Change, Direction, Flow, IpVersion, Limit, Link, Loss, Queue, Traffic};
+use crate::types::{Change, Direction, Flow, IpVersion, Limit, Link, Loss, Queue, Transport};
 use narrows_units::{Bytes, Duration, Instant, Probability};
 use std::collections::BTreeSet;
 
@@ -300,12 +300,12 @@ impl Build<'_> {
             IpVersion::V4 => (40, 28),
             IpVersion::V6 => (60, 48),
         };
-        match flow.traffic {
-            Traffic::Udp { payload, .. } => payload.as_u64() + udp,
-            _ if self.options_inserted && flow.tcp.assist.as_deref() != Some(NGWA) => {
-                (u64::from(flow.tcp.mss) + tcp + NGWA_OPTION).min(LARGEST_PACKET)
+        match &flow.transport {
+            Transport::Udp(settings) => settings.payload.as_u64() + udp,
+            Transport::Tcp(settings) if self.options_inserted && settings.assist.as_deref() != Some(NGWA) => {
+                (u64::from(settings.mss) + tcp + NGWA_OPTION).min(LARGEST_PACKET)
             }
-            _ => u64::from(flow.tcp.mss) + tcp,
+            Transport::Tcp(settings) => u64::from(settings.mss) + tcp,
         }
     }
 

@@ -73,10 +73,10 @@ impl Build<'_> {
 
     /// Refuses a largest window below one segment: receivers would advertise no window at all.
     fn window_for_segment(&mut self, most: Bytes, flows: &[Flow]) {
-        let own = flows.iter().filter(|flow| flow.tcp.assist.as_deref() == Some(NGWA));
-        let Some(largest) = own.max_by_key(|flow| flow.tcp.mss) else { return };
+        let own = flows.iter().filter(|flow| flow.assist() == Some(NGWA));
+        let own = own.filter_map(|flow| Some((flow, Bytes::new(flow.tcp()?.mss.into()))));
+        let Some((largest, mss)) = own.max_by_key(|(_, mss)| *mss) else { return };
         let Some(item) = self.root.table(NGWA).and_then(|record| record.given("max_window")) else { return };
-        let mss = Bytes::new(largest.tcp.mss.into());
         if most < mss {
             let reason = format!("is less than one segment of flow {:?}", largest.name);
             let allowed = format!("at least its mss ({}), or \"none\"", show_size(mss));

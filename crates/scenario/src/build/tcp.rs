@@ -5,12 +5,10 @@ use super::cc::Chosen;
 use super::rules::Rules;
 use crate::check::Path;
 use crate::problem::Place;
-use crate::record::{FromValue, Item, Layers, OrWord, Record, Value};
+use crate::record::{FromValue, Item, Layers, OrWord, Record, Value, default};
 use crate::schema::{DELAYED_ACK, PACING, RTO, TCP, Table, habits};
 use crate::suggest::hint;
-use crate::types::{
-    DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle, Stack, Tcp,
-};
+use crate::types::{DelayedAck, EcnEcho, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle, Stack, Tcp};
 use crate::words::FromWord;
 use narrows_settings::Config;
 use narrows_units::{Bytes, Duration};
@@ -153,55 +151,27 @@ impl<'a> Build<'a> {
         let rto = self.rto(said, habits)?;
         let tables = layers.records.as_slice();
         let chosen = chosen?;
-        Some(Tcp {
+        let mut tcp = Tcp {
             stack,
             cc: chosen.row.name.clone(),
             cc_params: chosen.params(stack),
             assist: assist?,
-            read_rate: layers.get::<OrWord<_>>("read_rate")?.value(),
+            read_rate: None,
             config: Config {
-                mss: u16::try_from(mss.as_u64()).ok()?,
-                initial_window: match layers.get::<OrWord<u64>>("initial_window")? {
-                    OrWord::Value(n) => InitialWindow::Segments(u32::try_from(n).ok()?),
-                    OrWord::Word("rfc5681") => InitialWindow::Rfc5681,
-                    OrWord::Word(_) => InitialWindow::Rfc6928,
-                },
-                initial_ssthresh: layers.get::<OrWord<Bytes>>("initial_ssthresh")?.value(),
-                max_cwnd,
                 delayed_ack: delayed_ack(tables)?,
-                quick_ack: layers.get("quick_ack")?,
                 recovery: answer.recovery,
                 reduction: answer.reduction,
-                dupthresh: layers.get("dupthresh")?,
-                limited_transmit: layers.get("limited_transmit")?,
-                lost_retransmission: layers.get("lost_retransmission")?,
-                undo: layers.get("undo")?,
-                reduce_once: layers.get("reduce_once")?,
-                full_ack_cap: layers.get("full_ack_cap")?,
-                impatient: layers.get("impatient")?,
-                tso: layers.get("tso")?,
-                max_retries: match layers.get::<OrWord<u64>>("max_retries")? {
-                    OrWord::Value(n) => Some(u32::try_from(n).ok()?),
-                    OrWord::Word(_) => None,
-                },
                 sack: answer.sack,
-                timestamps: layers.get("timestamps")?,
-                timestamp_offsets: layers.get("timestamp_offsets")?,
-                window_scaling: layers.get("window_scaling")?,
                 ecn: answer.ecn,
                 ecn_echo: answer.ecn_echo,
-                recv_buffer,
                 autotuning: autotuning(said, &layers)?,
-                nagle: layers.get("nagle")?,
-                idle_restart: idle_restart(&layers)?,
-                cwnd_validation: layers.get("cwnd_validation")?,
-                unused_growth: layers.get("unused_growth")?,
-                slow_start_at_equality: layers.get("slow_start_at_equality")?,
                 pacing: pacing(tables)?,
                 rto,
-                time_wait: Config::default().time_wait,
+                ..Config::default()
             },
-        })
+        };
+        fill(&mut tcp, &layers)?;
+        Some(tcp)
     }
 
     /// Builds the settings of loss recovery and ECN, which may depend on the congestion control; `assist` is the scheme
@@ -346,6 +316,18 @@ impl<'a> Build<'a> {
     }
 }
 
+/// Fills the settings that follow from no others, as their rows say; `None` if one is wrong.
+fn fill(tcp: &mut Tcp, layers: &Layers<'_>) -> Option<()> {
+    for field in layers.table.fields() {
+        let Some(set) = field.lens.and_then(|lens| lens.set) else { continue };
+        match layers.given(field.key) {
+            Some(item) => set(tcp, &item.value)?,
+            None => set(tcp, &default(layers.table, field.key)?)?,
+        }
+    }
+    Some(())
+}
+
 /// Settings of loss recovery and ECN.
 struct Answer {
     sack: bool,
@@ -355,17 +337,8 @@ struct Answer {
     ecn_echo: EcnEcho,
 }
 
-fn idle_restart(layers: &Layers<'_>) -> Option<IdleRestart> {
-    Some(match &layers.given("idle_restart").map(|item| &item.value) {
-        None | Some(Value::Switch(true)) => IdleRestart::Rfc5681,
-        Some(Value::Switch(false)) => IdleRestart::Off,
-        Some(value) => IdleRestart::from_value(value)?,
-    })
-}
-
 fn delayed_ack(tables: &[&Record]) -> Option<DelayedAck> {
     let Some(layers) = or_off(tables, "delayed_ack", &DELAYED_ACK)? else { return Some(DelayedAck::Off) };
-    // If no table says anything, delayed ACKs are on.
     Some(DelayedAck::On { every: layers.get("every")?, timeout: layers.get("timeout")? })
 }
 

@@ -5,16 +5,20 @@ mod root;
 mod stack;
 mod tcp;
 mod topology;
+#[cfg(test)]
+mod toy;
 mod wifi;
 
 pub(crate) use ngwa::NGWA;
 pub(crate) use root::ROOT;
-pub(crate) use stack::{HABITS, Habits, STACKS, habits};
+pub(crate) use stack::{COLUMNS, STACKS, habits};
 pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
 pub(crate) use wifi::{AGGREGATION, WIFI};
 
 use crate::quantity;
+use crate::record::Value;
+use crate::types::Tcp;
 
 /// Largest number of nodes, links or flows of a scenario, and of anything that a shorthand multiplies.
 pub(crate) const MOST: u64 = 1_000_000;
@@ -51,6 +55,31 @@ pub(crate) struct Field {
     pub(crate) only: &'static [&'static str],
     /// What it does.
     pub(crate) doc: &'static str,
+    /// The unit that its key ends in where values are written as JSON and the kind has none of its own; empty for none.
+    pub(crate) unit: &'static str,
+    /// Where a flow's settings hold its value; `None` outside `[tcp]`.
+    pub(crate) lens: Option<Lens>,
+    /// What a live run does with it, if it is a TCP setting.
+    pub(crate) live: Live,
+}
+
+/// How a TCP setting is read from a flow's settings and put into them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lens {
+    /// Returns the setting's value.
+    pub(crate) get: fn(&Tcp) -> Value,
+    /// Puts a value of the field's kind into the settings; `None` if the value is wrong. A setting without this function
+    /// follows from others too, by the rules in `build/tcp.rs`.
+    pub(crate) set: Option<fn(&mut Tcp, &Value) -> Option<()>>,
+}
+
+/// What a live run does with a TCP setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Live {
+    /// Linux has one value for all connections, that of `stack = "linux"`. A flow that requests another is refused.
+    Fixed,
+    /// Linux takes a flow's value, or the live run itself does what the setting asks for.
+    Honoured,
 }
 
 /// Whether a field is required, and its default otherwise.
@@ -64,6 +93,20 @@ pub(crate) enum Need {
     Default(&'static str),
     /// A description of the default.
     Described(&'static str),
+    /// The default by [stack](COLUMNS), each written as on the command line.
+    ByStack([&'static str; 4]),
+    /// The default by stack, and a description for the reference where other settings change it.
+    DescribedByStack(&'static str, [&'static str; 4]),
+}
+
+impl Need {
+    /// Returns the default in column `index` of [`COLUMNS`], if the default depends on the stack.
+    pub(crate) const fn by_stack(self, index: usize) -> Option<&'static str> {
+        match self {
+            Self::ByStack(texts) | Self::DescribedByStack(_, texts) => Some(texts[index]),
+            _ => None,
+        }
+    }
 }
 
 /// A word and what it means.
@@ -159,7 +202,7 @@ impl Table {
 
 impl Field {
     const fn new(key: &'static str, kind: Kind, need: Need, doc: &'static str) -> Self {
-        Self { key, aliases: &[], kind, need, only: &[], doc }
+        Self { key, aliases: &[], kind, need, only: &[], doc, unit: "", lens: None, live: Live::Fixed }
     }
 
     const fn only(self, only: &'static [&'static str]) -> Self {
@@ -168,6 +211,18 @@ impl Field {
 
     const fn alias(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
+    }
+
+    const fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    const fn lens(self, lens: Lens) -> Self {
+        Self { lens: Some(lens), ..self }
+    }
+
+    const fn honoured(self) -> Self {
+        Self { live: Live::Honoured, ..self }
     }
 }
 

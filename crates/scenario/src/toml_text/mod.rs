@@ -2,13 +2,17 @@
 
 mod wifi;
 
-use crate::quantity::{show_limit, show_rate, show_size, show_time};
+use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
+use crate::record::{Record, Value};
+use crate::schema::Kind;
 use crate::types::{
-    Acns, Change, DelayedAck, Direction, Flow, InitialWindow, Limit, Link, Loss, Ngwa, Pacing, ParamValue, Queue,
-    Sampling, Scenario, Tcp, Traffic,
+    Acns, Change, Direction, Flow, Limit, Link, Loss, Ngwa, Queue, Sampling, Scenario, Tcp, Traffic, Transport,
 };
 use crate::words::{Word, ip_number};
+use crate::write::words;
 use narrows_units::{Bytes, Duration, Instant, Rate};
+use std::fmt;
+use toml_writer::{ToTomlValue, TomlStringBuilder, TomlWrite, WriteTomlKey};
 
 /// Keys and values of a table, in the order in which they are written.
 type Pairs = Vec<(&'static str, String)>;
@@ -18,6 +22,17 @@ impl Scenario {
     /// it gives an equal scenario.
     #[must_use]
     pub fn to_toml(&self) -> String {
+        self.file(true)
+    }
+
+    /// Returns [`to_toml`](Self::to_toml) without the settings that affect no run: name, title and description, and the
+    /// seed, which each run replaces. Scenarios with the same text have the same runs.
+    #[must_use]
+    pub fn to_nameless_toml(&self) -> String {
+        self.file(false)
+    }
+
+    fn file(&self, named: bool) -> String {
         let mut out = String::new();
         let sampling = match self.sampling {
             Sampling::Off => quoted("off"),
@@ -25,51 +40,50 @@ impl Scenario {
             Sampling::Interval(interval) => time(interval),
         };
         let sampling = if self.sample_state { format!("{{ interval = {sampling}, state = true }}") } else { sampling };
-        lines(
-            &mut out,
-            &[
-                ("format", "1".to_owned()),
+        let mut top = vec![("format", "1".to_owned())];
+        if named {
+            top.extend([
                 ("name", quoted(&self.name)),
                 ("title", quoted(&self.title)),
                 ("description", quoted(&self.description)),
-                ("duration", time(self.duration)),
-                ("seed", self.seed.to_string()),
-                ("start_jitter", time(self.start_jitter)),
-                ("ip", ip_number(self.ip).to_string()),
-                ("sampling", sampling),
-            ],
-        );
+            ]);
+        }
+        top.push(("duration", time(self.duration)));
+        if named {
+            top.push(("seed", self.seed.to_string()));
+        }
+        top.extend([
+            ("start_jitter", time(self.start_jitter)),
+            ("ip", ip_number(self.ip).to_string()),
+            ("sampling", sampling),
+        ]);
+        lines(&mut out, &top);
         // `[tcp]` holds the settings of the first TCP flow; the other flows list only what differs.
-        let base = self.flows.iter().find(|flow| !is_udp(flow)).map(|flow| &*flow.tcp);
+        let base = self.flows.iter().find_map(Flow::tcp).map(|settings| &**settings);
         if let Some(base) = base {
-            out.push_str("\n[tcp]\n");
-            lines(&mut out, &tcp(base, None));
+            table(&mut out, "tcp", &tcp(base, None));
         }
         if let Some(acns) = &self.acns {
-            out.push_str("\n[acns]\n");
-            lines(&mut out, &self.acns_pairs(acns));
+            table(&mut out, "acns", &self.acns_pairs(acns));
         }
         if let Some(ngwa) = &self.ngwa {
-            out.push_str("\n[ngwa]\n");
-            lines(&mut out, &self.ngwa_pairs(ngwa));
+            table(&mut out, "ngwa", &self.ngwa_pairs(ngwa));
         }
         for node in &self.nodes {
-            out.push_str("\n[[nodes]]\n");
             let address = quoted(&node.address.to_string());
-            lines(&mut out, &[("name", quoted(&node.name)), ("kind", quoted(node.kind.word())), ("address", address)]);
+            let pairs = [("name", quoted(&node.name)), ("kind", quoted(node.kind.word())), ("address", address)];
+            element(&mut out, "nodes", &pairs);
         }
         for link in &self.links {
-            out.push_str("\n[[links]]\n");
-            lines(&mut out, &self.link_pairs(link));
+            element(&mut out, "links", &self.link_pairs(link));
         }
         for channel in &self.wifi {
             // A single channel is a table, not a list, so that `--set wifi.rate=..` finds it.
-            out.push_str(if self.wifi.len() == 1 { "\n[wifi]\n" } else { "\n[[wifi]]\n" });
-            lines(&mut out, &self.wifi_pairs(channel));
+            let write = if self.wifi.len() == 1 { table } else { element };
+            write(&mut out, "wifi", &self.wifi_pairs(channel));
         }
         for flow in &self.flows {
-            out.push_str("\n[[flows]]\n");
-            lines(&mut out, &self.flow_pairs(flow, base));
+            element(&mut out, "flows", &self.flow_pairs(flow, base));
         }
         out
     }
@@ -79,8 +93,7 @@ impl Scenario {
     }
 
     fn node_names(&self, indices: &[usize]) -> String {
-        let names: Vec<String> = indices.iter().map(|index| self.node_name(*index)).collect();
-        format!("[{}]", names.join(", "))
+        list(indices.iter().map(|index| self.node_name(*index)))
     }
 
     fn acns_pairs(&self, acns: &Acns) -> Pairs {
@@ -122,7 +135,7 @@ impl Scenario {
     }
 
     fn link_pairs(&self, link: &Link) -> Pairs {
-        let mut pairs = vec![("between", format!("[{}, {}]", self.node_name(link.a), self.node_name(link.b)))];
+        let mut pairs = vec![("between", self.node_names(&[link.a, link.b]))];
         let forward = direction(&link.forward);
         let reverse = direction(&link.reverse);
         // A queue's table is layered over the other direction's, so it is written in full.
@@ -146,10 +159,14 @@ impl Scenario {
             ("jitter", flow.jitter.to_string()),
         ];
         pairs.extend(traffic(&flow.traffic));
-        if is_udp(flow) {
-            return pairs;
-        }
-        let mut different = tcp(&flow.tcp, base);
+        let settings = match &flow.transport {
+            Transport::Tcp(settings) => settings,
+            Transport::Udp(udp) => {
+                pairs.push(("payload", size(udp.payload)));
+                return pairs;
+            }
+        };
+        let mut different = tcp(settings, base);
         if let Some(at) = different.iter().position(|(key, _)| *key == "cc") {
             pairs.push(different.remove(at));
         }
@@ -160,35 +177,86 @@ impl Scenario {
     }
 }
 
-fn is_udp(flow: &Flow) -> bool {
-    matches!(flow.traffic, Traffic::Udp { .. })
+/// Appends a table: an empty line, its heading and its pairs.
+fn table(out: &mut String, name: &str, pairs: &[(&str, String)]) {
+    written(out.newline());
+    written(out.open_table_header());
+    written(out.key(name));
+    written(out.close_table_header());
+    written(out.newline());
+    lines(out, pairs);
+}
+
+/// Appends an element of an array of tables.
+fn element(out: &mut String, name: &str, pairs: &[(&str, String)]) {
+    written(out.newline());
+    written(out.open_array_of_tables_header());
+    written(out.key(name));
+    written(out.close_array_of_tables_header());
+    written(out.newline());
+    lines(out, pairs);
 }
 
 fn lines(out: &mut String, pairs: &[(&str, String)]) {
     for (key, value) in pairs {
-        out.push_str(key);
-        out.push_str(" = ");
-        out.push_str(value);
-        out.push('\n');
+        pair(out, *key, value);
+        written(out.newline());
     }
+}
+
+/// Appends a key and its value, which is TOML already.
+fn pair(out: &mut String, key: impl WriteTomlKey, value: &str) {
+    written(out.key(key));
+    written(out.space());
+    written(out.keyval_sep());
+    written(out.space());
+    out.push_str(value);
+}
+
+/// Ignores the result of writing to a string, which cannot fail.
+fn written(result: fmt::Result) {
+    let _ = result;
 }
 
 fn inline<K: AsRef<str>>(pairs: &[(K, String)]) -> String {
-    if pairs.is_empty() {
-        return "{}".to_owned();
+    let mut out = String::new();
+    written(out.open_inline_table());
+    for (index, (key, value)) in pairs.iter().enumerate() {
+        if index > 0 {
+            written(out.val_sep());
+        }
+        written(out.space());
+        pair(&mut out, key.as_ref(), value);
     }
-    let inner: Vec<String> = pairs.iter().map(|(key, value)| format!("{} = {value}", key.as_ref())).collect();
-    format!("{{ {} }}", inner.join(", "))
+    if !pairs.is_empty() {
+        written(out.space());
+    }
+    written(out.close_inline_table());
+    out
+}
+
+/// Returns an array of values that are TOML already.
+fn list(items: impl IntoIterator<Item = String>) -> String {
+    let mut out = String::new();
+    written(out.open_array());
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            written(out.val_sep());
+            written(out.space());
+        }
+        out.push_str(&item);
+    }
+    written(out.close_array());
+    out
 }
 
 fn direction(direction: &Direction) -> Pairs {
-    let changes: Vec<String> = direction.changes.iter().map(change).collect();
     vec![
         ("rate", rate(direction.rate)),
         ("delay", time(direction.delay)),
         ("queue", inline(&queue(&direction.queue))),
         ("loss", inline(&loss(&direction.loss))),
-        ("changes", format!("[{}]", changes.join(", "))),
+        ("changes", list(direction.changes.iter().map(change))),
     ]
 }
 
@@ -263,98 +331,64 @@ fn traffic(traffic: &Traffic) -> Pairs {
             ("think", time(*think)),
             ("count", or_unlimited(count.map(|n| n.to_string()))),
         ],
-        Traffic::Udp { rate: pace, payload } => vec![("rate", rate(*pace)), ("payload", size(*payload))],
+        Traffic::Datagrams { rate: pace } => vec![("rate", rate(*pace))],
     }
 }
 
 /// Returns the settings, or those that differ from `base`.
 fn tcp(tcp: &Tcp, base: Option<&Tcp>) -> Pairs {
-    let mut pairs = tcp_pairs(tcp);
-    let mut timer = rto_pairs(tcp);
-    if let Some(base) = base {
-        let (below, timer_below) = (tcp_pairs(base), rto_pairs(base));
-        // Parameters are inherited only together with their congestion control.
-        pairs.retain(|pair| !below.contains(pair) || (pair.0 == "cc_params" && tcp.cc != base.cc));
-        timer.retain(|pair| !timer_below.contains(pair));
+    // Most flows share the settings of the first.
+    if base.is_some_and(|base| std::ptr::eq(tcp, base)) {
+        return Vec::new();
     }
-    if !timer.is_empty() {
-        pairs.push(("rto", inline(&timer)));
+    // Parameters are inherited only together with their congestion control.
+    let inherits = |key: &str| key != "cc_params" || base.is_none_or(|base| tcp.cc == base.cc);
+    different(&tcp.record(), base.map(Tcp::record).as_ref(), &inherits)
+}
+
+/// Returns the pairs of a table, or those that differ from `base` or that `inherits` excludes. A table inside is
+/// layered over that of `base` too.
+fn different(record: &Record, base: Option<&Record>, inherits: &dyn Fn(&str) -> bool) -> Pairs {
+    let mut pairs = Vec::new();
+    for (key, _, item) in &record.entries {
+        let below = base.and_then(|base| base.given(key));
+        let layered = matches!(record.table.field(key).map(|field| &field.kind), Some(Kind::Table(_)));
+        match (&item.value, below.map(|below| &below.value)) {
+            (Value::Table(inner), Some(Value::Table(below))) if layered => {
+                let rest = different(inner, Some(below), &|_| true);
+                if !rest.is_empty() {
+                    pairs.push((*key, inline(&rest)));
+                }
+            }
+            (value, below) => {
+                let text = value_text(value);
+                if !below.is_some_and(|below| value_text(below) == text) || !inherits(key) {
+                    pairs.push((*key, text));
+                }
+            }
+        }
     }
     pairs
 }
 
-fn rto_pairs(tcp: &Tcp) -> Pairs {
-    vec![
-        ("style", quoted(tcp.rto.style.word())),
-        ("initial", time(tcp.rto.initial)),
-        ("min", time(tcp.rto.min)),
-        ("max", time(tcp.rto.max)),
-        ("granularity", time(tcp.rto.granularity)),
-    ]
-}
-
-fn tcp_pairs(tcp: &Tcp) -> Pairs {
-    let params: Vec<(&str, String)> = tcp.cc_params.iter().map(|(name, value)| (name.as_str(), param(value))).collect();
-    let initial_window = match tcp.initial_window {
-        InitialWindow::Rfc6928 => quoted("rfc6928"),
-        InitialWindow::Rfc5681 => quoted("rfc5681"),
-        InitialWindow::Segments(n) => n.to_string(),
-    };
-    let delayed_ack = match tcp.delayed_ack {
-        DelayedAck::Off => "false".to_owned(),
-        DelayedAck::On { every, timeout } => inline(&[("every", every.to_string()), ("timeout", time(timeout))]),
-    };
-    let pacing = match tcp.pacing {
-        Pacing::Off => "false".to_owned(),
-        Pacing::Ratio { slow_start, avoidance } => {
-            inline(&[("slow_start", slow_start.to_string()), ("avoidance", avoidance.to_string())])
-        }
-    };
-    vec![
-        ("stack", quoted(tcp.stack.word())),
-        ("cc", quoted(&tcp.cc)),
-        ("cc_params", inline(&params)),
-        ("assist", quoted(tcp.assist.as_deref().unwrap_or("none"))),
-        ("mss", size(Bytes::new(tcp.mss.into()))),
-        ("initial_window", initial_window),
-        ("initial_ssthresh", or_unlimited(tcp.initial_ssthresh.map(size))),
-        ("max_cwnd", or_unlimited(tcp.max_cwnd.map(size))),
-        ("delayed_ack", delayed_ack),
-        ("quick_ack", tcp.quick_ack.to_string()),
-        ("recovery", quoted(tcp.recovery.word())),
-        ("reduction", quoted(tcp.reduction.word())),
-        ("dupthresh", tcp.dupthresh.to_string()),
-        ("limited_transmit", tcp.limited_transmit.to_string()),
-        ("lost_retransmission", tcp.lost_retransmission.to_string()),
-        ("undo", tcp.undo.to_string()),
-        ("reduce_once", tcp.reduce_once.to_string()),
-        ("full_ack_cap", tcp.full_ack_cap.to_string()),
-        ("impatient", tcp.impatient.to_string()),
-        ("tso", tcp.tso.to_string()),
-        ("max_retries", or_unlimited(tcp.max_retries.map(|n| n.to_string()))),
-        ("sack", tcp.sack.to_string()),
-        ("timestamps", tcp.timestamps.to_string()),
-        ("timestamp_offsets", tcp.timestamp_offsets.to_string()),
-        ("window_scaling", tcp.window_scaling.to_string()),
-        ("ecn", tcp.ecn.to_string()),
-        ("ecn_echo", quoted(tcp.ecn_echo.word())),
-        ("recv_buffer", size(tcp.recv_buffer)),
-        ("autotuning", tcp.autotuning.to_string()),
-        ("read_rate", or_unlimited(tcp.read_rate.map(rate))),
-        ("nagle", tcp.nagle.to_string()),
-        ("idle_restart", quoted(tcp.idle_restart.word())),
-        ("cwnd_validation", tcp.cwnd_validation.to_string()),
-        ("unused_growth", tcp.unused_growth.to_string()),
-        ("slow_start_at_equality", tcp.slow_start_at_equality.to_string()),
-        ("pacing", pacing),
-    ]
-}
-
-fn param(value: &ParamValue) -> String {
+/// Returns a checked value as TOML.
+fn value_text(value: &Value) -> String {
     match value {
-        ParamValue::Number(n) => number(*n),
-        ParamValue::Choice(word) => quoted(word),
-        ParamValue::Switch(on) => on.to_string(),
+        Value::Off => "false".to_owned(),
+        Value::Switch(on) => on.to_string(),
+        Value::Integer(n) => n.to_string(),
+        Value::Number(n) => number(*n),
+        Value::Probability(p) => number(p.as_f64()),
+        Value::Amount(Amount::Bare(n)) => number(*n),
+        Value::Table(record) => inline(&different(record, None, &|_| true)),
+        Value::Tables(records) => list(records.iter().map(|record| inline(&different(record, None, &|_| true)))),
+        Value::Names(items) => list(items.iter().map(|item| value_text(&item.value))),
+        Value::Params(list) => {
+            let params: Vec<(&str, String)> =
+                list.iter().map(|(key, item)| (key.as_str(), value_text(&item.value))).collect();
+            inline(&params)
+        }
+        text => quoted(&words(text)),
     }
 }
 
@@ -382,26 +416,34 @@ fn limit(limit: Limit) -> String {
     quoted(&show_limit(limit))
 }
 
-/// Returns the shortest decimal that reads back as the same float.
+/// Returns the shortest decimal that reads back as the same float. Very small and very large numbers have an exponent,
+/// which `toml_writer` would write out in zeros.
 fn number(n: f64) -> String {
     format!("{n:?}")
 }
 
-/// Returns a basic string of TOML.
+/// Returns a basic string of TOML, on one line.
 fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if u32::from(c) < 0x20 || c == '\u{7f}' => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
+    TomlStringBuilder::new(text).as_basic().to_toml_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_quoted_on_one_line() {
+        assert_eq!(quoted("a \"b\"\n\tc\\ \u{1}\u{7f} é"), "\"a \\\"b\\\"\\n\\tc\\\\ \\u0001\\u007F é\"");
     }
-    out.push('"');
-    out
+
+    #[test]
+    fn keys_are_quoted_where_toml_needs_it() {
+        assert_eq!(inline(&[("a", "1".to_owned()), ("b c", "2".to_owned())]), "{ a = 1, \"b c\" = 2 }");
+        assert_eq!(inline::<&str>(&[]), "{}");
+    }
+
+    #[test]
+    fn small_numbers_keep_their_exponent() {
+        assert_eq!([1e-7, 0.5, 3.0, 1e16].map(number), ["1e-7", "0.5", "3.0", "1e16"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Writes 802.11 channels as TOML.
 
-use super::{Pairs, inline, number, queue, quoted, rate, size, time};
+use super::{Pairs, inline, list, number, queue, quoted, rate, size, time};
 use crate::types::{Aggregation, Scenario, Wifi, WifiMode, WifiStation};
 use crate::words::Word;
 
@@ -9,11 +9,11 @@ impl Scenario {
     pub(super) fn wifi_pairs(&self, channel: &Wifi) -> Pairs {
         let station = |index: usize| channel.stations.get(index).map_or(0, |station| station.node);
         let name = |index: usize| self.node_name(station(index));
-        let stations: Vec<String> = channel.stations.iter().map(|station| self.node_name(station.node)).collect();
+        let stations = channel.stations.iter().map(|station| self.node_name(station.node));
         let mut pairs = vec![
             ("name", quoted(&channel.name)),
             ("base", self.node_name(channel.base.node)),
-            ("stations", format!("[{}]", stations.join(", "))),
+            ("stations", list(stations)),
             ("phy", quoted(&channel.phy)),
         ];
         pairs.extend(mode(channel.mode));
@@ -99,9 +99,5 @@ fn hidden(channel: &Wifi) -> impl Iterator<Item = ((usize, usize), bool)> + '_ {
 }
 
 fn pair(a: &str, b: &str, one_way: bool) -> String {
-    inline(&[("between", format!("[{a}, {b}]")), ("one_way", one_way.to_string())])
-}
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+    inline(&[("between", list([a.to_owned(), b.to_owned()])), ("one_way", one_way.to_string())])
 }

@@ -225,12 +225,10 @@ pub enum Traffic {
         /// Number of requests; `None` is until the flow stops.
         count: Option<u64>,
     },
-    /// UDP at a constant rate.
-    Udp {
+    /// Datagrams at a constant rate, each of the transport's payload.
+    Datagrams {
         /// Rate, counted over IP packets (headers included).
         rate: Rate,
-        /// Payload bytes per datagram.
-        payload: Bytes,
     },
 }
 
@@ -264,8 +262,58 @@ pub struct Flow {
     pub jitter: bool,
     /// What the application does.
     pub traffic: Traffic,
-    /// TCP settings, shared by flows that have the same; unused for UDP.
-    pub tcp: Arc<Tcp>,
+    /// What carries the application's data.
+    pub transport: Transport,
+}
+
+/// A flow's transport protocol with its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// TCP; flows with the same settings share them.
+    Tcp(Arc<Tcp>),
+    /// UDP.
+    Udp(Udp),
+}
+
+/// UDP settings of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Udp {
+    /// Payload bytes per datagram.
+    pub payload: Bytes,
+}
+
+impl Flow {
+    /// Returns the TCP settings; `None` for a flow of another transport.
+    #[must_use]
+    pub const fn tcp(&self) -> Option<&Arc<Tcp>> {
+        match &self.transport {
+            Transport::Tcp(tcp) => Some(tcp),
+            Transport::Udp(_) => None,
+        }
+    }
+
+    /// Returns the TCP settings to be changed for this flow alone; `None` for a flow of another transport.
+    pub fn tcp_mut(&mut self) -> Option<&mut Tcp> {
+        match &mut self.transport {
+            Transport::Tcp(tcp) => Some(Arc::make_mut(tcp)),
+            Transport::Udp(_) => None,
+        }
+    }
+
+    /// Returns the UDP settings; `None` for a flow of another transport.
+    #[must_use]
+    pub const fn udp(&self) -> Option<&Udp> {
+        match &self.transport {
+            Transport::Udp(udp) => Some(udp),
+            Transport::Tcp(_) => None,
+        }
+    }
+
+    /// Returns the scheme at the flow's end points, which only TCP flows have.
+    #[must_use]
+    pub fn assist(&self) -> Option<&str> {
+        self.tcp()?.assist.as_deref()
+    }
 }
 
 /// ACNS in the routers, and its parameters at the end points (spec: Hruby et al., DCNET 2013; Olsovsky 2013).

@@ -12,6 +12,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
+import tomlkit
 from numpy.typing import NDArray
 
 from narrows.papers.reproduction import Claim
@@ -156,42 +157,37 @@ def active(flows: Sequence[Life], *, periods: int = PERIODS) -> Array:
 
 def scenario_text(setting: str, seed: int) -> str:
     """Return the scenario of one setting, as TOML."""
-    duration = PERIODS * PERIOD_S
-    lines = [
-        f'name = "acns-verification-{setting}"',
-        f'title = "ACNS, model verification: {SETTINGS[setting].lower()}"',
-        f'duration = "{duration:g} s"',
-        f"seed = {seed}",
-        f'sampling = "{PERIOD_S * 50:g} ms"',
-        "",
-        "[topology]",
-        'kind = "dumbbell"',
-        (
-            f'bottleneck = {{ rate = "{LINK_MBPS:g} Mb/s", delay = "{DELAY_MS - 4:g} ms", '
-            f'queue = {{ limit = "{QUEUE_PACKETS} packets" }} }}'
-        ),
-        'access = { rate = "1 Gb/s", delay = "2 ms", queue = { limit = "1000 packets" } }',
-        "",
-        "[tcp]",
-        f'max_cwnd = "{WINDOW_SEGMENTS * 1448} B"',
-        "initial_window = 2",
-        "",
-        "[acns]",
-        f"obey = {'false' if setting == 'silent' else 'true'}",
-        f'routers = ["{ROUTER}"]',
-    ]
-    for i, flow in enumerate(population(seed)):
-        lines += [
-            "",
-            "[[flows]]",
-            f'name = "f{i + 1}"',
-            'from = "s1"',
-            'to = "d1"',
-            f'start = "{flow.start:g} s"',
-            f'stop = "{flow.stop:g} s"',
-            f"dscp = {0 if setting == 'zero' else flow.dscp}",
-        ]
-    return "\n".join(lines) + "\n"
+    return tomlkit.dumps(
+        {
+            "name": f"acns-verification-{setting}",
+            "title": f"ACNS, model verification: {SETTINGS[setting].lower()}",
+            "duration": f"{PERIODS * PERIOD_S:g} s",
+            "seed": seed,
+            "sampling": f"{PERIOD_S * 50:g} ms",
+            "topology": {
+                "kind": "dumbbell",
+                "bottleneck": {
+                    "rate": f"{LINK_MBPS:g} Mb/s",
+                    "delay": f"{DELAY_MS - 4:g} ms",
+                    "queue": {"limit": f"{QUEUE_PACKETS} packets"},
+                },
+                "access": {"rate": "1 Gb/s", "delay": "2 ms", "queue": {"limit": "1000 packets"}},
+            },
+            "tcp": {"max_cwnd": f"{WINDOW_SEGMENTS * 1448} B", "initial_window": 2},
+            "acns": {"obey": setting != "silent", "routers": [ROUTER]},
+            "flows": [
+                {
+                    "name": f"f{i + 1}",
+                    "from": "s1",
+                    "to": "d1",
+                    "start": f"{flow.start:g} s",
+                    "stop": f"{flow.stop:g} s",
+                    "dscp": 0 if setting == "zero" else flow.dscp,
+                }
+                for i, flow in enumerate(population(seed))
+            ],
+        }
+    )
 
 
 def tasks(seeds: Sequence[int]) -> list[Task]:

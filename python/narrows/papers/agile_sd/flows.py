@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+import tomlkit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,15 +54,15 @@ def staircase(flows: int, text: str, duration_s: float = DURATION_S) -> str:
     -------
     str
     """
-    blocks = []
+    tables = []
     for number, (start, stop) in enumerate(times(flows, duration_s), 1):
-        lines = [_flow(number)]
+        table = _flow(number)
         if start:
-            lines.append(f'start = "{start} ms"\n')
+            table["start"] = f"{start} ms"
         if stop < 1000 * duration_s:
-            lines.append(f'stop = "{stop} ms"\n')
-        blocks.append("".join(lines))
-    return _with_flows(text, flows, blocks)
+            table["stop"] = f"{stop} ms"
+        tables.append(table)
+    return _with_flows(text, tables)
 
 
 def together(flows: int, text: str) -> str:
@@ -77,17 +78,23 @@ def together(flows: int, text: str) -> str:
     -------
     str
     """
-    return _with_flows(text, flows, [_flow(number) for number in range(1, flows + 1)])
+    return _with_flows(text, [_flow(number) for number in range(1, flows + 1)])
 
 
 TEXTS: dict[str, Callable[[int, str], str]] = {"staircase": staircase, "together": together}
 """Functions that convert the files of these scenarios from four flows to another number."""
 
 
-def _flow(number: int) -> str:
-    return f'[[flows]]\nname = "flow{number}"\nfrom = "s{number}"\nto = "d{number}"\n'
+def _flow(number: int) -> dict[str, str]:
+    return {"name": f"flow{number}", "from": f"s{number}", "to": f"d{number}"}
 
 
-def _with_flows(text: str, flows: int, blocks: list[str]) -> str:
-    head = text[: text.index("[[flows]]")]
-    return re.sub(r"(?m)^pairs = \d+$", f"pairs = {flows}", head) + "\n".join(blocks)
+def _with_flows(text: str, flows: list[dict[str, str]]) -> str:
+    """Replace the flows of a file, and the number of pairs; all else stays as it is written."""
+    document = tomlkit.parse(text)
+    document["topology"]["pairs"] = len(flows)
+    tables = tomlkit.aot()
+    for flow in flows:
+        tables.append(tomlkit.item(flow))
+    document["flows"] = tables
+    return tomlkit.dumps(document)

@@ -1,0 +1,71 @@
+//! In which files the name of a TCP setting stands.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Settings that are plain switches of a connection: no other setting depends on them, and no part of a live run does.
+const SWITCHES: &[&str] = &[
+    "limited_transmit",
+    "lost_retransmission",
+    "reduce_once",
+    "full_ack_cap",
+    "impatient",
+    "cwnd_validation",
+    "unused_growth",
+];
+
+/// Returns the files of a directory's `src`, without tests.
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            if name != "tests" {
+                sources(&path, found);
+            }
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
+/// Returns the text of a file without its comments and its tests.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
+    lines.filter(|line| !line.trim_start().starts_with("//")).fold(String::new(), |text, line| text + line + "\n")
+}
+
+fn has_word(code: &str, word: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    code.match_indices(word).any(|(at, _)| !code[..at].ends_with(part) && !code[at + word.len()..].starts_with(part))
+}
+
+/// A setting stands in its field, in its row, and in the code of the connection that obeys it. A further place would be
+/// one more that each new setting has to be written into.
+#[test]
+fn a_switch_stands_in_its_field_its_row_and_the_code_that_obeys_it() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(crates).unwrap() {
+        let path = entry.unwrap().path().join("src");
+        if path.is_dir() {
+            sources(&path, &mut files);
+        }
+    }
+    let codes: BTreeMap<String, String> = files
+        .iter()
+        .map(|path| (path.strip_prefix(crates).unwrap().to_str().unwrap().replace('\\', "/"), code(path)))
+        .collect();
+    assert!(codes.len() > 100, "the sources were not found");
+    for switch in SWITCHES {
+        let places: Vec<&str> =
+            codes.iter().filter(|(_, code)| has_word(code, switch)).map(|(path, _)| path.as_str()).collect();
+        let (obeys, declared): (Vec<&str>, Vec<&str>) = places.iter().partition(|path| path.starts_with("tcp/src/"));
+        assert_eq!(declared, ["scenario/src/schema/tcp.rs", "settings/src/lib.rs"], "{switch}");
+        assert!(!obeys.is_empty(), "{switch} is obeyed nowhere");
+    }
+}
