@@ -12,15 +12,12 @@
 //! so that an ACK is about segments of one kind only. As in Linux, the segment that changes the state is also
 //! acknowledged at once. Such a receiver ignores CWR.
 
-use crate::offset::MaybeOffset;
 use narrows_settings::EcnEcho;
 
 /// State of both roles.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct EcnState {
-    /// As a sender: SND.NXT at the last reduction, whatever its cause, until that window is acknowledged.
-    pub(crate) reduced_until: MaybeOffset,
     /// Whether classic ECN is in use.
     pub(crate) on: bool,
     /// As a receiver: whether every ACK carries ECE, until the sender's CWR arrives or while segments arrive marked.
@@ -31,8 +28,6 @@ pub(crate) struct EcnState {
     each_mark: bool,
     /// As a sender: whether the next new data carries CWR.
     pub(crate) cwr_pending: bool,
-    /// As a sender: whether that reduction answered an echo and its window is not yet acknowledged.
-    pub(crate) in_cwr: bool,
 }
 
 impl EcnState {
@@ -59,35 +54,9 @@ impl EcnState {
         core::mem::replace(&mut self.last_ce, ce) != ce
     }
 
-    /// Whether the window of the last reduction is still in force after SND.UNA moved to `una`. It ends when something
-    /// above the window is acknowledged, because only that shows that CWR has reached the receiver.
-    #[inline]
-    pub(crate) fn holds(&mut self, una: u64) -> bool {
-        if self.reduced_until.get().is_some_and(|end| una > end) {
-            self.reduced_until = MaybeOffset::NONE;
-            self.in_cwr = false;
-        }
-        self.reduced_until.get().is_some()
-    }
-
-    /// Whether a loss from SND.UNA `una` on belongs to the window that was reduced after an echo. The first segment
-    /// sent after the reduction does not: it carries CWR, and if it is lost, the window is reduced again (RFC 3168,
-    /// section 6.1.2).
-    #[inline]
-    pub(crate) fn covers(&self, una: u64) -> bool {
-        self.in_cwr && self.reduced_until.get().is_some_and(|end| una < end)
-    }
-
-    /// Notes a reduction after an echo; `nxt` is SND.NXT.
-    pub(crate) fn on_reduction(&mut self, nxt: u64) {
-        (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, MaybeOffset::at(nxt), true);
-    }
-
-    /// Notes a reduction after a loss, which CWR announces too (RFC 3168, section 6.1.2).
-    pub(crate) fn on_loss(&mut self, nxt: u64) {
-        if self.on {
-            (self.cwr_pending, self.reduced_until, self.in_cwr) = (true, MaybeOffset::at(nxt), false);
-        }
+    /// Notes a reduction, whatever its cause, which CWR announces (RFC 3168, section 6.1.2).
+    pub(crate) fn on_reduction(&mut self) {
+        self.cwr_pending |= self.on;
     }
 }
 
@@ -115,12 +84,5 @@ mod tests {
         assert!(e.parts(false) && e.on_data(false, false) && !e.echo);
         let classic = EcnState::new(EcnEcho::UntilCwr);
         assert!(!classic.parts(true), "an echo that lasts may be merged");
-    }
-
-    #[test]
-    fn a_reduction_rules_until_data_beyond_its_window_is_acknowledged() {
-        let mut e = EcnState { reduced_until: MaybeOffset::at(100), ..EcnState::default() };
-        assert!(e.holds(99) && e.holds(100));
-        assert!(!e.holds(101));
     }
 }
