@@ -84,6 +84,12 @@ impl TimestampState {
         Duration::from_nanos(u64::from(self.tick(now).wrapping_sub(echo)) * self.tick_nanos())
     }
 
+    /// When the tick `echo` of this end's clock ended: what carried that TSval left before.
+    pub(crate) fn end_of(&self, echo: u32, now: Instant) -> Instant {
+        let into = Duration::from_nanos(now.as_nanos() % self.tick_nanos());
+        (now - into - self.since(echo, now)) + Duration::from_nanos(self.tick_nanos())
+    }
+
     #[inline]
     fn tick_nanos(&self) -> u64 {
         if self.coarse { COARSE_NANOS } else { TICK_NANOS }
@@ -167,6 +173,17 @@ mod tests {
     fn the_order_of_timestamps_wraps() {
         assert!(tick_before(u32::MAX, 0) && !tick_before(0, u32::MAX));
         assert_eq!(tick(Instant::from_nanos((1 << 32) * TICK_NANOS + 3_000)), 3);
+    }
+
+    #[test]
+    fn what_carried_a_timestamp_left_before_the_end_of_its_tick() {
+        let (sent, now) = (Instant::from_nanos(3_400_300), Instant::from_nanos(10_700_900));
+        for (coarse, end) in [(false, 3_401_000), (true, 4_000_000)] {
+            let mut ts = TimestampState::new(coarse);
+            ts.set_offset(u32::MAX - 1);
+            assert_eq!(ts.end_of(ts.tick(sent), now), Instant::from_nanos(end));
+            assert!(ts.end_of(ts.tick(now), now) > now);
+        }
     }
 
     #[test]

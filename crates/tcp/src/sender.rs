@@ -60,8 +60,6 @@ pub(crate) struct Sender {
     max_window: u64,
     /// The segments sent and not acknowledged.
     pub(crate) board: Scoreboard,
-    /// Octets that limited transmit added beyond cwnd since the last new ACK.
-    pub(crate) limited: u64,
     /// How much of cwnd is used.
     pub(crate) usage: Usage,
     /// Last transmission of data; [`Instant::NEVER`] before the first.
@@ -89,7 +87,6 @@ impl Sender {
             repeated_acks: 0,
             probe_due: false,
             overridden: false,
-            limited: 0,
             usage: Usage::default(),
             last_sent: Instant::NEVER,
             timed_until: 0,

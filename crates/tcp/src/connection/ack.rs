@@ -1,40 +1,39 @@
 //! An ACK at the sender: what it delivers, and what loss recovery and congestion control do.
 //!
 //! The order is: window, scoreboard, round-trip time, spurious retransmission, recovery's verdict. Then the congestion
-//! control measures, and is notified of advice, of congestion and of the ACK itself, in this order. It measures in the
-//! phase before the ACK, because Linux calls `pkts_acked` and `in_ack_event` before `tcp_fastretrans_alert`.
+//! control measures, and is notified of advice, of congestion (`react.rs`) and of the ACK itself, in this order. It
+//! measures in the phase before the ACK, because Linux calls `pkts_acked` and `in_ack_event` before
+//! `tcp_fastretrans_alert`.
 
 use super::Connection;
+use super::react::News;
 use crate::ecn::Echo;
-use crate::prr::{Prr, Step};
-use crate::recovery::{AckEvent, Verdict};
+use crate::recovery::{AckEvent, Deliveries, RtoTimer, Verdict};
 use crate::rto::SampleContext;
 use crate::rtt::AckTiming;
-use narrows_cc::{Ack, Advice, Congestion, LostSegment, Phase, Window};
-use narrows_settings::{Reduction, RtoStyle};
-use narrows_units::{Bytes, Duration, Instant};
-use narrows_wire::{SackBlocks, TcpFlags, TcpRepr};
+use crate::segment::flag;
+use narrows_cc::{Ack, Advice, Phase, Window};
+use narrows_settings::RtoStyle;
+use narrows_units::{Bytes, Duration, Instant, Packets};
+use narrows_wire::{TcpFlags, TcpRepr};
 
-/// What an ACK reports besides recovery's verdict, in octets.
+/// What an ACK delivers.
 #[derive(Clone, Copy, Debug)]
-struct News {
-    /// FlightSize as the base of a reduction.
-    flight: u64,
-    /// Newly delivered.
-    delivered: u64,
-    /// Of these, reported as marked.
-    marked: u64,
-    /// Whether the ACK echoes congestion.
-    echoed: bool,
-}
-
-/// SACK blocks of an ACK as offsets.
-#[derive(Clone, Copy, Debug, Default)]
-struct Blocks {
-    list: [(u64, u64); 4],
-    len: usize,
-    /// Left edge of the D-SACK block, if there is one.
-    dsack: Option<u64>,
+struct Delivery {
+    /// Octets newly acknowledged cumulatively.
+    acked: u64,
+    /// Octets newly SACKed.
+    sacked: u64,
+    /// Octets newly delivered: acknowledged or SACKed, and neither before.
+    octets: u64,
+    /// The round-trip time sample.
+    rtt: Option<Duration>,
+    /// The timestamp that the ACK echoes.
+    echo: Option<u32>,
+    /// The D-SACK block, as offsets.
+    dsack: Option<(u64, u64)>,
+    /// See [`Deliveries`].
+    order: Deliveries,
 }
 
 impl Connection {
@@ -72,18 +71,24 @@ impl Connection {
         }
         let control = tcp.flags.has(TcpFlags::FIN);
         let repeated = acked == 0 && payload == 0 && !control;
-        if repeated {
-            self.tx.repeated_acks = self.tx.repeated_acks.saturating_add(1);
-            if self.tx.repeated_acks >= 3 {
-                let stats = self.stats.rare();
-                stats.triple_duplicate_acks += u64::from(self.tx.repeated_acks == 3);
-                stats.later_duplicate_acks += 1;
-            }
-        } else {
-            self.tx.repeated_acks = 0;
-        }
+        self.count_repeated(repeated);
         self.digest(tcp, ack, acked, repeated && !window_moved, advice, now);
         true
+    }
+
+    /// Counts ACKs that acknowledge nothing new.
+    #[inline]
+    fn count_repeated(&mut self, repeated: bool) {
+        if !repeated {
+            self.tx.repeated_acks = 0;
+            return;
+        }
+        self.tx.repeated_acks = self.tx.repeated_acks.saturating_add(1);
+        if self.tx.repeated_acks >= 3 {
+            let stats = self.stats.rare();
+            stats.triple_duplicate_acks += u64::from(self.tx.repeated_acks == 3);
+            stats.later_duplicate_acks += 1;
+        }
     }
 
     /// Accepts an ACK beyond SND.NXT if it acknowledges the octet of a window probe.
@@ -99,13 +104,12 @@ impl Connection {
     /// Whether an ACK that advances SND.UNA to `ack` does nothing else: it reports no loss, no mark that calls for a
     /// reduction and no spurious reduction, and recovery need not take note of it.
     #[inline]
-    pub(super) fn is_plain(&self, tcp: &TcpRepr, ack: i64) -> bool {
+    pub(super) fn is_plain(&self, tcp: &TcpRepr, ack: u64) -> bool {
         self.tx.board.is_clean()
             && self.recovery.phase() == Phase::Open
             && tcp.options.sack.is_empty()
-            && self.ecn.expects(ack as u64, tcp)
-            && self.prr.is_none()
-            && !self.undo.awaits_advance()
+            && self.episode.expects(ack, || self.ecn.reports(tcp))
+            && !self.recovery.awaits_ack()
     }
 
     /// The part of [`digest`](Self::digest) that a [plain](Self::is_plain) ACK needs; almost all ACKs are plain.
@@ -114,7 +118,7 @@ impl Connection {
         let mut timing = AckTiming::new();
         let rate = &mut self.rate;
         self.tx.una = ack;
-        self.tx.limited = 0;
+        self.episode.on_advance();
         self.tx.board.ack_clean(ack, |segment, stamp| {
             timing.on_delivered(segment, true);
             rate.on_delivered(segment, stamp, now);
@@ -124,9 +128,13 @@ impl Connection {
         let rtt = self.take_sample(&timing, acked, ts.map(|t| t.ecr), now);
         let echo = if self.ecn.is_on() { self.ecn.on_ack(tcp, acked) } else { Echo::default() };
         if echo.marks {
-            self.undo.disarm();
+            self.episode.on_mark();
         }
         self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
+        if self.recovery.is_timed() {
+            let clock = self.clock(self.timers.rto, now);
+            self.recovery.on_plain_ack(&clock, &self.tx.board);
+        }
         let ack = Ack {
             acked: Bytes::new(acked),
             delivered: Bytes::new(acked),
@@ -138,7 +146,7 @@ impl Connection {
             marked: Bytes::new(echo.bytes),
             newly_lost: Bytes::ZERO,
         };
-        let phase = self.ecn.phase();
+        let phase = self.episode.phase(Phase::Open);
         let path = self.path_in(phase, self.tx.board.flight(), now);
         if self.congestion.needs.acks {
             self.congestion.observe(&ack, &path);
@@ -152,223 +160,136 @@ impl Connection {
         self.pacer.on_ack(self.config.pacing, &self.congestion.win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
 
+    /// Handles an ACK that is not plain.
     fn digest(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, duplicate: bool, advice: Option<Advice>, now: Instant) {
-        let mut timing = AckTiming::new();
         // The measurements of this ACK belong to the phase before it.
         let found_in = self.phase();
-        if self.tx.board.awaits_retransmissions() {
-            self.tx.board.believe(now - self.rtt.min().unwrap_or(Duration::ZERO));
-        }
-        let before = self.rate.delivered();
-        if acked > 0 {
-            let rate = &mut self.rate;
-            self.tx.una = ack;
-            self.tx.limited = 0;
-            self.tx.board.ack(ack, |segment, stamp| {
-                if !segment.has(crate::segment::flag::SACKED) {
-                    timing.on_delivered(segment, true);
-                    rate.on_delivered(segment, stamp, now);
-                }
-            });
-            self.timers.retries = 0;
-        }
-        let mut blocks = Blocks::default();
-        let mut sacked = 0;
-        if self.sack && !tcp.options.sack.is_empty() {
-            blocks = self.parse_blocks(&tcp.options.sack, ack);
-            let rate = &mut self.rate;
-            sacked = self.tx.board.sack(&blocks.list[..blocks.len], |segment, stamp| {
-                timing.on_delivered(segment, false);
-                rate.on_delivered(segment, stamp, now);
-            });
-        }
         let ts = tcp.options.timestamps.filter(|_| self.ts.on);
-        let echo = ts.map(|t| t.ecr);
-        let rtt = self.take_sample(&timing, acked, echo, now);
-        let delivered = self.rate.delivered() - before;
-        let marks = self.ecn.on_ack(tcp, delivered);
-        if marks.marks {
+        let delivery = self.deliver(tcp, ack, acked, now);
+        let echo = self.ecn.on_ack(tcp, delivery.octets);
+        if echo.marks {
             // The reduction of this episode also answers the echo: even if the loss was spurious, the mark was not.
-            self.undo.disarm();
+            self.episode.on_mark();
         }
-        if self.undo.is_armed() {
-            self.detect_spurious(acked, echo, blocks.dsack, now);
+        if let Some(window) = self.episode.find_spurious(acked, delivery.echo, delivery.dsack.map(|block| block.0)) {
+            self.undo(&window, now);
         }
         let flight = self.flight_of_a_window();
-        let phase_before = self.recovery.phase();
-        let event = AckEvent { acked, sacked, duplicate, una: self.tx.una, nxt: self.tx.nxt };
-        let verdict = self.recovery.on_ack(&event, &mut self.tx.board);
-        if duplicate {
-            self.stats.rare().duplicate_acks += narrows_units::Packets::new(1);
-        }
-        if verdict.newly_lost > 0 {
-            self.rate.on_lost(verdict.newly_lost);
-            self.stats.rare().lost_bytes += Bytes::new(verdict.newly_lost);
-        }
-        if acked > 0 {
-            if self.tx.board.is_empty() {
-                self.timers.rto = Instant::NEVER;
-            } else if !verdict.keep_timer {
-                self.timers.rto = now + self.rto.current();
-            }
-        }
+        let in_recovery = self.recovery.phase() == Phase::Recovery;
+        let verdict = self.ask_recovery(&delivery, duplicate, now);
         let ack = Ack {
             acked: Bytes::new(acked),
-            delivered: Bytes::new(delivered),
-            rtt,
+            delivered: Bytes::new(delivery.octets),
+            rtt: delivery.rtt,
             rate: self.rate.sample(self.rtt.min(), now),
             duplicate,
             one_way_delay: ts.map(|ts| self.ts.difference(ts)),
             clocks: ts.filter(|_| self.congestion.needs.acks).map(|ts| self.ts.clocks(ts, now)),
-            marked: Bytes::new(marks.bytes),
+            marked: Bytes::new(echo.bytes),
             newly_lost: Bytes::new(verdict.newly_lost),
         };
+        self.measure(&ack, found_in, advice, now);
+        let Echo { marks: echoed, bytes: marked } = echo;
+        let news = News { flight, delivered: delivery.octets, marked, echoed, advanced: acked > 0 };
+        let reduced = self.react(&verdict, &news, now);
+        self.grow(&ack, reduced | (verdict.exit && in_recovery), now);
+        let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
+        self.pacer.on_ack(self.config.pacing, &win, self.tx.board.flight(), self.smss, self.rto.srtt());
+    }
+
+    /// Asks recovery what an ACK means, and sets the retransmission timer: it restarts if anything is acknowledged, and
+    /// stops once nothing is outstanding (RFC 6298, rules 5.2 and 5.3).
+    #[inline]
+    fn ask_recovery(&mut self, delivery: &Delivery, duplicate: bool, now: Instant) -> Verdict {
+        let rto_at = match (delivery.acked, self.tx.board.is_empty()) {
+            (0, _) => self.timers.rto,
+            (_, true) => Instant::NEVER,
+            (_, false) => now + self.rto.current(),
+        };
+        let event = AckEvent {
+            acked: delivery.acked,
+            sacked: delivery.sacked,
+            duplicate,
+            una: self.tx.una,
+            nxt: self.tx.nxt,
+            clock: self.clock(rto_at, now),
+            rtt: delivery.rtt,
+            dsack: delivery.dsack,
+            deliveries: delivery.order,
+        };
+        let verdict = self.recovery.on_ack(&event, &mut self.tx.board);
+        if duplicate {
+            self.stats.rare().duplicate_acks += Packets::new(1);
+        }
+        self.count_lost(verdict.newly_lost);
+        if verdict.rto_timer == RtoTimer::Usual {
+            self.timers.rto = rto_at;
+        }
+        verdict
+    }
+
+    /// Reports what an ACK measured, what it showed to be lost, and a scheme's advice to congestion control.
+    #[inline]
+    fn measure(&mut self, ack: &Ack, found_in: Phase, advice: Option<Advice>, now: Instant) {
         if self.congestion.needs.acks {
             let path = self.path_in(found_in, self.tx.board.flight(), now);
-            self.congestion.observe(&ack, &path);
+            self.congestion.observe(ack, &path);
         }
-        if verdict.newly_lost > 0 && self.congestion.needs.losses {
+        if !ack.newly_lost.is_zero() && self.congestion.needs.losses {
             self.report_losses(now);
         }
         if let Some(advice) = advice {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_advice(advice, &path);
         }
-        let news = News { flight, delivered, marked: marks.bytes, echoed: marks.marks };
-        let reduced = self.react(&verdict, &news, now);
-        if self.prr.is_some() {
-            self.step_reduction(delivered, acked > 0 && verdict.newly_lost == 0);
-        }
-        let left_recovery = verdict.exit && phase_before == Phase::Recovery;
-        self.grow(&ack, reduced | left_recovery, now);
-        let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
-        self.pacer.on_ack(self.config.pacing, &win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
 
-    /// Reports each segment that this ACK, or the retransmission timer, showed to be lost to congestion control.
-    #[cold]
-    pub(super) fn report_losses(&mut self, now: Instant) {
-        let found = self.tx.board.take_found_lost();
-        let later = found.iter().map(|(s, _)| u64::from(s.len)).sum::<u64>();
-        // Bytes lost when the first of these segments was found, itself not yet counted.
-        let mut lost = self.rate.lost().saturating_sub(later);
-        for (segment, stamp) in found {
-            lost += u64::from(segment.len);
-            let told = LostSegment {
-                start: segment.start,
-                bytes: Bytes::new(u64::from(segment.len)),
-                tx_inflight: Bytes::new(u64::from(stamp.tx_inflight)),
-                lost: Bytes::new(lost.saturating_sub(stamp.lost)),
-                app_limited: segment.has(crate::segment::flag::APP_LIMITED),
-            };
-            let path = self.path(self.tx.board.flight(), now);
-            self.congestion.on_lost(&told, &path);
-        }
-    }
-
-    /// Reports the end and the beginning of congestion to congestion control; returns whether the window was reduced.
+    /// Takes what an ACK of `ack` delivers from the board (`acked` octets cumulatively, and SACK blocks), and its
+    /// round-trip time sample.
     #[inline]
-    fn react(&mut self, verdict: &Verdict, news: &News, now: Instant) -> bool {
-        let was_cwr = self.ecn.in_cwr;
-        let holds = self.ecn.holds(self.tx.una);
-        let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
-        // If a hole keeps SND.UNA back, SACK shows that a window has passed since the last reduction.
-        let passed = !open && self.ecn.reduced_until.get().is_some_and(|end| self.tx.board.high_sacked() > end);
-        if verdict.exit || (was_cwr && !self.ecn.in_cwr && open) {
-            let path = self.path(self.tx.board.flight(), now);
-            self.congestion.on_recovered(verdict.cwnd_cap, &path);
-            self.tx.usage.restart(now);
+    fn deliver(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, now: Instant) -> Delivery {
+        let mut timing = AckTiming::new();
+        let mut order = Deliveries::default();
+        let echo = tcp.options.timestamps.filter(|_| self.ts.on).map(|ts| ts.ecr);
+        let before = self.rate.delivered();
+        let timed = self.recovery.is_timed();
+        let mut credible = now - self.rtt.min().unwrap_or(Duration::ZERO);
+        if self.tx.board.awaits_retransmissions() {
+            self.tx.board.believe(credible);
         }
-        if verdict.enter {
-            self.stats.rare().fast_retransmits += 1;
-            if self.ecn.covers(self.tx.una) && !self.congestion.needs.loss_after_echo {
-                // The same window was already reduced after an echo: once is enough (RFC 3168, section 6.1.2).
-                self.undo.disarm();
-            } else {
-                if news.echoed {
-                    self.undo.disarm();
-                } else {
-                    self.arm_undo();
+        if let (true, Some(echo)) = (timed, echo) {
+            credible = credible.min(self.ts.end_of(echo, now));
+        }
+        let rate = &mut self.rate;
+        if acked > 0 {
+            self.tx.una = ack;
+            self.episode.on_advance();
+            self.tx.board.ack(ack, |segment, stamp| {
+                if !segment.has(flag::SACKED) {
+                    timing.on_delivered(segment, true);
+                    rate.on_delivered(segment, stamp, now);
+                    if timed {
+                        order.on_delivered(segment, credible);
+                    }
                 }
-                self.ecn.on_loss(self.tx.nxt);
-                self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, news, now);
-            }
-            if verdict.restart {
-                let path = self.path(self.tx.board.flight(), now);
-                self.congestion.restart_from_one(&path);
-            }
-            return true;
+            });
+            self.timers.retries = 0;
         }
-        let again = verdict.lost_retransmission.is_some_and(|sent_at| sent_at >= self.reduced_at);
-        if !open && again && !self.reduces_once() {
-            self.ecn.on_loss(self.tx.nxt);
-            self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, news, now);
-            return true;
+        let (mut sacked, mut dsack) = (0, None);
+        if self.sack && !tcp.options.sack.is_empty() {
+            let blocks = self.tx.parse_blocks(&tcp.options.sack, ack);
+            dsack = blocks.dsack;
+            sacked = self.tx.board.sack(blocks.above(), |segment, stamp| {
+                timing.on_delivered(segment, false);
+                rate.on_delivered(segment, stamp, now);
+                if timed {
+                    order.on_delivered(segment, credible);
+                }
+            });
         }
-        if news.echoed && (passed || (open && !holds)) {
-            let at_minimum = self.congestion.win.cwnd.as_u64() <= self.smss;
-            self.ecn.on_reduction(self.tx.nxt);
-            self.stats.rare().ecn_reductions += 1;
-            self.congest(&Congestion::Ecn { marked: Bytes::new(news.marked) }, news, now);
-            if at_minimum {
-                // The window cannot shrink further: the next segment waits for a timer (RFC 3168, section 6.1.2).
-                self.pacer.hold(now + self.rto.current());
-            }
-            return true;
-        }
-        false
-    }
-
-    /// FlightSize as the base of a reduction: without what limited transmit added (RFC 5681, section 3.2), and with
-    /// SACK at most cwnd. While a hole keeps SND.UNA back, FlightSize also counts what was SACKed in many round trips.
-    /// That is not in the network, and would cancel the reduction.
-    pub(super) fn flight_of_a_window(&self) -> u64 {
-        let flight = self.tx.board.flight().saturating_sub(self.tx.limited);
-        if self.tx.board.any_sacked() { flight.min(self.congestion.win.cwnd.as_u64()) } else { flight }
-    }
-
-    fn congest(&mut self, event: &Congestion, news: &News, now: Instant) {
-        let prior = self.cwnd().as_u64();
-        self.reduced_at = now;
-        self.tx.usage.restart(now);
-        let path = self.path(news.flight, now);
-        self.congestion.on_congestion(event, &path);
-        if self.congestion.leaves_reduction() {
-            let board = &self.tx.board;
-            let recover_fs = match self.config.reduction {
-                Reduction::Immediate => return,
-                Reduction::Prr => board.flight() - board.sacked() + news.delivered,
-                Reduction::PrrLinux => prior,
-            };
-            self.prr = Some(Box::new(Prr::new(recover_fs, self.smss)));
-        }
-    }
-
-    /// Takes the reduction step of this ACK, while the episode lasts.
-    fn step_reduction(&mut self, delivered: u64, safe: bool) {
-        let rules = match self.phase() {
-            Phase::Cwr => true,
-            Phase::Recovery => self.recovery.is_governed_by_pipe(),
-            Phase::Open | Phase::Disorder | Phase::Loss => false,
-        };
-        let Some(prr) = self.prr.as_mut().filter(|_| rules) else {
-            self.prr = None;
-            return;
-        };
-        let target = self.congestion.win.cwnd.as_u64();
-        let inflight = self.tx.board.pipe();
-        prr.on_ack(&Step { target, delivered, inflight, safe, smss: self.smss });
-    }
-
-    /// Whether one reduction answers all losses of an episode. Algorithms that rule recovery are notified of each loss.
-    pub(super) fn reduces_once(&self) -> bool {
-        self.config.reduce_once && !self.congestion.needs.window_in_recovery
-    }
-
-    fn arm_undo(&mut self) {
-        if self.config.undo {
-            self.undo.arm(self.congestion.win, self.tx.una);
-        }
+        let rtt = self.take_sample(&timing, acked, echo, now);
+        let octets = self.rate.delivered() - before;
+        Delivery { acked, sacked, octets, rtt, echo, dsack, order }
     }
 
     /// Lets congestion control grow the window, unless recovery controls the window.
@@ -413,47 +334,5 @@ impl Connection {
             snd_nxt: self.tx.nxt,
         };
         self.rto.on_sample(rtt, &context);
-    }
-
-    /// Translates SACK blocks to offsets, drops invalid ones and finds the D-SACK block (RFC 2883, section 4).
-    fn parse_blocks(&self, sack: &SackBlocks, ack: u64) -> Blocks {
-        let mut blocks = Blocks::default();
-        let offsets = |(left, right)| (self.tx.offset(left), self.tx.offset(right));
-        let nxt = self.tx.nxt as i64;
-        for (i, block) in sack.iter().enumerate() {
-            let (left, right) = offsets(block);
-            if left >= right || right > nxt {
-                continue;
-            }
-            if i == 0 {
-                let inside = sack.iter().nth(1).map(offsets).is_some_and(|(l, r)| l <= left && right <= r);
-                if right <= ack as i64 || inside {
-                    blocks.dsack = Some(left.max(0) as u64);
-                    continue;
-                }
-            }
-            if right > ack as i64 {
-                blocks.list[blocks.len] = (left.max(ack as i64) as u64, right as u64);
-                blocks.len += 1;
-            }
-        }
-        blocks
-    }
-
-    fn detect_spurious(&mut self, acked: u64, echo: Option<u32>, dsack: Option<u64>, now: Instant) {
-        let mut before: Option<Window> = None;
-        if let Some(left) = dsack {
-            before = self.undo.on_dsack(left);
-        }
-        if acked > 0 && before.is_none() {
-            before = self.undo.on_advance(echo);
-        }
-        let Some(before) = before else { return };
-        self.undo.disarm();
-        self.stats.rare().spurious += 1;
-        self.recovery.on_undo(&mut self.tx.board);
-        let path = self.path(self.tx.board.flight(), now);
-        self.congestion.on_undo(&before, &path);
-        self.tx.usage.restart(now);
     }
 }

@@ -2,16 +2,18 @@
 
 use super::Connection;
 use crate::RecoveryKind::{Fack, Sack};
+use crate::recovery::Recovery;
 use crate::stats::State;
 use narrows_cc::Phase;
 use narrows_units::{Bytes, Instant};
 
 impl Connection {
     /// What the window limits: pipe or FACK's awnd, or FlightSize before an episode without limited transmit; `None` if
-    /// the window may be inflated.
+    /// the window may be inflated or a probe exceeds it.
     pub(crate) fn window_used(&self) -> Option<Bytes> {
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
         let used = match self.config.recovery {
+            _ if self.recovery.is_timed() => return None,
             Sack | Fack if self.sack && open && !self.config.limited_transmit => self.tx.board.flight(),
             Fack if self.sack && open => self.tx.board.awnd(),
             Sack | Fack if self.sack => self.tx.board.pipe(),
@@ -19,6 +21,17 @@ impl Connection {
             _ => return None,
         };
         Some(Bytes::new(used))
+    }
+
+    /// Replaces the recovery of an established connection that has sent no data.
+    pub(crate) fn use_recovery(&mut self, recovery: Recovery) {
+        self.tx.board.track_retransmissions();
+        self.recovery = recovery;
+    }
+
+    /// When recovery's own timer expires.
+    pub(crate) fn recovery_timer(&self) -> Instant {
+        self.recovery.timer()
     }
 
     /// Recomputes the state that is kept incrementally, and compares.

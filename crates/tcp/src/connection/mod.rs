@@ -2,46 +2,52 @@
 //!
 //! | file | its part |
 //! |---|---|
-//! | `mod.rs` | the state, what the application does, what can be looked at |
+//! | `mod.rs` | the state, and what the application does |
+//! | `view.rs` | what can be looked at |
 //! | `open.rs` | segments before the connection is synchronized |
 //! | `predicted.rs` | the segments of a bulk transfer where all is well: nearly all |
 //! | `input.rs` | all other segments of a synchronized connection |
 //! | `ack.rs` | an ACK: what it delivers, loss recovery, congestion control |
+//! | `react.rs` | what a sign of congestion does |
+//! | `sacked.rs` | the SACK option of an ACK |
 //! | `linux.rs` | what a receiver that follows Linux is told |
 //! | `output.rs` | which segment leaves next, and its header |
+//! | `idle.rs` | what a sender does that cwnd or the application stops |
 //! | `timers.rs` | what happens when a timer expires |
 //! | `check.rs` | invariants, for tests |
 
 mod ack;
 #[cfg(test)]
 mod check;
+mod idle;
 mod input;
 mod linux;
 mod open;
 mod output;
 mod predicted;
+mod react;
+mod sacked;
 mod timers;
+mod view;
 
 use crate::assist::{Agreement, Assist};
 use crate::congestion::{Controller, initial_window};
 use crate::ecn::{Feedback, negotiates, offer};
+use crate::episode::Episode;
 use crate::handshake::{Syn, first_cap};
-use crate::offset::MaybeOffset;
 use crate::options::TimestampState;
 use crate::pacer::Pacer;
-use crate::prr::Prr;
 use crate::rate::RateSampler;
 use crate::receiver::Receiver;
 use crate::recovery::{self, Recovery};
 use crate::rto::Rto;
 use crate::rtt::Rtt;
 use crate::sender::Sender;
-use crate::stats::{Counters, Info, State, Stats};
-use crate::undo::Undo;
+use crate::stats::{Counters, State};
 use core::net::SocketAddr;
-use narrows_cc::{CongestionControl, Path, Phase};
+use narrows_cc::CongestionControl;
 use narrows_settings::Config;
-use narrows_units::{Bytes, Duration, Instant, SeqNum};
+use narrows_units::{Bytes, Instant, SeqNum};
 use narrows_wire::{Ip, Packet, TcpFlags, TcpRepr};
 use prefetch_index::prefetch_index;
 use std::sync::Arc;
@@ -100,14 +106,8 @@ pub struct Connection {
     congestion: Controller,
     rto: Rto,
     rtt: Rtt,
-    /// The reduction step of an episode, if one limits the usable window.
-    prr: Option<Box<Prr>>,
-    undo: Undo,
+    episode: Episode,
     initial_window: u64,
-    /// When congestion was last reported to congestion control.
-    reduced_at: Instant,
-    /// SND.UNA at the last timeout.
-    timeout_una: MaybeOffset,
     /// When the connection was aborted; [`Instant::NEVER`] if it was not.
     aborted_at: Instant,
     /// Our SYN, until both are acknowledged.
@@ -185,19 +185,16 @@ impl Connection {
             tx,
             rx: Receiver::new(&config, first_cap(assist.as_deref())),
             congestion,
-            prr: None,
+            episode: Episode::default(),
             rtt: Rtt::default(),
             rto: Rto::new(Arc::clone(&config)),
             rate: if stamps { RateSampler::sampling() } else { RateSampler::default() },
-            reduced_at: Instant::ZERO,
             ecn: Feedback::default(),
             urgent: None,
             agreement: Agreement::Nothing,
             assist,
             pacer: Pacer::default(),
-            undo: Undo::default(),
             timers: Timers::default(),
-            timeout_una: MaybeOffset::NONE,
             aborted_at: Instant::NEVER,
             stats: Counters::default(),
             #[cfg(test)]
@@ -256,86 +253,6 @@ impl Connection {
         Bytes::new(self.rx.readable())
     }
 
-    /// In-order payload bytes received so far, read or not.
-    #[inline]
-    #[must_use]
-    pub fn delivered_to_app(&self) -> Bytes {
-        Bytes::new(self.rx.delivered())
-    }
-
-    /// Whether the peer's FIN and all its data have arrived.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.rx.is_finished()
-    }
-
-    /// Bytes written and not sent yet; [`Bytes::MAX`] minus what was sent for an endless stream.
-    #[inline]
-    #[must_use]
-    pub fn unsent(&self) -> Bytes {
-        Bytes::new(self.tx.unsent())
-    }
-
-    /// Bytes written and cumulatively acknowledged.
-    #[inline]
-    #[must_use]
-    pub fn acked(&self) -> Bytes {
-        Bytes::new(self.tx.acked())
-    }
-
-    /// State by RFC 9293.
-    #[inline]
-    #[must_use]
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    /// When the connection ended prematurely: it was given up after [`Config::max_retries`] timeouts in a row, or the
-    /// peer reset it (RFC 9293, sections 3.8.3 and 3.10.7). `None` otherwise, after [`abort`](Self::abort) too. A RST
-    /// once both sides have closed is not premature.
-    #[must_use]
-    pub fn aborted_at(&self) -> Option<Instant> {
-        (self.aborted_at != Instant::NEVER).then_some(self.aborted_at)
-    }
-
-    /// Counters.
-    #[inline]
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        self.stats.all()
-    }
-
-    /// A snapshot.
-    #[must_use]
-    pub fn info(&self) -> Info {
-        let win = &self.congestion.win;
-        Info {
-            cwnd: self.cwnd(),
-            ssthresh: win.ssthresh,
-            pacing_rate: self.pacer.rate(win),
-            srtt: self.rto.srtt(),
-            rtt: self.rtt.latest(),
-            min_rtt: self.rtt.min(),
-            rttvar: self.rto.rttvar(),
-            rto: self.rto.current(),
-            rwnd: Bytes::new(self.tx.window()),
-            flightsize: Bytes::new(self.tx.board.flight()),
-            inflight: Bytes::new(self.tx.board.pipe()),
-            delivered: Bytes::new(self.rate.delivered()),
-            smss: Bytes::new(self.smss),
-            phase: self.phase(),
-            agreement: self.agreement,
-            sack: self.sack,
-            timestamps: self.ts.on,
-        }
-    }
-
-    /// The latest round-trip time sample, unless an earlier call returned it.
-    #[inline]
-    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
-        self.rtt.take()
-    }
-
     /// Sets the value of this end's timestamp clock at time zero, in ticks; call it before the first segment.
     pub fn set_timestamp_offset(&mut self, offset: u32) {
         self.ts.set_offset(offset);
@@ -344,18 +261,6 @@ impl Connection {
     /// Sets the DSCP of every later segment; only the lower six bits count.
     pub fn set_dscp(&mut self, dscp: u8) {
         self.ip.set_dscp(dscp);
-    }
-
-    /// The congestion control.
-    #[must_use]
-    pub fn cc(&self) -> &dyn CongestionControl {
-        self.congestion.algorithm()
-    }
-
-    /// The end-point part of a scheme, if there is one.
-    #[must_use]
-    pub fn assist(&self) -> Option<&dyn Assist> {
-        self.assist.as_deref()
     }
 
     /// The scheme's part at this end, if it is in force.
@@ -382,59 +287,10 @@ impl Connection {
         line(&self.congestion);
         line(&self.rto);
         line(&self.tx.board);
-        line(&self.tx.limited);
+        line(&self.tx.usage);
         line(&self.recovery);
         line(&self.ip);
-        line(&self.undo);
-    }
-
-    /// Whether the network header is IPv6.
-    fn is_ipv6(&self) -> bool {
-        matches!(self.ip, Ip::V6(_))
-    }
-
-    #[inline]
-    fn phase(&self) -> Phase {
-        match self.recovery.phase() {
-            Phase::Open | Phase::Disorder if self.ecn.in_cwr => Phase::Cwr,
-            phase => phase,
-        }
-    }
-
-    /// The usable window: that of the reduction step, or the congestion control's.
-    #[inline]
-    fn cwnd(&self) -> Bytes {
-        self.prr.as_ref().map_or(self.congestion.win.cwnd, |prr| Bytes::new(prr.cwnd()))
-    }
-
-    /// The path as congestion control sees it; `flightsize` is an argument because its meaning depends on the event.
-    fn path(&self, flightsize: u64, now: Instant) -> Path {
-        self.path_in(self.phase(), flightsize, now)
-    }
-
-    /// The path in the given phase.
-    #[inline]
-    fn path_in(&self, phase: Phase, flightsize: u64, now: Instant) -> Path {
-        let tx = &self.tx;
-        let win = &self.congestion.win;
-        Path {
-            now,
-            smss: Bytes::new(self.smss),
-            initial_window: Bytes::new(self.initial_window),
-            srtt: self.rto.srtt(),
-            min_rtt: self.rtt.min(),
-            rto: self.rto.current(),
-            flightsize: Bytes::new(flightsize),
-            inflight: Bytes::new(tx.board.pipe()),
-            snd_una: tx.una,
-            snd_nxt: tx.nxt,
-            delivered: Bytes::new(self.rate.delivered()),
-            lost: Bytes::new(self.rate.lost()),
-            cwnd_limited: self.config.unused_growth || tx.usage.is_limited(win, self.config.slow_start_at_equality),
-            pacing_rate: self.pacer.rate(win),
-            phase,
-            slow_start_at_equality: self.config.slow_start_at_equality,
-        }
+        line(&self.episode);
     }
 
     /// Queues a RST in answer to a segment (RFC 9293, section 3.10.7.1).
@@ -463,7 +319,8 @@ impl Connection {
     fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.timers = Timers::default();
-        self.timeout_una = MaybeOffset::NONE;
+        self.recovery.end();
+        self.episode.end();
         self.pacer.idle();
     }
 }

@@ -4,7 +4,6 @@ use super::Connection;
 use crate::assist::Agreement;
 use crate::ecn::{accept, agreed};
 use crate::handshake::{Terms, first_cap};
-use crate::offset::MaybeOffset;
 use crate::receiver::Receiver;
 use crate::recovery;
 use crate::stats::State;
@@ -151,7 +150,7 @@ impl Connection {
     fn listen_again(&mut self) {
         self.state = State::Listen;
         self.timers = super::Timers::default();
-        self.timeout_una = MaybeOffset::NONE;
+        self.episode.end();
         self.syn = None;
         self.rx = Receiver::new(&self.config, first_cap(self.assist.as_deref()));
         self.ts.restart();

@@ -5,12 +5,11 @@ use crate::assist::{Outgoing, SegmentKind};
 use crate::handshake::syn_options;
 use crate::pacer::{Departure, burst_segments};
 use crate::recovery::{Next, Room};
+use crate::scoreboard::Resend;
 use crate::segment::{Segment, flag};
 use crate::sender::Fresh;
 use crate::stats::State;
-use crate::usage::Stop;
 use narrows_cc::{Phase, Sent};
-use narrows_settings::IdleRestart;
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, SeqNum};
 use narrows_wire::{Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport};
 
@@ -94,13 +93,6 @@ impl Connection {
         true
     }
 
-    /// Notes that nothing is in flight and nothing waits to be sent.
-    #[inline]
-    fn note_no_data(&mut self) {
-        self.rate.on_app_limited(0);
-        self.pacer.idle();
-    }
-
     /// A segment with data or FIN, or a window probe.
     fn poll_data(&mut self, now: Instant, out: &mut Packet) -> bool {
         if self.tx.board.is_empty() && !self.tx.has_unsent() {
@@ -127,10 +119,10 @@ impl Connection {
                 return false;
             }
             Next::Retransmit(index) => return self.retransmit(index, next, now, out),
-            Next::Rescue(index) => return self.retransmit(index, next, now, out),
-            Next::New => {
+            Next::Rescue(index) | Next::Probe(Some(index)) => return self.retransmit(index, next, now, out),
+            Next::New | Next::Probe(None) => {
                 if let Fresh::Segment { len, fin } = fresh {
-                    self.send_new(len, fin, now, out);
+                    self.send_new(len, fin, next, now, out);
                     return true;
                 }
             }
@@ -139,72 +131,13 @@ impl Connection {
         false
     }
 
-    /// Restarts an old window before something leaves with nothing in flight, because that window may no longer fit the
-    /// path. Algorithms that set their window in every phase have their own rule.
-    #[inline(never)]
-    fn restart_if_idle(&mut self, now: Instant) {
-        let rto = self.rto.current();
-        // Before the first transmission this is zero.
-        let idle = now.since(self.tx.last_sent);
-        if idle <= rto {
-            return;
-        }
-        let kind = self.config.idle_restart;
-        if kind == IdleRestart::Off || self.congestion.needs.window_in_recovery {
-            return;
-        }
-        let path = self.path(0, now);
-        match kind {
-            IdleRestart::Linux => self.congestion.decay_idle(idle, &path),
-            IdleRestart::Rfc5681 | IdleRestart::Off => self.congestion.restart(&path),
-        }
-        self.tx.usage.restart(now);
-    }
-
-    #[inline(never)]
-    fn on_nothing_to_send(&mut self, fresh: Fresh, cwnd: u64, now: Instant) {
-        let pipe = self.tx.board.pipe();
-        let sent = self.tx.usage.has_sent();
-        self.note_usage(pipe + self.smss > cwnd, now);
-        if sent && fresh == Fresh::Nothing {
-            self.validate_window(now);
-        }
-        if fresh == Fresh::Blocked && self.tx.board.is_empty() {
-            self.arm_persist(now);
-        }
-        if fresh == Fresh::Nothing && pipe < cwnd {
-            self.rate.on_app_limited(pipe);
-        }
-    }
-
-    /// Notes, when the sender stops, whether cwnd stopped it.
     #[inline]
-    fn note_usage(&mut self, limited: bool, now: Instant) {
-        let tx = &mut self.tx;
-        let stop = Stop { limited, flight: tx.board.flight(), una: tx.una, nxt: tx.nxt, now };
-        tx.usage.note(&stop, &self.congestion.win, self.config.slow_start_at_equality);
-    }
-
-    /// Decays a window that the application has not used for an RTO (RFC 2861; Linux's `tcp_cwnd_application_limited`).
-    /// An application with data that waits for the peer's window or the pacer has used cwnd as far as it could.
-    fn validate_window(&mut self, now: Instant) {
-        let applies =
-            self.config.cwnd_validation && self.phase() == Phase::Open && !self.congestion.needs.window_in_recovery;
-        if applies && let Some(used) = self.tx.usage.unused_for(self.rto.current(), now) {
-            let path = self.path(self.tx.board.flight(), now);
-            self.congestion.decay_unused(used, &path);
-        }
-    }
-
-    #[inline]
-    fn send_new(&mut self, len: u32, fin: bool, now: Instant, out: &mut Packet) {
+    fn send_new(&mut self, len: u32, fin: bool, next: Next, now: Instant, out: &mut Packet) {
         let start = self.tx.nxt;
         let flight = self.tx.board.flight();
         let octets = u64::from(len) + u64::from(fin);
         let idle = if flight == 0 { now.since(self.tx.last_sent) } else { Duration::ZERO };
-        if flight + u64::from(len) > self.cwnd().as_u64() {
-            self.tx.limited += octets;
-        }
+        let beyond = flight + u64::from(len) > self.cwnd().as_u64();
         let stamp = self.rate.on_sent(self.tx.board.pipe(), len + u32::from(fin), now);
         let mut flags = if fin { flag::FIN } else { 0 };
         if self.rate.is_app_limited() {
@@ -212,10 +145,11 @@ impl Connection {
         }
         self.tx.board.push(Segment { start, len: len + u32::from(fin), flags, sent_at: now }, stamp);
         self.tx.on_sent(octets, fin);
-        if let Some(prr) = &mut self.prr {
-            prr.on_sent(octets);
-        }
+        self.episode.on_sent(octets, beyond);
         self.note_sent(len, false, idle, now);
+        if self.recovery.is_timed() {
+            self.tell_recovery(next, now);
+        }
         if fin {
             self.on_fin_sent();
         }
@@ -249,29 +183,36 @@ impl Connection {
         let Some(&segment) = self.tx.board.get(index) else { return false };
         let flight = self.tx.board.flight();
         let stamp = self.rate.on_sent(self.tx.board.pipe(), segment.len, now);
-        let rescue = matches!(next, Next::Rescue(_));
-        let again = self.tx.board.on_retransmit(index, now, stamp, self.rate.is_app_limited(), rescue);
+        let why = match next {
+            Next::Rescue(_) => Resend::Rescue,
+            Next::Probe(_) => Resend::Probe,
+            _ => Resend::Repair,
+        };
+        let again = self.tx.board.on_retransmit(index, now, stamp, self.rate.is_app_limited(), why);
         if again && index == self.tx.board.head_index() {
             // Nothing can advance SND.UNA before this segment arrives (RFC 6675, section 6: the more careful variant).
             self.timers.rto = now + self.rto.current();
         }
-        self.recovery.on_sent(next);
-        if self.undo.is_armed() {
-            let first_time = !segment.has(flag::EVER) || self.recovery.phase() == Phase::Loss;
-            self.undo.on_retransmit(self.ts.tick(now), first_time && index == self.tx.board.head_index());
-        }
+        self.tell_recovery(next, now);
+        let first_time = !segment.has(flag::EVER) || self.recovery.phase() == Phase::Loss;
+        let decisive = first_time && index == self.tx.board.head_index();
+        self.episode.on_retransmit(u64::from(segment.len), self.ts.tick(now), decisive);
         let payload = segment.payload();
         let stats = self.stats.rare();
         stats.retransmitted_bytes += Bytes::new(u64::from(payload));
         stats.retransmitted_packets += Packets::new(u64::from(payload > 0));
-        if let Some(prr) = &mut self.prr {
-            prr.on_sent(u64::from(segment.len));
-        }
         self.note_sent(payload, true, Duration::ZERO, now);
         let fin = if segment.has(flag::FIN) { TcpFlags::FIN } else { TcpFlags::NONE };
         self.segment(self.tx.seq(segment.start), TcpFlags::ACK.with(fin), payload, now, out);
         self.finish(SegmentKind::Retransmission, flight, now, out);
         true
+    }
+
+    /// Tells recovery what was sent.
+    #[inline(never)]
+    fn tell_recovery(&mut self, sent: Next, now: Instant) {
+        let clock = self.clock(self.timers.rto, now);
+        self.recovery.on_sent(sent, &clock, &self.tx.board);
     }
 
     /// Updates counters, timer, pacer and congestion control after a transmission of data.

@@ -36,7 +36,7 @@ impl Connection {
                 && !self.ecn.is_on()
                 && self.rx.expects(u64::from(segment.payload_len))
         } else {
-            ack > self.tx.una as i64 && ack <= self.tx.nxt as i64 && self.is_plain(tcp, ack)
+            ack > self.tx.una as i64 && ack <= self.tx.nxt as i64 && self.is_plain(tcp, ack as u64)
         };
         if !fits {
             return false;

@@ -1,10 +1,12 @@
-//! Timers: retransmission, persist, delayed ACK, TIME-WAIT and pacing.
+//! Timers: retransmission, recovery's own, persist, delayed ACK, TIME-WAIT and pacing.
 
 use super::Connection;
-use crate::offset::MaybeOffset;
+use super::react::News;
+use crate::episode::Expiry;
+use crate::recovery::RtoTimer;
 use crate::stats::State;
 use narrows_cc::{Congestion, Phase};
-use narrows_units::{Bytes, Duration, Instant};
+use narrows_units::{Duration, Instant};
 
 /// Longest interval between window probes.
 const MAX_PERSIST: Duration = Duration::from_secs(60);
@@ -38,7 +40,8 @@ impl Connection {
     #[must_use]
     pub fn poll_timeout(&self) -> Instant {
         let t = &self.timers;
-        t.rto.min(t.persist).min(t.time_wait).min(self.rx.ack_deadline()).min(self.pacer.deadline())
+        let own = t.rto.min(t.persist).min(t.time_wait);
+        own.min(self.recovery.timer()).min(self.rx.ack_deadline()).min(self.pacer.deadline())
     }
 
     /// Does what is due at `now`. Poll for segments afterwards.
@@ -55,9 +58,29 @@ impl Connection {
         if now >= self.timers.persist {
             self.on_persist(now);
         }
+        if now >= self.recovery.timer() {
+            self.on_recovery_timeout(now);
+        }
         if now >= self.timers.rto {
             self.on_retransmission_timeout(now);
         }
+    }
+
+    /// Asks recovery what the expiry of its own timer means.
+    #[cold]
+    fn on_recovery_timeout(&mut self, now: Instant) {
+        let flight = self.flight_of_a_window();
+        let clock = self.clock(self.timers.rto, now);
+        let verdict = self.recovery.on_timer(&clock, &mut self.tx.board);
+        self.count_lost(verdict.newly_lost);
+        if verdict.newly_lost > 0 && self.congestion.needs.losses {
+            self.report_losses(now);
+        }
+        if verdict.rto_timer == RtoTimer::Restart {
+            self.timers.rto = now + self.rto.current();
+        }
+        let news = News { flight, delivered: 0, marked: 0, echoed: false, advanced: false };
+        self.react(&verdict, &news, now);
     }
 
     fn on_retransmission_timeout(&mut self, now: Instant) {
@@ -83,32 +106,23 @@ impl Connection {
 
     /// Marks everything outstanding as lost, and sets the loss window (RFC 5681, section 3.1).
     fn on_data_timeout(&mut self, now: Instant) {
-        let repeated = match self.phase() {
-            Phase::Loss => self.timeout_una == MaybeOffset::at(self.tx.una),
-            Phase::Recovery | Phase::Cwr => self.reduces_once(),
-            Phase::Open | Phase::Disorder => false,
-        };
-        self.timeout_una = MaybeOffset::at(self.tx.una);
-        let flight = match self.recovery.phase() {
+        let phase = self.phase();
+        let flight = match phase {
             Phase::Loss => self.tx.board.flight(),
             _ => self.flight_of_a_window(),
         };
         let path = self.path(flight, now);
-        if !repeated {
-            if self.config.undo && !self.ecn.in_cwr {
-                self.undo.arm(self.congestion.win, self.tx.una);
-            } else {
-                self.undo.disarm();
-            }
-        }
+        let repeated = self.episode.on_timeout(&Expiry {
+            phase,
+            before: self.config.undo.then_some(self.congestion.win),
+            una: self.tx.una,
+            reduces_once: self.reduces_once(),
+        });
         let newly_lost = self.recovery.on_timeout(self.tx.nxt, &mut self.tx.board);
-        self.rate.on_lost(newly_lost);
-        self.stats.rare().lost_bytes += Bytes::new(newly_lost);
-        self.tx.limited = 0;
-        self.prr = None;
-        self.ecn.on_loss(self.tx.nxt);
+        self.count_lost(newly_lost);
+        self.episode.on_reduction(self.tx.nxt, self.ecn.is_on(), false, now);
+        self.ecn.on_reduction();
         self.pacer.release();
-        self.reduced_at = now;
         self.tx.usage.restart(now);
         if self.congestion.needs.losses {
             self.report_losses(now);

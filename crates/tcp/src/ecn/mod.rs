@@ -1,4 +1,5 @@
-//! ECN of a connection: negotiation, encoding, decoding and counting of feedback, and when the sender reacts to it.
+//! ECN of a connection: negotiation, encoding, decoding and counting of feedback. How the sender reacts is the
+//! episode's ([`crate::episode`]).
 //!
 //! | mode | feedback | sources |
 //! |---|---|---|
@@ -25,7 +26,7 @@
 //! An ACK that reports marks is predicted like any other while the window is already reduced, because then it changes
 //! nothing but counts: feedback that differs on every ACK, such as AccECN's, does not send each ACK the long way. Only
 //! the ACK that begins a reduction or ends one goes there. [`Feedback::bits`] are the flags that prediction does not
-//! compare, and [`Feedback::expects`] looks at their content.
+//! compare, [`Feedback::reports`] looks at their content, and the episode decides what it means.
 
 #[cfg(test)]
 pub(crate) mod accurate;
@@ -36,9 +37,7 @@ pub use bits::HeaderBits;
 pub(crate) use negotiation::{accept, agreed, negotiates, offer};
 
 use crate::assist::Agreement;
-use crate::offset::MaybeOffset;
 use crate::stats::Counters;
-use narrows_cc::Phase;
 use narrows_settings::EcnEcho;
 use narrows_units::Packets;
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
@@ -71,8 +70,6 @@ pub(crate) struct Echo {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Feedback {
-    /// As a sender: SND.NXT at the last reduction, whatever its cause, until that window is acknowledged.
-    pub(crate) reduced_until: MaybeOffset,
     mode: Mode,
     /// The flags that carry feedback, as a mask of the ACE field: zero where ECN is off.
     mask: u8,
@@ -82,8 +79,6 @@ pub(crate) struct Feedback {
     last_ce: bool,
     /// As a sender: whether the next new data carries CWR.
     cwr_pending: bool,
-    /// As a sender: whether that reduction answered an echo and its window is not yet acknowledged.
-    pub(crate) in_cwr: bool,
     #[cfg(test)]
     accurate: accurate::Accurate,
 }
@@ -192,19 +187,9 @@ impl Feedback {
         }
     }
 
-    /// Whether an ACK up to `ack` needs no reaction of the sender: it neither ends a reduction nor reports a mark that
-    /// calls for one.
-    #[inline]
-    pub(crate) fn expects(&self, ack: u64, tcp: &TcpRepr) -> bool {
-        match self.reduced_until.get() {
-            None => !self.reports(tcp),
-            Some(end) => ack <= end,
-        }
-    }
-
     /// Whether an ACK reports a mark.
     #[inline]
-    fn reports(&self, tcp: &TcpRepr) -> bool {
+    pub(crate) fn reports(&self, tcp: &TcpRepr) -> bool {
         #[cfg(test)]
         if self.mode == Mode::Accurate {
             return self.accurate.has_news(tcp);
@@ -224,41 +209,9 @@ impl Feedback {
         Echo { marks, bytes: if marks { delivered } else { 0 } }
     }
 
-    /// The phase of a sender that has lost nothing.
-    #[inline]
-    pub(crate) fn phase(&self) -> Phase {
-        if self.in_cwr { Phase::Cwr } else { Phase::Open }
-    }
-
-    /// Whether the window of the last reduction is still in force after SND.UNA moved to `una`. It ends when something
-    /// above the window is acknowledged, because only that shows that CWR has reached the receiver.
-    #[inline]
-    pub(crate) fn holds(&mut self, una: u64) -> bool {
-        if self.reduced_until.get().is_some_and(|end| una > end) {
-            self.reduced_until = MaybeOffset::NONE;
-            self.in_cwr = false;
-        }
-        self.reduced_until.get().is_some()
-    }
-
-    /// Whether a loss from SND.UNA `una` on belongs to the window that was reduced after an echo. The first segment
-    /// sent after the reduction does not: it carries CWR, and if it is lost, the window is reduced again (RFC 3168,
-    /// section 6.1.2).
-    #[inline]
-    pub(crate) fn covers(&self, una: u64) -> bool {
-        self.in_cwr && self.reduced_until.get().is_some_and(|end| una < end)
-    }
-
-    /// Notes a reduction after an echo; `nxt` is SND.NXT.
-    pub(crate) fn on_reduction(&mut self, nxt: u64) {
-        (self.cwr_pending, self.reduced_until, self.in_cwr) = (self.announces(), MaybeOffset::at(nxt), true);
-    }
-
-    /// Notes a reduction after a loss, which CWR announces too (RFC 3168, section 6.1.2).
-    pub(crate) fn on_loss(&mut self, nxt: u64) {
-        if self.is_on() {
-            (self.cwr_pending, self.reduced_until, self.in_cwr) = (self.announces(), MaybeOffset::at(nxt), false);
-        }
+    /// Notes a reduction, whatever its cause, which CWR announces (RFC 3168, section 6.1.2).
+    pub(crate) fn on_reduction(&mut self) {
+        self.cwr_pending |= self.is_on() && self.announces();
     }
 
     /// Whether CWR announces reductions. With AccECN its bit is part of the ACE field.
@@ -305,8 +258,8 @@ mod tests {
     }
 
     #[test]
-    fn feedback_takes_two_words() {
-        assert_eq!(size_of::<Feedback>() - size_of::<accurate::Accurate>(), 16, "on a line with other fields");
+    fn feedback_takes_one_word() {
+        assert!(size_of::<Feedback>() - size_of::<accurate::Accurate>() <= 8, "on a line with other fields");
     }
 
     #[test]
@@ -332,13 +285,6 @@ mod tests {
     }
 
     #[test]
-    fn a_reduction_rules_until_data_beyond_its_window_is_acknowledged() {
-        let mut e = Feedback { reduced_until: MaybeOffset::at(100), ..Feedback::default() };
-        assert!(e.holds(99) && e.holds(100));
-        assert!(!e.holds(101));
-    }
-
-    #[test]
     fn who_owns_the_bits_decides_the_mode() {
         for (agreement, mode) in
             [(Agreement::Nothing, Mode::Off), (Agreement::Assisted, Mode::Off), (Agreement::Ecn, Mode::EachMark)]
@@ -350,16 +296,13 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_is_expected_only_while_the_window_is_reduced() {
+    fn an_ack_reports_marks_only_where_the_bits_mean_that() {
         let ack = |flags: TcpFlags| TcpRepr { flags: TcpFlags::ACK.with(flags), ..TcpRepr::default() };
         let mut e = started(EcnEcho::EachMark);
-        assert!(e.expects(50, &ack(TcpFlags::NONE)) && !e.expects(50, &ack(TcpFlags::ECE)));
-        e.on_reduction(100);
-        assert!(e.expects(100, &ack(TcpFlags::ECE)) && e.expects(100, &ack(TcpFlags::NONE)));
-        assert!(!e.expects(101, &ack(TcpFlags::NONE)), "the end of the window");
+        assert!(e.reports(&ack(TcpFlags::ECE)) && !e.reports(&ack(TcpFlags::NONE)));
         assert_eq!(e.on_ack(&ack(TcpFlags::ECE), 7), Echo { marks: true, bytes: 7 });
         let off = &mut Feedback::default();
-        assert!(off.expects(50, &ack(TcpFlags::ECE)), "a bit that means nothing here");
+        assert!(!off.reports(&ack(TcpFlags::ECE)), "a bit that means nothing here");
         assert_eq!(off.on_ack(&ack(TcpFlags::ECE), 7), Echo::default());
     }
 }

@@ -15,7 +15,7 @@
 //! Vectors: `fack_enters_on_the_first_sack_beyond_three_segments`, `fack_repairs_four_losses_of_ten`.
 
 use super::sack::{Case, Judgement, Sack};
-use super::{AckEvent, LossRecovery, Next, Room, Settings, Verdict, next_new};
+use super::{AckEvent, Clock, LossRecovery, Next, Room, Settings, Verdict, next_new};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
@@ -62,8 +62,8 @@ impl LossRecovery for Fack {
         self.sack.next(board, room)
     }
 
-    fn on_sent(&mut self, sent: Next) {
-        self.sack.on_sent(sent);
+    fn on_sent(&mut self, sent: Next, clock: &Clock, board: &Scoreboard) {
+        self.sack.on_sent(sent, clock, board);
     }
 
     fn is_governed_by_pipe(&self) -> bool {

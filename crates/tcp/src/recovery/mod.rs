@@ -13,15 +13,23 @@
 //!      '-------------------------- Loss <---------------------'
 //! ```
 //!
-//! Extensions that are not implemented fit in as follows. RACK (RFC 8985) is one more recovery beside [`sack`]:
-//! `Sack::digest` with a judgement by the times of sending, which the scoreboard's segments carry (`sent_at`), and a
-//! reordering timer beside those of the connection. Its tail loss probe is a timer too, whose expiry makes `next`
-//! answer as for a rescue. F-RTO (RFC 5682) is a state of [`Loss`]: the first ACK after a timeout lets `next` answer
-//! `New` instead of the hole; the second shows whether the timeout was spurious, by a field of [`Verdict`] that leads
-//! to the connection's undo.
+//! A recovery that goes by time ([`LossRecovery::is_timed`]) also takes part in plain ACKs and new data, and has a timer
+//! of its own. The trait has what these extensions need; none is implemented yet, and `tests/timed.rs` shows a small one:
+//!
+//! - RACK (RFC 8985, section 6) judges by times of sending: [`Scoreboard::in_send_order`] has the segments in order of
+//!   their last transmissions, [`Deliveries::newest`] is RACK.segment, [`Clock`] has the round-trip times, and
+//!   [`AckEvent::dsack`] widens the reordering window. What is in doubt waits for [`LossRecovery::on_timer`].
+//! - Its tail loss probe (section 7) is an expiry of the same timer, after which [`LossRecovery::next`] answers
+//!   [`Next::Probe`]. A loss that only the probe repaired is [`Verdict::repaired`].
+//! - F-RTO (RFC 5682) is a state of [`Loss`]: the first ACK after a timeout lets `next` answer [`Next::New`] instead of
+//!   the hole; the second shows, by [`Deliveries::original`], whether the timeout was [`Verdict::spurious`].
+//! - Eifel (RFC 3522) and D-SACK (RFC 3708) serve every recovery, so the connection looks for them: they are part of
+//!   [`Episode`](crate::episode::Episode). What timestamps tell of a delivery is in [`Deliveries`].
 
+mod event;
 mod fack;
 mod newreno;
+pub(crate) mod prr;
 mod reno;
 mod rto_only;
 mod sack;
@@ -29,70 +37,13 @@ mod tahoe;
 
 use crate::scoreboard::Scoreboard;
 use core::fmt;
+pub(crate) use event::{AckEvent, Clock, Deliveries, Next, Room, RtoTimer, Verdict};
 use narrows_cc::Phase;
 use narrows_settings::{Config, RecoveryKind};
 use narrows_units::Instant;
 
-/// An ACK as recovery sees it. The board already reflects it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckEvent {
-    /// Octets newly acknowledged cumulatively.
-    pub(crate) acked: u64,
-    /// Octets newly SACKed.
-    pub(crate) sacked: u64,
-    /// Whether it is a duplicate by RFC 5681, section 2.
-    pub(crate) duplicate: bool,
-    /// SND.UNA with this ACK.
-    pub(crate) una: u64,
-    /// SND.NXT.
-    pub(crate) nxt: u64,
-}
-
-/// What an ACK means for the congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Verdict {
-    /// Whether a congestion episode begins: loss was found by duplicate ACKs or SACK.
-    pub(crate) enter: bool,
-    /// Whether the episode begins with one segment and slow start, whatever cwnd the congestion control set (Tahoe).
-    pub(crate) restart: bool,
-    /// Whether the episode before has ended (also: the Loss phase).
-    pub(crate) exit: bool,
-    /// On leaving fast recovery, an upper bound of cwnd against bursts (RFC 6582, section 3.2, step 3).
-    pub(crate) cwnd_cap: Option<u64>,
-    /// Octets newly marked lost.
-    pub(crate) newly_lost: u64,
-    /// When the last of the retransmissions that this ACK shows to be lost was sent.
-    pub(crate) lost_retransmission: Option<Instant>,
-    /// Whether to leave the retransmission timer running as it is (RFC 6582's "impatient" variant).
-    pub(crate) keep_timer: bool,
-}
-
-/// What to send next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// The segment with this index, again.
-    Retransmit(u64),
-    /// The same, as RFC 6675's rescue retransmission.
-    Rescue(u64),
-    /// New data.
-    New,
-    /// Something waits, but the window does not allow it.
-    Hold,
-    /// Nothing waits.
-    Idle,
-}
-
-/// The windows when the next segment is chosen.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
-    /// Congestion window.
-    pub(crate) cwnd: u64,
-    /// Length of the new segment that the peer's window and the application allow; 0 for none.
-    pub(crate) new: u64,
-}
-
 /// A way to find and repair losses.
-trait LossRecovery: fmt::Debug + Send {
+pub(crate) trait LossRecovery: fmt::Debug + Send {
     /// Processes an ACK of data that was sent.
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict;
 
@@ -105,12 +56,40 @@ trait LossRecovery: fmt::Debug + Send {
     /// What to send next.
     fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next;
 
-    /// Notes that what [`next`](Self::next) named was sent.
-    fn on_sent(&mut self, sent: Next);
+    /// Notes that what [`next`](Self::next) named was sent. New data is only noted if recovery [goes by
+    /// time](Self::is_timed).
+    fn on_sent(&mut self, sent: Next, clock: &Clock, board: &Scoreboard);
 
     /// Whether fast recovery counts what is in the network, by SACK, instead of inflating the window by duplicate ACKs.
     fn is_governed_by_pipe(&self) -> bool {
         false
+    }
+
+    /// Whether it goes by time: it has timers of its own, and is told of every transmission, every ACK and what each
+    /// ACK delivers. The others are told less, so that a flow without losses costs nothing.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    /// Whether it awaits something of the next ACK, as the fate of a probe, so that this is not plain. Only asked if it
+    /// goes by time.
+    fn awaits_ack(&self) -> bool {
+        false
+    }
+
+    /// Notes a plain ACK: it advances SND.UNA while nothing is SACKed, lost or retransmitted, and takes a short way.
+    /// Only called if it goes by time.
+    fn on_plain_ack(&mut self, _clock: &Clock, _board: &Scoreboard) {}
+
+    /// When its own timer expires; [`Instant::NEVER`] if none runs or nothing is outstanding. If there are several (a
+    /// reordering timer and a probe timeout), the earliest. Only asked if it goes by time.
+    fn next_timer(&self) -> Instant {
+        Instant::NEVER
+    }
+
+    /// Processes an expiry of its own timer. Afterwards the timer is off or in the future.
+    fn on_timer(&mut self, _clock: &Clock, _board: &mut Scoreboard) -> Verdict {
+        Verdict::default()
     }
 
     /// Where recovery stands; never [`Phase::Cwr`], which is the connection's.
@@ -143,6 +122,9 @@ enum Kind {
     NewReno(newreno::NewReno),
     Sack(sack::Sack),
     Fack(fack::Fack),
+    /// A recovery of the tests.
+    #[cfg(test)]
+    Own(Box<dyn LossRecovery>),
 }
 
 /// Calls a method of the recovery in use.
@@ -155,6 +137,8 @@ macro_rules! each {
             Kind::NewReno($recovery) => $call,
             Kind::Sack($recovery) => $call,
             Kind::Fack($recovery) => $call,
+            #[cfg(test)]
+            Kind::Own($recovery) => $call,
         }
     };
 }
@@ -163,33 +147,65 @@ macro_rules! each {
 #[derive(Debug)]
 pub(crate) struct Recovery {
     phase: Phase,
+    timed: bool,
     kind: Kind,
 }
 
 impl Recovery {
     fn new(kind: Kind) -> Self {
-        Self { phase: each!(&kind, r => r.phase()), kind }
+        let (phase, timed) = each!(&kind, r => (r.phase(), r.is_timed()));
+        Self { phase, timed, kind }
+    }
+
+    /// A recovery of the tests.
+    #[cfg(test)]
+    pub(crate) fn own(recovery: Box<dyn LossRecovery>) -> Self {
+        Self::new(Kind::Own(recovery))
+    }
+
+    #[inline]
+    fn copy_phase(&mut self) {
+        self.phase = each!(&self.kind, r => r.phase());
     }
 
     /// See [`LossRecovery::on_ack`]. In the phase Open the call may be skipped for an ACK that advances SND.UNA while
-    /// nothing is SACKed and no retransmission is watched: no recovery reports or notes anything then.
+    /// nothing is SACKed and no retransmission is watched: no recovery reports or notes anything then, except by
+    /// [`on_plain_ack`](Self::on_plain_ack).
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
         let verdict = each!(&mut self.kind, r => r.on_ack(ack, board));
-        self.phase = each!(&self.kind, r => r.phase());
+        self.copy_phase();
         verdict
+    }
+
+    /// See [`LossRecovery::awaits_ack`].
+    #[inline]
+    pub(crate) fn awaits_ack(&self) -> bool {
+        self.timed && self.awaits_ack_of_any()
+    }
+
+    #[cold]
+    fn awaits_ack_of_any(&self) -> bool {
+        each!(&self.kind, r => r.awaits_ack())
+    }
+
+    /// See [`LossRecovery::on_plain_ack`].
+    #[cold]
+    pub(crate) fn on_plain_ack(&mut self, clock: &Clock, board: &Scoreboard) {
+        each!(&mut self.kind, r => r.on_plain_ack(clock, board));
+        self.copy_phase();
     }
 
     /// See [`LossRecovery::on_timeout`].
     pub(crate) fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
         let lost = each!(&mut self.kind, r => r.on_timeout(nxt, board));
-        self.phase = each!(&self.kind, r => r.phase());
+        self.copy_phase();
         lost
     }
 
     /// See [`LossRecovery::on_undo`].
     pub(crate) fn on_undo(&mut self, board: &mut Scoreboard) {
         each!(&mut self.kind, r => r.on_undo(board));
-        self.phase = each!(&self.kind, r => r.phase());
+        self.copy_phase();
     }
 
     /// See [`LossRecovery::next`].
@@ -207,8 +223,38 @@ impl Recovery {
     }
 
     /// See [`LossRecovery::on_sent`].
-    pub(crate) fn on_sent(&mut self, sent: Next) {
-        each!(&mut self.kind, r => r.on_sent(sent));
+    pub(crate) fn on_sent(&mut self, sent: Next, clock: &Clock, board: &Scoreboard) {
+        each!(&mut self.kind, r => r.on_sent(sent, clock, board));
+    }
+
+    /// See [`LossRecovery::on_timer`].
+    #[cold]
+    pub(crate) fn on_timer(&mut self, clock: &Clock, board: &mut Scoreboard) -> Verdict {
+        let verdict = each!(&mut self.kind, r => r.on_timer(clock, board));
+        self.copy_phase();
+        verdict
+    }
+
+    /// See [`LossRecovery::next_timer`].
+    #[inline]
+    pub(crate) fn timer(&self) -> Instant {
+        if self.timed { self.timer_of_any() } else { Instant::NEVER }
+    }
+
+    #[cold]
+    fn timer_of_any(&self) -> Instant {
+        each!(&self.kind, r => r.next_timer())
+    }
+
+    /// Stops its timer for good, because the connection has ended.
+    pub(crate) fn end(&mut self) {
+        self.timed = false;
+    }
+
+    /// See [`LossRecovery::is_timed`].
+    #[inline]
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed
     }
 
     /// See [`LossRecovery::is_governed_by_pipe`].

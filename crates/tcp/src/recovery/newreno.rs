@@ -8,7 +8,8 @@
 //! Vectors: `newreno_repairs_two_holes_in_one_episode`, `duplicates_of_exactly_recover_start_no_fast_retransmit`.
 
 use super::{
-    AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, covers_more, inflated, next_by_pipe, next_new, phase,
+    AckEvent, Clock, Loss, LossRecovery, Next, Room, RtoTimer, Settings, Verdict, covers_more, inflated, next_by_pipe,
+    next_new, phase,
 };
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
@@ -57,7 +58,11 @@ impl NewReno {
             let newly_lost = board.mark_head_lost();
             return Verdict {
                 newly_lost,
-                keep_timer: self.settings.impatient && self.partial_acks > 1,
+                rto_timer: if self.settings.impatient && self.partial_acks > 1 {
+                    RtoTimer::Keep
+                } else {
+                    RtoTimer::Usual
+                },
                 ..Verdict::default()
             };
         }
@@ -130,7 +135,7 @@ impl LossRecovery for NewReno {
         next_new(board.flight(), room, inflated(room.cwnd, self.inflation))
     }
 
-    fn on_sent(&mut self, sent: Next) {
+    fn on_sent(&mut self, sent: Next, _clock: &Clock, _board: &Scoreboard) {
         if matches!(sent, Next::Retransmit(_)) {
             self.retransmit = false;
         }

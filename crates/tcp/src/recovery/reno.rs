@@ -7,7 +7,9 @@
 //! 1).
 //! Vectors: `reno_recovers_one_loss_of_twenty`, `reno_reduces_once_per_hole`.
 
-use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase};
+use super::{
+    AckEvent, Clock, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase,
+};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
@@ -82,7 +84,7 @@ impl LossRecovery for Reno {
         next_new(board.flight(), room, inflated(room.cwnd, self.inflation))
     }
 
-    fn on_sent(&mut self, sent: Next) {
+    fn on_sent(&mut self, sent: Next, _clock: &Clock, _board: &Scoreboard) {
         if matches!(sent, Next::Retransmit(_)) {
             self.retransmit = false;
         }

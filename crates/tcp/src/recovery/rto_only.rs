@@ -6,7 +6,7 @@
 //! receiver already has are skipped, because its ACKs cover them. RFC 793 alone would wait for another expiry for each
 //! further lost segment.
 
-use super::{AckEvent, Loss, LossRecovery, Next, Room, Verdict, next_by_pipe};
+use super::{AckEvent, Clock, Loss, LossRecovery, Next, Room, Verdict, next_by_pipe};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
@@ -42,7 +42,7 @@ impl LossRecovery for RtoOnly {
         next_by_pipe(board, room)
     }
 
-    fn on_sent(&mut self, _sent: Next) {}
+    fn on_sent(&mut self, _sent: Next, _clock: &Clock, _board: &Scoreboard) {}
 
     fn phase(&self) -> Phase {
         if self.loss.active { Phase::Loss } else { Phase::Open }

@@ -18,7 +18,7 @@
 //! Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`,
 //! `a_lost_retransmission_is_sent_again_without_a_timeout`, `retransmissions_tell_the_loss_of_what_they_overtook`.
 
-use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new, phase};
+use super::{AckEvent, Clock, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new, phase};
 use crate::scoreboard::Scoreboard;
 use crate::segment::flag;
 use narrows_cc::Phase;
@@ -213,7 +213,7 @@ impl LossRecovery for Sack {
         self.next_when_open(board, room)
     }
 
-    fn on_sent(&mut self, sent: Next) {
+    fn on_sent(&mut self, sent: Next, _clock: &Clock, _board: &Scoreboard) {
         match sent {
             Next::Retransmit(_) => self.retransmit = false,
             Next::Rescue(_) => self.rescue = false,

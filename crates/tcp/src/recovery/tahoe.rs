@@ -11,7 +11,9 @@
 //! cwnd still goes to one segment and ssthresh stays (as in ns-2).
 //! Vectors: `tahoe_starts_anew_from_one_segment`, `tahoe_reduces_once_per_window`.
 
-use super::{AckEvent, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase};
+use super::{
+    AckEvent, Clock, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase,
+};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
@@ -79,7 +81,7 @@ impl LossRecovery for Tahoe {
         next_new(board.flight(), room, inflated(room.cwnd, self.inflation))
     }
 
-    fn on_sent(&mut self, _sent: Next) {}
+    fn on_sent(&mut self, _sent: Next, _clock: &Clock, _board: &Scoreboard) {}
 
     fn phase(&self) -> Phase {
         phase(self.loss.active, false, self.dupacks)

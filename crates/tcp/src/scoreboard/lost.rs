@@ -1,6 +1,7 @@
-//! Which segments are deemed lost, which is sent again next, and which retransmissions are lost.
+//! Which segments are deemed lost, and which is sent again next.
 
 use super::Scoreboard;
+use super::order::Resend;
 use crate::rate::Stamp;
 use crate::segment::{Segment, flag};
 use narrows_units::Instant;
@@ -69,77 +70,19 @@ impl Scoreboard {
         self.losses.as_deref_mut().map(|losses| core::mem::take(&mut losses.found)).unwrap_or_default()
     }
 
-    /// Watches retransmissions from now on, so that [`mark_lost_retransmissions`](Self::mark_lost_retransmissions)
-    /// finds the lost ones.
-    pub(crate) fn track_retransmissions(&mut self) {
-        self.tracking = true;
-    }
-
-    /// Whether the deliveries of an ACK may be evidence against a retransmission.
-    #[inline]
-    pub(crate) fn awaits_retransmissions(&self) -> bool {
-        self.awaits
-    }
-
-    /// Counts the delivery of a retransmitted segment as that of its last transmission only if that was sent at
-    /// `credible` or before: a round trip ago (RFC 8985, section 6.2, step 2).
-    pub(crate) fn believe(&mut self, credible: Instant) {
-        self.losses().credible = credible;
-    }
-
-    #[cold]
-    pub(super) fn note_evidence(&mut self, segment: &Segment) {
-        let octets = u64::from(segment.len);
-        let losses = self.losses();
-        if !segment.has(flag::EVER) {
-            losses.in_network.on_first_delivered(segment.start, octets);
-        } else if segment.sent_at <= losses.credible {
-            let nxt = losses.in_network.on_delivered(segment.sent_at, segment.start, octets);
-            losses.overtook.extend(nxt);
-        }
-    }
-
-    /// Marks retransmissions as lost once at least `dupthresh` segments or more than `bytes` octets sent after them are
-    /// delivered. Returns the octets, and when the last of these retransmissions was sent. They leave the pipe, and
-    /// `NextSeg` returns them first.
-    #[inline]
-    pub(crate) fn mark_lost_retransmissions(&mut self, dupthresh: u32, bytes: u64) -> (u64, Option<Instant>) {
-        let (mut newly, mut sent_at) = (0, None);
-        while let Some(old) = self.losses().in_network.pop_overdue(dupthresh, bytes) {
-            let octets = self.lose_retransmission(old.sent_at, old.start, old.end);
-            if octets > 0 {
-                newly += octets;
-                sent_at = Some(old.sent_at);
-            }
-        }
-        self.awaits = !self.losses().in_network.is_empty();
-        (newly, sent_at)
-    }
-
-    fn lose_retransmission(&mut self, sent_at: Instant, start: u64, end: u64) -> u64 {
-        let mut newly = 0;
-        let mut at = self.segments.partition_point(|s| s.end() <= start);
-        while let Some(segment) = self.segments.get_mut(at).filter(|s| s.start < end) {
-            // The segment may have been delivered or sent again since.
-            if segment.has(flag::RETRANS) && segment.sent_at == sent_at {
-                let len = u64::from(segment.len);
-                segment.flags &= !flag::RETRANS;
-                self.retransmitted -= len;
-                if !segment.has(flag::LOST) {
-                    // The original was sent even earlier, so it is lost too.
-                    segment.flags |= flag::LOST;
-                    self.lost += len;
-                }
-                newly += len;
-                let part = (segment.start, segment.end());
-                self.note_lost(at);
-                if self.base + (at as u64) < self.next_rxt {
-                    self.losses().again.push_back(part);
+    /// Moves the frontier over segments that are SACKed or deemed lost.
+    pub(super) fn pass_lost(&mut self) {
+        loop {
+            let at = (self.frontier - self.base) as usize;
+            let Some(segment) = self.segments.get(at).filter(|s| s.has(flag::SACKED | flag::LOST)) else { break };
+            if segment.has(flag::SACKED) {
+                self.above_bytes -= u64::from(segment.len);
+                if !self.segments.get(at + 1).is_some_and(|s| s.has(flag::SACKED)) {
+                    self.above_ranges -= 1;
                 }
             }
-            at += 1;
+            self.frontier += 1;
         }
-        newly
     }
 
     /// Marks the earliest segment lost; returns the octets newly marked.
@@ -237,7 +180,7 @@ impl Scoreboard {
     #[cold]
     fn next_again(&mut self) -> Option<u64> {
         while let Some(&(start, end)) = self.losses().again.front() {
-            let first = self.segments.partition_point(|s| s.end() <= start);
+            let first = self.position(start);
             let parts = self.segments.iter().enumerate().skip(first).take_while(|(_, s)| s.start < end);
             let hole = |s: &Segment| !s.has(flag::SACKED | flag::RETRANS);
             if let Some((at, _)) = parts.into_iter().find(|(_, s)| hole(s)) {
@@ -254,34 +197,34 @@ impl Scoreboard {
         Some(self.base + at as u64)
     }
 
-    /// Notes the retransmission of a segment; `rescue` leaves HighRxt and the pipe unchanged (RFC 6675, NextSeg rule
-    /// 4). Returns whether it replaces a retransmission that was lost.
+    /// Notes the retransmission of a segment. Returns whether it replaces a retransmission that was lost.
     pub(crate) fn on_retransmit(
         &mut self,
         index: u64,
         now: Instant,
         stamp: Option<Stamp>,
         app_limited: bool,
-        rescue: bool,
+        why: Resend,
     ) -> bool {
         let Some(at) = index.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()) else { return false };
         let Some(segment) = self.segments.get_mut(at) else { return false };
         segment.sent_at = now;
         segment.flags =
             (segment.flags & !flag::APP_LIMITED) | flag::EVER | if app_limited { flag::APP_LIMITED } else { 0 };
-        if !rescue {
+        if why == Resend::Repair {
             if !segment.has(flag::RETRANS) {
                 segment.flags |= flag::RETRANS;
                 self.retransmitted += u64::from(segment.len);
             }
             self.next_rxt = self.next_rxt.max(index + 1);
         }
-        let (start, end, watched) = (segment.start, segment.end(), segment.has(flag::RETRANS));
+        let watched = segment.has(flag::RETRANS) || why == Resend::Probe;
+        let (start, end) = (segment.start, segment.end());
         if let (Some(stamp), Some(old)) = (stamp, self.stamps.as_mut().and_then(|stamps| stamps.ring.get_mut(at))) {
             *old = stamp;
         }
         if self.tracking && watched {
-            let nxt = self.segments.back().map_or(end, Segment::end);
+            let nxt = self.end();
             self.losses().in_network.push(now, start, end, nxt);
             self.awaits = true;
         }

@@ -12,15 +12,19 @@
 //! Offsets are 64-bit positions in this end's stream and never wrap; the FIN takes the octet after the last byte.
 //!
 //! This file has the state, its sums and cumulative acknowledgments. `sack.rs` has what SACK blocks change; `lost.rs`
-//! has which segments are deemed lost and what is sent again.
+//! has which segments are deemed lost and what is sent again; `order.rs` has the order of sending.
 
 mod lost;
+mod order;
 mod sack;
+#[cfg(test)]
+mod tests;
 
 use crate::rate::Stamp;
-use crate::retransmissions::Retransmissions;
 use crate::segment::{Segment, flag};
 use narrows_units::Instant;
+pub(crate) use order::Resend;
+use order::Retransmissions;
 use std::collections::VecDeque;
 
 /// The largest number of SACK blocks in an option (RFC 2018).
@@ -50,7 +54,7 @@ pub(crate) struct Scoreboard {
     high_sacked: u64,
     /// Index of the first segment above HighRxt.
     next_rxt: u64,
-    /// Whether to look for lost retransmissions.
+    /// Whether to keep the order of retransmissions.
     tracking: bool,
     /// Whether any retransmission is watched, so that an ACK without losses need not look at `losses`.
     awaits: bool,
@@ -106,9 +110,15 @@ impl Scoreboard {
     /// FACK's `awnd`, in octets: sent beyond the highest SACKed octet, and retransmitted.
     #[inline]
     pub(crate) fn awnd(&self) -> u64 {
-        let end = self.segments.back().map_or(0, Segment::end);
+        let end = self.end();
         let start = self.segments.front().map_or(end, |s| s.start);
         end - self.high_sacked.clamp(start, end) + self.retransmitted
+    }
+
+    /// Offset after the last octet sent, SND.NXT; 0 if nothing is outstanding.
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.segments.back().map_or(0, Segment::end)
     }
 
     /// Whether nothing on the board is SACKed, lost or retransmitted, and no retransmission is watched.
@@ -304,229 +314,5 @@ impl Scoreboard {
             stamps.ring.pop_front();
         }
         self.base += 1;
-    }
-    /// Recomputes every counter from the flags and compares; for tests.
-    #[cfg(test)]
-    pub(crate) fn check(&self) {
-        let sum = |mask: u8| -> u64 { self.segments.iter().filter(|s| s.has(mask)).map(|s| u64::from(s.len)).sum() };
-        assert_eq!(self.sacked, sum(flag::SACKED), "sacked");
-        assert_eq!(self.lost, sum(flag::LOST), "lost");
-        assert_eq!(self.retransmitted, sum(flag::RETRANS), "retransmitted");
-        assert_eq!(self.outstanding, self.segments.iter().map(|s| u64::from(s.len)).sum::<u64>(), "outstanding");
-        let mut end = None;
-        for s in &self.segments {
-            assert!(end.is_none_or(|e| e == s.start), "segments are contiguous");
-            assert!(s.len > 0, "no empty segment");
-            assert!(
-                !(s.has(flag::SACKED) && s.has(flag::LOST | flag::RETRANS)),
-                "SACKed is neither lost nor retransmitted"
-            );
-            end = Some(s.end());
-        }
-        let skip = usize::try_from(self.frontier.saturating_sub(self.base)).unwrap_or(usize::MAX);
-        let (mut bytes, mut ranges, mut inside) = (0, 0, false);
-        for s in self.segments.iter().skip(skip) {
-            let sacked = s.has(flag::SACKED);
-            bytes += if sacked { u64::from(s.len) } else { 0 };
-            ranges += u32::from(sacked && !inside);
-            inside = sacked;
-        }
-        assert_eq!((self.above_bytes, self.above_ranges), (bytes, ranges), "SACKed above the frontier");
-        assert!(self.frontier >= self.base && self.next_rxt >= self.base, "pointers are on the board");
-        self.check_retransmissions();
-    }
-
-    #[cfg(test)]
-    fn check_retransmissions(&self) {
-        let none = Losses::default();
-        let Losses { in_network, again, .. } = self.losses.as_deref().unwrap_or(&none);
-        in_network.check();
-        assert_eq!(self.awaits, !in_network.is_empty());
-        assert!(self.tracking || (in_network.is_empty() && again.is_empty()), "nobody watches");
-        assert!(self.stamps.as_ref().is_none_or(|stamps| stamps.ring.len() == self.segments.len()), "one stamp each");
-        for (i, s) in self.segments.iter().enumerate() {
-            let covers = |start: u64, end: u64| start <= s.start && s.end() <= end;
-            if s.has(flag::RETRANS) && self.tracking {
-                let watched = in_network.iter().filter(|r| r.sent_at == s.sent_at && covers(r.start, r.end));
-                assert!(watched.count() > 0, "a retransmission in the network is watched");
-            } else if !s.has(flag::SACKED | flag::RETRANS) && self.base + (i as u64) < self.next_rxt {
-                assert!(again.iter().any(|&(start, end)| covers(start, end)), "a hole below HighRxt is not forgotten");
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use proptest::prelude::*;
-
-    const LEN: u64 = 10;
-
-    fn filled(n: u64) -> Scoreboard {
-        let mut board = Scoreboard::default();
-        for i in 0..n {
-            let (start, len) = (i * LEN, LEN as u32);
-            board.push(Segment { start, len, flags: 0, sent_at: Instant::ZERO }, None);
-        }
-        board
-    }
-
-    #[test]
-    fn parts_of_segments_are_acknowledged_and_sacked() {
-        let mut board = filled(4);
-        assert_eq!(board.sack(&[(12, 17)], |_, _| {}), 5);
-        board.check();
-        board.ack(5, |s, _| assert_eq!(s.len, 5));
-        board.check();
-        assert_eq!((board.flight(), board.pipe()), (35, 30));
-        board.ack(15, |_, _| {});
-        board.check();
-        assert_eq!((board.flight(), board.pipe()), (25, 23));
-    }
-
-    #[test]
-    fn a_reneging_peer_is_not_believed() {
-        let mut board = filled(4);
-        board.sack(&[(0, 20)], |_, _| {});
-        assert_eq!(board.mark_all_lost(), 40);
-        board.check();
-        assert_eq!(board.pipe(), 0);
-        assert_eq!(board.sack(&[(0, 20)], |_, _| {}), 20, "and may report again");
-    }
-
-    proptest! {
-        /// Compares with RFC 6675's definitions, evaluated from scratch after every step.
-        #[test]
-        fn pipe_and_is_lost_are_those_of_the_definition(steps in prop::collection::vec((0u8..10, 0u64..60, 1u64..6), 1..80)) {
-            let mut board = filled(60);
-            let mut una = 0;
-            for (what, at, len) in steps {
-                match what {
-                    0 => {
-                        una = (una + len * 7).min(60 * LEN);
-                        board.ack(una, |_, _| {});
-                    }
-                    1 => {
-                        if let Some(hole) = board.next_hole() {
-                            board.on_retransmit(hole, Instant::ZERO, None, false, false);
-                        }
-                    }
-                    _ => {
-                        let (left, right) = ((at * LEN).max(una), ((at + len) * LEN).min(60 * LEN));
-                        if left < right {
-                            board.sack(&[(left, right)], |_, _| {});
-                        }
-                    }
-                }
-                board.mark_lost(3, 2 * LEN);
-                board.check();
-                let mut pipe = 0;
-                for (i, segment) in board.segments.iter().enumerate() {
-                    let (mut bytes, mut ranges, mut inside) = (0, 0, false);
-                    for above in board.segments.iter().skip(i + 1) {
-                        let sacked = above.has(flag::SACKED);
-                        bytes += if sacked { u64::from(above.len) } else { 0 };
-                        ranges += u32::from(sacked && !inside);
-                        inside = sacked;
-                    }
-                    let is_lost = ranges >= 3 || bytes > 2 * LEN;
-                    if segment.has(flag::SACKED) {
-                        continue;
-                    }
-                    prop_assert_eq!(segment.has(flag::LOST), is_lost, "segment at {}", segment.start);
-                    pipe += if is_lost { 0 } else { u64::from(segment.len) };
-                    pipe += if segment.has(flag::RETRANS) { u64::from(segment.len) } else { 0 };
-                }
-                prop_assert_eq!(board.pipe(), pipe);
-            }
-        }
-
-        /// Compares with the rule, evaluated from scratch. A retransmission is lost once three transmissions sent after
-        /// it, or more than the octets of two, are known to be delivered; only the last transmission of a segment is
-        /// known to be.
-        #[test]
-        fn retransmissions_are_lost_by_the_definition(
-            steps in prop::collection::vec((0u8..12, 0u64..60, 1u64..4, any::<bool>()), 1..150),
-        ) {
-            #[derive(Clone, Copy, PartialEq)]
-            enum Fate { Sent, Replaced, Delivered, Lost }
-            let mut board = filled(30);
-            board.track_retransmissions();
-            // In order of sending: the segment's offset, and the fate of the transmission.
-            let mut sent: Vec<(u64, Fate)> = (0..30).map(|i| (i * LEN, Fate::Sent)).collect();
-            let (mut una, mut nxt, mut clock) = (0, 30 * LEN, 0);
-            let mut ever_lost = std::collections::BTreeSet::new();
-            for (what, at, len, later) in steps {
-                clock += u64::from(later);
-                let now = Instant::from_nanos(clock);
-                board.believe(now);
-                let mut deliver = |from: u64, to: u64| for s in &mut sent {
-                    if (from..to).contains(&s.0) && s.1 == Fate::Sent {
-                        s.1 = Fate::Delivered;
-                    }
-                };
-                match what {
-                    0 => {
-                        let to = (una + len * LEN).min(nxt);
-                        deliver(una, to);
-                        board.ack(to, |_, _| {});
-                        una = to;
-                    }
-                    1..=4 => {
-                        let hole = board.next_hole().and_then(|index| board.get(index).copied().map(|s| (index, s.start)));
-                        // The same octets are not sent twice at the same instant.
-                        if let Some((index, start)) = hole && board.get(index).is_some_and(|s| s.sent_at < now) {
-                            for s in sent.iter_mut().filter(|s| s.0 == start && s.1 == Fate::Sent) {
-                                s.1 = Fate::Replaced;
-                            }
-                            board.on_retransmit(index, now, None, false, false);
-                            sent.push((start, Fate::Sent));
-                        }
-                    }
-                    5 | 6 => {
-                        board.push(Segment { start: nxt, len: LEN as u32, flags: 0, sent_at: now }, None);
-                        sent.push((nxt, Fate::Sent));
-                        nxt += LEN;
-                    }
-                    _ => {
-                        let (left, right) = ((at * LEN).max(una), ((at + len) * LEN).min(nxt));
-                        if left < right {
-                            deliver(left, right);
-                            board.sack(&[(left, right)], |_, _| {});
-                        }
-                    }
-                }
-                let mut newly = 0;
-                for i in 0..sent.len() {
-                    let again = sent[..i].iter().any(|s| s.0 == sent[i].0);
-                    let evidence = sent[i + 1..].iter().filter(|s| s.1 == Fate::Delivered).count();
-                    if again && sent[i].1 == Fate::Sent && evidence >= 3 {
-                        sent[i].1 = Fate::Lost;
-                        ever_lost.insert(sent[i].0);
-                        newly += LEN;
-                    }
-                }
-                prop_assert_eq!(board.mark_lost_retransmissions(3, 2 * LEN).0, newly);
-                board.mark_lost(3, 2 * LEN);
-                board.check();
-                for (i, segment) in board.segments.iter().enumerate().filter(|(_, s)| !s.has(flag::SACKED)) {
-                    let last = sent.iter().rposition(|s| s.0 == segment.start).unwrap();
-                    let again = sent[..last].iter().any(|s| s.0 == segment.start);
-                    prop_assert_eq!(segment.has(flag::RETRANS), again && sent[last].1 == Fate::Sent, "{}", segment.start);
-                    let above: u64 =
-                        board.segments.iter().skip(i + 1).filter(|s| s.has(flag::SACKED)).map(|s| u64::from(s.len)).sum();
-                    let mut inside = false;
-                    let ranges = board.segments.iter().skip(i + 1).filter(|s| {
-                        let begins = s.has(flag::SACKED) && !inside;
-                        inside = s.has(flag::SACKED);
-                        begins
-                    });
-                    let is_lost = ranges.count() >= 3 || above > 2 * LEN || ever_lost.contains(&segment.start);
-                    prop_assert_eq!(segment.has(flag::LOST), is_lost, "segment at {}", segment.start);
-                }
-            }
-        }
     }
 }

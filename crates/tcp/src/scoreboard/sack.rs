@@ -36,7 +36,7 @@ impl Scoreboard {
         if left >= right {
             return;
         }
-        let mut at = self.segments.partition_point(|s| s.end() <= left);
+        let mut at = self.position(left);
         while let Some(segment) = self.segments.get(at).copied() {
             if segment.start >= right {
                 break;

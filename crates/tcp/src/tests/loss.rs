@@ -6,7 +6,7 @@ use narrows_cc::{Congestion, Phase};
 use narrows_units::{Bytes, Duration};
 
 pub(super) const UNIT: u64 = 1000;
-const ISS: u32 = u32::MAX - 7_000;
+pub(super) const ISS: u32 = u32::MAX - 7_000;
 
 pub(super) fn config(recovery: RecoveryKind, window: u32) -> Config {
     Config {

@@ -20,6 +20,7 @@ mod pacing;
 mod reduction;
 mod scheme;
 mod spurious;
+mod timed;
 mod transfer;
 mod vectors;
 mod window_cap;

@@ -5,52 +5,52 @@ use narrows_cc::Window;
 
 /// What is known about the latest reduction.
 #[derive(Debug, Default)]
-pub(crate) struct Undo {
+pub(super) struct Undo {
     /// None if no reduction can be undone.
-    episode: Option<Box<Episode>>,
+    reduction: Option<Box<Reduced>>,
     /// TSval of the episode's first retransmission, until the first ACK that advances SND.UNA.
     first: Option<u32>,
 }
 
-/// The episode that began with the reduction.
+/// A reduction, and what followed it.
 #[derive(Debug)]
-struct Episode {
+struct Reduced {
     /// The window before the reduction.
     before: Window,
     /// Retransmissions that no D-SACK has reported as duplicates.
     unproven: u32,
     /// Whether any retransmission was sent.
     any: bool,
-    /// SND.UNA when the episode began: D-SACKs below it are about older data.
+    /// SND.UNA at the reduction: D-SACKs below it are about older data.
     since: u64,
 }
 
 impl Undo {
-    /// A reduction from `before` begins an episode at SND.UNA `una`.
-    pub(crate) fn arm(&mut self, before: Window, una: u64) {
-        let episode = Episode { before, unproven: 0, any: false, since: una };
+    /// Notes a reduction from `before` at SND.UNA `una`, which may prove spurious.
+    pub(super) fn arm(&mut self, before: Window, una: u64) {
+        let reduction = Reduced { before, unproven: 0, any: false, since: una };
         self.first = None;
-        match &mut self.episode {
+        match &mut self.reduction {
             // Losses are frequent, so the allocation is reused.
-            Some(last) => **last = episode,
-            None => self.episode = Some(Box::new(episode)),
+            Some(last) => **last = reduction,
+            None => self.reduction = Some(Box::new(reduction)),
         }
     }
 
     /// Forgets the reduction: it can no longer be undone.
-    pub(crate) fn disarm(&mut self) {
+    pub(super) fn disarm(&mut self) {
         *self = Self::default();
     }
 
     /// Whether there is a reduction to undo.
     #[inline]
-    pub(crate) fn is_armed(&self) -> bool {
-        self.episode.is_some()
+    pub(super) fn is_armed(&self) -> bool {
+        self.reduction.is_some()
     }
 
     /// Whether the next ACK that advances SND.UNA can show that the reduction was spurious.
     #[inline]
-    pub(crate) fn awaits_advance(&self) -> bool {
+    pub(super) fn awaits_advance(&self) -> bool {
         self.first.is_some()
     }
 
@@ -58,36 +58,37 @@ impl Undo {
     /// `decisive`. It is if the segment is the earliest outstanding one, so that the next ACK to advance SND.UNA is
     /// about it, and if no retransmission of it from an earlier episode is in the network, whose ACK would look like an
     /// ACK of the original.
-    pub(crate) fn on_retransmit(&mut self, tsval: u32, decisive: bool) {
-        let Some(episode) = &mut self.episode else { return };
-        if !episode.any && decisive {
+    pub(super) fn on_retransmit(&mut self, tsval: u32, decisive: bool) {
+        let Some(reduction) = &mut self.reduction else { return };
+        if !reduction.any && decisive {
             self.first = Some(tsval);
         }
-        episode.any = true;
-        episode.unproven += 1;
+        reduction.any = true;
+        reduction.unproven += 1;
     }
 
     /// Handles an ACK that advances SND.UNA and echoes `echo`. Returns the window to restore if the ACK answers the
     /// original transmission (RFC 3522, section 3.2). Only the first such ACK can show this.
-    pub(crate) fn on_advance(&mut self, echo: Option<u32>) -> Option<Window> {
+    pub(super) fn on_advance(&mut self, echo: Option<u32>) -> Option<Window> {
         let first = self.first.take()?;
         if echo.is_some_and(|e| tick_before(e, first)) { self.take() } else { None }
     }
 
     /// Handles a D-SACK block that begins at `left`. Returns the window to restore once every retransmission has proved
     /// needless.
-    pub(crate) fn on_dsack(&mut self, left: u64) -> Option<Window> {
-        let episode = self.episode.as_mut()?;
-        if !episode.any || left < episode.since || episode.unproven == 0 {
+    pub(super) fn on_dsack(&mut self, left: u64) -> Option<Window> {
+        let reduction = self.reduction.as_mut()?;
+        if !reduction.any || left < reduction.since || reduction.unproven == 0 {
             return None;
         }
-        episode.unproven -= 1;
-        if episode.unproven == 0 { self.take() } else { None }
+        reduction.unproven -= 1;
+        if reduction.unproven == 0 { self.take() } else { None }
     }
 
-    fn take(&mut self) -> Option<Window> {
+    /// Takes the window to restore; `None` if there is no reduction to undo.
+    pub(super) fn take(&mut self) -> Option<Window> {
         self.first = None;
-        self.episode.take().map(|episode| episode.before)
+        self.reduction.take().map(|reduction| reduction.before)
     }
 }
 

@@ -1,0 +1,156 @@
+//! What can be looked at: counters, a snapshot, and the path as congestion control sees it.
+
+use super::Connection;
+use crate::assist::Assist;
+use crate::recovery::Clock;
+use crate::stats::{Info, State, Stats};
+use narrows_cc::{CongestionControl, Path, Phase};
+use narrows_units::{Bytes, Duration, Instant};
+use narrows_wire::Ip;
+
+impl Connection {
+    /// In-order payload bytes received so far, read or not.
+    #[inline]
+    #[must_use]
+    pub fn delivered_to_app(&self) -> Bytes {
+        Bytes::new(self.rx.delivered())
+    }
+
+    /// Whether the peer's FIN and all its data have arrived.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.rx.is_finished()
+    }
+
+    /// Bytes written and not sent yet; [`Bytes::MAX`] minus what was sent for an endless stream.
+    #[inline]
+    #[must_use]
+    pub fn unsent(&self) -> Bytes {
+        Bytes::new(self.tx.unsent())
+    }
+
+    /// Bytes written and cumulatively acknowledged.
+    #[inline]
+    #[must_use]
+    pub fn acked(&self) -> Bytes {
+        Bytes::new(self.tx.acked())
+    }
+
+    /// State by RFC 9293.
+    #[inline]
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// When the connection ended prematurely: it was given up after [`Config::max_retries`](crate::Config::max_retries) timeouts in a row, or the
+    /// peer reset it (RFC 9293, sections 3.8.3 and 3.10.7). `None` otherwise, after [`abort`](Self::abort) too. A RST
+    /// once both sides have closed is not premature.
+    #[must_use]
+    pub fn aborted_at(&self) -> Option<Instant> {
+        (self.aborted_at != Instant::NEVER).then_some(self.aborted_at)
+    }
+
+    /// Counters.
+    #[inline]
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.stats.all()
+    }
+
+    /// A snapshot.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        let win = &self.congestion.win;
+        Info {
+            cwnd: self.cwnd(),
+            ssthresh: win.ssthresh,
+            pacing_rate: self.pacer.rate(win),
+            srtt: self.rto.srtt(),
+            rtt: self.rtt.latest(),
+            min_rtt: self.rtt.min(),
+            rttvar: self.rto.rttvar(),
+            rto: self.rto.current(),
+            rwnd: Bytes::new(self.tx.window()),
+            flightsize: Bytes::new(self.tx.board.flight()),
+            inflight: Bytes::new(self.tx.board.pipe()),
+            delivered: Bytes::new(self.rate.delivered()),
+            smss: Bytes::new(self.smss),
+            phase: self.phase(),
+            agreement: self.agreement,
+            sack: self.sack,
+            timestamps: self.ts.on,
+        }
+    }
+
+    /// The latest round-trip time sample, unless an earlier call returned it.
+    #[inline]
+    pub fn take_rtt_sample(&mut self) -> Option<Duration> {
+        self.rtt.take()
+    }
+
+    /// The congestion control.
+    #[must_use]
+    pub fn cc(&self) -> &dyn CongestionControl {
+        self.congestion.algorithm()
+    }
+
+    /// The end-point part of a scheme, if there is one.
+    #[must_use]
+    pub fn assist(&self) -> Option<&dyn Assist> {
+        self.assist.as_deref()
+    }
+
+    /// Whether the network header is IPv6.
+    pub(super) fn is_ipv6(&self) -> bool {
+        matches!(self.ip, Ip::V6(_))
+    }
+
+    /// Where recovery and the episode stand.
+    #[inline]
+    pub(super) fn phase(&self) -> Phase {
+        self.episode.phase(self.recovery.phase())
+    }
+
+    /// The usable window: that of the reduction step, or the congestion control's.
+    #[inline]
+    pub(super) fn cwnd(&self) -> Bytes {
+        self.episode.cwnd(&self.congestion.win)
+    }
+
+    /// The path as congestion control sees it; `flightsize` is an argument because its meaning depends on the event.
+    pub(super) fn path(&self, flightsize: u64, now: Instant) -> Path {
+        self.path_in(self.phase(), flightsize, now)
+    }
+
+    /// The path in the given phase.
+    #[inline]
+    pub(super) fn path_in(&self, phase: Phase, flightsize: u64, now: Instant) -> Path {
+        let tx = &self.tx;
+        let win = &self.congestion.win;
+        Path {
+            now,
+            smss: Bytes::new(self.smss),
+            initial_window: Bytes::new(self.initial_window),
+            srtt: self.rto.srtt(),
+            min_rtt: self.rtt.min(),
+            rto: self.rto.current(),
+            flightsize: Bytes::new(flightsize),
+            inflight: Bytes::new(tx.board.pipe()),
+            snd_una: tx.una,
+            snd_nxt: tx.nxt,
+            delivered: Bytes::new(self.rate.delivered()),
+            lost: Bytes::new(self.rate.lost()),
+            cwnd_limited: self.config.unused_growth || tx.usage.is_limited(win, self.config.slow_start_at_equality),
+            pacing_rate: self.pacer.rate(win),
+            phase,
+            slow_start_at_equality: self.config.slow_start_at_equality,
+        }
+    }
+
+    /// The time and what timers are computed from, for recovery, with the retransmission timer expiring at `rto_at`.
+    #[inline]
+    pub(super) fn clock(&self, rto_at: Instant, now: Instant) -> Clock {
+        Clock { now, srtt: self.rto.srtt(), min_rtt: self.rtt.min(), rto_at }
+    }
+}
