@@ -13,9 +13,9 @@ use backstop::PyBackstop;
 use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_samples::{
     Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples,
-    StationTotals, Table,
+    StationTotals, SubqueueSamples, SubqueueTotals, Table,
 };
-use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Outcome, Progress, RunError, Spill};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -200,6 +200,11 @@ impl PyResult {
         self.0.samples.channel_names.clone()
     }
 
+    #[getter]
+    fn subqueue_names(&self) -> Vec<String> {
+        self.0.samples.subqueue_names.clone()
+    }
+
     /// Return the conditions of a live run; None for a simulated one.
     fn conditions<'py>(&self, py: Python<'py>) -> PyResultOf<Option<Bound<'py, PyDict>>> {
         self.1.as_ref().map(|told| live::conditions(py, told)).transpose()
@@ -207,41 +212,44 @@ impl PyResult {
 
     /// Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value".
     fn tables<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
-        let Samples { flow_totals, queue_totals, router_totals, station_totals, .. } = &self.0.samples;
+        let Samples { flow_totals, queue_totals, router_totals, station_totals, subqueue_totals, .. } = &self.0.samples;
         let tables = PyDict::new(py);
         let progress = Some(&*self.2);
         tables.set_item(FlowTotals::NAME, columns(py, flow_totals, progress)?)?;
         tables.set_item(QueueTotals::NAME, columns(py, queue_totals, progress)?)?;
         tables.set_item(RouterTotals::NAME, columns(py, router_totals, progress)?)?;
         tables.set_item(StationTotals::NAME, columns(py, station_totals, progress)?)?;
+        tables.set_item(SubqueueTotals::NAME, columns(py, subqueue_totals, progress)?)?;
         Ok(tables)
     }
 
-    /// Return how many rows the samples of flows, queues or routers have, and in how many chunks.
+    /// Return how many rows the samples of flows, queues, routers or sub-queues have, and in how many chunks.
     fn sampled(&self, table: &str) -> PyResultOf<(usize, usize)> {
-        let Samples { flows, queues, routers, .. } = &self.0.samples;
+        let Samples { flows, queues, routers, subqueues, .. } = &self.0.samples;
         match table {
             FlowSamples::NAME => Ok((flows.len(), flows.chunks())),
             QueueSamples::NAME => Ok((queues.len(), queues.chunks())),
             RouterSamples::NAME => Ok((routers.len(), routers.chunks())),
+            SubqueueSamples::NAME => Ok((subqueues.len(), subqueues.chunks())),
             _ => Err(no_table(table)),
         }
     }
 
-    /// Return a chunk of the samples of flows, queues or routers: columns as in `tables`.
+    /// Return a chunk of the samples of flows, queues, routers or sub-queues: columns as in `tables`.
     fn chunk<'py>(&self, py: Python<'py>, table: &str, number: usize) -> PyResultOf<Bound<'py, PyList>> {
-        let Samples { flows, queues, routers, .. } = &self.0.samples;
+        let Samples { flows, queues, routers, subqueues, .. } = &self.0.samples;
         match table {
             FlowSamples::NAME => unpacked(py, flows, number),
             QueueSamples::NAME => unpacked(py, queues, number),
             RouterSamples::NAME => unpacked(py, routers, number),
+            SubqueueSamples::NAME => unpacked(py, subqueues, number),
             _ => Err(no_table(table)),
         }
     }
 }
 
 fn no_table(name: &str) -> PyErr {
-    let known = [FlowSamples::NAME, QueueSamples::NAME, RouterSamples::NAME].join(", ");
+    let known = [FlowSamples::NAME, QueueSamples::NAME, RouterSamples::NAME, SubqueueSamples::NAME].join(", ");
     PyValueError::new_err(format!("there is no table {name}; allowed: {known}"))
 }
 
@@ -383,7 +391,7 @@ fn run(
     let work = move || {
         let (pcap_dir, progress, algorithms) = (pcap_dir.as_deref(), Some(&*stop), algorithms.as_ref());
         let spill = spill.as_ref();
-        narrows_sim::run(&scenario, &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill })
+        narrows_sim::run(&scenario, &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill, ..Options::default() })
     };
     let outcome = py.detach(|| if used { watched(work, (&calls, &failure, &progress)) } else { work() });
     if let Some(fault) = failure.fault() {
@@ -398,10 +406,11 @@ fn own_threads() -> usize {
     watch::threads()
 }
 
-/// Return the JSON Schema of scenario files.
+/// Return the JSON Schema of scenario files. Queues are those of the engine; a user may add congestion controls.
 #[pyfunction]
 fn schema() -> String {
-    narrows_scenario::schema().to_string()
+    let Catalogue { queues, .. } = narrows_sim::catalogue();
+    narrows_scenario::schema_for(&Catalogue { queues, ..Catalogue::default() }).to_string()
 }
 
 /// Return congestion controls, queues and schemes with their parameters, as JSON.

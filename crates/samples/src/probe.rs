@@ -1,6 +1,6 @@
 //! The interface through which a running simulation reports.
 
-use crate::{Fault, FlowRow, QueueRow, RouterRow};
+use crate::{Fault, FlowRow, QueueRow, RouterRow, SubqueueRow};
 
 /// Receives samples as they are taken. A probe that is off costs nothing: `ENABLED` is a constant.
 pub trait Probe {
@@ -12,6 +12,8 @@ pub trait Probe {
     fn queue(&mut self, row: &QueueRow);
     /// A router agent's sample.
     fn router(&mut self, row: &RouterRow);
+    /// A sub-queue's sample.
+    fn subqueue(&mut self, row: &SubqueueRow);
     /// Why samples were lost, if any were. The run then ends.
     fn fault(&self) -> Option<&Fault> {
         None
@@ -27,6 +29,7 @@ impl Probe for NoProbe {
     fn flow(&mut self, _row: &FlowRow) {}
     fn queue(&mut self, _row: &QueueRow) {}
     fn router(&mut self, _row: &RouterRow) {}
+    fn subqueue(&mut self, _row: &SubqueueRow) {}
 }
 
 impl Probe for crate::Samples {
@@ -40,7 +43,10 @@ impl Probe for crate::Samples {
     fn router(&mut self, row: &RouterRow) {
         self.routers.push(row);
     }
+    fn subqueue(&mut self, row: &SubqueueRow) {
+        self.subqueues.push(row);
+    }
     fn fault(&self) -> Option<&Fault> {
-        self.flows.fault().or(self.queues.fault()).or(self.routers.fault())
+        self.flows.fault().or(self.queues.fault()).or(self.routers.fault()).or(self.subqueues.fault())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::record::{FromValue, Value};
 use crate::types::{
-    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind, Queue,
+    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind,
     RecoveryKind, Reduction, RtoStyle, Stack, Traffic, WifiQueues,
 };
 
@@ -29,7 +29,6 @@ macro_rules! words {
 }
 
 words! {
-    Queue { Self::DropTail { .. } => "droptail", Self::Red { .. } => "red" }
     Traffic {
         Self::Bulk { .. } => "bulk",
         Self::RateLimited { .. } => "rate",

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 ///
 /// It covers every table in declared order: its name, and for each column the name and the values as little-endian
 /// 64-bit words. The names of flows, queues and routers follow. If there are 802.11 channels, the table of their
-/// stations and the names of stations and channels follow in the same form; runs without channels have the same digest
-/// as before channels existed. The digest is the same whether samples are in memory or in a file.
+/// stations and the names of stations and channels follow in the same form, and if there are sub-queues, their tables
+/// and labels; runs without them have the same digest as before they existed. The digest is the same whether samples are in memory or in a file.
 ///
 /// # Errors
 /// [`Fault`]: samples cannot be read back from their file, or `stopped`, called before each 64 KiB, returned `true`.
@@ -25,6 +25,11 @@ pub(crate) fn digest(samples: &Samples, stopped: impl Fn() -> bool) -> Result<St
     if !samples.channel_names.is_empty() {
         feed(&mut hash, &samples.station_totals, &go_on)?;
         feed_names(&mut hash, &[&samples.station_names, &samples.channel_names]);
+    }
+    if !samples.subqueue_totals.is_empty() {
+        feed(&mut hash, &samples.subqueues, &go_on)?;
+        feed(&mut hash, &samples.subqueue_totals, &go_on)?;
+        feed_names(&mut hash, &[&samples.subqueue_names]);
     }
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }

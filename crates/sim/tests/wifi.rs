@@ -36,7 +36,7 @@ fn text(stations: usize, flows: &str) -> String {
 }
 
 fn droptail(packets: u64) -> Queue {
-    Queue::DropTail { limit: Limit::Packets(Packets::new(packets)) }
+    Queue::new("droptail", Limit::Packets(Packets::new(packets)))
 }
 
 fn station(node: usize, queue: Queue) -> WifiStation {

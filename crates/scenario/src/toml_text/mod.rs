@@ -8,6 +8,7 @@ use crate::types::{
     Sampling, Scenario, Tcp, Traffic,
 };
 use crate::words::{Word, ip_number};
+use narrows_settings::queue::{Amount, Value};
 use narrows_units::{Bytes, Duration, Instant, Rate};
 
 /// Keys and values of a table, in the order in which they are written.
@@ -199,36 +200,22 @@ fn change(change: &Change) -> String {
 }
 
 fn queue(queue: &Queue) -> Pairs {
-    let kind = ("kind", quoted(queue.word()));
-    match queue {
-        Queue::DropTail { limit: most } => vec![kind, ("limit", limit(*most))],
-        Queue::Red {
-            limit: most,
-            min_threshold,
-            max_threshold,
-            weight,
-            max_p,
-            gentle,
-            ecn,
-            bytes_mode,
-            wait,
-            mean_packet,
-        } => {
-            let amount = |n: f64| quoted(&format!("{} {}", number(n), if *bytes_mode { "B" } else { "packets" }));
-            vec![
-                kind,
-                ("limit", limit(*most)),
-                ("min_threshold", amount(*min_threshold)),
-                ("max_threshold", amount(*max_threshold)),
-                ("weight", number(*weight)),
-                ("max_p", number(max_p.as_f64())),
-                ("gentle", gentle.to_string()),
-                ("ecn", ecn.to_string()),
-                ("bytes_mode", bytes_mode.to_string()),
-                ("wait", wait.to_string()),
-                ("mean_packet", size(*mean_packet)),
-            ]
-        }
+    let params = queue.params.iter().map(|(name, value)| (name, queue_value(value)));
+    [("kind", quoted(queue.kind)), ("limit", limit(queue.limit))].into_iter().chain(params).collect()
+}
+
+fn queue_value(value: Value) -> String {
+    match value {
+        Value::Switch(on) => on.to_string(),
+        Value::Integer(n) => n.to_string(),
+        Value::Number(n) | Value::Amount(Amount::Bare(n)) => number(n),
+        Value::Probability(p) => number(p.as_f64()),
+        Value::Time(value) => time(value),
+        Value::Rate(value) => rate(value),
+        Value::Size(value) => size(value),
+        Value::Amount(Amount::Packets(n)) => quoted(&format!("{} packets", number(n))),
+        Value::Amount(Amount::Bytes(n)) => quoted(&format!("{} B", number(n))),
+        Value::Choice(word) => quoted(word),
     }
 }
 
