@@ -259,15 +259,18 @@ class Result:
         """Nodes of the stations of 802.11 channels: by channel, the base station first."""
     @property
     def channel_names(self) -> list[str]: ...
+    @property
+    def subqueue_names(self) -> list[tuple[int, int, str]]:
+        """Sub-queues in the order of ``subqueue_totals``: index of the queue, index in it, and label."""
     def conditions(self) -> dict[str, Any] | None:
         """Return the conditions of a live run; ``None`` for a simulated one."""
 
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
         """Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
     def sampled(self, table: str) -> tuple[int, int]:
-        """Return the number of rows of the samples of flows, queues or routers, and the number of chunks."""
+        """Return how many rows the samples of flows, queues, routers or subqueues have, and in how many chunks."""
     def chunk(self, table: str, number: int) -> list[tuple[str, str, str, bytes]]:
-        """Return a chunk of the samples of flows, queues or routers: columns as in `tables`."""
+        """Return a chunk of the samples of flows, queues, routers or subqueues: columns as in `tables`."""
 
 def parse(
     text: str,

@@ -21,7 +21,7 @@ from narrows.samples import Samples
 from narrows.scenario import Scenario
 from narrows.stations import StationMetrics
 from narrows.stats import Reached
-from narrows.totals import FlowMetrics, QueueMetrics
+from narrows.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -190,6 +190,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             queues=tuple(QueueMetrics(**_own(QueueMetrics, queue)) for queue in row["queues"]),
             routers=tuple(RouterMetrics(**_own(RouterMetrics, router)) for router in row.get("routers", ())),
             stations=tuple(StationMetrics(**_own(StationMetrics, station)) for station in row.get("stations", ())),
+            subqueues=tuple(SubqueueMetrics(**_own(SubqueueMetrics, part)) for part in row.get("subqueues", ())),
             samples=everything if alone else everything.of_run(index),
             conditions=row.get("conditions"),
         )

@@ -200,9 +200,12 @@ impl PyResult {
         self.0.samples.channel_names.clone()
     }
 
+    /// Return sub-queues in the order of their totals: index of the queue, index in it, and label.
     #[getter]
-    fn subqueue_names(&self) -> Vec<String> {
-        self.0.samples.subqueue_names.clone()
+    fn subqueue_names(&self) -> Vec<(u64, u64, String)> {
+        let Samples { subqueue_totals: totals, subqueue_names, .. } = &self.0.samples;
+        let places = totals.queue.iter().copied().zip(totals.subqueue.iter().copied());
+        places.zip(subqueue_names).map(|((queue, subqueue), label)| (queue, subqueue, label.clone())).collect()
     }
 
     /// Return the conditions of a live run; None for a simulated one.
