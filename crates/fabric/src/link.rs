@@ -359,7 +359,7 @@ impl LinkDirection {
                 self.close_capacity(now);
                 self.rate = rate;
                 self.queue.set_rate(rate);
-                self.timer.read(&*self.queue, now);
+                self.timer.read_after_change(&*self.queue, now);
             }
             self.delay = change.delay.unwrap_or(self.delay);
         }

@@ -12,11 +12,7 @@ use narrows_scenario::{Direction, Loss};
 ///
 /// # Errors
 /// [`BuildError`]: the scenario was not validated against these disciplines.
-pub fn queue(
-    queue: &scenario::Queue,
-    stream: Stream,
-    disciplines: Disciplines,
-) -> Result<Box<dyn Queue>, BuildError> {
+pub fn queue(queue: &scenario::Queue, stream: Stream, disciplines: Disciplines) -> Result<Box<dyn Queue>, BuildError> {
     disciplines.find(queue.kind)?.queue(queue.limit, &queue.params, stream)
 }
 

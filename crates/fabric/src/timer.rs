@@ -35,7 +35,14 @@ impl QueueTimer {
         self.exists
     }
 
-    /// Asks the queue again, after a call at `now`.
+    /// Asks the queue again, after a change of its rate at `now`: a timer that is due then still comes.
+    pub fn read_after_change(&mut self, queue: &dyn Queue, now: Instant) {
+        if self.exists {
+            self.at = queue.next_timer().unwrap_or(Instant::NEVER).max(now);
+        }
+    }
+
+    /// Asks the queue again, after another call at `now`.
     #[inline]
     pub fn read(&mut self, queue: &dyn Queue, now: Instant) {
         if self.exists {

@@ -394,7 +394,10 @@ fn run(
     let work = move || {
         let (pcap_dir, progress, algorithms) = (pcap_dir.as_deref(), Some(&*stop), algorithms.as_ref());
         let spill = spill.as_ref();
-        narrows_sim::run(&scenario, &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill, ..Options::default() })
+        narrows_sim::run(
+            &scenario,
+            &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill, ..Options::default() },
+        )
     };
     let outcome = py.detach(|| if used { watched(work, (&calls, &failure, &progress)) } else { work() });
     if let Some(fault) = failure.fault() {

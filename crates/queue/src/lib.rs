@@ -6,7 +6,8 @@
 //!
 //! # Time
 //! A queue has no clock. Its owner calls it, with the time, in this order: at one instant, a timer that is due comes
-//! first ([`Queue::on_timer`]), then a departure ([`Queue::dequeue`]), then an arrival ([`Queue::enqueue`]). The owner
+//! first ([`Queue::on_timer`]), then a departure ([`Queue::dequeue`]), then an arrival ([`Queue::enqueue`]); a change of
+//! the rate ([`Queue::set_rate`]) comes before all of them. The owner
 //! may be late: it makes up for all calls since its last look, each with its exact time and in the order of times.
 //! A queue thus sees the same calls whether it is looked at for every event or seldom.
 //!
@@ -132,8 +133,9 @@ pub trait Queue: fmt::Debug + Send {
 
     /// When the timer fires next, [`Instant::NEVER`] if it does not run; `None` if the discipline has no timer.
     ///
-    /// Whether it is `None` is asked once, of the empty queue. The time is asked after each call that may change it
-    /// and must be later than that call; an earlier time counts as one nanosecond later. A timer that has nothing
+    /// Whether it is `None` is asked once, of the empty queue. The time is asked after each call that may change it. It
+    /// must be later than that call, except after [`set_rate`](Self::set_rate), where a timer may be due at once; an
+    /// earlier time counts as one nanosecond later. A timer that has nothing
     /// left to do should stop: the owner makes up for every firing of an idle time, one by one.
     fn next_timer(&self) -> Option<Instant> {
         None

@@ -375,7 +375,10 @@ mod tests {
             params.set("max_threshold", Value::Amount(max));
             let fitted = fit(&mut params, limit);
             let once = params.clone();
-            assert!(fitted.is_err() || (fit(&mut params, limit).is_ok() && params == once), "a second time changes nothing");
+            assert!(
+                fitted.is_err() || (fit(&mut params, limit).is_ok() && params == once),
+                "a second time changes nothing"
+            );
             fitted.map(|()| ["min_threshold", "max_threshold"].map(|name| params.amount(name)))
         };
         for limit in limits {

@@ -84,7 +84,8 @@ impl Row {
         let mut params = Params::defaults(self.about.params);
         for (name, value) in given.iter() {
             let kind = self.about.param(name).map(|param| param.kind.default());
-            if kind.is_none_or(|default| core::mem::discriminant::<Value>(&default) != core::mem::discriminant(&value)) {
+            if kind.is_none_or(|default| core::mem::discriminant::<Value>(&default) != core::mem::discriminant(&value))
+            {
                 let names: Vec<_> = self.about.params.iter().map(|param| param.name).collect();
                 return Err(BuildError::Param { queue, name: name.to_owned(), allowed: names.join(", ") });
             }

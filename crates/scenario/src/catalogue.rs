@@ -5,8 +5,8 @@ mod queues;
 use crate::types::Stack;
 use crate::words::Word;
 use narrows_settings::queue::Discipline;
-pub(crate) use queues::show_param;
 use narrows_units::{Bytes, Duration, Rate};
+pub(crate) use queues::show_param;
 use serde_json::json;
 
 /// Names that a scenario may use, with their parameters.

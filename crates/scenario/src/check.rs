@@ -82,7 +82,8 @@ fn unknown_key(table: &Table, entry: &Entry, at: &Path<'_>, catalogue: &Catalogu
 /// Checks the value of a queue's parameter: some discipline must take it. The queue's own discipline may stand in
 /// another table, so its own rules are checked where the queue is built.
 fn queue_param(name: &str, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, report: &mut Report) -> Value {
-    let kinds: Vec<Kind> = catalogue.queues.iter().filter_map(|row| row.param(name)).map(|p| kind_of(&p.kind)).collect();
+    let kinds: Vec<Kind> =
+        catalogue.queues.iter().filter_map(|row| row.param(name)).map(|p| kind_of(&p.kind)).collect();
     if kinds.iter().any(|kind| value(kind, tree).is_some()) {
         return Value::Raw(tree.clone());
     }
@@ -214,13 +215,7 @@ fn check(kind: &Kind, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, repor
     }
 }
 
-fn tables(
-    inner: &'static Table,
-    items: &[Tree],
-    path: &Path<'_>,
-    catalogue: &Catalogue,
-    report: &mut Report,
-) -> Value {
+fn tables(inner: &'static Table, items: &[Tree], path: &Path<'_>, catalogue: &Catalogue, report: &mut Report) -> Value {
     let mut records = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let at = Path::Index(path, index);

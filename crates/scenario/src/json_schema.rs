@@ -244,11 +244,8 @@ fn kind_rule(table: &'static Table, kind: &str) -> Option<Value> {
 
 /// Returns the rule for this queue discipline: parameters of others are refused.
 fn queue_rule(row: &Discipline, params: &Map<String, Value>) -> Option<Value> {
-    let refused: Map<String, Value> = params
-        .keys()
-        .filter(|name| row.param(name).is_none())
-        .map(|name| (name.clone(), json!(false)))
-        .collect();
+    let refused: Map<String, Value> =
+        params.keys().filter(|name| row.param(name).is_none()).map(|name| (name.clone(), json!(false))).collect();
     let condition = json!({ "properties": { "kind": { "const": row.name } }, "required": ["kind"] });
     (!refused.is_empty()).then(|| json!({ "if": condition, "then": { "properties": refused } }))
 }

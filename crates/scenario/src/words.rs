@@ -2,8 +2,8 @@
 
 use crate::record::{FromValue, Value};
 use crate::types::{
-    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind,
-    RecoveryKind, Reduction, RtoStyle, Stack, Traffic, WifiQueues,
+    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind, RecoveryKind,
+    Reduction, RtoStyle, Stack, Traffic, WifiQueues,
 };
 
 /// A type whose values are words in scenario files.

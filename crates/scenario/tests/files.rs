@@ -5,7 +5,9 @@
 mod common;
 
 use common::{SMALL, catalogue, good, good_with, queues, ready_to_run};
-use narrows_scenario::{Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, reference, schema, schema_for};
+use narrows_scenario::{
+    Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, reference, schema, schema_for,
+};
 use narrows_units::Duration;
 use serde_json::Value;
 
@@ -264,5 +266,5 @@ fn directions_take_what_they_do_not_say_from_their_link() {
     assert_eq!(link.reverse.queue, narrows_scenario::Queue::new("droptail", seven));
     let red = &link.forward.queue;
     assert_eq!((red.kind, red.limit, red.params.switch("ecn")), ("red", seven, true));
-    assert_eq!(red.params.amount("max_threshold").number(), 6.0);
+    assert_eq!(red.params.amount("max_threshold"), narrows_settings::queue::Amount::Packets(6.0));
 }

@@ -5,11 +5,11 @@
 mod common;
 
 use common::{delivered, scenario};
+use narrows_queue::registry::{Amount, Params, Value};
 use narrows_samples::{QueueTotal, Samples};
 use narrows_scenario::{
     Aggregation, Limit, Queue, Sampling, Scenario, Wifi, WifiErrors, WifiMode, WifiQueues, WifiStation,
 };
-use narrows_queue::registry::{Amount, Params, Value};
 use narrows_sim::{Options, Outcome, RunError, run};
 use narrows_units::{Bytes, Duration, Packets, Probability, Rate};
 use proptest::prelude::*;

@@ -77,8 +77,7 @@ pub(super) fn entry(row: &Discipline) -> CatalogueRow {
 
 /// Returns what a parameter takes as lists show it: quantities as numbers in their base unit.
 fn kind(kind: &Kind) -> CatalogueKind {
-    let number =
-        |unit: &str, default, min, max| CatalogueKind::Number { unit: unit.to_owned(), default, min, max };
+    let number = |unit: &str, default, min, max| CatalogueKind::Number { unit: unit.to_owned(), default, min, max };
     match *kind {
         Kind::Switch { default } => CatalogueKind::Switch { default },
         Kind::Integer { unit, default, min, max } => number(unit, default as f64, min as f64, max as f64),

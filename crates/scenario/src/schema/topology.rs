@@ -138,7 +138,12 @@ pub(crate) static QUEUE: Table = Table {
     doc: "A queue. `[queue]` gives defaults for the queues of all links and channels, and `queue = { .. }` of one of these what differs.",
     groups: &[&[
         Field::new("kind", Kind::Queue, Need::Described("the first that `narrows list queues` shows"), "Discipline."),
-        Field::new("limit", Kind::Limit, Need::Default("100 packets"), "How much may wait; the packet being sent has left the queue."),
+        Field::new(
+            "limit",
+            Kind::Limit,
+            Need::Default("100 packets"),
+            "How much may wait; the packet being sent has left the queue.",
+        ),
     ]],
 };
 

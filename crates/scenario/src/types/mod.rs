@@ -4,8 +4,8 @@ mod ngwa;
 mod tcp;
 mod wifi;
 
-pub use ngwa::*;
 pub use narrows_settings::queue::Limit;
+pub use ngwa::*;
 pub use tcp::*;
 pub use wifi::*;
 

@@ -22,7 +22,7 @@ fn catalogue() -> Catalogue {
 fn text(queue: &str, more: &str) -> String {
     format!(
         "name = \"toy\"\nduration = \"3 s\"\nsampling = \"100 ms\"\n{more}\n[topology]\nkind = \"dumbbell\"\npairs = 2\n\
-         bottleneck = {{ rate = \"5 Mb/s\", delay = \"5 ms\", queue = {queue} }}\n\
+         bottleneck = {{ rate = \"5 Mb/s\", delay = \"5 ms\", forward = {{ queue = {queue} }} }}\n\
          access = {{ rate = \"100 Mb/s\", delay = \"1 ms\" }}\n\
          [[flows]]\nname = \"low\"\nfrom = \"s1\"\nto = \"d1\"\n\
          [[flows]]\nname = \"high\"\nfrom = \"s2\"\nto = \"d2\"\ndscp = \"EF\"\nstart = \"500 ms\"\nstop = \"2 s\"\n\
@@ -56,9 +56,17 @@ fn a_row_alone_brings_a_discipline_into_a_file() {
     let queue = &scenario.links[0].forward.queue;
     assert_eq!((queue.kind, queue.params.time("target").as_millis(), queue.params.number("gain")), ("ticker", 4, 2.0));
     let json = &scenario.to_json()["links"][0]["forward"]["queue"];
-    assert_eq!((&json["kind"], &json["target_ns"], &json["interval_ns"]), (&"ticker".into(), &4_000_000.into(), &15_000_000.into()));
+    assert_eq!(
+        (&json["kind"], &json["target_ns"], &json["interval_ns"]),
+        (&"ticker".into(), &4_000_000.into(), &15_000_000.into())
+    );
     let toml = scenario.to_toml();
-    assert!(toml.contains("{ kind = \"ticker\", limit = \"60 packets\", interval = \"15 ms\", target = \"4 ms\", gain = 2.0 }"), "{toml}");
+    assert!(
+        toml.contains(
+            "{ kind = \"ticker\", limit = \"60 packets\", interval = \"15 ms\", target = \"4 ms\", gain = 2.0 }"
+        ),
+        "{toml}"
+    );
     assert_eq!(good(&toml), scenario);
     let classes = good(&text("{ kind = \"classes\", order = \"weak_first\" }", ""));
     assert_eq!(good(&classes.to_toml()), classes);
@@ -67,17 +75,41 @@ fn a_row_alone_brings_a_discipline_into_a_file() {
 
 #[test]
 fn what_is_wrong_with_a_parameter_is_said_as_for_any_field() {
-    let field = "toy.toml:7: topology.bottleneck.queue";
+    let field = "toy.toml:8: topology.bottleneck.forward.queue";
     for (queue, message) in [
         ("{ kind = \"ticker\", gain = -1 }", ".gain: -1 is out of range; allowed: a number from 0 to 100"),
-        ("{ kind = \"ticker\", target = 5 }", ".target: 5 has no unit; allowed: a number and ns, us, ms, s, min or h, more than zero and at most 10 s"),
-        ("{ kind = \"ticker\", targt = \"5 ms\" }", ".targt: is not a known key, did you mean `target`?; allowed: kind, limit, "),
-        ("{ kind = \"ticker\", max_p = 0.1 }", ".max_p: 0.1 has no meaning for kind = \"ticker\"; allowed: only with kind = \"red\""),
-        ("{ kind = \"red\", gain = 1 }", ".gain: 1 has no meaning for kind = \"red\"; allowed: only with kind = \"ticker\""),
-        ("{ kind = \"classes\", order = \"strog_first\" }", ".order: \"strog_first\" is not one of the allowed words, did you mean `strong_first`?; allowed: \"strong_first\" or \"weak_first\""),
-        ("{ kind = \"tiker\" }", ".kind: \"tiker\" is not one of the allowed words, did you mean `ticker`?; allowed: \"droptail\", \"red\", \"ticker\", \"classes\" or \"gate\""),
-        ("{ kind = \"ticker\", target = \"20 ms\" }", ".target: \"20 ms\" is above the interval; allowed: at most 15 ms"),
-        ("{ kind = \"ticker\", interval = \"1 ms\" }", ".target: the default is above the interval; allowed: at most 1 ms"),
+        (
+            "{ kind = \"ticker\", target = 5 }",
+            ".target: 5 has no unit; allowed: a number and ns, us, ms, s, min or h, from 1 us to 10 s",
+        ),
+        (
+            "{ kind = \"ticker\", targt = \"5 ms\" }",
+            ".targt: is not a known key, did you mean `target`?; allowed: kind, limit, ",
+        ),
+        (
+            "{ kind = \"ticker\", max_p = 0.1 }",
+            ".max_p: 0.1 has no meaning for kind = \"ticker\"; allowed: only with kind = \"red\"",
+        ),
+        (
+            "{ kind = \"red\", gain = 1 }",
+            ".gain: 1 has no meaning for kind = \"red\"; allowed: only with kind = \"ticker\"",
+        ),
+        (
+            "{ kind = \"classes\", order = \"strog_first\" }",
+            ".order: \"strog_first\" is not one of the allowed words, did you mean `strong_first`?; allowed: \"strong_first\" or \"weak_first\"",
+        ),
+        (
+            "{ kind = \"tiker\" }",
+            ".kind: \"tiker\" is not one of the allowed words, did you mean `ticker`?; allowed: \"droptail\", \"red\", \"ticker\", \"classes\" or \"gate\"",
+        ),
+        (
+            "{ kind = \"ticker\", target = \"20 ms\" }",
+            ".target: \"20 ms\" is above the interval; allowed: at most 15 ms",
+        ),
+        (
+            "{ kind = \"ticker\", interval = \"1 ms\" }",
+            ".target: the default is above the interval; allowed: at most 1 ms",
+        ),
     ] {
         let said = bad(queue);
         assert!(said.starts_with(&format!("{field}{message}")) && said.lines().count() == 1, "{queue}:\n{said}");
@@ -99,15 +131,20 @@ fn parameters_of_one_name_are_each_disciplines_own() {
 #[test]
 fn schema_and_documents_follow_the_row() {
     let schema = &schema_for(&catalogue())["$defs"]["queue"];
-    let kinds: Vec<_> = schema["properties"]["kind"]["oneOf"].as_array().unwrap().iter().map(|one| &one["const"]).collect();
+    let kinds: Vec<_> =
+        schema["properties"]["kind"]["oneOf"].as_array().unwrap().iter().map(|one| &one["const"]).collect();
     assert_eq!(kinds, ["droptail", "red", "ticker", "classes", "gate"]);
     assert_eq!(schema["properties"]["gain"]["description"], "Gain of the controller. Default: 1.");
     assert_eq!(schema["properties"]["interval"]["anyOf"].as_array().unwrap().len(), 2);
-    let rule = schema["allOf"].as_array().unwrap().iter().find(|rule| rule["if"]["properties"]["kind"]["const"] == "ticker");
+    let rule =
+        schema["allOf"].as_array().unwrap().iter().find(|rule| rule["if"]["properties"]["kind"]["const"] == "ticker");
     let refused = rule.unwrap()["then"]["properties"].as_object().unwrap();
     assert!(refused.contains_key("order") && refused.contains_key("max_p") && !refused.contains_key("gain"));
     let page = reference(&catalogue());
-    assert!(page.contains("| `gain` | a number from 0 to 100 | `1` | Gain of the controller. Only for `ticker`. |"), "{page}");
+    assert!(
+        page.contains("| `gain` | a number from 0 to 100 | `1` | Gain of the controller. Only for `ticker`. |"),
+        "{page}"
+    );
     assert!(page.contains("- `classes`: two queues, by DSCP") && page.contains("- `strong_first`: "), "{page}");
     let listed = catalogue().to_json();
     assert_eq!(listed["queues"][2]["parameters"][1]["default"], 0.015);
@@ -141,10 +178,11 @@ fn a_timer_fires_at_its_time_however_seldom_the_queue_is_looked_at() {
 
 #[test]
 fn a_timer_sees_the_rate_that_a_change_brings() {
-    let changes = "bottleneck.changes";
     for at in ["1.005 s", "1.0050001 s"] {
-        let list = format!("[{{ at = \"{at}\", rate = \"1 Mb/s\" }}, {{ at = \"2 s\", rate = \"9 Mb/s\", delay = \"1 ms\" }}]");
-        let overrides = [(format!("topology.{changes}"), list)];
+        let list = format!(
+            "[{{ at = \"{at}\", rate = \"1 Mb/s\" }}, {{ at = \"2 s\", rate = \"9 Mb/s\", delay = \"1 ms\" }}]"
+        );
+        let overrides = [("topology.bottleneck.changes".to_owned(), list)];
         let scenario = parse(&text("{ kind = \"ticker\" }", ""), "toy.toml", &overrides, &catalogue()).unwrap();
         both(&scenario, 3);
     }
@@ -154,7 +192,7 @@ fn a_timer_sees_the_rate_that_a_change_brings() {
 fn a_discipline_that_holds_packets_back_is_asked_again_when_its_timer_fires() {
     let outcome = both(&good(&text("{ kind = \"gate\", interval = \"200 ms\", limit = \"500 packets\" }", "")), 1);
     let totals = outcome.samples.queue_totals.row(0).unwrap();
-    assert!(totals.forwarded_packets > 500 && totals.delay_max_ns > 90_000_000, "{totals:?}");
+    assert!(totals.forwarded_packets > 200 && totals.delay_max_ns > 90_000_000, "{totals:?}");
     // The gate is shut for the first half of each interval, and samples at its end see nothing leave since its start.
     let rows = outcome.samples.queues.unpack().unwrap();
     let forwarded = |ms: u64| {

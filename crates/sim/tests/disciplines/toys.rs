@@ -36,7 +36,8 @@ pub static TICKER: Row = Row {
     build: |Setup { limit, params, chance }| {
         let [interval, target] = ["interval", "target"].map(|name| params.time(name));
         let gain = params.number("gain");
-        Box::new(Fifo::new(limit, Ticker { interval, target, gain, p: 0.0, next: Instant::ZERO + interval, chance }))
+        let next = Instant::ZERO + interval;
+        Box::new(Fifo::new(limit, Ticker { interval, target, gain, p: 0.0, offset: 0.0, next, chance }))
     },
 };
 
@@ -55,13 +56,15 @@ struct Ticker {
     target: Duration,
     gain: f64,
     p: f64,
+    /// Added to `p`: a fraction that depends on the exact time of the latest update.
+    offset: f64,
     next: Instant,
     chance: Stream,
 }
 
 impl Aqm for Ticker {
     fn on_enqueue(&mut self, _packet: &Packet, _view: &QueueView, _now: Instant) -> Verdict {
-        if self.chance.chance(self.p) { Verdict::Drop(DropReason::Early) } else { Verdict::Pass }
+        if self.chance.chance(self.p + self.offset) { Verdict::Drop(DropReason::Early) } else { Verdict::Pass }
     }
 
     fn next_timer(&self) -> Option<Instant> {
@@ -72,6 +75,8 @@ impl Aqm for Ticker {
         assert_eq!(now, self.next, "exactly then");
         let delay = view.rate.time_for(view.bytes).as_secs_f64();
         self.p = (self.p + self.gain * (delay - self.target.as_secs_f64())).clamp(0.0, 0.5);
+        // Up to 5 %, by the nanosecond of the update.
+        self.offset = (now.as_nanos() % 997) as f64 / 997.0 / 20.0;
         self.next = now + self.interval;
     }
 
