@@ -16,9 +16,10 @@ fn catalogue() -> Catalogue {
         ),
         param("fast_convergence", CatalogueKind::Switch { default: true }),
     ];
+    let queues = narrows_queue::registry::registry().iter().map(|row| &row.about).collect();
     Catalogue {
+        queues,
         cc: vec![row("reno", Vec::new()), row("cubic", cubic)],
-        queues: Vec::new(),
         schemes: vec![row("acns", Vec::new()), row("ngwa", Vec::new())],
         phys: phys(),
     }

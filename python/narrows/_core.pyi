@@ -262,6 +262,9 @@ class Result:
         """Nodes of the stations of 802.11 channels: by channel, the base station first."""
     @property
     def channel_names(self) -> list[str]: ...
+    @property
+    def subqueue_names(self) -> list[tuple[int, int, str]]:
+        """Sub-queues in the order of ``subqueue_totals``: index of the queue, index in it, and label."""
     def conditions(self) -> dict[str, Any] | None:
         """Return the conditions of a live run; ``None`` for a simulated one."""
 
@@ -273,7 +276,7 @@ class Result:
         Kind of object, its index, algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ..
         """
     def sampled(self, table: str) -> tuple[int, int]:
-        """Return the number of rows and of chunks of the samples: `flows`, `queues`, `routers` or `state`."""
+        """Return how many rows the samples of flows, queues, routers, subqueues or state have, and in how many chunks."""
     def chunk(self, table: str, number: int) -> list[tuple[str, str, str, bytes]]:
         """Return a chunk of such samples: columns as in `tables`."""
 

@@ -24,6 +24,12 @@ CoreTable = list[tuple[str, str, str, bytes]]
 NONE: Final = -1
 """2^64-1, the engine's "no value", read as a signed integer."""
 
+SUBQUEUE: Final = "subqueue"
+"""Kind of the rows of sub-queues. Their columns are columns of queues, so such rows add no columns to a table."""
+
+WHOLE_QUEUE: Final = frozenset({"corrupted"})
+"""Columns of queues that sub-queues do not have."""
+
 TIDY: Final[dict[str, tuple[str, str]]] = {
     "run": ("", "Index of the run, from 0."),
     "time_s": ("s", "Time of the sample."),
@@ -75,6 +81,36 @@ class Whole:
 
 
 @dataclass(frozen=True)
+class Nothing:
+    """No rows of sub-queues, whose columns are those of queues.
+
+    Attributes
+    ----------
+    queues : Chunks
+        Rows of queues.
+    """
+
+    queues: Chunks
+
+    @property
+    def rows(self) -> int:
+        """Number of rows: 0."""
+        return 0
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Columns of sub-queues."""
+        import pyarrow as pa
+
+        schema = self.queues.schema
+        return pa.schema([schema.field(name) for name in own_columns(schema, SUBQUEUE)])
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        """Yield a table without rows."""
+        yield self.schema.empty_table()
+
+
+@dataclass(frozen=True)
 class Engine:
     """Rows that the engine holds, in memory or in its temporary file.
 
@@ -86,12 +122,15 @@ class Engine:
         In the order of the index column.
     run : int
         Index of the run.
+    places : sequence of tuple, optional
+        As for `from_core`.
     """
 
     result: _core.Result
     kind: str
     names: Sequence[str]
     run: int
+    places: Sequence[tuple[int, int]] | None = None
 
     @property
     def rows(self) -> int:
@@ -107,7 +146,8 @@ class Engine:
         """Unpack chunk by chunk; there is always at least one chunk, which may have no rows."""
         _, chunks = self.result.sampled(f"{self.kind}s")
         for number in range(chunks):
-            yield from_core(self.kind, self.result.chunk(f"{self.kind}s", number), self.names, self.run)
+            chunk = self.result.chunk(f"{self.kind}s", number)
+            yield from_core(self.kind, chunk, self.names, self.run, self.places)
 
 
 @dataclass(frozen=True)
@@ -231,7 +271,9 @@ def own_columns(schema: pa.Schema, kind: str) -> list[str]:
     -------
     list of str
     """
-    return [f.name for f in schema if f.name in TIDY or (f.metadata or {}).get(b"kind") == kind.encode()]
+    declared, without = ("queue", WHOLE_QUEUE) if kind == SUBQUEUE else (kind, frozenset[str]())
+    own = (f.name for f in schema if f.name in TIDY or (f.metadata or {}).get(b"kind") == declared.encode())
+    return [name for name in own if name not in without]
 
 
 def tidy_schema(schemas: Mapping[Any, pa.Schema]) -> pa.Schema:
@@ -277,7 +319,9 @@ def widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def from_core(kind: str, columns: CoreTable, names: Sequence[str], run: int) -> pa.Table:
+def from_core(
+    kind: str, columns: CoreTable, names: Sequence[str], run: int, places: Sequence[tuple[int, int]] | None = None
+) -> pa.Table:
     """Wrap the engine's columns without copying them.
 
     Parameters
@@ -288,6 +332,8 @@ def from_core(kind: str, columns: CoreTable, names: Sequence[str], run: int) -> 
         In the order of the index column.
     run : int
         Index of the run.
+    places : sequence of tuple, optional
+        Of sub-queues: index of the queue and index in it, in the order of the names.
 
     Returns
     -------
@@ -296,23 +342,33 @@ def from_core(kind: str, columns: CoreTable, names: Sequence[str], run: int) -> 
     import numpy as np
     import pyarrow as pa
 
-    index_name = kind
     values = {name: np.frombuffer(data, dtype="<i8") for name, _, _, data in columns}
     rows = len(values["time_ns"])
+    index = {"time_ns", kind} if kind != SUBQUEUE else {"time_ns", "queue", kind}
+    codes = values[kind] if places is None else _codes(values["queue"], values[kind], places)
     arrays: list[Any] = [
         pa.array(np.full(rows, run, dtype=np.int32)),
         pa.array(values["time_ns"] / 1e9),
         pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([kind])),
-        pa.DictionaryArray.from_arrays(
-            pa.array(values[index_name].astype(np.int32)), pa.array(list(names), type=pa.string())
-        ),
+        pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(list(names), type=pa.string())),
     ]
     fields = [_field(name, array.type, *TIDY[name], "") for name, array in zip(TIDY, arrays, strict=True)]
     for name, unit, doc, data in columns:
-        if name not in ("time_ns", index_name):
+        if name not in index:
             arrays.append(_column(data, values[name]))
-            fields.append(_field(name, pa.int64(), unit, doc, kind))
+            fields.append(_field(name, pa.int64(), unit, doc, "queue" if kind == SUBQUEUE else kind))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _codes(queue: Any, subqueue: Any, places: Sequence[tuple[int, int]]) -> Any:
+    """Return the index in ``places`` of each pair of queue and sub-queue; the places are in rising order."""
+    import numpy as np
+
+    def key(queue: Any, subqueue: Any) -> Any:
+        return (queue << 32) | subqueue
+
+    listed = np.array(places, dtype=np.int64).reshape(-1, 2)
+    return np.searchsorted(key(listed[:, 0], listed[:, 1]), key(queue, subqueue))
 
 
 def _field(name: str, dtype: pa.DataType, unit: str, doc: str, kind: str) -> pa.Field:

@@ -14,7 +14,7 @@ from narrows.rows import WORDS, AnyRow, mean_row, named, numeric
 from narrows.samples import Samples
 from narrows.stations import ChannelMetrics, StationMetrics, channel_metrics
 from narrows.stats import Estimate, Reached, mean_ci
-from narrows.totals import FlowMetrics, QueueMetrics, fairness
+from narrows.totals import FlowMetrics, QueueMetrics, SubqueueMetrics, fairness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,6 +67,10 @@ class Outcome:
         @property
         def queues(self) -> tuple[QueueMetrics, ...]:
             """Metrics of queues: of the run, or means over the runs."""
+
+        @property
+        def subqueues(self) -> tuple[SubqueueMetrics, ...]:
+            """Metrics of sub-queues: of the run, or means over the runs."""
 
         @property
         def routers(self) -> tuple[RouterMetrics, ...]:
@@ -283,6 +287,8 @@ class Run(Outcome):
         Counters of the routers that run ACNS or NGWA; empty without such a scheme.
     stations : tuple
         Metrics of the stations of 802.11 channels: by channel, the base station first; empty without channels.
+    subqueues : tuple
+        Metrics of the sub-queues that a packet reached, queue by queue; empty where no discipline has sub-queues.
     conditions : dict or None
         Which properties of the machine affected the results, and whether to trust them; see `narrows.conditions`.
         ``None`` for a simulated run: the same scenario and seed give the same results on any machine.
@@ -300,6 +306,7 @@ class Run(Outcome):
     samples: Samples
     routers: tuple[RouterMetrics, ...] = ()
     stations: tuple[StationMetrics, ...] = ()
+    subqueues: tuple[SubqueueMetrics, ...] = ()
     conditions: Conditions | None = None
 
     @property
@@ -384,6 +391,13 @@ class Batch(Outcome):
     def queues(self) -> tuple[QueueMetrics, ...]:
         """Means over the runs, queue by queue."""
         return tuple(mean_row(rows) for rows in zip(*(run.queues for run in self.runs), strict=True))
+
+    @cached_property
+    def subqueues(self) -> tuple[SubqueueMetrics, ...]:
+        """Means over the runs, sub-queue by sub-queue; runs in which none of its packets came are left out."""
+        names = dict.fromkeys(row.name for run in self.runs for row in run.subqueues)
+        by_run = [{row.name: row for row in run.subqueues} for run in self.runs]
+        return tuple(mean_row([rows[name] for rows in by_run if name in rows]) for name in names)
 
     @cached_property
     def routers(self) -> tuple[RouterMetrics, ...]:

@@ -22,7 +22,7 @@ from narrows.scenario import Scenario
 from narrows.states import States
 from narrows.stations import StationMetrics
 from narrows.stats import Reached
-from narrows.totals import FlowMetrics, QueueMetrics
+from narrows.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -197,6 +197,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             queues=tuple(QueueMetrics(**_own(QueueMetrics, queue)) for queue in row["queues"]),
             routers=tuple(RouterMetrics(**_own(RouterMetrics, router)) for router in row.get("routers", ())),
             stations=tuple(StationMetrics(**_own(StationMetrics, station)) for station in row.get("stations", ())),
+            subqueues=tuple(SubqueueMetrics(**_own(SubqueueMetrics, part)) for part in row.get("subqueues", ())),
             samples=everything if alone else everything.of_run(index),
             conditions=row.get("conditions"),
         )

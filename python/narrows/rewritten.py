@@ -45,6 +45,16 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         "marked",
     ),
     "router": ("flows", "flows_normal", "flows_freeze", "flows_fallback", "window_bytes"),
+    "subqueue": (
+        "bytes",
+        "packets",
+        "forwarded_bytes",
+        "forwarded_packets",
+        "dropped_overflow",
+        "dropped_early",
+        "dropped_forced",
+        "marked",
+    ),
 }
 """Columns of each kind of row, as the engine declares them (`crates/samples`)."""
 

@@ -9,15 +9,15 @@ from narrows.errors import InputError
 from narrows.routers import RouterMetrics
 from narrows.stations import ChannelMetrics, StationMetrics
 from narrows.stats import mean_ci
-from narrows.totals import FlowMetrics, QueueMetrics
+from narrows.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AnyRow = FlowMetrics | QueueMetrics | RouterMetrics | ChannelMetrics
+AnyRow = FlowMetrics | QueueMetrics | RouterMetrics | ChannelMetrics | SubqueueMetrics
 """A row of metrics; a station's row is a channel's with two more fields of text."""
 
-Row = TypeVar("Row", FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics, StationMetrics)
+Row = TypeVar("Row", FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics, StationMetrics, SubqueueMetrics)
 
 WORDS: Final = ("name", "cc", "channel", "role")
 """Fields of metrics that are not numbers."""

@@ -21,7 +21,7 @@ from narrows.routers import router_metrics
 from narrows.samples import Samples
 from narrows.scenario import Override, Scenario
 from narrows.stations import all_stations
-from narrows.totals import flow_metrics, queue_metrics
+from narrows.totals import flow_metrics, queue_metrics, subqueue_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -388,6 +388,12 @@ def taken(
             for name, totals in zip(result.router_names, _rows(tables["router_totals"], check), strict=True)
         ),
         stations=_stations(scenario, result, tables),
+        subqueues=tuple(
+            subqueue_metrics(f"{result.queue_names[queue]}/{label}", totals)
+            for (queue, _, label), totals in zip(
+                result.subqueue_names, _rows(tables["subqueue_totals"], check), strict=True
+            )
+        ),
         conditions=conditions,
     )
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 
 from narrows import memory, rewritten
 from narrows.chunks import (
+    SUBQUEUE,
     TIDY,
     Chunks,
     CoreTable,
     Engine,
     Joined,
+    Nothing,
     OfRun,
     Parquet,
     Whole,
@@ -35,13 +37,16 @@ if TYPE_CHECKING:
 
     from narrows import _core
 
-__all__ = ["KINDS", "CoreTable", "Kind", "Samples"]
+__all__ = ["ALL_KINDS", "KINDS", "CoreTable", "Kind", "Samples"]
 
-Kind = Literal["flow", "queue", "router"]
+Kind = Literal["flow", "queue", "router", "subqueue"]
 """Kind of object that a row describes."""
 
 KINDS: Final[tuple[Kind, ...]] = ("flow", "queue", "router")
-"""All kinds, in the order of their rows and columns."""
+"""The kinds that have columns, in their order."""
+
+ALL_KINDS: Final[tuple[Kind, ...]] = (*KINDS, SUBQUEUE)
+"""All kinds, in the order of their rows. Rows of sub-queues come from disciplines that have them, and from no other."""
 
 GROUP_ROWS: Final = 1 << 17
 """Fewest rows of a row group in Parquet; one row group at a time is in memory while a file is written or read."""
@@ -81,6 +86,8 @@ class Samples:
         self._chunks: dict[Kind, Chunks] = {
             kind: Whole(table) if isinstance(table, pa.Table) else table for kind, table in tables.items()
         }
+        if SUBQUEUE not in self._chunks and "queue" in self._chunks:
+            self._chunks[SUBQUEUE] = Nothing(self._chunks["queue"])
 
     @classmethod
     def from_core(cls, tables: Mapping[str, CoreTable], names: Mapping[Kind, Sequence[str]], run: int = 0) -> Samples:
@@ -116,8 +123,12 @@ class Samples:
         Samples
         """
         names = {"flow": result.flow_names, "queue": result.queue_names, "router": result.router_names}
-        tables = {kind: Engine(result, kind, names[kind], run) for kind in KINDS}
-        return cls(tables, States.from_result(result, run))
+        chunks: dict[Kind, Chunks] = {kind: Engine(result, kind, names[kind], run) for kind in KINDS}
+        if parts := result.subqueue_names:
+            labels = [f"{result.queue_names[queue]}/{label}" for queue, _, label in parts]
+            places = [(queue, number) for queue, number, _ in parts]
+            chunks[SUBQUEUE] = Engine(result, SUBQUEUE, labels, run, places)
+        return cls(chunks, States.from_result(result, run))
 
     @classmethod
     def concat(cls, parts: Iterable[Samples]) -> Samples:
@@ -133,7 +144,7 @@ class Samples:
         Samples
         """
         listed = list(parts)
-        tables = {kind: Joined([part._chunks[kind] for part in listed]) for kind in KINDS}
+        tables = {kind: Joined([part._chunks[kind] for part in listed]) for kind in ALL_KINDS}
         return cls(tables, States.concat(part.state for part in listed))
 
     @classmethod
@@ -167,13 +178,13 @@ class Samples:
         file = pq.ParquetFile(path, read_dictionary=["kind", "name"])
         if file.metadata.num_rows > _EAGER_ROWS:
             file.close()
-            return cls({kind: Parquet(path, kind) for kind in KINDS})
+            return cls({kind: Parquet(path, kind) for kind in ALL_KINDS})
         tidy = file.read()
         tables: dict[Kind, pa.Table] = {}
-        for kind in KINDS:
+        for kind in ALL_KINDS:
             tables[kind] = rewritten.as_written(tidy.filter(pc.equal(tidy["kind"], kind)), kind, path)
         if sum(table.num_rows for table in tables.values()) != tidy.num_rows:
-            message = f"{path}: has rows that are of no {', '.join(KINDS)}"
+            message = f"{path}: has rows that are of no {', '.join(ALL_KINDS)}"
             raise ValueError(message)
         return cls(tables)
 
@@ -206,7 +217,7 @@ class Samples:
 
         Parameters
         ----------
-        kind : {"flow", "queue", "router"}
+        kind : {"flow", "queue", "router", "subqueue"}
 
         Returns
         -------
@@ -219,7 +230,7 @@ class Samples:
 
         Parameters
         ----------
-        kind : {"flow", "queue", "router"}
+        kind : {"flow", "queue", "router", "subqueue"}
 
         Returns
         -------
@@ -232,7 +243,7 @@ class Samples:
 
         Parameters
         ----------
-        kind : {"flow", "queue", "router"}
+        kind : {"flow", "queue", "router", "subqueue"}
 
         Yields
         ------
@@ -246,7 +257,7 @@ class Samples:
 
         Parameters
         ----------
-        kind : {"flow", "queue", "router"}
+        kind : {"flow", "queue", "router", "subqueue"}
 
         Returns
         -------
@@ -270,7 +281,7 @@ class Samples:
 
         Parameters
         ----------
-        kind : {"flow", "queue", "router"}
+        kind : {"flow", "queue", "router", "subqueue"}
         most : int
             Wanted number of rows; names with few rows may add a few more.
 
@@ -306,7 +317,7 @@ class Samples:
 
         Parameters
         ----------
-        kind : {"flow", "queue", "router"}
+        kind : {"flow", "queue", "router", "subqueue"}
 
         Returns
         -------
@@ -332,7 +343,7 @@ class Samples:
         """
         import pyarrow as pa
 
-        tables = [self.table(kind) for kind in KINDS]
+        tables = [self.table(kind) for kind in ALL_KINDS if kind in KINDS or self.rows(kind)]
         schema = self._tidy()
         return pa.concat_tables([widen(table, schema) for table in tables]).unify_dictionaries()
 
@@ -368,7 +379,7 @@ class Samples:
 
         schema = self._tidy()
         with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-            for group in _groups(widen(chunk, schema) for kind in KINDS for chunk in self.batches(kind)):
+            for group in _groups(widen(chunk, schema) for kind in ALL_KINDS for chunk in self.batches(kind)):
                 writer.write_table(group)
 
     def units(self) -> dict[str, str]:
@@ -396,11 +407,12 @@ class Samples:
 
     def __len__(self) -> int:
         """Return the number of rows, of all kinds."""
-        return sum(self.rows(kind) for kind in KINDS)
+        return sum(self.rows(kind) for kind in ALL_KINDS)
 
     def __repr__(self) -> str:
         """Return the number of rows by kind."""
-        rows = ", ".join(f"{self.rows(kind)} {kind}" for kind in KINDS)
+        shown = (kind for kind in ALL_KINDS if kind in KINDS or self.rows(kind))
+        rows = ", ".join(f"{self.rows(kind)} {kind}" for kind in shown)
         return f"<Samples: {rows} rows>"
 
 

@@ -51,6 +51,7 @@ def of(result: Outcome) -> dict[str, Any]:
         "stations": _rows(result.stations if runs else (), [run.stations for run in runs] if several else []),
         "channels": _rows(result.channels if runs else (), [run.channels for run in runs] if several else []),
         "jain": result.jain,
+        **_subqueues(result),
         **_conditions(result),
     }
     if isinstance(result, Batch):
@@ -91,8 +92,15 @@ def _detail(run: Run) -> dict[str, Any]:
         "stations": _rows(run.stations, []),
         "channels": _rows(run.channels, []),
         "jain": run.jain,
+        **_subqueues(run),
         **_conditions(run),
     }
+
+
+def _subqueues(result: Outcome) -> dict[str, Any]:
+    """Return the sub-queues; empty where no discipline has any."""
+    rows = [row.to_dict() for row in result.subqueues] if result.runs else []
+    return {"subqueues": rows} if rows else {}
 
 
 def _conditions(result: Outcome) -> dict[str, Any]:

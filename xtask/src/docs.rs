@@ -51,7 +51,7 @@ fn page(catalogue: &Catalogue) -> String {
         &mut text,
         "Queues",
         "`queue = { kind = \"name\", .. }` of a link, or `[queue]` for all.",
-        &catalogue.queues,
+        &catalogue.queue_rows(),
     );
     section(&mut text, "Schemes", "A table of this name, such as `[acns]`.", &catalogue.schemes);
     phys(&mut text, &catalogue.phys);

@@ -1,5 +1,6 @@
 //! The catalogue of this engine's features, from its registries; scenarios are validated against it.
 
+use narrows_queue::Disciplines;
 use narrows_scenario::{
     Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, CatalogueVariable, Ns2Agent,
 };
@@ -7,9 +8,15 @@ use narrows_scenario::{
 /// Every congestion control, queue, scheme and 802.11 PHY with its parameters.
 #[must_use]
 pub fn catalogue() -> Catalogue {
+    catalogue_with(Disciplines::default())
+}
+
+/// The same, with the caller's queue disciplines.
+#[must_use]
+pub fn catalogue_with(queues: Disciplines) -> Catalogue {
     Catalogue {
         cc: narrows_cc::registry().iter().map(cc_row).collect(),
-        queues: narrows_queue::registry::registry().iter().map(queue_row).collect(),
+        queues: queues.rows().map(|row| &row.about).collect(),
         schemes: narrows_scheme::registry().iter().map(scheme_row).collect(),
         phys: narrows_wifi::registry().iter().map(phy_row).collect(),
     }
@@ -45,15 +52,6 @@ fn kind(kind: narrows_cc::ParamKind) -> CatalogueKind {
     }
 }
 
-fn queue_kind(kind: narrows_queue::registry::ParamKind) -> CatalogueKind {
-    use narrows_queue::registry::ParamKind as Kind;
-    match kind {
-        Kind::Limit => CatalogueKind::Limit,
-        Kind::Number { unit, default, min, max } => number(unit, default, min, max),
-        Kind::Switch { default } => CatalogueKind::Switch { default },
-    }
-}
-
 fn row(name: &str, title: &str, sources: &[&str], params: Vec<CatalogueParam>) -> CatalogueRow {
     CatalogueRow {
         name: name.to_owned(),
@@ -82,10 +80,6 @@ fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
         page: r.page(),
         ..row(r.name, r.title, r.sources, params)
     }
-}
-
-fn queue_row(r: &narrows_queue::registry::Row) -> CatalogueRow {
-    row(r.name, r.title, r.sources, r.params.iter().map(|p| param(p.name, p.doc, queue_kind(p.kind))).collect())
 }
 
 fn scheme_row(r: &narrows_scheme::SchemeRow) -> CatalogueRow {

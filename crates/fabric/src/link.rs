@@ -3,10 +3,13 @@
 //! The wire is a ring in order of arrival, and only its head is on the agenda. The queue is drained lazily: on each
 //! access to the link, every transmission that has started by then is carried out at its exact time. This gives the
 //! same sequence of operations as an event per transmission, because nothing else can touch the queue in between. At
-//! one instant, a departure comes before an arrival.
+//! one instant, the timer of the queue discipline comes first, then a departure, then an arrival. Timers that are due
+//! fire in the order of times among the departures, each at its exact time, however late the link is looked at.
 
 use crate::loss::LossModel;
-use narrows_queue::{DropReason, Dropped, Queue, QueueView};
+use crate::subqueues::Subqueues;
+use crate::timer::QueueTimer;
+use narrows_queue::{Dequeued, DropReason, Dropped, Enqueued, NO_SUBQUEUE, Queue, QueueView};
 use narrows_samples::Histogram;
 use narrows_scenario::Change;
 use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
@@ -47,13 +50,47 @@ pub struct LinkMeter {
     pub max_packets: u64,
     /// Most bytes ever waiting.
     pub max_bytes: u64,
+    /// Counters of the sub-queues, if the discipline has any.
+    pub subqueues: Subqueues,
     /// Capacity in bits * ns up to `rate_since`.
     capacity: u128,
     rate_since: Instant,
 }
 
 impl LinkMeter {
-    /// Counts a packet that the queue dropped.
+    /// Counters at zero, for a queue with its sub-queues.
+    #[must_use]
+    pub fn of(queue: &dyn Queue) -> Self {
+        Self { subqueues: Subqueues::of(queue), ..Self::default() }
+    }
+
+    /// Counts a packet that was offered to the queue, whatever became of it.
+    #[inline]
+    pub fn count_offer(&mut self, enqueued: Enqueued, size: Bytes) {
+        self.marked += u64::from(enqueued.marked);
+        if !self.subqueues.is_empty() {
+            self.subqueues.offered(enqueued, size);
+        }
+    }
+
+    /// Counts a packet that the queue, or a router agent in front of it, dropped.
+    pub fn count_dropped(&mut self, dropped: &Dropped) {
+        self.count_drop(dropped.reason);
+        if !self.subqueues.is_empty() {
+            self.subqueues.dropped(dropped);
+        }
+    }
+
+    /// Counts the delay of a packet that leaves the queue; marks are counted by the caller.
+    #[inline]
+    pub fn count_delay(&mut self, dequeued: &Dequeued, delay: Duration) {
+        self.delay.record(delay.as_nanos());
+        if !self.subqueues.is_empty() {
+            self.subqueues.left(dequeued, delay);
+        }
+    }
+
+    /// Counts a drop for this reason.
     pub fn count_drop(&mut self, reason: DropReason) {
         let counter = match reason {
             DropReason::Overflow => &mut self.dropped_overflow,
@@ -81,7 +118,11 @@ pub trait LinkWatch {
 #[derive(Debug)]
 pub struct LinkDirection {
     queue: Box<dyn Queue>,
+    /// Whether the queue is to be asked for a packet when the transmitter is free.
     waiting: bool,
+    /// Whether the discipline holds all waiting packets back until its timer fires.
+    held: bool,
+    timer: QueueTimer,
     rate: Rate,
     delay: Duration,
     serialiser: Serialiser,
@@ -109,8 +150,11 @@ impl LinkDirection {
     ) -> Self {
         queue.set_rate(rate);
         Self {
+            timer: QueueTimer::new(&*queue),
+            meter: LinkMeter::of(&*queue),
             queue,
             waiting: false,
+            held: false,
             rate,
             delay,
             serialiser: Serialiser::default(),
@@ -122,7 +166,6 @@ impl LinkDirection {
             watched: false,
             changes: changes.into(),
             dropped: Vec::new(),
-            meter: LinkMeter::default(),
         }
     }
 
@@ -156,8 +199,9 @@ impl LinkDirection {
     }
 
     fn queue_up(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
-        let marked = self.queue.enqueue(*packet, now, &mut self.dropped);
-        self.meter.marked += u64::from(marked);
+        let enqueued = self.queue.enqueue(*packet, now, &mut self.dropped);
+        self.timer.read(&*self.queue, now);
+        self.meter.count_offer(enqueued, packet.len());
         if !self.dropped.is_empty() {
             self.account_for_drops(now, watch);
         }
@@ -172,11 +216,44 @@ impl LinkDirection {
         }
     }
 
-    /// Carries out every transmission that has started by `now`.
+    /// Carries out every transmission that has started by `now`, and every timer that has fired.
     #[inline]
     pub fn drain(&mut self, now: Instant, watch: &mut impl LinkWatch) {
-        while self.waiting && self.free_at <= now {
+        while self.waiting && self.free_at <= now && self.free_at < self.timer.at() {
             self.transmit(watch);
+        }
+        if self.timer.at() <= now {
+            self.catch_up(now, watch);
+        }
+    }
+
+    /// Carries out transmissions and timers up to `now` in the order of their times; at one instant, the timer first.
+    #[cold]
+    fn catch_up(&mut self, now: Instant, watch: &mut impl LinkWatch) {
+        loop {
+            let departure = if self.waiting { self.free_at } else { Instant::NEVER };
+            if departure.min(self.timer.at()) > now {
+                return;
+            }
+            if self.timer.at() <= departure { self.fire(watch) } else { self.transmit(watch) }
+        }
+    }
+
+    /// Lets the discipline's timer fire.
+    fn fire(&mut self, watch: &mut impl LinkWatch) {
+        let at = self.timer.at();
+        self.queue.on_timer(at, &mut self.dropped);
+        self.timer.read(&*self.queue, at);
+        if !self.dropped.is_empty() {
+            self.account_for_drops(at, watch);
+        }
+        if self.held {
+            self.held = false;
+            self.waiting = true;
+            if self.free_at < at {
+                self.serialiser.restart();
+                self.free_at = at;
+            }
         }
     }
 
@@ -184,15 +261,17 @@ impl LinkDirection {
     fn transmit(&mut self, watch: &mut impl LinkWatch) {
         let start = self.free_at;
         let next = self.queue.dequeue(start, &mut self.dropped);
+        self.timer.read(&*self.queue, start);
         if !self.dropped.is_empty() {
             self.account_for_drops(start, watch);
         }
         let Some(next) = next else {
             self.waiting = false;
+            self.held = self.timer.exists() && !self.queue.view().packets.is_zero();
             return;
         };
         self.meter.marked += u64::from(next.marked);
-        self.meter.delay.record(start.since(next.enqueued).as_nanos());
+        self.meter.count_delay(&next, start.since(next.enqueued));
         if self.watched {
             return self.let_leave(next.packet, start, watch);
         }
@@ -238,24 +317,26 @@ impl LinkDirection {
     /// Counts a packet that a router agent drops in front of the queue as a drop of the queue.
     pub fn refuse(&mut self, packet: Packet, reason: DropReason, now: Instant, watch: &mut impl LinkWatch) {
         self.meter.arrived_packets += 1;
-        self.dropped.push(Dropped { packet, reason });
+        self.dropped.push(Dropped { packet, reason, subqueue: NO_SUBQUEUE });
         self.account_for_drops(now, watch);
     }
 
-    /// When the link must be handled next: at the head's arrival, or at the end of a transmission whose packet was
-    /// lost.
+    /// When the link must be handled next: at the head's arrival, at the end of a transmission whose packet was lost, or
+    /// when the discipline may let go of packets that it holds back.
     #[inline]
     pub fn next_event(&self) -> Instant {
         match self.wire.front() {
             Some(head) => head.arrival,
             None if self.waiting => self.free_at,
+            None if self.held => self.timer.at(),
             None => Instant::NEVER,
         }
     }
 
-    /// When the current transmission ends, if another packet waits: the plain loop drains the link then.
+    /// When the current transmission ends, if another packet waits, or the discipline's timer fires: the plain loop
+    /// drains the link then.
     pub fn next_departure(&self) -> Instant {
-        if self.waiting { self.free_at } else { Instant::NEVER }
+        if self.waiting { self.free_at.min(self.timer.at()) } else { self.timer.at() }
     }
 
     /// When rate or delay change next.
@@ -269,14 +350,16 @@ impl LinkDirection {
             && change.at <= now
         {
             self.changes.pop_front();
-            // A packet whose transmission starts at the instant of the change has the new rate and delay.
-            while self.waiting && self.free_at < change.at {
-                self.transmit(watch);
+            // A packet whose transmission starts at the instant of the change has the new rate and delay, and a timer
+            // that fires then sees the new rate.
+            if change.at > Instant::ZERO {
+                self.drain(change.at - Duration::from_nanos(1), watch);
             }
             if let Some(rate) = change.rate {
                 self.close_capacity(now);
                 self.rate = rate;
                 self.queue.set_rate(rate);
+                self.timer.read_after_change(&*self.queue, now);
             }
             self.delay = change.delay.unwrap_or(self.delay);
         }
@@ -296,6 +379,11 @@ impl LinkDirection {
     /// The counters.
     pub fn meter(&self) -> &LinkMeter {
         &self.meter
+    }
+
+    /// The same, mutable: to take what has changed.
+    pub fn meter_mut(&mut self) -> &mut LinkMeter {
+        &mut self.meter
     }
 
     /// Time and bytes of the current transmission that fall after `end`.
@@ -319,7 +407,7 @@ impl LinkDirection {
     #[cold]
     fn account_for_drops(&mut self, at: Instant, watch: &mut impl LinkWatch) {
         for drop in self.dropped.drain(..) {
-            self.meter.count_drop(drop.reason);
+            self.meter.count_dropped(&drop);
             watch.dropped(&drop, at);
         }
     }

@@ -231,7 +231,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
         let direction = sc::Direction {
             rate: Rate::mbps(1),
             delay: Duration::ZERO,
-            queue: sc::Queue::DropTail { limit: sc::Limit::Packets(Packets::new(10)) },
+            queue: sc::Queue::new("droptail", sc::Limit::Packets(Packets::new(10))),
             loss: sc::Loss::None,
             changes: Vec::new(),
         };

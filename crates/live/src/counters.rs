@@ -3,7 +3,7 @@
 use crate::store::{self, Held, Member, Store};
 use narrows_fabric::{FlowMeter, LinkWatch, Nodes, PcapFailure, PcapFile, PcapNames, ports};
 use narrows_queue::{Dropped, QueueView};
-use narrows_samples::{Packed, QueueSamples, RouterSamples};
+use narrows_samples::{Packed, QueueSamples, RouterSamples, SubqueueSamples};
 use narrows_scenario::{Sampling, Scenario};
 use narrows_scheme::on_departing_bytes;
 use narrows_units::{Bytes, Duration, Instant};
@@ -36,6 +36,8 @@ pub struct NetworkCounters {
     pub(crate) queues: Packed<QueueSamples>,
     /// Router agents over time.
     pub(crate) routers: Packed<RouterSamples>,
+    /// Sub-queues over time.
+    pub(crate) subqueues: Packed<SubqueueSamples>,
     /// Packets that were no IP packets, had no destination, or arrived when the network was full.
     pub astray: u64,
     /// Packets that reached a host.
@@ -71,6 +73,7 @@ impl NetworkCounters {
             tracks: vec![Vec::new(); flows],
             queues: Packed::default(),
             routers: Packed::default(),
+            subqueues: Packed::default(),
             astray: 0,
             delivered: 0,
             next_track: if scenario.sampling == Sampling::Off { Instant::NEVER } else { Instant::ZERO },

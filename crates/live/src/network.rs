@@ -9,7 +9,7 @@ use crate::store::{self, Store};
 use narrows_fabric::{
     Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, acns_config, agents, link_direction, ngwa_config,
 };
-use narrows_queue::{DropReason, QueueView, Verdict};
+use narrows_queue::{Disciplines, DropReason, QueueView, Verdict};
 use narrows_samples::Samples;
 use narrows_scenario::{Sampling, Scenario};
 use narrows_scheme::{Port, on_bytes};
@@ -44,8 +44,9 @@ impl Network {
     /// Makes the network of a scenario under a seed, at time zero.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with a scheme's settings.
+    /// A sentence that says what is wrong with a scheme's settings, or with a queue's.
     pub fn new(scenario: &Scenario, seeds: Seeds) -> Result<Self, String> {
+        let disciplines = Disciplines::default();
         let mut topology = Topology::new(scenario);
         (0..scenario.nodes.len()).for_each(|node| topology.prepare(node));
         let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
@@ -59,7 +60,9 @@ impl Network {
             for (direction, from, to) in [(&link.forward, a, b), (&link.reverse, b, a)] {
                 // A mark or an agent's change is written to the bytes when the packet departs, so departures are always
                 // reported.
-                links.push(link_direction(direction, &format!("link/{from}->{to}"), true, seeds));
+                let path = format!("link/{from}->{to}");
+                let made = link_direction(direction, &path, true, seeds, disciplines);
+                links.push(made.map_err(|error| error.to_string())?);
             }
         }
         Ok(Self {
@@ -205,6 +208,7 @@ impl Network {
             links[edge].drain(at, &mut Watch { edge, store, nodes, counters });
             let (view, meter) = (links[edge].view(), links[edge].meter());
             counters.queues.push(&narrows_fabric::queue_row(at, edge, &view, meter));
+            meter.subqueues.rows(at, edge).for_each(|row| counters.subqueues.push(&row));
         }
         self.sample_routers(at);
     }
@@ -230,6 +234,10 @@ impl Network {
         if self.sampling == Sampling::Events {
             let (view, meter) = (self.links[edge].view(), self.links[edge].meter());
             self.counters.queues.push(&narrows_fabric::queue_row(self.now, edge, &view, meter));
+            let subqueues = &mut self.links[edge].meter_mut().subqueues;
+            if !subqueues.is_empty() {
+                subqueues.changed_rows(self.now, edge).for_each(|row| self.counters.subqueues.push(&row));
+            }
         }
     }
 
@@ -244,6 +252,10 @@ impl Network {
             let row =
                 narrows_fabric::queue_total(&link.view(), link.meter(), link.unsent(end), link.capacity_bits(end));
             samples.queue_totals.push(&row);
+            for (label, total) in link.meter().subqueues.totals(edge) {
+                samples.subqueue_totals.push(&total);
+                samples.subqueue_names.push(label.to_owned());
+            }
             let ends = self.topology.edges[edge];
             let name = |node: usize| scenario.nodes[node].name.as_str();
             samples.queue_names.push(format!("{}->{}", name(ends.from), name(ends.to)));
@@ -256,6 +268,7 @@ impl Network {
         }
         samples.queues = std::mem::take(&mut self.counters.queues);
         samples.routers = std::mem::take(&mut self.counters.routers);
+        samples.subqueues = std::mem::take(&mut self.counters.subqueues);
         self.counters.finish_capture()?;
         Ok(self.counters)
     }

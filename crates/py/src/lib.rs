@@ -13,9 +13,9 @@ use backstop::PyBackstop;
 use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_samples::{
     Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples,
-    Series, StateSamples, StationTotals, Table,
+    Series, StateSamples, StationTotals, SubqueueSamples, SubqueueTotals, Table,
 };
-use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Outcome, Progress, RunError, Spill};
 use narrows_units::Variable;
 use pyo3::create_exception;
@@ -208,6 +208,14 @@ impl PyResult {
         self.0.samples.channel_names.clone()
     }
 
+    /// Return sub-queues in the order of their totals: index of the queue, index in it, and label.
+    #[getter]
+    fn subqueue_names(&self) -> Vec<(u64, u64, String)> {
+        let Samples { subqueue_totals: totals, subqueue_names, .. } = &self.0.samples;
+        let places = totals.queue.iter().copied().zip(totals.subqueue.iter().copied());
+        places.zip(subqueue_names).map(|((queue, subqueue), label)| (queue, subqueue, label.clone())).collect()
+    }
+
     /// Return the conditions of a live run; None for a simulated one.
     fn conditions<'py>(&self, py: Python<'py>) -> PyResultOf<Option<Bound<'py, PyDict>>> {
         self.1.as_ref().map(|told| live::conditions(py, told)).transpose()
@@ -215,13 +223,14 @@ impl PyResult {
 
     /// Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value".
     fn tables<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
-        let Samples { flow_totals, queue_totals, router_totals, station_totals, .. } = &self.0.samples;
+        let Samples { flow_totals, queue_totals, router_totals, station_totals, subqueue_totals, .. } = &self.0.samples;
         let tables = PyDict::new(py);
         let progress = Some(&*self.2);
         tables.set_item(FlowTotals::NAME, columns(py, flow_totals, progress)?)?;
         tables.set_item(QueueTotals::NAME, columns(py, queue_totals, progress)?)?;
         tables.set_item(RouterTotals::NAME, columns(py, router_totals, progress)?)?;
         tables.set_item(StationTotals::NAME, columns(py, station_totals, progress)?)?;
+        tables.set_item(SubqueueTotals::NAME, columns(py, subqueue_totals, progress)?)?;
         Ok(tables)
     }
 
@@ -235,26 +244,28 @@ impl PyResult {
         self.0.samples.series.iter().map(told).collect()
     }
 
-    /// Return how many rows the samples of flows, queues or routers or of state have, and in how many chunks.
+    /// Return how many rows the samples of flows, queues, routers, sub-queues or state have, and in how many chunks.
     fn sampled(&self, table: &str) -> PyResultOf<(usize, usize)> {
-        let Samples { flows, queues, routers, state, .. } = &self.0.samples;
+        let Samples { flows, queues, routers, subqueues, state, .. } = &self.0.samples;
         match table {
             FlowSamples::NAME => Ok((flows.len(), flows.chunks())),
             QueueSamples::NAME => Ok((queues.len(), queues.chunks())),
             RouterSamples::NAME => Ok((routers.len(), routers.chunks())),
             StateSamples::NAME => Ok((state.len(), state.chunks())),
+            SubqueueSamples::NAME => Ok((subqueues.len(), subqueues.chunks())),
             _ => Err(no_table(table)),
         }
     }
 
-    /// Return a chunk of the samples of flows, queues or routers or of state: columns as in `tables`.
+    /// Return a chunk of the samples of flows, queues, routers, sub-queues or state: columns as in `tables`.
     fn chunk<'py>(&self, py: Python<'py>, table: &str, number: usize) -> PyResultOf<Bound<'py, PyList>> {
-        let Samples { flows, queues, routers, state, .. } = &self.0.samples;
+        let Samples { flows, queues, routers, subqueues, state, .. } = &self.0.samples;
         match table {
             FlowSamples::NAME => unpacked(py, flows, number),
             QueueSamples::NAME => unpacked(py, queues, number),
             RouterSamples::NAME => unpacked(py, routers, number),
             StateSamples::NAME => unpacked(py, state, number),
+            SubqueueSamples::NAME => unpacked(py, subqueues, number),
             _ => Err(no_table(table)),
         }
     }
@@ -264,7 +275,8 @@ impl PyResult {
 type SeriesTuple = (&'static str, u64, String, &'static str, &'static str, &'static str, Vec<&'static str>);
 
 fn no_table(name: &str) -> PyErr {
-    let known = [FlowSamples::NAME, QueueSamples::NAME, RouterSamples::NAME, StateSamples::NAME].join(", ");
+    let known = [FlowSamples::NAME, QueueSamples::NAME, RouterSamples::NAME, SubqueueSamples::NAME, StateSamples::NAME]
+        .join(", ");
     PyValueError::new_err(format!("there is no table {name}; allowed: {known}"))
 }
 
@@ -406,7 +418,10 @@ fn run(
     let work = move || {
         let (pcap_dir, progress, algorithms) = (pcap_dir.as_deref(), Some(&*stop), algorithms.as_ref());
         let spill = spill.as_ref();
-        narrows_sim::run(&scenario, &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill })
+        narrows_sim::run(
+            &scenario,
+            &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill, ..Options::default() },
+        )
     };
     let outcome = py.detach(|| if used { watched(work, (&calls, &failure, &progress)) } else { work() });
     if let Some(fault) = failure.fault() {
@@ -439,10 +454,11 @@ fn places(text: &str) -> Vec<(Vec<Part>, usize)> {
     found.map(|(path, line)| (path.into_iter().map(part).collect(), line)).collect()
 }
 
-/// Return the JSON Schema of scenario files.
+/// Return the JSON Schema of scenario files. Queues are those of the engine; a user may add congestion controls.
 #[pyfunction]
 fn schema() -> String {
-    narrows_scenario::schema().to_string()
+    let Catalogue { queues, .. } = narrows_sim::catalogue();
+    narrows_scenario::schema_for(&Catalogue { queues, ..Catalogue::default() }).to_string()
 }
 
 /// Return congestion controls, queues and schemes with their parameters, as JSON.

@@ -23,9 +23,25 @@
 //! # Vectors
 //! `a_burst_of_60_into_ns2_limit_50_loses_10`.
 
+use crate::registry::{Discipline, Row, free};
 use crate::{Aqm, Fifo, Limit, Queue, QueueView, Verdict};
 use narrows_units::Instant;
 use narrows_wire::Packet;
+
+/// The row of drop-tail.
+pub(crate) const ROW: Row = Row {
+    about: Discipline {
+        name: "droptail",
+        title: "Drop-tail",
+        doc: "first in, first out, until it is full",
+        sources: &["RFC 7567, section 2"],
+        params: &[],
+        variables: &[],
+        fit: free,
+    },
+    tail_only: true,
+    build: |setup| droptail(setup.limit),
+};
 
 /// The discipline that never marks or drops a packet that fits.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,6 @@
 //! First in, first out: the storage that every single-queue discipline shares.
 
-use crate::{Aqm, Dequeued, DropReason, Dropped, Limit, Queue, QueueView, Verdict};
+use crate::{Aqm, Dequeued, DropReason, Dropped, Enqueued, Limit, Queue, QueueView, Verdict};
 use narrows_units::{Bytes, Instant, Packets, Rate};
 use narrows_wire::{Ecn, Packet};
 use std::collections::VecDeque;
@@ -74,23 +74,23 @@ fn carry_out(verdict: Verdict, packet: &mut Packet) -> Result<bool, DropReason> 
 
 impl<A: Aqm> Queue for Fifo<A> {
     #[inline]
-    fn enqueue(&mut self, mut packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> bool {
+    fn enqueue(&mut self, mut packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> Enqueued {
         let view = self.snapshot();
         let size = packet.len();
         if !self.has_room_for(size) {
             self.aqm.on_overflow(&packet, &view, now);
-            dropped.push(Dropped { packet, reason: DropReason::Overflow });
-            return false;
+            dropped.push(Dropped { packet, reason: DropReason::Overflow, subqueue: 0 });
+            return Enqueued::default();
         }
         match carry_out(self.aqm.on_enqueue(&packet, &view, now), &mut packet) {
             Ok(marked) => {
                 self.bytes += size;
                 self.ring.push_back(Waiting { packet, enqueued: now });
-                marked
+                Enqueued { marked, subqueue: 0 }
             }
             Err(reason) => {
-                dropped.push(Dropped { packet, reason });
-                false
+                dropped.push(Dropped { packet, reason, subqueue: 0 });
+                Enqueued::default()
             }
         }
     }
@@ -101,8 +101,8 @@ impl<A: Aqm> Queue for Fifo<A> {
             self.bytes -= packet.len();
             let verdict = self.aqm.on_dequeue(&packet, enqueued, &self.snapshot(), now);
             match carry_out(verdict, &mut packet) {
-                Ok(marked) => return Some(Dequeued { packet, enqueued, marked }),
-                Err(reason) => dropped.push(Dropped { packet, reason }),
+                Ok(marked) => return Some(Dequeued { packet, enqueued, marked, subqueue: 0 }),
+                Err(reason) => dropped.push(Dropped { packet, reason, subqueue: 0 }),
             }
         }
         None
@@ -120,6 +120,15 @@ impl<A: Aqm> Queue for Fifo<A> {
 
     fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.aqm.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Instant, _dropped: &mut Vec<Dropped>) {
+        let view = self.snapshot();
+        self.aqm.on_timer(&view, now);
     }
 
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -1,8 +1,20 @@
 //! Queues: storage, the limit, and the active queue management that decides what to drop or mark.
 //!
 //! A [`Queue`] returns every packet that it drops, with a typed reason, so that tests can check the conservation of
-//! packets. An [`Aqm`] only decides; all disciplines share the storage ([`Fifo`]). The [`registry`](registry::registry)
-//! lists the disciplines.
+//! packets. An [`Aqm`] only decides; disciplines with one queue share the storage ([`Fifo`]). The
+//! [`registry`](registry::registry) lists the disciplines: each is a file here and a row there.
+//!
+//! # Time
+//! A queue has no clock. Its owner calls it, with the time, in this order: at one instant, a timer that is due comes
+//! first ([`Queue::on_timer`]), then a departure ([`Queue::dequeue`]), then an arrival ([`Queue::enqueue`]); a change of
+//! the rate ([`Queue::set_rate`]) comes before all of them. The owner
+//! may be late: it makes up for all calls since its last look, each with its exact time and in the order of times.
+//! A queue thus sees the same calls whether it is looked at for every event or seldom.
+//!
+//! # Sub-queues
+//! A discipline may keep several queues behind one limit, by class or by a hash of the flow. It names them
+//! ([`Queue::subqueues`]) and says of each packet to which it belongs ([`Enqueued`], [`Dropped`], [`Dequeued`]). The
+//! owner counts.
 
 mod droptail;
 mod fifo;
@@ -15,17 +27,9 @@ use narrows_wire::Packet;
 
 pub use droptail::{DropTail, droptail};
 pub use fifo::Fifo;
+pub use narrows_settings::queue::Limit;
 pub use red::{Red, RedConfig, red};
-
-/// How much a queue holds, in the unit of its own limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// Waiting packets. The packet in transmission has left the queue (unlike ns-2's `limit_`, which counts it: ns-2's
-    /// 50 is our 49).
-    Packets(Packets),
-    /// Waiting bytes, IP headers included.
-    Bytes(Bytes),
-}
+pub use registry::{BuildError, Disciplines, Row, Setup};
 
 /// The state of a queue, as an AQM, a router agent or a probe sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +67,18 @@ pub enum DropReason {
     Forced,
 }
 
+/// Number of the sub-queue of a packet that entered none.
+pub const NO_SUBQUEUE: u32 = u32::MAX;
+
+/// What a queue did with a packet that it was offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Enqueued {
+    /// Whether the packet was marked CE here; a packet that arrived with CE keeps it and does not count.
+    pub marked: bool,
+    /// The sub-queue that it belongs to, even if it was dropped; 0 for a discipline with one queue.
+    pub subqueue: u32,
+}
+
 /// A packet that a queue dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Dropped {
@@ -70,6 +86,9 @@ pub struct Dropped {
     pub packet: Packet,
     /// The reason.
     pub reason: DropReason,
+    /// The sub-queue that it belongs to; 0 for a discipline with one queue, [`NO_SUBQUEUE`] if the packet did not
+    /// reach the discipline.
+    pub subqueue: u32,
 }
 
 /// A packet that leaves a queue to be sent.
@@ -81,22 +100,27 @@ pub struct Dequeued {
     pub enqueued: Instant,
     /// Whether the AQM marked it CE on the way out (marks on the way in are what `enqueue` returns).
     pub marked: bool,
+    /// The sub-queue that it comes from; 0 for a discipline with one queue.
+    pub subqueue: u32,
 }
 
 /// Storage with a discipline in front of a link.
 pub trait Queue: fmt::Debug + Send {
-    /// Enqueues a packet, or pushes it (or others) to `dropped`. Returns whether the packet was marked CE here; a
-    /// packet that arrives with CE keeps it and does not count.
+    /// Enqueues a packet, or pushes it (or others) to `dropped`.
     ///
     /// `now` never decreases between calls.
-    fn enqueue(&mut self, packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> bool;
+    fn enqueue(&mut self, packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> Enqueued;
 
     /// Removes and returns the next packet; packets that the AQM drops meanwhile go to `dropped`.
+    ///
+    /// `None` though packets wait means that the discipline holds them back. It is then asked again after its next
+    /// timer or the next arrival.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Dequeued>;
 
     /// Whether a packet of this size may bypass the queue when the queue is empty and the link idle: that is,
     /// [`enqueue`](Self::enqueue) and [`dequeue`](Self::dequeue) at the same instant would return it unchanged and
-    /// leave no trace. A discipline that keeps an average or a count returns `false`, which is the default.
+    /// leave no trace. A discipline that keeps an average or a count, or has sub-queues, returns `false`, which is the
+    /// default.
     fn lets_pass(&self, _size: Bytes) -> bool {
         false
     }
@@ -107,7 +131,28 @@ pub trait Queue: fmt::Debug + Send {
     /// The link's rate changed (or is known for the first time).
     fn set_rate(&mut self, rate: Rate);
 
-    /// Reports internal state by name (for example RED's avg).
+    /// When the timer fires next, [`Instant::NEVER`] if it does not run; `None` if the discipline has no timer.
+    ///
+    /// Whether it is `None` is asked once, of the empty queue. The time is asked after each call that may change it. It
+    /// must be later than that call, except after [`set_rate`](Self::set_rate), where a timer may be due at once; an
+    /// earlier time counts as one nanosecond later. A timer that has nothing
+    /// left to do should stop: the owner makes up for every firing of an idle time, one by one.
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The timer fires: `now` is exactly the time that [`next_timer`](Self::next_timer) gave last. All departures
+    /// before that time have taken place; departures and arrivals at that time come after it. Packets that the
+    /// discipline drops go to `dropped`.
+    fn on_timer(&mut self, _now: Instant, _dropped: &mut Vec<Dropped>) {}
+
+    /// Labels of the sub-queues, whose numbers are their places in the list; empty for a discipline with one queue.
+    /// They do not change.
+    fn subqueues(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Reports the variables that the row declares, in its order (for example RED's avg).
     fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -140,6 +185,14 @@ pub trait Aqm: fmt::Debug + Send {
         Verdict::Pass
     }
 
-    /// Reports internal state by name.
+    /// See [`Queue::next_timer`].
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The timer fires at `now`; `view` is the queue before departures at that time. See [`Queue::on_timer`].
+    fn on_timer(&mut self, _view: &QueueView, _now: Instant) {}
+
+    /// Reports the variables that the row declares, in its order.
     fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -43,10 +43,122 @@
 //! `spacing_with_wait_starts_after_one_over_p`, `average_is_an_exponential_moving_one`,
 //! `average_decays_as_if_small_packets_had_left_while_idle`.
 
+use crate::registry::{Amount, Broken, Discipline, Kind, Param, Params, Row, Setup, Value};
 use crate::{Aqm, DropReason, Fifo, Limit, Queue, QueueView, Verdict};
 use narrows_rng::Stream;
+use narrows_settings::queue::ANY;
+use narrows_units::Variable;
 use narrows_units::{Bytes, Instant, Packets, Probability};
 use narrows_wire::Packet;
+
+/// Unit of the average.
+const UNIT: &str = "packets, or bytes with bytes_mode";
+
+/// The row of RED.
+pub(crate) const ROW: Row = Row {
+    about: Discipline {
+        name: "red",
+        title: "Random Early Detection",
+        doc: "Random Early Detection (Floyd and Jacobson 1993)",
+        sources: &[
+            "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",
+            "Floyd, Recommendation on using the gentle variant of RED, 2000",
+            "RFC 3168, section 7",
+        ],
+        params: PARAMS,
+        variables: &[
+            Variable::new("avg", UNIT, "Moving average of the queue."),
+            Variable::new(
+                "count",
+                "packets",
+                "Packets since the last early drop or mark, of mean size with bytes_mode; -1 below the lower threshold.",
+            ),
+            Variable::new("p_b", "", "Probability of an early drop or mark before drops are spaced."),
+        ],
+        fit,
+    },
+    tail_only: false,
+    build,
+};
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "min_threshold",
+        doc: "Lower threshold of the average queue (min_th), from which packets are dropped or marked early; a bare number is in the unit of `bytes_mode`, the other unit converts by `mean_packet`.",
+        kind: Kind::Amount { unit: UNIT, default: Amount::Packets(5.0) },
+    },
+    Param {
+        name: "max_threshold",
+        doc: "Upper threshold of the average queue (max_th), at which the probability is `max_p`.",
+        kind: Kind::Amount { unit: UNIT, default: Amount::Packets(15.0) },
+    },
+    Param {
+        name: "weight",
+        doc: "Weight of the newest sample in the moving average (w_q).",
+        kind: Kind::Number { unit: "", default: 0.002, min: 1e-9, max: 1.0 },
+    },
+    Param {
+        name: "max_p",
+        doc: "Probability as the average reaches the upper threshold.",
+        kind: Kind::Probability { default: 0.1 },
+    },
+    Param {
+        name: "gentle",
+        doc: "Raise the probability from `max_p` to 1 at twice `max_threshold`, instead of dropping all from there on.",
+        kind: Kind::Switch { default: true },
+    },
+    Param {
+        name: "ecn",
+        doc: "Mark ECN-capable packets (RFC 3168) instead of dropping them early.",
+        kind: Kind::Switch { default: false },
+    },
+    Param {
+        name: "bytes_mode",
+        doc: "Average bytes instead of packets, and drop larger packets more often.",
+        kind: Kind::Switch { default: false },
+    },
+    Param {
+        name: "wait",
+        doc: "Let at least 1/p_b packets pass between early drops, as ns-2 does.",
+        kind: Kind::Switch { default: true },
+    },
+    Param {
+        name: "mean_packet",
+        doc: "Mean packet size, for the decay over idle times and for `bytes_mode`.",
+        kind: Kind::Size { default: Bytes::new(500), min: Bytes::new(1), max: Bytes::new(ANY) },
+    },
+];
+
+/// Converts the thresholds to the unit of `bytes_mode`, and checks that they rise up to the limit.
+fn fit(params: &mut Params, limit: Limit) -> Result<(), Broken> {
+    let (bytes_mode, mean) = (params.switch("bytes_mode"), params.size("mean_packet").as_f64());
+    let convert = |amount: Amount| match (amount, bytes_mode) {
+        (Amount::Bare(n), _) | (Amount::Packets(n), false) | (Amount::Bytes(n), true) => n,
+        (Amount::Packets(n), true) => n * mean,
+        (Amount::Bytes(n), false) => n / mean,
+    };
+    let [min, max] = ["min_threshold", "max_threshold"].map(|name| convert(params.amount(name)));
+    let room = convert(match limit {
+        Limit::Packets(n) => Amount::Packets(n.as_f64()),
+        Limit::Bytes(n) => Amount::Bytes(n.as_f64()),
+    });
+    let unit = if bytes_mode { "B" } else { "packets" };
+    let broken = |param, reason: &str, allowed| Err(Broken { param, reason: reason.to_owned(), allowed });
+    if min >= max {
+        return broken("min_threshold", "is not below max_threshold", format!("less than {max} {unit}"));
+    }
+    if max > room {
+        return broken("max_threshold", "is above the queue's limit", format!("at most {room} {unit}"));
+    }
+    for (name, n) in [("min_threshold", min), ("max_threshold", max)] {
+        params.set(name, Value::Amount(if bytes_mode { Amount::Bytes(n) } else { Amount::Packets(n) }));
+    }
+    Ok(())
+}
+
+fn build(Setup { limit, params, chance }: Setup<'_>) -> Box<dyn Queue> {
+    red(RedConfig::of(limit, params), chance)
+}
 
 /// Parameters of RED. Thresholds are in packets, or in bytes with `bytes_mode`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +204,22 @@ impl Default for RedConfig {
 }
 
 impl RedConfig {
+    /// The values of the row's parameters, thresholds in the unit of `bytes_mode`.
+    fn of(limit: Limit, params: &Params) -> Self {
+        Self {
+            limit,
+            min_threshold: params.amount("min_threshold").number(),
+            max_threshold: params.amount("max_threshold").number(),
+            weight: params.number("weight"),
+            max_p: params.probability("max_p"),
+            gentle: params.switch("gentle"),
+            ecn: params.switch("ecn"),
+            bytes_mode: params.switch("bytes_mode"),
+            wait: params.switch("wait"),
+            mean_packet: params.size("mean_packet"),
+        }
+    }
+
     /// p_b: the drop probability for this average, before spacing; `None` if every packet is dropped.
     #[must_use]
     pub fn base_probability(&self, avg: f64) -> Option<f64> {
@@ -231,6 +359,40 @@ mod tests {
     use core::net::{IpAddr, Ipv4Addr};
     use narrows_units::{Duration, Rate};
     use narrows_wire::{Ecn, Ip, Transport, UdpRepr};
+
+    #[test]
+    fn defaults_of_the_row_are_those_of_the_type() {
+        let default = RedConfig::default();
+        assert_eq!(RedConfig::of(default.limit, &Params::defaults(PARAMS)), default);
+    }
+
+    #[test]
+    fn thresholds_convert_by_the_mean_packet() {
+        let limits = [Limit::Packets(Packets::new(40)), Limit::Bytes(Bytes::new(20_000))];
+        let thresholds = |bytes_mode, [min, max]: [Amount; 2], limit| {
+            let mut params = Params::defaults(PARAMS);
+            params.set("bytes_mode", Value::Switch(bytes_mode));
+            params.set("min_threshold", Value::Amount(min));
+            params.set("max_threshold", Value::Amount(max));
+            let fitted = fit(&mut params, limit);
+            let once = params.clone();
+            assert!(
+                fitted.is_err() || (fit(&mut params, limit).is_ok() && params == once),
+                "a second time changes nothing"
+            );
+            fitted.map(|()| ["min_threshold", "max_threshold"].map(|name| params.amount(name)))
+        };
+        for limit in limits {
+            let mixed = [Amount::Packets(4.0), Amount::Bytes(6_000.0)];
+            assert_eq!(thresholds(false, mixed, limit), Ok([4.0, 12.0].map(Amount::Packets)));
+            assert_eq!(thresholds(true, mixed, limit), Ok([2_000.0, 6_000.0].map(Amount::Bytes)));
+            let bare = [Amount::Bare(7.0), Amount::Bare(9.0)];
+            assert_eq!(thresholds(false, bare, limit), Ok([7.0, 9.0].map(Amount::Packets)));
+            assert_eq!(thresholds(true, bare, limit), Ok([7.0, 9.0].map(Amount::Bytes)));
+            let high = thresholds(true, [Amount::Packets(4.0), Amount::Packets(41.0)], limit);
+            assert_eq!(high.map_err(|broken| broken.allowed), Err("at most 20000 B".to_owned()));
+        }
+    }
 
     /// The parameters of the reference vectors: 5, 15, 0.02.
     fn classic() -> RedConfig {

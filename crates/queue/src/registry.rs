@@ -1,179 +1,216 @@
-//! The registry: one row per queue discipline, for CLI lists, documentation and scenario validation.
+//! The registry: one row per queue discipline.
 //!
-//! The types match those of the congestion-control registry, so that one reader serves both. Queues are built from
-//! typed parameters ([`droptail`](crate::droptail()), [`red`](crate::red())), not from rows.
+//! A row describes the discipline (parameters, observable variables, documentation) and builds its queues. Scenario
+//! files, the JSON Schema, the documents and both worlds read the row; no other place knows a discipline's name.
 
-/// The values that a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ParamKind {
-    /// An amount of packets or of bytes, with its unit.
-    Limit,
-    /// A number in `unit`, from `min` to `max`.
-    Number {
-        /// Unit, as shown to users; empty if it has none.
-        unit: &'static str,
-        /// Value used when none is given.
-        default: f64,
-        /// Smallest allowed value.
-        min: f64,
-        /// Largest allowed value.
-        max: f64,
-    },
-    /// On or off.
-    Switch {
-        /// Setting used when none is given.
-        default: bool,
-    },
-}
+use crate::{Limit, Queue};
+use core::fmt;
+use narrows_rng::Stream;
 
-/// A parameter of a queue discipline.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Param {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// What it does, in one sentence.
-    pub doc: &'static str,
-    /// The values that it takes.
-    pub kind: ParamKind,
-}
+pub use narrows_settings::queue::{Amount, Broken, Discipline, Kind, Param, Params, Value, Word, free};
 
-/// A queue discipline, as users see it.
+/// A queue discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// Title shown to users.
-    pub title: &'static str,
-    /// RFC sections and papers it follows.
-    pub sources: &'static [&'static str],
-    /// Parameters.
-    pub params: &'static [Param],
+    /// What scenario files and users see of it.
+    pub about: Discipline,
+    /// Whether a queue is first in, first out, with no rule but its limit: when a packet leaves is then known as it
+    /// comes, and the simulator computes links by arithmetic instead of storing packets.
+    pub tail_only: bool,
+    /// Builds a queue from complete parameters that [`Discipline::fit`] has accepted.
+    pub build: fn(Setup<'_>) -> Box<dyn Queue>,
 }
 
-const LIMIT: Param = Param {
-    name: "limit",
-    doc: "Most that may wait, in packets or in bytes (IP headers included), 100 packets unless given; the packet in transmission does not count.",
-    kind: ParamKind::Limit,
-};
+/// What a queue is built from.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// The limit.
+    pub limit: Limit,
+    /// All parameters of the row, in its units.
+    pub params: &'a Params,
+    /// Random numbers of this queue alone; otherwise another queue's arrivals would shift its drops.
+    pub chance: Stream,
+}
 
-/// Larger than any queue that fits in memory, so that it catches wrong units and rejects no real value.
-const HUGE: f64 = 1e9;
+/// Why a queue cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// No row has this name.
+    Unknown {
+        /// The name.
+        name: String,
+        /// Names that exist.
+        allowed: String,
+    },
+    /// A parameter is unknown or has a value of another kind.
+    Param {
+        /// The discipline.
+        queue: &'static str,
+        /// The parameter.
+        name: String,
+        /// Parameters that exist.
+        allowed: String,
+    },
+    /// The parameters break a rule of the discipline.
+    Broken {
+        /// The discipline.
+        queue: &'static str,
+        /// The rule.
+        rule: Broken,
+    },
+}
 
-const DROPTAIL: Row = Row { name: "droptail", title: "Drop-tail", sources: &["RFC 7567, section 2"], params: &[LIMIT] };
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, allowed } => write!(f, "queue {name:?} is unknown; allowed: {allowed}"),
+            Self::Param { queue, name, allowed } => {
+                write!(f, "queue {queue}: {name} is no parameter of this kind; allowed: {allowed}")
+            }
+            Self::Broken { queue, rule } => write!(f, "queue {queue}: {rule}"),
+        }
+    }
+}
 
-const RED: Row = Row {
-    name: "red",
-    title: "Random Early Detection",
-    sources: &[
-        "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",
-        "Floyd, Recommendation on using the gentle variant of RED, 2000",
-        "RFC 3168, section 7",
-    ],
-    params: &[
-        LIMIT,
-        Param {
-            name: "min_threshold",
-            doc: "Lower threshold of the average queue (min_th): below it nothing is dropped early.",
-            kind: ParamKind::Number { unit: "packets, or bytes with bytes_mode", default: 5.0, min: 0.0, max: HUGE },
-        },
-        Param {
-            name: "max_threshold",
-            doc: "Upper threshold of the average queue (max_th): at it the drop probability is max_p.",
-            kind: ParamKind::Number { unit: "packets, or bytes with bytes_mode", default: 15.0, min: 0.0, max: HUGE },
-        },
-        Param {
-            name: "weight",
-            doc: "Weight of the newest sample in the moving average (w_q).",
-            kind: ParamKind::Number { unit: "", default: 0.002, min: 1e-9, max: 1.0 },
-        },
-        Param {
-            name: "max_p",
-            doc: "Drop probability as the average reaches the upper threshold.",
-            kind: ParamKind::Number { unit: "", default: 0.1, min: 0.0, max: 1.0 },
-        },
-        Param {
-            name: "gentle",
-            doc: "Raise the probability from max_p to 1 at twice max_threshold, instead of dropping all from there on.",
-            kind: ParamKind::Switch { default: true },
-        },
-        Param {
-            name: "ecn",
-            doc: "Mark ECN-capable packets (RFC 3168) instead of dropping them early.",
-            kind: ParamKind::Switch { default: false },
-        },
-        Param {
-            name: "bytes_mode",
-            doc: "Average bytes instead of packets, and drop larger packets more often.",
-            kind: ParamKind::Switch { default: false },
-        },
-        Param {
-            name: "wait",
-            doc: "Let at least 1/p_b packets pass between early drops, as ns-2 does.",
-            kind: ParamKind::Switch { default: true },
-        },
-        Param {
-            name: "mean_packet",
-            doc: "Mean packet size, for the decay over idle time and for bytes_mode.",
-            kind: ParamKind::Number { unit: "bytes", default: 500.0, min: 1.0, max: HUGE },
-        },
-    ],
-};
+impl core::error::Error for BuildError {}
 
-/// All queue disciplines, in the order they are shown.
+impl Row {
+    /// Builds an empty queue. Parameters that are not given have their defaults.
+    ///
+    /// # Errors
+    /// [`BuildError`]: a parameter is unknown or of another kind, or a rule of the discipline is broken.
+    pub fn queue(&self, limit: Limit, given: &Params, chance: Stream) -> Result<Box<dyn Queue>, BuildError> {
+        let queue = self.about.name;
+        let mut params = Params::defaults(self.about.params);
+        for (name, value) in given.iter() {
+            let kind = self.about.param(name).map(|param| param.kind.default());
+            if kind.is_none_or(|default| core::mem::discriminant::<Value>(&default) != core::mem::discriminant(&value))
+            {
+                let names: Vec<_> = self.about.params.iter().map(|param| param.name).collect();
+                return Err(BuildError::Param { queue, name: name.to_owned(), allowed: names.join(", ") });
+            }
+            params.set(name, value);
+        }
+        (self.about.fit)(&mut params, limit).map_err(|rule| BuildError::Broken { queue, rule })?;
+        Ok((self.build)(Setup { limit, params: &params, chance }))
+    }
+}
+
+/// All queue disciplines, in the order they are shown. The first is the default of scenario files.
 #[must_use]
-pub fn registry() -> &'static [Row] {
-    const ROWS: &[Row] = &[DROPTAIL, RED];
+pub fn registry() -> &'static [&'static Row] {
+    const ROWS: &[&Row] = &[&crate::droptail::ROW, &crate::red::ROW];
     ROWS
 }
 
-/// The row of this name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Row> {
-    registry().iter().find(|row| row.name == name)
+/// The registry's rows, and further rows of the caller.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disciplines {
+    own: &'static [&'static Row],
+}
+
+impl Disciplines {
+    /// The registry and `own`. If names are equal, the registry's row takes precedence.
+    #[must_use]
+    pub const fn with(own: &'static [&'static Row]) -> Self {
+        Self { own }
+    }
+
+    /// All rows, the registry's first.
+    pub fn rows(self) -> impl Iterator<Item = &'static Row> {
+        registry().iter().chain(self.own).copied()
+    }
+
+    /// The row of this name.
+    ///
+    /// # Errors
+    /// [`BuildError::Unknown`]: there is none.
+    pub fn find(self, name: &str) -> Result<&'static Row, BuildError> {
+        self.rows().find(|row| row.about.name == name).ok_or_else(|| BuildError::Unknown {
+            name: name.to_owned(),
+            allowed: self.rows().map(|row| row.about.name).collect::<Vec<_>>().join(", "),
+        })
+    }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, clippy::float_cmp)]
 mod tests {
     use super::*;
-    use crate::RedConfig;
+    use narrows_units::{Packets, Probability};
+
+    const LIMIT: Limit = Limit::Packets(Packets::new(100));
+
+    fn chance() -> Stream {
+        Stream::new(1, 0, "test", "queue")
+    }
 
     #[test]
-    fn shown_defaults_of_red_are_the_defaults() {
-        let number = |name: &str| match find("red").unwrap().params.iter().find(|p| p.name == name).unwrap().kind {
-            ParamKind::Number { default, min, max, .. } => {
-                assert!((min..=max).contains(&default), "{name} out of its own range");
-                default
-            }
-            other => panic!("{name} is {other:?}"),
-        };
-        let switch = |name: &str| match find("red").unwrap().params.iter().find(|p| p.name == name).unwrap().kind {
-            ParamKind::Switch { default } => default,
-            other => panic!("{name} is {other:?}"),
-        };
-        let d = RedConfig::default();
-        assert_eq!(number("min_threshold"), d.min_threshold);
-        assert_eq!(number("max_threshold"), d.max_threshold);
-        assert_eq!(number("weight"), d.weight);
-        assert_eq!(number("max_p"), d.max_p.as_f64());
-        assert_eq!(number("mean_packet"), d.mean_packet.as_f64());
-        assert_eq!(switch("gentle"), d.gentle);
-        assert_eq!(switch("ecn"), d.ecn);
-        assert_eq!(switch("bytes_mode"), d.bytes_mode);
-        assert_eq!(switch("wait"), d.wait);
+    fn every_row_builds_with_its_defaults() {
+        for row in registry() {
+            let queue = row.queue(LIMIT, &Params::default(), chance()).unwrap();
+            assert_eq!(queue.view().limit, LIMIT, "{}", row.about.name);
+        }
+    }
+
+    #[test]
+    fn every_row_reports_the_variables_that_it_declares() {
+        for row in registry() {
+            let mut seen = Vec::new();
+            let queue = row.queue(LIMIT, &Params::default(), chance()).unwrap();
+            queue.state(&mut |name, _| seen.push(name));
+            let declared: Vec<_> = row.about.variables.iter().map(|variable| variable.name).collect();
+            assert_eq!(seen, declared, "{}", row.about.name);
+            assert!(row.about.variables.iter().all(|variable| variable.doc.ends_with('.')), "{}", row.about.name);
+        }
+    }
+
+    #[test]
+    fn defaults_lie_in_their_ranges() {
+        for param in registry().iter().flat_map(|row| row.about.params) {
+            let inside = match param.kind {
+                Kind::Switch { .. } => true,
+                Kind::Integer { default, min, max, .. } => (min..=max).contains(&default),
+                Kind::Number { default, min, max, .. } => (min..=max).contains(&default),
+                Kind::Probability { default } => Probability::new(default).is_ok(),
+                Kind::Time { default, min, max } => (min..=max).contains(&default),
+                Kind::Rate { default, min, max } => (min..=max).contains(&default),
+                Kind::Size { default, min, max } => (min..=max).contains(&default),
+                Kind::Amount { default, .. } => (0.0..=1e9).contains(&default.number()),
+                Kind::Choice { default, words } => words.iter().any(|word| word.0 == default),
+            };
+            assert!(inside, "{}", param.name);
+        }
     }
 
     #[test]
     fn names_are_unique() {
-        let mut names: Vec<_> = registry().iter().map(|row| row.name).collect();
+        let mut names: Vec<_> = registry().iter().map(|row| row.about.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), registry().len());
         for row in registry() {
-            let mut params: Vec<_> = row.params.iter().map(|p| p.name).collect();
+            let mut params: Vec<_> = row.about.params.iter().map(|p| p.name).collect();
             params.sort_unstable();
             params.dedup();
-            assert_eq!(params.len(), row.params.len(), "{}", row.name);
+            assert_eq!(params.len(), row.about.params.len(), "{}", row.about.name);
+            assert!(!params.contains(&"kind") && !params.contains(&"limit"), "{}", row.about.name);
         }
+    }
+
+    #[test]
+    fn what_cannot_be_built_says_why() {
+        let error = Disciplines::default().find("foo").unwrap_err().to_string();
+        assert!(error.starts_with("queue \"foo\" is unknown; allowed: droptail, "), "{error}");
+        let red = Disciplines::default().find("red").unwrap();
+        let refused = |name, value| {
+            let mut params = Params::default();
+            params.set(name, value);
+            red.queue(LIMIT, &params, chance()).unwrap_err().to_string()
+        };
+        assert!(refused("taste", Value::Number(1.0)).starts_with("queue red: taste is no parameter of this kind"));
+        assert!(refused("weight", Value::Switch(true)).starts_with("queue red: weight is no parameter of this kind"));
+        let above = refused("min_threshold", Value::Amount(Amount::Packets(20.0)));
+        assert_eq!(above, "queue red: min_threshold is not below max_threshold; allowed: less than 15 packets");
     }
 }

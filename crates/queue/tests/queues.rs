@@ -130,7 +130,7 @@ proptest! {
                     came += 1;
                     let ecn = Ecn::from_bits(ecn);
                     let p = packet(number, size, ecn);
-                    let marked = queue.enqueue(p, now, &mut dropped);
+                    let marked = queue.enqueue(p, now, &mut dropped).marked;
                     if let Some(d) = dropped.pop() {
                         prop_assert_eq!((d.packet, marked), (p, false));
                         let full = match limit {
@@ -209,7 +209,7 @@ impl Aqm for MarkAll {
 fn marks_go_to_capable_packets_and_ce_stays_ce() {
     let mut queue = Fifo::new(Limit::Packets(Packets::new(9)), MarkAll);
     let mut dropped = Vec::new();
-    let mut enqueue = |ecn| queue.enqueue(packet(1, 100, ecn), Instant::ZERO, &mut dropped);
+    let mut enqueue = |ecn| queue.enqueue(packet(1, 100, ecn), Instant::ZERO, &mut dropped).marked;
     assert_eq!(
         [enqueue(Ecn::Ect0), enqueue(Ecn::Ect1), enqueue(Ecn::Ce), enqueue(Ecn::NotEct)],
         [true, true, false, false]
@@ -240,7 +240,7 @@ fn a_mark_on_the_way_out_is_told_with_the_packet() {
     let mut queue = Fifo::new(Limit::Packets(Packets::new(9)), MarkLate);
     let mut dropped = Vec::new();
     for ecn in [Ecn::Ect0, Ecn::Ce] {
-        assert!(!queue.enqueue(packet(1, 100, ecn), Instant::ZERO, &mut dropped));
+        assert!(!queue.enqueue(packet(1, 100, ecn), Instant::ZERO, &mut dropped).marked);
     }
     let mut marked = || queue.dequeue(Instant::ZERO, &mut dropped).map(|d| (d.marked, d.packet.ip.ecn()));
     assert_eq!([marked(), marked(), marked()], [Some((true, Ecn::Ce)), Some((false, Ecn::Ce)), None]);

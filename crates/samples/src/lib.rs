@@ -21,7 +21,8 @@ pub use store::{Fault, Store};
 pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{
     FlowRow, FlowSamples, FlowTotal, FlowTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, RouterRow,
-    RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals,
+    RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals, SubqueueRow, SubqueueSamples, SubqueueTotal,
+    SubqueueTotals,
 };
 
 /// What a run yields.
@@ -37,6 +38,8 @@ pub struct Samples {
     pub state: Packed<StateSamples>,
     /// What the rows of `state` describe, in the order in which objects first reported.
     pub series: Vec<Series>,
+    /// Per sub-queue over time; empty where no discipline has sub-queues. The `queue` column indexes `queue_totals`.
+    pub subqueues: Packed<SubqueueSamples>,
     /// One row per flow, in scenario order.
     pub flow_totals: FlowTotals,
     /// One row per queue: links in order, forward direction first, then the interface queues of 802.11 channels.
@@ -56,6 +59,10 @@ pub struct Samples {
     pub station_names: Vec<String>,
     /// Names of 802.11 channels, in the order of the `channel` column.
     pub channel_names: Vec<String>,
+    /// One row per sub-queue that a packet reached, queue by queue; empty where no discipline has sub-queues.
+    pub subqueue_totals: SubqueueTotals,
+    /// Labels of the sub-queues, in the order of `subqueue_totals`.
+    pub subqueue_names: Vec<String>,
 }
 
 impl Samples {
@@ -67,6 +74,7 @@ impl Samples {
         samples.queues.keep_in(store.clone());
         samples.routers.keep_in(store.clone());
         samples.state.keep_in(store.clone());
+        samples.subqueues.keep_in(store.clone());
         samples
     }
 }

@@ -1,6 +1,6 @@
 //! The interface through which a running simulation reports.
 
-use crate::{Fault, FlowRow, QueueRow, RouterRow, StateRow};
+use crate::{Fault, FlowRow, QueueRow, RouterRow, StateRow, SubqueueRow};
 
 /// Receives samples as they are taken. A probe that is off costs nothing: `ENABLED` is a constant.
 pub trait Probe {
@@ -14,6 +14,8 @@ pub trait Probe {
     fn router(&mut self, row: &RouterRow);
     /// A variable's sample.
     fn state(&mut self, row: &StateRow);
+    /// A sub-queue's sample.
+    fn subqueue(&mut self, row: &SubqueueRow);
     /// Why samples were lost, if any were. The run then ends.
     fn fault(&self) -> Option<&Fault> {
         None
@@ -30,6 +32,7 @@ impl Probe for NoProbe {
     fn queue(&mut self, _row: &QueueRow) {}
     fn router(&mut self, _row: &RouterRow) {}
     fn state(&mut self, _row: &StateRow) {}
+    fn subqueue(&mut self, _row: &SubqueueRow) {}
 }
 
 impl Probe for crate::Samples {
@@ -46,7 +49,12 @@ impl Probe for crate::Samples {
     fn state(&mut self, row: &StateRow) {
         self.state.push(row);
     }
+    fn subqueue(&mut self, row: &SubqueueRow) {
+        self.subqueues.push(row);
+    }
     fn fault(&self) -> Option<&Fault> {
-        self.flows.fault().or(self.queues.fault()).or(self.routers.fault()).or(self.state.fault())
+        let tables = [self.flows.fault(), self.queues.fault(), self.routers.fault()];
+        let optional = [self.state.fault(), self.subqueues.fault()];
+        tables.into_iter().chain(optional).flatten().next()
     }
 }

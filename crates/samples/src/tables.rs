@@ -170,3 +170,47 @@ table! {
         airtime_ns: "ns", "Time that it sent.";
     }
 }
+
+table! {
+    /// One sub-queue at one time.
+    SubqueueRow,
+    /// Sub-queues over time, of disciplines that have several queues behind one limit: counters are cumulative since the
+    /// start of the run. A sub-queue has rows from its first packet on.
+    SubqueueSamples = "subqueues" {
+        time_ns: "ns", "Time of the sample.";
+        queue: "index", "Index of the queue.";
+        subqueue: "index", "Index of the sub-queue in its queue.";
+        bytes: "bytes", "Waiting bytes.";
+        packets: "packets", "Waiting packets.";
+        forwarded_bytes: "bytes", "IP bytes that left for the link.";
+        forwarded_packets: "packets", "Packets that left for the link.";
+        dropped_overflow: "packets", "Dropped because there was no room.";
+        dropped_early: "packets", "Dropped by the AQM by chance.";
+        dropped_forced: "packets", "Dropped by the AQM by rule.";
+        marked: "packets", "Marked CE.";
+    }
+}
+
+table! {
+    /// A sub-queue over the whole run.
+    SubqueueTotal,
+    /// One row per sub-queue that a packet reached, queue by queue; empty where no discipline has sub-queues.
+    SubqueueTotals = "subqueue_totals" {
+        queue: "index", "Index of the queue.";
+        subqueue: "index", "Index of the sub-queue in its queue.";
+        arrived_packets: "packets", "Packets offered to the sub-queue.";
+        forwarded_bytes: "bytes", "IP bytes that left for the link.";
+        forwarded_packets: "packets", "Packets that left for the link.";
+        dropped_overflow: "packets", "Dropped because there was no room.";
+        dropped_early: "packets", "Dropped by the AQM by chance.";
+        dropped_forced: "packets", "Dropped by the AQM by rule.";
+        marked: "packets", "Marked CE.";
+        waiting_packets: "packets", "Still waiting when the run ended.";
+        delay_samples: "", "Packets whose queueing delay was measured.";
+        delay_sum_ns: "ns", "Sum of queueing delays.";
+        delay_max_ns: "ns", "Longest queueing delay; none without packets.";
+        delay_p50_ns: "ns", "Median queueing delay (histogram, error below 0.8 %).";
+        delay_p95_ns: "ns", "95th percentile of queueing delay.";
+        delay_p99_ns: "ns", "99th percentile of queueing delay.";
+    }
+}

@@ -1,17 +1,21 @@
 //! What the engine's registries offer. The caller passes it in, since this crate does not depend on an engine.
 
+mod queues;
+
 use crate::types::Stack;
 use crate::words::Word;
+use narrows_settings::queue::Discipline;
 use narrows_units::{Bytes, Duration, Rate};
+pub(crate) use queues::show_param;
 use serde_json::json;
 
 /// Names that a scenario may use, with their parameters.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     /// Congestion controls.
     pub cc: Vec<CatalogueRow>,
-    /// Queues. If empty, every kind of the format is assumed to exist.
-    pub queues: Vec<CatalogueRow>,
+    /// Queue disciplines; the first is the default.
+    pub queues: Vec<&'static Discipline>,
     /// Network-assisted schemes.
     pub schemes: Vec<CatalogueRow>,
     /// PHYs of 802.11 channels.
@@ -177,13 +181,25 @@ impl Catalogue {
         let rows = |rows: &[CatalogueRow]| rows.iter().map(CatalogueRow::to_json).collect::<Vec<_>>();
         let cc: Vec<_> = self.cc.iter().map(CatalogueRow::cc_to_json).collect();
         let phys: Vec<_> = self.phys.iter().map(CataloguePhy::to_json).collect();
-        json!({ "cc": cc, "queues": rows(&self.queues), "schemes": rows(&self.schemes), "phys": phys })
+        json!({ "cc": cc, "queues": rows(&self.queue_rows()), "schemes": rows(&self.schemes), "phys": phys })
     }
 
     /// The congestion control of this name.
     #[must_use]
     pub fn find_cc(&self, name: &str) -> Option<&CatalogueRow> {
         self.cc.iter().find(|row| row.name == name)
+    }
+
+    /// The queue discipline of this name.
+    #[must_use]
+    pub fn find_queue(&self, name: &str) -> Option<&'static Discipline> {
+        self.queues.iter().copied().find(|row| row.name == name)
+    }
+
+    /// The queue disciplines as entries, with `limit` before their own parameters.
+    #[must_use]
+    pub fn queue_rows(&self) -> Vec<CatalogueRow> {
+        self.queues.iter().map(|row| queues::entry(row)).collect()
     }
 
     /// The PHY of this name.

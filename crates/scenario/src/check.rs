@@ -1,5 +1,6 @@
 //! Checks the tree against the schema: kinds, ranges, unknown and missing keys. `build` checks the rules among fields.
 
+use crate::catalogue::Catalogue;
 use crate::dscp;
 use crate::problem::{Place, Report};
 use crate::quantity::{self, Amount, Flaw};
@@ -8,6 +9,7 @@ use crate::schema::{self, Field, Kind, Need, Table, Word};
 use crate::suggest::hint;
 use crate::tree::{Branch, Entry, Tree, read_value};
 use crate::types::Limit;
+use narrows_settings::queue;
 use narrows_units::Probability;
 use std::fmt;
 
@@ -31,19 +33,31 @@ impl fmt::Display for Path<'_> {
 }
 
 /// Checks a table's entries.
-pub(crate) fn table(table: &'static Table, tree: &Tree, place: Place, path: &Path<'_>, report: &mut Report) -> Record {
+pub(crate) fn table(
+    table: &'static Table,
+    (tree, place): (&Tree, Place),
+    path: &Path<'_>,
+    catalogue: &Catalogue,
+    report: &mut Report,
+) -> Record {
     let mut record = Record::empty(table, place);
     let Branch::Table(entries) = &tree.value else { return record };
     for entry in entries {
         let at = Path::Key(path, &entry.key);
         match table.field(&entry.key) {
-            None => unknown_key(table, entry, &at, report),
+            None if table.takes_queue_params() && catalogue.queue_param(&entry.key).is_some() => {
+                let Some(param) = catalogue.queue_param(&entry.key) else { continue };
+                let value = queue_param(param.name, &entry.tree, &at, catalogue, report);
+                let item = Item { value, place: entry.tree.place, shown: entry.tree.show() };
+                record.entries.push((param.name, entry.place, item));
+            }
+            None => unknown_key(table, entry, &at, catalogue, report),
             Some(field) if record.given(field.key).is_some() => {
                 let also = format!("gives `{}` a second time", field.key);
                 report.add(entry.place, at, entry.tree.show(), also, "one of the two");
             }
             Some(field) => {
-                let value = check(&field.kind, &entry.tree, &at, report);
+                let value = check(&field.kind, &entry.tree, &at, catalogue, report);
                 let item = Item { value, place: entry.tree.place, shown: entry.tree.show() };
                 record.entries.push((field.key, entry.place, item));
             }
@@ -57,11 +71,67 @@ pub(crate) fn table(table: &'static Table, tree: &Tree, place: Place, path: &Pat
     record
 }
 
-fn unknown_key(table: &Table, entry: &Entry, at: &Path<'_>, report: &mut Report) {
+fn unknown_key(table: &Table, entry: &Entry, at: &Path<'_>, catalogue: &Catalogue, report: &mut Report) {
+    let params = if table.takes_queue_params() { catalogue.queue_param_names() } else { Vec::new() };
     let keys = table.fields().flat_map(|field| std::iter::once(field.key).chain(field.aliases.iter().copied()));
-    let near = hint(&entry.key, keys.clone());
-    let allowed = table.fields().map(|field| field.key).collect::<Vec<_>>().join(", ");
+    let near = hint(&entry.key, keys.chain(params.iter().copied()));
+    let allowed = table.fields().map(|field| field.key).chain(params.iter().copied()).collect::<Vec<_>>().join(", ");
     report.add(entry.place, at, "", format!("is not a known key{near}"), allowed);
+}
+
+/// Checks the value of a queue's parameter: some discipline must take it. The queue's own discipline may stand in
+/// another table, so its own rules are checked where the queue is built.
+fn queue_param(name: &str, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, report: &mut Report) -> Value {
+    let kinds: Vec<Kind> =
+        catalogue.queues.iter().filter_map(|row| row.param(name)).map(|p| kind_of(&p.kind)).collect();
+    if kinds.iter().any(|kind| value(kind, tree).is_some()) {
+        return Value::Raw(tree.clone());
+    }
+    if let Some(kind) = kinds.first() {
+        check(kind, tree, path, catalogue, report);
+    }
+    Value::Bad
+}
+
+/// Returns what a queue's parameter takes, as a kind of the format.
+pub(crate) fn kind_of(kind: &queue::Kind) -> Kind {
+    match *kind {
+        queue::Kind::Switch { .. } => Kind::Switch,
+        queue::Kind::Integer { min, max, .. } => Kind::Integer(min, max),
+        queue::Kind::Number { min, max, .. } => Kind::Number(min, max),
+        queue::Kind::Probability { .. } => Kind::Probability,
+        queue::Kind::Time { min, max, .. } => Kind::Time(min.as_nanos(), max.as_nanos().min(schema::LONG)),
+        queue::Kind::Rate { min, max, .. } => Kind::Rate(min.as_bps(), max.as_bps().min(schema::FAST)),
+        queue::Kind::Size { min, max, .. } => Kind::Size(min.as_u64(), max.as_u64().min(schema::LARGE)),
+        queue::Kind::Amount { .. } => Kind::Amount,
+        queue::Kind::Choice { words, .. } => Kind::Choice(words),
+    }
+}
+
+/// Checks the value of a queue's parameter against its own discipline, and returns it.
+pub(crate) fn own_param(kind: &queue::Kind, tree: &Tree, path: &Path<'_>, report: &mut Report) -> Option<queue::Value> {
+    let value = check(&kind_of(kind), tree, path, &Catalogue::default(), report);
+    Some(match (kind, value) {
+        (queue::Kind::Switch { .. }, Value::Switch(on)) => queue::Value::Switch(on),
+        (queue::Kind::Integer { .. }, Value::Integer(n)) => queue::Value::Integer(n),
+        (queue::Kind::Number { .. }, Value::Number(n)) => queue::Value::Number(n),
+        (queue::Kind::Probability { .. }, Value::Probability(p)) => queue::Value::Probability(p),
+        (queue::Kind::Time { .. }, Value::Time(time)) => queue::Value::Time(time),
+        (queue::Kind::Rate { .. }, Value::Rate(rate)) => queue::Value::Rate(rate),
+        (queue::Kind::Size { .. }, Value::Size(size)) => queue::Value::Size(size),
+        (queue::Kind::Amount { .. }, Value::Amount(amount)) => queue::Value::Amount(amount),
+        (queue::Kind::Choice { .. }, Value::Word(word)) => queue::Value::Choice(word),
+        _ => return None,
+    })
+}
+
+/// Returns what a kind allows; a table of queues also names the parameters of the disciplines.
+fn allowed(kind: &Kind, catalogue: &Catalogue) -> String {
+    let params = match kind.table() {
+        Some(table) if table.takes_queue_params() => catalogue.queue_param_names(),
+        _ => Vec::new(),
+    };
+    params.iter().fold(kind.allowed(), |text, name| text + ", " + name)
 }
 
 pub(crate) fn missing(field: &Field, place: Place, path: &Path<'_>, report: &mut Report) {
@@ -93,14 +163,28 @@ pub(crate) fn fits_kind(record: &Record, kind: &str, path: &Path<'_>, report: &m
 
 /// Returns the value of a default or of a bare text, without a place; `None` if it does not fit the kind.
 pub(crate) fn plain(kind: &Kind, text: &str) -> Option<Value> {
+    value(kind, &read_value(text, Place::Nowhere))
+}
+
+/// Returns a value if it fits the kind.
+fn value(kind: &Kind, tree: &Tree) -> Option<Value> {
     let mut report = Report::new("");
-    let value = check(kind, &read_value(text, Place::Nowhere), &Path::Root, &mut report);
+    let value = check(kind, tree, &Path::Root, &Catalogue::default(), &mut report);
     report.is_empty().then_some(value)
 }
 
 /// Checks one value.
-fn check(kind: &Kind, tree: &Tree, path: &Path<'_>, report: &mut Report) -> Value {
+fn check(kind: &Kind, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, report: &mut Report) -> Value {
     match (kind, &tree.value) {
+        (Kind::Queue, Branch::Text(text)) => match catalogue.find_queue(text) {
+            Some(row) => Value::Word(row.name),
+            None => {
+                let near = hint(text, catalogue.queues.iter().map(|row| row.name));
+                let reason = format!("is not one of the allowed words{near}");
+                report.add(tree.place, path, tree.show(), reason, schema::words(&catalogue.queue_words()));
+                Value::Bad
+            }
+        },
         (Kind::Or(_, words), Branch::Text(text)) if find(words, text).is_some() => {
             find(words, text).map_or(Value::Bad, Value::Word)
         }
@@ -119,24 +203,26 @@ fn check(kind: &Kind, tree: &Tree, path: &Path<'_>, report: &mut Report) -> Valu
         (
             Kind::OrFalse(inner) | Kind::OrTable(_, inner) | Kind::Table(inner) | Kind::OneOrMany(inner),
             Branch::Table(_),
-        ) => Value::Table(table(inner, tree, tree.place, path, report)),
-        (Kind::OrTable(inner, _), _) => check(inner, tree, path, report),
-        (Kind::Tables(inner) | Kind::OneOrMany(inner), Branch::List(items)) => tables(inner, items, path, report),
+        ) => Value::Table(table(inner, (tree, tree.place), path, catalogue, report)),
+        (Kind::OrTable(inner, _), _) => check(inner, tree, path, catalogue, report),
+        (Kind::Tables(inner) | Kind::OneOrMany(inner), Branch::List(items)) => {
+            tables(inner, items, path, catalogue, report)
+        }
         (Kind::Nodes(least, most), Branch::List(items)) => names(kind, (*least, *most), tree, items, path, report),
         (Kind::CcParams, Branch::Table(entries)) => Value::Params(entries.iter().map(param).collect()),
         _ => scalar(kind, tree).unwrap_or_else(|reason| {
-            report.add(tree.place, path, tree.show(), reason, kind.allowed());
+            report.add(tree.place, path, tree.show(), reason, allowed(kind, catalogue));
             Value::Bad
         }),
     }
 }
 
-fn tables(inner: &'static Table, items: &[Tree], path: &Path<'_>, report: &mut Report) -> Value {
+fn tables(inner: &'static Table, items: &[Tree], path: &Path<'_>, catalogue: &Catalogue, report: &mut Report) -> Value {
     let mut records = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let at = Path::Index(path, index);
         if matches!(item.value, Branch::Table(_)) {
-            records.push(table(inner, item, item.place, &at, report));
+            records.push(table(inner, (item, item.place), &at, catalogue, report));
         } else {
             report.add(item.place, at, item.show(), "is not a table", Kind::Table(inner).allowed());
         }

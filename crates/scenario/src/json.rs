@@ -7,6 +7,7 @@ use crate::types::{
 };
 use crate::words::{Word, ip_number};
 use crate::write;
+use narrows_settings::queue::Value as QueueValue;
 use serde_json::{Map, Value, json};
 
 impl Scenario {
@@ -192,51 +193,34 @@ fn change(change: &Change) -> Value {
     })
 }
 
-/// `limit` is for people, `limit_packets` or `limit_bytes` for programs.
-fn limited(kind: &str, limit: Limit) -> Map<String, Value> {
-    let mut map = Map::new();
-    map.insert("kind".into(), json!(kind));
-    map.insert("limit".into(), json!(show_limit(limit)));
-    let (packets, bytes) = match limit {
+/// Returns a queue. `limit` is for people, `limit_packets` or `limit_bytes` for programs.
+fn queue(queue: &Queue) -> Value {
+    let (packets, bytes) = match queue.limit {
         Limit::Packets(n) => (Some(n.as_u64()), None),
         Limit::Bytes(n) => (None, Some(n.as_u64())),
     };
+    let mut map = Map::new();
+    map.insert("kind".into(), json!(queue.kind));
+    map.insert("limit".into(), json!(show_limit(queue.limit)));
     map.insert("limit_packets".into(), json!(packets));
     map.insert("limit_bytes".into(), json!(bytes));
-    map
+    map.extend(queue.params.iter().map(queue_param));
+    Value::Object(map)
 }
 
-fn queue(queue: &Queue) -> Value {
-    match queue {
-        Queue::DropTail { limit } => Value::Object(limited(queue.word(), *limit)),
-        Queue::Red {
-            limit,
-            min_threshold,
-            max_threshold,
-            weight,
-            max_p,
-            gentle,
-            ecn,
-            bytes_mode,
-            wait,
-            mean_packet,
-        } => {
-            let mut map = limited(queue.word(), *limit);
-            let rest = [
-                ("min_threshold", json!(min_threshold)),
-                ("max_threshold", json!(max_threshold)),
-                ("weight", json!(weight)),
-                ("max_p", json!(max_p.as_f64())),
-                ("gentle", json!(gentle)),
-                ("ecn", json!(ecn)),
-                ("bytes_mode", json!(bytes_mode)),
-                ("wait", json!(wait)),
-                ("mean_packet_bytes", json!(mean_packet.as_u64())),
-            ];
-            map.extend(rest.into_iter().map(|(key, value)| (key.to_owned(), value)));
-            Value::Object(map)
-        }
-    }
+fn queue_param((name, value): (&'static str, QueueValue)) -> (String, Value) {
+    let (unit, value) = match value {
+        QueueValue::Switch(on) => ("", json!(on)),
+        QueueValue::Integer(n) => ("", json!(n)),
+        QueueValue::Number(n) => ("", json!(n)),
+        QueueValue::Probability(p) => ("", json!(p.as_f64())),
+        QueueValue::Time(time) => ("_ns", json!(time.as_nanos())),
+        QueueValue::Rate(rate) => ("_bps", json!(rate.as_bps())),
+        QueueValue::Size(size) => ("_bytes", json!(size.as_u64())),
+        QueueValue::Amount(amount) => ("", json!(amount.number())),
+        QueueValue::Choice(word) => ("", json!(word)),
+    };
+    (format!("{name}{unit}"), value)
 }
 
 fn loss(loss: &Loss) -> Value {

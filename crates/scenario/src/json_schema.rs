@@ -1,14 +1,16 @@
 //! The JSON Schema (draft 2020-12) of scenario files, generated from the schema, for editors.
 
-use crate::catalogue::{Catalogue, CataloguePhy};
+use crate::catalogue::{Catalogue, CataloguePhy, show_param};
+use crate::check::kind_of;
 use crate::dscp;
 use crate::quantity::{PACKETS, RATE, SIZE, TIME, Unit};
 use crate::schema::{Field, Kind, NAME_PATTERN, Need, ROOT, Table, WIFI, Word};
+use narrows_settings::queue::Discipline;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Returns the JSON Schema of scenario files. It does not restrict the names of congestion controls and schemes: see
-/// [`schema_for`].
+/// Returns the JSON Schema of scenario files without a catalogue. It does not restrict the names of congestion controls
+/// and schemes, nor queues and their parameters: see [`schema_for`].
 #[must_use]
 pub fn schema() -> Value {
     schema_for(&Catalogue::default())
@@ -53,6 +55,11 @@ impl Writer<'_> {
             }
             properties.insert(field.key.to_owned(), value);
         }
+        let queues = table.takes_queue_params();
+        let params = if queues { self.queue_params() } else { Map::new() };
+        let rules = self.rules(table, &params);
+        properties.extend(params);
+        let open = queues && self.catalogue.queues.is_empty();
         let required: Vec<&str> = table
             .fields()
             .filter(|field| field.only.is_empty() && field.need == Need::Required)
@@ -62,13 +69,9 @@ impl Writer<'_> {
         schema.insert("description".into(), json!(table.doc));
         schema.insert("type".into(), json!("object"));
         schema.insert("properties".into(), properties.into());
-        schema.insert("additionalProperties".into(), json!(false));
+        schema.insert("additionalProperties".into(), json!(open));
         if !required.is_empty() {
             schema.insert("required".into(), json!(required));
-        }
-        let mut rules: Vec<Value> = table.kinds().iter().filter_map(|word| kind_rule(table, word.0)).collect();
-        if std::ptr::eq(table, &WIFI) {
-            rules.extend(self.catalogue.phys.iter().filter_map(phy_rule));
         }
         if !rules.is_empty() {
             schema.insert("allOf".into(), json!(rules));
@@ -76,10 +79,44 @@ impl Writer<'_> {
         Value::Object(schema)
     }
 
+    /// Returns the rules among a table's keys.
+    fn rules(&self, table: &'static Table, params: &Map<String, Value>) -> Vec<Value> {
+        let mut rules: Vec<Value> = table.kinds().iter().filter_map(|word| kind_rule(table, word.0)).collect();
+        if std::ptr::eq(table, &WIFI) {
+            rules.extend(self.catalogue.phys.iter().filter_map(phy_rule));
+        }
+        if table.takes_queue_params() {
+            rules.extend(self.catalogue.queues.iter().filter_map(|row| queue_rule(row, params)));
+        }
+        rules
+    }
+
+    /// Returns the parameters of all queue disciplines. Where disciplines have different parameters of one name, any
+    /// of them is allowed.
+    fn queue_params(&mut self) -> Map<String, Value> {
+        let mut all: Vec<(&str, Vec<Value>)> = Vec::new();
+        for (param, _) in self.catalogue.queue_params() {
+            let mut schema = self.kind(&kind_of(&param.kind));
+            if let Value::Object(map) = &mut schema {
+                let default = show_param(param.kind.default());
+                map.insert("description".into(), json!(format!("{} Default: {default}.", param.doc)));
+            }
+            match all.iter_mut().find(|(name, _)| *name == param.name) {
+                Some((_, schemas)) => schemas.push(schema),
+                None => all.push((param.name, vec![schema])),
+            }
+        }
+        let one = |mut schemas: Vec<Value>| if schemas.len() == 1 { schemas.remove(0) } else { any(&schemas) };
+        all.into_iter().map(|(name, schemas)| (name.to_owned(), one(schemas))).collect()
+    }
+
     fn field(&mut self, field: &'static Field) -> Value {
         let mut schema = self.kind(&field.kind);
         let default = match field.need {
             Need::Required => String::new(),
+            Need::Described(_) if matches!(field.kind, Kind::Queue) && !self.catalogue.queues.is_empty() => {
+                format!(" Default: {}.", self.catalogue.queues[0].name)
+            }
             Need::Described(text) | Need::DescribedByStack(text, _) => format!(" Default: {text}."),
             Need::Default("") => " Default: empty.".to_owned(),
             Need::Default(text) | Need::ByStack([text, ..]) => format!(" Default: {text}."),
@@ -91,7 +128,7 @@ impl Writer<'_> {
         schema
     }
 
-    fn kind(&mut self, kind: &'static Kind) -> Value {
+    fn kind(&mut self, kind: &Kind) -> Value {
         match kind {
             Kind::Text => json!({ "type": "string" }),
             Kind::Name | Kind::Node => json!({ "type": "string", "pattern": NAME_PATTERN }),
@@ -130,6 +167,8 @@ impl Writer<'_> {
                 "maxItems": max,
             }),
             Kind::Cc => names(self.catalogue.cc.iter().map(|row| row.name.as_str()), None),
+            Kind::Queue if self.catalogue.queues.is_empty() => json!({ "type": "string", "pattern": NAME_PATTERN }),
+            Kind::Queue => choices(&self.catalogue.queue_words()),
             Kind::Scheme => names(self.catalogue.schemes.iter().map(|row| row.name.as_str()), Some("none")),
             Kind::Phy => match names(self.catalogue.phys.iter().map(|row| row.name.as_str()), None) {
                 open if self.catalogue.phys.is_empty() => json!({ "type": open["type"] }),
@@ -202,6 +241,14 @@ fn kind_rule(table: &'static Table, kind: &str) -> Option<Value> {
         then.insert("required".into(), json!(needed));
     }
     Some(json!({ "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] }, "then": then }))
+}
+
+/// Returns the rule for this queue discipline: parameters of others are refused.
+fn queue_rule(row: &Discipline, params: &Map<String, Value>) -> Option<Value> {
+    let refused: Map<String, Value> =
+        params.keys().filter(|name| row.param(name).is_none()).map(|name| (name.clone(), json!(false))).collect();
+    let condition = json!({ "properties": { "kind": { "const": row.name } }, "required": ["kind"] });
+    (!refused.is_empty()).then(|| json!({ "if": condition, "then": { "properties": refused } }))
 }
 
 /// Returns the rule for this PHY: keys without a meaning are refused, except `false` for a feature that the PHY lacks.

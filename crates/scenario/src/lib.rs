@@ -63,7 +63,7 @@ pub fn parse(
         return Err(report.into_problems());
     }
     set::apply(&mut tree, overrides, &mut report);
-    let root = check::table(&schema::ROOT, &tree, Place::Nowhere, &check::Path::Root, &mut report);
+    let root = check::table(&schema::ROOT, (&tree, Place::Nowhere), &check::Path::Root, catalogue, &mut report);
     drop(tree);
     let scenario = build::scenario(&root, path, catalogue, &mut report);
     finish(scenario, report, "the scenario could not be built; please report this with the file")

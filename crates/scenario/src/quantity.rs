@@ -1,6 +1,7 @@
 //! Quantities in text: a number and a unit, read and shown without rounding through floats.
 
 use crate::types::Limit;
+pub(crate) use narrows_settings::queue::Amount;
 use narrows_units::{Bytes, Duration, Packets, Rate};
 
 /// A unit: its spellings, the first of which is shown, and its size in base units.
@@ -213,15 +214,6 @@ pub(crate) fn limit(text: &str) -> Result<Limit, Flaw> {
         Err(Flaw::WrongUnit) => size(text).map(Limit::Bytes),
         Err(flaw) => Err(flaw),
     }
-}
-
-/// A number of packets or bytes that need not be whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Amount {
-    /// A number without a unit; its context defines the unit.
-    Bare(f64),
-    Packets(f64),
-    Bytes(f64),
 }
 
 /// Reads a number of packets or bytes that need not be whole.

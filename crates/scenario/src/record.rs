@@ -3,6 +3,7 @@
 use crate::problem::Place;
 use crate::quantity::Amount;
 use crate::schema::{Need, Table};
+use crate::tree::Tree;
 use crate::types::Limit;
 use narrows_units::{Bytes, Duration, Probability, Rate};
 use std::net::IpAddr;
@@ -35,6 +36,8 @@ pub(crate) enum Value {
     Tables(Vec<Record>),
     /// Parameters, in file order.
     Params(Vec<(String, Item)>),
+    /// The parameter of a queue, which some discipline takes so; the table's own may not.
+    Raw(Tree),
 }
 
 /// A checked value, its place, and its text as written.

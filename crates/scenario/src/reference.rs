@@ -1,13 +1,16 @@
 //! The format's reference as Markdown, generated from the schema: the second part of `docs/scenario.md`.
 
+use crate::catalogue::{Catalogue, show_param};
+use crate::check::kind_of;
 use crate::schema::{COLUMNS, Field, Kind, Need, ROOT, RTO, TCP, Table, Word};
 
-/// All tables and fields of the format as Markdown, in the order in which a reader meets them.
+/// All tables and fields of the format as Markdown, in the order in which a reader meets them. Queue disciplines and
+/// their parameters are those of the catalogue.
 #[must_use]
-pub fn reference() -> String {
+pub fn reference(catalogue: &Catalogue) -> String {
     let mut tables: Vec<&'static Table> = Vec::new();
     collect(&ROOT, &mut tables);
-    let sections: Vec<String> = tables.iter().map(|table| section(table)).chain([stacks()]).collect();
+    let sections: Vec<String> = tables.iter().map(|table| section(table, catalogue)).chain([stacks()]).collect();
     sections.join("\n")
 }
 
@@ -41,36 +44,46 @@ fn collect(table: &'static Table, tables: &mut Vec<&'static Table>) {
     }
 }
 
-fn section(table: &'static Table) -> String {
+fn section(table: &'static Table, catalogue: &Catalogue) -> String {
     let mut text =
         format!("### {}\n\n{}\n\n| key | takes | default | meaning |\n|---|---|---|---|\n", table.name, table.doc);
     for field in table.fields() {
         let keys: Vec<String> =
             std::iter::once(field.key).chain(field.aliases.iter().copied()).map(|key| format!("`{key}`")).collect();
         let only = if field.only.is_empty() { String::new() } else { format!(" Only for {}.", code(field.only)) };
-        text.push_str(&format!(
-            "| {} | {} | {} | {}{only} |\n",
-            keys.join(", "),
-            takes(&field.kind),
-            default(field),
-            field.doc
-        ));
+        let (takes, default) = match field.kind {
+            Kind::Queue => queues(catalogue),
+            _ => (takes(&field.kind), default(field)),
+        };
+        text.push_str(&format!("| {} | {takes} | {default} | {}{only} |\n", keys.join(", "), field.doc));
     }
-    for field in table.fields() {
-        let words = words(&field.kind);
-        if !words.is_empty() {
-            text.push_str(&format!("\nWords of `{}`:\n\n", field.key));
-            words.iter().for_each(|word| text.push_str(&format!("- `{}`: {}\n", word.0, word.1)));
-        }
+    let params = if table.takes_queue_params() { catalogue.queue_params() } else { Vec::new() };
+    for (param, kinds) in &params {
+        let (takes, default) = (takes(&kind_of(&param.kind)), show_param(param.kind.default()));
+        let (name, doc, only) = (param.name, param.doc, code(kinds));
+        text.push_str(&format!("| `{name}` | {takes} | `{default}` | {doc} Only for {only}. |\n"));
+    }
+    let listed = table.fields().map(|field| (field.key, words(&field.kind, catalogue)));
+    let of_params = params.iter().map(|(param, _)| (param.name, words(&kind_of(&param.kind), catalogue)));
+    for (key, words) in listed.chain(of_params).filter(|(_, words)| !words.is_empty()) {
+        text.push_str(&format!("\nWords of `{key}`:\n\n"));
+        words.iter().for_each(|word| text.push_str(&format!("- `{}`: {}\n", word.0, word.1)));
     }
     text
 }
 
-fn words(kind: &Kind) -> &'static [Word] {
+fn words(kind: &Kind, catalogue: &Catalogue) -> Vec<Word> {
     match kind {
-        Kind::Choice(words) | Kind::Or(_, words) | Kind::OrTable(Kind::Or(_, words), _) => words,
-        _ => &[],
+        Kind::Choice(words) | Kind::Or(_, words) | Kind::OrTable(Kind::Or(_, words), _) => words.to_vec(),
+        Kind::Queue => catalogue.queue_words(),
+        _ => Vec::new(),
     }
+}
+
+/// Returns the names of the queue disciplines, and the default.
+fn queues(catalogue: &Catalogue) -> (String, String) {
+    let names: Vec<&str> = catalogue.queues.iter().map(|row| row.name).collect();
+    (code(&names), code(&names[..names.len().min(1)]))
 }
 
 fn code(list: &[&str]) -> String {

@@ -2,8 +2,8 @@
 
 use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
-    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind, Queue,
-    RecoveryKind, Reduction, RtoStyle, Stack, Traffic, WifiQueues,
+    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind, RecoveryKind,
+    Reduction, RtoStyle, Stack, Traffic, WifiQueues,
 };
 
 /// A type whose values are words in scenario files.
@@ -29,7 +29,6 @@ macro_rules! words {
 }
 
 words! {
-    Queue { Self::DropTail { .. } => "droptail", Self::Red { .. } => "red" }
     Traffic {
         Self::Bulk { .. } => "bulk",
         Self::RateLimited { .. } => "rate",

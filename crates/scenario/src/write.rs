@@ -95,7 +95,9 @@ fn json_value(value: &Value) -> serde_json::Value {
             let params = list.iter().map(|(key, item)| (key.clone(), json_value(&item.value)));
             params.collect::<serde_json::Map<_, _>>().into()
         }
-        Value::Text(_) | Value::Limit(_) | Value::Amount(_) | Value::Word(_) | Value::Address(_) => json!(words(value)),
+        Value::Text(_) | Value::Limit(_) | Value::Amount(_) | Value::Word(_) | Value::Address(_) | Value::Raw(_) => {
+            json!(words(value))
+        }
     }
 }
 
@@ -105,6 +107,7 @@ pub(crate) fn words(value: &Value) -> String {
         Value::Bad => String::new(),
         Value::Off => "false".to_owned(),
         Value::Text(text) => text.clone(),
+        Value::Raw(tree) => tree.show(),
         Value::Word(word) | Value::Absent(word) => (*word).to_owned(),
         Value::Switch(on) => on.to_string(),
         Value::Integer(n) => n.to_string(),

@@ -4,8 +4,10 @@
 
 mod common;
 
-use common::{SMALL, catalogue, good, good_with, ready_to_run};
-use narrows_scenario::{DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, reference, schema, schema_for};
+use common::{SMALL, catalogue, good, good_with, queues, ready_to_run};
+use narrows_scenario::{
+    Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, reference, schema, schema_for,
+};
 use narrows_units::Duration;
 use serde_json::Value;
 
@@ -51,7 +53,7 @@ fn the_reference_page_is_what_the_schema_says() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (written, generated) = page.split_once("<!-- generated -->\n").unwrap();
-    let expected = format!("\n{}", reference());
+    let expected = format!("\n{}", reference(&catalogue()));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, format!("{written}<!-- generated -->\n{expected}")).unwrap();
         return;
@@ -102,7 +104,9 @@ fn defaults_are_those_of_the_rfcs() {
 
 #[test]
 fn the_schema_says_what_the_parser_takes() {
-    let schema = schema();
+    let open = schema();
+    assert_eq!(open["$defs"]["queue"]["additionalProperties"], true, "which disciplines there are, it does not know");
+    let schema = schema_for(&Catalogue { queues: queues(), ..Catalogue::default() });
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["additionalProperties"], false);
     let defs = schema["$defs"].as_object().unwrap();
@@ -259,10 +263,10 @@ fn directions_take_what_they_do_not_say_from_their_link() {
     assert_eq!(link.reverse.loss, narrows_scenario::Loss::None);
     assert!(matches!(link.forward.loss, narrows_scenario::Loss::Uniform(_)));
     let seven = narrows_scenario::Limit::Packets(narrows_units::Packets::new(7));
-    assert_eq!(link.reverse.queue, narrows_scenario::Queue::DropTail { limit: seven });
-    assert!(
-        matches!(link.forward.queue, narrows_scenario::Queue::Red { ecn: true, max_threshold: 6.0, limit, .. } if limit == seven)
-    );
+    assert_eq!(link.reverse.queue, narrows_scenario::Queue::new("droptail", seven));
+    let red = &link.forward.queue;
+    assert_eq!((red.kind, red.limit, red.params.switch("ecn")), ("red", seven, true));
+    assert_eq!(red.params.amount("max_threshold"), narrows_settings::queue::Amount::Packets(6.0));
 }
 
 /// The text is part of the addresses of kept runs.

@@ -22,7 +22,8 @@ use std::collections::BTreeMap;
 /// Builds the `World` of one run.
 ///
 /// # Errors
-/// [`RunError::TooLarge`], [`RunError::Unknown`], [`RunError::Scheme`], [`RunError::Radio`] and [`RunError::Stopped`].
+/// [`RunError::TooLarge`], [`RunError::Unknown`], [`RunError::Scheme`], [`RunError::Queue`], [`RunError::Radio`] and
+/// [`RunError::Stopped`].
 pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result<World<'a>, RunError> {
     let seeds = Seeds::new(options.seed, options.run);
     let flows = scenario.flows.len();
@@ -44,10 +45,10 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     go_on()?;
     let factory = Factory::new(scenario, seeds, options.algorithms)?;
     go_on()?;
-    let mut radio = radio(scenario, seeds)?;
+    let mut radio = radio(scenario, seeds, options.disciplines)?;
     let nodes = Nodes::new(nodes(scenario, &factory), exits(&topology, 2 * scenario.links.len(), &radio));
     go_on()?;
-    let links = links(scenario, seeds, &nodes, plain_loop);
+    let links = links(scenario, seeds, &nodes, plain_loop, options.disciplines)?;
     go_on()?;
     for edge in (links.len()..topology.edges.len()).filter(|&edge| nodes.sees_departures(edge)) {
         radio.tell_departures(edge - links.len(), edge);
@@ -82,7 +83,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         factory,
         capture: None,
         sampling: scenario.sampling,
-        states: crate::states::StateSampler::new(scenario),
+        states: crate::states::StateSampler::new(scenario, options.disciplines),
         plain_loop,
         events: 0,
         look_at: 0,

@@ -34,6 +34,11 @@ impl World<'_> {
         self.observe_queue(edge, probe);
     }
 
+    /// Arms the first events of queues' timers (plain loop only).
+    pub(crate) fn watch_departures(&mut self) {
+        (0..self.links.len()).for_each(|edge| self.watch_departure(edge));
+    }
+
     #[inline]
     fn watch_departure(&mut self, edge: usize) {
         if self.plain_loop

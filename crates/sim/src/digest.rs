@@ -7,9 +7,10 @@ use sha2::{Digest, Sha256};
 ///
 /// It covers every table in declared order: its name, and for each column the name and the values as little-endian
 /// 64-bit words. The names of flows, queues and routers follow. If there are 802.11 channels, the table of their
-/// stations and the names of stations and channels follow in the same form. If the state of algorithms was sampled, its
-/// table and for each series its kind, index, algorithm and variable follow. Runs without either have the digest that
-/// they had before either existed. The digest is the same whether samples are in memory or in a file.
+/// stations and the names of stations and channels follow in the same form; if there are sub-queues, their tables and
+/// labels; and if the state of algorithms was sampled, its table and for each series its kind, index, algorithm and
+/// variable. Runs without these have the digest that they had before these existed. The digest is the same whether
+/// samples are in memory or in a file.
 ///
 /// # Errors
 /// [`Fault`]: samples cannot be read back from their file, or `stopped`, called before each 64 KiB, returned `true`.
@@ -26,6 +27,11 @@ pub(crate) fn digest(samples: &Samples, stopped: impl Fn() -> bool) -> Result<St
     if !samples.channel_names.is_empty() {
         feed(&mut hash, &samples.station_totals, &go_on)?;
         feed_names(&mut hash, &[&samples.station_names, &samples.channel_names]);
+    }
+    if !samples.subqueue_totals.is_empty() {
+        feed(&mut hash, &samples.subqueues, &go_on)?;
+        feed(&mut hash, &samples.subqueue_totals, &go_on)?;
+        feed_names(&mut hash, &[&samples.subqueue_names]);
     }
     if !samples.series.is_empty() {
         feed(&mut hash, &samples.state, &go_on)?;

@@ -32,6 +32,14 @@ impl Link {
         }
     }
 
+    /// The counters, mutable.
+    pub(crate) fn meter_mut(&mut self) -> Option<&mut LinkMeter> {
+        match self {
+            Self::Line(_) => None,
+            Self::Queue(link) => Some(link.meter_mut()),
+        }
+    }
+
     /// When rate or delay change next.
     pub(crate) fn next_change(&self) -> Instant {
         match self {

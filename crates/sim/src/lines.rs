@@ -9,13 +9,22 @@
 use crate::edge::Link;
 use crate::line::Line;
 use crate::routes::Routes;
-use narrows_fabric::{Nodes, Seeds, Topology, limit, link_direction, link_losses};
-use narrows_scenario as scenario;
+use narrows_fabric::{Nodes, Seeds, Topology, link_direction, link_losses};
+use narrows_queue::{BuildError, Disciplines, Limit};
 use narrows_scenario::{Direction, Sampling, Scenario};
 use narrows_units::{Bytes, Instant};
 
-/// All directions of links: drop-tail ones as lines, unless the plain loop is requested.
-pub(crate) fn links(scenario: &Scenario, seeds: Seeds, nodes: &Nodes, plain_loop: bool) -> Vec<Link> {
+/// All directions of links: those with no rule but their queue's limit as lines, unless the plain loop is requested.
+///
+/// # Errors
+/// [`BuildError`]: a queue is not one of `disciplines`, or breaks their rules.
+pub(crate) fn links(
+    scenario: &Scenario,
+    seeds: Seeds,
+    nodes: &Nodes,
+    plain_loop: bool,
+    disciplines: Disciplines,
+) -> Result<Vec<Link>, BuildError> {
     let mut links = Vec::with_capacity(2 * scenario.links.len());
     for link in &scenario.links {
         let (a, b) = (&scenario.nodes[link.a].name, &scenario.nodes[link.b].name);
@@ -23,27 +32,25 @@ pub(crate) fn links(scenario: &Scenario, seeds: Seeds, nodes: &Nodes, plain_loop
             let watched = nodes.sees_departures(links.len());
             let path = format!("link/{from}->{to}");
             let simple = direction.changes.is_empty() && !watched && !plain_loop && direction.rate.as_bps() > 0;
-            links.push(match direction.queue {
-                scenario::Queue::DropTail { limit: l } if simple => line(direction, l, &path, scenario, seeds),
-                _ => packet_by_packet(direction, &path, watched, seeds),
+            let by_arithmetic = simple && disciplines.find(direction.queue.kind)?.tail_only;
+            links.push(if by_arithmetic {
+                line(direction, direction.queue.limit, &path, scenario, seeds)
+            } else {
+                Link::Queue(Box::new(link_direction(direction, &path, watched, seeds, disciplines)?))
             });
         }
     }
-    links
+    Ok(links)
 }
 
-fn line(direction: &Direction, limited: scenario::Limit, path: &str, scenario: &Scenario, seeds: Seeds) -> Link {
+fn line(direction: &Direction, limit: Limit, path: &str, scenario: &Scenario, seeds: Seeds) -> Link {
     let (loss, lossy) = link_losses(direction, path, seeds);
     let end = Instant::ZERO + scenario.duration;
-    let mut line = Line::new(direction.rate, direction.delay, limit(limited), loss, lossy, end);
+    let mut line = Line::new(direction.rate, direction.delay, limit, loss, lossy, end);
     if let Sampling::Interval(every) = scenario.sampling {
         line.look_from(Instant::ZERO, every);
     }
     Link::Line(line)
-}
-
-fn packet_by_packet(direction: &Direction, path: &str, watched: bool, seeds: Seeds) -> Link {
-    Link::Queue(Box::new(link_direction(direction, path, watched, seeds)))
 }
 
 /// Folds each line that is fed by one other line alone into that line.

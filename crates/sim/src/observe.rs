@@ -72,6 +72,11 @@ impl World<'_> {
         queue_row(self.now, queue, &view, meter)
     }
 
+    /// The counters of a queue, numbered as in [`queue_row`](Self::queue_row).
+    pub(crate) fn meter(&self, queue: usize) -> &LinkMeter {
+        self.queue(queue).1
+    }
+
     fn queue(&self, queue: usize) -> (QueueView, &LinkMeter) {
         match self.links.get(queue) {
             Some(link) => (link.view(), link.meter()),
@@ -109,6 +114,10 @@ impl World<'_> {
         for queue in 0..queues {
             go_on(queue)?;
             samples.queue_totals.push(&self.queue_total(queue));
+            for (label, total) in self.meter(queue).subqueues.totals(queue) {
+                samples.subqueue_totals.push(&total);
+                samples.subqueue_names.push(label.to_owned());
+            }
         }
         for agent in self.nodes.iter().filter_map(|node| node.agent.as_ref()) {
             samples.router_totals.push(&router_total(&agent.counters()));

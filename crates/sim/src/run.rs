@@ -7,6 +7,7 @@ use crate::foreign::Algorithms;
 use crate::routes::Routes;
 use crate::spill::Spill;
 use narrows_fabric::{PcapFailure, Progress, Topology};
+use narrows_queue::{BuildError, Disciplines};
 use narrows_samples::{Fault, NoProbe, Probe, Samples, Store};
 use narrows_scenario::{Sampling, Scenario};
 use std::path::Path;
@@ -38,6 +39,9 @@ pub enum RunError {
     /// A scheme's parameters are refused.
     #[error("{0}")]
     Scheme(String),
+    /// A queue's discipline is unknown, or its parameters are refused.
+    #[error(transparent)]
+    Queue(#[from] BuildError),
     /// An 802.11 channel has a modulation that its PHY does not know.
     #[error("802.11 channel {channel:?}: {reason}")]
     Radio {
@@ -73,6 +77,8 @@ pub struct Options<'a> {
     pub plain_loop: bool,
     /// Congestion controls in addition to those of the registry, which take precedence.
     pub algorithms: Option<&'a Arc<dyn Algorithms>>,
+    /// Queue disciplines: those of the registry, and those of the caller.
+    pub disciplines: Disciplines,
     /// Where samples that exceed the memory budget go; `None` keeps all of them in memory. Their values do not change.
     pub spill: Option<&'a Arc<Spill>>,
 }

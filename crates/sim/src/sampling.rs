@@ -14,6 +14,7 @@ impl World<'_> {
         let now = self.now;
         self.look_at = 0;
         if P::ENABLED {
+            self.radio.catch_up(now, &mut self.flows);
             for edge in 0..self.links.len() {
                 if let Link::Line(line) = &mut self.links[edge] {
                     let row = line.look(now);
@@ -28,10 +29,12 @@ impl World<'_> {
                 });
                 self.agenda.arm_no_later(Slots::link(edge), next);
                 probe.queue(&self.queue_row(edge));
+                self.sample_subqueues(edge, probe);
             }
             self.losses.count(now, &mut self.flows);
             for queue in self.links.len()..self.links.len() + self.radio.queue_count() {
                 probe.queue(&self.queue_row(queue));
+                self.sample_subqueues(queue, probe);
             }
             for flow in 0..self.flows.len() {
                 if self.flows[flow].start <= now {
@@ -43,6 +46,22 @@ impl World<'_> {
         }
         if let Sampling::Interval(every) = self.sampling {
             self.agenda.arm(self.slots.sampler(), now + every);
+        }
+    }
+
+    fn sample_subqueues<P: Probe>(&self, queue: usize, probe: &mut P) {
+        self.meter(queue).subqueues.rows(self.now, queue).for_each(|row| probe.subqueue(&row));
+    }
+
+    /// Samples the sub-queues of a queue that have changed.
+    pub(crate) fn observe_subqueues<P: Probe>(&mut self, queue: usize, probe: &mut P) {
+        let (now, links) = (self.now, self.links.len());
+        let meter = match self.links.get_mut(queue) {
+            Some(link) => link.meter_mut(),
+            None => Some(self.radio.queue_mut(queue - links).meter_mut()),
+        };
+        if let Some(meter) = meter.filter(|meter| !meter.subqueues.is_empty()) {
+            meter.subqueues.changed_rows(now, queue).for_each(|row| probe.subqueue(&row));
         }
     }
 
@@ -80,6 +99,7 @@ impl World<'_> {
         if P::ENABLED && self.sampling == Sampling::Events {
             probe.queue(&self.queue_row(edge));
             self.sample_queue_state(edge, probe);
+            self.observe_subqueues(edge, probe);
         }
     }
 }

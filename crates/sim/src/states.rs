@@ -4,8 +4,9 @@ use crate::edge::Link;
 use crate::world::World;
 use narrows_cc::Phase;
 use narrows_fabric::{Reporter, States};
+use narrows_queue::Disciplines;
 use narrows_samples::{Owner, Probe, Series};
-use narrows_scenario::{Scenario, WifiQueues, Word};
+use narrows_scenario::{Scenario, WifiQueues};
 use narrows_tcp::{Connection, Info};
 use narrows_units::Variable;
 
@@ -28,13 +29,13 @@ const CONNECTION: [Variable; 4] = [
 #[derive(Debug)]
 pub(crate) struct StateSampler {
     states: States,
-    /// The discipline of each queue, in the order of `queue_totals`.
-    disciplines: Vec<String>,
+    /// The discipline of each queue, in the order of `queue_totals`, and what it reports.
+    disciplines: Vec<(&'static str, &'static [Variable])>,
 }
 
 impl StateSampler {
     /// Returns the sampler that a scenario asks for.
-    pub(crate) fn new(scenario: &Scenario) -> Option<Box<Self>> {
+    pub(crate) fn new(scenario: &Scenario, known: Disciplines) -> Option<Box<Self>> {
         let wired = scenario.links.iter().flat_map(|link| [&link.forward.queue, &link.reverse.queue]);
         let wireless = scenario.wifi.iter().flat_map(|wifi| {
             let copies = match wifi.queues {
@@ -43,7 +44,8 @@ impl StateSampler {
             };
             std::iter::repeat_n(&wifi.base.queue, copies).chain(wifi.stations.iter().map(|station| &station.queue))
         });
-        let disciplines = || wired.chain(wireless).map(|queue| queue.word().to_owned()).collect();
+        let variables = |kind| known.find(kind).map_or(&[][..], |row| row.about.variables);
+        let disciplines = || wired.chain(wireless).map(|queue| (queue.kind, variables(queue.kind))).collect();
         scenario.sample_state.then(|| Box::new(Self { states: States::default(), disciplines: disciplines() }))
     }
 
@@ -81,8 +83,8 @@ impl World<'_> {
     /// Samples the state of a queue's discipline, if the scenario asks for it.
     pub(crate) fn sample_queue_state<P: Probe>(&mut self, index: usize, probe: &mut P) {
         let Some(sampler) = &mut self.states else { return };
-        let algorithm = sampler.disciplines.get(index).map_or("", String::as_str);
-        let queue = Reporter { owner: Owner::Queue, index, algorithm, variables: queue_variables(algorithm) };
+        let Some(&(algorithm, variables)) = sampler.disciplines.get(index) else { return };
+        let queue = Reporter { owner: Owner::Queue, index, algorithm, variables };
         match self.links.get(index) {
             // A line is drop-tail, which keeps nothing but the queue itself.
             Some(Link::Line(_)) => {}
@@ -116,8 +118,4 @@ fn connection_state(sender: &Connection, visit: &mut dyn FnMut(&'static str, f64
 /// Returns the variables that a congestion control declares; none for one that is not in the registry.
 fn cc_variables(algorithm: &str) -> &'static [Variable] {
     narrows_cc::registry().iter().find(|row| row.name == algorithm).map_or(&[], |row| row.variables)
-}
-
-fn queue_variables(_discipline: &str) -> &'static [Variable] {
-    &[]
 }

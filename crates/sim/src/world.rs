@@ -91,6 +91,7 @@ impl World<'_> {
             let start = self.flows[flow].start;
             self.agenda.arm(self.slots.app(flow), start);
         }
+        self.watch_departures();
         if let Sampling::Interval(_) = self.sampling {
             self.agenda.arm(self.slots.sampler(), Instant::ZERO);
         }
@@ -132,6 +133,7 @@ impl World<'_> {
                 line => line.close_books(self.end),
                 (link, recorder) => link.drain(self.end, &mut recorder));
         }
+        self.radio.catch_up(self.end, &mut self.flows);
         self.losses.count(self.end, &mut self.flows);
         if let Some(progress) = progress {
             if progress.stopped() {

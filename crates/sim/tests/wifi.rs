@@ -5,6 +5,7 @@
 mod common;
 
 use common::{delivered, scenario};
+use narrows_queue::registry::{Amount, Params, Value};
 use narrows_samples::{QueueTotal, Samples};
 use narrows_scenario::{
     Aggregation, Limit, Queue, Sampling, Scenario, Wifi, WifiErrors, WifiMode, WifiQueues, WifiStation,
@@ -12,6 +13,7 @@ use narrows_scenario::{
 use narrows_sim::{Options, Outcome, RunError, run};
 use narrows_units::{Bytes, Duration, Packets, Probability, Rate};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const US: fn(u64) -> Duration = Duration::from_micros;
 
@@ -36,7 +38,7 @@ fn text(stations: usize, flows: &str) -> String {
 }
 
 fn droptail(packets: u64) -> Queue {
-    Queue::DropTail { limit: Limit::Packets(Packets::new(packets)) }
+    Queue::new("droptail", Limit::Packets(Packets::new(packets)))
 }
 
 fn station(node: usize, queue: Queue) -> WifiStation {
@@ -400,20 +402,18 @@ fn queues() -> impl Strategy<Value = Queue> {
     ];
     (limit, any::<bool>(), any::<bool>()).prop_map(|(limit, red, ecn)| {
         if !red {
-            return Queue::DropTail { limit };
+            return Queue::new("droptail", limit);
         }
-        Queue::Red {
-            limit,
-            min_threshold: 2.0,
-            max_threshold: 6.0,
-            weight: 0.01,
-            max_p: Probability::new(0.1).unwrap(),
-            gentle: true,
-            ecn,
-            bytes_mode: false,
-            wait: true,
-            mean_packet: Bytes::new(1000),
-        }
+        let room = match limit {
+            Limit::Packets(n) => n.as_f64(),
+            Limit::Bytes(n) => n.as_f64() / 500.0,
+        };
+        let mut params = Params::default();
+        params.set("min_threshold", Value::Amount(Amount::Packets(room.min(6.0) / 3.0)));
+        params.set("max_threshold", Value::Amount(Amount::Packets(room.min(6.0))));
+        params.set("weight", Value::Number(0.01));
+        params.set("ecn", Value::Switch(ecn));
+        Queue { params: Arc::new(params), ..Queue::new("red", limit) }
     })
 }
 
@@ -481,7 +481,7 @@ fn cases() -> impl Strategy<Value = Case> {
             wifi.base.queue = base;
             wifi.base.signal_db = f64::from(signals[0]);
             for (s, signal) in wifi.stations.iter_mut().zip(&signals[1..]) {
-                (s.queue, s.signal_db) = (other, f64::from(*signal));
+                (s.queue, s.signal_db) = (other.clone(), f64::from(*signal));
             }
             Case { stations, wifi, flows }
         })

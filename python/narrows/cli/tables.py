@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from narrows.format import interval, number
+from narrows.format import MISSING, interval, number
 from narrows.outcome import Batch
 from narrows.phys import settings
 from narrows.routers import told
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from narrows.outcome import Kind, Outcome
     from narrows.papers.reproduction import Reproduction
     from narrows.rows import AnyRow
-    from narrows.totals import QueueMetrics
+    from narrows.totals import QueueMetrics, SubqueueMetrics
     from narrows.validation import Validation
 
 BUSY = 0.1
@@ -35,6 +35,7 @@ QUEUES_SHOWN = 8
 FLOWS_SHOWN = 40
 ROUTERS_SHOWN = 10
 STATIONS_SHOWN = 10
+SUBQUEUES_SHOWN = 10
 
 NAME_WIDTH = 12
 """Width for names on a narrow terminal, in characters; longer ones are wrapped."""
@@ -68,6 +69,7 @@ QUEUE_COLUMNS = (
     Column("delay_p95_ms", "95 %", "ms"),
     Column("max_packets", "longest", "pkts"),
 )
+SUBQUEUE_COLUMNS = (*QUEUE_COLUMNS[1:6], Column("delay_p99_ms", "99 %", "ms"))
 INTERFACE_COLUMNS = (Column("utilisation", "of PHY rate", "%", 100), *QUEUE_COLUMNS[1:])
 ROUTER_COLUMNS = (
     Column("asked", "asked", "pkts"),
@@ -152,6 +154,23 @@ def _print_queues(out: Console, result: Outcome) -> None:
             out.print()
         out.print(_metrics_table("queue", result, INTERFACE_COLUMNS, radio, "interface\nqueue"))
     _more(out, len(result.queues) - len(shown), "quieter queues")
+    out.print()
+    if result.subqueues:
+        _print_subqueues(out, result.subqueues)
+
+
+def _print_subqueues(out: Console, rows: Sequence[SubqueueMetrics]) -> None:
+    """Print the sub-queues that sent most."""
+    shown = sorted(rows, key=lambda row: -row.forwarded_packets)[:SUBQUEUES_SHOWN]
+    table = _table()
+    table.add_column("sub-queue\n")
+    for column in SUBQUEUE_COLUMNS:
+        table.add_column(Text.assemble(column.heading, "\n", (column.unit, "dim")), justify="right", no_wrap=True)
+    for row in (row for row in rows if row in shown):
+        values = (getattr(row, column.metric) for column in SUBQUEUE_COLUMNS)
+        table.add_row(Text(row.name, overflow="fold"), *(MISSING if n is None else number(n) for n in values))
+    out.print(table)
+    _more(out, len(rows) - len(shown), "quieter sub-queues")
     out.print()
 
 

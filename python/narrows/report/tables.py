@@ -105,6 +105,12 @@ QUEUES = (
 )
 
 INTERFACES = (Column("utilisation", "Of the PHY's rate", "%", 100.0), *QUEUES[1:3], *QUEUES[4:])
+SUBQUEUES = (
+    *QUEUES[1:3],
+    *QUEUES[4:7],
+    Column("delay_p99_ms", "99 %", "ms"),
+    Column("delay_max_ms", "max.", "ms"),
+)
 CHANNELS = (
     Column("airtime_ratio", "Airtime", "%", 100.0),
     Column("data_frames", "Data frames", "frames", is_count=True),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from narrows.outcome import Batch, Run
     from narrows.stations import ChannelMetrics
+    from narrows.totals import SubqueueMetrics
 
 
 def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[str]) -> Path:
@@ -141,6 +142,12 @@ def _queue_tables(runs: Sequence[Run]) -> list[tables.Table]:
         made.append(tables.table("Queues that packets passed", "Queue", tables.QUEUES, wired))
     if radio:
         made.append(tables.table("Interface queues of the 802.11 channels", "Queue", tables.INTERFACES, radio))
+    parts: dict[str, list[SubqueueMetrics]] = {}
+    for part in (part for run in runs for part in run.subqueues):
+        parts.setdefault(part.name, []).append(part)
+    if parts:
+        rows = [(name.replace("->", " → "), "", by_run) for name, by_run in parts.items()]
+        made.append(tables.table("Sub-queues that packets passed", "Sub-queue", tables.SUBQUEUES, rows))
     return made
 
 

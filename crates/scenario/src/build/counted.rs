@@ -34,8 +34,7 @@ impl Build<'_> {
         stack: &[QueueLayer<'_>],
         around: (Place, &Path<'_>),
     ) -> Option<Counted> {
-        let (Queue::DropTail { limit } | Queue::Red { limit, .. }) = queue;
-        let Limit::Packets(packets) = limit else { return None };
+        let Limit::Packets(packets) = queue.limit else { return None };
         if self.schemes.ngwa != Some(true) {
             return None;
         }
@@ -44,7 +43,7 @@ impl Build<'_> {
         let (place, path) = holder.map_or((around.0, key), |(record, path)| (record.place, *path));
         let item = holder.and_then(|(record, _)| record.given("limit"));
         Some(Counted {
-            packets: *packets,
+            packets,
             place: item.map_or(place, |item| item.place),
             field: Path::Key(&path, "limit").to_string(),
             shown: item.map(|item| item.shown.clone()),

@@ -1,4 +1,4 @@
-//! Links: two directions from one table and the differences in its `forward` and `reverse`; queues, losses, changes.
+//! Links: two directions from one table and the differences in its `forward` and `reverse`; losses and changes.
 
 use super::Build;
 use super::counted::Counted;
@@ -6,10 +6,10 @@ use super::nodes::Nodes;
 use super::schemes::NGWA;
 use crate::check::{Path, fits_kind, missing};
 use crate::problem::Place;
-use crate::quantity::{Amount, show_time};
+use crate::quantity::show_time;
 use crate::record::{Layers, Record, Value};
-use crate::schema::{DIRECTION, QUEUE};
-use crate::types::{Change, Direction, Flow, IpVersion, Limit, Link, Loss, Queue, Transport};
+use crate::schema::DIRECTION;
+use crate::types::{Change, Direction, Flow, IpVersion, Link, Loss, Transport};
 use narrows_units::{Bytes, Duration, Instant, Probability};
 use std::collections::BTreeSet;
 
@@ -32,9 +32,9 @@ pub(crate) struct Links {
     pub(super) limits: Vec<Counted>,
     ends: BTreeSet<(usize, usize)>,
     /// Limits in bytes and their places, to be compared with the flows' packets.
-    byte_limits: Vec<(Bytes, Place, String, String)>,
+    pub(super) byte_limits: Vec<(Bytes, Place, String, String)>,
     /// Places of queue tables that were checked already.
-    seen: BTreeSet<Place>,
+    pub(super) seen: BTreeSet<Place>,
 }
 
 impl Links {
@@ -64,12 +64,7 @@ impl Build<'_> {
         let list = root.tables("links");
         let top = Path::Key(&Path::Root, "links");
         let place = root.given("links").map_or(Place::Nowhere, |item| item.place);
-        if let Some(queue) = root.table("queue") {
-            let kind = queue.get::<&str>("kind");
-            if let Some(kind) = kind {
-                fits_kind(queue, kind, &Path::Key(&Path::Root, "queue"), self.report);
-            }
-        }
+        self.root_queue();
         if !self.fits("links", 0, list.len() as u64, (place, &top), "") {
             return;
         }
@@ -137,7 +132,7 @@ impl Build<'_> {
         queues.extend(link.table("queue").map(|queue| (queue, Path::Key(path, "queue"))));
         queues.extend(self.root.table("queue").map(|queue| (queue, Path::Key(&Path::Root, "queue"))));
         let queue = self.queue(&queues, links);
-        let counted = queue.and_then(|queue| self.counted(&queue, &queues, (link.place, path))).map(|limit| {
+        let counted = queue.as_ref().and_then(|queue| self.counted(queue, &queues, (link.place, path))).map(|limit| {
             links.limits.push(limit);
             links.limits.len() - 1
         });
@@ -154,83 +149,6 @@ impl Build<'_> {
             changes: changes?,
         };
         Some((direction, counted))
-    }
-
-    /// Returns a queue from layered tables, the uppermost first.
-    pub(crate) fn queue(&mut self, stack: &[QueueLayer<'_>], links: &mut Links) -> Option<Queue> {
-        let layers = Layers::new(&QUEUE, stack.iter().map(|(record, _)| Some(*record)));
-        for (depth, (record, path)) in stack.iter().enumerate() {
-            // `[queue]` itself is checked once, where links begin. A table without a kind has that of the ones below.
-            let below = Layers::new(&QUEUE, stack.iter().skip(depth).map(|(record, _)| Some(*record)));
-            let top = self.root.table("queue").is_some_and(|queue| std::ptr::eq(queue, *record));
-            if !top && links.seen.insert(record.place) {
-                fits_kind(record, below.get("kind")?, path, self.report);
-            }
-        }
-        let kind: &str = layers.get("kind")?;
-        let limit: Limit = layers.get("limit")?;
-        let known = &self.catalogue.queues;
-        if !known.is_empty() && !known.iter().any(|row| row.name == kind) {
-            let names: Vec<&str> = known.iter().map(|row| row.name.as_str()).collect();
-            self.report.add(
-                layers.place("kind"),
-                "queue.kind",
-                layers.shown("kind"),
-                "is no queue of this engine",
-                names.join(", "),
-            );
-        }
-        let holder = stack.iter().find(|(record, _)| record.given("limit").is_some());
-        if let (Limit::Bytes(bytes), Some((_, path))) = (limit, holder) {
-            let place = layers.place("limit");
-            if !links.byte_limits.iter().any(|(_, there, ..)| *there == place) {
-                links.byte_limits.push((bytes, place, Path::Key(path, "limit").to_string(), layers.shown("limit")));
-            }
-        }
-        if kind == "red" { self.red(&layers, limit, stack) } else { Some(Queue::DropTail { limit }) }
-    }
-
-    fn red(&mut self, layers: &Layers<'_>, limit: Limit, stack: &[QueueLayer<'_>]) -> Option<Queue> {
-        let bytes_mode = layers.get::<bool>("bytes_mode")?;
-        let mean_packet: Bytes = layers.get("mean_packet")?;
-        let convert = |amount: Amount| match (amount, bytes_mode) {
-            (Amount::Bare(n), _) | (Amount::Packets(n), false) | (Amount::Bytes(n), true) => n,
-            (Amount::Packets(n), true) => n * mean_packet.as_f64(),
-            (Amount::Bytes(n), false) => n / mean_packet.as_f64(),
-        };
-        let min_threshold = convert(layers.get("min_threshold")?);
-        let max_threshold = convert(layers.get("max_threshold")?);
-        let room = match (limit, bytes_mode) {
-            (Limit::Packets(n), false) => n.as_f64(),
-            (Limit::Bytes(n), true) => n.as_f64(),
-            (Limit::Packets(n), true) => n.as_f64() * mean_packet.as_f64(),
-            (Limit::Bytes(n), false) => n.as_f64() / mean_packet.as_f64(),
-        };
-        let given = |key: &str| stack.iter().find(|(record, _)| record.given(key).is_some());
-        let mut complain = |key: &str, reason: &str, allowed: String| {
-            let holder = given(key).or(stack.first());
-            let field = holder.map_or_else(|| format!("queue.{key}"), |(_, path)| Path::Key(path, key).to_string());
-            let shown = if layers.given(key).is_some() { layers.shown(key) } else { "the default".to_owned() };
-            self.report.add(layers.place(key), field, shown, reason, allowed);
-        };
-        let unit = if bytes_mode { "B" } else { "packets" };
-        if min_threshold >= max_threshold {
-            complain("min_threshold", "is not below max_threshold", format!("less than {max_threshold} {unit}"));
-        } else if max_threshold > room {
-            complain("max_threshold", "is above the queue's limit", format!("at most {room} {unit}"));
-        }
-        Some(Queue::Red {
-            limit,
-            min_threshold,
-            max_threshold,
-            weight: layers.get("weight")?,
-            max_p: layers.get("max_p")?,
-            gentle: layers.get("gentle")?,
-            ecn: layers.get("ecn")?,
-            bytes_mode,
-            wait: layers.get("wait")?,
-            mean_packet,
-        })
     }
 
     /// Returns a table's losses: `None` if it gives none, `Some(None)` if they are wrong.

@@ -8,6 +8,7 @@ mod flows;
 mod links;
 mod ngwa;
 mod nodes;
+mod queues;
 mod reach;
 mod rules;
 mod schemes;

@@ -16,6 +16,8 @@ pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
 pub(crate) use wifi::{AGGREGATION, WIFI};
 
+pub(crate) use narrows_settings::queue::Word;
+
 use crate::quantity;
 use crate::record::Value;
 use crate::types::Tcp;
@@ -109,10 +111,6 @@ impl Need {
     }
 }
 
-/// A word and what it means.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Word(pub(crate) &'static str, pub(crate) &'static str);
-
 /// The values that a field takes.
 #[derive(Debug)]
 pub(crate) enum Kind {
@@ -167,6 +165,8 @@ pub(crate) enum Kind {
     Cc,
     /// The parameters of the congestion control.
     CcParams,
+    /// The name of a queue discipline.
+    Queue,
     /// The name of a scheme, or `none`.
     Scheme,
     /// The name of a PHY.
@@ -189,6 +189,11 @@ impl Table {
     /// Returns the field with this key or alias.
     pub(crate) fn field(&self, key: &str) -> Option<&'static Field> {
         self.fields().find(|field| field.key == key || field.aliases.contains(&key))
+    }
+
+    /// Whether the catalogue's queue disciplines add fields to this table.
+    pub(crate) fn takes_queue_params(&self) -> bool {
+        self.field("kind").is_some_and(|field| matches!(field.kind, Kind::Queue))
     }
 
     /// Returns the values of the table's `kind` field; empty if it has none.
@@ -262,7 +267,7 @@ impl Kind {
             Self::Time(..) => "a time".into(),
             Self::Size(..) => "an amount of data".into(),
             Self::Limit | Self::Amount => "a number of packets or bytes".into(),
-            Self::Choice(_) => "one of the allowed words".into(),
+            Self::Choice(_) | Self::Queue => "one of the allowed words".into(),
             Self::Or(kind, _) | Self::OrTable(kind, _) => kind.noun(),
             Self::OrFalse(_) | Self::Table(_) => "a table".into(),
             Self::Dscp => "a DSCP".into(),
@@ -328,6 +333,7 @@ impl Kind {
             Self::Nodes(least, most) => format!("a list of {least} to {most} names of nodes"),
             Self::Cc => "a congestion control that `narrows list cc` shows".into(),
             Self::CcParams => "a table with the congestion control's parameters".into(),
+            Self::Queue => "a queue that `narrows list queues` shows".into(),
             Self::Scheme => "\"none\" or a scheme that `narrows list schemes` shows".into(),
             Self::Phy => "a PHY that `narrows list phys` shows, such as \"802.11b\"".into(),
             Self::Table(table) => format!("a table with {}", keys(table)),

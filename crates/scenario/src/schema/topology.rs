@@ -1,6 +1,6 @@
 //! Nodes, links, queues, losses, and the shorthands.
 
-use super::{ANY_RATE, ANY_TIME, Field, Kind, MOST, Need, SOME_SIZE, Table, Word};
+use super::{ANY_RATE, ANY_TIME, Field, Kind, MOST, Need, Table, Word};
 
 /// A node.
 pub(crate) static NODE: Table = Table {
@@ -132,47 +132,18 @@ pub(crate) static LOSS: Table = Table {
     ]],
 };
 
-const RED: &[&str] = &["red"];
-
-/// A queue.
+/// A queue. The catalogue's disciplines add their parameters.
 pub(crate) static QUEUE: Table = Table {
     name: "queue",
     doc: "A queue. `[queue]` gives defaults for the queues of all links and channels, and `queue = { .. }` of one of these what differs.",
     groups: &[&[
+        Field::new("kind", Kind::Queue, Need::Described("the first that `narrows list queues` shows"), "Discipline."),
         Field::new(
-            "kind",
-            Kind::Choice(&[
-                Word("droptail", "first in, first out, until it is full"),
-                Word("red", "Random Early Detection (Floyd and Jacobson 1993)"),
-            ]),
-            Need::Default("droptail"),
-            "Discipline.",
+            "limit",
+            Kind::Limit,
+            Need::Default("100 packets"),
+            "How much may wait; the packet being sent has left the queue.",
         ),
-        Field::new("limit", Kind::Limit, Need::Default("100 packets"), "How much may wait; the packet being sent has left the queue."),
-        Field::new(
-            "min_threshold",
-            Kind::Amount,
-            Need::Default("5 packets"),
-            "Average queue from which packets are dropped or marked; a bare number is in the unit of `bytes_mode`, the other unit converts by `mean_packet`.",
-        )
-        .only(RED),
-        Field::new("max_threshold", Kind::Amount, Need::Default("15 packets"), "Average queue at which the probability is `max_p`.")
-            .only(RED),
-        Field::new("weight", Kind::Number(1e-9, 1.0), Need::Default("0.002"), "Weight of a new value in the moving average.").only(RED),
-        Field::new("max_p", Kind::Probability, Need::Default("0.1"), "Probability at the upper threshold.").only(RED),
-        Field::new("gentle", Kind::Switch, Need::Default("true"), "Whether the probability rises to 1 at twice the upper threshold.")
-            .only(RED),
-        Field::new("ecn", Kind::Switch, Need::Default("false"), "Mark ECN-capable packets instead of dropping them (RFC 3168).")
-            .only(RED),
-        Field::new(
-            "bytes_mode",
-            Kind::Switch,
-            Need::Default("false"),
-            "Average bytes instead of packets, and weight the probability by packet size.",
-        )
-        .only(RED),
-        Field::new("wait", Kind::Switch, Need::Default("true"), "Spread drops evenly.").only(RED),
-        Field::new("mean_packet", SOME_SIZE, Need::Default("500 B"), "Mean packet, for idle times and for `bytes_mode`.").only(RED),
     ]],
 };
 

@@ -91,7 +91,7 @@ mod tests {
         let row = &schema["$defs"]["tcp"]["properties"]["toy_wait"];
         assert_eq!(row["type"], "boolean");
         assert_eq!(row["description"], "Whether TIME-WAIT lasts twice as long. Default: false.");
-        let docs = reference();
+        let docs = reference(&Catalogue::default());
         let row = "| `toy_wait` | `true` or `false` | `false` | Whether TIME-WAIT lasts twice as long. |";
         assert!(docs.contains(row), "among the keys of [tcp]");
         assert!(docs.contains("| `toy_wait` | `false` | `true` | `false` | `true` |"), "among what stacks set");

@@ -10,6 +10,7 @@ use crate::types::{
 };
 use crate::words::{Word, ip_number};
 use crate::write::words;
+use narrows_settings::queue::Value as QueueValue;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::fmt;
 use toml_writer::{ToTomlValue, TomlStringBuilder, TomlWrite, WriteTomlKey};
@@ -268,36 +269,22 @@ fn change(change: &Change) -> String {
 }
 
 fn queue(queue: &Queue) -> Pairs {
-    let kind = ("kind", quoted(queue.word()));
-    match queue {
-        Queue::DropTail { limit: most } => vec![kind, ("limit", limit(*most))],
-        Queue::Red {
-            limit: most,
-            min_threshold,
-            max_threshold,
-            weight,
-            max_p,
-            gentle,
-            ecn,
-            bytes_mode,
-            wait,
-            mean_packet,
-        } => {
-            let amount = |n: f64| quoted(&format!("{} {}", number(n), if *bytes_mode { "B" } else { "packets" }));
-            vec![
-                kind,
-                ("limit", limit(*most)),
-                ("min_threshold", amount(*min_threshold)),
-                ("max_threshold", amount(*max_threshold)),
-                ("weight", number(*weight)),
-                ("max_p", number(max_p.as_f64())),
-                ("gentle", gentle.to_string()),
-                ("ecn", ecn.to_string()),
-                ("bytes_mode", bytes_mode.to_string()),
-                ("wait", wait.to_string()),
-                ("mean_packet", size(*mean_packet)),
-            ]
-        }
+    let params = queue.params.iter().map(|(name, value)| (name, queue_value(value)));
+    [("kind", quoted(queue.kind)), ("limit", limit(queue.limit))].into_iter().chain(params).collect()
+}
+
+fn queue_value(value: QueueValue) -> String {
+    match value {
+        QueueValue::Switch(on) => on.to_string(),
+        QueueValue::Integer(n) => n.to_string(),
+        QueueValue::Number(n) | QueueValue::Amount(Amount::Bare(n)) => number(n),
+        QueueValue::Probability(p) => number(p.as_f64()),
+        QueueValue::Time(value) => time(value),
+        QueueValue::Rate(value) => rate(value),
+        QueueValue::Size(value) => size(value),
+        QueueValue::Amount(Amount::Packets(n)) => quoted(&format!("{} packets", number(n))),
+        QueueValue::Amount(Amount::Bytes(n)) => quoted(&format!("{} B", number(n))),
+        QueueValue::Choice(word) => quoted(word),
     }
 }
 

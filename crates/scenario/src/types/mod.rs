@@ -4,11 +4,13 @@ mod ngwa;
 mod tcp;
 mod wifi;
 
+pub use narrows_settings::queue::Limit;
 pub use ngwa::*;
 pub use tcp::*;
 pub use wifi::*;
 
-use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
+use narrows_settings::queue::Params;
+use narrows_units::{Bytes, Duration, Instant, Probability, Rate};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -146,46 +148,23 @@ pub enum Loss {
     },
 }
 
-/// A queue's limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// Packets waiting.
-    Packets(Packets),
-    /// Bytes waiting.
-    Bytes(Bytes),
+/// A queue: a discipline of the catalogue with its limit and parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// Name of the discipline.
+    pub kind: &'static str,
+    /// How much may wait.
+    pub limit: Limit,
+    /// All parameters of the discipline besides the limit, in its units. Queues that have the same share them.
+    pub params: Arc<Params>,
 }
 
-/// A queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Queue {
-    /// Drop-tail.
-    DropTail {
-        /// Limit.
-        limit: Limit,
-    },
-    /// Random Early Detection (Floyd and Jacobson 1993).
-    Red {
-        /// Hard limit.
-        limit: Limit,
-        /// Lower threshold of the average queue, in the unit of `bytes_mode`.
-        min_threshold: f64,
-        /// Upper threshold.
-        max_threshold: f64,
-        /// Weight of the moving average.
-        weight: f64,
-        /// Probability at the upper threshold.
-        max_p: Probability,
-        /// Gentle: the probability rises to 1 at twice the upper threshold.
-        gentle: bool,
-        /// Mark ECN-capable packets instead of dropping them.
-        ecn: bool,
-        /// Average in bytes, and the probability weighted by packet size, instead of packets.
-        bytes_mode: bool,
-        /// Spread drops evenly (ns-2's and Floyd's `wait`).
-        wait: bool,
-        /// Mean packet size in bytes, for idle time and byte mode.
-        mean_packet: Bytes,
-    },
+impl Queue {
+    /// A queue whose discipline has no parameters, or whose parameters have their defaults.
+    #[must_use]
+    pub fn new(kind: &'static str, limit: Limit) -> Self {
+        Self { kind, limit, params: Arc::default() }
+    }
 }
 
 /// What a flow's application does.

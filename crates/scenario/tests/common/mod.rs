@@ -5,6 +5,7 @@
 use narrows_scenario::{
     Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent, Scenario, parse,
 };
+use narrows_settings::queue::Discipline;
 use narrows_units::{Bytes, Duration, Rate};
 
 /// A catalogue with parameters of every kind.
@@ -45,10 +46,15 @@ pub fn catalogue() -> Catalogue {
             },
             CatalogueRow { ns2: Some(Ns2Agent::Own), ..row("vegas", vec![profile(&["paper", "linux"])]) },
         ],
-        queues: vec![row("droptail", vec![]), row("red", vec![])],
+        queues: queues(),
         schemes: vec![CatalogueRow { excludes_ecn: true, ..row("acns", vec![]) }, row("ngwa", vec![])],
         phys: phys(),
     }
+}
+
+/// The disciplines of the engine.
+pub fn queues() -> Vec<&'static Discipline> {
+    narrows_queue::registry::registry().iter().map(|row| &row.about).collect()
 }
 
 /// PHYs of each sort: with rates, with a short preamble, and with indices of modulation and coding.

@@ -5,6 +5,7 @@ use crate::radio::channel::{Channel, Interfaces};
 use crate::radio::interface::InterfaceQueue;
 use crate::run::RunError;
 use narrows_fabric::{Seeds, queue};
+use narrows_queue::Disciplines;
 use narrows_scenario as scenario;
 use narrows_scenario::{Scenario, Wifi, WifiMode, WifiQueues, WifiStation};
 use narrows_wifi::{Aggregation, Config, Errors, Mcs, Medium, Mode, Modulation, StationConfig};
@@ -12,12 +13,13 @@ use narrows_wifi::{Aggregation, Config, Errors, Mcs, Medium, Mode, Modulation, S
 /// Builds the channels of a scenario.
 ///
 /// # Errors
-/// [`RunError::Radio`] if a PHY has no such modulation.
-pub(crate) fn radio(scenario: &Scenario, seeds: Seeds) -> Result<Radio, RunError> {
-    Ok(Radio::new(scenario.wifi.iter().map(|wifi| channel(wifi, scenario, seeds)).collect::<Result<_, _>>()?))
+/// [`RunError::Radio`] if a PHY has no such modulation, [`RunError::Queue`] if a queue is not one of `disciplines`.
+pub(crate) fn radio(scenario: &Scenario, seeds: Seeds, disciplines: Disciplines) -> Result<Radio, RunError> {
+    let channels = scenario.wifi.iter().map(|wifi| channel(wifi, scenario, seeds, disciplines));
+    Ok(Radio::new(channels.collect::<Result<_, _>>()?))
 }
 
-fn channel(wifi: &Wifi, scenario: &Scenario, seeds: Seeds) -> Result<Channel, RunError> {
+fn channel(wifi: &Wifi, scenario: &Scenario, seeds: Seeds, disciplines: Disciplines) -> Result<Channel, RunError> {
     let config = config(wifi)?;
     let rate = config.data.rate();
     let stations: Vec<&WifiStation> = std::iter::once(&wifi.base).chain(&wifi.stations).collect();
@@ -34,7 +36,7 @@ fn channel(wifi: &Wifi, scenario: &Scenario, seeds: Seeds) -> Result<Channel, Ru
     for (station, target) in base.iter().copied().chain(own) {
         // Each queue has its own random stream, so that adding a station does not shift the numbers of others.
         let stream = seeds.stream(&format!("{}->{target}", path(station)), "queue");
-        queues.push(InterfaceQueue::new(queue(&stations[station].queue, stream), rate));
+        queues.push(InterfaceQueue::new(queue(&stations[station].queue, stream, disciplines)?, rate));
         queue_names.push(format!("{}->{target}", name(station)));
     }
     let settings: Vec<_> =

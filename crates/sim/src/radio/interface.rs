@@ -4,12 +4,14 @@
 //! queue for several stations that feeds A-MPDUs looks one packet ahead: a packet that cannot join the A-MPDU is held
 //! back and leaves next. It counts as waiting, but it has left the storage of the queue discipline, so it takes no room
 //! there.
+//!
+//! Timers of the discipline fire before everything else that happens at their time, as on links. A station is not woken
+//! for them, so a discipline that holds packets back sends them with the next packet that comes.
 
 use crate::flow::FlowState;
 use crate::recorder::count_loss;
-use narrows_fabric::LinkMeter;
-use narrows_fabric::Nodes;
-use narrows_queue::{Dequeued, DropReason, Dropped, Queue, QueueView};
+use narrows_fabric::{LinkMeter, Nodes, QueueTimer};
+use narrows_queue::{Dequeued, DropReason, Dropped, NO_SUBQUEUE, Queue, QueueView};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::Packet;
 
@@ -26,6 +28,7 @@ struct Sending {
 #[derive(Debug)]
 pub(crate) struct InterfaceQueue {
     queue: Box<dyn Queue>,
+    timer: QueueTimer,
     held: Option<Dequeued>,
     dropped: Vec<Dropped>,
     meter: LinkMeter,
@@ -40,10 +43,11 @@ impl InterfaceQueue {
     pub(crate) fn new(mut queue: Box<dyn Queue>, rate: Rate) -> Self {
         queue.set_rate(rate);
         Self {
+            timer: QueueTimer::new(&*queue),
+            meter: LinkMeter::of(&*queue),
             queue,
             held: None,
             dropped: Vec::new(),
-            meter: LinkMeter::default(),
             sending: Sending::default(),
             changed: false,
             watched: None,
@@ -55,12 +59,24 @@ impl InterfaceQueue {
         self.watched = Some(edge);
     }
 
+    /// Lets the discipline's timer fire for every time up to `now`.
+    pub(crate) fn catch_up(&mut self, now: Instant, flows: &mut [FlowState]) {
+        while self.timer.at() <= now {
+            let at = self.timer.at();
+            self.queue.on_timer(at, &mut self.dropped);
+            self.timer.read(&*self.queue, at);
+            self.book_drops(flows);
+        }
+    }
+
     /// Enqueues a packet at `now`.
     pub(crate) fn offer(&mut self, packet: &Packet, now: Instant, flows: &mut [FlowState]) {
+        self.catch_up(now, flows);
         self.changed = true;
         self.meter.arrived_packets += 1;
-        let marked = self.queue.enqueue(*packet, now, &mut self.dropped);
-        self.meter.marked += u64::from(marked);
+        let enqueued = self.queue.enqueue(*packet, now, &mut self.dropped);
+        self.timer.read(&*self.queue, now);
+        self.meter.count_offer(enqueued, packet.len());
         self.book_drops(flows);
     }
 
@@ -68,7 +84,7 @@ impl InterfaceQueue {
     pub(crate) fn refuse(&mut self, packet: Packet, reason: DropReason, flows: &mut [FlowState]) {
         self.changed = true;
         self.meter.arrived_packets += 1;
-        self.dropped.push(Dropped { packet, reason });
+        self.dropped.push(Dropped { packet, reason, subqueue: NO_SUBQUEUE });
         self.book_drops(flows);
     }
 
@@ -101,7 +117,9 @@ impl InterfaceQueue {
     }
 
     fn dequeue(&mut self, now: Instant, flows: &mut [FlowState], nodes: &mut Nodes) -> Option<Dequeued> {
+        self.catch_up(now, flows);
         let next = self.queue.dequeue(now, &mut self.dropped);
+        self.timer.read(&*self.queue, now);
         self.book_drops(flows);
         let mut next = next?;
         if let Some(edge) = self.watched {
@@ -113,7 +131,7 @@ impl InterfaceQueue {
 
     fn hand_out(&mut self, next: &Dequeued, now: Instant) -> Packet {
         self.changed = true;
-        self.meter.delay.record(now.since(next.enqueued).as_nanos());
+        self.meter.count_delay(next, now.since(next.enqueued));
         self.meter.forwarded_packets += 1;
         self.meter.forwarded_bytes += next.packet.len().as_u64();
         next.packet
@@ -164,6 +182,11 @@ impl InterfaceQueue {
         &self.meter
     }
 
+    /// The same, mutable.
+    pub(crate) fn meter_mut(&mut self) -> &mut LinkMeter {
+        &mut self.meter
+    }
+
     /// Time and bytes of the current frame that fall after `end`.
     pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
         let Sending { until, airtime, bytes } = self.sending;
@@ -175,7 +198,7 @@ impl InterfaceQueue {
     fn book_drops(&mut self, flows: &mut [FlowState]) {
         for drop in self.dropped.drain(..) {
             self.changed = true;
-            self.meter.count_drop(drop.reason);
+            self.meter.count_dropped(&drop);
             count_loss(flows, &drop.packet);
         }
     }

@@ -14,6 +14,7 @@ pub(crate) use build::{modulations, radio};
 use channel::{Air, Channel};
 pub(crate) use interface::InterfaceQueue;
 
+use crate::flow::FlowState;
 use crate::world::World;
 use narrows_queue::{DropReason, QueueView};
 use narrows_samples::{Probe, Samples};
@@ -64,6 +65,21 @@ impl Radio {
     pub(crate) fn queue(&self, index: usize) -> &InterfaceQueue {
         let (channel, queue) = self.queues[index];
         self.channels[channel].queue(queue)
+    }
+
+    /// The same, mutable.
+    pub(crate) fn queue_mut(&mut self, index: usize) -> &mut InterfaceQueue {
+        let (channel, queue) = self.queues[index];
+        self.channels[channel].queue_mut(queue)
+    }
+
+    /// Lets the timers of all queues fire for every time up to `now`.
+    pub(crate) fn catch_up(&mut self, now: Instant, flows: &mut [FlowState]) {
+        for channel in &mut self.channels {
+            for queue in 0..channel.queue_count() {
+                channel.queue_mut(queue).catch_up(now, flows);
+            }
+        }
     }
 
     /// Bits that a queue's channel would carry at its data rate over the run to `end`. No channel reaches this, because
@@ -173,6 +189,7 @@ impl World<'_> {
                 if of == channel && self.radio.channels[of].queue_mut(queue).take_change() {
                     probe.queue(&self.queue_row(self.links.len() + index));
                     self.sample_queue_state(self.links.len() + index, probe);
+                    self.observe_subqueues(self.links.len() + index, probe);
                 }
             }
         }

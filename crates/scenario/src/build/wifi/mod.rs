@@ -108,7 +108,7 @@ impl Build<'_> {
         let signal = |node: &usize| signals.get(node).copied().unwrap_or(0.0);
         let station = |node: &usize| WifiStation {
             node: *node,
-            queue: station_queue,
+            queue: station_queue.clone(),
             signal_db: signal(node),
             overhead: station_overhead,
         };
@@ -222,7 +222,7 @@ impl Build<'_> {
                 stack.insert(0, (queue, station_path));
                 self.queue(&stack, links)
             }
-            None => base,
+            None => base.clone(),
         };
         let wrong = |key| matches!(row.record.given(key).map(|item| &item.value), Some(Value::Bad));
         if wrong("queue") || wrong("station_queue") { None } else { Some((base?, stations?)) }
