@@ -126,7 +126,11 @@ mod tests {
             c.queues.iter().any(|q| q.name == "red")
                 && ["acns", "ngwa"].iter().all(|&name| c.schemes.iter().any(|s| s.name == name))
         );
-        assert_eq!(c.schemes.iter().map(|s| s.excludes_ecn).collect::<Vec<_>>(), [true, false], "ACNS writes ECN's bits");
+        assert_eq!(
+            c.schemes.iter().map(|s| s.excludes_ecn).collect::<Vec<_>>(),
+            [true, false],
+            "ACNS writes ECN's bits"
+        );
         let names: Vec<_> = c.phys.iter().map(|phy| phy.name.as_str()).collect();
         assert_eq!(names, ["802.11", "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac"]);
         assert_eq!(c.phys[4].mcs_rate(7, 40, 4, true), Some(Rate::mbps(600)));

@@ -108,7 +108,10 @@ fn lost_acks_lose_no_mark() {
         treat(&mut net, |n| n % 2 == 0, |ack| ack % 4 != 0);
         net.run(at(2_299));
         let [arrived, heard] = [net.ends[S].marked_packets()[0], net.ends[C].marked_packets()[1]];
-        assert!(arrived > 100 && heard <= arrived && arrived - heard <= 20, "{heard} of {arrived}: a window is on its way");
+        assert!(
+            arrived > 100 && heard <= arrived && arrived - heard <= 20,
+            "{heard} of {arrived}: a window is on its way"
+        );
         assert_eq!(marked_bytes(&diary), u64::from(heard) * 1_000);
     }
 }
