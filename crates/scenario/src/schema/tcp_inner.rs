@@ -27,8 +27,9 @@ pub(crate) static DELAYED_ACK: Table = Table {
 /// Pacing.
 pub(crate) static PACING: Table = Table {
     name: "tcp.pacing",
-    doc: "Pacing where the congestion control sets no rate of its own: segments leave at these percentages of \
-          `cwnd / SRTT`, as Linux's internal pacing does; the first ten segments are not paced. `pacing = {}` takes Linux's numbers.",
+    doc: "Pacing where the congestion control sets no rate of its own: segments leave at these percentages of `cwnd \
+          / SRTT`, as Linux's internal pacing does; the first ten segments are not paced. `pacing = {}` takes \
+          Linux's numbers.",
     groups: &[&[
         Field::new(
             "slow_start",
