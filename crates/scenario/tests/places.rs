@@ -17,16 +17,20 @@ const SWITCHES: &[&str] = &[
     "unused_growth",
 ];
 
-/// Returns the files of a directory's `src`, without tests.
+/// Returns the sources of a directory, without modules of tests.
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
+    let mut paths: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let texts: Vec<String> = paths.iter().filter_map(|path| fs::read_to_string(path).ok()).collect();
+    for path in paths {
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let test = format!("#[cfg(test)]\nmod {stem};");
+        if stem == "tests" || texts.iter().any(|text| text.contains(&test)) {
+            continue;
+        }
         if path.is_dir() {
-            if name != "tests" {
-                sources(&path, found);
-            }
-        } else if name.ends_with(".rs") && name != "tests.rs" {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }
     }
@@ -35,8 +39,9 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 /// Returns the text of a file without its comments and its tests.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
-    lines.filter(|line| !line.trim_start().starts_with("//")).fold(String::new(), |text, line| text + line + "\n")
+    let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
 fn has_word(code: &str, word: &str) -> bool {

@@ -1,5 +1,7 @@
 //! What `stack` resolves to, and which settings override it.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{SMALL, catalogue, good};

@@ -4,6 +4,7 @@ mod ngwa;
 mod root;
 mod stack;
 mod tcp;
+mod tcp_inner;
 mod topology;
 #[cfg(test)]
 mod toy;
@@ -12,7 +13,8 @@ mod wifi;
 pub(crate) use ngwa::NGWA;
 pub(crate) use root::ROOT;
 pub(crate) use stack::{COLUMNS, STACKS, habits};
-pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
+pub(crate) use tcp::TCP;
+pub(crate) use tcp_inner::{DELAYED_ACK, PACING, RTO};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
 pub(crate) use wifi::{AGGREGATION, WIFI};
 

@@ -1,8 +1,9 @@
-//! Keys of the `[tcp]` table and its inner tables, with their units and defaults.
+//! The rows of the TCP settings, the keys of `[tcp]`: what each takes, its defaults, and the field that it fills.
 
-use super::{ANY_RATE, Field, Kind, LARGE, Lens, Need, SOME_TIME, STACKS, Table, Word};
-use crate::record::{FromValue, Item, Record, ToValue, Value};
-use crate::types::{DelayedAck, IdleRestart, InitialWindow, Pacing, ParamValue, RtoConfig, Tcp};
+use super::tcp_inner::{DELAYED_ACK, PACING, RTO};
+use super::{ANY_RATE, Field, Kind, LARGE, Lens, Need, STACKS, Table, Word};
+use crate::record::{FromValue, Item, ToValue, Value};
+use crate::types::{IdleRestart, InitialWindow, ParamValue, Tcp};
 use narrows_units::Bytes;
 
 /// The row of a setting whose key is a field of `narrows_settings::Config`, which it fills as it stands.
@@ -33,96 +34,11 @@ const fn reads(get: fn(&Tcp) -> Value) -> Lens {
 
 const UNLIMITED: &[Word] = &[Word("unlimited", "no bound")];
 
-/// Delayed acknowledgments.
-pub(crate) static DELAYED_ACK: Table = Table {
-    name: "tcp.delayed_ack",
-    doc: "Delayed acknowledgments; `delayed_ack = false` acknowledges every segment at once.",
-    groups: &[&[
-        Field::new(
-            "every",
-            Kind::Integer(1, 1000),
-            Need::Default("2"),
-            "Full segments per ACK (RFC 5681, section 4.2).",
-        ),
-        Field::new(
-            "timeout",
-            Kind::Time(1, 500_000_000),
-            Need::Default("200 ms"),
-            "Longest delay (RFC 1122, section 4.2.3.2).",
-        ),
-    ]],
-};
-
-/// Pacing.
-pub(crate) static PACING: Table = Table {
-    name: "tcp.pacing",
-    doc: "Pacing where the congestion control sets no rate of its own: segments leave at these percentages of `cwnd / SRTT`, \
-          as Linux's internal pacing does; the first ten segments are not paced. `pacing = {}` takes Linux's numbers.",
-    groups: &[&[
-        Field::new(
-            "slow_start",
-            Kind::Integer(1, 1000),
-            Need::Default("200"),
-            "Percent while cwnd is less than half of ssthresh (Linux's tcp_pacing_ss_ratio).",
-        )
-        .unit("percent"),
-        Field::new(
-            "avoidance",
-            Kind::Integer(1, 1000),
-            Need::Default("120"),
-            "Percent otherwise (Linux's tcp_pacing_ca_ratio).",
-        )
-        .unit("percent"),
-    ]],
-};
-
-/// The retransmission timer.
-pub(crate) static RTO: Table = Table {
-    name: "tcp.rto",
-    doc: "The retransmission timer (RFC 6298). Defaults depend on `style`.",
-    groups: &[&[
-        Field::new(
-            "style",
-            Kind::Choice(&[
-                Word("rfc6298", "RFC 6298"),
-                Word("linux", "Linux: the floor is on the variance term"),
-                Word("ns2", "ns-2: integer ticks of the granularity"),
-            ]),
-            Need::ByStack(["rfc6298", "linux", "ns2", "linux"]),
-            "Whose arithmetic.",
-        ),
-        Field::new(
-            "initial",
-            SOME_TIME,
-            Need::DescribedByStack("1 s; ns2: 3 s", ["1 s", "1 s", "3 s", "3 s"]),
-            "Timeout before any sample.",
-        ),
-        Field::new(
-            "min",
-            Kind::Time(0, super::LONG),
-            Need::DescribedByStack("1 s; linux and ns2: 200 ms", ["1 s", "200 ms", "200 ms", "200 ms"]),
-            "Floor.",
-        ),
-        Field::new(
-            "max",
-            SOME_TIME,
-            Need::DescribedByStack("60 s; linux: 120 s", ["60 s", "120 s", "60 s", "120 s"]),
-            "Ceiling.",
-        ),
-        Field::new(
-            "granularity",
-            SOME_TIME,
-            Need::DescribedByStack("1 ms; ns2: 10 ms", ["1 ms", "1 ms", "10 ms", "10 ms"]),
-            "Clock granularity G.",
-        ),
-    ]],
-};
-
 /// The `[tcp]` table.
 pub(crate) static TCP: Table = Table {
     name: "tcp",
-    doc: "TCP settings of both ends. `[tcp]` gives defaults for all flows, and `tcp = { .. }` of a flow what differs. The \
-          defaults shown here are those of `stack = \"rfc\"`; see [Stacks](#stacks) for the others.",
+    doc: "TCP settings of both ends. `[tcp]` gives defaults for all flows, and `tcp = { .. }` of a flow what \
+          differs. The defaults shown here are those of `stack = \"rfc\"`; see [Stacks](#stacks) for the others.",
     groups: &[
         SETTINGS,
         #[cfg(test)]
@@ -132,287 +48,292 @@ pub(crate) static TCP: Table = Table {
 
 /// The settings, one row each.
 const SETTINGS: &[Field] = &[
-        Field::new(
-            "stack",
-            Kind::Choice(STACKS),
-            Need::Default("rfc"),
-            "Which system's defaults hold where neither the flow nor `[tcp]` says otherwise.",
-        )
-        .lens(reads(|tcp| tcp.stack.to_value()))
-        .honoured(),
-        Field::new("cc", Kind::Cc, Need::Default("cubic"), "Congestion control.")
+    Field::new(
+        "stack",
+        Kind::Choice(STACKS),
+        Need::Default("rfc"),
+        "Which system's defaults hold where neither the flow nor `[tcp]` says otherwise.",
+    )
+    .lens(reads(|tcp| tcp.stack.to_value()))
+    .honoured(),
+    Field::new("cc", Kind::Cc, Need::Default("cubic"), "Congestion control.")
         .lens(reads(|tcp| Value::Text(tcp.cc.clone())))
         .honoured(),
-        Field::new(
-            "cc_params",
-            Kind::CcParams,
-            Need::Described("the congestion control's own defaults; its `profile` by `stack`"),
-            "Its parameters; those of `[tcp]` hold for flows with the congestion control of `[tcp]`.",
-        )
-        .lens(reads(cc_params))
-        .honoured(),
-        Field::new(
-            "assist",
-            Kind::Scheme,
-            Need::Described("`acns` or `ngwa` where this table is enabled, else `none`"),
-            "Network-assisted scheme at both ends.",
-        )
-        .lens(reads(|tcp| tcp.assist.clone().map_or(Value::Absent("none"), Value::Text)))
-        .honoured(),
-        Field::new(
-            "mss",
-            Kind::Size(88, 65_495),
-            Need::ByStack(["1460 B", "1460 B", "1000 B", "1000 B"]),
-            "Maximum segment size (RFC 9293): payload and TCP options; an IPv4 packet is 40 bytes larger, an IPv6 packet 60.",
-        )
-        .lens(Lens {
-            get: |tcp| Value::Size(Bytes::new(tcp.mss.into())),
-            set: Some(|tcp, value| {
-                tcp.config.mss = u16::try_from(Bytes::from_value(value)?.as_u64()).ok()?;
-                Some(())
-            }),
-        })
-        .honoured(),
-        setting!(
-            initial_window,
-            Kind::Or(
-                &Kind::Integer(1, 1_000_000),
-                &[
-                    Word("rfc6928", "10 segments, at most 14600 bytes"),
-                    Word("rfc5681", "2 to 4 segments by their size"),
-                ],
-            ),
-            Need::ByStack(["rfc6928", "10", "2", "2"]),
-            "First congestion window: a number of segments, or as an RFC says.",
-        )
-        .honoured(),
-        setting!(
-            initial_ssthresh,
-            Kind::Or(&Kind::Size(1, LARGE), UNLIMITED),
-            Need::Default("unlimited"),
-            "First slow-start threshold.",
-        ),
-        setting!(
-            max_cwnd,
-            Kind::Or(&Kind::Size(1, LARGE), UNLIMITED),
-            Need::Default("unlimited"),
-            "Upper bound of cwnd.",
-        ),
-        ruled!(
-            delayed_ack,
-            Kind::OrFalse(&DELAYED_ACK),
-            Need::DescribedByStack("on, every 2 segments or 200 ms", ["{ every = 2, timeout = \"200 ms\" }", "{ every = 2, timeout = \"40 ms\" }", "false", "false"]),
-            "Delayed acknowledgments, or `false`.",
-        ),
-        setting!(
-            quick_ack,
-            Kind::Switch,
-            Need::ByStack(["false", "true", "false", "false"]),
-            "Where ACKs are delayed: as Linux, up to 16 segments are acknowledged one by one at the beginning, after a pause of an RTO and after \
-             old data, and each segment that lets the window grow; the delay follows the interval of segments, from `delayed_ack.timeout` up.",
-        ),
-        ruled!(
-            recovery,
-            Kind::Choice(&[
-                Word("rto_only", "only the retransmission timer (RFC 793)"),
-                Word("tahoe", "fast retransmit, then slow start from one segment (Jacobson 1988)"),
-                Word("reno", "fast retransmit and fast recovery (RFC 2581)"),
-                Word("newreno", "RFC 6582"),
-                Word("sack", "RFC 6675"),
-                Word("fack", "forward acknowledgments (Mathis and Mahdavi 1996)"),
-            ]),
-            Need::DescribedByStack("what the congestion control's name implies, else `sack`, or `newreno` where `sack = false`", ["sack", "sack", "reno", "sack"]),
-            "How losses are found and repaired.",
-        ),
-        ruled!(
-            reduction,
-            Kind::Choice(&[
-                Word("immediate", "at once: nothing leaves until the pipe has drained (RFC 5681, RFC 6675)"),
-                Word("prr", "proportional rate reduction: spread over the recovery (RFC 9937)"),
-                Word("prr_linux", "the same, measured from cwnd at the beginning as Linux does"),
-            ]),
-            Need::ByStack(["immediate", "prr_linux", "immediate", "prr"]),
-            "How the window goes down after a loss or an echo to where congestion control wants it. `prr` \
-             needs recovery by SACK; an echo it spreads in any case.",
-        ),
-        setting!(
-            dupthresh,
-            Kind::Integer(1, 1000),
-            Need::ByStack(["3", "3", "3", "4"]),
-            "Duplicate ACKs that mean a loss (RFC 5681).",
-        ),
-        setting!(
-            limited_transmit,
-            Kind::Switch,
-            Need::ByStack(["true"; 4]),
-            "New data on the first two duplicate ACKs (RFC 3042).",
-        ),
-        setting!(
-            lost_retransmission,
-            Kind::Switch,
-            Need::ByStack(["true", "true", "false", "true"]),
-            "With `sack` recovery: find by what was sent later, and is delivered, that a retransmission was lost too, and by \
-             retransmissions that the end of a burst was, as Linux and RFC 8985; `false` leaves both to the timer, as RFC 6675 and \
-             ns-2.",
-        ),
-        setting!(
-            undo,
-            Kind::Switch,
-            Need::ByStack(["true", "true", "false", "false"]),
-            "Take back reductions that prove spurious by timestamps (RFC 3522, RFC 4015) or D-SACK (RFC 3708).",
-        ),
-        setting!(
-            reduce_once,
-            Kind::Switch,
-            Need::ByStack(["false", "true", "false", "false"]),
-            "One reduction in an episode, as in Linux: a timeout in recovery keeps ssthresh, and a lost retransmission is sent \
-             again; `false`: each reduces again (RFC 5681, section 4.3).",
-        ),
-        setting!(
-            full_ack_cap,
-            Kind::Switch,
-            Need::ByStack(["true", "false", "false", "false"]),
-            "At the end of NewReno's recovery cwnd is at most FlightSize and a segment; `false`: ssthresh (RFC 6582, \
-             section 3.2, step 3, has both).",
-        ),
-        setting!(
-            impatient,
-            Kind::Switch,
-            Need::ByStack(["true", "false", "true", "true"]),
-            "In NewReno's recovery the first partial ACK alone restarts the retransmission timer, so that many holes end in a \
-             timeout (RFC 6582, section 3.2, step 3); `false`: each does, as in Linux (its \"Slow-but-Steady\" variant).",
-        ),
-        setting!(
-            tso,
-            Kind::Switch,
-            Need::ByStack(["false", "true", "false", "false"]),
-            "Paced segments leave in bursts as from Linux with TSO: up to a millisecond's worth at the pacing rate, two at least \
-             (`tcp_tso_autosize`); `false`: one by one.",
-        ),
-        setting!(
-            max_retries,
-            Kind::Or(&Kind::Integer(1, 1000), &[Word("unlimited", "never gives up, as ns-2")]),
-            Need::ByStack(["15", "15", "unlimited", "unlimited"]),
-            "Timeouts in a row after which the connection is given up (RFC 9293's R2; Linux's tcp_retries2).",
-        )
-        .honoured(),
-        ruled!(sack, Kind::Switch, Need::ByStack(["true", "true", "false", "true"]), "Selective acknowledgments (RFC 2018).")
-        .honoured(),
-        setting!(
-            timestamps,
-            Kind::Switch,
-            Need::ByStack(["true", "true", "false", "false"]),
-            "Timestamps (RFC 7323); 12 bytes of each segment.",
-        )
-        .honoured(),
-        setting!(
-            timestamp_offsets,
-            Kind::Switch,
-            Need::ByStack(["false", "true", "false", "false"]),
-            "Timestamps count milliseconds from a random offset of each pair of hosts and direction, as in Linux \
-             (`secure_tcp_ts_off`); `false`: microseconds of one clock, so that one-way delays can be measured.",
-        ),
-        setting!(
-            window_scaling,
-            Kind::Switch,
-            Need::Default("true"),
-            "Window scaling (RFC 7323); without it 65535 bytes are the most.",
-        )
-        .honoured(),
-        ruled!(ecn, Kind::Switch, Need::Default("false"), "Classic ECN (RFC 3168).")
-        .honoured(),
-        ruled!(
-            ecn_echo,
-            Kind::Choice(&[
-                Word("until_cwr", "on every ACK until CWR arrives (RFC 3168)"),
-                Word("each_mark", "on exactly the ACKs of marked segments (RFC 8257); needs `ecn = true`"),
-            ]),
-            Need::Described("`each_mark` where the congestion control needs it, else `until_cwr`"),
-            "How the receiver echoes CE marks.",
-        ),
-        setting!(
-            recv_buffer,
-            Kind::Size(1, 65_535 << 14),
-            Need::ByStack(["16 MiB", "3 MiB", "16 MiB", "16 MiB"]),
-            "Receive buffer: the largest window that is advertised.",
-        )
-        .honoured(),
-        ruled!(
-            autotuning,
-            Kind::Switch,
-            Need::ByStack(["false", "true", "false", "false"]),
-            "The advertised window begins at 64 kB and grows with what is read, up to `recv_buffer`, as in Linux 6.1 with \
-             `tcp_rmem[2]` of twice `recv_buffer`; `false`: all of `recv_buffer` is offered from the beginning. Where a file gives \
-             `recv_buffer` and not this, it is `false`, as `SO_RCVBUF` ends tuning in Linux.",
-        )
-        .honoured(),
-        Field::new(
-            "read_rate",
-            Kind::Or(&ANY_RATE, &[Word("unlimited", "at once")]),
-            Need::Default("unlimited"),
-            "Rate at which the receiving application reads.",
-        )
-        .lens(Lens {
-            get: |tcp| tcp.read_rate.to_value(),
-            set: Some(|tcp, value| {
-                tcp.read_rate = FromValue::from_value(value)?;
-                Some(())
-            }),
-        })
-        .honoured(),
-        setting!(nagle, Kind::Switch, Need::Default("false"), "Nagle's algorithm (RFC 9293, section 3.7.4).")
-        .honoured(),
-        Field::new(
-            "idle_restart",
-            Kind::Or(
-                &Kind::Switch,
-                &[
-                    Word("off", "nothing; also `false`"),
-                    Word("rfc5681", "cwnd goes down to the initial window (RFC 5681, section 4.1); also `true`"),
-                    Word("linux", "cwnd is halved for each RTO of idleness, ssthresh keeps 3/4 of it (RFC 2861)"),
-                ],
-            ),
-            Need::ByStack(["rfc5681", "linux", "off", "off"]),
-            "What an idle time of more than one RTO does to the window.",
-        )
-        .lens(Lens {
-            get: |tcp| tcp.idle_restart.to_value(),
-            set: Some(|tcp, value| {
-                tcp.config.idle_restart = match value {
-                    Value::Switch(true) => IdleRestart::Rfc5681,
-                    Value::Switch(false) => IdleRestart::Off,
-                    other => IdleRestart::from_value(other)?,
-                };
-                Some(())
-            }),
+    Field::new(
+        "cc_params",
+        Kind::CcParams,
+        Need::Described("the congestion control's own defaults; its `profile` by `stack`"),
+        "Its parameters; those of `[tcp]` hold for flows with the congestion control of `[tcp]`.",
+    )
+    .lens(reads(cc_params))
+    .honoured(),
+    Field::new(
+        "assist",
+        Kind::Scheme,
+        Need::Described("`acns` or `ngwa` where this table is enabled, else `none`"),
+        "Network-assisted scheme at both ends.",
+    )
+    .lens(reads(|tcp| tcp.assist.clone().map_or(Value::Absent("none"), Value::Text)))
+    .honoured(),
+    Field::new(
+        "mss",
+        Kind::Size(88, 65_495),
+        Need::ByStack(["1460 B", "1460 B", "1000 B", "1000 B"]),
+        "Maximum segment size (RFC 9293): payload and TCP options; an IPv4 packet is 40 bytes larger, an IPv6 packet \
+         60.",
+    )
+    .lens(Lens {
+        get: |tcp| Value::Size(Bytes::new(tcp.mss.into())),
+        set: Some(|tcp, value| {
+            tcp.config.mss = u16::try_from(Bytes::from_value(value)?.as_u64()).ok()?;
+            Some(())
         }),
-        setting!(
-            cwnd_validation,
-            Kind::Switch,
-            Need::ByStack(["false", "true", "false", "false"]),
-            "A window that the application has not filled for an RTO decays (RFC 2861, as Linux; RFC 7661 made it historic).",
+    })
+    .honoured(),
+    setting!(
+        initial_window,
+        Kind::Or(
+            &Kind::Integer(1, 1_000_000),
+            &[Word("rfc6928", "10 segments, at most 14600 bytes"), Word("rfc5681", "2 to 4 segments by their size"),],
         ),
-        setting!(
-            unused_growth,
-            Kind::Switch,
-            Need::Default("false"),
-            "Whether cwnd grows while the application or the peer's window, not cwnd, limits the sender, as in ns-2 and in ns-3 of 2011 \
-             (Linux, RFC 9438 and RFC 7661: no; RFC 5681 says nothing).",
+        Need::ByStack(["rfc6928", "10", "2", "2"]),
+        "First congestion window: a number of segments, or as an RFC says.",
+    )
+    .honoured(),
+    setting!(
+        initial_ssthresh,
+        Kind::Or(&Kind::Size(1, LARGE), UNLIMITED),
+        Need::Default("unlimited"),
+        "First slow-start threshold.",
+    ),
+    setting!(max_cwnd, Kind::Or(&Kind::Size(1, LARGE), UNLIMITED), Need::Default("unlimited"), "Upper bound of cwnd.",),
+    ruled!(
+        delayed_ack,
+        Kind::OrFalse(&DELAYED_ACK),
+        Need::DescribedByStack(
+            "on, every 2 segments or 200 ms",
+            ["{ every = 2, timeout = \"200 ms\" }", "{ every = 2, timeout = \"40 ms\" }", "false", "false"]
         ),
-        setting!(
-            slow_start_at_equality,
-            Kind::Switch,
-            Need::ByStack(["false", "false", "false", "true"]),
-            "Whether cwnd equal to ssthresh is slow start, as in ns-2's TCP/Linux (RFC 5681 leaves it free).",
+        "Delayed acknowledgments, or `false`.",
+    ),
+    setting!(
+        quick_ack,
+        Kind::Switch,
+        Need::ByStack(["false", "true", "false", "false"]),
+        "Where ACKs are delayed: as Linux, up to 16 segments are acknowledged one by one at the beginning, after a \
+         pause of an RTO and after old data, and each segment that lets the window grow; the delay follows the \
+         interval of segments, from `delayed_ack.timeout` up.",
+    ),
+    ruled!(
+        recovery,
+        Kind::Choice(&[
+            Word("rto_only", "only the retransmission timer (RFC 793)"),
+            Word("tahoe", "fast retransmit, then slow start from one segment (Jacobson 1988)"),
+            Word("reno", "fast retransmit and fast recovery (RFC 2581)"),
+            Word("newreno", "RFC 6582"),
+            Word("sack", "RFC 6675"),
+            Word("fack", "forward acknowledgments (Mathis and Mahdavi 1996)"),
+        ]),
+        Need::DescribedByStack(
+            "what the congestion control's name implies, else `sack`, or `newreno` where `sack = false`",
+            ["sack", "sack", "reno", "sack"]
         ),
-        ruled!(
-            pacing,
-            Kind::OrFalse(&PACING),
-            Need::ByStack(["false"; 4]),
-            "Pacing where the congestion control sets no rate, or `false`.",
-        )
-        .honoured(),
-        ruled!(rto, Kind::Table(&RTO), Need::Described("the table's own defaults"), "The retransmission timer."),
+        "How losses are found and repaired.",
+    ),
+    ruled!(
+        reduction,
+        Kind::Choice(&[
+            Word("immediate", "at once: nothing leaves until the pipe has drained (RFC 5681, RFC 6675)"),
+            Word("prr", "proportional rate reduction: spread over the recovery (RFC 9937)"),
+            Word("prr_linux", "the same, measured from cwnd at the beginning as Linux does"),
+        ]),
+        Need::ByStack(["immediate", "prr_linux", "immediate", "prr"]),
+        "How the window goes down after a loss or an echo to where congestion control wants it. `prr` needs recovery \
+         by SACK; an echo it spreads in any case.",
+    ),
+    setting!(
+        dupthresh,
+        Kind::Integer(1, 1000),
+        Need::ByStack(["3", "3", "3", "4"]),
+        "Duplicate ACKs that mean a loss (RFC 5681).",
+    ),
+    setting!(
+        limited_transmit,
+        Kind::Switch,
+        Need::ByStack(["true"; 4]),
+        "New data on the first two duplicate ACKs (RFC 3042).",
+    ),
+    setting!(
+        lost_retransmission,
+        Kind::Switch,
+        Need::ByStack(["true", "true", "false", "true"]),
+        "With `sack` recovery: find by what was sent later, and is delivered, that a retransmission was lost too, \
+         and by retransmissions that the end of a burst was, as Linux and RFC 8985; `false` leaves both to the \
+         timer, as RFC 6675 and ns-2.",
+    ),
+    setting!(
+        undo,
+        Kind::Switch,
+        Need::ByStack(["true", "true", "false", "false"]),
+        "Take back reductions that prove spurious by timestamps (RFC 3522, RFC 4015) or D-SACK (RFC 3708).",
+    ),
+    setting!(
+        reduce_once,
+        Kind::Switch,
+        Need::ByStack(["false", "true", "false", "false"]),
+        "One reduction in an episode, as in Linux: a timeout in recovery keeps ssthresh, and a lost retransmission \
+         is sent again; `false`: each reduces again (RFC 5681, section 4.3).",
+    ),
+    setting!(
+        full_ack_cap,
+        Kind::Switch,
+        Need::ByStack(["true", "false", "false", "false"]),
+        "At the end of NewReno's recovery cwnd is at most FlightSize and a segment; `false`: ssthresh (RFC 6582, \
+         section 3.2, step 3, has both).",
+    ),
+    setting!(
+        impatient,
+        Kind::Switch,
+        Need::ByStack(["true", "false", "true", "true"]),
+        "In NewReno's recovery the first partial ACK alone restarts the retransmission timer, so that many holes end \
+         in a timeout (RFC 6582, section 3.2, step 3); `false`: each does, as in Linux (its \"Slow-but-Steady\" \
+         variant).",
+    ),
+    setting!(
+        tso,
+        Kind::Switch,
+        Need::ByStack(["false", "true", "false", "false"]),
+        "Paced segments leave in bursts as from Linux with TSO: up to a millisecond's worth at the pacing rate, two \
+         at least (`tcp_tso_autosize`); `false`: one by one.",
+    ),
+    setting!(
+        max_retries,
+        Kind::Or(&Kind::Integer(1, 1000), &[Word("unlimited", "never gives up, as ns-2")]),
+        Need::ByStack(["15", "15", "unlimited", "unlimited"]),
+        "Timeouts in a row after which the connection is given up (RFC 9293's R2; Linux's tcp_retries2).",
+    )
+    .honoured(),
+    ruled!(
+        sack,
+        Kind::Switch,
+        Need::ByStack(["true", "true", "false", "true"]),
+        "Selective acknowledgments (RFC 2018)."
+    )
+    .honoured(),
+    setting!(
+        timestamps,
+        Kind::Switch,
+        Need::ByStack(["true", "true", "false", "false"]),
+        "Timestamps (RFC 7323); 12 bytes of each segment.",
+    )
+    .honoured(),
+    setting!(
+        timestamp_offsets,
+        Kind::Switch,
+        Need::ByStack(["false", "true", "false", "false"]),
+        "Timestamps count milliseconds from a random offset of each pair of hosts and direction, as in Linux \
+         (`secure_tcp_ts_off`); `false`: microseconds of one clock, so that one-way delays can be measured.",
+    ),
+    setting!(
+        window_scaling,
+        Kind::Switch,
+        Need::Default("true"),
+        "Window scaling (RFC 7323); without it 65535 bytes are the most.",
+    )
+    .honoured(),
+    ruled!(ecn, Kind::Switch, Need::Default("false"), "Classic ECN (RFC 3168).").honoured(),
+    ruled!(
+        ecn_echo,
+        Kind::Choice(&[
+            Word("until_cwr", "on every ACK until CWR arrives (RFC 3168)"),
+            Word("each_mark", "on exactly the ACKs of marked segments (RFC 8257); needs `ecn = true`"),
+        ]),
+        Need::Described("`each_mark` where the congestion control needs it, else `until_cwr`"),
+        "How the receiver echoes CE marks.",
+    ),
+    setting!(
+        recv_buffer,
+        Kind::Size(1, 65_535 << 14),
+        Need::ByStack(["16 MiB", "3 MiB", "16 MiB", "16 MiB"]),
+        "Receive buffer: the largest window that is advertised.",
+    )
+    .honoured(),
+    ruled!(
+        autotuning,
+        Kind::Switch,
+        Need::ByStack(["false", "true", "false", "false"]),
+        "The advertised window begins at 64 kB and grows with what is read, up to `recv_buffer`, as in Linux 6.1 \
+         with `tcp_rmem[2]` of twice `recv_buffer`; `false`: all of `recv_buffer` is offered from the beginning. \
+         Where a file gives `recv_buffer` and not this, it is `false`, as `SO_RCVBUF` ends tuning in Linux.",
+    )
+    .honoured(),
+    Field::new(
+        "read_rate",
+        Kind::Or(&ANY_RATE, &[Word("unlimited", "at once")]),
+        Need::Default("unlimited"),
+        "Rate at which the receiving application reads.",
+    )
+    .lens(Lens {
+        get: |tcp| tcp.read_rate.to_value(),
+        set: Some(|tcp, value| {
+            tcp.read_rate = FromValue::from_value(value)?;
+            Some(())
+        }),
+    })
+    .honoured(),
+    setting!(nagle, Kind::Switch, Need::Default("false"), "Nagle's algorithm (RFC 9293, section 3.7.4).").honoured(),
+    Field::new(
+        "idle_restart",
+        Kind::Or(
+            &Kind::Switch,
+            &[
+                Word("off", "nothing; also `false`"),
+                Word("rfc5681", "cwnd goes down to the initial window (RFC 5681, section 4.1); also `true`"),
+                Word("linux", "cwnd is halved for each RTO of idleness, ssthresh keeps 3/4 of it (RFC 2861)"),
+            ],
+        ),
+        Need::ByStack(["rfc5681", "linux", "off", "off"]),
+        "What an idle time of more than one RTO does to the window.",
+    )
+    .lens(Lens {
+        get: |tcp| tcp.idle_restart.to_value(),
+        set: Some(|tcp, value| {
+            tcp.config.idle_restart = match value {
+                Value::Switch(true) => IdleRestart::Rfc5681,
+                Value::Switch(false) => IdleRestart::Off,
+                other => IdleRestart::from_value(other)?,
+            };
+            Some(())
+        }),
+    }),
+    setting!(
+        cwnd_validation,
+        Kind::Switch,
+        Need::ByStack(["false", "true", "false", "false"]),
+        "A window that the application has not filled for an RTO decays (RFC 2861, as Linux; RFC 7661 made it \
+         historic).",
+    ),
+    setting!(
+        unused_growth,
+        Kind::Switch,
+        Need::Default("false"),
+        "Whether cwnd grows while the application or the peer's window, not cwnd, limits the sender, as in ns-2 and \
+         in ns-3 of 2011 (Linux, RFC 9438 and RFC 7661: no; RFC 5681 says nothing).",
+    ),
+    setting!(
+        slow_start_at_equality,
+        Kind::Switch,
+        Need::ByStack(["false", "false", "false", "true"]),
+        "Whether cwnd equal to ssthresh is slow start, as in ns-2's TCP/Linux (RFC 5681 leaves it free).",
+    ),
+    ruled!(
+        pacing,
+        Kind::OrFalse(&PACING),
+        Need::ByStack(["false"; 4]),
+        "Pacing where the congestion control sets no rate, or `false`.",
+    )
+    .honoured(),
+    ruled!(rto, Kind::Table(&RTO), Need::Described("the table's own defaults"), "The retransmission timer."),
 ];
 
 /// Returns the congestion control's parameters.
@@ -445,41 +366,5 @@ impl FromValue for InitialWindow {
             Value::Word("rfc5681") => Some(Self::Rfc5681),
             other => u32::from_value(other).map(Self::Segments),
         }
-    }
-}
-
-impl ToValue for DelayedAck {
-    fn to_value(&self) -> Value {
-        match *self {
-            Self::Off => Value::Off,
-            Self::On { every, timeout } => {
-                Value::Table(Record::of(&DELAYED_ACK, [("every", every.to_value()), ("timeout", timeout.to_value())]))
-            }
-        }
-    }
-}
-
-impl ToValue for Pacing {
-    fn to_value(&self) -> Value {
-        match *self {
-            Self::Off => Value::Off,
-            Self::Ratio { slow_start, avoidance } => Value::Table(Record::of(
-                &PACING,
-                [("slow_start", slow_start.to_value()), ("avoidance", avoidance.to_value())],
-            )),
-        }
-    }
-}
-
-impl ToValue for RtoConfig {
-    fn to_value(&self) -> Value {
-        let values = [
-            ("style", self.style.to_value()),
-            ("initial", self.initial.to_value()),
-            ("min", self.min.to_value()),
-            ("max", self.max.to_value()),
-            ("granularity", self.granularity.to_value()),
-        ];
-        Value::Table(Record::of(&RTO, values))
     }
 }

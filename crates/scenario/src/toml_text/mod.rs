@@ -1,5 +1,6 @@
 //! Writes a scenario as TOML with every default shown; it reads back as an equal scenario.
 
+mod syntax;
 mod wifi;
 
 use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
@@ -12,8 +13,7 @@ use crate::words::{Word, ip_number};
 use crate::write::words;
 use narrows_settings::queue::Value as QueueValue;
 use narrows_units::{Bytes, Duration, Instant, Rate};
-use std::fmt;
-use toml_writer::{ToTomlValue, TomlStringBuilder, TomlWrite, WriteTomlKey};
+use syntax::{element, inline, lines, list, number, quoted, table};
 
 /// Keys and values of a table, in the order in which they are written.
 type Pairs = Vec<(&'static str, String)>;
@@ -178,79 +178,6 @@ impl Scenario {
     }
 }
 
-/// Appends a table: an empty line, its heading and its pairs.
-fn table(out: &mut String, name: &str, pairs: &[(&str, String)]) {
-    written(out.newline());
-    written(out.open_table_header());
-    written(out.key(name));
-    written(out.close_table_header());
-    written(out.newline());
-    lines(out, pairs);
-}
-
-/// Appends an element of an array of tables.
-fn element(out: &mut String, name: &str, pairs: &[(&str, String)]) {
-    written(out.newline());
-    written(out.open_array_of_tables_header());
-    written(out.key(name));
-    written(out.close_array_of_tables_header());
-    written(out.newline());
-    lines(out, pairs);
-}
-
-fn lines(out: &mut String, pairs: &[(&str, String)]) {
-    for (key, value) in pairs {
-        pair(out, *key, value);
-        written(out.newline());
-    }
-}
-
-/// Appends a key and its value, which is TOML already.
-fn pair(out: &mut String, key: impl WriteTomlKey, value: &str) {
-    written(out.key(key));
-    written(out.space());
-    written(out.keyval_sep());
-    written(out.space());
-    out.push_str(value);
-}
-
-/// Ignores the result of writing to a string, which cannot fail.
-fn written(result: fmt::Result) {
-    let _ = result;
-}
-
-fn inline<K: AsRef<str>>(pairs: &[(K, String)]) -> String {
-    let mut out = String::new();
-    written(out.open_inline_table());
-    for (index, (key, value)) in pairs.iter().enumerate() {
-        if index > 0 {
-            written(out.val_sep());
-        }
-        written(out.space());
-        pair(&mut out, key.as_ref(), value);
-    }
-    if !pairs.is_empty() {
-        written(out.space());
-    }
-    written(out.close_inline_table());
-    out
-}
-
-/// Returns an array of values that are TOML already.
-fn list(items: impl IntoIterator<Item = String>) -> String {
-    let mut out = String::new();
-    written(out.open_array());
-    for (index, item) in items.into_iter().enumerate() {
-        if index > 0 {
-            written(out.val_sep());
-            written(out.space());
-        }
-        out.push_str(&item);
-    }
-    written(out.close_array());
-    out
-}
-
 fn direction(direction: &Direction) -> Pairs {
     vec![
         ("rate", rate(direction.rate)),
@@ -349,7 +276,7 @@ fn different(record: &Record, base: Option<&Record>, inherits: &dyn Fn(&str) -> 
             }
             (value, below) => {
                 let text = value_text(value);
-                if !below.is_some_and(|below| value_text(below) == text) || !inherits(key) {
+                if below.is_none_or(|below| value_text(below) != text) || !inherits(key) {
                     pairs.push((*key, text));
                 }
             }
@@ -401,36 +328,4 @@ fn size(size: Bytes) -> String {
 
 fn limit(limit: Limit) -> String {
     quoted(&show_limit(limit))
-}
-
-/// Returns the shortest decimal that reads back as the same float. Very small and very large numbers have an exponent,
-/// which `toml_writer` would write out in zeros.
-fn number(n: f64) -> String {
-    format!("{n:?}")
-}
-
-/// Returns a basic string of TOML, on one line.
-fn quoted(text: &str) -> String {
-    TomlStringBuilder::new(text).as_basic().to_toml_value()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_quoted_on_one_line() {
-        assert_eq!(quoted("a \"b\"\n\tc\\ \u{1}\u{7f} é"), "\"a \\\"b\\\"\\n\\tc\\\\ \\u0001\\u007F é\"");
-    }
-
-    #[test]
-    fn keys_are_quoted_where_toml_needs_it() {
-        assert_eq!(inline(&[("a", "1".to_owned()), ("b c", "2".to_owned())]), "{ a = 1, \"b c\" = 2 }");
-        assert_eq!(inline::<&str>(&[]), "{}");
-    }
-
-    #[test]
-    fn small_numbers_keep_their_exponent() {
-        assert_eq!([1e-7, 0.5, 3.0, 1e16].map(number), ["1e-7", "0.5", "3.0", "1e16"]);
-    }
 }

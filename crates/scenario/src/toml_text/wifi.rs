@@ -1,6 +1,7 @@
 //! Writes 802.11 channels as TOML.
 
-use super::{Pairs, inline, list, number, queue, quoted, rate, size, time};
+use super::syntax::{inline, list, number, quoted};
+use super::{Pairs, queue, rate, size, time};
 use crate::types::{Aggregation, Scenario, Wifi, WifiMode, WifiStation};
 use crate::words::Word;
 

@@ -1,0 +1,127 @@
+//! The tables inside `[tcp]`: delayed ACKs, pacing and the retransmission timer.
+
+use super::{Field, Kind, LONG, Need, SOME_TIME, Table, Word};
+use crate::record::{Record, ToValue, Value};
+use crate::types::{DelayedAck, Pacing, RtoConfig};
+
+/// Delayed acknowledgments.
+pub(crate) static DELAYED_ACK: Table = Table {
+    name: "tcp.delayed_ack",
+    doc: "Delayed acknowledgments; `delayed_ack = false` acknowledges every segment at once.",
+    groups: &[&[
+        Field::new(
+            "every",
+            Kind::Integer(1, 1000),
+            Need::Default("2"),
+            "Full segments per ACK (RFC 5681, section 4.2).",
+        ),
+        Field::new(
+            "timeout",
+            Kind::Time(1, 500_000_000),
+            Need::Default("200 ms"),
+            "Longest delay (RFC 1122, section 4.2.3.2).",
+        ),
+    ]],
+};
+
+/// Pacing.
+pub(crate) static PACING: Table = Table {
+    name: "tcp.pacing",
+    doc: "Pacing where the congestion control sets no rate of its own: segments leave at these percentages of `cwnd \
+          / SRTT`, as Linux's internal pacing does; the first ten segments are not paced. `pacing = {}` takes \
+          Linux's numbers.",
+    groups: &[&[
+        Field::new(
+            "slow_start",
+            Kind::Integer(1, 1000),
+            Need::Default("200"),
+            "Percent while cwnd is less than half of ssthresh (Linux's tcp_pacing_ss_ratio).",
+        )
+        .unit("percent"),
+        Field::new(
+            "avoidance",
+            Kind::Integer(1, 1000),
+            Need::Default("120"),
+            "Percent otherwise (Linux's tcp_pacing_ca_ratio).",
+        )
+        .unit("percent"),
+    ]],
+};
+
+/// The retransmission timer.
+pub(crate) static RTO: Table = Table {
+    name: "tcp.rto",
+    doc: "The retransmission timer (RFC 6298). Defaults depend on `style`.",
+    groups: &[&[
+        Field::new(
+            "style",
+            Kind::Choice(&[
+                Word("rfc6298", "RFC 6298"),
+                Word("linux", "Linux: the floor is on the variance term"),
+                Word("ns2", "ns-2: integer ticks of the granularity"),
+            ]),
+            Need::ByStack(["rfc6298", "linux", "ns2", "linux"]),
+            "Whose arithmetic.",
+        ),
+        Field::new(
+            "initial",
+            SOME_TIME,
+            Need::DescribedByStack("1 s; ns2: 3 s", ["1 s", "1 s", "3 s", "3 s"]),
+            "Timeout before any sample.",
+        ),
+        Field::new(
+            "min",
+            Kind::Time(0, LONG),
+            Need::DescribedByStack("1 s; linux and ns2: 200 ms", ["1 s", "200 ms", "200 ms", "200 ms"]),
+            "Floor.",
+        ),
+        Field::new(
+            "max",
+            SOME_TIME,
+            Need::DescribedByStack("60 s; linux: 120 s", ["60 s", "120 s", "60 s", "120 s"]),
+            "Ceiling.",
+        ),
+        Field::new(
+            "granularity",
+            SOME_TIME,
+            Need::DescribedByStack("1 ms; ns2: 10 ms", ["1 ms", "1 ms", "10 ms", "10 ms"]),
+            "Clock granularity G.",
+        ),
+    ]],
+};
+
+impl ToValue for DelayedAck {
+    fn to_value(&self) -> Value {
+        match *self {
+            Self::Off => Value::Off,
+            Self::On { every, timeout } => {
+                Value::Table(Record::of(&DELAYED_ACK, [("every", every.to_value()), ("timeout", timeout.to_value())]))
+            }
+        }
+    }
+}
+
+impl ToValue for Pacing {
+    fn to_value(&self) -> Value {
+        match *self {
+            Self::Off => Value::Off,
+            Self::Ratio { slow_start, avoidance } => Value::Table(Record::of(
+                &PACING,
+                [("slow_start", slow_start.to_value()), ("avoidance", avoidance.to_value())],
+            )),
+        }
+    }
+}
+
+impl ToValue for RtoConfig {
+    fn to_value(&self) -> Value {
+        let values = [
+            ("style", self.style.to_value()),
+            ("initial", self.initial.to_value()),
+            ("min", self.min.to_value()),
+            ("max", self.max.to_value()),
+            ("granularity", self.granularity.to_value()),
+        ];
+        Value::Table(Record::of(&RTO, values))
+    }
+}
