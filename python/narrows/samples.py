@@ -161,7 +161,7 @@ class Samples:
         for kind in KINDS:
             tables[kind] = rewritten.as_written(tidy.filter(pc.equal(tidy["kind"], kind)), kind, path)
         if sum(table.num_rows for table in tables.values()) != tidy.num_rows:
-            message = f"{path}: has rows that are of no {', '.join(KINDS)}"
+            message = f"{path}: has rows of another kind than {', '.join(KINDS)}"
             raise ValueError(message)
         return cls(tables)
 

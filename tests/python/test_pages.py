@@ -86,7 +86,7 @@ def test_the_page_of_a_scheme_says_how_to_have_it_and_its_bounds_as_they_are() -
         (["cubik"], "did you mean cubic"),
         (["NGWA"], "did you mean ngwa"),
         (["zzzz"], "see `narrows list cc`"),
-        ([], "explain what?"),
+        ([], "NAME: is missing"),
         (["red", "-o", "pages"], "are for the engine's congestion controls"),
     ],
 )

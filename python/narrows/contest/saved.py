@@ -60,7 +60,7 @@ def load(directory: str | PathLike[str]) -> Contest:
     ownership.found(root)
     if not (root / SUMMARY).is_file():
         message = (
-            f"{directory}: has no {SUMMARY}: its contest has not ended; the command that began it goes on from there"
+            f"{directory}: has no {SUMMARY}: its contest has not ended; the command that began it continues it"
         )
         raise InputError(message)
     try:
