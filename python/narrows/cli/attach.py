@@ -118,7 +118,7 @@ def told(done: Attaching) -> str:
         f'\n  in Python       s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"{name}")'
         f"\n  iperf3          iperf3 -c HOST -C {name}"
         f"{every}"
-        "\nSelect it before connecting: settings of the default stay, such as BBR's pacing (iperf3 selects it afterwards)."
+        "\nSelect it before connecting: settings of the default stay, such as BBR's pacing (iperf3 selects it after)."
         f"\n\nHow to remove it: narrows detach {name}"
     )
 

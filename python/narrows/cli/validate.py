@@ -147,9 +147,7 @@ def _ns2(
         print_validation(made)
     hint(f"wrote {paths[0]}")
     if made.unexplained:
-        note(
-            f"{made.unexplained} flows or medians differ from ns-2 by more than allowed, and lie in no recorded range"
-        )
+        note(f"{made.unexplained} flows or medians differ from ns-2 by more than allowed, and lie in no recorded range")
         raise typer.Exit(1)
 
 
