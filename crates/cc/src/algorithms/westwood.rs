@@ -88,7 +88,7 @@ pub(crate) const ROW: Row = Row {
     // The kernel's bandwidth is in whole bytes per millisecond, which is coarse for small segments.
     variables: &[
         Variable { name: "bw_est", unit: "bytes/s", doc: "BWE, the estimated bandwidth." },
-        Variable { name: "rtt_min", unit: "s", doc: "RTTmin; 0 before a sample." },
+        Variable { name: "rtt_min", unit: "s", doc: "RTTmin; the kernel's initial 20 s before a sample." },
         Variable {
             name: "accounted",
             unit: "bytes",
