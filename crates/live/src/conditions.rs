@@ -271,10 +271,7 @@ mod tests {
         };
         assert_eq!(doubts(15), Vec::<String>::new());
         let told = doubts(60);
-        assert!(
-            told[0].starts_with("the thread of flow f was late: 1 % of its actions came 6"),
-            "{told:?}"
-        );
+        assert!(told[0].starts_with("the thread of flow f was late: 1 % of its actions came 6"), "{told:?}");
     }
 
     #[test]
@@ -283,11 +280,7 @@ mod tests {
         let mut late = Histogram::default();
         late.record(60_000_000);
         conditions.note_traffic("f", &late, Duration::from_millis(500));
-        assert!(
-            conditions.doubts[0].ends_with("stood still for 60 ms; the bound is 50 ms"),
-            "{:?}",
-            conditions.doubts
-        );
+        assert!(conditions.doubts[0].ends_with("stood still for 60 ms; the bound is 50 ms"), "{:?}", conditions.doubts);
     }
 
     #[test]

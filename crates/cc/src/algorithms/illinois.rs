@@ -81,8 +81,16 @@ pub(crate) const ROW: Row = Row {
         Variable { name: "beta", unit: "", doc: "beta, the share of the window that a loss takes away." },
         Variable { name: "base_rtt", unit: "s", doc: "Smallest round-trip time; 0 before a sample." },
         Variable { name: "max_rtt", unit: "s", doc: "Largest round-trip time; 0 before a sample." },
-        Variable { name: "rtt_low", unit: "rounds", doc: "Low rounds (delay at or below d1) since the last high one, up to theta." },
-        Variable { name: "rtt_above", unit: "", doc: "1 after a high round, until theta low rounds have followed; else 0." },
+        Variable {
+            name: "rtt_low",
+            unit: "rounds",
+            doc: "Low rounds (delay at or below d1) since the last high one, up to theta.",
+        },
+        Variable {
+            name: "rtt_above",
+            unit: "",
+            doc: "1 after a high round, until theta low rounds have followed; else 0.",
+        },
         Variable { name: "snd_cwnd_cnt", unit: "bytes", doc: "Bytes acknowledged since the window last grew." },
     ],
     traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },

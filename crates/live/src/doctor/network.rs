@@ -67,8 +67,7 @@ fn congestion_controls() -> Check {
     let (available, allowed) = (controls::available(), controls::allowed());
     let default = controls::default().unwrap_or_default();
     let found = format!("{} (default {default}; without rights: {})", available.join(", "), allowed.join(", "));
-    let check =
-        Check::ok("congestion controls", "those of this kernel; live runs can use them", found);
+    let check = Check::ok("congestion controls", "those of this kernel; live runs can use them", found);
     if available.is_empty() {
         return check.without_finding().but(
             Status::Missing,
