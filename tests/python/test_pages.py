@@ -87,7 +87,7 @@ def test_the_page_of_a_scheme_says_how_to_have_it_and_its_bounds_as_they_are() -
         (["NGWA"], "did you mean ngwa"),
         (["zzzz"], "see `narrows list cc`"),
         ([], "NAME: is missing"),
-        (["red", "-o", "pages"], "are for the engine's congestion controls"),
+        (["red", "-o", "pages"], "only the engine's congestion controls have pages"),
     ],
 )
 def test_what_cannot_be_explained_is_said(arguments: list[str], reason: str, tmp_path: Path) -> None:
