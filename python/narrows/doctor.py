@@ -82,7 +82,7 @@ PROGRAMS = (
     Program(
         "clang",
         ("clang",),
-        "building the eBPF programs anew (cargo xtask bpf); those that are here do not need it",
+        "rebuilding the eBPF programs (cargo xtask bpf); using the existing ones does not need it",
         "clang",
     ),
     Program(
@@ -146,7 +146,7 @@ def _look_for(program: Program) -> Check:
         why = f"it does not say its version: {error}"
     else:
         return Check("programs", program.name, "ok", f"{_version(done.stdout)} ({path})", program.purpose)
-    remedy = f"install it anew (Debian's package {program.package})"
+    remedy = f"reinstall it (Debian's package {program.package})"
     return Check("programs", program.name, "partly", path, program.purpose, why, remedy)
 
 

@@ -52,7 +52,7 @@ def check(scenario: Scenario) -> None:
     Raises
     ------
     LiveError
-        If it cannot, with what would fix it; or if the scenario has no live form.
+        If it cannot, with what would fix it; or if the scenario cannot run live.
     """
     try:
         _core.live_check(scenario.core)

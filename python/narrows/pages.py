@@ -227,7 +227,7 @@ def _use(entry: dict[str, Any]) -> str:
     name = entry["name"]
     if any(scheme["name"] == name for scheme in engine_catalogue()["schemes"]):
         return (
-            f"In a scenario: a table `[{name}]`, whose `routers` run it, all by default. TCP flows take part, except "
+            f"In a scenario: a table `[{name}]`; its `routers` run it, by default all. TCP flows use it, except "
             'those with `tcp = { assist = "none" }`.'
         )
     if "response" not in entry:
@@ -237,7 +237,7 @@ def _use(entry: dict[str, Any]) -> str:
         _RESPONSES[entry["response"]],
     ]
     if entry.get("needs_ecn"):
-        words.append("It needs `ecn = true` and a queue that marks (so has the plot: marks above 12 packets).")
+        words.append("It needs `ecn = true` and a queue that marks (in the plot above 12 packets).")
     if entry.get("recovery"):
         words.append(f'Its name implies `recovery = "{entry["recovery"]}"`.')
     if entry.get("ns2"):

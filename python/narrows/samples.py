@@ -184,7 +184,7 @@ class Samples:
         for kind in ALL_KINDS:
             tables[kind] = rewritten.as_written(tidy.filter(pc.equal(tidy["kind"], kind)), kind, path)
         if sum(table.num_rows for table in tables.values()) != tidy.num_rows:
-            message = f"{path}: has rows that are of no {', '.join(ALL_KINDS)}"
+            message = f"{path}: has rows of another kind than {', '.join(ALL_KINDS)}"
             raise ValueError(message)
         return cls(tables)
 

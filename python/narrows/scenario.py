@@ -280,5 +280,5 @@ def _find(path: str | PathLike[str]) -> Path:
         return known[name]
     close = difflib.get_close_matches(name, known, n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else "see `narrows list scenarios`"
-    message = f"{path}: no such file, and no scenario of that name comes with Narrows; {hint}"
+    message = f"{path}: no such file, and no bundled scenario has that name; {hint}"
     raise InputError(message)

@@ -71,6 +71,8 @@ def test_the_catalogue_tells_how_congestion_controls_take_part() -> None:
     assert cubic["recovery"] is None
     assert cubic["needs_ecn"] is False
     assert cubic["page"].startswith("CUBIC")
+    assert (cubic["variables"][0]["name"], cubic["variables"][0]["unit"]) == ("w_max", "bytes")
+    assert rows["none"]["variables"] == []
 
 
 def test_a_stack_sets_what_the_file_leaves_open() -> None:

@@ -149,7 +149,7 @@ def test_what_does_not_go_together_is_refused(
     asked = stand_in()
     shown = narrows("run", file, "--both", *option)
     assert (shown.exit_code, shown.stdout, asked) == (2, "", [])
-    assert f"{option[0]} does not go with --both" in shown.stderr
+    assert f"{option[0]} cannot be combined with --both" in shown.stderr
 
 
 @pytest.mark.parametrize(("option", "part"), [("--runs", "runs is 0"), ("--jobs", "jobs is 0")])

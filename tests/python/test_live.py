@@ -274,7 +274,7 @@ def test_refusals_come_all_at_once_and_name_the_variant() -> None:
     if caught.value.kind == "unavailable":
         pytest.skip(str(caught.value))
     said = str(caught.value).splitlines()
-    assert said[0] == "the scenario has no live form: 3 refusals"
+    assert said[0] == "the scenario cannot run live: 3 refusals"
     fields = [line.split(":")[0].strip() for line in said[1:4]]
     assert fields == [f"flows.tcp1.tcp.{name}" for name in ("recovery", "max_cwnd", "initial_ssthresh")]
     assert said[4:] == ["  scenario acns-live is its variant for live runs"]

@@ -86,8 +86,8 @@ def test_the_page_of_a_scheme_says_how_to_have_it_and_its_bounds_as_they_are() -
         (["cubik"], "did you mean cubic"),
         (["NGWA"], "did you mean ngwa"),
         (["zzzz"], "see `narrows list cc`"),
-        ([], "explain what?"),
-        (["red", "-o", "pages"], "are for the engine's congestion controls"),
+        ([], "NAME: is missing"),
+        (["red", "-o", "pages"], "only the engine's congestion controls have pages"),
     ],
 )
 def test_what_cannot_be_explained_is_said(arguments: list[str], reason: str, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_scheduler_that_dies_is_told_and_the_sweep_goes_on_elsewhere(cluster: 
     cluster.scheduler.kill()
     _, errors = running.communicate(timeout=180)
     assert running.returncode == 1
-    assert f"error: --dask {cluster.address}: the scheduler is gone; what had finished is kept, and the same" in errors
+    assert f"error: --dask {cluster.address}: the scheduler is gone; finished runs are kept, and the same" in errors
     assert "Traceback" not in errors
     here = execute(Sweep.from_file(file), out)
     assert here.kept >= safe

@@ -200,11 +200,11 @@ def test_the_command_line_says_plainly_that_it_gave_up() -> None:
         (["--until", "2"], "--until 2: is not a width; allowed"),
         (["--until", "0%"], "--until 0%: is not a width; allowed"),
         (["--until", "nan%"], "--until nan%: is not a width; allowed"),
-        (["--until", "2%", "--runs", "1"], "--runs 1: with --until allowed: 2 or more"),
-        (["--until", "2%", "--max-runs", "1"], "--max-runs 1: with --until allowed: 2 or more"),
+        (["--until", "2%", "--runs", "1"], "--runs 1: is too few with --until"),
+        (["--until", "2%", "--max-runs", "1"], "--max-runs 1: is too few with --until"),
         (["--until", "2%", "--runs", "9", "--max-runs", "8"], "--max-runs 8: allowed"),
-        (["--max-runs", "8"], "--max-runs 8: means nothing without --until"),
-        (["--until-metric", "jain"], "--until-metric jain: means nothing without --until"),
+        (["--max-runs", "8"], "--max-runs 8: needs --until"),
+        (["--until-metric", "jain"], "--until-metric jain: needs --until"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(arguments: list[str], message: str) -> None:

@@ -122,27 +122,27 @@ impl Conditions {
         let began = lateness.began.since(Instant::ZERO);
         if began > LATE {
             self.doubts.push(format!(
-                "the bottleneck began {:.1} ms after the run, and {:.0} ms is the bound: first packets waited for it",
+                "the bottleneck began {:.1} ms after the run; the bound is {:.0} ms: first packets waited for it",
                 began.as_millis_f64(),
                 LATE.as_millis_f64(),
             ));
         }
         if self.lateness.p99_ns > LATE.as_nanos() {
             self.doubts.push(format!(
-                "the bottleneck was late: 1 % of its packets came {:.1} ms late or more, and {:.0} ms is the bound",
+                "the bottleneck was late: 1 % of its packets came {:.1} ms late or more; the bound is {:.0} ms",
                 ms(self.lateness.p99_ns),
                 LATE.as_millis_f64(),
             ));
         }
         if self.lateness.max_ns > FAR_TOO_LATE.as_nanos() {
             self.doubts.push(format!(
-                "the bottleneck stood still: a packet came {:.0} ms late, and {:.0} ms is the bound",
+                "the bottleneck stood still: a packet came {:.0} ms late; the bound is {:.0} ms",
                 ms(self.lateness.max_ns),
                 FAR_TOO_LATE.as_millis_f64(),
             ));
         } else if lateness.stood > FAR_TOO_LATE {
             self.doubts.push(format!(
-                "the bottleneck stood still for {:.0} ms, and {:.0} ms is the bound",
+                "the bottleneck stood still for {:.0} ms; the bound is {:.0} ms",
                 lateness.stood.as_millis_f64(),
                 FAR_TOO_LATE.as_millis_f64(),
             ));
@@ -156,14 +156,13 @@ impl Conditions {
         let bound = (duration / 10).clamp(FAR_TOO_LATE, TRAFFIC_LATE);
         if facts.max_ns > bound.as_nanos() {
             self.doubts.push(format!(
-                "the thread of flow {flow} stood still for {:.0} ms, and {:.0} ms is the bound",
+                "the thread of flow {flow} stood still for {:.0} ms; the bound is {:.0} ms",
                 ms(facts.max_ns),
                 bound.as_millis_f64(),
             ));
         } else if facts.count >= OFTEN && facts.p99_ns > TRAFFIC_OFTEN_LATE.as_nanos() {
             self.doubts.push(format!(
-                "the thread of flow {flow} got too little time: 1 % of what it had to do came {:.0} ms late or more, and {:.0} ms is the \
-                 bound",
+                "the thread of flow {flow} was late: 1 % of its actions came {:.0} ms late or more; the bound is {:.0} ms",
                 ms(facts.p99_ns),
                 TRAFFIC_OFTEN_LATE.as_millis_f64(),
             ));
@@ -272,10 +271,7 @@ mod tests {
         };
         assert_eq!(doubts(15), Vec::<String>::new());
         let told = doubts(60);
-        assert!(
-            told[0].starts_with("the thread of flow f got too little time: 1 % of what it had to do came 6"),
-            "{told:?}"
-        );
+        assert!(told[0].starts_with("the thread of flow f was late: 1 % of its actions came 6"), "{told:?}");
     }
 
     #[test]
@@ -284,11 +280,7 @@ mod tests {
         let mut late = Histogram::default();
         late.record(60_000_000);
         conditions.note_traffic("f", &late, Duration::from_millis(500));
-        assert!(
-            conditions.doubts[0].ends_with("stood still for 60 ms, and 50 ms is the bound"),
-            "{:?}",
-            conditions.doubts
-        );
+        assert!(conditions.doubts[0].ends_with("stood still for 60 ms; the bound is 50 ms"), "{:?}", conditions.doubts);
     }
 
     #[test]
@@ -296,6 +288,6 @@ mod tests {
         let mut conditions = Conditions::of_machine();
         let lateness = Lateness { stood: Duration::from_millis(80), ..Lateness::default() };
         conditions.note_lateness(&lateness, Duration::from_secs(1));
-        assert_eq!(conditions.doubts, ["the bottleneck stood still for 80 ms, and 50 ms is the bound"]);
+        assert_eq!(conditions.doubts, ["the bottleneck stood still for 80 ms; the bound is 50 ms"]);
     }
 }

@@ -114,7 +114,7 @@ pub fn detach(name: &str) -> Result<Detaching, LiveError> {
         field: "congestion control".into(),
         value: name.into(),
         reason: if controls::available().iter().any(|item| item == name) {
-            "the kernel has it, but `narrows attach` did not put it there".into()
+            "the kernel has it, but `narrows attach` did not register it".into()
         } else {
             "it is not attached".into()
         },

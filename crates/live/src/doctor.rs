@@ -108,7 +108,7 @@ pub fn doctor() -> Vec<Check> {
 pub fn doctor() -> Vec<Check> {
     let live = Check::ok("live runs", "a scenario on the kernel's own TCP (narrows live)", std::env::consts::OS);
     let simulator = Check::ok("simulator", "every scenario, on any machine", env!("CARGO_PKG_VERSION"));
-    vec![simulator, live.but(Status::Missing, "they are made of parts of Linux", "run it on Linux, as root")]
+    vec![simulator, live.but(Status::Missing, "they need Linux", "run it on Linux, as root")]
 }
 
 /// Makes the check of a backend, whose status is the worst of those that it needs.
@@ -119,7 +119,7 @@ fn backend(name: &'static str, purpose: &'static str, needs: &[(&str, Status)]) 
         let names: Vec<&str> = needs.iter().filter(|(_, status)| *status == wanted).map(|(name, _)| *name).collect();
         (!names.is_empty()).then(|| names.join(", "))
     };
-    let below = "see there, below";
+    let below = "see that check below";
     if let Some(names) = lacking(Status::Missing) {
         return check.but(Status::Missing, format!("missing: {names}"), below);
     }

@@ -27,7 +27,7 @@ pub enum LiveError {
     },
     /// Several things keep a scenario from running live, each [`Unsupported`](Self::Unsupported) or
     /// [`Unavailable`](Self::Unavailable).
-    #[error("the scenario has no live form: {} refusals{}", refusals.len(), lines(refusals))]
+    #[error("the scenario cannot run live: {} refusals{}", refusals.len(), lines(refusals))]
     Refused {
         /// All refusals that were found.
         refusals: Vec<LiveError>,

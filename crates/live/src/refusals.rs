@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(fields(&error), expected);
         let said = error.to_string();
         assert!(
-            said.starts_with("the scenario has no live form: 10 refusals\n  flows.a.tcp.recovery: reno: "),
+            said.starts_with("the scenario cannot run live: 10 refusals\n  flows.a.tcp.recovery: reno: "),
             "{said}"
         );
         assert_eq!(said.lines().count(), 11, "{said}");

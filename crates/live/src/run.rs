@@ -71,7 +71,7 @@ pub struct Outcome {
 /// Everything that is created is held by file descriptors and threads of this process, and ends with it.
 ///
 /// # Errors
-/// [`LiveError`]: this machine cannot do it, the scenario has no live form, a step failed, or the run was stopped.
+/// [`LiveError`]: this machine cannot do it, the scenario cannot run live, a step failed, or the run was stopped.
 pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveError> {
     let mut stage = Stage::new(scenario, Seeds::new(options.seed, options.run))?;
     let mut network = stage.network()?;

@@ -205,11 +205,11 @@ fn a_name_of_somebody_else_is_left_alone() {
         assert!(matches!(&error, LiveError::Unavailable { what, .. } if what == "the name agile_sd"), "{error:?}");
         assert_eq!(pins(), 0, "nothing half done");
         let error = detach("agile_sd").unwrap_err().to_string();
-        assert!(error.contains("`narrows attach` did not put it there"), "{error}");
+        assert!(error.contains("`narrows attach` did not register it"), "{error}");
         assert!(is_listed());
         drop(other);
         let error = detach("reno").unwrap_err().to_string();
-        assert!(error.contains("did not put it there; allowed: nothing is attached"), "{error}");
+        assert!(error.contains("did not register it; allowed: nothing is attached"), "{error}");
     });
 }
 

@@ -19,8 +19,8 @@ SYSCTL = "net.ipv4.tcp_congestion_control"
 
 EXAMPLE = (
     "Example: narrows attach agile_sd --param lambda_max=3\n\n"
-    "What is attached: narrows attach --list\n\n"
-    "Undo it: narrows detach agile_sd"
+    "List what is attached: narrows attach --list\n\n"
+    "To undo it: narrows detach agile_sd"
 )
 DETACH_EXAMPLE = "To have one: narrows attach agile_sd\n\nExample: narrows detach agile_sd"
 
@@ -46,7 +46,7 @@ def attach(
 
     if listing:
         if name is not None or param or default:
-            message = "--list: goes with no other argument but --json; allowed: narrows attach --list"
+            message = "--list: takes no other argument than --json; allowed: narrows attach --list"
             raise InputError(message)
         _list(host.attached(), json)
         return
@@ -101,8 +101,8 @@ def told(done: Attaching) -> str:
             f"{name} is attached to this host, with {params}",
             "",
             "What has changed:",
-            f"  {name} is among the kernel's congestion controls; programs that do not ask for it are not affected",
-            f"  {deployed.pin} keeps it there, until `narrows detach {name}` or the next start",
+            f"  {name} is one of the kernel's congestion controls now; programs that do not select it are not affected",
+            f"  {deployed.pin} keeps it registered until `narrows detach {name}` or the next boot",
         ]
         if done.mounted:
             lines.append("  the BPF file system is mounted at /sys/fs/bpf; the last detach unmounts it")
@@ -118,7 +118,7 @@ def told(done: Attaching) -> str:
         f'\n  in Python       s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"{name}")'
         f"\n  iperf3          iperf3 -c HOST -C {name}"
         f"{every}"
-        "\nBest before connecting: what the default has set by then stays, BBR's pacing for one (iperf3 asks after it)."
+        "\nSelect it before connecting: settings of the default stay, such as BBR's pacing (iperf3 selects it after)."
         f"\n\nHow to remove it: narrows detach {name}"
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/pairs\n\n"
-    "Variants of one algorithm, two flows of many, a time of one's own: "
+    "Variants of one algorithm, two of several flows, another time window: "
     "narrows contest --cc cubic,cubic:stack=linux,cubic:cc_params.beta=0.8 --on rtt-unfairness "
     "--slots rtt-20ms,rtt-80ms --window 20:60"
 )

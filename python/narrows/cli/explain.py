@@ -32,12 +32,12 @@ def explain(
         names = None if name is None else [pages.entry_of(name)["name"]]
         written = pages.write_all(output, names)
         if not written:
-            message = f"{name}: pages as files are for the engine's congestion controls; see `narrows list cc`"
+            message = f"{name}: only the engine's congestion controls have pages as files; see `narrows list cc`"
             raise InputError(message)
         hint(f"{len(written)} {'page' if len(written) == 1 else 'pages'} in {output}")
         return
     if name is None:
-        message = "explain what? allowed: a name from `narrows list cc`, `queues`, `schemes` or `phys`; or -o DIR"
+        message = "NAME: is missing; allowed: a name from `narrows list cc`, `queues`, `schemes` or `phys`; or -o DIR"
         raise InputError(message)
     text = pages.page(pages.entry_of(name))
     shown = "\n".join(line for line in text.splitlines() if not line.startswith("!["))

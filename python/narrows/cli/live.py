@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: narrows live dumbbell-cubic --set 'duration=12 s' -o out\n\n"
-    "A program on a host meanwhile: narrows live dumbbell-cubic --set 'duration=12 s' --exec s1 'sleep 2; ss -tin'\n\n"
+    "With a program on a host: narrows live dumbbell-cubic --set 'duration=12 s' --exec s1 'sleep 2; ss -tin'\n\n"
     "Traffic of other programs: narrows live dumbbell-cubic --set 'duration=15 s' --exec d1 'iperf3 -s -1' "
     "--exec s1 'sleep 1; iperf3 -c d1'"
 )

@@ -73,7 +73,7 @@ def claimed(output: Path | None, force: bool, inputs: Iterable[str | Path] = (),
     """
     if output is None:
         if force:
-            message = "--force is about the directory of -o; add -o DIR"
+            message = "--force needs the directory of -o; add -o DIR"
             raise InputError(message)
         return None
     from narrows import ownership

@@ -43,7 +43,7 @@ def report(
         message = f"{output}: cannot be written: its directory does not exist"
         raise InputError(message)
     if page.suffix != ".html" or page.is_dir():
-        message = f"{output}: is no name of a page; allowed: a file ending in .html"
+        message = f"{output}: is not the name of a page; allowed: a file ending in .html"
         raise InputError(message)
     with _told_as_damage(directory):
         write = _writer(directory)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: narrows run dumbbell-cubic --runs 20 --set 'duration=90 s' -o out\n\n"
-    "As many runs as it takes: narrows run dumbbell-cubic --until 2%\n\n"
-    "Beside the machine's own TCP: narrows run dumbbell-cubic --both --set 'duration=12 s'"
+    "Until the interval is narrow enough: narrows run dumbbell-cubic --until 2%\n\n"
+    "Compared with this machine's own TCP: narrows run dumbbell-cubic --both --set 'duration=12 s'"
 )
 
 
@@ -111,7 +111,7 @@ def run(
     if both:
         for option, given in (("--until", until), ("--pcap", pcap), ("--load", load)):
             if given:
-                message = f"{option} does not go with --both; allowed: --runs, --seed, --set, --jobs and -o"
+                message = f"{option} cannot be combined with --both; allowed: --runs, --seed, --set, --jobs and -o"
                 raise InputError(message)
         from narrows.cli.both import run_both
 
@@ -204,7 +204,7 @@ def _precision(until: str | None, metric: str | None, runs: int | None, max_runs
     if until is None:
         for name, value in (("--until-metric", metric), ("--max-runs", max_runs)):
             if value is not None:
-                message = f"{name} {value}: means nothing without --until; add --until 2%, say"
+                message = f"{name} {value}: needs --until; add --until 2%, for example"
                 raise InputError(message)
         return None
     from narrows.stats import Precision
@@ -214,7 +214,7 @@ def _precision(until: str | None, metric: str | None, runs: int | None, max_runs
     most = max(MOST_RUNS, least) if max_runs is None else max_runs
     if least < MIN_RUNS:
         given = f"--max-runs {max_runs}" if runs is None else f"--runs {runs}"
-        message = f"{given}: with --until allowed: {MIN_RUNS} or more, for one run has no interval"
+        message = f"{given}: is too few with --until: one run has no interval; allowed: {MIN_RUNS} or more"
         raise InputError(message)
     if most < least:
         message = f"--max-runs {max_runs}: allowed: as many as --runs ({least}) or more"

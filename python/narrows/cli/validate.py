@@ -95,12 +95,12 @@ def validate(
     chosen, bar = (_names(cc), _names(network)), not no_progress
     if against == "live":
         if networks is not None:
-            message = "--networks: goes with --against ns2; live networks are scenarios: --scenario FILE"
+            message = "--networks: is for --against ns2; live networks are scenarios: --scenario FILE"
             raise InputError(message)
         _live(chosen, page, own=scenario, runs=runs, quick=quick, jobs=jobs, json=json, bar=bar)
         return
     if runs is not None:
-        message = f"--runs {runs}: goes with --against live; beside ns-2 each network has its own number of seeds"
+        message = f"--runs {runs}: is for --against live; with ns-2 each network has its own number of seeds"
         raise InputError(message)
     _ns2(chosen, page, _own(networks, scenario) if own else None, quick=quick, jobs=jobs, json=json, bar=bar)
 
@@ -113,7 +113,7 @@ def _own(networks: Path | None, scenario: list[str] | None) -> list[Network]:
     names = [one.name for one in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        message = f"--networks, --scenario: the name {twice[0]!r} stands twice; allowed: names that differ"
+        message = f"--networks, --scenario: the name {twice[0]!r} is given twice; allowed: different names"
         raise InputError(message)
     return found
 
@@ -147,9 +147,7 @@ def _ns2(
         print_validation(made)
     hint(f"wrote {paths[0]}")
     if made.unexplained:
-        note(
-            f"{made.unexplained} flows or medians differ from ns-2 by more than allowed, and no recorded range has them"
-        )
+        note(f"{made.unexplained} flows or medians differ from ns-2 by more than allowed, and lie in no recorded range")
         raise typer.Exit(1)
 
 
@@ -181,7 +179,7 @@ def _live(
     hint(f"wrote {page}")
     told = [f"{cell.cc} on {cell.network} could not be run: {cell.failure}" for cell in made.failed]
     told += [
-        f"{cell.cc} on {cell.network} is further from live than the yardstick allows"
+        f"{cell.cc} on {cell.network} differs from live by more than the yardstick allows"
         for cell in made.missed
         if cell.failure is None
     ]

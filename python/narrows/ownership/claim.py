@@ -312,7 +312,7 @@ def staged(target: Target, *, part: str = RESULTS, alone: bool = True, rescue: b
         raise InputError(message) from None
     except OSError as error:
         _give_up(staging, held, made)
-        message = f"{held.named}: {part} cannot be written: {error.strerror or error}; what was there is unchanged"
+        message = f"{held.named}: {part} cannot be written: {error.strerror or error}; the previous files are unchanged"
         raise RunError(message) from error
     except BaseException:
         _give_up(staging, held, made)

@@ -167,7 +167,7 @@ class Cluster:
 
     def _lost(self) -> RunError:
         return RunError(
-            f"--dask {self._address}: the scheduler is gone; what had finished is kept, and the same command goes on "
+            f"--dask {self._address}: the scheduler is gone; finished runs are kept, and the same command continues "
             "from there"
         )
 

@@ -88,7 +88,7 @@ pub(crate) const ROW: Row = Row {
     // The kernel's bandwidth is in whole bytes per millisecond, which is coarse for small segments.
     variables: &[
         Variable::new("bw_est", "bytes/s", "BWE, the estimated bandwidth."),
-        Variable::new("rtt_min", "s", "RTTmin; 0 before a sample."),
+        Variable::new("rtt_min", "s", "RTTmin; the kernel's initial 20 s before a sample."),
         Variable::new("accounted", "bytes", "Bytes counted by duplicate ACKs and not yet by a cumulative ACK."),
     ],
     traits: Traits { response: Response::ReducesToEstimate, needs_ecn: false, scales: false },

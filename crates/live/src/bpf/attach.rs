@@ -56,7 +56,7 @@ impl Loaded {
             } else {
                 reason(&error, &said)
             },
-            remedy: "it takes Linux 6.4 or later, with struct_ops links, and a name that nothing else has".into(),
+            remedy: "use Linux 6.4 or later, with struct_ops links, and a name that is not in use".into(),
         })
     }
 
@@ -70,7 +70,7 @@ impl Loaded {
         link.map(|link| Attached { _link: Some(link) }).map_err(|error| LiveError::Unavailable {
             what: format!("the eBPF program \"{name}\""),
             why: reason(&error, &said),
-            remedy: "see `narrows doctor`, which says what this kernel supports".into(),
+            remedy: "`narrows doctor` shows what this kernel supports".into(),
         })
     }
 

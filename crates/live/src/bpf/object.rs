@@ -153,7 +153,7 @@ fn unavailable(name: &str, error: &libbpf_rs::Error, said: &str) -> LiveError {
     } else if release::numbers() < Some(release::LINKS_SINCE) {
         "use Linux 6.4 or later, which has struct_ops links, or one of the kernel's own congestion controls"
     } else {
-        "see `narrows doctor`, which says what this kernel supports"
+        "`narrows doctor` shows what this kernel supports"
     };
     LiveError::Unavailable {
         what: format!("the eBPF object \"{name}\""),

@@ -34,7 +34,7 @@ fn user() -> Check {
 
 fn version() -> Check {
     let release = release::name();
-    let check = Check::ok("kernel", "Linux 6.6 or later has all that live runs use", format!("Linux {release}"));
+    let check = Check::ok("kernel", "Linux 6.6 or later supports all that live runs use", format!("Linux {release}"));
     match release::parse(&release) {
         Some(version) if version >= TCX_SINCE => check,
         Some(version) if version >= LINKS_SINCE => check.but(
@@ -59,7 +59,7 @@ fn types() -> Check {
         Err(_) => check.but(
             Status::Missing,
             format!("there is no {TYPES}"),
-            "a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions have it",
+            "a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it",
         ),
     }
 }
@@ -89,7 +89,7 @@ fn privileged(check: Check, attempt: impl FnOnce() -> Result<(), LiveError>) -> 
     if !rights::may_load() {
         return check.without_finding().but(
             Status::Unknown,
-            "finding out takes the right to load eBPF programs",
+            "this check needs the right to load eBPF programs",
             "run it as root",
         );
     }
@@ -115,8 +115,8 @@ fn struct_ops() -> Check {
 fn links() -> Check {
     let check = Check::ok(
         "links",
-        "registering them so that nothing outlives a run, however it ends",
-        "a name was registered, and taken away again",
+        "registering them so that nothing remains after a run",
+        "a name was registered, and removed again",
     );
     privileged(check, features::try_register)
 }
@@ -130,7 +130,7 @@ fn tcx() -> Check {
     if !rights::may_load() {
         return check.without_finding().but(
             Status::Unknown,
-            "finding out takes the right to load eBPF programs",
+            "this check needs the right to load eBPF programs",
             "run it as root",
         );
     }

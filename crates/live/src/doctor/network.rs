@@ -37,7 +37,7 @@ fn tun() -> Check {
         return match features::apart(make_device) {
             Ok(()) => check,
             Err(error) if is_refused(&error) => {
-                check.but(Status::Unknown, "making a device takes rights that this process lacks", "run it as root")
+                check.but(Status::Unknown, "making a device needs rights that this process lacks", "run it as root")
             }
             Err(error) => check.but(Status::Missing, format!("making a device fails: {error}"), ENABLE),
         };
@@ -67,8 +67,7 @@ fn congestion_controls() -> Check {
     let (available, allowed) = (controls::available(), controls::allowed());
     let default = controls::default().unwrap_or_default();
     let found = format!("{} (default {default}; without rights: {})", available.join(", "), allowed.join(", "));
-    let check =
-        Check::ok("congestion controls", "those that this kernel has itself; live runs choose among them", found);
+    let check = Check::ok("congestion controls", "those of this kernel; live runs can use them", found);
     if available.is_empty() {
         return check.without_finding().but(
             Status::Missing,
@@ -86,7 +85,7 @@ fn congestion_controls() -> Check {
 }
 
 fn real_time() -> Check {
-    let check = Check::ok("SCHED_FIFO", "a bottleneck that is not kept waiting by other processes", "can be set");
+    let check = Check::ok("SCHED_FIFO", "a bottleneck that other processes do not delay", "can be set");
     let attempt = std::thread::scope(|scope| scope.spawn(try_fifo).join());
     match attempt {
         Ok(Ok(())) => check,
