@@ -13,7 +13,7 @@ from narrows.errors import InputError, Problem, ScenarioError
 from narrows.schemes import control_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from os import PathLike
 
 Override = str | int | float | bool | dict[str, Any]
@@ -193,6 +193,10 @@ class Scenario:
         """Title for people; the name if there is no title."""
         return str(self.resolved.get("title") or self.name)
 
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, str, dict[str, str]]]:
+        """Return how a copy is made in another process: it is parsed again."""
+        return Scenario.from_text, (self._text, self._path, self._overrides)
+
     def to_toml(self) -> str:
         """Return the scenario as TOML with every default shown.
 
@@ -210,6 +214,18 @@ class Scenario:
         dict
         """
         return {flow["name"]: control_of(flow, self.resolved) for flow in self.resolved.get("flows", [])}
+
+    def own_controls(self) -> dict[str, Callable[..., object]]:
+        """Return the congestion controls written in Python that the flows use.
+
+        Returns
+        -------
+        dict
+            Factories by name.
+        """
+        known = own.controls()
+        used = set(self.congestion_controls().values()) if known else set()
+        return {name: factory for name, factory in known.items() if name in used}
 
     @property
     def channels(self) -> list[dict[str, Any]]:

@@ -15,9 +15,9 @@ import pytest
 from narrows import contest, own, runs
 from narrows.contest.plan import engine
 from narrows.contest.record import Record
-from narrows.contest.store import RUNS, Store
 from narrows.errors import InputError, RunError, ScenarioError
 from narrows.scenario import Scenario
+from narrows.store.journal import RUNS, Journal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -278,17 +278,20 @@ def test_a_foreign_directory_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
 
 def test_two_contests_do_not_write_into_one_directory(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
-    with Store(tmp_path / "c", Record, "contest"), pytest.raises(InputError, match="another contest is writing there"):
-        Store(tmp_path / "c", Record, "contest")
-    Store(tmp_path / "c", Record, "contest").close()
+    with (
+        Journal(tmp_path / "c", Record, "contest"),
+        pytest.raises(InputError, match="another contest is writing there"),
+    ):
+        Journal(tmp_path / "c", Record, "contest")
+    Journal(tmp_path / "c", Record, "contest").close()
 
 
 def test_a_full_disk_keeps_what_was_whole(tmp_path: Path) -> None:
     made = plan(count=1)
     records = contest.execute(made, jobs=1).records
     wanted = {record.key for record in records}
-    with Store(tmp_path, Record, "contest") as store:
-        store.append(records[0])
+    with Journal(tmp_path, Record, "contest") as store:
+        store.append([records[0]])
         whole = (tmp_path / RUNS).read_bytes()
 
         class Full:
@@ -305,10 +308,10 @@ def test_a_full_disk_keeps_what_was_whole(tmp_path: Path) -> None:
                 raise OSError(28, "No space left on device")
 
         store._file = Full(store._file)  # type: ignore[assignment]
-        with pytest.raises(RunError, match="No space left on device; finished runs before are kept"):
-            store.append(records[1])
+        with pytest.raises(RunError, match="No space left on device; what had finished is kept"):
+            store.append([records[1]])
         assert (tmp_path / RUNS).read_bytes() == whole
-    with Store(tmp_path, Record, "contest") as store:
+    with Journal(tmp_path, Record, "contest") as store:
         assert list(store.read(wanted)) == [records[0].key]
 
 

@@ -17,9 +17,9 @@ import pytest
 
 from narrows import own
 from narrows.errors import RunError
+from narrows.execution.cluster import remote
 from narrows.sweep import Sweep, execute, load
 from narrows.sweep import address as addresses
-from narrows.sweep.cluster import remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,5 +201,5 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_a_worker_with_another_engine_makes_no_run() -> None:
     mine = addresses.engine()
     other = replace(mine, release="0.0.1")
-    with pytest.raises(RunError, match=r"the worker has narrows .*, and the sweep is of .*0\.0\.1"):
-        remote(other, "", "some.toml", {}, 1, "address", None, {}, None)
+    with pytest.raises(RunError, match=r"the worker has narrows .*, and the job is of .*0\.0\.1"):
+        remote(other, {}, print)
