@@ -19,7 +19,7 @@ from narrows.outcome import Batch
 from narrows.store.journal import Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from narrows import _core
     from narrows.contest.plan import Match, Plan
@@ -192,10 +192,10 @@ def execute(
         records = {} if store is None else store.read(wanted)
         kept = len(records)
 
-        def commit(made: Sequence[Record]) -> None:
+        def commit(made: Mapping[str, Record]) -> None:
             if store is not None:
-                store.append(made)
-            records.update({record.key: record for record in made})
+                store.append(list(made.values()))
+            records.update(made)
 
         work = Work(
             Set(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from narrows.execution.forecast import MOST_S, Estimate, Forecast, in_order
@@ -67,3 +68,17 @@ def estimate(
     finally:
         backend.stop()
     return made
+
+
+def total(parts: Sequence[Estimate]) -> Estimate:
+    """Add estimates of sets that are executed one after the other.
+
+    Parameters
+    ----------
+    parts : sequence of Estimate
+
+    Returns
+    -------
+    Estimate
+    """
+    return Estimate(*(sum(getattr(part, field.name) for part in parts) for field in fields(Estimate)))

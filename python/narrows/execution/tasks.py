@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import tempfile
 import weakref
 import zipfile
@@ -106,12 +107,15 @@ def unpacked(content: bytes) -> Run:
     """
     from narrows import results
 
-    kept = tempfile.TemporaryDirectory(prefix="narrows-")
-    folder = Path(kept.name)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for name in archive.namelist():
-            (folder / Path(name).name).write_bytes(archive.read(name))
-    run = results.load(folder)
+    folder = Path(tempfile.mkdtemp(prefix="narrows-"))
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for name in archive.namelist():
+                (folder / Path(name).name).write_bytes(archive.read(name))
+        run = results.load(folder).runs[0]
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     # Many samples are read from the file when they are wanted, so it must last as long as they do.
-    weakref.finalize(run.samples, kept.cleanup)
-    return run.runs[0]
+    weakref.finalize(run.samples, shutil.rmtree, folder, ignore_errors=True)
+    return run

@@ -14,7 +14,8 @@ from narrows.execution.loop import POLL_S, drive
 from narrows.store.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from os import PathLike
 
     from narrows.execution.backend import Backend
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     Hook = Callable[["Progress"], None]
     """Called before the first job, then about ten times a second, on the calling thread."""
+
+    Watch = Callable[[str], AbstractContextManager[Hook]]
+    """Shows the progress of a set: takes what is executed, in words, and yields the hook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class Set(Generic[R]):
     known : iterable of tuple
         Steps of runs that were made before, and the seconds that each took.
     commit : callable
-        Writes results, on a thread of its own; when it returns they are stored safely.
+        Writes results, by key of the job, on a thread of its own; when it returns they are stored safely.
     runs_of : callable
         How many runs of the set a job is: several if points have the same scenario.
     failed : callable
@@ -114,7 +118,7 @@ class Set(Generic[R]):
     axes: Sequence[Scale]
     total: int
     kept: int
-    commit: Callable[[Sequence[R]], None]
+    commit: Callable[[Mapping[str, R]], None]
     known: Iterable[tuple[tuple[int, ...], float]] = ()
     runs_of: Callable[[Job[R]], int] = lambda _: 1
     failed: Callable[[R], bool] = lambda _: False
@@ -175,7 +179,7 @@ class Work(Generic[R]):
         if progress is not None:
             progress(self._state())
         if self._what.missing:
-            self._writer = Writer(lambda pairs: self._what.commit([result for _, result in pairs]))
+            self._writer = Writer(lambda pairs: self._what.commit({job.key: result for job, result in pairs}))
             jobs = iter(self._what.missing)
             report = None if progress is None else lambda: progress(self._state())
             drive(self._backend, lambda: next(jobs, None), self._took, report=report, before=self._take)

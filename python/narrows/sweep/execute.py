@@ -118,11 +118,11 @@ def _set(
     """Return the missing runs, and what is known of the others; without a store records go into the list."""
     walls = {} if store is None else store.walls
 
-    def commit(records: Sequence[Record]) -> None:
+    def commit(records: Mapping[str, Record]) -> None:
         if store is None:
-            made.extend(records)
+            made.extend(records.values())
         else:
-            store.append(records, plan)
+            store.append(list(records.values()), plan)
 
     return Set(
         missing=missing,
