@@ -144,8 +144,8 @@ def from_scenario(name: str | PathLike[str]) -> Network:
         problems.append("its links form a ring")
     if problems:
         raise _refused(name, problems)
-    flows = sorted(found["flows"], key=lambda flow: int(flow["start_ns"]))
-    paths = [_path(found["links"], flow["from"], flow["to"]) for flow in flows]
+    routed = sorted(zip(found["flows"], _paths(scenario), strict=True), key=lambda one: int(one[0]["start_ns"]))
+    flows, paths = [flow for flow, _ in routed], [path for _, path in routed]
     problems += _path_problems(flows, paths)
     gaps = {later["start_ns"] - earlier["start_ns"] for earlier, later in pairwise(flows)}
     if len(gaps) > 1:
@@ -190,19 +190,15 @@ def _flow_problems(flow: Mapping[str, Any], found: Mapping[str, Any]) -> list[st
     return problems
 
 
-def _path(links: Iterable[Mapping[str, Any]], start: str, goal: str) -> list[_Hop]:
-    """Find the only path through links that contain no loop."""
-    beside: dict[str, list[tuple[str, _Hop]]] = {}
-    for link in links:
-        beside.setdefault(link["a"], []).append((link["b"], (link["forward"], link["reverse"])))
-        beside.setdefault(link["b"], []).append((link["a"], (link["reverse"], link["forward"])))
-    ahead: list[tuple[str, str, list[_Hop]]] = [(start, "", [])]
-    while ahead:
-        node, came_from, path = ahead.pop()
-        if node == goal:
-            return path
-        ahead += [(to, node, [*path, hop]) for to, hop in beside.get(node, []) if to != came_from]
-    return []
+def _paths(scenario: Scenario) -> list[list[_Hop]]:
+    """Return the links that each flow's packets pass, by the engine's routes; two nodes share one link at most."""
+    found = scenario.resolved
+    names = [node["name"] for node in found["nodes"]]
+    between: dict[tuple[str, str], _Hop] = {}
+    for link in found["links"]:
+        between[link["a"], link["b"]] = link["forward"], link["reverse"]
+        between[link["b"], link["a"]] = link["reverse"], link["forward"]
+    return [[between[names[a], names[b]] for a, b in pairwise(path)] for path in scenario.paths()]
 
 
 def _path_problems(flows: Sequence[Mapping[str, Any]], paths: Sequence[Sequence[_Hop]]) -> list[str]:
