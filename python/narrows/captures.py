@@ -150,5 +150,5 @@ def _check(directory: Path, scenario: Scenario, runs: int) -> None:
 
 def _names(scenario: Scenario) -> set[str]:
     """Return the names of the captures of a run, without their suffix."""
-    links = {f"{link['a']}-{link['b']}" for link in scenario.resolved["links"]}
-    return links | {str(channel["name"]) for channel in scenario.channels}
+    links = {f"{link.a}-{link.b}" for link in scenario.resolved.links}
+    return links | {channel.name for channel in scenario.channels}

@@ -234,7 +234,7 @@ def hosts(scenario: Scenario) -> list[str]:
     list of str
         In the scenario's order.
     """
-    return [str(node["name"]) for node in scenario.resolved.get("nodes", []) if node["kind"] == "host"]
+    return [node.name for node in scenario.resolved.nodes if node.kind == "host"]
 
 
 def _known(scenario: Scenario, host: str, field: str) -> None:

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.plainly import as_json
 
 from narrows import contest, own, runs
 from narrows.contest.plan import engine
@@ -93,7 +94,7 @@ def test_solo_runs_have_the_other_slot_silent_and_the_same_start() -> None:
 
 def test_swapped_starts_exchange_the_slots_times() -> None:
     made = contest.make(Scenario.from_text(PAIR), ["reno", "vegas"], runs=1, solo=False, orders=("as_is", "swapped"))
-    swapped = made.matches[-1].scenario.resolved["flows"]
+    swapped = as_json(made.matches[-1].scenario)["flows"]
     assert [flow["start_ns"] for flow in swapped] == [2_000_000_000, 0]
     assert len(made.matches) == 8
     records = contest.execute(made, jobs=1).records
@@ -109,13 +110,13 @@ def test_default_window_is_the_common_time_without_its_first_tenth() -> None:
 
 def test_contestants_carry_more_than_a_name() -> None:
     made = plan("reno:recovery=newreno:sack=false", "cubic:cc_params.beta=0.8")
-    first, second = made.matches[1].scenario.resolved["flows"]
+    first, second = as_json(made.matches[1].scenario)["flows"]
     assert (first["tcp"]["recovery"], first["tcp"]["sack"]) == ("newreno", False)
     assert second["tcp"]["cc_params"]["beta"] == 0.8
     labelled = contest.Contestant("Reno", {"cc": "reno", "max_cwnd": "20 kB"})
     alone = contest.make(Scenario.from_text(PAIR), [labelled], runs=1)
     assert alone.labels == ("Reno",)
-    assert alone.matches[0].scenario.resolved["flows"][0]["tcp"]["max_cwnd_bytes"] == 20_000
+    assert as_json(alone.matches[0].scenario)["flows"][0]["tcp"]["max_cwnd_bytes"] == 20_000
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.python.plainly import as_json
 
 from narrows.errors import InputError
 from narrows.scenario import Scenario
@@ -48,7 +49,7 @@ def test_every_scenario_of_the_description_is_valid() -> None:
     for variant in known.variants:
         for network in known.networks:
             scenario = Scenario.from_text(inputs.scenario(variant, network))
-            assert len(scenario.resolved["flows"]) == network.flows
+            assert len(as_json(scenario)["flows"]) == network.flows
             assert scenario.duration_s == network.duration
 
 

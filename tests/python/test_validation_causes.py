@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 from narrows.cli import app
@@ -101,7 +102,7 @@ def test_every_experiment_of_the_description_can_be_run() -> None:
         for network in one.networks:
             job = experiments.job(every, every.variants, one, network, 1, turned=True)
             scenario = Scenario.from_text(inputs.scenario(job.variant, network, job.rival))
-            assert len(scenario.resolved["flows"]) == network.flows
+            assert len(as_json(scenario)["flows"]) == network.flows
             assert not network.held_out
         assert set(one.ns2) <= set(keys)
         assert {one.variant, one.rival or one.variant} <= set(variants)

@@ -124,6 +124,6 @@ def _rows(sweep: Sweep, name: str) -> int:
             resolved = point.scenario.resolved
         except ScenarioError:
             continue
-        radio = sum(2 * len(channel["stations"]) + 2 for channel in resolved.get("wifi") or [])
-        return 1 + len(resolved["flows"]) + 2 * len(resolved["links"]) + radio
+        radio = sum(2 * len(channel.stations) + 2 for channel in resolved.wifi)
+        return 1 + len(resolved.flows) + 2 * len(resolved.links) + radio
     return 1

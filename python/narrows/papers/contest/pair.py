@@ -129,8 +129,8 @@ def figure(duel: Duel, *, wide: bool = False) -> Figure:
     first, second = duel.names
     where = FIGURES.get((first, second)) if duel.of == "limited" else None
     scenario = duel.runs[0].scenario
-    starts = [flow["start_ns"] / 1e9 for flow in scenario.resolved["flows"]]
-    stops = [flow["stop_ns"] / 1e9 for flow in scenario.resolved["flows"]]
+    starts = [flow.start_ns / 1e9 for flow in scenario.resolved.flows]
+    stops = [flow.stop_ns / 1e9 for flow in scenario.resolved.flows]
     begin, end = experiment.WINDOW_S
     return Figure(
         f"pair-{duel.of}-{first}-{second}".lower(),
