@@ -12,7 +12,7 @@ from tests.python.plainly import as_json
 
 from narrows.errors import InputError
 from narrows.scenario import Scenario
-from narrows.validation import Validation, description, execute, figures, inputs, page, validate
+from narrows.validation import Validation, description, execute, figures, inputs, ns2, page, validate
 from narrows.validation.compare import Comparison, Flow, Side, compare, distance, relative, verdict
 from narrows.validation.description import Description, Experiment, Explanation, Network, Variant
 from narrows.validation.validate import write
@@ -260,4 +260,4 @@ def test_stars_choose_by_pattern_and_quick_keeps_a_few() -> None:
 def test_without_ns2_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InputError, match=r"ns-2 is not installed.*Debian's package ns2"):
-        execute.find_ns2()
+        ns2.find()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from narrows.errors import InputError, ScenarioError
+from narrows.estimate import free_bytes
 from narrows.memory import shown as nbytes
 from narrows.sweep.columns import kept_metrics
 from narrows.sweep.store import SMALL_PARTS
@@ -94,24 +93,6 @@ def check_room(sweep: Sweep, directory: str | PathLike[str], runs: int) -> None:
             "runs, fewer metrics (keep), another disk, or --large (in Python: large=True)"
         )
         raise InputError(message)
-
-
-def free_bytes(directory: str | PathLike[str]) -> int:
-    """Free disk space at a directory, which need not exist yet.
-
-    Parameters
-    ----------
-    directory : path
-
-    Returns
-    -------
-    int
-        Bytes.
-    """
-    path = Path(directory).absolute()
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    return shutil.disk_usage(path).free
 
 
 def _rows(sweep: Sweep, name: str) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from narrows.execution.job import Parcel
     from narrows.outcome import Run
     from narrows.sweep.axis import Axis, Label
+    from narrows.sweep.base import Base
     from narrows.sweep.record import Record
 
     Measure = Callable[[Run], Mapping[str, float | None]]
@@ -30,25 +31,6 @@ if TYPE_CHECKING:
 
 _REMEMBERED: Final = 4096
 """Largest number of points whose parsed scenarios are cached; caching more would fill the memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """A scenario file that points are based on.
-
-    Attributes
-    ----------
-    name : str
-        Name in the sweep file.
-    path : str
-        Path of the file.
-    text : str
-        Contents of the file.
-    """
-
-    name: str
-    path: str
-    text: str
 
 
 @dataclass(frozen=True)

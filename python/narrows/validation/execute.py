@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
-import os
-import shutil
-import subprocess
-import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from narrows import ownership
 from narrows.engine import engine
-from narrows.errors import InputError, RunError
+from narrows.errors import RunError
 from narrows.execution import job as execution
 from narrows.execution.forecast import Scale
 from narrows.execution.job import Parcel
 from narrows.runs import Task, make
 from narrows.scenario import Scenario
 from narrows.store.journal import Journal
-from narrows.validation import inputs
+from narrows.validation import inputs, ns2
 from narrows.validation.compare import Flow
-from narrows.validation.description import PAYLOAD_BYTES, script
+from narrows.validation.description import PAYLOAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,11 +34,6 @@ if TYPE_CHECKING:
 
 MEASURES = 1
 """Version of what is kept of a run; a new version invalidates kept runs."""
-
-_POLL_S = 0.1
-
-_LONGEST_S = 600.0
-"""Time after which a run of ns-2 is aborted, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,47 +59,6 @@ class Job:
     fill: int = 0
     rival: Variant | None = None
     ns2: tuple[str, ...] = ()
-
-
-def environment(fill: int) -> dict[str, str]:
-    """Return the environment under which glibc fills ns-2's fresh memory.
-
-    ns-2.35 reads members of its agents before it initialises them. With a fixed fill, these reads always give the same
-    values. glibc fills what `malloc` returns with the complement of ``MALLOC_PERTURB_``, but not what its thread cache
-    returns, so the cache is turned off.
-
-    Parameters
-    ----------
-    fill : int
-        0 to 254; 255 would turn filling off.
-
-    Returns
-    -------
-    dict
-    """
-    return os.environ | {"MALLOC_PERTURB_": str(fill ^ 0xFF), "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-
-
-def find_ns2() -> str:
-    """Find ns-2.
-
-    Returns
-    -------
-    str
-        Path of the program.
-
-    Raises
-    ------
-    InputError
-        If ns-2 is not installed.
-    """
-    found = shutil.which("ns") or shutil.which("ns2")
-    if found is None:
-        message = (
-            "ns-2 is not installed; allowed: a program `ns` or `ns2` in the PATH, such as Debian's package ns2 brings"
-        )
-        raise InputError(message)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +138,7 @@ class _Theirs(_Simulation):
 
     @cached_property
     def key(self) -> str:
-        return _address("ns2", _identity(), *self.arguments, str(self.job.fill))
+        return _address("ns2", ns2.identity(), *self.arguments, str(self.job.fill))
 
     @property
     def arguments(self) -> list[str]:
@@ -199,14 +147,15 @@ class _Theirs(_Simulation):
         return [*inputs.arguments(job.variant, job.network, job.seed), *job.ns2, *rival]
 
     def parcel(self) -> Parcel:
-        return Parcel(_remote_ns2, (self, _identity()))
+        return Parcel(_remote_ns2, (self, ns2.identity()))
 
     def make(self, gauge: _core.Progress) -> Record:
-        return Record(key=self.key, flows=tuple(_ns2(find_ns2(), self.job, self.arguments, gauge)))
+        line = ns2.run(self.arguments, self.job.fill, gauge)
+        return Record(key=self.key, flows=tuple(theirs(self.job.network, line)))
 
 
 def _remote_ns2(simulation: _Theirs, identity: str, gauge: _core.Progress) -> Record:
-    if _identity() != identity:
+    if ns2.identity() != identity:
         message = "the worker has another ns-2, or another pair.tcl; allowed: workers with the same"
         raise RunError(message)
     return simulation.make(gauge)
@@ -214,14 +163,6 @@ def _remote_ns2(simulation: _Theirs, identity: str, gauge: _core.Progress) -> Re
 
 def _address(*parts: str) -> str:
     return hashlib.sha256("\n".join(("narrows validate", str(MEASURES), *parts)).encode()).hexdigest()
-
-
-@functools.cache
-def _identity() -> str:
-    """SHA-256 of ns-2's program and of the script that it runs."""
-    digest = hashlib.sha256(Path(find_ns2()).read_bytes())
-    digest.update(script().read_bytes())
-    return digest.hexdigest()
 
 
 def run_ours(jobs: Sequence[Job], means: Means) -> list[list[Flow]]:
@@ -292,37 +233,8 @@ def run_ns2(jobs: Sequence[Job], means: Means) -> list[list[Flow]]:
     """
     if not jobs:
         return []
-    find_ns2()
+    ns2.find()
     return _run([_Theirs(job, at) for job, at in zip(jobs, _places(jobs), strict=True)], means)
-
-
-def _ns2(program: str, job: Job, arguments: Sequence[str], gauge: _core.Progress) -> list[Flow]:
-    command = [program, str(script()), *arguments]
-    begun = time.monotonic()
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment(job.fill)
-    ) as process:
-        try:
-            said = _said(process, command, begun, gauge)
-        except BaseException:
-            process.kill()
-            raise
-    begin = said.rfind('{"version"')
-    if process.returncode != 0 or begin < 0:
-        message = f"{' '.join(command)}: failed with exit code {process.returncode}: {said.strip()[-300:]}"
-        raise RunError(message)
-    return theirs(job.network, said[begin:])
-
-
-def _said(process: subprocess.Popen[str], command: Sequence[str], begun: float, gauge: _core.Progress) -> str:
-    """Return what a process wrote, looking at the gauge in short steps."""
-    while True:
-        gauge.check()
-        with suppress(subprocess.TimeoutExpired):
-            return process.communicate(timeout=_POLL_S)[1]
-        if time.monotonic() - begun > _LONGEST_S:
-            message = f"{' '.join(command)}: did not end within {_LONGEST_S:g} s"
-            raise RunError(message)
 
 
 def theirs(network: Network, line: str) -> list[Flow]:
@@ -393,7 +305,7 @@ def both(jobs: Sequence[Job]) -> list[_Simulation]:
     InputError
         If ns-2 is not installed.
     """
-    find_ns2()
+    ns2.find()
     places = _places(jobs)
     return [
         *(_Ours(job, at) for job, at in zip(jobs, places, strict=True)),
