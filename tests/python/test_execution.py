@@ -202,8 +202,10 @@ def test_an_interrupted_validation_goes_on_and_removes_its_runs_at_the_end(ns2: 
         def __exit__(self, *_: object) -> None:
             pass
 
+    shares.clear()
     with pending.kept(page) as held:
-        made = validate(cc=["reno"], quick=True, jobs=2, keep=held, watch=lambda _: Shown())
+        made = validate(cc=["reno"], quick=True, jobs=2, keep=held, watch=lambda _: Shown(), progress=shares.append)
+    assert shares == sorted(shares)
     assert (told[0].kept, told[-1].done) == (before, told[-1].total)
     assert len(ns2.read_text()) == told[-1].total // 2
     plain = validate(cc=["reno"], quick=True, jobs=2)

@@ -82,11 +82,16 @@ class Means:
         with ExitStack() as stack:
             watched = None if self.watch is None else stack.enter_context(self.watch(what))
 
+            told = 0.0
+
             def tell(state: Progress) -> None:
+                nonlocal told
                 if watched is not None:
                     watched(state)
+                # An estimate may fall; what a caller is told never does.
+                told = max(told, state.fraction)
                 if self.progress is not None:
-                    self.progress(state.fraction)
+                    self.progress(told)
 
             yield tell
 
