@@ -17,7 +17,7 @@ METRICS = (("goodput_mbps", "Mb/s"), ("rtt_mean_ms", "ms"), ("lost_packets", "pa
 def arms(runs: int) -> tuple[list[nw.Run], list[nw.Run]]:
     """Run both arms, all runs in one pool of threads."""
     cubic = nw.Scenario.from_file(SCENARIO)
-    flows = cubic.resolved["flows"]
+    flows = cubic.resolved.flows
     reno = cubic.with_overrides({f"flows[{i}].tcp.cc": "reno" for i in range(len(flows))})
     tasks = [nw.Task(scenario, cubic.seed, index) for scenario in (reno, cubic) for index in range(runs)]
     made = nw.run_all(tasks)

@@ -103,8 +103,8 @@ def list_scenarios() -> list[dict[str, Any]]:
             {
                 "name": name,
                 "title": scenario.title,
-                "nodes": len(scenario.resolved["nodes"]),
-                "flows": len(scenario.resolved["flows"]),
+                "nodes": len(scenario.resolved.nodes),
+                "flows": len(scenario.resolved.flows),
                 "duration_s": scenario.duration_s,
             }
         )

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from narrows import memory
 from narrows.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
     from narrows.scenario import Scenario
 
@@ -109,7 +110,7 @@ def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | No
     """
     made = of(scenario, runs, jobs)
     memory.check(made.memory_bytes, f"{scenario.path}: {made.cause}", "a smaller scenario, fewer runs or --jobs")
-    room = _room(directory or memory.spill_directory())
+    room = free_bytes(directory or memory.spill_directory())
     if made.disk_bytes - memory.samples_bytes() > room:
         message = (
             f"{scenario.path}: {made.rows:,} samples (sampling) take about {memory.shown(made.disk_bytes)} on the "
@@ -138,9 +139,19 @@ def check_one(scenario: Scenario) -> None:
     memory.check(made.memory_bytes - FIXED, f"{scenario.path}: {made.cause}", allowed)
 
 
-def _room(directory: Path) -> int:
-    """Return the free bytes on the disk of a directory, which need not exist yet."""
-    path = directory.absolute()
+def free_bytes(directory: str | PathLike[str]) -> int:
+    """Free disk space at a directory, which need not exist yet.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    path = Path(directory).absolute()
     while not path.exists() and path != path.parent:
         path = path.parent
     return shutil.disk_usage(path).free

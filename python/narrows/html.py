@@ -73,8 +73,8 @@ def scenario(value: Scenario) -> str:
     str
         HTML.
     """
-    flows = value.resolved.get("flows", [])
-    nodes = value.resolved.get("nodes", [])
+    flows = value.resolved.flows
+    nodes = value.resolved.nodes
     controls = value.congestion_controls()
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(cc or 'UDP')}</td></tr>" for name, cc in controls.items())
     return (
@@ -104,7 +104,7 @@ def _channels(value: Scenario) -> str:
     from narrows.report.channels import setting_rows
     from narrows.stations import NOT_MODELLED
 
-    head = "".join(f"<th>{escape(channel['name'])}</th>" for channel in value.channels)
+    head = "".join(f"<th>{escape(channel.name)}</th>" for channel in value.channels)
     body = "".join(
         f"<tr><td>{label}</td>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"
         for label, texts in setting_rows(value.channels)

@@ -10,10 +10,10 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows import _core, bundled, estimate, interruption
+from narrows import _core, bundled, captures, estimate, interruption
 from narrows.errors import InputError, Interrupted, LiveError
 from narrows.outcome import Batch, Run
-from narrows.runs import capture_directory, in_range, taken
+from narrows.runs import in_range, taken
 from narrows.scenario import Override, Scenario
 
 if TYPE_CHECKING:
@@ -120,6 +120,23 @@ def run(
     in_range("runs", runs, 1, 100_000)
     for program in programs:
         _known(parsed, program.host, "--exec")
+    with captures.into(pcap, parsed, runs) as folder:
+        made, interruption = _all(parsed, chosen, runs, folder, programs, progress)
+        captures.drop_unfinished(folder, made, runs)
+    if interruption is not None:
+        raise interruption
+    return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
+
+
+def _all(
+    scenario: Scenario,
+    seed: int,
+    runs: int,
+    captured: Path | None,
+    programs: Sequence[Program],
+    progress: Callable[[float], None] | None,
+) -> tuple[list[Run], Interrupted | None]:
+    """Make runs, one after another; after Ctrl-C return those that had finished, and the interruption."""
     made: list[Run] = []
     for index in range(runs):
 
@@ -127,12 +144,12 @@ def run(
             if progress is not None:
                 progress((index + share) / runs)
 
-        where = capture_directory(pcap, index, runs)
+        where = captures.of_run(captured, index, runs)
         try:
-            made.append(_one(parsed, chosen, index, where, programs, told))
+            made.append(_one(scenario, seed, index, where, programs, told))
         except KeyboardInterrupt:
-            raise Interrupted(Batch(scenario=parsed, seed=chosen, runs=tuple(made)), runs) from None
-    return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
+            return made, Interrupted(Batch(scenario=scenario, seed=seed, runs=tuple(made)), runs)
+    return made, None
 
 
 def _one(
@@ -217,7 +234,7 @@ def hosts(scenario: Scenario) -> list[str]:
     list of str
         In the scenario's order.
     """
-    return [str(node["name"]) for node in scenario.resolved.get("nodes", []) if node["kind"] == "host"]
+    return [node.name for node in scenario.resolved.nodes if node.kind == "host"]
 
 
 def _known(scenario: Scenario, host: str, field: str) -> None:

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from os import PathLike
     from types import ModuleType
 
+    from narrows.execution.forecast import Estimate
+    from narrows.execution.work import Watch as NamedWatch
     from narrows.ownership import Claim
     from narrows.papers.reproduction import Reproduction
     from narrows.runs import ProgressHook
     from narrows.sweep import Progress, Sweep
 
-    Watch = Callable[[Sweep, Path], AbstractContextManager[Callable[[Progress], None]]]
-    """Shows a sweep's progress: created from the sweep and its directory, then called with its progress."""
+    Watch = Callable[[Sweep | str, Path], AbstractContextManager[Callable[[Progress], None]]]
+    """Shows the progress of runs: takes the sweep, or what is run in words, and the directory of the output; the hook
+    that it yields takes the progress."""
 
 MAX_FLOWS = 100
 """Most flows that may share the link of a paper's scenario."""
@@ -52,6 +55,7 @@ def reproduce(
     quick: bool = False,
     runs: int | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     pair: tuple[str, str] | None = None,
     beyond: bool = False,
     live: bool = False,
@@ -77,6 +81,8 @@ def reproduce(
         Runs per arm; by default the number that the paper's module chooses.
     jobs : int, optional
         How many run at the same time; by default the number of processors.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster, whose workers execute the simulations instead of this process.
     pair : two names, optional
         For a paper that compares variants in pairs: run only this pair, starting with the first; into
         ``results/<paper>-<first>-<second>`` by default.
@@ -95,7 +101,7 @@ def reproduce(
     progress : callable, optional
         Called with the completed share of the work, in [0, 1].
     watch : callable, optional
-        For a paper made of sweeps: shows each sweep in place of `progress`.
+        Shows the progress of each set of runs; for a paper made of sweeps in place of `progress`.
     say : callable, optional
         With `live`: called with a sentence that says how long it will take, before it begins.
     force : bool
@@ -114,6 +120,9 @@ def reproduce(
         With `live`, if this machine cannot do it; nothing is written then.
     RunError
         If a run, or writing, failed.
+    Interrupted
+        On Ctrl-C; finished runs are kept, beside the directory in ``NAME.runs`` if the paper is not made of a contest
+        or of sweeps, and the same call continues.
     """
     known = papers()
     if paper not in known:
@@ -139,9 +148,14 @@ def reproduce(
     if beyond:
         package = _beyond(paper)
         target = _claimed(package, out or Path("results") / f"{paper}-beyond", force)
-        extended: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress)
+        extended: Reproduction = package.reproduce(
+            target, quick=quick, runs=runs, jobs=jobs, dask=dask, progress=progress, watch=_named(watch, target)
+        )
         return extended
     if live:
+        if dask is not None:
+            message = f"dask is {dask!r}; allowed with live: none, because live runs are made on this machine"
+            raise InputError(message)
         package = _live(paper)
         target = _claimed(package, out or Path("results") / f"{paper}-live", force)
         beside: dict[str, object] = {} if live_jobs is None else {"at_once": live_jobs}
@@ -153,14 +167,67 @@ def reproduce(
         named = "-".join((paper, *pair)).lower().replace(" ", "")
         chosen = claim(out or Path("results") / named, force=force)
         return _pair(
-            paper, package, chosen, pair, runs=1 if quick and runs is None else runs, jobs=jobs, progress=progress
+            paper,
+            package,
+            chosen,
+            pair,
+            runs=1 if quick and runs is None else runs,
+            jobs=jobs,
+            dask=dask,
+            progress=progress,
+            watch=_named(watch, chosen),
         )
     target = _claimed(package, out or Path("results") / paper, force)
-    more: dict[str, object] = {}
+    more: dict[str, object] = {"watch": _named(watch, target)}
     if paper in SWEPT:
         more = {"watch": watch, "page_only": page_only} | ({} if flows is None else {"flows": flows})
-    made: Reproduction = package.reproduce(target, quick=quick, runs=runs, jobs=jobs, progress=progress, **more)
+    made: Reproduction = package.reproduce(
+        target, quick=quick, runs=runs, jobs=jobs, dask=dask, progress=progress, **more
+    )
     return made
+
+
+def estimate(
+    paper: str,
+    *,
+    quick: bool = False,
+    runs: int | None = None,
+    jobs: int | None = None,
+    dask: str | None = None,
+    beyond: bool = False,
+    flows: int | None = None,
+) -> Estimate:
+    """Estimate how long a reproduction takes, by making some of its runs, a minute at most for each set of runs.
+
+    Parameters
+    ----------
+    paper, quick, runs, jobs, dask, beyond, flows
+        As for `reproduce`.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    InputError, RunError
+        As for `reproduce`.
+    """
+    known = papers()
+    if paper not in known:
+        message = f"paper is {paper!r}; allowed: {', '.join(known)}"
+        raise InputError(message)
+    from narrows.papers import module
+
+    package = _beyond(paper) if beyond else module(paper)
+    more: dict[str, object] = {} if flows is None else {"flows": flows}
+    made: Estimate = package.estimate(quick=quick, runs=runs, jobs=jobs, dask=dask, **more)
+    return made
+
+
+def _named(watch: Watch | None, out: Claim) -> NamedWatch | None:
+    """Return what shows sets of runs by their names."""
+    return None if watch is None else lambda what: watch(what, Path(out))
 
 
 def _claimed(package: ModuleType, out: str | PathLike[str], force: bool) -> Claim:
@@ -204,7 +271,9 @@ def _pair(
     *,
     runs: int | None,
     jobs: int | None,
+    dask: str | None,
     progress: ProgressHook | None,
+    watch: NamedWatch | None,
 ) -> Reproduction:
     if not hasattr(package, "reproduce_pair"):
         from narrows.papers import module
@@ -212,5 +281,7 @@ def _pair(
         having = ", ".join(name for name in papers() if hasattr(module(name), "reproduce_pair"))
         message = f"paper {paper!r} has no pairs; allowed with a pair: {having}"
         raise InputError(message)
-    made: Reproduction = package.reproduce_pair(out, pair, runs=runs, jobs=jobs, progress=progress)
+    made: Reproduction = package.reproduce_pair(
+        out, pair, runs=runs, jobs=jobs, dask=dask, progress=progress, watch=watch
+    )
     return made

@@ -216,7 +216,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
 def _known(row: dict[str, Any], scenario: Scenario) -> None:
     """Check that a run's flows are those of its scenario, in its order."""
     named = [flow["name"] for flow in row["flows"]]
-    wanted = [flow["name"] for flow in scenario.resolved["flows"]]
+    wanted = [flow.name for flow in scenario.resolved.flows]
     if named != wanted:
         message = f"flows are {str(named)[:80]}, and those of {SCENARIO} {str(wanted)[:80]}"
         raise ValueError(message)

@@ -5,40 +5,30 @@ A run is determined by scenario, seed, index and version. The number of simultan
 
 from __future__ import annotations
 
-import os
-import time
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import TYPE_CHECKING, Literal, overload
 
-from narrows import _core, estimate, interruption, memory, own
+from narrows import _core, captures, estimate, memory, own
 from narrows.errors import InputError, Interrupted, RunError
+from narrows.execution.backend import processors
+from narrows.execution.job import Job
+from narrows.execution.loop import drive
+from narrows.execution.threads import Threads
 from narrows.outcome import Batch, Run
-from narrows.routers import router_metrics
-from narrows.samples import Samples
 from narrows.scenario import Override, Scenario
-from narrows.stations import all_stations
-from narrows.totals import flow_metrics, queue_metrics, subqueue_metrics
+from narrows.taken import taken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from concurrent.futures import ThreadPoolExecutor
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
+    from pathlib import Path
 
-    from narrows.chunks import CoreTable
-    from narrows.conditions import Conditions
-    from narrows.stations import StationMetrics
+    from narrows.execution.job import Done
 
     ProgressHook = Callable[[float], None]
     """Called about ten times a second, on the calling thread, with the completed share of the work, in [0, 1]."""
 
-__all__ = ["Batch", "Run", "Task", "make", "processors", "run", "run_all", "taken"]
-
-_POLL_S = 0.1
-_NONE = -1
+__all__ = ["Batch", "Run", "Task", "TaskJob", "make", "processors", "run", "run_all", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +100,7 @@ def run(
         Values by path of the field, such as ``{"flows[0].start": "2 s"}``.
     pcap : path, optional
         Directory to capture packets into (pcapng, a file per link and 802.11 channel; a directory per run if there are
-        several).
+        several). Captures of an earlier run there are replaced; other files are kept.
     progress : callable, optional
         Called about ten times a second with the completed share of the work, in [0, 1].
 
@@ -122,7 +112,8 @@ def run(
     Raises
     ------
     InputError
-        If an argument is out of range, a file cannot be read, or the runs need more memory or disk than is available.
+        If an argument is out of range, a file cannot be read, the runs need more memory or disk than is available, or
+        a capture would replace a file that Narrows did not write.
     ScenarioError
         If the scenario is refused; all problems at once.
     RunError
@@ -142,9 +133,23 @@ def run(
     chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
     in_range("runs", runs, 1, 1_000_000)
     estimate.check(parsed, runs, in_range("jobs", processors() if jobs is None else jobs, 1, 4096))
-    tasks = [Task(parsed, chosen, index, capture_directory(pcap, index, runs)) for index in range(runs)]
-    made = run_all(tasks, jobs=jobs, progress=progress)
+    with captures.into(pcap, parsed, runs) as folder:
+        tasks = [Task(parsed, chosen, index, captures.of_run(folder, index, runs)) for index in range(runs)]
+        made, interruption = _kept(tasks, jobs, progress)
+        captures.drop_unfinished(folder, made, runs)
+    if interruption is not None:
+        raise interruption
     return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
+
+
+def _kept(
+    tasks: Sequence[Task], jobs: int | None, progress: ProgressHook | None
+) -> tuple[Sequence[Run], Interrupted | None]:
+    """Make runs; after Ctrl-C return those that had finished, and the interruption."""
+    try:
+        return run_all(tasks, jobs=jobs, progress=progress), None
+    except Interrupted as caught:
+        return caught.finished.runs, caught
 
 
 def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHook | None = None) -> list[Run]:
@@ -177,111 +182,54 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
     workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
     if not listed:
         return []
-    crew = _Crew(listed, min(workers, len(listed)))
+    waiting = iter([TaskJob(index, task) for index, task in enumerate(listed)])
+    made: dict[str, Run] = {}
+    backend = Threads(min(workers, len(listed)))
+
+    def took(done: Done[Run]) -> None:
+        made[done.job.key] = done.value()
+
+    def report() -> None:
+        if progress is not None:
+            under_way = sum(fraction for fraction, _ in backend.running().values())
+            progress(min(1.0, (len(made) + under_way) / len(listed)))
+
     try:
-        crew.start()
-        crew.wait(progress)
+        drive(backend, lambda: next(waiting, None), took, report=report)
     except KeyboardInterrupt:
-        crew.stop()
-        finished = tuple(run for run in crew.made if run is not None)
+        backend.stop()
+        while (done := backend.get(0)) is not None:
+            if done.error is None:
+                took(done)
+        finished = tuple(made[key] for key in sorted(made, key=int))
         batch = Batch(scenario=listed[0].scenario, seed=listed[0].seed, runs=finished)
         raise Interrupted(batch, len(listed)) from None
-    except BaseException:
-        crew.stop()
-        raise
-    return [run for run in crew.made if run is not None]
+    finally:
+        backend.stop()
+    return [made[str(index)] for index in range(len(listed))]
 
 
-class _Crew:
-    """Threads that make runs, and the finished runs.
+@dataclass(frozen=True, slots=True)
+class TaskJob(Job["Run"]):
+    """A task as a job; its key is its index among those that are executed together.
 
-    Ctrl-C may reach the calling thread anywhere, even inside a lock's own code, and would leave that lock in a bad
-    state. So that thread takes no locks: it waits on queues written in C, which nothing interrupts half-way.
-    """
-
-    def __init__(self, tasks: Sequence[Task], workers: int) -> None:
-        self.made: list[Run | None] = [None] * len(tasks)
-        self._tasks = tasks
-        self._gauges = [_core.Progress() for _ in tasks]
-        self._todo: SimpleQueue[int] = SimpleQueue()
-        self._done: SimpleQueue[tuple[int, Run | BaseException]] = SimpleQueue()
-        self._stopped = False
-        for index in range(len(tasks)):
-            self._todo.put(index)
-        self._threads = [Thread(target=self._work, name=f"narrows_{n}", daemon=True) for n in range(workers)]
-
-    def start(self) -> None:
-        """Start the threads; Ctrl-C may come before all of them run."""
-        for thread in self._threads:
-            thread.start()
-
-    def wait(self, progress: ProgressHook | None) -> None:
-        """Wait for all runs, or for the first failure, in short steps so that Ctrl-C takes effect at once."""
-        pending, told = len(self._tasks), time.monotonic()
-        while pending:
-            interruption.check()
-            with suppress(Empty):
-                self._take(self._done.get(timeout=_POLL_S))
-                pending -= 1
-            if progress is not None and (not pending or time.monotonic() - told >= _POLL_S):
-                done = len(self._tasks) - pending
-                under_way = (g.fraction() for g, run in zip(self._gauges, self.made, strict=True) if run is None)
-                progress((done + sum(under_way)) / len(self._tasks))
-                told = time.monotonic()
-
-    def stop(self) -> None:
-        """Stop running runs, drop those not begun, and wait until that is done; finished runs are in `made`."""
-        self._stopped = True
-        for gauge in self._gauges:
-            gauge.stop()
-        for thread in self._threads:
-            while thread.ident is not None and thread.is_alive():
-                thread.join(_POLL_S)
-        while not self._done.empty():
-            with suppress(Exception):  # failures are no longer of interest
-                self._take(self._done.get_nowait())
-
-    def _take(self, told: tuple[int, Run | BaseException]) -> None:
-        index, result = told
-        if isinstance(result, BaseException):
-            raise result
-        self.made[index] = result
-
-    def _work(self) -> None:
-        while not self._stopped:
-            try:
-                index = self._todo.get_nowait()
-            except Empty:
-                return
-            try:
-                self._done.put((index, make(self._tasks[index], self._gauges[index])))
-            except BaseException as failure:  # noqa: BLE001 - it is raised again, on the thread that waits
-                self._done.put((index, failure))
-
-
-def processors() -> int:
-    """Return how many processors this process may use.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def stop_all(pool: ThreadPoolExecutor, gauges: Iterable[_core.Progress]) -> None:
-    """Stop running runs, drop those not begun, and wait until that is done.
-
-    Parameters
+    Attributes
     ----------
-    pool : ThreadPoolExecutor
-    gauges : iterable of narrows._core.Progress
-        Of the runs.
+    index : int
+    task : Task
     """
-    for gauge in gauges:
-        gauge.stop()
-    pool.shutdown(wait=True, cancel_futures=True)
+
+    index: int
+    task: Task
+
+    @property
+    def key(self) -> str:
+        """The index."""
+        return str(self.index)
+
+    def make(self, gauge: _core.Progress) -> Run:
+        """Make the run."""
+        return make(self.task, gauge)
 
 
 def make(task: Task, gauge: _core.Progress) -> Run:
@@ -332,85 +280,6 @@ def make(task: Task, gauge: _core.Progress) -> Run:
         raise RunError(message) from error
 
 
-def taken(
-    scenario: Scenario,
-    seed: int,
-    index: int,
-    result: _core.Result,
-    conditions: Conditions | None = None,
-    gauge: _core.Progress | None = None,
-) -> Run:
-    """Convert the engine's result of a run.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        As run.
-    seed, index : int
-        Seed, and index of the run under it.
-    result : narrows._core.Result
-    conditions : dict, optional
-        Of a live run.
-    gauge : narrows._core.Progress, optional
-        Can stop the conversion.
-
-    Returns
-    -------
-    Run
-
-    Raises
-    ------
-    narrows._core.Stopped
-        If it was stopped through the gauge.
-    """
-    tables = result.tables()
-    check = (lambda: None) if gauge is None else gauge.check
-    controls, channels = scenario.congestion_controls(), scenario.interface_queues()
-    return Run(
-        scenario=scenario,
-        seed=seed,
-        index=index,
-        digest=result.digest,
-        version=_core.version(),
-        events=result.events,
-        packets=result.packets,
-        flows=tuple(
-            flow_metrics(name, controls.get(name), totals)
-            for name, totals in zip(result.flow_names, _rows(tables["flow_totals"], check), strict=True)
-        ),
-        queues=tuple(
-            queue_metrics(name, totals, channels.get(name))
-            for name, totals in zip(result.queue_names, _rows(tables["queue_totals"], check), strict=True)
-        ),
-        samples=Samples.from_result(result, index),
-        routers=tuple(
-            router_metrics(name, totals)
-            for name, totals in zip(result.router_names, _rows(tables["router_totals"], check), strict=True)
-        ),
-        stations=_stations(scenario, result, tables),
-        subqueues=tuple(
-            subqueue_metrics(f"{result.queue_names[queue]}/{label}", totals)
-            for (queue, _, label), totals in zip(
-                result.subqueue_names, _rows(tables["subqueue_totals"], check), strict=True
-            )
-        ),
-        conditions=conditions,
-    )
-
-
-def _stations(scenario: Scenario, result: _core.Result, tables: Mapping[str, CoreTable]) -> tuple[StationMetrics, ...]:
-    rows = list(_rows(tables["station_totals"], lambda: None))
-    return all_stations(result.station_names, result.channel_names, rows, scenario.core.duration_ns)
-
-
-def _rows(table: CoreTable, check: Callable[[], None]) -> Iterator[dict[str, int | None]]:
-    """Yield rows of a table of totals one at a time: those of 100,000 flows would take gigabytes together."""
-    names = [name for name, *_ in table]
-    for row in zip(*(memoryview(data).cast("q") for *_, data in table), strict=True):
-        check()
-        yield {name: None if value == _NONE else value for name, value in zip(names, row, strict=True)}
-
-
 def in_range(what: str, value: int, low: int, high: int) -> int:
     """Refuse a number outside its range.
 
@@ -433,33 +302,3 @@ def in_range(what: str, value: int, low: int, high: int) -> int:
         message = f"{what} is {value}; allowed: {low} to {high}"
         raise InputError(message)
     return value
-
-
-def capture_directory(pcap: str | PathLike[str] | None, index: int, runs: int) -> Path | None:
-    """Make the directory for a run's captured packets: a subdirectory of its own if there are several runs.
-
-    Parameters
-    ----------
-    pcap : path or None
-        Directory for all runs; ``None`` if nothing is captured.
-    index, runs : int
-        Index of the run; number of runs, or the most there may be.
-
-    Returns
-    -------
-    pathlib.Path or None
-
-    Raises
-    ------
-    InputError
-        If the directory cannot be made.
-    """
-    if pcap is None:
-        return None
-    directory = Path(pcap) if runs == 1 else Path(pcap) / f"run-{index}"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"{directory}: cannot be made: {error.strerror or error}"
-        raise InputError(message) from None
-    return directory

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from narrows import _core, bundled, inputs, own
 from narrows.errors import InputError, Problem, ScenarioError
+from narrows.resolved import parse
 from narrows.schemes import control_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from os import PathLike
+
+    from narrows.resolved import Channel, Resolved
 
 Override = str | int | float | bool | dict[str, Any]
 """A replacement for a value of the file: text as the file would write it, a dictionary for a table."""
@@ -159,24 +162,9 @@ class Scenario:
         return self._core
 
     @cached_property
-    def resolved(self) -> dict[str, Any]:
-        """Nodes, links and flows with shorthands expanded, as the engine gets them; read only.
-
-        Values shared by several flows or links (``tcp``, ``traffic``, ``forward``, ``reverse``) are a single object.
-        """
-        resolved: dict[str, Any] = json.loads(self._core.to_json())
-        lists = ("directions", "stops", "traffics", "tcps")
-        directions, stops, traffics, tcps = (resolved.pop(key) for key in lists)
-        names = [node["name"] for node in resolved["nodes"]]
-        for link in resolved["links"]:
-            link["a"], link["b"] = names[link["a"]], names[link["b"]]
-            link["forward"], link["reverse"] = directions[link["forward"]], directions[link["reverse"]]
-        for flow in resolved["flows"]:
-            flow["from"], flow["to"] = names[flow["from"]], names[flow["to"]]
-            flow["stop_ns"] = stops[flow["stop_ns"]]
-            flow["traffic"] = traffics[flow["traffic"]]
-            flow["tcp"] = None if flow["tcp"] is None else tcps[flow["tcp"]]
-        return resolved
+    def resolved(self) -> Resolved:
+        """Nodes, links and flows with shorthands expanded, as the engine gets them."""
+        return parse(self._core.to_json())
 
     def paths(self) -> list[list[int]]:
         """Return the nodes that each flow's packets pass, according to the engine's routes.
@@ -184,14 +172,18 @@ class Scenario:
         Returns
         -------
         list of list of int
-            By flow: indices into ``resolved["nodes"]``, from the flow's ``from`` to its ``to``, both included.
+            By flow: indices into ``resolved.nodes``, from the flow's source to its sink, both included.
         """
         return self._core.paths()
 
     @property
     def title(self) -> str:
         """Title for people; the name if there is no title."""
-        return str(self.resolved.get("title") or self.name)
+        return self.resolved.title or self.name
+
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, str, dict[str, str]]]:
+        """Return how a copy is made in another process: it is parsed again."""
+        return Scenario.from_text, (self._text, self._path, self._overrides)
 
     def to_toml(self) -> str:
         """Return the scenario as TOML with every default shown.
@@ -220,13 +212,24 @@ class Scenario:
         -------
         dict
         """
-        return {flow["name"]: control_of(flow, self.resolved) for flow in self.resolved.get("flows", [])}
+        return {flow.name: control_of(flow, self.resolved) for flow in self.resolved.flows}
+
+    def own_controls(self) -> dict[str, Callable[..., object]]:
+        """Return the congestion controls written in Python that the flows use.
+
+        Returns
+        -------
+        dict
+            Factories by name.
+        """
+        known = own.controls()
+        used = set(self.congestion_controls().values()) if known else set()
+        return {name: factory for name, factory in known.items() if name in used}
 
     @property
-    def channels(self) -> list[dict[str, Any]]:
+    def channels(self) -> tuple[Channel, ...]:
         """The 802.11 channels with all defaults filled in, as in `resolved`; empty if there are none."""
-        channels: list[dict[str, Any]] = self.resolved.get("wifi") or []
-        return channels
+        return self.resolved.wifi
 
     def interface_queues(self) -> dict[str, str]:
         """Return 802.11 channels by the name of the interface queue that feeds them; empty without channels.
@@ -239,16 +242,16 @@ class Scenario:
         """
         queues: dict[str, str] = {}
         for channel in self.channels:
-            name, base = channel["name"], channel["base"]["node"]
-            stations = [station["node"] for station in channel["stations"]]
-            targets = stations if channel["queues"] == "per_station" else [name]
+            name, base = channel.name, channel.base.node
+            stations = [station.node for station in channel.stations]
+            targets = stations if channel.queues == "per_station" else [name]
             queues |= dict.fromkeys((f"{base}->{target}" for target in targets), name)
             queues |= dict.fromkeys((f"{station}->{base}" for station in stations), name)
         return queues
 
     def __repr__(self) -> str:
         """Return name, size and duration."""
-        nodes, flows = len(self.resolved.get("nodes", [])), len(self.resolved.get("flows", []))
+        nodes, flows = len(self.resolved.nodes), len(self.resolved.flows)
         return f"<Scenario {self.name}: {nodes} nodes, {flows} flows, {self.duration_s:g} s>"
 
     def _repr_html_(self) -> str:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-SCHEMES = ("acns", "ngwa")
-"""Keys of a resolved scenario with a scheme's settings; empty or missing if the scheme does not run."""
+    from narrows.resolved import Flow, Resolved, Settings
 
 
-def running(resolved: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+def running(resolved: Resolved) -> tuple[str, Settings] | None:
     """Find the scheme that runs in a scenario.
 
     Parameters
     ----------
-    resolved : mapping
-        As `Scenario.resolved` returns it.
+    resolved : Resolved
 
     Returns
     -------
-    (str, dict) or None
+    (str, mapping) or None
         Name and settings; at most one scheme runs.
     """
-    return next(((name, resolved[name]) for name in SCHEMES if resolved.get(name)), None)
+    return next(iter(resolved.schemes.items()), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +88,24 @@ def _listed(words: list[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def control_of(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> str | None:
+def control_of(flow: Flow, resolved: Resolved) -> str | None:
     """Return the congestion control that a flow actually runs.
 
     Parameters
     ----------
-    flow, resolved : mapping
-        A flow of a resolved scenario, and the scenario.
+    flow : Flow
+    resolved : Resolved
+        The scenario of the flow.
 
     Returns
     -------
     str or None
         ``none`` if NGWA's mode disables the flow's congestion window, whatever its ``cc`` says; ``None`` for UDP.
     """
-    tcp = flow.get("tcp")
-    if not tcp:
+    tcp = flow.tcp
+    if tcp is None:
         return None
-    ngwa = resolved.get("ngwa")
-    if ngwa and tcp.get("assist") == "ngwa" and not NgwaMode.of(ngwa["mode"]).congestion_window:
+    ngwa = resolved.schemes.get("ngwa")
+    if ngwa and tcp.assist == "ngwa" and not NgwaMode.of(ngwa["mode"]).congestion_window:
         return "none"
-    return str(tcp["cc"])
+    return tcp.cc

@@ -7,20 +7,17 @@ number of jobs nor which run finishes first changes the number of runs.
 from __future__ import annotations
 
 import math
-import shutil
-import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, fields
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from narrows import _core, estimate, interruption
+from narrows import captures, estimate
 from narrows.errors import InputError, Interrupted
+from narrows.execution.loop import AHEAD, drive
+from narrows.execution.threads import Threads
 from narrows.outcome import Batch
 from narrows.routers import RouterMetrics
 from narrows.rows import WORDS
-from narrows.runs import Task, capture_directory, in_range, make, processors, stop_all
+from narrows.runs import Task, TaskJob, in_range, processors
 from narrows.scenario import Override, Scenario
 from narrows.stations import ChannelMetrics, StationMetrics
 from narrows.stats import Estimate, Precision, Reached, mean_ci
@@ -28,9 +25,10 @@ from narrows.totals import FlowMetrics, QueueMetrics, aggregate_mbps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from concurrent.futures import Future
     from os import PathLike
+    from pathlib import Path
 
+    from narrows.execution.job import Done
     from narrows.outcome import Run
     from narrows.totals import Counter
 
@@ -52,9 +50,6 @@ _ROWS: Final = {
     "station": StationMetrics,
     "channel": ChannelMetrics,
 }
-_POLL_S: Final = 0.1
-_AHEAD: Final = 4
-"""Runs per job that may be running or waiting to be examined, so that one slow run does not leave processors idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,27 +174,29 @@ def run_until(
     chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
     workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
     estimate.check(parsed, wanted.least, workers)
-    search = _Search(parsed, chosen, wanted, metric, pcap)
-    search.run(workers, progress)
-    return search.batch()
+    with captures.into(pcap, parsed, wanted.most) as folder:
+        search = _Search(parsed, chosen, wanted, metric, folder)
+        interruption = search.run(Threads(min(workers, wanted.most)), progress)
+        made = search.batch()
+        captures.drop_unfinished(folder, made.runs, wanted.most)
+    if interruption is not None:
+        raise interruption
+    return made
 
 
 class _Search:
     """Runs under way, and runs already examined."""
 
-    def __init__(
-        self, scenario: Scenario, seed: int, wanted: Precision, metric: str, pcap: str | PathLike[str] | None
-    ) -> None:
-        self._scenario, self._seed, self._wanted, self._pcap = scenario, seed, wanted, pcap
+    def __init__(self, scenario: Scenario, seed: int, wanted: Precision, metric: str, captured: Path | None) -> None:
+        self._scenario, self._seed, self._wanted, self._captured = scenario, seed, wanted, captured
         self._metric, self._value = metric, metric_of(metric)
         kind, _, rest = metric.partition(".")
         flows = scenario.congestion_controls()
         if kind == "flow" and rest.rpartition(".")[0] not in flows:  # checked before anything runs
             message = f"metric is {metric!r}; allowed flows: {', '.join(flows)}"
             raise InputError(message)
-        self._futures: list[Future[Run]] = []
-        self._gauges: list[_core.Progress] = []
-        self._ended: SimpleQueue[Future[Run]] = SimpleQueue()
+        self._started = 0
+        self._ended: dict[int, Done[Run]] = {}
         self._runs: list[Run] = []
         self._values: list[float | None] = []
         self._estimate = mean_ci((), wanted.confidence)
@@ -209,68 +206,61 @@ class _Search:
         reached = Reached(self._metric, self._wanted, self._estimate, len(self._runs))
         return Batch(scenario=self._scenario, seed=self._seed, runs=tuple(self._runs), until=reached)
 
-    def run(self, workers: int, progress: ProgressHook | None) -> None:
-        """Make runs until the rule stops."""
-        pool = ThreadPoolExecutor(max_workers=min(workers, self._wanted.most), thread_name_prefix="narrows")
-        told = time.monotonic()
-        try:
-            while not self._over():
-                interruption.check()
-                self._start(pool, workers)
-                with suppress(Empty):
-                    self._ended.get(timeout=_POLL_S)
-                self._look()
-                if progress is not None and time.monotonic() - told >= _POLL_S:
-                    progress(self._state())
-                    told = time.monotonic()
+    def run(self, backend: Threads, progress: ProgressHook | None) -> Interrupted | None:
+        """Make runs until the rule stops; after Ctrl-C, examine the finished ones and return the interruption."""
+
+        def report() -> None:
             if progress is not None:
-                progress(self._state())
+                progress(self._state(backend))
+
+        try:
+            drive(backend, lambda: self._next(backend.workers), self._took, over=self._over, report=report)
         except KeyboardInterrupt:
-            stop_all(pool, self._gauges)
+            backend.stop()
+            while (done := backend.get(0)) is not None:
+                self._ended[int(done.job.key)] = done
             self._look(final=True)
             message = f"interrupted: {len(self._runs)} of at most {self._wanted.most} runs had finished"
-            raise Interrupted(self.batch(), self._wanted.most, message) from None
+            return Interrupted(self.batch(), self._wanted.most, message)
         finally:
-            stop_all(pool, self._gauges)
-            self._drop_captures()
+            backend.stop()
+        return None
 
     def _over(self) -> bool:
         return len(self._runs) >= self._wanted.most or self._wanted.met(self._estimate)
 
-    def _start(self, pool: ThreadPoolExecutor, workers: int) -> None:
-        while len(self._futures) < min(self._wanted.most, len(self._runs) + _AHEAD * workers):
-            index = len(self._futures)
-            task = Task(self._scenario, self._seed, index, capture_directory(self._pcap, index, self._wanted.most))
-            gauge = _core.Progress()
-            future = pool.submit(make, task, gauge)
-            self._gauges.append(gauge)
-            self._futures.append(future)
-            future.add_done_callback(self._ended.put)
+    def _next(self, workers: int) -> TaskJob | None:
+        """Return the next run to make, unless enough are ahead of the examined ones."""
+        if self._started >= min(self._wanted.most, len(self._runs) + AHEAD * workers):
+            return None
+        index = self._started
+        where = captures.of_run(self._captured, index, self._wanted.most)
+        self._started += 1
+        return TaskJob(index, Task(self._scenario, self._seed, index, where))
+
+    def _took(self, done: Done[Run]) -> None:
+        self._ended[int(done.job.key)] = done
+        self._look()
 
     def _look(self, *, final: bool = False) -> None:
         """Examine finished runs in order; a failure is raised when its turn comes, not before."""
-        while len(self._runs) < len(self._futures) and not self._over():
-            future = self._futures[len(self._runs)]
-            if not future.done() or (final and (future.cancelled() or future.exception() is not None)):
+        while not self._over():
+            done = self._ended.get(len(self._runs))
+            if done is None or (final and done.error is not None):
                 return
-            run = future.result()
+            del self._ended[len(self._runs)]
+            run = done.value()
             value = self._value(run)
             self._runs.append(run)
             self._values.append(value)
             self._estimate = mean_ci(self._values, self._wanted.confidence)
 
-    def _state(self) -> State:
+    def _state(self, backend: Threads) -> State:
         seen = self._wanted.needed(self._estimate) or self._wanted.least
         needed = max(len(self._runs), min(seen, self._wanted.most))
         if self._over():
             return State(self._estimate, len(self._runs), len(self._runs), 1.0)
-        ahead = zip(self._futures[len(self._runs) : needed], self._gauges[len(self._runs) :], strict=False)
-        done = len(self._runs) + math.fsum(1.0 if future.done() else gauge.fraction() for future, gauge in ahead)
+        under_way = [share for key, (share, _) in backend.running().items() if int(key) < needed]
+        ended = sum(index < needed for index in self._ended)
+        done = len(self._runs) + ended + math.fsum(under_way)
         return State(self._estimate, len(self._runs), needed, min(1.0, done / max(1, needed)))
-
-    def _drop_captures(self) -> None:
-        """Remove captured packets of runs that were made ahead and not needed."""
-        for index in range(len(self._runs), len(self._futures)):
-            where = capture_directory(self._pcap, index, self._wanted.most)
-            if where is not None:
-                shutil.rmtree(where, ignore_errors=True)

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.plainly import as_json
 
 import narrows as nw
 from narrows.errors import Problem
@@ -77,12 +78,12 @@ def test_the_catalogue_tells_how_congestion_controls_take_part() -> None:
 
 def test_a_stack_sets_what_the_file_leaves_open() -> None:
     scenario = nw.Scenario.from_file("dumbbell-cubic", {"tcp.stack": "linux", "tcp.pacing": "{}", "tcp.undo": "false"})
-    tcp = scenario.resolved["flows"][0]["tcp"]
+    tcp = as_json(scenario)["flows"][0]["tcp"]
     assert (tcp["stack"], tcp["reduction"], tcp["idle_restart"]) == ("linux", "prr_linux", "linux")
     assert tcp["cc_params"]["profile"] == "linux"
     assert tcp["pacing"] == {"slow_start_percent": 200, "avoidance_percent": 120}
     assert tcp["undo"] is False
-    assert nw.Scenario.from_text(scenario.to_toml()).resolved["flows"] == scenario.resolved["flows"]
+    assert as_json(nw.Scenario.from_text(scenario.to_toml()))["flows"] == as_json(scenario)["flows"]
 
 
 def test_a_run_reports_and_loads(one: Run, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from bench.measure import Effort, MeasurementError, Run, System, interleaved, me
 from bench.results import Results
 from bench.suite import Growth, Idle, Probes
 from bench.systems import BuildError, htsim, ns3
+from tests.python.plainly import as_json
 
 from narrows.scenario import Scenario
 
@@ -37,7 +38,7 @@ def program(text: str) -> list[str]:
 @pytest.mark.parametrize("name", ["W1", "W2", "W4"])
 def test_workloads_are_scenarios_with_the_flows_and_the_tcp_that_they_claim(name: str) -> None:
     workload = workloads.WORKLOADS[name]
-    resolved = Scenario.from_file(workload.scenario()).resolved
+    resolved = as_json(Scenario.from_file(workload.scenario()))
     flows = resolved["flows"]
     assert len(flows) == workload.flows
     assert resolved["duration_ns"] == workload.seconds * 1e9
@@ -50,7 +51,7 @@ def test_workloads_are_scenarios_with_the_flows_and_the_tcp_that_they_claim(name
 
 
 def test_flows_start_when_the_other_simulators_start_them() -> None:
-    resolved = Scenario.from_file(SMALL.scenario()).resolved
+    resolved = as_json(Scenario.from_file(SMALL.scenario()))
     starts = sorted(flow["start_ns"] for flow in resolved["flows"])
     assert starts == [round(i * SMALL.spread_s * 1e9 / SMALL.flows) for i in range(SMALL.flows)]
 

@@ -17,7 +17,7 @@ import narrows as nw
 from narrows import comparison
 from narrows.cli import app
 from narrows.comparison import measures
-from narrows.errors import LiveError
+from narrows.errors import Interrupted, LiveError
 from narrows.outcome import Batch
 
 if TYPE_CHECKING:
@@ -168,6 +168,37 @@ def test_the_seed_is_that_of_both(file: Path, stand_in: Callable[..., list[int]]
     made = comparison.load(tmp_path / "r")
     assert made.scenario.seed == 5
     assert made.first.outcome.digest == nw.run(file, seed=5).digest
+
+
+@pytest.mark.parametrize(("phase", "kept"), [("live", ["live"]), ("simulated", ["live", "simulated"])])
+def test_ctrl_c_keeps_the_finished_runs_of_both_arms(
+    phase: str,
+    kept: list[str],
+    file: Path,
+    stand_in: Callable[..., list[int]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stand_in()
+    real = nw.run
+
+    def interrupted(scenario: Scenario, runs: int = 1, seed: int | None = None, **_: Any) -> Run | Batch:
+        whole = real(scenario, runs=runs, seed=seed)
+        if (seed is not None) != (phase == "live"):  # the stand-in for live runs gives a seed
+            return whole
+        some = Batch(scenario=scenario, seed=scenario.seed, runs=whole.runs[:2])
+        raise Interrupted(some, runs)
+
+    monkeypatch.setattr(nw, "run", interrupted)
+    monkeypatch.setattr("narrows.runs.run", interrupted)
+    shown = narrows("run", file, "--both", "--runs", "3", "-o", tmp_path / "r")
+    assert shown.exit_code == 130
+    finished = 2 if phase == "live" else 5
+    assert f"interrupted: {finished} of 6 runs had finished" in shown.stderr
+    assert sorted(path.name for path in (tmp_path / "r").iterdir() if path.is_dir()) == kept
+    counts = {name: len(nw.load(tmp_path / "r" / name).runs) for name in kept}
+    assert counts[phase] == 2
+    assert (tmp_path / "r" / "comparison.json").exists() == (len(kept) == 2)
 
 
 NUMBER = {"type": ["number", "null"]}

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 import narrows as nw
@@ -34,7 +35,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     settings: dict[str, Any] = {"fail": (), "doubt": (), "rate": "100 Mb/s", "asked": []}
 
     def run(scenario: Scenario, runs: int = 1, progress: Any = None) -> Run | Batch:
-        control = str(scenario.resolved["flows"][0]["tcp"]["cc"])
+        control = str(as_json(scenario)["flows"][0]["tcp"]["cc"])
         settings["asked"].append((scenario.name, control, runs))
         if control in settings["fail"]:
             message = f"{control} is not available here"

@@ -11,13 +11,14 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.plainly import as_json
 
 from narrows import contest, own, runs
 from narrows.contest.plan import engine
 from narrows.contest.record import Record
-from narrows.contest.store import RUNS, Store
 from narrows.errors import InputError, RunError, ScenarioError
 from narrows.scenario import Scenario
+from narrows.store.journal import RUNS, Journal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +94,7 @@ def test_solo_runs_have_the_other_slot_silent_and_the_same_start() -> None:
 
 def test_swapped_starts_exchange_the_slots_times() -> None:
     made = contest.make(Scenario.from_text(PAIR), ["reno", "vegas"], runs=1, solo=False, orders=("as_is", "swapped"))
-    swapped = made.matches[-1].scenario.resolved["flows"]
+    swapped = as_json(made.matches[-1].scenario)["flows"]
     assert [flow["start_ns"] for flow in swapped] == [2_000_000_000, 0]
     assert len(made.matches) == 8
     records = contest.execute(made, jobs=1).records
@@ -109,13 +110,13 @@ def test_default_window_is_the_common_time_without_its_first_tenth() -> None:
 
 def test_contestants_carry_more_than_a_name() -> None:
     made = plan("reno:recovery=newreno:sack=false", "cubic:cc_params.beta=0.8")
-    first, second = made.matches[1].scenario.resolved["flows"]
+    first, second = as_json(made.matches[1].scenario)["flows"]
     assert (first["tcp"]["recovery"], first["tcp"]["sack"]) == ("newreno", False)
     assert second["tcp"]["cc_params"]["beta"] == 0.8
     labelled = contest.Contestant("Reno", {"cc": "reno", "max_cwnd": "20 kB"})
     alone = contest.make(Scenario.from_text(PAIR), [labelled], runs=1)
     assert alone.labels == ("Reno",)
-    assert alone.matches[0].scenario.resolved["flows"][0]["tcp"]["max_cwnd_bytes"] == 20_000
+    assert as_json(alone.matches[0].scenario)["flows"][0]["tcp"]["max_cwnd_bytes"] == 20_000
 
 
 @pytest.mark.parametrize(
@@ -278,17 +279,20 @@ def test_a_foreign_directory_is_refused_and_left_as_it_is(tmp_path: Path) -> Non
 
 def test_two_contests_do_not_write_into_one_directory(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
-    with Store(tmp_path / "c", Record, "contest"), pytest.raises(InputError, match="another contest is writing there"):
-        Store(tmp_path / "c", Record, "contest")
-    Store(tmp_path / "c", Record, "contest").close()
+    with (
+        Journal(tmp_path / "c", Record, "contest"),
+        pytest.raises(InputError, match="another contest is writing there"),
+    ):
+        Journal(tmp_path / "c", Record, "contest")
+    Journal(tmp_path / "c", Record, "contest").close()
 
 
 def test_a_full_disk_keeps_what_was_whole(tmp_path: Path) -> None:
     made = plan(count=1)
     records = contest.execute(made, jobs=1).records
     wanted = {record.key for record in records}
-    with Store(tmp_path, Record, "contest") as store:
-        store.append(records[0])
+    with Journal(tmp_path, Record, "contest") as store:
+        store.append([records[0]])
         whole = (tmp_path / RUNS).read_bytes()
 
         class Full:
@@ -305,10 +309,10 @@ def test_a_full_disk_keeps_what_was_whole(tmp_path: Path) -> None:
                 raise OSError(28, "No space left on device")
 
         store._file = Full(store._file)  # type: ignore[assignment]
-        with pytest.raises(RunError, match="No space left on device; finished runs before are kept"):
-            store.append(records[1])
+        with pytest.raises(RunError, match="No space left on device; what had finished is kept"):
+            store.append([records[1]])
         assert (tmp_path / RUNS).read_bytes() == whole
-    with Store(tmp_path, Record, "contest") as store:
+    with Journal(tmp_path, Record, "contest") as store:
         assert list(store.read(wanted)) == [records[0].key]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.python.plainly import as_json
 
 from narrows.errors import InputError
 from narrows.outcome import Batch
@@ -64,7 +65,7 @@ def test_every_cell_of_the_papers_tables_is_there() -> None:
 
 
 def test_the_scenario_has_the_published_flows() -> None:
-    flows = {flow["name"]: flow for flow in evaluation.scenario().resolved["flows"]}
+    flows = {flow["name"]: flow for flow in as_json(evaluation.scenario())["flows"]}
     tcp = [(f["from"], f["to"], f["start_ns"] / 1e9, f["stop_ns"] / 1e9, f["dscp"]) for f in flows.values() if f["tcp"]]
     assert tcp == [("N0", "N5", 0.1, 118, 0), ("N0", "N4", 15.1, 118, 26), ("N1", "N3", 30.1, 118, 46)]
     udp = [
@@ -77,7 +78,7 @@ def test_the_scenario_has_the_published_flows() -> None:
 
 
 def test_the_scenario_has_the_published_parameters() -> None:
-    acns = evaluation.scenario().resolved["acns"]
+    acns = as_json(evaluation.scenario())["acns"]
     published = {
         "loss_fallback_threshold": 1.8413,
         "loss_decrease_threshold": 2.1587,
@@ -95,7 +96,7 @@ def test_the_scenario_has_the_published_parameters() -> None:
 
 def test_the_arms_differ_in_acns_alone() -> None:
     plain, treated = evaluation.tasks(1)
-    without, acns = (dict(task.scenario.resolved) for task in (plain, treated))
+    without, acns = (dict(as_json(task.scenario)) for task in (plain, treated))
     assert without.pop("acns") is None
     assert acns.pop("acns") is not None
     for arm in (without, acns):
@@ -196,7 +197,7 @@ def test_populations_have_30_flows_on_average_and_peak_at_30() -> None:
 
 def test_the_settings_differ_in_priorities_and_obedience_alone() -> None:
     silent, normal, zero = (
-        Scenario.from_text(verification.scenario_text(setting, 3)).resolved for setting in verification.SETTINGS
+        as_json(Scenario.from_text(verification.scenario_text(setting, 3))) for setting in verification.SETTINGS
     )
     assert (silent["acns"]["obey"], normal["acns"]["obey"], zero["acns"]["obey"]) == (False, True, True)
     assert silent["flows"] == normal["flows"]

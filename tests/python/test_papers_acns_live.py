@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 import narrows as nw
@@ -52,7 +53,7 @@ class StandIn:
         self.fail_at = 0
 
     def run(self, scenario: Scenario, runs: int = 1, progress: Callable[[float], None] | None = None) -> Run | Batch:
-        self.asked.append((scenario.name, scenario.resolved["acns"] is not None, runs))
+        self.asked.append((scenario.name, as_json(scenario)["acns"] is not None, runs))
         if self.fail is not None and len(self.asked) > self.fail_at:
             raise self.fail
         conditions = CONDITIONS | {"trusted": not self.doubts, "doubts": self.doubts}
@@ -94,7 +95,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 
 def test_the_evaluation_is_the_calibrated_one_but_for_what_linux_has_in_its_own_way() -> None:
-    there, here = evaluation.scenario().resolved, plan.evaluated(quick=False).resolved
+    there, here = as_json(evaluation.scenario()), as_json(plan.evaluated(quick=False))
     for key in ("nodes", "links", "acns", "duration_ns", "start_jitter_ns"):
         assert here[key] == there[key]
     for flow, own in zip(there["flows"], here["flows"], strict=True):
@@ -109,7 +110,7 @@ def test_the_evaluation_is_the_calibrated_one_but_for_what_linux_has_in_its_own_
 
 def test_the_arms_differ_in_acns_alone() -> None:
     for scenario in (plan.evaluated(quick=True), plan.demonstrated(quick=True)):
-        plain, treated = dict(plan.without(scenario).resolved), dict(scenario.resolved)
+        plain, treated = dict(as_json(plan.without(scenario))), dict(as_json(scenario))
         assert plain.pop("acns") is None
         assert treated.pop("acns") is not None
         for arm in (plain, treated):
@@ -120,9 +121,9 @@ def test_the_arms_differ_in_acns_alone() -> None:
 def test_a_first_look_passes_time_five_times_as_fast_and_says_so() -> None:
     whole, short = (plan.evaluated(quick=quick) for quick in (False, True))
     assert short.duration_s == pytest.approx(whole.duration_s / plan.SHORTER)
-    for slow, fast in zip(whole.resolved["flows"], short.resolved["flows"], strict=True):
+    for slow, fast in zip(as_json(whole)["flows"], as_json(short)["flows"], strict=True):
         assert fast["start_ns"] / 1e9 - 0.1 == pytest.approx((slow["start_ns"] / 1e9 - 0.1) / plan.SHORTER)
-        assert fast["start_ns"] < short.resolved["duration_ns"]
+        assert fast["start_ns"] < as_json(short)["duration_ns"]
     assert "shortened from 118 s and 10 s" in plan.estimate(quick=True, runs=1)
     assert "shortened" not in plan.estimate(quick=False, runs=1)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 from narrows import reproduction
@@ -143,7 +144,7 @@ def test_a_published_buffer_counts_the_packet_that_is_being_sent() -> None:
 def test_points_have_the_published_parameters() -> None:
     (buffers,) = [part.sweep for part in sweeps.parts() if part.name == "buffers"]
     for point in (buffers.points[0], buffers.points[len(buffers.points) - 1]):
-        resolved = point.scenario.resolved
+        resolved = as_json(point.scenario)
         tcp = resolved["flows"][0]["tcp"]
         assert resolved["duration_ns"] == 100 * 10**9
         assert tcp["mss_bytes"] + 40 == 1000
@@ -178,7 +179,7 @@ def test_the_files_are_what_is_made_for_four_flows(name: str) -> None:
 
 def test_another_number_of_flows() -> None:
     (buffers,) = [part.sweep for part in sweeps.parts(flows=3) if part.name == "buffers"]
-    counts = {str(point.labels["scenario"]): len(point.scenario.resolved["flows"]) for point in buffers.points[::20]}
+    counts = {str(point.labels["scenario"]): len(as_json(point.scenario)["flows"]) for point in buffers.points[::20]}
     assert counts == {arms.ONE: 1, arms.STAIRCASE: 3, arms.TOGETHER: 3}
     assert flows.times(3, 5.0) == [(0, 3000), (1000, 4000), (2000, 5000)]
 
@@ -327,7 +328,7 @@ def test_conditions_of_the_search_change_what_they_say() -> None:
     assert {row["condition"] for row in evidence.pairs_search().rows} == {*conditions, "one-flow.toml"}
 
     def resolved(name: str) -> dict[str, Any]:
-        made: dict[str, Any] = search["prepared"](conditions[name], "agile_sd reno", 20).resolved
+        made: dict[str, Any] = as_json(search["prepared"](conditions[name], "agile_sd reno", 20))
         return made
 
     def recovery(name: str) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.python.plainly import as_json
 
 from narrows import contest
 from narrows.cli.curves import print_curve
@@ -69,7 +70,7 @@ def as_published() -> dict[tuple[str, str], Meeting]:
 
 
 def test_the_scenario_is_the_published_network() -> None:
-    resolved = experiment.scenario().resolved
+    resolved = as_json(experiment.scenario())
     flows = [(f["from"], f["to"], f["start_ns"] / 1e9, f["stop_ns"] / 1e9) for f in resolved["flows"]]
     assert flows == [("n0", "n3", 5, 105), ("n1", "n4", 15, 120)]
     assert {(link["forward"]["rate_bps"], link["forward"]["delay_ns"]) for link in resolved["links"]} == {(10e6, 2e6)}
@@ -91,7 +92,7 @@ def test_a_contest_is_the_papers_450_runs() -> None:
 def test_the_sets_differ_in_the_window_limit_alone() -> None:
     both = [experiment.plan(of, VARIANTS, runs=1, orders=("as_is",)) for of in experiment.SETS]
     for one, other in zip(*(plan.matches for plan in both), strict=True):
-        flows = [dict(match.scenario.resolved) for match in (one, other)]
+        flows = [dict(as_json(match.scenario)) for match in (one, other)]
         tcp = [[flow.pop("tcp") for flow in map(dict, some["flows"])] for some in flows]
         for limited, unlimited in zip(*tcp, strict=True):
             changed = {key for key in limited if limited[key] != unlimited[key]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.python.plainly import as_json
 
 from narrows.papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
 from narrows.papers.ngwa.published import Published
@@ -57,7 +58,7 @@ def test_what_is_published_is_what_the_paper_prints() -> None:
 
 def test_the_scenario_has_the_published_values() -> None:
     made = arms.scenario()
-    resolved = made.resolved
+    resolved = as_json(made)
     assert made.duration_s == 600
     assert resolved["ngwa"]["alpha"] == 0.3
     assert resolved["ngwa"]["flow_factor"] == 0.98
@@ -75,17 +76,17 @@ def test_the_scenario_has_the_published_values() -> None:
 
 @pytest.mark.parametrize("arm", arms.ARMS, ids=lambda arm: arm.name)
 def test_the_arms_differ_as_the_paper_says(arm: arms.Arm) -> None:
-    made = arms.scenario().with_overrides(dict(arm.overrides)).resolved
+    made = as_json(arms.scenario().with_overrides(dict(arm.overrides)))
     ngwa, tcp = made["ngwa"], made["flows"][0]["tcp"]
     if arm.name == "rfc793":
         assert (ngwa, tcp["cc"], tcp["recovery"]) == (None, "none", "rto_only")
     elif arm.name == "newreno":
         assert (ngwa, tcp["cc"], tcp["recovery"]) == (None, "reno", "newreno")
     else:
-        plain = arms.scenario().resolved
+        plain = as_json(arms.scenario())
         assert ngwa == plain["ngwa"] | {"mode": int(arm.name.removeprefix("mode"))}
         assert made["flows"] == plain["flows"]
-    assert made["links"] == arms.scenario().resolved["links"]
+    assert made["links"] == as_json(arms.scenario())["links"]
 
 
 def test_arms_can_be_run_by_hand() -> None:
@@ -97,7 +98,7 @@ def test_rounds_are_paired_and_only_the_first_is_sampled() -> None:
     tasks = rounds.tasks(2)
     assert [task.index for task in tasks] == [0, 1] * len(arms.ARMS)
     assert {task.seed for task in tasks} == {arms.scenario().seed}
-    sampled = [task.scenario.resolved["sampling"] for task in tasks]
+    sampled = [as_json(task.scenario)["sampling"] for task in tasks]
     assert sampled[0] != sampled[1]
     assert sampled[::2] == [sampled[0]] * len(arms.ARMS)
 
@@ -239,7 +240,7 @@ def test_queues_and_red_are_as_the_paper_sets_them() -> None:
     for packets, times in ((100, 1), (1000, 10)):
         setting = linux.Setting(10, packets, 1)
         made = {
-            name: linux.scenario().with_overrides(linux.overrides(setting, method)).resolved["links"][0]["forward"]
+            name: as_json(linux.scenario().with_overrides(linux.overrides(setting, method)))["links"][0]["forward"]
             for name, method in methods.items()
         }
         red = made["red"]["queue"]

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.plainly import as_json
 
 from narrows.papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, reproduce, rtts, syn, udp
 from narrows.papers.ngwa.beyond.question import Results, folder, written
@@ -45,7 +46,7 @@ def holding(question: Question, value: Callable[[Key, str], float]) -> list[bool
 @EACH
 def test_every_scenario_file_runs_by_hand(question: Question) -> None:
     scenario = Scenario.from_file(question.file)
-    assert scenario.resolved["flows"]
+    assert as_json(scenario)["flows"]
     for quick in (True, False):
         arms = question.arms(quick)
         assert len({arm.key for arm in arms}) == len(arms)
@@ -59,7 +60,7 @@ def test_every_scenario_file_runs_by_hand(question: Question) -> None:
 def test_what_a_question_reckons_with_is_in_its_file(question: Question) -> None:
     """Rates, limits, round-trip times and segment sizes are also in the code, for formulas and descriptions."""
     code = import_module(question.measure.__module__)
-    resolved = Scenario.from_file(question.file).resolved
+    resolved = as_json(Scenario.from_file(question.file))
     routers = {node["name"] for node in resolved["nodes"] if node["kind"] == "router"}
     middle = [link["forward"] for link in resolved["links"] if {link["a"], link["b"]} <= routers]
     tcp = [flow["tcp"] for flow in resolved["flows"] if flow["tcp"]]
@@ -86,7 +87,7 @@ def test_what_a_question_reckons_with_is_in_its_file(question: Question) -> None
     assert {one["rate_bps"] for one in middle} == {1e6 * code.RATE_MBPS}
     assert resolved["ngwa"]["flow_factor"] == 0.98
     if question is over.QUESTION:
-        assert middle == [link["forward"] for link in Scenario.from_file(against.QUESTION.file).resolved["links"]][:1]
+        assert middle == [link["forward"] for link in as_json(Scenario.from_file(against.QUESTION.file))["links"]][:1]
         return
     words = [style.rate(middle[0]["rate_bps"])]
     if len(middle) == 1:
@@ -104,7 +105,7 @@ def test_what_is_written_on_the_command_line_means_the_arm(question: Question) -
     for arm in question.arms(False)[-3:]:
         words = shlex.split(written(arm.overrides))
         given = dict(word.split("=", 1) for word in words[1::2])
-        assert scenario.with_overrides(given).resolved == scenario.with_overrides(arm.overrides).resolved
+        assert as_json(scenario.with_overrides(given)) == as_json(scenario.with_overrides(arm.overrides))
 
 
 @EACH

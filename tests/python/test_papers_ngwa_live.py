@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 from narrows import runs
@@ -120,7 +121,7 @@ def test_the_plan_is_the_published_table() -> None:
     assert printed["confidence"] == 100 * CONFIDENCE
     for setting in linux.SETTINGS:
         for method in linux.METHODS:
-            resolved = by_name[plan.name(setting, method)].scenario.resolved
+            resolved = as_json(by_name[plan.name(setting, method)].scenario)
             assert len(resolved["flows"]) == setting.flows
             assert resolved["links"][0]["forward"]["rate_bps"] == setting.rate_mbps * 1_000_000
             tcp = resolved["flows"][0]["tcp"]
@@ -135,7 +136,7 @@ def test_red_is_as_published() -> None:
     red = next(method for method in linux.METHODS if method.red)
     for setting in linux.SETTINGS:
         times = setting.packets / printed["queue_small"]
-        queue = by_name[plan.name(setting, red)].scenario.resolved["links"][0]["forward"]["queue"]
+        queue = as_json(by_name[plan.name(setting, red)].scenario)["links"][0]["forward"]["queue"]
         assert queue["limit_bytes"] == 1000 * times * printed["red_limit"]
         assert queue["min_threshold"] == 1000 * times * printed["red_min"]
         assert queue["max_threshold"] == 1000 * times * printed["red_max"]
@@ -145,13 +146,13 @@ def test_red_is_as_published() -> None:
 
 def test_the_first_run_needs_all_that_any_needs() -> None:
     first = plan.jobs(plan.QUICK)[0].scenario
-    assert first.resolved["ngwa"] is not None
+    assert as_json(first)["ngwa"] is not None
 
 
 def test_the_hosts_have_no_setting_that_is_not_linuxs() -> None:
     for job in plan.jobs(plan.QUICK):
         default: dict[str, Any] = {"tcp.cc": "reno", "tcp.recv_buffer": "3 MiB", "tcp.autotuning": True}
-        told = job.scenario.with_overrides(default).resolved["flows"][0]["tcp"]
+        told = as_json(job.scenario.with_overrides(default))["flows"][0]["tcp"]
         plain = _plain_linux()
         differing = {key for key in plain if told[key] != plain[key]} - {"assist"}
         assert not differing, (job.name, differing)
@@ -165,7 +166,7 @@ def _plain_linux() -> dict[str, Any]:
         'access = { rate = "1 Gb/s", delay = "1 ms" }\n[tcp]\nstack = "linux"\ncc = "reno"\n'
         '[[flows]]\nfrom = "s1"\nto = "d1"\n'
     )
-    tcp: dict[str, Any] = Scenario.from_text(text).resolved["flows"][0]["tcp"]
+    tcp: dict[str, Any] = as_json(Scenario.from_text(text))["flows"][0]["tcp"]
     return tcp
 
 

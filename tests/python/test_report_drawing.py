@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from narrows.report import charts, series, style, topology
+from narrows.report import charts, series, style, topology, values
 from narrows.report.layout import Direction, Edge, FlowPath, Network, arrange, bottlenecks
 
 if TYPE_CHECKING:
@@ -180,8 +180,8 @@ def test_thinning_keeps_the_peaks() -> None:
     y = np.zeros_like(x)
     y[54_321] = 7.0
     y[12_345] = -3.0
-    thinned = charts.thin(charts.Line("one", x, y, style.colour(0)))
-    assert thinned.x.size <= charts.MAX_POINTS + 2
+    thinned = values.thin(charts.Line("one", x, y, style.colour(0)))
+    assert thinned.x.size <= values.MAX_POINTS + 2
     assert thinned.y.max() == 7.0
     assert thinned.y.min() == -3.0
 

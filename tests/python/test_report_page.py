@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.plainly import as_json
 
 import narrows as nw
 from narrows import bundled
@@ -200,7 +201,7 @@ def test_every_bundled_scenario_can_be_drawn(name: str) -> None:
     scenario = Scenario.from_file(name)
     resolved, drawn = scenario.resolved, network.of(scenario)
     assert all(len(flow.path) >= 2 for flow in drawn.flows)
-    assert len(network.flow_rows(resolved)) == len(resolved["flows"])
+    assert len(network.flow_rows(resolved)) == len(resolved.flows)
 
 
 TIE = """
@@ -217,7 +218,7 @@ def test_flows_are_drawn_where_the_engine_sends_their_packets() -> None:
     """Of two paths with equally many hops, the engine takes the one over the node that is listed first."""
     scenario = Scenario.from_text(TIE.replace('"] }', '"], rate = "1 Mb/s", delay = "1 ms" }'))
     (flow,) = network.of(scenario).flows
-    drawn = [scenario.resolved["nodes"][node]["name"] for node in flow.path]
+    drawn = [as_json(scenario)["nodes"][node]["name"] for node in flow.path]
     made = nw.run(scenario)
     assert isinstance(made, nw.Run)
     carried = {queue.name for queue in made.queues if queue.forwarded_packets}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import narrows as nw
 from narrows.report import channels, network, radio, topology, write_report
 from narrows.report.layout import arrange, bottlenecks, box_width
 from narrows.report.shapes import text_box
+from narrows.resolved import Mode
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -218,7 +220,8 @@ def test_the_table_of_settings_counts_many_stations() -> None:
 )
 def test_rates_of_mcs_are_those_of_the_standard(phy: str, mode: tuple[int, int, int, int], mbps: float) -> None:
     keys = ("mcs", "width_mhz", "streams", "guard_interval_ns")
-    channel = {"phy": phy, "mode": {"kind": "mcs"} | dict(zip(keys, mode, strict=True))}
+    modulated = Mode("mcs", **dict(zip(keys, mode, strict=True)))
+    channel = replace(Scenario.from_file("hybrid-contest").channels[0], phy=phy, mode=modulated)
     assert channels.data_rate_bps(channel) / 1e6 == pytest.approx(mbps, abs=0.05)
 
 
@@ -279,5 +282,5 @@ def test_a_page_without_channels_says_nothing_of_them(one: Run, tmp_path: Path) 
 def test_every_kind_of_network_has_a_page(name: str, tmp_path: Path) -> None:
     scenario = Scenario.from_text(NETWORKS[name], overrides={"sampling": "50 ms"})
     page = write_report(nw.run(scenario, seed=1), tmp_path).read_text()
-    for station in scenario.channels[0]["stations"]:
-        assert station["node"] in page
+    for station in scenario.channels[0].stations:
+        assert station.node in page

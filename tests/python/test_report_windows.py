@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
+from tests.python.plainly import as_json
 
 import narrows as nw
 from narrows.report import charts, figures, network, schemes, windows, write_report
@@ -57,7 +58,7 @@ def drawn(frame: pd.DataFrame, told: pd.DataFrame = NO_ROUTERS) -> Figure:
 
 
 def figure_of(result: Outcome, name: str) -> Figure:
-    order = {flow["name"]: index for index, flow in enumerate(result.scenario.resolved["flows"])}
+    order = {flow["name"]: index for index, flow in enumerate(as_json(result.scenario)["flows"])}
     made = figures.all_figures(result.samples, order, result.scenario.duration_s)
     return next(figure for figure in made if figure.name == name)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.python.plainly import as_json
 
 import narrows as nw
-from narrows import _core
+from narrows import _core, captures
 from narrows.errors import InputError, Interrupted, RunError, ScenarioError
 from narrows.outcome import Batch, Run
 from narrows.runs import Task, processors, run_all
@@ -125,7 +126,27 @@ def test_numbers_out_of_range_are_refused(arguments: dict[str, int], short: Scen
 def test_packets_that_fill_the_disk_are_a_failed_run_with_the_systems_reason(short: Scenario, tmp_path: Path) -> None:
     (tmp_path / "r1-r2.pcapng").symlink_to("/dev/full")
     with pytest.raises(RunError, match=r"r1-r2\.pcapng: No space left on device"):
-        nw.run(short, pcap=tmp_path)
+        nw.run(short, pcap=captures.Staged(tmp_path))
+
+
+def test_captures_replace_earlier_ones_and_no_file_of_the_users(short: Scenario, tmp_path: Path) -> None:
+    folder = tmp_path / "captured"
+    nw.run(short, seed=1, pcap=folder)
+    first = (folder / "r1-r2.pcapng").read_bytes()
+    (folder / "notes.txt").write_text("mine")
+    nw.run(short, seed=2, pcap=folder)
+    assert (folder / "r1-r2.pcapng").read_bytes() != first
+    (folder / "r1-r2.pcapng").write_bytes(b"mine too")
+    with pytest.raises(InputError, match=r"r1-r2\.pcapng: was not written by Narrows, or has been changed since"):
+        nw.run(short, seed=3, pcap=folder)
+    assert (folder / "r1-r2.pcapng").read_bytes() == b"mine too"
+    assert (folder / "notes.txt").read_text() == "mine"
+    (tmp_path / "several" / "run-1").mkdir(parents=True)
+    theirs = tmp_path / "several" / "run-1" / "s1-r1.pcapng"
+    theirs.write_bytes(b"theirs")
+    with pytest.raises(InputError, match=r"run-1/s1-r1\.pcapng: was not written by Narrows"):
+        nw.run(short, runs=2, pcap=tmp_path / "several")
+    assert [path for path in (tmp_path / "several").rglob("*") if path.is_file()] == [theirs]
 
 
 def test_progress_ends_at_one_and_never_falls(short: Scenario) -> None:
@@ -224,7 +245,7 @@ def test_overrides_add_up(short: Scenario) -> None:
 
 def test_what_show_prints_is_a_scenario_that_means_the_same(short: Scenario, one: Run) -> None:
     again = nw.Scenario.from_text(short.to_toml())
-    assert again.resolved == short.resolved
+    assert as_json(again) == as_json(short)
     assert nw.run(again, seed=3).digest == one.digest
 
 

@@ -30,7 +30,7 @@ stagger = "2500 ns"
 '''
 begin = time.process_time()
 scenario = Scenario.from_text(text)
-assert len(scenario.resolved["flows"]) == flows
+assert len(scenario.resolved.flows) == flows
 made = _core.run(scenario.core, 1, 0, _core.Progress(), None, {})
 spent = time.process_time() - begin
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, spent)

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from narrows import own
+from narrows import contest, own
 from narrows.errors import RunError
+from narrows.execution.cluster import remote
+from narrows.execution.means import Means
+from narrows.papers import execute as papers
+from narrows.runs import Task, run_all
 from narrows.sweep import Sweep, execute, load
 from narrows.sweep import address as addresses
-from narrows.sweep.cluster import remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +187,23 @@ def test_own_congestion_controls_and_failures_travel(cluster: LocalCluster, tmp_
     assert told["digest"] == execute(Sweep.from_file(file)).digest
 
 
+@pytest.mark.slow
+def test_contests_and_papers_run_on_a_cluster_with_the_same_results(cluster: LocalCluster, tmp_path: Path) -> None:
+    cluster.worker()
+    code = tmp_path / "steady.py"
+    code.write_text(OWN.format(patience=99))
+    own.load(code)
+    plan = contest.make("dumbbell-cubic", ["reno", "steady"], runs=1, overrides={"duration": "12 s"}, solo=False)
+    there = contest.execute(plan, tmp_path / "c", dask=cluster.address)
+    assert there.records == contest.execute(plan, jobs=2).records
+    assert contest.execute(plan, tmp_path / "c", jobs=1).kept == 4
+    tasks = [Task(plan.scenario, 3, index) for index in range(3)]
+    made = papers.run_all(tasks, Means(dask=cluster.address), "some")
+    here = run_all(tasks)
+    assert [run.digest for run in made] == [run.digest for run in here]
+    assert [run.flows for run in made] == [run.flows for run in here]
+
+
 def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path) -> None:
     file = tmp_path / "some.toml"
     file.write_text(SOME)
@@ -201,5 +221,5 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_a_worker_with_another_engine_makes_no_run() -> None:
     mine = addresses.engine()
     other = replace(mine, release="0.0.1")
-    with pytest.raises(RunError, match=r"the worker has narrows .*, and the sweep is of .*0\.0\.1"):
-        remote(other, "", "some.toml", {}, 1, "address", None, {}, None)
+    with pytest.raises(RunError, match=r"the worker has narrows .*, and the job is of .*0\.0\.1"):
+        remote(other, {}, print)

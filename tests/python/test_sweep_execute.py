@@ -437,7 +437,7 @@ def test_room_is_told_within_an_order_of_magnitude_and_small_parts_are_put_toget
     sweep = Sweep.parse(TINY.replace("seeds = 2", "seeds = 160"))
     assert bounds.room(sweep, 960) < 4_000_000, "28.7 MB were told, of runs that take 0.16 MB in the end"
     monkeypatch.setattr("narrows.sweep.store.SMALL_PARTS", 2)
-    monkeypatch.setattr("narrows.sweep.writer.GROUP_S", 0.0)
+    monkeypatch.setattr("narrows.store.writer.GROUP_S", 0.0)
     few = Sweep.parse(TINY)
     made = execute(few, tmp_path / "out", jobs=1)
     assert (made.made, len(parts(tmp_path / "out"))) == (12, 1)

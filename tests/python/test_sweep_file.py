@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.plainly import as_json
 
 from narrows import own
 from narrows.errors import InputError, ScenarioError, SweepError
@@ -70,7 +71,7 @@ def test_axes_are_crossed_and_the_last_changes_fastest() -> None:
 
 def test_a_point_is_the_scenario_with_its_values_and_those_of_set() -> None:
     point = Sweep.parse(SHORT).points[4]
-    queue = next(link for link in point.scenario.resolved["links"] if link["forward"]["rate_bps"] == 10_000_000)
+    queue = next(link for link in as_json(point.scenario)["links"] if link["forward"]["rate_bps"] == 10_000_000)
     assert queue["forward"]["queue"]["limit_packets"] == 20
     assert queue["forward"]["delay_ns"] == 5_000_000
     assert point.scenario.duration_s == 12
@@ -107,8 +108,8 @@ def test_values_of_an_axis(text: str, expected: list[object]) -> None:
 def test_decimals_reach_the_scenario_as_they_are_written() -> None:
     sweep = axis('path = "topology.bottleneck.per"\nvalues = [1e-6, 0.10]')
     assert [point.overrides["topology.bottleneck.per"] for point in sweep.points] == ["0.000001", "0.10"]
-    forward = sweep.points[0].scenario.resolved["links"][0]["forward"]
-    assert any(link["forward"] != forward for link in sweep.points[1].scenario.resolved["links"])
+    forward = as_json(sweep.points[0].scenario)["links"][0]["forward"]
+    assert any(link["forward"] != forward for link in as_json(sweep.points[1].scenario)["links"])
 
 
 def test_a_unit_goes_to_the_scenario_and_the_number_into_the_column() -> None:

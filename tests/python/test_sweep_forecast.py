@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from narrows.sweep import Sweep, forecast
+from narrows.execution import forecast
+from narrows.sweep import Sweep
+from narrows.sweep.scale import scales
 
 if TYPE_CHECKING:
     from narrows.outcome import Run
@@ -61,8 +63,8 @@ def test_a_big_sweep_of_unequal_points_is_told_within_a_quarter(known: int) -> N
     runs = list(sweep.runs)
     costs = {run.address: cost(run) for run in runs}
     assert max(costs.values()) > 8 * min(costs.values())
-    order = forecast.in_order(sweep, runs)
-    made = forecast.Forecast(sweep, runs, workers=2)
+    order = forecast.in_order(runs)
+    made = forecast.Forecast(scales(sweep), runs, workers=2)
     for run in order[:known]:
         made.took(run.address, costs[run.address])
     seconds = sum(costs[run.address] for run in order[:known]) / 2
@@ -78,8 +80,8 @@ def test_a_big_sweep_of_unequal_points_is_told_within_a_quarter(known: int) -> N
 def test_the_estimate_gets_exact_as_runs_end() -> None:
     sweep = Sweep.parse(AGILE)
     runs = list(sweep.runs)
-    made = forecast.Forecast(sweep, runs, workers=1)
-    order = forecast.in_order(sweep, runs)
+    made = forecast.Forecast(scales(sweep), runs, workers=1)
+    order = forecast.in_order(runs)
     for run in order[:480]:
         made.took(run.address, cost(run))
     rest = made.left({})
@@ -96,7 +98,7 @@ def test_the_estimate_gets_exact_as_runs_end() -> None:
 def test_runs_under_way_tell_too() -> None:
     sweep = Sweep.parse(AGILE)
     runs = list(sweep.runs)
-    made = forecast.Forecast(sweep, runs, workers=2)
+    made = forecast.Forecast(scales(sweep), runs, workers=2)
     assert made.left({}) is None
     assert made.left({runs[0].address: (0.001, 10.0)}) is None, "a thousandth tells nothing"
     rest = made.left({runs[0].address: (0.5, 10.0)})
@@ -108,7 +110,7 @@ def test_runs_that_were_made_before_tell_at_once() -> None:
     sweep = Sweep.parse(AGILE)
     runs = list(sweep.runs)
     before, rest = runs[: len(runs) // 2], runs[len(runs) // 2 :]
-    made = forecast.Forecast(sweep, rest, 2, [(run.point.index, cost(run)) for run in before])
+    made = forecast.Forecast(scales(sweep), rest, 2, [(run.steps, cost(run)) for run in before])
     told = made.estimate({}, 0.0, 0)
     assert told is not None
     assert made.enough(0.0, told.seconds)
@@ -119,7 +121,7 @@ def test_runs_that_were_made_before_tell_at_once() -> None:
 def test_failed_runs_are_no_guide() -> None:
     sweep = Sweep.parse(AGILE)
     runs = list(sweep.runs)
-    made = forecast.Forecast(sweep, runs, workers=1)
+    made = forecast.Forecast(scales(sweep), runs, workers=1)
     made.took(runs[0].address, None)
     assert made.left({}) is None
     made.took(runs[1].address, 2.0)
@@ -130,9 +132,9 @@ def test_failed_runs_are_no_guide() -> None:
 
 def test_the_order_meets_all_values_early_and_is_always_the_same() -> None:
     sweep = Sweep.parse(AGILE)
-    order = forecast.in_order(sweep, list(sweep.runs))
+    order = forecast.in_order(list(sweep.runs))
     assert sorted(run.index for run in order) == list(range(2400))
-    assert [run.index for run in order] == [run.index for run in forecast.in_order(sweep, list(sweep.runs))]
+    assert [run.index for run in order] == [run.index for run in forecast.in_order(list(sweep.runs))]
     for column, count in (("delay", 3), ("cc", 5), ("buffer", 8), ("per", 4)):
         met = [run.point.labels[column] for run in order[:32]]
         counts = [met.count(value) for value in dict.fromkeys(met)]

@@ -140,7 +140,7 @@ def test_every_view_says_why_there_are_so_many_runs(made: Batch, tmp_path: Path)
 
 def test_packets_of_runs_begun_ahead_are_dropped(short: Scenario, tmp_path: Path) -> None:
     batch = run_until(short, Precision(relative=0.9, least=2), seed=SEED, jobs=4, pcap=tmp_path / "pcap")
-    assert sorted(path.name for path in (tmp_path / "pcap").iterdir()) == [f"run-{run.index}" for run in batch.runs]
+    assert sorted(path.name for path in (tmp_path / "pcap").glob("run-*")) == [f"run-{run.index}" for run in batch.runs]
 
 
 def test_metrics_are_found_by_name(one: Run) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.python.plainly import as_json
 
 from narrows.errors import InputError
 from narrows.scenario import Scenario
-from narrows.validation import Validation, description, execute, figures, inputs, page, validate
+from narrows.validation import Validation, description, execute, figures, inputs, ns2, page, validate
 from narrows.validation.compare import Comparison, Flow, Side, compare, distance, relative, verdict
 from narrows.validation.description import Description, Experiment, Explanation, Network, Variant
 from narrows.validation.validate import write
@@ -48,7 +49,7 @@ def test_every_scenario_of_the_description_is_valid() -> None:
     for variant in known.variants:
         for network in known.networks:
             scenario = Scenario.from_text(inputs.scenario(variant, network))
-            assert len(scenario.resolved["flows"]) == network.flows
+            assert len(as_json(scenario)["flows"]) == network.flows
             assert scenario.duration_s == network.duration
 
 
@@ -259,4 +260,4 @@ def test_stars_choose_by_pattern_and_quick_keeps_a_few() -> None:
 def test_without_ns2_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InputError, match=r"ns-2 is not installed.*Debian's package ns2"):
-        execute.find_ns2()
+        ns2.find()

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 from narrows.cli import app
 from narrows.errors import InputError
 from narrows.scenario import Scenario
-from narrows.validation import Validation, description, execute, experiments, inputs, own, page
+from narrows.validation import Validation, description, experiments, inputs, ns2, own, page
 from narrows.validation.compare import Flow, compare, verdict
 from narrows.validation.description import Description, Experiment, Explanation, Network, Variant
 from narrows.validation.experiments import Measured
@@ -86,9 +87,9 @@ def test_a_switch_reaches_the_simulator_that_it_is_turned_in() -> None:
 
 
 def test_ns2_runs_on_memory_of_one_value() -> None:
-    assert execute.environment(0)["MALLOC_PERTURB_"] == "255"
-    assert execute.environment(85)["MALLOC_PERTURB_"] == "170"
-    assert "tcache_count=0" in execute.environment(0)["GLIBC_TUNABLES"]
+    assert ns2.environment(0)["MALLOC_PERTURB_"] == "255"
+    assert ns2.environment(85)["MALLOC_PERTURB_"] == "170"
+    assert "tcache_count=0" in ns2.environment(0)["GLIBC_TUNABLES"]
 
 
 def test_every_experiment_of_the_description_can_be_run() -> None:
@@ -101,7 +102,7 @@ def test_every_experiment_of_the_description_can_be_run() -> None:
         for network in one.networks:
             job = experiments.job(every, every.variants, one, network, 1, turned=True)
             scenario = Scenario.from_text(inputs.scenario(job.variant, network, job.rival))
-            assert len(scenario.resolved["flows"]) == network.flows
+            assert len(as_json(scenario)["flows"]) == network.flows
             assert not network.held_out
         assert set(one.ns2) <= set(keys)
         assert {one.variant, one.rival or one.variant} <= set(variants)

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from narrows.errors import RunError
+from narrows.execution.means import Means
 from narrows.validation import description, execute
 from narrows.validation.description import Network, Variant
 
@@ -26,7 +27,7 @@ def variant(name: str) -> Variant:
 
 
 def mbps(name: str, fill: int, *further: str) -> float:
-    ((flow,),) = execute.run_ns2([execute.Job(variant(name), NETWORK, 1, fill, None, further)], 1, None)
+    ((flow,),) = execute.run_ns2([execute.Job(variant(name), NETWORK, 1, fill, None, further)], Means(1))
     return flow.mbps
 
 
@@ -40,7 +41,7 @@ def test_vegas_takes_one_branch_on_zeros_and_another_on_the_fill_that_the_page_s
 
 def test_the_fill_of_the_description_is_what_pairs_run_on() -> None:
     assert description.load().fill == 0
-    ((ours,),) = execute.run_ours([execute.Job(variant("vegas"), NETWORK, 1)], 1, None)
+    ((ours,),) = execute.run_ours([execute.Job(variant("vegas"), NETWORK, 1)], Means(1))
     assert mbps("vegas", description.load().fill) == pytest.approx(ours.mbps, rel=0.03)
 
 

@@ -11,6 +11,7 @@ import typer
 from narrows.cli.guard import hint
 
 if TYPE_CHECKING:
+    from narrows.comparison import Comparison
     from narrows.ownership import Claim
 
 
@@ -57,17 +58,36 @@ def run_both(
         # Create the directory first, so that an unwritable one is reported before the long wait, not after it.
         directory = stack.enter_context(ownership.staged(output)) if output is not None else None
         shown = stack.enter_context(Bar(f"{scenario.name}: live and simulated", wanted=bar and not quiet, quiet=quiet))
-        made = comparison.run_both(scenario, runs=1 if runs is None else runs, seed=seed, jobs=jobs, progress=shown)
+        made: comparison.Comparison | None = None
+        interruption: comparison.ComparisonInterrupted | None = None
+        try:
+            made = comparison.run_both(scenario, runs=1 if runs is None else runs, seed=seed, jobs=jobs, progress=shown)
+        except comparison.ComparisonInterrupted as caught:
+            if not caught.arms:
+                raise
+            interruption = caught
+            if len(caught.arms) > 1:
+                made = comparison.Comparison(*caught.arms)
         if directory is not None:
-            directories.fill(made, directory)
-    if quiet:
-        return
+            if made is not None:
+                directories.fill(made, directory)
+            elif interruption is not None:
+                directories.fill_arm(interruption.arms[0], directory)
+    if made is not None and not quiet:
+        _show(made, output, time.monotonic() - begin, json=json)
+    if interruption is not None:
+        raise interruption
+
+
+def _show(made: Comparison, output: Claim | None, seconds: float, *, json: bool) -> None:
+    from narrows.comparison import directory as directories
+
     if json:
         typer.echo(directories.dumps(made.to_json()), nl=False)
     else:
         from narrows.cli.comparison_tables import print_comparison
 
-        print_comparison(made, time.monotonic() - begin)
+        print_comparison(made, seconds)
         if output is not None:
             hint(f"results: {output.named}; for a page: narrows report {output.named}")
     if made.doubts and json:

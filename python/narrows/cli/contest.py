@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.cli.guard import guarded, hint
-from narrows.cli.options import Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, claimed, overrides
+from narrows.cli.options import (
+    Dask,
+    Estimate,
+    Force,
+    Jobs,
+    Json,
+    Load,
+    MaxMemory,
+    NoProgress,
+    Output,
+    Set,
+    claimed,
+    overrides,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from narrows.cli.progress import Bar
-    from narrows.contest import Contest, Progress
+    from narrows.contest import Contest
 
 EXAMPLE = (
     "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/pairs\n\n"
@@ -63,6 +73,8 @@ def contest(
     solo: Annotated[
         bool, typer.Option("--solo/--no-solo", metavar="", help="Also run each alone, to measure harm.")
     ] = True,
+    estimate: Estimate = False,
+    dask: Dask = None,
     set_: Set = None,
     load: Load = None,
     jobs: Jobs = None,
@@ -95,11 +107,16 @@ def contest(
         overrides=overrides(set_),
         solo=solo,
     )
-    from narrows.cli.progress import Bar
+    if estimate:
+        from narrows.cli import estimates
+
+        estimates.show("contest", lambda: contests.estimate(plan, jobs=jobs, dask=dask), json=json)
+        return
+    from narrows.cli.runs_progress import RunsDisplay
 
     held = claimed(output, force, [on], "contest")
-    with Bar("contest", wanted=not no_progress) as bar:
-        made = hold(plan, held, jobs=jobs, progress=_shown_on(bar))
+    with RunsDisplay("contest", wanted=not no_progress) as display:
+        made = hold(plan, held, jobs=jobs, dask=dask, progress=display)
     page = None if held is None else made.report(held)
     if json:
         from narrows.contest.export import dumps
@@ -112,14 +129,6 @@ def contest(
     _hints(made)
     if page is not None and not json:
         hint(f"wrote {page}")
-
-
-def _shown_on(bar: Bar) -> Callable[[Progress], None]:
-    def show(state: Progress) -> None:
-        bar.describe(f"contest: {state.done:,} of {state.total:,} runs, {state.per_s:.1f} a second")
-        bar(state.fraction)
-
-    return show
 
 
 def _hints(made: Contest) -> None:

@@ -141,7 +141,7 @@ def live(
     if pcap and output is None:
         message = "--pcap needs a directory to put the packets; add -o DIR"
         raise InputError(message)
-    from narrows import estimate, ownership, results
+    from narrows import captures, estimate, ownership, results
     from narrows import live as world
     from narrows.cli.progress import Bar
     from narrows.scenario import Scenario
@@ -156,7 +156,7 @@ def live(
     with ExitStack() as stack:
         directory = stack.enter_context(ownership.staged(held)) if held is not None else None
         bar = stack.enter_context(Bar(f"{scenario.name}: live", wanted=not (no_progress or quiet or wanted)))
-        captured = directory / results.PCAP if directory is not None and pcap else None
+        captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
         result: Run | Batch
         try:
             result = world.run(scenario, seed=seed, runs=runs, pcap=captured, programs=wanted, progress=bar)

@@ -27,6 +27,14 @@ Set = Annotated[
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Concurrent runs; by default one per processor.")
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler: tcp://host:8786."),
+]
+Estimate = Annotated[
+    bool,
+    typer.Option("--estimate", metavar="", help="Try some runs, tell how long all would take, and keep nothing."),
+]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON for machines instead of tables.")]
 Load = Annotated[
     list[Path] | None,

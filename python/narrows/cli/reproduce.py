@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.cli.guard import guarded, hint, note
-from narrows.cli.options import Force, Jobs, Json, MaxMemory, NoProgress, Output  # noqa: TC001 - Typer reads the annotations
+from narrows.cli.options import (  # noqa: TC001 - Typer reads the annotations
+    Dask,
+    Estimate,
+    Force,
+    Jobs,
+    Json,
+    MaxMemory,
+    NoProgress,
+    Output,
+)
+from narrows.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.cli.sweep_progress import Display
+    from narrows.cli.runs_progress import RunsDisplay
+    from narrows.execution.forecast import Estimate as TimeEstimate
     from narrows.papers.reproduction import Reproduction
     from narrows.sweep import Sweep
 
@@ -90,6 +101,8 @@ def reproduce(
         bool,
         typer.Option("--page", metavar="", help="agile-sd only: write the page from the runs in DIR; run nothing."),
     ] = False,
+    estimate: Estimate = False,
+    dask: Dask = None,
     jobs: Jobs = None,
     max_memory: MaxMemory = None,
     json: Json = False,
@@ -97,9 +110,9 @@ def reproduce(
 ) -> None:
     """Repeat a paper's experiments and compare published with measured values.
 
-    The page, the figures and the numbers go into DIR, results/PAPER by default. An interrupted
-    contest or sweep continues with the same command. If runs of a sweep failed, the page shows the
-    others and the exit code is 1.
+    The page, the figures and the numbers go into DIR, results/PAPER by default. After Ctrl-C the
+    same command continues: finished runs are kept in DIR, or in DIR.runs until the page is written.
+    If runs of a sweep failed, the page shows the others and the exit code is 1.
     """
     from narrows import memory
     from narrows.cli.progress import Bar
@@ -107,18 +120,27 @@ def reproduce(
 
     memory.allow(max_memory)
 
-    def watch(sweep: Sweep, directory: Path) -> Display:
+    if estimate:
+        _estimate(paper, quick=quick, runs=runs, jobs=jobs, dask=dask, beyond=beyond, live=live, flows=flows, json=json)
+        return
+
+    def watch(what: Sweep | str, directory: Path) -> RunsDisplay:
+        from narrows.cli.runs_progress import RunsDisplay
         from narrows.cli.sweep_progress import Display
 
-        return Display(sweep, directory, wanted=not no_progress)
+        if isinstance(what, str):
+            return RunsDisplay(what, wanted=not no_progress)
+        return Display(what, directory, wanted=not no_progress)
 
-    with Bar(f"reproducing {paper}", wanted=not no_progress) as bar:
+    # Live runs have a bar of their own: their time is known.
+    with Bar(f"reproducing {paper}", wanted=live and not no_progress, quiet=not live) as bar:
         made = repeat(
             paper,
             output,
             quick=quick,
             runs=runs,
             jobs=jobs,
+            dask=dask,
             pair=pair,
             beyond=beyond,
             live=live,
@@ -143,6 +165,31 @@ def reproduce(
     if made.failures:
         _print_failures(made)
         raise typer.Exit(1)
+
+
+def _estimate(
+    paper: str,
+    *,
+    quick: bool,
+    runs: int | None,
+    jobs: int | None,
+    dask: str | None,
+    beyond: bool,
+    live: bool,
+    flows: int | None,
+    json: bool,
+) -> None:
+    from narrows import reproduction
+    from narrows.cli import estimates
+
+    if live:
+        message = "--estimate: does not go with --live, which tells how long it takes before it begins"
+        raise InputError(message)
+
+    def make() -> TimeEstimate:
+        return reproduction.estimate(paper, quick=quick, runs=runs, jobs=jobs, dask=dask, beyond=beyond, flows=flows)
+
+    estimates.show(paper, make, json=json)
 
 
 def _print_failures(made: Reproduction) -> None:

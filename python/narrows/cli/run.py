@@ -16,6 +16,7 @@ from narrows.cli.options import File, Force, Jobs, Json, Load, MaxMemory, NoProg
 from narrows.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
+    from narrows.captures import Staged
     from narrows.cli.progress import Bar
     from narrows.runs import Batch, Run
     from narrows.scenario import Scenario
@@ -134,7 +135,7 @@ def run(
         seed, 1 if runs is None else runs, jobs, _precision(until, until_metric, runs, max_runs), until_metric
     )
     held = claimed(output, force, [file, *(load or [])])
-    from narrows import own, ownership, results
+    from narrows import captures, own, ownership, results
     from narrows.cli.progress import Bar
     from narrows.scenario import Scenario
 
@@ -149,7 +150,7 @@ def run(
         directory = stack.enter_context(ownership.staged(held)) if held is not None else None
         stack.enter_context(memory.spilling_into(directory))
         bar = stack.enter_context(Bar(scenario.name, wanted=not (no_progress or quiet), quiet=quiet))
-        captured = directory / results.PCAP if directory is not None and pcap else None
+        captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
         result: Run | Batch
         try:
             result = _run(scenario, order, captured, bar)
@@ -158,7 +159,6 @@ def run(
                 raise
             interruption, result = caught, caught.finished
         if directory is not None:
-            _drop_unfinished(captured, result, order)
             results.fill(result, directory)
     if not quiet:
         _print(result, json, time.monotonic() - begin)
@@ -181,7 +181,7 @@ def _check(scenario: Scenario, order: _Order, output: Path | None, *, quiet: boo
         hint(f"{scenario.name}: {made.rows:,} samples, about {shown(made.disk_bytes)} on the disk")
 
 
-def _run(scenario: Scenario, order: _Order, captured: Path | None, bar: Bar) -> Run | Batch:
+def _run(scenario: Scenario, order: _Order, captured: Staged | None, bar: Bar) -> Run | Batch:
     from narrows import runs
 
     if order.until is None:
@@ -259,18 +259,6 @@ def _warn(result: Run | Batch) -> None:
     if until is not None and not until.met:
         more = "; --max-runs allows more" if until.runs >= until.precision.most else ""
         hint(f"warning: {until.told()}{more}")
-
-
-def _drop_unfinished(captured: Path | None, result: Run | Batch, order: _Order) -> None:
-    """Remove captured packets of runs that were stopped and have no result."""
-    if captured is None or (order.until is None and order.runs == 1):
-        return
-    import shutil
-
-    kept = {f"run-{run.index}" for run in result.runs}
-    for folder in captured.iterdir():
-        if folder.name not in kept:
-            shutil.rmtree(folder)
 
 
 def _print(result: Run | Batch, json: bool, seconds: float) -> None:

@@ -26,7 +26,7 @@ def show(file: File, set_: Set = None) -> None:
         Console().print(Syntax(text, "toml", theme="ansi_dark", background_color="default", word_wrap=True))
     else:
         typer.echo(text, nl=not text.endswith("\n"))
-    ngwa = scenario.resolved.get("ngwa")
+    ngwa = scenario.resolved.schemes.get("ngwa")
     if ngwa:
         from narrows.schemes import NgwaMode
 

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.cli.guard import guarded, hint
-from narrows.cli.options import Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, overrides
+from narrows.cli.options import (
+    Dask,
+    Estimate,
+    Force,
+    Jobs,
+    Json,
+    Load,
+    MaxMemory,
+    NoProgress,
+    Output,
+    Set,
+    overrides,
+)
 
 if TYPE_CHECKING:
     from narrows.sweep import Sweep, SweepResult
@@ -30,14 +42,8 @@ def sweep(
     plan: Annotated[
         bool, typer.Option("--plan", metavar="", help="Print the points and run nothing; with --json all of them.")
     ] = False,
-    estimate: Annotated[
-        bool,
-        typer.Option("--estimate", metavar="", help="Run a few, estimate the time for all, and keep nothing."),
-    ] = False,
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler: tcp://host:8786."),
-    ] = None,
+    estimate: Estimate = False,
+    dask: Dask = None,
     large: Annotated[
         bool,
         typer.Option("--large", metavar="", help="Allow more than 100,000 runs, or more data than the disk may hold."),
@@ -67,7 +73,12 @@ def sweep(
         print_plan(read, json=json)
         return
     if estimate:
-        _estimate(read, jobs, json=json, large=large)
+        from narrows.cli import estimates
+        from narrows.sweep.bounds import check_runs
+
+        if not large:
+            check_runs(read)
+        estimates.show(read.name, lambda: read.estimate(jobs=jobs, dask=dask), json=json)
         return
     directory = output or Path("results") / read.name
     from narrows.cli.sweep_progress import Display
@@ -79,23 +90,6 @@ def sweep(
     _print(read, made, directory, json=json)
     if made.failures:
         raise typer.Exit(1)
-
-
-def _estimate(read: Sweep, jobs: int | None, *, json: bool, large: bool) -> None:
-    from narrows.cli.sweep_progress import told
-    from narrows.sweep.bounds import check_runs
-
-    if not large:
-        check_runs(read)
-    hint("trying some runs, for a minute at most ..")
-    made = read.estimate(jobs=jobs)
-    if json:
-        import json as codec
-        from dataclasses import asdict
-
-        typer.echo(codec.dumps({"format": 1, "name": read.name, **asdict(made)}, indent=2))
-    else:
-        typer.echo(f"{read.name}: {made.runs:,} runs, {told(made)}")
 
 
 def _print(read: Sweep, made: SweepResult, directory: Path, *, json: bool) -> None:

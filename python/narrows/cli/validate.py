@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from narrows.cli.guard import guarded, hint, note
-from narrows.cli.options import Jobs, Json, MaxMemory, NoProgress  # noqa: TC001 - Typer reads the annotations
+from narrows.cli.options import Dask, Estimate, Jobs, Json, MaxMemory, NoProgress  # noqa: TC001 - Typer reads the annotations
 from narrows.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def validate(
             help="The page (.md), or a directory for it; by default docs/validation.md or docs/live.md.",
         ),
     ] = None,
+    estimate: Estimate = False,
+    dask: Dask = None,
     jobs: Jobs = None,
     max_memory: MaxMemory = None,
     json: Json = False,
@@ -75,8 +77,9 @@ def validate(
 ) -> None:
     """Run variants of TCP on Narrows and on ns-2, or on this machine's own TCP stack, and compare.
 
-    Writes a page with tables, beside ns-2 also the windows over time. Exits with 1 if a difference is beyond the target
-    and was not recorded before. Networks that are held out do not affect the exit code.
+    Writes a page with tables, beside ns-2 also the windows over time. Until the page is written, finished runs beside
+    ns-2 are kept next to it, and after Ctrl-C the same command goes on from there. Exits with 1 if a difference is
+    beyond the target and was not recorded before. Networks that are held out do not affect the exit code.
     """
     from narrows import memory
 
@@ -94,6 +97,9 @@ def validate(
     page = page if page.suffix == ".md" else page / _PAGES[against].name
     chosen, bar = (_names(cc), _names(network)), not no_progress
     if against == "live":
+        if estimate or dask is not None:
+            message = f"{'--estimate' if estimate else '--dask'}: goes with --against ns2; live runs need this machine"
+            raise InputError(message)
         if networks is not None:
             message = "--networks: is for --against ns2; live networks are scenarios: --scenario FILE"
             raise InputError(message)
@@ -102,7 +108,18 @@ def validate(
     if runs is not None:
         message = f"--runs {runs}: is for --against live; with ns-2 each network has its own number of seeds"
         raise InputError(message)
-    _ns2(chosen, page, _own(networks, scenario) if own else None, quick=quick, jobs=jobs, json=json, bar=bar)
+    places = _own(networks, scenario) if own else None
+    if estimate:
+        from narrows.cli import estimates
+        from narrows.validation.validate import estimate as estimated
+
+        estimates.show(
+            "validation",
+            lambda: estimated(*chosen, own=places, quick=quick, jobs=jobs, dask=dask),
+            json=json,
+        )
+        return
+    _ns2(chosen, page, places, quick=quick, jobs=jobs, dask=dask, json=json, bar=bar)
 
 
 def _own(networks: Path | None, scenario: list[str] | None) -> list[Network]:
@@ -125,10 +142,12 @@ def _ns2(
     *,
     quick: bool,
     jobs: int | None,
+    dask: str | None,
     json: bool,
     bar: bool,
 ) -> None:
-    from narrows.cli.progress import Bar
+    from narrows.cli.runs_progress import RunsDisplay
+    from narrows.store import pending
     from narrows.validation import validate as run_both
     from narrows.validation.own import check_page
     from narrows.validation.page import TITLE, check_figures
@@ -136,9 +155,13 @@ def _ns2(
 
     check_page(page, TITLE)
     check_figures(page)
-    with Bar("validating against ns2", wanted=bar) as shown:
-        made = run_both("ns2", *chosen, own=own, quick=quick, jobs=jobs, progress=shown)
-    paths = write(made, page)
+
+    def watch(what: str) -> RunsDisplay:
+        return RunsDisplay(what, wanted=bar)
+
+    with pending.kept(page) as held:
+        made = run_both("ns2", *chosen, own=own, quick=quick, jobs=jobs, dask=dask, keep=held, watch=watch)
+        paths = write(made, page)
     if json:
         _echo(made.to_json())
     else:

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from narrows.comparison.comparison import Arm, Compared, Comparison, Subject
 from narrows.comparison.directory import load, write
-from narrows.comparison.make import LIVE, SIMULATED, run_both
+from narrows.comparison.make import LIVE, SIMULATED, ComparisonInterrupted, run_both
 from narrows.comparison.measures import Measure
 
-__all__ = ["LIVE", "SIMULATED", "Arm", "Compared", "Comparison", "Measure", "Subject", "load", "run_both", "write"]
+__all__ = [
+    "LIVE",
+    "SIMULATED",
+    "Arm",
+    "Compared",
+    "Comparison",
+    "ComparisonInterrupted",
+    "Measure",
+    "Subject",
+    "load",
+    "run_both",
+    "write",
+]

@@ -193,5 +193,5 @@ def _rtt_ms(run: Run) -> float | None:
 
 def _configured_mbps(scenario: Scenario) -> float:
     """Rate of the slowest link, which is the bottleneck."""
-    slowest: float = min(link["forward"]["rate_bps"] for link in scenario.resolved["links"])
+    slowest: float = min(link.forward.rate_bps for link in scenario.resolved.links)
     return slowest / 1e6

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from narrows import runs as simulated
 from narrows.comparison.comparison import Arm, Comparison
+from narrows.errors import Interrupted
 from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from narrows.outcome import Batch, Run
@@ -21,6 +23,27 @@ LIVE: Final = "live"
 
 _LIVE_SHARE: Final = 0.9
 """Share of the progress bar for the live runs, which take real time, one after the other."""
+
+
+class ComparisonInterrupted(Interrupted):
+    """Ctrl-C during both arms of a comparison: running runs were stopped, finished ones are kept.
+
+    Parameters
+    ----------
+    caught : Interrupted
+        What ended the arm in progress.
+    runs : int
+        Number of runs requested of each arm.
+    arms : sequence of Arm
+        The arms so far.
+    """
+
+    def __init__(self, caught: Interrupted, runs: int, arms: Sequence[Arm]) -> None:
+        self.arms = tuple(arm for arm in arms if arm.outcome.runs)
+        """Arms with a finished run, in the order of `Comparison`."""
+        done = sum(len(arm.outcome.runs) for arm in self.arms)
+        message = f"interrupted: {done} of {2 * runs} runs had finished, live and simulated together"
+        super().__init__(caught.finished, 2 * runs, message)
 
 
 def run_both(
@@ -56,8 +79,10 @@ def run_both(
     ------
     LiveError
         If live runs are not available on this machine, or one failed.
-    InputError, ScenarioError, RunError, Interrupted
+    InputError, ScenarioError, RunError
         As `narrows.run`.
+    ComparisonInterrupted
+        On Ctrl-C; holds the finished runs.
     """
     parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     if seed is not None and seed != parsed.seed:
@@ -66,8 +91,14 @@ def run_both(
     simulated.in_range("runs", runs, 1, 1_000_000)
     if jobs is not None:
         simulated.in_range("jobs", jobs, 1, 4096)
-    live = run_live(parsed, runs, _share(progress, 0.0, _LIVE_SHARE))
-    ours = simulated.run(parsed, runs=runs, jobs=jobs, progress=_share(progress, _LIVE_SHARE, 1.0))
+    try:
+        live = run_live(parsed, runs, _share(progress, 0.0, _LIVE_SHARE))
+    except Interrupted as caught:
+        raise ComparisonInterrupted(caught, runs, [Arm(LIVE, caught.finished)]) from None
+    try:
+        ours = simulated.run(parsed, runs=runs, jobs=jobs, progress=_share(progress, _LIVE_SHARE, 1.0))
+    except Interrupted as caught:
+        raise ComparisonInterrupted(caught, runs, [Arm(SIMULATED, caught.finished), Arm(LIVE, live)]) from None
     return Comparison(Arm(SIMULATED, ours), Arm(LIVE, live))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from narrows.contest.api import run
 from narrows.contest.behaviour import Criteria, classify, equilibrium_s
 from narrows.contest.contestant import Contestant
-from narrows.contest.execute import ContestInterrupted, Executed, Progress, execute
+from narrows.contest.execute import ContestInterrupted, Executed, Progress, estimate, execute
 from narrows.contest.plan import Match, Plan, make
 from narrows.contest.record import FlowRecord, Record
 from narrows.contest.result import Contest
@@ -33,6 +33,7 @@ __all__ = [
     "Window",
     "classify",
     "equilibrium_s",
+    "estimate",
     "execute",
     "make",
     "run",

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from narrows.contest.contestant import Contestant
-    from narrows.contest.execute import ContestHook
     from narrows.contest.plan import Plan
+    from narrows.execution.work import Hook
     from narrows.ownership import Target
     from narrows.scenario import Override, Scenario
 
@@ -34,7 +34,8 @@ def run(
     solo: bool = True,
     out: Target | None = None,
     jobs: int | None = None,
-    progress: ContestHook | None = None,
+    dask: str | None = None,
+    progress: Hook | None = None,
 ) -> Contest:
     """Run every ordered pair of contestants, and each contestant alone.
 
@@ -46,6 +47,8 @@ def run(
         Where records are stored as runs end; runs that are already there are not repeated.
     jobs : int, optional
         Number of parallel runs; by default the number of processors.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster.
     progress : callable, optional
         As for `narrows.contest.execute`.
 
@@ -78,7 +81,7 @@ def run(
         overrides=overrides,
         solo=solo,
     )
-    return hold(plan, out, jobs=jobs, progress=progress)
+    return hold(plan, out, jobs=jobs, dask=dask, progress=progress)
 
 
 def hold(
@@ -86,19 +89,20 @@ def hold(
     out: Target | None = None,
     *,
     jobs: int | None = None,
-    progress: ContestHook | None = None,
+    dask: str | None = None,
+    progress: Hook | None = None,
 ) -> Contest:
     """Run a planned contest.
 
     Parameters
     ----------
     plan : Plan
-    out, jobs, progress
+    out, jobs, dask, progress
         As for `narrows.contest.execute`.
 
     Returns
     -------
     Contest
     """
-    made = execute(plan, out, jobs=jobs, progress=progress)
+    made = execute(plan, out, jobs=jobs, dask=dask, progress=progress)
     return Contest(plan, made.records, made.kept, made.foreign)

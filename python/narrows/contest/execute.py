@@ -2,74 +2,36 @@
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+import pickle
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from narrows import _core, interruption, ownership, runs
+from narrows import ownership, runs
 from narrows.contest import measure
 from narrows.contest.record import Record
-from narrows.contest.store import Store
-from narrows.errors import InputError, Interrupted
+from narrows.execution import pilot
+from narrows.execution.backend import choose
+from narrows.execution.forecast import Scale, in_order
+from narrows.execution.job import Job, Parcel
+from narrows.execution.work import Progress, Set, Work, WorkInterrupted
 from narrows.outcome import Batch
+from narrows.store.journal import Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from concurrent.futures import Future
-    from os import PathLike
+    from collections.abc import Mapping
 
+    from narrows import _core
     from narrows.contest.plan import Match, Plan
+    from narrows.execution.forecast import Estimate
+    from narrows.execution.work import Hook
     from narrows.ownership import Target
 
-    ContestHook = Callable[["Progress"], None]
-    """Called about ten times a second, on the calling thread."""
-
-_POLL_S = 0.1
+__all__ = ["ContestInterrupted", "Executed", "MatchRun", "Progress", "estimate", "execute", "scales"]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Progress of a contest.
-
-    Attributes
-    ----------
-    done, total : int
-        Finished runs, including kept ones, and runs of the whole contest.
-    kept : int
-        Runs that were already there.
-    fraction : float
-        Completed share of the missing runs, including parts of runs in progress; in [0, 1].
-    per_s : float
-        Runs that ended per second; 0 before the first one.
-    """
-
-    done: int
-    total: int
-    kept: int
-    fraction: float
-    per_s: float
-
-
-class ContestInterrupted(Interrupted):
-    """Ctrl-C during a contest: running runs were stopped; finished ones are kept if there is a directory.
-
-    Parameters
-    ----------
-    plan : Plan
-    done : int
-        Number of finished runs.
-    directory : path or None
-        Directory of the stored runs.
-    """
-
-    def __init__(self, plan: Plan, done: int, directory: str | PathLike[str] | None) -> None:
-        super().__init__(Batch(scenario=plan.scenario, seed=plan.seed, runs=()), plan.total)
-        rest = "nothing is kept without a directory" if directory is None else "the same command goes on from there"
-        self.done = done
-        self.args = (f"interrupted: {done} of {plan.total} runs had finished; {rest}",)
+class ContestInterrupted(WorkInterrupted):
+    """Ctrl-C during a contest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +53,108 @@ class Executed:
     foreign: int
 
 
+@dataclass(frozen=True, slots=True)
+class MatchRun(Job[Record]):
+    """One run of a match.
+
+    Attributes
+    ----------
+    plan : Plan
+    match : Match
+    run : int
+        Index of the run.
+    """
+
+    plan: Plan
+    match: Match
+    run: int
+
+    @property
+    def key(self) -> str:
+        """Content address of the record."""
+        return self.plan.key(self.match, self.run)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Positions of the contestants, with 0 for a silent slot, and of the order."""
+        labels = (None, *self.plan.labels)
+        return (
+            labels.index(self.match.first),
+            labels.index(self.match.second),
+            self.plan.orders.index(self.match.order),
+        )
+
+    @property
+    def turn(self) -> int:
+        """Index of the run, so that the records cover every pair early if the contest is interrupted."""
+        return self.run
+
+    def make(self, gauge: _core.Progress) -> Record:
+        """Make the run and measure it."""
+        made = runs.make(runs.Task(self.match.scenario, self.plan.seed, self.run), gauge)
+        return measure.record(self.plan, self.match, made)
+
+    def parcel(self) -> Parcel:
+        """Return the run as it travels to a worker, which returns the record."""
+        # As bytes, because the scenario is parsed when they are read, which must not be before the worker knows the
+        # congestion controls written in Python.
+        content = pickle.dumps((replace(self.plan, matches=(self.match,)), self.match))
+        return Parcel(_remote, (content, self.run), self.match.scenario.own_controls())
+
+
+def _remote(content: bytes, run: int, gauge: _core.Progress) -> Record:
+    plan, match = pickle.loads(content)  # noqa: S301 - `MatchRun.parcel` made it, in the process that has the cluster
+    return MatchRun(plan, match, run).make(gauge)
+
+
+def scales(plan: Plan) -> list[Scale]:
+    """Return the axes of a contest for the forecast: first and second contestant, and the order.
+
+    Parameters
+    ----------
+    plan : Plan
+
+    Returns
+    -------
+    list of Scale
+    """
+    return [Scale(1 + len(plan.labels)), Scale(1 + len(plan.labels)), Scale(len(plan.orders))]
+
+
+def estimate(
+    plan: Plan, *, jobs: int | None = None, dask: str | None = None, budget_s: float | None = None
+) -> Estimate:
+    """Estimate how long all runs of a contest take, by executing some of them without storing them.
+
+    Parameters
+    ----------
+    plan : Plan
+    jobs, dask
+        As for `execute`.
+    budget_s : float, optional
+        Wall-clock time to spend, s; by default until enough is known, a minute at most.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    InputError
+        As for `execute`.
+    RunError
+        If a run failed.
+    """
+    return pilot.estimate(_jobs(plan), scales(plan), choose(jobs, dask), budget_s=budget_s)
+
+
 def execute(
     plan: Plan,
     directory: Target | None = None,
     *,
     jobs: int | None = None,
-    progress: ContestHook | None = None,
+    dask: str | None = None,
+    progress: Hook | None = None,
 ) -> Executed:
     """Execute all missing runs of a contest.
 
@@ -108,8 +166,10 @@ def execute(
         only.
     jobs : int, optional
         Number of parallel runs; by default the number of processors. Records do not depend on it.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster, whose workers execute the runs instead of this process.
     progress : callable, optional
-        Called about ten times per second.
+        Called before the first run, then about ten times per second.
 
     Returns
     -------
@@ -118,92 +178,43 @@ def execute(
     Raises
     ------
     InputError
-        If ``jobs`` is out of range or the directory cannot be used.
+        If an argument is out of range, or the directory or the cluster cannot be used.
     RunError
         If a run failed, or its record could not be stored; the other runs are stopped.
     ContestInterrupted
         On Ctrl-C.
     """
-    workers = runs.processors() if jobs is None else jobs
-    if not 1 <= workers <= 4096:
-        message = f"jobs is {jobs}; allowed: 1 to 4096"
-        raise InputError(message)
-    # Run by run, not match by match, so that the records cover every pair early if the contest is interrupted.
-    wanted = {plan.key(match, run): (match, run) for run in range(plan.runs) for match in plan.matches}
+    wanted = {job.key: job for job in _jobs(plan)}
     with ExitStack() as stack:
-        store = None if directory is None else stack.enter_context(Store(directory, Record, ownership.CONTEST))
+        backend = choose(jobs, dask)
+        stack.callback(backend.stop)
+        store = None if directory is None else stack.enter_context(Journal(directory, Record, ownership.CONTEST))
         records = {} if store is None else store.read(wanted)
         kept = len(records)
-        missing = [(match, run) for key, (match, run) in wanted.items() if key not in records]
-        pool = _Pool(plan, store, records)
+
+        def commit(made: Mapping[str, Record]) -> None:
+            if store is not None:
+                store.append(list(made.values()))
+            records.update(made)
+
+        work = Work(
+            Set(
+                missing=in_order([job for key, job in wanted.items() if key not in records]),
+                axes=scales(plan),
+                total=plan.total,
+                kept=kept,
+                commit=commit,
+            ),
+            backend,
+        )
         try:
-            pool.work(missing, workers, progress)
+            work.run(progress)
         except KeyboardInterrupt:
-            pool.stop()
-            raise ContestInterrupted(plan, len(records), directory) from None
-        except BaseException:
-            pool.stop()
-            raise
+            nothing = Batch(scenario=plan.scenario, seed=plan.seed, runs=())
+            raise ContestInterrupted(nothing, work.done, plan.total, directory) from None
     ordered = tuple(records[plan.key(match, run)] for match in plan.matches for run in range(plan.runs))
     return Executed(ordered, kept, 0 if store is None else store.foreign)
 
 
-class _Pool:
-    """Threads that run matches; the engine releases the interpreter's lock while it runs."""
-
-    def __init__(self, plan: Plan, store: Store[Record] | None, records: dict[str, Record]) -> None:
-        self._plan = plan
-        self._store = store
-        self._records = records
-        self._kept = len(records)
-        self._running: set[_core.Progress] = set()
-        self._gauges: list[_core.Progress] = []
-        self._pool: ThreadPoolExecutor | None = None
-
-    def work(self, missing: Sequence[tuple[Match, int]], workers: int, progress: ContestHook | None) -> None:
-        if not missing:
-            return
-        self._gauges = [_core.Progress() for _ in missing]
-        self._pool = ThreadPoolExecutor(max_workers=min(workers, len(missing)), thread_name_prefix="contest")
-        finished: SimpleQueue[Future[None]] = SimpleQueue()
-        for (match, run), gauge in zip(missing, self._gauges, strict=True):
-            self._pool.submit(self._make, match, run, gauge).add_done_callback(finished.put)
-        begin = told = time.monotonic()
-        pending = len(missing)
-        while pending:  # in short steps, so that Ctrl-C takes effect at once
-            interruption.check()
-            with suppress(Empty):
-                finished.get(timeout=_POLL_S).result()
-                pending -= 1
-            now = time.monotonic()
-            if progress is not None and (not pending or now - told >= _POLL_S):
-                progress(self._state(len(missing) - pending, now - begin))
-                told = now
-        self._pool.shutdown()
-
-    def stop(self) -> None:
-        for gauge in self._gauges:
-            gauge.stop()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def _make(self, match: Match, run: int, gauge: _core.Progress) -> None:
-        self._running.add(gauge)
-        try:
-            made = runs.make(runs.Task(match.scenario, self._plan.seed, run), gauge)
-            record = measure.record(self._plan, match, made)
-            if self._store is not None:
-                self._store.append(record)
-            self._records[record.key] = record
-        finally:
-            self._running.discard(gauge)
-
-    def _state(self, ended: int, seconds: float) -> Progress:
-        parts = sum(gauge.fraction() for gauge in tuple(self._running))
-        return Progress(
-            done=self._kept + ended,
-            total=self._plan.total,
-            kept=self._kept,
-            fraction=min(1.0, (ended + parts) / len(self._gauges)),
-            per_s=ended / seconds if seconds > 0 else 0.0,
-        )
+def _jobs(plan: Plan) -> list[MatchRun]:
+    return [MatchRun(plan, match, run) for run in range(plan.runs) for match in plan.matches]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from narrows.contest.slots import Slot
     from narrows.contest.window import Window
     from narrows.outcome import Run
+    from narrows.resolved import Resolved
 
     Columns = Mapping[str, NDArray[np.float64]]
 
@@ -146,12 +147,12 @@ def busiest(run: Run, window: Window) -> float | None:
     """
     resolved = run.scenario.resolved
     rates: dict[str, float] = {}
-    for link in resolved["links"]:
-        for a, b, way in ((link["a"], link["b"], "forward"), (link["b"], link["a"], "reverse")):
-            rates[f"{a}->{b}"] = link[way]["rate_bps"]
-            if link[way]["changes"]:
+    for link in resolved.links:
+        for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.reverse)):
+            rates[f"{a}->{b}"] = way.rate_bps
+            if way.changes:
                 return None
-    if not rates or resolved.get("wifi"):
+    if not rates or resolved.wifi:
         return None
     table = _select(run, "queue", ("forwarded_bytes",))
     used = [
@@ -217,13 +218,12 @@ def _flow(run: Run, slot: Slot, columns: Columns, window: Window) -> FlowRecord:
     )
 
 
-def header_bytes(resolved: Mapping[str, Any], flow: int) -> int:
+def header_bytes(resolved: Resolved, flow: int) -> int:
     """Bytes of a data segment's headers: IP, TCP and the timestamps option (only ACKs carry SACK blocks).
 
     Parameters
     ----------
-    resolved : mapping
-        `Scenario.resolved`.
+    resolved : Resolved
     flow : int
         Index of the flow.
 
@@ -232,9 +232,9 @@ def header_bytes(resolved: Mapping[str, Any], flow: int) -> int:
     int
         52 with IPv4 and timestamps.
     """
-    return (
-        (20 if resolved["ip"] == 4 else 40) + 20 + (_TIMESTAMPS if resolved["flows"][flow]["tcp"]["timestamps"] else 0)
-    )
+    tcp = resolved.flows[flow].tcp
+    stamped = tcp is not None and tcp.settings["timestamps"]
+    return (20 if resolved.ip == 4 else 40) + 20 + (_TIMESTAMPS if stamped else 0)
 
 
 _FLOW_COLUMNS: Final = (

@@ -178,7 +178,7 @@ def page(contest: Contest) -> str:
         title=f"{plan.scenario.title}: a contest – Narrows",
         version=_core.version(),
         scenario_title=plan.scenario.title,
-        description=resolved.get("description") or "",
+        description=resolved.description or "",
         labels=plan.headings,
         slots=[slot.name for slot in plan.slots],
         runs=plan.runs,

@@ -200,8 +200,8 @@ def make(
         base = base.with_overrides(overrides)
     if sampling is not None and "sampling" not in base.overrides:
         sampled = base.with_overrides({"sampling": sampling})
-        base = base if sampled.resolved["sampling"] == base.resolved["sampling"] else sampled
-    if base.resolved["sampling"]["kind"] != "interval":
+        base = base if sampled.resolved.sampling == base.resolved.sampling else sampled
+    if base.resolved.sampling.kind != "interval":
         message = f"{base.path}: sampling is not an interval; a contest measures from samples: allowed is a time"
         raise InputError(message)
     pair = find(base, slots)
@@ -241,7 +241,7 @@ def _match(
             # A flow cannot be left out. Start it 1 ns before the end of the run, so that its first packet never
             # arrives.
             values |= {
-                f"{slot.place}.start": f"{scenario.resolved['duration_ns'] - 1} ns",
+                f"{slot.place}.start": f"{scenario.resolved.duration_ns - 1} ns",
                 f"{slot.place}.stop": "end",
                 f"{slot.place}.jitter": False,
             }

@@ -13,9 +13,9 @@ from narrows.contest.page import SCENARIO, SUMMARY
 from narrows.contest.plan import make
 from narrows.contest.record import Record
 from narrows.contest.result import Contest
-from narrows.contest.store import RUNS, records
 from narrows.errors import InputError, NarrowsError
 from narrows.scenario import Scenario
+from narrows.store.journal import RUNS, records
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -60,10 +60,10 @@ def find(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
     InputError
         If there are not exactly two, or the names are not those of two TCP flows without copies.
     """
-    flows = scenario.resolved["flows"]
+    flows = scenario.resolved.flows
     places = _places(scenario)
-    tcp = [flow["name"] for flow in flows if flow.get("tcp")]
-    alone = [flow["name"] for flow, place in zip(flows, places, strict=True) if flow.get("tcp") and place is not None]
+    tcp = [flow.name for flow in flows if flow.tcp]
+    alone = [flow.name for flow, place in zip(flows, places, strict=True) if flow.tcp and place is not None]
     copied = [name for name in tcp if name not in alone]
     if names is None:
         if len(tcp) != 2:
@@ -82,14 +82,14 @@ def find(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
             raise InputError(message)
     taken: list[Slot] = []
     for name in names:
-        index = next(i for i, flow in enumerate(flows) if flow["name"] == name)
+        index = next(i for i, flow in enumerate(flows) if flow.name == name)
         place = places[index]
         if place is None:
             message = (
                 f"slot {name!r}: is one of several copies; allowed: flows that stand alone in the file: {_names(alone)}"
             )
             raise InputError(message)
-        taken.append(Slot(name, index, place, flows[index]["start_ns"], flows[index]["stop_ns"]))
+        taken.append(Slot(name, index, place, flows[index].start_ns, flows[index].stop_ns))
     return taken[0], taken[1]
 
 
@@ -153,9 +153,9 @@ def default_window(scenario: Scenario, slots: tuple[Slot, Slot]) -> Window:
     InputError
         If the two slots are never active together.
     """
-    flows = scenario.resolved["flows"]
-    jitter = scenario.resolved["start_jitter_ns"]
-    starts = [slot.start_ns + (jitter if flows[slot.index]["jitter"] else 0) for slot in slots]
+    flows = scenario.resolved.flows
+    jitter = scenario.resolved.start_jitter_ns
+    starts = [slot.start_ns + (jitter if flows[slot.index].jitter else 0) for slot in slots]
     begin, end = max(starts), min(slot.stop_ns for slot in slots)
     if end <= begin:
         message = (
@@ -163,7 +163,7 @@ def default_window(scenario: Scenario, slots: tuple[Slot, Slot]) -> Window:
             f"({begin / 1e9:g} s to {end / 1e9:g} s)"
         )
         raise InputError(message)
-    step = scenario.resolved["sampling"]["interval_ns"]
+    step = scenario.resolved.sampling.interval_ns
     warm = begin + (end - begin) // 10
     start = -(-warm // step) * step  # aligned to samples, where counters are exact
     stop = end // step * step

@@ -137,10 +137,10 @@ def notes(contest: Contest) -> list[str]:
             "All runs of a match are the same: nothing in this scenario is drawn at random, so that the intervals have "
             "no width and say nothing. A start_jitter in the scenario makes runs differ."
         )
-    flows = plan.scenario.resolved["flows"]
+    flows = plan.scenario.resolved.flows
     for slot in plan.slots:
-        traffic = flows[slot.index]["traffic"]
-        if traffic["kind"] != "bulk" or traffic.get("size_bytes") is not None:
+        traffic = flows[slot.index].traffic
+        if traffic.kind != "bulk" or traffic.size_bytes is not None:
             told.append(
                 f"The flow {slot.name} does not always have data to send, so that its share is not decided by "
                 "congestion control alone."
@@ -262,7 +262,7 @@ def method(plan: Plan) -> str:
     -------
     str
     """
-    step = plan.scenario.resolved["sampling"]["interval_ns"] / 1e9
+    step = plan.scenario.resolved.sampling.interval_ns / 1e9
     solo = " Each also ran alone in each slot." if plan.has_solo else ""
     return (
         f"Every ordered pair ran {plan.runs} time{'' if plan.runs == 1 else 's'}, run i of all pairs from the same "

@@ -11,7 +11,7 @@ which finishes it.
 from __future__ import annotations
 
 from narrows.ownership.claim import Claim, Target, adding, changed, claim, found, page, settle, staged
-from narrows.ownership.manifest import AGILE_SD, CONTEST, MANIFEST, NGWA_LIVE, PAGES, RESULTS, SWEEP
+from narrows.ownership.manifest import AGILE_SD, CONTEST, MANIFEST, NGWA_LIVE, PAGES, RESULTS, SWEEP, UNFINISHED
 
 __all__ = [
     "AGILE_SD",
@@ -21,6 +21,7 @@ __all__ = [
     "PAGES",
     "RESULTS",
     "SWEEP",
+    "UNFINISHED",
     "Claim",
     "Target",
     "adding",

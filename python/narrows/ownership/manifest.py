@@ -29,6 +29,8 @@ CONTEST: Final = "contest"
 SWEEP: Final = "sweep"
 AGILE_SD: Final = "reproduction of agile-sd"
 NGWA_LIVE: Final = "live reproduction of NGWA"
+UNFINISHED: Final = "set of unfinished runs"
+"""Kind of a directory of finished runs beside the output that is made of them; see `narrows.store.pending`."""
 PAGES: Final = "pages"
 """Kind of a directory that holds only pages, written by ``narrows report -o``."""
 
@@ -37,6 +39,7 @@ _PART: Final = r"part-\d{8}-[0-9a-f]{8}\.parquet"
 GROWING: Final = {
     CONTEST: re.compile(r"runs\.jsonl"),
     NGWA_LIVE: re.compile(r"runs\.jsonl"),
+    UNFINISHED: re.compile(r"runs\.jsonl|lock|[0-9a-f]{64}\.zip|\.[0-9a-f]{64}\.zip\.\d+\.partial"),
     SWEEP: re.compile(rf"lock|(runs|other|broken)(/({_PART}|\.{_PART}\.\d+\.partial))?"),
     AGILE_SD: re.compile(r"runs"),
 }

@@ -31,7 +31,9 @@ SWEPT: frozenset[str] = frozenset({"agile-sd"})
 
 
 def module(paper: str) -> ModuleType:
-    """Return the package of a paper; it offers `reproduce(out, *, quick, runs, jobs, progress)`.
+    """Return the package of a paper.
+
+    It offers `reproduce(out, *, quick, runs, jobs, dask, progress, watch)` and `estimate(*, quick, runs, jobs, dask)`.
 
     Raises
     ------

@@ -9,23 +9,26 @@ from narrows.report.network import direction
 from narrows.report.topology import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
+
+    from narrows.resolved import Link, Resolved, Tcp
 
 
-def link_in_words(link: Mapping[str, Any]) -> str:
+def link_in_words(link: Link) -> str:
     """Describe a link of a resolved scenario: rate, delay, queue, and differences of the reverse direction."""
-    forward, reverse = (", ".join(filter(None, describe(direction(link[way])))) for way in ("forward", "reverse"))
+    forward, reverse = (", ".join(filter(None, describe(direction(way)))) for way in (link.forward, link.reverse))
     return forward if forward == reverse else f"{forward}; back {reverse}"
 
 
-def tcp_in_words(tcp: Mapping[str, Any], leave_out: Collection[str] = ()) -> dict[str, str]:
+def tcp_in_words(tcp: Tcp, leave_out: Collection[str] = ()) -> dict[str, str]:
     """Describe all TCP settings of a flow of a resolved scenario, by name."""
-    return {in_words(f"TCP: {key}"): value(key, one) for key, one in sorted(tcp.items()) if key not in leave_out}
+    listed = sorted(tcp.settings.items())
+    return {in_words(f"TCP: {key}"): value(key, one) for key, one in listed if key not in leave_out}
 
 
-def jitter_in_words(resolved: Mapping[str, Any]) -> str:
+def jitter_in_words(resolved: Resolved) -> str:
     """Describe the random starts of flows."""
-    return f"uniform from 0 to {value('start_jitter_ns', resolved['start_jitter_ns'])}, per flow and run"
+    return f"uniform from 0 to {value('start_jitter_ns', resolved.start_jitter_ns)}, per flow and run"
 
 
 def in_words(key: str) -> str:

@@ -73,7 +73,7 @@ def write(made: Comparison, out: str | PathLike[str]) -> Path:
         title=f"{made.scenario.title} – {first.label} and {second.label} – Narrows",
         version=first.outcome.version,
         scenario_title=made.scenario.title,
-        description=resolved.get("description") or "",
+        description=resolved.description or "",
         labels=(first.label, second.label),
         colours=overlays.COLOURS,
         doubts=made.doubts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from narrows.report import channels, style
 from narrows.report.layout import Channel, Direction, Edge, FlowPath, Network
@@ -11,6 +11,8 @@ from narrows.schemes import control_of, running
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from narrows import resolved as resolved_types
+    from narrows.resolved import Flow, Resolved, Traffic
     from narrows.scenario import Scenario
 
 
@@ -26,20 +28,19 @@ def of(scenario: Scenario) -> Network:
     Network
     """
     resolved = scenario.resolved
-    names = [str(node["name"]) for node in resolved["nodes"]]
+    names = [str(node.name) for node in resolved.nodes]
     index = {name: i for i, name in enumerate(names)}
-    routers = frozenset(i for i, node in enumerate(resolved["nodes"]) if node["kind"] == "router")
+    routers = frozenset(i for i, node in enumerate(resolved.nodes) if node.kind == "router")
     edges = tuple(
-        Edge(index[link["a"]], index[link["b"]], direction(link["forward"]), direction(link["reverse"]))
-        for link in resolved["links"]
+        Edge(index[link.a], index[link.b], direction(link.forward), direction(link.reverse)) for link in resolved.links
     )
-    radio = resolved.get("wifi") or ()
+    radio = resolved.wifi
     edges += tuple(edge for number, channel in enumerate(radio) for edge in _radio_edges(channel, number, index))
     shared = tuple(
         Channel(
-            str(channel["name"]),
-            index[channel["base"]["node"]],
-            tuple(index[station["node"]] for station in channel["stations"]),
+            str(channel.name),
+            index[channel.base.node],
+            tuple(index[station.node] for station in channel.stations),
             channels.caption(channel),
         )
         for channel in radio
@@ -47,53 +48,53 @@ def of(scenario: Scenario) -> Network:
     scheme = running(resolved)
     agents = frozenset(index[name] for name in scheme[1]["routers"]) if scheme else frozenset()
     flows = tuple(
-        FlowPath(str(flow["name"]), i, tuple(path))
-        for i, (flow, path) in enumerate(zip(resolved["flows"], scenario.paths(), strict=True))
+        FlowPath(str(flow.name), i, tuple(path))
+        for i, (flow, path) in enumerate(zip(resolved.flows, scenario.paths(), strict=True))
     )
     return Network(tuple(names), routers, edges, flows, agents, shared)
 
 
-def _radio_edges(channel: Mapping[str, Any], number: int, index: Mapping[str, int]) -> Iterable[Edge]:
+def _radio_edges(channel: resolved_types.Channel, number: int, index: Mapping[str, int]) -> Iterable[Edge]:
     """Yield an edge between the base station and each station, in the engine's order."""
-    rate, delay = channels.ceiling_bps(channel), channel["propagation_ns"] / 1e9
-    base = channel["base"]
-    for station in channel["stations"]:
-        there, back = (Direction(rate, delay, channels.queue_text(one["queue"])) for one in (base, station))
-        yield Edge(index[base["node"]], index[station["node"]], there, back, number)
+    rate, delay = channels.ceiling_bps(channel), channel.propagation_ns / 1e9
+    base = channel.base
+    for station in channel.stations:
+        there, back = (Direction(rate, delay, channels.queue_text(one.queue)) for one in (base, station))
+        yield Edge(index[base.node], index[station.node], there, back, number)
 
 
-def direction(data: Mapping[str, Any]) -> Direction:
+def direction(data: resolved_types.Direction) -> Direction:
     """Describe one direction of a link of a resolved scenario."""
     return Direction(
-        rate=float(data["rate_bps"]),
-        delay=data["delay_ns"] / 1e9,
-        queue=channels.queue_text(data["queue"]),
-        loss=_loss(data["loss"]),
-        changes=len(data["changes"]),
+        rate=float(data.rate_bps),
+        delay=data.delay_ns / 1e9,
+        queue=channels.queue_text(data.queue),
+        loss=_loss(data.loss),
+        changes=len(data.changes),
     )
 
 
-def _loss(loss: Mapping[str, Any]) -> str:
-    if loss["kind"] == "none":
+def _loss(loss: resolved_types.Loss) -> str:
+    if loss.kind == "none":
         return ""
-    return f"PER {style.number(loss['per'] * 100, 2)} %" if loss["kind"] == "uniform" else "bursty losses"
+    return f"PER {style.number((loss.per or 0) * 100, 2)} %" if loss.kind == "uniform" else "bursty losses"
 
 
-def flow_rows(resolved: Mapping[str, Any]) -> list[dict[str, str]]:
+def flow_rows(resolved: Resolved) -> list[dict[str, str]]:
     """Return the rows of a page's table of flows, in words."""
     return [
         {
-            "name": str(flow["name"]),
+            "name": str(flow.name),
             "colour": style.colour(i),
-            "traffic": _traffic(flow["traffic"]),
+            "traffic": _traffic(flow.traffic),
             "cc": _control(flow, resolved),
-            "source": str(flow["from"]),
-            "sink": str(flow["to"]),
-            "start": f"{flow['start_ns'] / 1e9:g}",
-            "stop": f"{flow['stop_ns'] / 1e9:g}",
-            "dscp": str(flow["dscp"]),
+            "source": str(flow.source),
+            "sink": str(flow.sink),
+            "start": f"{flow.start_ns / 1e9:g}",
+            "stop": f"{flow.stop_ns / 1e9:g}",
+            "dscp": str(flow.dscp),
         }
-        for i, flow in enumerate(resolved["flows"])
+        for i, flow in enumerate(resolved.flows)
     ]
 
 
@@ -101,28 +102,28 @@ _STACKS = {"linux": " as in Linux", "ns2": " as in ns-2"}
 """The system whose defaults a flow uses, if not those of the RFCs."""
 
 
-def _control(flow: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:
-    tcp = flow.get("tcp")
-    if not tcp:
+def _control(flow: Flow, resolved: Resolved) -> str:
+    tcp = flow.tcp
+    if tcp is None:
         return "none (UDP)"
     control = str(control_of(flow, resolved))
     control = "none (RFC 793)" if control == "none" else control
-    stack = _STACKS.get(tcp.get("stack"), "")
-    assist = tcp.get("assist")
+    stack = _STACKS.get(tcp.stack, "")
+    assist = tcp.assist
     return f"{control}{stack} with {str(assist).upper()}" if assist else f"{control}{stack}"
 
 
-def _traffic(traffic: Mapping[str, Any]) -> str:
-    kind = traffic["kind"]
+def _traffic(traffic: Traffic) -> str:
+    kind = traffic.kind
     if kind == "bulk":
-        size = traffic["size_bytes"]
+        size = traffic.size_bytes
         return "TCP, bulk" if size is None else f"TCP, {style.count(float(size))} bytes"
     if kind == "udp":
-        return f"UDP, {style.rate(traffic['rate_bps'])}"
+        return f"UDP, {style.rate(traffic.rate_bps or 0)}"
     if kind == "rate":
-        return f"TCP, {style.rate(traffic['rate_bps'])}"
+        return f"TCP, {style.rate(traffic.rate_bps or 0)}"
     if kind == "on_off":
-        speed = "" if traffic["rate_bps"] is None else f" at {style.rate(traffic['rate_bps'])}"
-        on, off = (style.duration(traffic[key] / 1e9) for key in ("on_ns", "off_ns"))
+        speed = "" if traffic.rate_bps is None else f" at {style.rate(traffic.rate_bps or 0)}"
+        on, off = (style.duration((time or 0) / 1e9) for time in (traffic.on_ns, traffic.off_ns))
         return f"TCP, {on} on{speed}, {off} off"
-    return f"TCP, requests of {traffic['request_bytes']} bytes, responses of {traffic['response_bytes']}"
+    return f"TCP, requests of {traffic.request_bytes} bytes, responses of {traffic.response_bytes}"

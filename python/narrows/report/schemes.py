@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from narrows.report import style
 from narrows.schemes import NgwaMode, running
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from narrows.resolved import Resolved, Settings
 
 
-def setting_rows(resolved: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+def setting_rows(resolved: Resolved) -> tuple[str, list[tuple[str, str]]]:
     """Return the settings of the scheme that runs, in words.
 
     Parameters
     ----------
-    resolved : mapping
-        As `Scenario.resolved` returns it.
+    resolved : Resolved
 
     Returns
     -------
@@ -37,7 +36,7 @@ def setting_rows(resolved: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]
     return name.upper(), rows
 
 
-def _ngwa(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _ngwa(settings: Settings) -> list[tuple[str, str]]:
     mode = NgwaMode.of(settings["mode"])
     alpha, factor = settings["alpha"], settings["flow_factor"]
     if mode.congestion_window:
@@ -63,7 +62,7 @@ def _ngwa(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _acns(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _acns(settings: Settings) -> list[tuple[str, str]]:
     def number(key: str) -> str:
         return f"{settings[key]:.10g}"
 

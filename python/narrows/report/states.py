@@ -1,4 +1,4 @@
-"""Figures of what algorithms keep: the state of BBR as a band, W_max of CUBIC, the average of RED, phases of recovery."""
+"""Figures of what algorithms keep: the state of BBR as a band, W_max of CUBIC, the average of RED, recovery."""
 
 from __future__ import annotations
 

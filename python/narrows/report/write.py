@@ -56,7 +56,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
     folder = page.parent / "figures"
     resolved = result.scenario.resolved
     drawn = network.of(result.scenario)
-    order = {flow["name"]: index for index, flow in enumerate(resolved["flows"])}
+    order = {flow.name: index for index, flow in enumerate(resolved.flows)}
     scheme, scheme_settings = schemes.setting_rows(resolved)
     topology.write_figures(drawn, folder, result.scenario.title)
     made = charts.draw(figures.all_figures(result.samples, order, result.scenario.duration_s), folder)
@@ -65,7 +65,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         title=f"{result.scenario.title} – Narrows",
         version=result.version,
         scenario_title=result.scenario.title,
-        description=resolved.get("description") or "",
+        description=resolved.description or "",
         topology_svg=Markup(topology.to_svg(drawn, f"Topology of {result.scenario.title}")),  # noqa: S704 - escaped there
         scheme=scheme,
         scheme_settings=scheme_settings,

@@ -22,8 +22,8 @@
 from __future__ import annotations
 
 from narrows.errors import SweepError
+from narrows.execution.forecast import Estimate
 from narrows.sweep.execute import Progress, SweepInterrupted, execute
-from narrows.sweep.forecast import Estimate
 from narrows.sweep.plan import Point, Sweep, SweepRun
 from narrows.sweep.result import Failure, SweepResult, load
 

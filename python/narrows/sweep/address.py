@@ -14,7 +14,6 @@ from pathlib import Path
 from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows import own
 from narrows.engine import Engine, engine
 
 if TYPE_CHECKING:
@@ -78,11 +77,7 @@ def own_controls(scenario: Scenario) -> dict[str, Callable[..., object]]:
     dict
         Factories by name.
     """
-    known = own.controls()
-    if not known:
-        return {}
-    named = set(scenario.congestion_controls().values())
-    return {name: factory for name, factory in known.items() if name in named}
+    return scenario.own_controls()
 
 
 def fingerprint(function: Callable[..., object]) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from narrows.errors import InputError, ScenarioError
+from narrows.estimate import free_bytes
 from narrows.memory import shown as nbytes
 from narrows.sweep.columns import kept_metrics
 from narrows.sweep.store import SMALL_PARTS
@@ -96,24 +95,6 @@ def check_room(sweep: Sweep, directory: str | PathLike[str], runs: int) -> None:
         raise InputError(message)
 
 
-def free_bytes(directory: str | PathLike[str]) -> int:
-    """Free disk space at a directory, which need not exist yet.
-
-    Parameters
-    ----------
-    directory : path
-
-    Returns
-    -------
-    int
-        Bytes.
-    """
-    path = Path(directory).absolute()
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    return shutil.disk_usage(path).free
-
-
 def _rows(sweep: Sweep, name: str) -> int:
     """Rows of one run, from the first valid point of this scenario; the number hardly differs between points."""
     for index in range(min(len(sweep.points), 1000)):
@@ -124,6 +105,6 @@ def _rows(sweep: Sweep, name: str) -> int:
             resolved = point.scenario.resolved
         except ScenarioError:
             continue
-        radio = sum(2 * len(channel["stations"]) + 2 for channel in resolved.get("wifi") or [])
-        return 1 + len(resolved["flows"]) + 2 * len(resolved["links"]) + radio
+        radio = sum(2 * len(channel.stations) + 2 for channel in resolved.wifi)
+        return 1 + len(resolved.flows) + 2 * len(resolved.links) + radio
     return 1

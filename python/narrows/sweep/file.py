@@ -12,8 +12,9 @@ from narrows import bundled, inputs
 from narrows.errors import InputError, Problem, SweepError
 from narrows.sweep import columns, lines
 from narrows.sweep.axes import read_axes
+from narrows.sweep.base import Base
 from narrows.sweep.directory import kept_name
-from narrows.sweep.plan import Base, Sweep
+from narrows.sweep.plan import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

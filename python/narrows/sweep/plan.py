@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from narrows.errors import Problem, ScenarioError
+from narrows.execution.job import Job
 from narrows.scenario import Override, Scenario
 from narrows.sweep import address as addresses
 from narrows.sweep.ondemand import OnDemand
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
+    from narrows import _core
+    from narrows.execution.forecast import Estimate
+    from narrows.execution.job import Parcel
     from narrows.outcome import Run
     from narrows.sweep.axis import Axis, Label
-    from narrows.sweep.forecast import Estimate
+    from narrows.sweep.base import Base
+    from narrows.sweep.record import Record
 
     Measure = Callable[[Run], Mapping[str, float | None]]
     """What is computed of a run beside its metrics: columns of the run's row, by name."""
@@ -26,25 +31,6 @@ if TYPE_CHECKING:
 
 _REMEMBERED: Final = 4096
 """Largest number of points whose parsed scenarios are cached; caching more would fill the memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """A scenario file that points are based on.
-
-    Attributes
-    ----------
-    name : str
-        Name in the sweep file.
-    path : str
-        Path of the file.
-    text : str
-        Contents of the file.
-    """
-
-    name: str
-    path: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -119,7 +105,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class SweepRun:
+class SweepRun(Job["Record"]):
     """One run of a sweep: a point under a seed.
 
     Attributes
@@ -141,6 +127,39 @@ class SweepRun:
         If the scenario is refused, its unresolved text and overrides are hashed instead.
         """
         return addresses.of(self.point._resolved[0], self.seed)
+
+    @property
+    def key(self) -> str:
+        """The content address."""
+        return self.address
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Index of the point's value on each axis."""
+        return self.point.steps
+
+    @property
+    def turn(self) -> int:
+        """Position of the seed among those of the sweep."""
+        return self.index % len(self.point.sweep.seeds)
+
+    def make(self, gauge: _core.Progress) -> Record:
+        """Execute the run; failures are recorded, not raised."""
+        from narrows.sweep import job
+
+        return job.make(self, gauge)
+
+    def parcel(self) -> Parcel:
+        """Return the run as it travels to a worker."""
+        from narrows.sweep import job
+
+        return job.parcel(self)
+
+    def lost(self, error: str) -> Record:
+        """Record a run that raised on a worker."""
+        from narrows.sweep import record
+
+        return record.failed(self.address, self.seed, error)
 
     def __str__(self) -> str:
         """Return point and seed."""
@@ -272,13 +291,15 @@ class Sweep:
 
         return replace(self, measure=measure)
 
-    def estimate(self, *, jobs: int | None = None, budget_s: float | None = None) -> Estimate:
+    def estimate(self, *, jobs: int | None = None, dask: str | None = None, budget_s: float | None = None) -> Estimate:
         """Estimate how long all runs take, by executing some of them; see `narrows.sweep.pilot.estimate`.
 
         Parameters
         ----------
         jobs : int, optional
             Number of parallel runs; by default the number of processors.
+        dask : str, optional
+            Address of the scheduler of a Dask cluster.
         budget_s : float, optional
             Wall-clock time to spend, s; by default until enough is known, a minute at most.
 
@@ -293,7 +314,7 @@ class Sweep:
         """
         from narrows.sweep import pilot
 
-        return pilot.estimate(self, jobs=jobs, budget_s=budget_s)
+        return pilot.estimate(self, jobs=jobs, dask=dask, budget_s=budget_s)
 
     @property
     def columns(self) -> tuple[str, ...]:

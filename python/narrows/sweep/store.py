@@ -10,13 +10,12 @@ from __future__ import annotations
 import errno
 import json
 import secrets
-from contextlib import suppress
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from narrows import durable, ownership
 from narrows.engine import release_of
 from narrows.errors import InputError, RunError
+from narrows.store import store
 from narrows.sweep import address, parts, table
 from narrows.sweep.directory import (
     BROKEN,
@@ -33,7 +32,7 @@ from narrows.sweep.directory import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -47,7 +46,7 @@ SMALL_PARTS: Final = 64
 """Number of parts of one commit each at which they are merged into one."""
 
 
-class Store:
+class Store(store.Store):
     """The directory of a sweep, open for writing.
 
     Parameters
@@ -62,9 +61,9 @@ class Store:
         If the directory cannot be used, belongs to another sweep, engine or version, or another process writes to it.
     """
 
+    LOCK = LOCK
+
     def __init__(self, directory: Target, sweep: Sweep) -> None:
-        self._held = ownership.claim(directory, kind=ownership.SWEEP)
-        self.directory = Path(self._held.named)
         self._layout = table.Layout.of(sweep)
         self._sweep = sweep
         self._next = 0
@@ -73,27 +72,12 @@ class Store:
         """What runs that are there took, on the clock (s), by content address; after `load`."""
         self.broken = 0
         """Parts that could not be read, and were put aside."""
-        self._lock = self._open()
+        super().__init__(directory, ownership.SWEEP)
         try:
             self._mark()
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        """Return the store."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the store."""
-        self.close()
-
-    def close(self) -> None:
-        """Release the lock."""
-        with suppress(OSError):
-            self._lock.close()
 
     def load(self) -> dict[str, str]:
         """Read the statuses of the stored runs.
@@ -213,21 +197,6 @@ class Store:
         except ValueError as error:
             raise RunError(f"{error}; the same command puts it aside and makes its runs again") from error
 
-    def _open(self) -> IO[bytes]:
-        self._held.make()
-        try:
-            file = (self._held.directory / LOCK).open("ab")
-        except OSError as error:
-            message = f"{self._held.named}: cannot be written: {error.strerror or error}"
-            raise InputError(message) from None
-        if not durable.locked(file):
-            file.close()
-            message = (
-                f"{self._held.named}: another sweep is writing there; allowed: one at a time, or another directory"
-            )
-            raise InputError(message)
-        return file
-
     def _mark(self) -> None:
         """Check the marker of the directory, or write it into a new one."""
         wanted = self._description()
@@ -324,12 +293,8 @@ class Store:
         in_order: bool = table.ordered(table.core(own), plan, self._layout).equals(own)
         return not in_order
 
-    def _failed(self, error: OSError) -> RunError:
-        what = error.filename or self.directory
-        return RunError(
-            f"{what}: cannot be written: {error.strerror or error}; what had finished is kept, and the same command "
-            "goes on from there"
-        )
+    def _where(self) -> Path:
+        return self.directory
 
 
 def _holds(path: Path, text: str) -> bool:

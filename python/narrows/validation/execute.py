@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import shutil
-import subprocess
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from narrows import interruption
-from narrows.errors import InputError, RunError
-from narrows.runs import Task, processors, run_all
+from narrows import ownership
+from narrows.engine import engine
+from narrows.errors import RunError
+from narrows.execution import job as execution
+from narrows.execution.forecast import Scale
+from narrows.execution.job import Parcel
+from narrows.runs import Task, make
 from narrows.scenario import Scenario
-from narrows.validation import inputs
+from narrows.store.journal import Journal
+from narrows.validation import inputs, ns2
 from narrows.validation.compare import Flow
-from narrows.validation.description import PAYLOAD_BYTES, script
+from narrows.validation.description import PAYLOAD_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from concurrent.futures import Future
+    from collections.abc import Mapping, Sequence
 
+    from narrows import _core
+    from narrows.execution.means import Means
     from narrows.outcome import Run
-    from narrows.runs import ProgressHook
     from narrows.validation.description import Network, Variant
 
-_POLL_S = 0.1
-_NS2_SHARE = 0.7
-"""Share of the progress bar for ns-2."""
-
-_AT_ONCE = 100
-"""Number of Narrows runs per batch; the samples of a batch are freed before the next one starts."""
-
-_LONGEST_S = 600.0
-"""Time after which a run of ns-2 is aborted, s."""
+MEASURES = 1
+"""Version of what is kept of a run; a new version invalidates kept runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,57 +61,117 @@ class Job:
     ns2: tuple[str, ...] = ()
 
 
-def environment(fill: int) -> dict[str, str]:
-    """Return the environment under which glibc fills ns-2's fresh memory.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What is kept of a run until the page is written.
 
-    ns-2.35 reads members of its agents before it initialises them. With a fixed fill, these reads always give the same
-    values. glibc fills what `malloc` returns with the complement of ``MALLOC_PERTURB_``, but not what its thread cache
-    returns, so the cache is turned off.
-
-    Parameters
+    Attributes
     ----------
-    fill : int
-        0 to 254; 255 would turn filling off.
-
-    Returns
-    -------
-    dict
+    key : str
+        Content address.
+    flows : tuple of Flow
     """
-    return os.environ | {"MALLOC_PERTURB_": str(fill ^ 0xFF), "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
+    key: str
+    flows: tuple[Flow, ...]
 
-def find_ns2() -> str:
-    """Find ns-2.
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as plain values."""
+        flows = [
+            {"mbps": one.mbps, "lost": one.lost, "timeouts": one.timeouts, "cwnd": one.cwnd.tolist()}
+            for one in self.flows
+        ]
+        return {"key": self.key, "flows": flows}
 
-    Returns
-    -------
-    str
-        Path of the program.
-
-    Raises
-    ------
-    InputError
-        If ns-2 is not installed.
-    """
-    found = shutil.which("ns") or shutil.which("ns2")
-    if found is None:
-        message = (
-            "ns-2 is not installed; allowed: a program `ns` or `ns2` in the PATH, such as Debian's package ns2 brings"
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Record:
+        """Create a record from the output of `to_json`."""
+        flows = tuple(
+            Flow(mbps=one["mbps"], lost=one["lost"], timeouts=one["timeouts"], cwnd=np.array(one["cwnd"], np.float64))
+            for one in row["flows"]
         )
-        raise InputError(message)
-    return found
+        return cls(key=str(row["key"]), flows=flows)
 
 
-def run_ours(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | None) -> list[list[Flow]]:
+@dataclass(frozen=True)
+class _Simulation(execution.Job[Record]):
+    """A run in one of the two simulators."""
+
+    job: Job
+    at: tuple[int, ...]
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return self.at
+
+    @property
+    def turn(self) -> int:
+        return self.job.seed
+
+    def parcel(self) -> Parcel:
+        return Parcel(_remote, (self,))
+
+
+def _remote(simulation: _Simulation, gauge: _core.Progress) -> Record:
+    return simulation.make(gauge)
+
+
+class _Ours(_Simulation):
+    """A run on Narrows."""
+
+    @cached_property
+    def key(self) -> str:
+        made = engine()
+        return _address("narrows", made.release, made.build, self.text, str(self.job.seed))
+
+    @cached_property
+    def text(self) -> str:
+        return inputs.scenario(self.job.variant, self.job.network, self.job.rival)
+
+    def make(self, gauge: _core.Progress) -> Record:
+        scenario = Scenario.from_text(self.text, f"{self.job.variant.name}/{self.job.network.name}")
+        return Record(key=self.key, flows=tuple(_ours(self.job, make(Task(scenario, self.job.seed), gauge))))
+
+
+class _Theirs(_Simulation):
+    """A run on ns-2."""
+
+    @cached_property
+    def key(self) -> str:
+        return _address("ns2", ns2.identity(), *self.arguments, str(self.job.fill))
+
+    @property
+    def arguments(self) -> list[str]:
+        job = self.job
+        rival = [] if job.rival is None else [f"rival={job.rival.ns2}"]
+        return [*inputs.arguments(job.variant, job.network, job.seed), *job.ns2, *rival]
+
+    def parcel(self) -> Parcel:
+        return Parcel(_remote_ns2, (self, ns2.identity()))
+
+    def make(self, gauge: _core.Progress) -> Record:
+        line = ns2.run(self.arguments, self.job.fill, gauge)
+        return Record(key=self.key, flows=tuple(theirs(self.job.network, line)))
+
+
+def _remote_ns2(simulation: _Theirs, identity: str, gauge: _core.Progress) -> Record:
+    if ns2.identity() != identity:
+        message = "the worker has another ns-2, or another pair.tcl; allowed: workers with the same"
+        raise RunError(message)
+    return simulation.make(gauge)
+
+
+def _address(*parts: str) -> str:
+    return hashlib.sha256("\n".join(("narrows validate", str(MEASURES), *parts)).encode()).hexdigest()
+
+
+def run_ours(jobs: Sequence[Job], means: Means) -> list[list[Flow]]:
     """Run pairs on Narrows.
 
     Parameters
     ----------
     jobs : sequence of Job
-    workers : int, optional
-        Number of parallel runs.
-    progress : callable, optional
-        Called with the completed share of the work.
+    means : Means
 
     Returns
     -------
@@ -130,28 +183,7 @@ def run_ours(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | 
     ScenarioError, RunError, Interrupted
         As `narrows.runs.run_all`.
     """
-    texts = [inputs.scenario(job.variant, job.network, job.rival) for job in jobs]
-    parsed: dict[str, Scenario] = {}
-    for job, text in zip(jobs, texts, strict=True):
-        if text not in parsed:
-            parsed[text] = Scenario.from_text(text, f"{job.variant.name}/{job.network.name}")
-    tasks = [Task(parsed[text], job.seed) for job, text in zip(jobs, texts, strict=True)]
-    total, done = sum(job.network.cost for job in jobs), 0.0
-    flows: list[list[Flow]] = []
-    for begin in range(0, len(jobs), _AT_ONCE):
-        part = jobs[begin : begin + _AT_ONCE]
-        share = sum(job.network.cost for job in part)
-        runs = run_all(tasks[begin : begin + _AT_ONCE], workers, _within(progress, done / total, share / total))
-        flows += [_ours(job, run) for job, run in zip(part, runs, strict=True)]
-        done += share
-    return flows
-
-
-def _within(progress: ProgressHook | None, begin: float, share: float) -> ProgressHook | None:
-    """Map the progress of a part to progress of the whole."""
-    if progress is None:
-        return None
-    return lambda fraction: progress(begin + fraction * share)
+    return _run([_Ours(job, at) for job, at in zip(jobs, _places(jobs), strict=True)], means)
 
 
 def _ours(job: Job, run: Run) -> list[Flow]:
@@ -179,16 +211,13 @@ def _mbps(network: Network, flow: int, delivered_bytes: float) -> float:
     return delivered_bytes * 8 / 1e6 / (network.duration - start)
 
 
-def run_ns2(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | None) -> list[list[Flow]]:
+def run_ns2(jobs: Sequence[Job], means: Means) -> list[list[Flow]]:
     """Run pairs on ns-2.
 
     Parameters
     ----------
     jobs : sequence of Job
-    workers : int, optional
-        Number of parallel runs; by default the number of processors.
-    progress : callable, optional
-        Called with the completed share of the work.
+    means : Means
 
     Returns
     -------
@@ -204,87 +233,8 @@ def run_ns2(jobs: Sequence[Job], workers: int | None, progress: ProgressHook | N
     """
     if not jobs:
         return []
-    program = find_ns2()
-    running = _Running()
-    pool = ThreadPoolExecutor(max_workers=min(workers or processors(), len(jobs)), thread_name_prefix="ns2")
-    try:
-        futures = [pool.submit(_ns2, program, job, running) for job in jobs]
-        _wait(futures, [job.network.cost for job in jobs], progress)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        running.stop()
-        pool.shutdown()
-        raise
-    pool.shutdown()
-    return [future.result() for future in futures]
-
-
-class _Running:
-    """The running processes, which can be stopped together."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen[str]] = set()
-        self._stopped = False
-
-    def start(self, command: list[str], env: dict[str, str]) -> subprocess.Popen[str]:
-        with self._lock:
-            if self._stopped:
-                message = "stopped"
-                raise RunError(message)
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
-            self._processes.add(process)
-            return process
-
-    def ended(self, process: subprocess.Popen[str]) -> None:
-        with self._lock:
-            self._processes.discard(process)
-
-    def stop(self) -> None:
-        with self._lock:
-            self._stopped = True
-            for process in self._processes:
-                process.kill()
-
-
-def _wait(futures: Sequence[Future[list[Flow]]], costs: Sequence[float], progress: ProgressHook | None) -> None:
-    """Wait for all futures, or for the first failure, polling so that Ctrl-C takes effect at once."""
-    finished: SimpleQueue[Future[list[Flow]]] = SimpleQueue()
-    for future in futures:
-        future.add_done_callback(finished.put)
-    cost = dict(zip(map(id, futures), costs, strict=True))
-    pending, done, total, told = len(futures), 0.0, sum(costs), time.monotonic()
-    while pending:
-        interruption.check()
-        with suppress(Empty):
-            future = finished.get(timeout=_POLL_S)
-            future.result()
-            pending -= 1
-            done += cost[id(future)]
-        if progress is not None and (not pending or time.monotonic() - told >= _POLL_S):
-            progress(min(1.0, done / total))
-            told = time.monotonic()
-
-
-def _ns2(program: str, job: Job, running: _Running) -> list[Flow]:
-    command = [program, str(script()), *inputs.arguments(job.variant, job.network, job.seed), *job.ns2]
-    if job.rival is not None:
-        command.append(f"rival={job.rival.ns2}")
-    process = running.start(command, environment(job.fill))
-    try:
-        _, said = process.communicate(timeout=_LONGEST_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        message = f"{' '.join(command)}: did not end within {_LONGEST_S:g} s"
-        raise RunError(message) from None
-    finally:
-        running.ended(process)
-    begin = said.rfind('{"version"')
-    if process.returncode != 0 or begin < 0:
-        message = f"{' '.join(command)}: failed with exit code {process.returncode}: {said.strip()[-300:]}"
-        raise RunError(message)
-    return theirs(job.network, said[begin:])
+    ns2.find()
+    return _run([_Theirs(job, at) for job, at in zip(jobs, _places(jobs), strict=True)], means)
 
 
 def theirs(network: Network, line: str) -> list[Flow]:
@@ -313,17 +263,15 @@ def theirs(network: Network, line: str) -> list[Flow]:
 
 
 def run_both(
-    jobs: Sequence[Job], workers: int | None, progress: ProgressHook | None
+    jobs: Sequence[Job],
+    means: Means,
 ) -> tuple[list[list[Flow]], list[list[Flow]]]:
     """Run pairs in both simulators.
 
     Parameters
     ----------
     jobs : sequence of Job
-    workers : int, optional
-        Number of parallel runs.
-    progress : callable, optional
-        Called with the completed share of the work.
+    means : Means
 
     Returns
     -------
@@ -335,6 +283,77 @@ def run_both(
     InputError, ScenarioError, RunError
         As raised by `run_ours` and `run_ns2`.
     """
-    find_ns2()
-    ours = run_ours(jobs, workers, _within(progress, 0.0, 1 - _NS2_SHARE))
-    return ours, run_ns2(jobs, workers, _within(progress, 1 - _NS2_SHARE, _NS2_SHARE))
+    if not jobs:
+        return [], []
+    made = _run(both(jobs), means)
+    return made[: len(jobs)], made[len(jobs) :]
+
+
+def both(jobs: Sequence[Job]) -> list[_Simulation]:
+    """Return the runs of pairs in both simulators, those of Narrows first.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+
+    Returns
+    -------
+    list
+
+    Raises
+    ------
+    InputError
+        If ns-2 is not installed.
+    """
+    ns2.find()
+    places = _places(jobs)
+    return [
+        *(_Ours(job, at) for job, at in zip(jobs, places, strict=True)),
+        *(_Theirs(job, (1, *at[1:])) for job, at in zip(jobs, places, strict=True)),
+    ]
+
+
+def scales(simulations: Sequence[_Simulation]) -> list[Scale]:
+    """Return the axes of runs for the forecast: simulator, variant and network.
+
+    Parameters
+    ----------
+    simulations : sequence
+        As `both` returns them.
+
+    Returns
+    -------
+    list of Scale
+    """
+    return [Scale(1 + max((one.at[axis] for one in simulations), default=0)) for axis in range(3)]
+
+
+def _places(jobs: Sequence[Job]) -> list[tuple[int, ...]]:
+    variants = {name: i for i, name in enumerate(dict.fromkeys(job.variant.name for job in jobs))}
+    networks = {name: i for i, name in enumerate(dict.fromkeys(job.network.name for job in jobs))}
+    return [(0, variants[job.variant.name], networks[job.network.name]) for job in jobs]
+
+
+def _run(simulations: Sequence[_Simulation], means: Means) -> list[list[Flow]]:
+    """Execute the runs that are not kept yet, and return the flows of all."""
+    wanted = {one.key: one for one in simulations}
+    texts = {one.text: one.job for one in wanted.values() if isinstance(one, _Ours)}
+    for text, job in texts.items():  # a refused scenario is reported before anything runs
+        Scenario.from_text(text, f"{job.variant.name}/{job.network.name}")
+    with ExitStack() as stack:
+        store = None
+        if means.keep is not None:
+            store = stack.enter_context(Journal(means.keep, Record, ownership.UNFINISHED))
+        records = {} if store is None else store.read(wanted)
+
+        def keep(made: Mapping[str, Record]) -> None:
+            if store is not None:
+                store.append(list(made.values()))
+
+        means.execute("validation", wanted, scales(simulations), records, keep, _any_scenario(simulations))
+    return [list(records[one.key].flows) for one in simulations]
+
+
+def _any_scenario(simulations: Sequence[_Simulation]) -> Scenario:
+    first = simulations[0].job
+    return Scenario.from_text(inputs.scenario(first.variant, first.network, first.rival))

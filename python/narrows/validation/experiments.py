@@ -11,7 +11,7 @@ from narrows.validation.compare import Comparison, compare
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from narrows.runs import ProgressHook
+    from narrows.execution.means import Means
     from narrows.validation.compare import Flow
     from narrows.validation.description import Description, Experiment, Network, Variant
 
@@ -72,8 +72,7 @@ def measure(
     variants: Sequence[Variant],
     chosen: Iterable[Experiment],
     known: Iterable[Comparison],
-    jobs: int | None,
-    progress: ProgressHook | None,
+    means: Means,
 ) -> tuple[Measured, ...]:
     """Run experiments.
 
@@ -86,10 +85,7 @@ def measure(
     chosen : iterable of Experiment
     known : iterable of Comparison
         Comparisons of unchanged pairs that were already run and need not be run again.
-    jobs : int, optional
-        Number of parallel runs.
-    progress : callable, optional
-        Called with the completed share of the work.
+    means : Means
 
     Returns
     -------
@@ -111,7 +107,7 @@ def measure(
         for turned in (False, True)
         if turned or one.rival is not None or (one.variant, network.name) not in run
     ]
-    ours, theirs = execute.run_both([one for *_, part in parts for one in part], jobs, progress)
+    ours, theirs = execute.run_both([one for *_, part in parts for one in part], means)
     made: dict[tuple[int, bool], tuple[Comparison, ...]] = {}
     begin = 0
     for i, turned, part in parts:

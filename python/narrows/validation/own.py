@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
+    from narrows.resolved import Direction, Flow, Resolved
+
 LARGEST_FILE: Final = 1_000_000
 """Largest size of a file of networks, in bytes."""
 
@@ -136,39 +138,38 @@ def from_scenario(name: str | PathLike[str]) -> Network:
     scenario = Scenario.from_file(name)
     found = scenario.resolved
     problems: list[str] = []
-    if found["wifi"]:
+    if found.wifi:
         problems.append("it has an 802.11 channel")
-    problems += [f"it runs {scheme}" for scheme in ("acns", "ngwa") if found[scheme] is not None]
-    problems += [f"flow {flow['name']}: {why}" for flow in found["flows"] for why in _flow_problems(flow, found)]
-    if len(found["links"]) >= len(found["nodes"]):
+    problems += [f"it runs {scheme}" for scheme in found.schemes]
+    problems += [f"flow {flow.name}: {why}" for flow in found.flows for why in _flow_problems(flow, found)]
+    if len(found.links) >= len(found.nodes):
         problems.append("its links form a ring")
     if problems:
         raise _refused(name, problems)
-    flows = sorted(found["flows"], key=lambda flow: int(flow["start_ns"]))
-    paths = [_path(found["links"], flow["from"], flow["to"]) for flow in flows]
+    routed = sorted(zip(found.flows, _paths(scenario), strict=True), key=lambda one: int(one[0].start_ns))
+    flows, paths = [flow for flow, _ in routed], [path for _, path in routed]
     problems += _path_problems(flows, paths)
-    gaps = {later["start_ns"] - earlier["start_ns"] for earlier, later in pairwise(flows)}
+    gaps = {later.start_ns - earlier.start_ns for earlier, later in pairwise(flows)}
     if len(gaps) > 1:
         problems.append(f"its flows start {', '.join(f'{gap / 1e9:g} s' for gap in sorted(gaps))} apart, not evenly")
     if problems:
         raise _refused(name, problems)
-    bottleneck = min((one for one, _ in paths[0]), key=lambda one: int(one["rate_bps"]))
+    bottleneck = min((one for one, _ in paths[0]), key=lambda one: int(one.rate_bps))
     per = _loss(paths[0])
     return Network(
         name=scenario.name,
-        rate=bottleneck["rate_bps"] / 1e6,
+        rate=bottleneck.rate_bps / 1e6,
         rtt=_rtt_ns(paths[0]) / 1e6,
         duration=scenario.duration_s,
         per=per,
         flows=len(flows),
         stagger=next(iter(gaps), 0) / 1e9,
         runs=CHAOTIC_RUNS if per > 0 or len(flows) > 1 else 1,
-        packets=bottleneck["queue"]["limit_packets"],
+        packets=bottleneck.queue.limit_packets,
     )
 
 
-_Direction = dict[str, Any]
-_Hop = tuple[_Direction, _Direction]
+_Hop = tuple["Direction", "Direction"]
 """The two directions of a link, as a data packet and its ACK cross it."""
 
 
@@ -179,58 +180,52 @@ def _refused(name: str | PathLike[str], problems: Sequence[str]) -> InputError:
     return InputError("\n".join([*(f"{name}: cannot be set beside ns-2: {one}" for one in problems), wanted]))
 
 
-def _flow_problems(flow: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+def _flow_problems(flow: Flow, found: Resolved) -> list[str]:
     problems = []
-    if flow["tcp"] is None:
+    if flow.tcp is None:
         problems.append("is not TCP")
-    if flow["traffic"]["kind"] != "bulk" or flow["traffic"]["size_bytes"] is not None:
-        problems.append(f"sends {flow['traffic']['kind']} traffic with an end or pauses")
-    if flow["stop_ns"] < found["duration_ns"]:
-        problems.append(f"stops at {flow['stop_ns'] / 1e9:g} s")
+    if flow.traffic.kind != "bulk" or flow.traffic.size_bytes is not None:
+        problems.append(f"sends {flow.traffic.kind} traffic with an end or pauses")
+    if flow.stop_ns < found.duration_ns:
+        problems.append(f"stops at {flow.stop_ns / 1e9:g} s")
     return problems
 
 
-def _path(links: Iterable[Mapping[str, Any]], start: str, goal: str) -> list[_Hop]:
-    """Find the only path through links that contain no loop."""
-    beside: dict[str, list[tuple[str, _Hop]]] = {}
-    for link in links:
-        beside.setdefault(link["a"], []).append((link["b"], (link["forward"], link["reverse"])))
-        beside.setdefault(link["b"], []).append((link["a"], (link["reverse"], link["forward"])))
-    ahead: list[tuple[str, str, list[_Hop]]] = [(start, "", [])]
-    while ahead:
-        node, came_from, path = ahead.pop()
-        if node == goal:
-            return path
-        ahead += [(to, node, [*path, hop]) for to, hop in beside.get(node, []) if to != came_from]
-    return []
+def _paths(scenario: Scenario) -> list[list[_Hop]]:
+    """Return the links that each flow's packets pass, by the engine's routes; two nodes share one link at most."""
+    found = scenario.resolved
+    names = [node.name for node in found.nodes]
+    between: dict[tuple[str, str], _Hop] = {}
+    for link in found.links:
+        between[link.a, link.b] = link.forward, link.reverse
+        between[link.b, link.a] = link.reverse, link.forward
+    return [[between[names[a], names[b]] for a, b in pairwise(path)] for path in scenario.paths()]
 
 
-def _path_problems(flows: Sequence[Mapping[str, Any]], paths: Sequence[Sequence[_Hop]]) -> list[str]:
+def _path_problems(flows: Sequence[Flow], paths: Sequence[Sequence[_Hop]]) -> list[str]:
     problems = []
     if len({round(_rtt_ns(path)) for path in paths}) > 1:
         rtts = ", ".join(f"{_rtt_ns(path) / 1e6:g} ms" for path in paths)
         problems.append(f"its flows have round-trip times of {rtts}; they must be one")
     if len({round(_loss(path), 12) for path in paths}) > 1:
         problems.append("its flows have paths of different packet error rates")
-    shared = [min((hop for hop, _ in path), key=lambda one: int(one["rate_bps"])) for path in paths]
+    shared = [min((hop for hop, _ in path), key=lambda one: int(one.rate_bps)) for path in paths]
     if any(one is not shared[0] for one in shared):
         problems.append("its flows have bottlenecks of their own")
     for flow, path, narrow in zip(flows, paths, shared, strict=True):
         for hop, back in path:
             both = (hop, back)
-            if any(one["changes"] for one in both):
-                problems.append(f"flow {flow['name']}: a link of its path changes")
-            if any(one["loss"]["kind"] not in {"none", "uniform"} for one in both) or _lossy(back):
-                problems.append(
-                    f"flow {flow['name']}: a link of its path loses packets otherwise than data at one rate"
-                )
-            if hop is not narrow and hop["rate_bps"] < FASTER * narrow["rate_bps"]:
-                problems.append(f"flow {flow['name']}: a second link of its path is nearly as slow as the bottleneck")
-        queue = narrow["queue"]
-        if queue["kind"] != "droptail" or queue["limit_packets"] is None:
-            problems.append(f"flow {flow['name']}: its bottleneck's queue is not drop-tail with a limit in packets")
-        elif queue["limit_packets"] < MIN_BUFFER_PACKETS:
-            problems.append(f"flow {flow['name']}: its bottleneck's queue holds less than {MIN_BUFFER_PACKETS} packets")
+            if any(one.changes for one in both):
+                problems.append(f"flow {flow.name}: a link of its path changes")
+            if any(one.loss.kind not in {"none", "uniform"} for one in both) or _lossy(back):
+                problems.append(f"flow {flow.name}: a link of its path loses packets otherwise than data at one rate")
+            if hop is not narrow and hop.rate_bps < FASTER * narrow.rate_bps:
+                problems.append(f"flow {flow.name}: a second link of its path is nearly as slow as the bottleneck")
+        queue = narrow.queue
+        if queue.kind != "droptail" or queue.limit_packets is None:
+            problems.append(f"flow {flow.name}: its bottleneck's queue is not drop-tail with a limit in packets")
+        elif queue.limit_packets < MIN_BUFFER_PACKETS:
+            problems.append(f"flow {flow.name}: its bottleneck's queue holds less than {MIN_BUFFER_PACKETS} packets")
     least = _RANGES["rtt"][0]
     if any(_rtt_ns(path) < least * 1e6 for path in paths):
         problems.append(f"its round-trip time is below {least:g} ms")
@@ -238,11 +233,11 @@ def _path_problems(flows: Sequence[Mapping[str, Any]], paths: Sequence[Sequence[
 
 
 def _rtt_ns(path: Iterable[_Hop]) -> int:
-    return sum(int(hop["delay_ns"]) + int(back["delay_ns"]) for hop, back in path)
+    return sum(int(hop.delay_ns) + int(back.delay_ns) for hop, back in path)
 
 
-def _lossy(direction: _Direction) -> bool:
-    return bool(direction["loss"]["kind"] == "uniform" and direction["loss"]["per"] > 0)
+def _lossy(direction: Direction) -> bool:
+    return bool(direction.loss.kind == "uniform" and (direction.loss.per or 0) > 0)
 
 
 def _loss(path: Iterable[_Hop]) -> float:
@@ -250,7 +245,7 @@ def _loss(path: Iterable[_Hop]) -> float:
     kept = 1.0
     for hop, _ in path:
         if _lossy(hop):
-            kept *= 1.0 - float(hop["loss"]["per"])
+            kept *= 1.0 - (hop.loss.per or 0.0)
     return 1.0 - kept
 
 

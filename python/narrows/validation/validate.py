@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from narrows import _core
 from narrows.errors import InputError
+from narrows.execution import pilot
+from narrows.execution.backend import choose, jobs_of
+from narrows.execution.means import Means
 from narrows.validation import description, execute, experiments, inputs
 from narrows.validation.compare import Comparison, Verdict, compare, verdict
 
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from os import PathLike
 
+    from narrows.execution.forecast import Estimate
+    from narrows.execution.work import Watch
+    from narrows.ownership import Target
     from narrows.runs import ProgressHook
     from narrows.validation.description import Description, Explanation, Network, Variant
     from narrows.validation.experiments import Measured
@@ -161,7 +167,10 @@ def validate(
     own: Sequence[Network] | None = None,
     quick: bool = False,
     jobs: int | None = None,
+    dask: str | None = None,
+    keep: Target | None = None,
     progress: ProgressHook | None = None,
+    watch: Watch | None = None,
 ) -> Validation:
     """Run the same variants on the same networks on Narrows and on ns-2, and compare.
 
@@ -179,8 +188,14 @@ def validate(
         A few pairs with few seeds, without held-out networks and without experiments.
     jobs : int, optional
         Number of parallel runs; by default the number of processors.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster, whose workers execute the runs instead of this process.
+    keep : path or Claim, optional
+        Directory in which finished runs are kept, and where existing ones are found; see `narrows.store.pending`.
     progress : callable, optional
         Called with the completed share of the work, in [0, 1].
+    watch : callable, optional
+        Shows the progress of a set of runs; see `narrows.execution.work.Watch`.
 
     Returns
     -------
@@ -193,30 +208,18 @@ def validate(
     RunError
         If a run failed.
     Interrupted
-        On Ctrl-C; the runs in progress were stopped.
+        On Ctrl-C; the runs in progress were stopped, and finished ones are kept if there is a directory.
     """
     if against not in AGAINST:
         message = f"--against is {against!r}; allowed: {', '.join(AGAINST)}"
         raise InputError(message)
-    if jobs is not None and jobs < 1:
-        message = f"jobs is {jobs}; allowed: 1 or more"
-        raise InputError(message)
-    known = description.load()
-    if own is not None:
-        known = known.with_networks([replace(one, quick=True) for one in own])
-    chosen = known.choose(cc, networks, quick)
-    places = [(variant, network, chosen.fill) for variant in chosen.variants for network in chosen.networks]
-    also = [
-        (variant, network, variant.also_fill)
-        for variant in chosen.variants
-        for network in chosen.networks
-        if variant.also_fill is not None and not quick
-    ]
-    part = _part(progress, 0.0, 0.9)
-    comparisons = _compared(chosen, places + also, quick, jobs, part)
+    means = Means(None if jobs is None else jobs_of(jobs), dask, keep, watch, progress)
+    known, chosen = _chosen(cc, networks, own, quick=quick)
+    places, also = _places(chosen, quick=quick)
+    comparisons = _compared(chosen, places + also, quick, means.part(0.0, 0.9))
     first = tuple(one for of_pair in comparisons[: len(places)] for one in of_pair)
     turned = () if quick else experiments.wanted(chosen, first)
-    measured = experiments.measure(chosen, known.variants, turned, first, jobs, _part(progress, 0.9, 0.1))
+    measured = experiments.measure(chosen, known.variants, turned, first, means.part(0.9, 0.1))
     return Validation(
         description=chosen,
         comparisons=first,
@@ -227,21 +230,82 @@ def validate(
     )
 
 
-def _compared(
-    chosen: Description,
-    places: Sequence[tuple[Variant, Network, int]],
-    quick: bool,
-    jobs: int | None,
-    progress: ProgressHook | None,
-) -> list[list[Comparison]]:
-    """Run pairs and compare them, pair by pair."""
+def estimate(
+    cc: Iterable[str] | None = None,
+    networks: Iterable[str] | None = None,
+    *,
+    own: Sequence[Network] | None = None,
+    quick: bool = False,
+    jobs: int | None = None,
+    dask: str | None = None,
+    budget_s: float | None = None,
+) -> Estimate:
+    """Estimate how long the pairs of a validation take, by executing some runs without storing them.
+
+    The experiments are not included: which of them are run depends on the differences.
+
+    Parameters
+    ----------
+    cc, networks, own, quick, jobs, dask
+        As for `validate`.
+    budget_s : float, optional
+        Wall-clock time to spend, s; by default until enough is known, a minute at most.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    InputError, RunError
+        As for `validate`.
+    """
+    _, chosen = _chosen(cc, networks, own, quick=quick)
+    places, also = _places(chosen, quick=quick)
+    simulations = execute.both(_work(places + also, quick=quick)[0])
+    return pilot.estimate(simulations, execute.scales(simulations), choose(jobs, dask), budget_s=budget_s)
+
+
+Place = tuple["Variant", "Network", int]
+"""A pair, and the fill value of ns-2's memory."""
+
+
+def _chosen(
+    cc: Iterable[str] | None, networks: Iterable[str] | None, own: Sequence[Network] | None, *, quick: bool
+) -> tuple[Description, Description]:
+    """Return the whole description, and the chosen part of it."""
+    known = description.load()
+    if own is not None:
+        known = known.with_networks([replace(one, quick=True) for one in own])
+    return known, known.choose(cc, networks, quick)
+
+
+def _places(chosen: Description, *, quick: bool) -> tuple[list[Place], list[Place]]:
+    """Return the pairs, and those that are run again under another fill of ns-2's memory."""
+    pairs = [(variant, network) for variant in chosen.variants for network in chosen.networks]
+    again = [
+        (variant, network, variant.also_fill)
+        for variant, network in pairs
+        if variant.also_fill is not None and not quick
+    ]
+    return [(*pair, chosen.fill) for pair in pairs], again
+
+
+def _work(places: Sequence[Place], *, quick: bool) -> tuple[list[execute.Job], list[int]]:
+    """Return the runs of pairs, and how many each pair has."""
     counts = [min(network.runs, QUICK_RUNS) if quick else network.runs for _, network, _ in places]
-    work = [
+    jobs = [
         execute.Job(variant, network, seed, fill)
         for (variant, network, fill), count in zip(places, counts, strict=True)
         for seed in range(1, count + 1)
     ]
-    ours, theirs = execute.run_both(work, jobs, progress)
+    return jobs, counts
+
+
+def _compared(chosen: Description, places: Sequence[Place], quick: bool, means: Means) -> list[list[Comparison]]:
+    """Run pairs and compare them, pair by pair."""
+    work, counts = _work(places, quick=quick)
+    ours, theirs = execute.run_both(work, means)
     made: list[list[Comparison]] = []
     begin = 0
     for (variant, network, _), count in zip(places, counts, strict=True):
@@ -249,13 +313,6 @@ def _compared(
         made.append(compare(chosen, variant.name, network.name, ours[begin:end], theirs[begin:end], inputs.SAMPLE_S))
         begin = end
     return made
-
-
-def _part(progress: ProgressHook | None, begin: float, share: float) -> ProgressHook | None:
-    """Map the progress of a part to progress of the whole."""
-    if progress is None:
-        return None
-    return lambda fraction: progress(begin + fraction * share)
 
 
 def write(validation: Validation, out: str | PathLike[str]) -> list[Path]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from narrows.papers.acns.experiment import reproduce
+from narrows.papers.acns.experiment import estimate, reproduce
 
-__all__ = ["reproduce"]
+__all__ = ["estimate", "reproduce"]

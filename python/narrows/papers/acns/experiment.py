@@ -6,15 +6,20 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from narrows.execution.means import Means
 from narrows.ownership import staged
+from narrows.papers import execute
 from narrows.papers.acns import evaluation, evidence, figures, page, text, verification
+from narrows.papers.execute import run_all
 from narrows.papers.reproduction import Reproduction, cells_csv, command
 from narrows.report import charts, network, render, topology
-from narrows.runs import run_all
+from narrows.store import pending
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.execution.forecast import Estimate
+    from narrows.execution.work import Watch
     from narrows.ownership import Target
     from narrows.runs import ProgressHook
 
@@ -29,7 +34,9 @@ def reproduce(
     quick: bool = False,
     runs: int | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     progress: ProgressHook | None = None,
+    watch: Watch | None = None,
 ) -> Reproduction:
     """Repeat both of the papers' experiments and write a page about them.
 
@@ -43,8 +50,12 @@ def reproduce(
         Runs per arm; the verification has half as many populations.
     jobs : int, optional
         Number of parallel runs; by default the number of processors.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster.
     progress : callable, optional
         Called with the completed share of the work, in [0, 1].
+    watch : callable, optional
+        Shows the progress of a set of runs; see `narrows.execution.work.Watch`.
 
     Returns
     -------
@@ -56,20 +67,35 @@ def reproduce(
         If `out` cannot be created or holds something other than results.
     narrows.errors.RunError
         If a run or writing failed.
+    narrows.errors.Interrupted
+        On Ctrl-C; finished runs are kept, and the same call continues.
     """
-    arms = runs if runs is not None else (evaluation.QUICK_RUNS if quick else evaluation.RUNS)
-    populations = verification.QUICK_SEEDS if quick else verification.SEEDS
-    if runs is not None:
-        populations = max(1, runs // 2)
-    with staged(out) as folder:
+    arms, populations = _numbers(quick, runs)
+    with pending.kept(out) as held, staged(out) as folder:
+        means = Means(jobs, dask, held, watch, progress)
         first = evaluation.tasks(arms)
         seeds = range(1, populations + 1)
-        second = verification.tasks(seeds)
-        made = run_all([*first, *second], jobs=jobs, progress=progress)
+        made = run_all([*first, *verification.tasks(seeds)], means, "acns")
         evaluated = evaluation.collect(made[: len(first)])
         verified = verification.collect(made[len(first) :], seeds)
         result = write(folder, evaluated, verified, command=command("acns", quick=quick, runs=runs))
     return result.moved(folder, out)
+
+
+def estimate(*, quick: bool, runs: int | None, jobs: int | None, dask: str | None) -> Estimate:
+    """Estimate how long `reproduce` takes, by making some of its runs."""
+    arms, populations = _numbers(quick, runs)
+    tasks = [*evaluation.tasks(arms), *verification.tasks(range(1, populations + 1))]
+    return execute.estimate(tasks, jobs=jobs, dask=dask)
+
+
+def _numbers(quick: bool, runs: int | None) -> tuple[int, int]:
+    """Return the runs per arm, and the number of populations of the verification."""
+    if runs is not None:
+        return runs, max(1, runs // 2)
+    if quick:
+        return evaluation.QUICK_RUNS, verification.QUICK_SEEDS
+    return evaluation.RUNS, verification.SEEDS
 
 
 def write(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from narrows.papers.calibration import jitter_in_words, link_in_words, tcp_in_words
 from narrows.report import style
@@ -219,11 +219,11 @@ def _signed(text: str) -> str:
 
 def calibration(scenario: Scenario) -> dict[str, str]:
     """Settings that the papers leave open, with the scenario's values: links, TCP, jitter."""
-    resolved: dict[str, Any] = scenario.resolved
-    found = {f"Link {link['a']} – {link['b']}": link_in_words(link) for link in resolved["links"]}
-    found |= tcp_in_words(next(flow["tcp"] for flow in resolved["flows"] if flow["tcp"]), leave_out=("assist", "cc"))
+    resolved = scenario.resolved
+    found = {f"Link {link.a} – {link.b}": link_in_words(link) for link in resolved.links}
+    found |= tcp_in_words(resolved.first_tcp, leave_out=("assist", "cc"))
     found["Start jitter"] = jitter_in_words(resolved)
-    payloads = {flow["traffic"]["payload_bytes"] for flow in resolved["flows"] if not flow["tcp"]}
+    payloads = {flow.traffic.payload_bytes or 0 for flow in resolved.flows if flow.tcp is None}
     found["UDP: payload"] = ", ".join(f"{payload} bytes" for payload in sorted(payloads))
     return found
 

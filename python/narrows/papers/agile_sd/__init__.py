@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from narrows.papers.agile_sd.output import KIND, reproduce
+from narrows.papers.agile_sd.output import KIND, estimate, reproduce
 
-__all__ = ["KIND", "reproduce"]
+__all__ = ["KIND", "estimate", "reproduce"]

@@ -31,6 +31,7 @@ def run(
     parts: Sequence[Part],
     *,
     jobs: int | None = None,
+    dask: str | None = None,
     progress: ProgressHook | None = None,
     watch: Watch | None = None,
 ) -> Data:
@@ -43,6 +44,8 @@ def run(
     parts : sequence of Part
     jobs : int, optional
         Number of parallel runs; by default the number of processors.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster.
     progress : callable, optional
         Called with the completed share of all runs, in [0, 1].
     watch : callable, optional
@@ -72,10 +75,10 @@ def run(
 
         held = home.within(f"{RUNS}/{part.name}", SWEEP)
         if watch is None:
-            results[part.name] = execute(part.sweep, held, jobs=jobs, progress=tell)
+            results[part.name] = execute(part.sweep, held, jobs=jobs, dask=dask, progress=tell)
         else:
             with watch(part.sweep, Path(held)) as display:
-                results[part.name] = execute(part.sweep, held, jobs=jobs, progress=display)
+                results[part.name] = execute(part.sweep, held, jobs=jobs, dask=dask, progress=display)
         before += len(part.sweep.runs)
     return collect(results, _core.version())
 

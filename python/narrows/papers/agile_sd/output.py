@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from narrows.execution import pilot
 from narrows.ownership import AGILE_SD, claim, staged
 from narrows.papers.agile_sd import cells, claims, execute, fairness, figures, page, text
 from narrows.papers.agile_sd.arms import scenario
@@ -18,6 +19,7 @@ from narrows.scenario import Scenario
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.execution.forecast import Estimate
     from narrows.ownership import Target
     from narrows.papers.agile_sd.data import Data
     from narrows.papers.reproduction import Claim
@@ -71,6 +73,7 @@ def reproduce(
     quick: bool = False,
     runs: int | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     progress: ProgressHook | None = None,
     watch: Watch | None = None,
     flows: int = FLOWS,
@@ -90,6 +93,8 @@ def reproduce(
         Seeds of each point; by default 5, and in the side experiments the number in their files.
     jobs : int, optional
         Number of parallel runs; by default the number of processors.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster.
     progress : callable, optional
         Called with the completed share of all runs, in [0, 1].
     watch : callable, optional
@@ -117,10 +122,16 @@ def reproduce(
         data = execute.read(held.directory)
     else:
         wanted = parts(quick=quick, seeds=runs, flows=flows)
-        data = execute.run(held, wanted, jobs=jobs, progress=progress, watch=watch)
+        data = execute.run(held, wanted, jobs=jobs, dask=dask, progress=progress, watch=watch)
     with staged(held, part="page", alone=False) as folder:
         result = write(folder, data)
     return result.moved(folder, held)
+
+
+def estimate(*, quick: bool, runs: int | None, jobs: int | None, dask: str | None, flows: int = FLOWS) -> Estimate:
+    """Estimate how long the sweeps of `reproduce` take, by making some of their runs."""
+    made = [part.sweep.estimate(jobs=jobs, dask=dask) for part in parts(quick=quick, seeds=runs, flows=flows)]
+    return pilot.total(made)
 
 
 def write(folder: Path, data: Data) -> Reproduction:

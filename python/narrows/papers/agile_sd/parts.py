@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from narrows.sweep.axis import Axis
-    from narrows.sweep.plan import Base, Measure
+    from narrows.sweep.base import Base
+    from narrows.sweep.plan import Measure
 
 NAMES: tuple[str, ...] = ("buffers", "windows", "pairs", "round-trips", "sack")
 """Names of the sweeps, of their files and of their data sets."""

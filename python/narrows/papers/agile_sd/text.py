@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from narrows.papers import reproduction
 from narrows.papers.agile_sd import fairness
@@ -238,11 +238,11 @@ def left_out(data: Data) -> str:
 
 def calibration(scenario: Scenario) -> dict[str, str]:
     """Settings that the paper leaves open, with the scenario's values: links, TCP, jitter."""
-    resolved: dict[str, Any] = scenario.resolved
+    resolved = scenario.resolved
     grouped: dict[str, list[str]] = {}
-    for link in resolved["links"]:
-        grouped.setdefault(link_in_words(link), []).append(f"{link['a']} – {link['b']}")
+    for link in resolved.links:
+        grouped.setdefault(link_in_words(link), []).append(f"{link.a} – {link.b}")
     found = {f"Link{'s' if len(names) > 1 else ''} {', '.join(names)}": text for text, names in grouped.items()}
-    found |= tcp_in_words(resolved["flows"][0]["tcp"], leave_out=("assist", "cc", "cc_params", "stack"))
+    found |= tcp_in_words(resolved.first_tcp, leave_out=("assist", "cc", "cc_params", "stack"))
     found["Start jitter"] = jitter_in_words(resolved)
     return found

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from narrows.papers.contest.output import KIND, reproduce, reproduce_pair
+from narrows.papers.contest.output import KIND, estimate, reproduce, reproduce_pair
 
-__all__ = ["KIND", "reproduce", "reproduce_pair"]
+__all__ = ["KIND", "estimate", "reproduce", "reproduce_pair"]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from narrows.contest import Plan, Record
     from narrows.contest.plan import Order
+    from narrows.execution.means import Means
     from narrows.ownership import Target
-    from narrows.runs import ProgressHook
 
 SCENARIO = "hybrid-contest"
 """Name of the scenario."""
@@ -94,8 +94,18 @@ def plan(
     return contest.make(scenario(), contestants, runs=runs, window=WINDOW_S, orders=orders, solo=False)
 
 
+def planned(*, quick: bool, runs: int) -> dict[str, Plan]:
+    """Return the plans of both sets; see `run`."""
+    variants, orders = (QUICK_VARIANTS, ORDERS[:1]) if quick else (VARIANTS, ORDERS)
+    return {of: plan(of, variants, runs=runs, orders=orders) for of in SETS}
+
+
 def run(
-    out: Target | None, *, quick: bool, runs: int, jobs: int | None = None, progress: ProgressHook | None = None
+    out: Target | None,
+    *,
+    quick: bool,
+    runs: int,
+    means: Means,
 ) -> Made:
     """Execute all missing runs of both sets.
 
@@ -107,21 +117,15 @@ def run(
         Fewer variants, one order.
     runs : int
         Number of seeds.
-    jobs : int, optional
-        Number of parallel runs.
-    progress : callable, optional
-        Called with the completed share of the work, in [0, 1].
+    means : Means
+        How they are run; its directory is not used.
     """
-    variants, orders = (QUICK_VARIANTS, ORDERS[:1]) if quick else (VARIANTS, ORDERS)
-    plans = {of: plan(of, variants, runs=runs, orders=orders) for of in SETS}
+    plans = planned(quick=quick, runs=runs)
     records, kept = {}, 0
     for i, (of, one) in enumerate(plans.items()):
-
-        def tell(news: contest.Progress, i: int = i) -> None:
-            if progress is not None:
-                progress((i + news.fraction) / len(plans))
-
-        done = contest.execute(one, out, jobs=jobs, progress=tell)
+        part = means.part(i / len(plans), 1 / len(plans))
+        with part.shown(f"contest: {SET_TITLES[of].lower()}") as tell:
+            done = contest.execute(one, out, jobs=means.jobs, dask=means.dask, progress=tell)
         records[of] = done.records
         kept += done.kept
     return Made(plans, records, kept)

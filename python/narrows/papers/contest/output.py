@@ -8,6 +8,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from narrows import contest
+from narrows.execution import pilot
+from narrows.execution.means import Means
 from narrows.outcome import joint_digest
 from narrows.ownership import CONTEST, claim, staged
 from narrows.papers.contest import evaluation, experiment, heat, page, pair, published, text
@@ -15,10 +18,13 @@ from narrows.papers.contest.claims import claims, examples
 from narrows.papers.contest.variants import NAMES, PAIRS, variant
 from narrows.papers.reproduction import Reproduction, command
 from narrows.report import charts, network, render, topology
+from narrows.store import pending
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.execution.forecast import Estimate
+    from narrows.execution.work import Watch
     from narrows.ownership import Target
     from narrows.papers.contest.experiment import Made
     from narrows.papers.contest.pair import Duel
@@ -41,7 +47,9 @@ def reproduce(
     quick: bool = False,
     runs: int | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     progress: ProgressHook | None = None,
+    watch: Watch | None = None,
 ) -> Reproduction:
     """Run every pair in both starting orders, with the window limit and without, and write a page about them.
 
@@ -59,6 +67,8 @@ def reproduce(
         Number of parallel runs; by default the number of processors.
     progress : callable, optional
         Called with the completed share of the work, in [0, 1].
+    dask, watch : optional
+        As for `narrows.reproduction.reproduce`.
 
     Returns
     -------
@@ -73,18 +83,24 @@ def reproduce(
     narrows.errors.Interrupted
         On Ctrl-C; finished runs are kept.
     """
-    seeds = runs if runs is not None else (experiment.QUICK_RUNS if quick else experiment.RUNS)
-
-    def tell(begin: float, end: float) -> ProgressHook | None:
-        return None if progress is None else lambda share: progress(begin + share * (end - begin))
-
     held = claim(out, kind=KIND)
-    made = experiment.run(held, quick=quick, runs=seeds, jobs=jobs, progress=tell(0.0, _CONTEST_SHARE))
+    means = Means(jobs, dask, None, watch, progress)
+    made = experiment.run(held, quick=quick, runs=_seeds(quick, runs), means=means.part(0.0, _CONTEST_SHARE))
     wanted = [(of, *names) for of in experiment.SETS for names in PAIRS]
-    duels = pair.duels(wanted, 1, jobs=jobs, progress=tell(_CONTEST_SHARE, 1.0))
+    duels = pair.duels(wanted, 1, means.part(_CONTEST_SHARE, 1.0 - _CONTEST_SHARE))
     with staged(held, part="page", alone=False) as folder:
         result = write(folder, made, duels, command=command("contest", quick=quick, runs=runs))
     return result.moved(folder, held)
+
+
+def estimate(*, quick: bool, runs: int | None, jobs: int | None, dask: str | None) -> Estimate:
+    """Estimate how long the contest of `reproduce` takes, by making some of its runs."""
+    plans = experiment.planned(quick=quick, runs=_seeds(quick, runs)).values()
+    return pilot.total([contest.estimate(plan, jobs=jobs, dask=dask) for plan in plans])
+
+
+def _seeds(quick: bool, runs: int | None) -> int:
+    return runs if runs is not None else (experiment.QUICK_RUNS if quick else experiment.RUNS)
 
 
 def write(folder: Path, made: Made, duels: list[Duel], command: str) -> Reproduction:
@@ -125,7 +141,9 @@ def reproduce_pair(
     *,
     runs: int | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     progress: ProgressHook | None = None,
+    watch: Watch | None = None,
 ) -> Reproduction:
     """Run one pair, the first of the two names starting first, and write a page with its curves.
 
@@ -154,8 +172,9 @@ def reproduce_pair(
     """
     first, second = (variant(name).name for name in names)
     seeds = experiment.RUNS if runs is None else runs
-    with staged(out) as folder:
-        duels = pair.duels([(of, first, second) for of in experiment.SETS], seeds, jobs=jobs, progress=progress)
+    with pending.kept(out) as held, staged(out) as folder:
+        means = Means(jobs, dask, held, watch, progress)
+        duels = pair.duels([(of, first, second) for of in experiment.SETS], seeds, means)
         result = write_pair(folder, duels, command=_pair_command(first, second, runs))
     return result.moved(folder, out)
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from narrows.contest import measure
+from narrows.execution.means import Means
 from narrows.papers.contest import evaluation, experiment
 from narrows.papers.contest.measured import Meeting, collect
 from narrows.papers.contest.variants import SEGMENT_BYTES, variant
+from narrows.papers.execute import run_all
 from narrows.papers.reproduction import Curve
 from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
-from narrows.runs import Task, run_all
+from narrows.runs import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from narrows.outcome import Run
     from narrows.papers.reproduction import Cell
     from narrows.report.series import Series
-    from narrows.runs import ProgressHook
 
 BIN_S = 0.5
 """Width of the bins of throughput, s; the paper states times to half a second."""
@@ -67,8 +68,7 @@ class Duel:
 def duels(
     wanted: Sequence[tuple[str, str, str]],
     runs: int,
-    jobs: int | None = None,
-    progress: ProgressHook | None = None,
+    means: Means | None = None,
 ) -> list[Duel]:
     """Run pairs and keep their samples.
 
@@ -78,14 +78,12 @@ def duels(
         Names of variants as printed in the tables.
     runs : int
         Number of seeds of each pair.
-    jobs : int, optional
-        Number of parallel runs.
-    progress : callable, optional
-        Called with the completed share of the work, in [0, 1].
+    means : Means, optional
+        How they are run.
     """
     planned = [(of, *_plan(of, first, second, runs)) for of, first, second in wanted]
     tasks = [Task(match.scenario, plan.seed, run) for _, plan, match in planned for run in range(runs)]
-    made = run_all(tasks, jobs=jobs, progress=progress)
+    made = run_all(tasks, means or Means(), "pairs")
     found = []
     for i, (of, plan, match) in enumerate(planned):
         own = tuple(made[i * runs : (i + 1) * runs])
@@ -131,8 +129,8 @@ def figure(duel: Duel, *, wide: bool = False) -> Figure:
     first, second = duel.names
     where = FIGURES.get((first, second)) if duel.of == "limited" else None
     scenario = duel.runs[0].scenario
-    starts = [flow["start_ns"] / 1e9 for flow in scenario.resolved["flows"]]
-    stops = [flow["stop_ns"] / 1e9 for flow in scenario.resolved["flows"]]
+    starts = [flow.start_ns / 1e9 for flow in scenario.resolved.flows]
+    stops = [flow.stop_ns / 1e9 for flow in scenario.resolved.flows]
     begin, end = experiment.WINDOW_S
     return Figure(
         f"pair-{duel.of}-{first}-{second}".lower(),

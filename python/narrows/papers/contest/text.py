@@ -116,18 +116,18 @@ def calibration(scenario: Scenario) -> dict[str, str]:
         "Acknowledgments": "one for each segment; 60 bytes on the air, since ns-2's routing agent adds 20",
         "Timestamps": "off",
     }
-    for channel in resolved.get("wifi", []):
-        mode = channel["mode"]
-        rate = style.rate(mode["rate_bps"]) if mode["kind"] == "rate" else f"MCS {mode['mcs']}"
+    for channel in resolved.wifi:
+        mode = channel.mode
+        rate = style.rate(mode.rate_bps) if mode.kind == "rate" else f"MCS {mode.mcs}"
         made["802.11"] = (
-            f"{channel['phy']}, {rate}, control frames at {style.rate(channel['basic_rate_bps'])}, slot "
-            f"{channel['slot_ns'] / 1000:g} us, SIFS {channel['sifs_ns'] / 1000:g} us, contention window "
-            f"{channel['cw_min']} to {channel['cw_max']}"
+            f"{channel.phy}, {rate}, control frames at {style.rate(channel.basic_rate_bps)}, slot "
+            f"{channel.slot_ns / 1000:g} us, SIFS {channel.sifs_ns / 1000:g} us, contention window "
+            f"{channel.cw_min} to {channel.cw_max}"
         )
-        threshold = channel["rts_threshold_bytes"]
+        threshold = channel.rts_threshold_bytes
         made["RTS/CTS"] = "never" if threshold is None else f"data frames above {threshold} bytes, which are all"
-        queue = channel["base"]["queue"]
-        made["Base station's queue"] = f"{queue['limit']}, {queue['kind']}"
+        queue = channel.base.queue
+        made["Base station's queue"] = f"{queue.limit}, {queue.kind}"
     return made
 
 

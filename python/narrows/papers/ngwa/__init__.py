@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from narrows.papers.ngwa.output import reproduce
+from narrows.papers.ngwa.output import estimate, reproduce
 
-__all__ = ["reproduce"]
+__all__ = ["estimate", "reproduce"]

@@ -6,23 +6,28 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from narrows.execution.means import Means
 from narrows.ownership import staged
+from narrows.papers import execute
+from narrows.papers.execute import run_all
 from narrows.papers.ngwa import cells, claims, figures, linux, linux_claims, page, rounds, text, window, window_claims
 from narrows.papers.ngwa.arms import ARMS, scenario
 from narrows.papers.ngwa.published import Published
 from narrows.papers.reproduction import Reproduction, cells_csv, command
 from narrows.report import charts, network, render, topology
-from narrows.runs import run_all
+from narrows.store import pending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from narrows.execution.forecast import Estimate
+    from narrows.execution.work import Watch
     from narrows.ownership import Target
     from narrows.papers.ngwa.linux import Transfers
     from narrows.papers.ngwa.rounds import Rounds
     from narrows.papers.ngwa.window import Window
-    from narrows.runs import ProgressHook
+    from narrows.runs import ProgressHook, Task
 
 PAGE = "report.html"
 SUMMARY = "summary.json"
@@ -45,7 +50,9 @@ def reproduce(
     quick: bool = False,
     runs: int | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     progress: ProgressHook | None = None,
+    watch: Watch | None = None,
 ) -> Reproduction:
     """Repeat the paper's experiments and write a page about them.
 
@@ -59,8 +66,12 @@ def reproduce(
         Number of rounds.
     jobs : int, optional
         Number of parallel runs; by default the number of processors.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster.
     progress : callable, optional
         Called with the completed share of the work, in [0, 1].
+    watch : callable, optional
+        Shows the progress of a set of runs; see `narrows.execution.work.Watch`.
 
     Returns
     -------
@@ -72,18 +83,34 @@ def reproduce(
         If `out` cannot be created or holds something other than results.
     narrows.errors.RunError
         If a run or writing failed.
+    narrows.errors.Interrupted
+        On Ctrl-C; finished runs are kept, and the same call continues.
     """
-    number = runs if runs is not None else (rounds.QUICK_ROUNDS if quick else rounds.ROUNDS)
-    with staged(out) as folder:
-        made = run(number, quick=quick, jobs=jobs, progress=progress)
+    number = _rounds(quick, runs)
+    with pending.kept(out) as held, staged(out) as folder:
+        made = run(number, Means(jobs, dask, held, watch, progress), quick=quick)
         result = write(folder, made, command("ngwa", quick=quick, runs=runs), quick=quick)
     return result.moved(folder, out)
 
 
-def run(number: int, *, quick: bool = False, jobs: int | None = None, progress: ProgressHook | None = None) -> Made:
-    """Run everything with the given number of rounds, longest runs first, so that all processors finish together."""
-    parts = (linux.tasks(quick), rounds.tasks(number), window.tasks())
-    made = run_all([task for part in parts for task in part], jobs=jobs, progress=progress)
+def estimate(*, quick: bool, runs: int | None, jobs: int | None, dask: str | None) -> Estimate:
+    """Estimate how long `reproduce` takes, by making some of its runs."""
+    parts = _parts(_rounds(quick, runs), quick)
+    return execute.estimate([task for part in parts for task in part], jobs=jobs, dask=dask)
+
+
+def _rounds(quick: bool, runs: int | None) -> int:
+    return runs if runs is not None else (rounds.QUICK_ROUNDS if quick else rounds.ROUNDS)
+
+
+def _parts(number: int, quick: bool) -> tuple[list[Task], list[Task], list[Task]]:
+    return linux.tasks(quick), rounds.tasks(number), window.tasks()
+
+
+def run(number: int, means: Means, *, quick: bool = False) -> Made:
+    """Run everything with the given number of rounds."""
+    parts = _parts(number, quick)
+    made = run_all([task for part in parts for task in part], means, "ngwa")
     first, second = len(parts[0]), len(parts[0]) + len(parts[1])
     return Made(
         windows=window.collect(made[second:]),

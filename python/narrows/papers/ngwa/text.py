@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from narrows.papers.calibration import jitter_in_words, link_in_words, tcp_in_words, value
 from narrows.papers.ngwa import linux
@@ -223,7 +223,7 @@ def linux_text(transfers: Transfers) -> str:
             parts.append(f"Two flows do not overflow a queue either ({shared / 1000:,.0f} kB waited at most).")
     spread = max(_spread(transfers, window, setting) for window in linux.WINDOWS for setting in linux.SETTINGS)
     used = min(transfers[key].used for key in transfers)
-    tcp = linux.scenario().resolved["flows"][0]["tcp"]
+    tcp = linux.scenario().resolved.first_tcp.settings
     payload = tcp["mss_bytes"] - (TIMESTAMP_BYTES if tcp["timestamps"] else 0)
     parts.append(
         f"In each setting all methods, with all flows together, carry the same payload to within {spread:.2f} %; of "
@@ -254,18 +254,17 @@ def _spread(transfers: Transfers, window: str, setting: linux.Setting) -> float:
 
 def calibration(scenario: Scenario) -> dict[str, str]:
     """Settings that the paper leaves open, with the scenario's values: links, TCP, jitter, sources."""
-    resolved: dict[str, Any] = scenario.resolved
+    resolved = scenario.resolved
     grouped: dict[str, list[str]] = {}
-    for link in resolved["links"]:
-        grouped.setdefault(link_in_words(link), []).append(f"{link['a']} – {link['b']}")
+    for link in resolved.links:
+        grouped.setdefault(link_in_words(link), []).append(f"{link.a} – {link.b}")
     found = {f"Link{'s' if len(names) > 1 else ''} {', '.join(names)}": text for text, names in grouped.items()}
-    flow = resolved["flows"][0]
-    found |= tcp_in_words(flow["tcp"], leave_out=("assist", "cc", "cc_params", "stack"))
+    found |= tcp_in_words(resolved.first_tcp, leave_out=("assist", "cc", "cc_params", "stack"))
     found["Start jitter"] = jitter_in_words(resolved)
-    written = flow["traffic"].get("write_bytes")
+    written = resolved.flows[0].traffic.settings.get("write_bytes")
     if written:
         found["Source: written at a time"] = f"{written:,} bytes"
-    return found | {f"NGWA: {name}": value(key, resolved["ngwa"][key]) for key, name in NGWA_KEYS.items()}
+    return found | {f"NGWA: {name}": value(key, resolved.schemes["ngwa"][key]) for key, name in NGWA_KEYS.items()}
 
 
 NGWA_KEYS: dict[str, str] = {

@@ -127,9 +127,9 @@ def formula(flows: int) -> float:
     (47530.0, 64000.0)
     """
     made = scenario().resolved
-    queue = next(link["forward"]["queue"] for link in made["links"] if (link["a"], link["b"]) == ("r1", "r2"))
-    most = min(flow["tcp"]["recv_buffer_bytes"] for flow in made["flows"])
-    return float(min(made["ngwa"]["flow_factor"] * queue["limit_bytes"] / flows, most))
+    queue = next(link.forward.queue for link in made.links if (link.a, link.b) == ("r1", "r2"))
+    most = min(flow.tcp.settings["recv_buffer_bytes"] for flow in made.flows if flow.tcp)
+    return float(min(made.schemes["ngwa"]["flow_factor"] * (queue.limit_bytes or 0) / flows, most))
 
 
 def tasks() -> list[Task]:

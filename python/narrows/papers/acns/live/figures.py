@@ -71,7 +71,7 @@ def _over_simulated(measured: Measured, column: str, edges: Array, label: str, *
 
 def _marks(measured: Measured) -> tuple[tuple[float, str], ...]:
     """Times at which flows begin to send, except those that start with the run."""
-    starts = {flow["start_ns"] / plan.NS_PER_S for flow in plan.evaluated(quick=measured.quick).resolved["flows"]}
+    starts = {flow.start_ns / plan.NS_PER_S for flow in plan.evaluated(quick=measured.quick).resolved.flows}
     return tuple((start, "") for start in sorted(starts)[1:])
 
 

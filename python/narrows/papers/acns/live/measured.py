@@ -77,7 +77,10 @@ class Measured:
         """Reasons not to trust live runs, a sentence each that names the run."""
         doubted = [f"{name}, {doubt}" for name, batch in self.live.parts for doubt in batch.doubts]
         treated = (
-            (name, run) for name, batch in self.live.parts for run in batch.runs if run.scenario.resolved["acns"]
+            (name, run)
+            for name, batch in self.live.parts
+            for run in batch.runs
+            if run.scenario.resolved.schemes.get("acns")
         )
         # Without requests, the numbers would be those of a network without ACNS, labelled as ACNS.
         return (*doubted, *(f"{name}, run {run.index}: {UNASKED}" for name, run in treated if not _asked(run)))

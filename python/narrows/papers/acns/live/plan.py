@@ -56,11 +56,11 @@ def evaluated(*, quick: bool) -> Scenario:
     """
     calibrated = evaluation.scenario()
     # The calibrated scenario bounds cwnd in place of the receiver's window; here the receiver's window is the bound.
-    window = next(flow["tcp"]["max_cwnd_bytes"] for flow in calibrated.resolved["flows"] if flow["tcp"])
+    window = calibrated.resolved.first_tcp.settings["max_cwnd_bytes"]
     whole = calibrated.with_overrides({**LINUX, "tcp.recv_buffer": f"{window} B"})
     if not quick:
         return whole
-    starts = [flow["start_ns"] / NS_PER_S for flow in whole.resolved["flows"]]
+    starts = [flow.start_ns / NS_PER_S for flow in whole.resolved.flows]
     first = min(starts)
     sooner: dict[str, Override] = {
         f"flows[{index}].start": f"{first + (start - first) / SHORTER:g} s" for index, start in enumerate(starts)

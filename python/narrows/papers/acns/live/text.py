@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from narrows.papers.acns.live.measured import Measured
     from narrows.papers.reproduction import Cell, Claim
+    from narrows.resolved import Resolved
 
 
 def headline(measured: Measured, cells: Sequence[Cell], claims: Sequence[Claim]) -> str:
@@ -101,9 +102,8 @@ def calibration(measured: Measured) -> dict[str, str]:
     }
 
 
-def _tcp(resolved: dict[str, Any]) -> dict[str, Any]:
-    found = next(flow["tcp"] for flow in resolved["flows"] if flow["tcp"])
-    return {key: one for key, one in found.items() if key not in ("cc", "cc_params")}
+def _tcp(resolved: Resolved) -> dict[str, Any]:
+    return {key: one for key, one in resolved.first_tcp.settings.items() if key not in ("cc", "cc_params")}
 
 
 def _word(key: str, given: Any) -> str:

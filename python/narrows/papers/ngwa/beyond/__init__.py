@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from narrows.papers.ngwa.beyond.output import reproduce
+from narrows.papers.ngwa.beyond.output import estimate, reproduce
 
-__all__ = ["reproduce"]
+__all__ = ["estimate", "reproduce"]

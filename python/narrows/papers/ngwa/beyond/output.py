@@ -7,17 +7,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from narrows import _core
+from narrows.execution.means import Means
 from narrows.outcome import joint_digest
 from narrows.ownership import staged
+from narrows.papers import execute
 from narrows.papers.ngwa.beyond import page
 from narrows.papers.ngwa.beyond.questions import QUESTIONS, WORK
 from narrows.papers.reproduction import Cell, Claim, Reproduction, cells_csv, command
 from narrows.report import charts, render
+from narrows.store import pending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from narrows.execution.forecast import Estimate
+    from narrows.execution.work import Watch
     from narrows.ownership import Target
     from narrows.papers.ngwa.beyond.question import Question, Results, Section
     from narrows.runs import ProgressHook
@@ -43,7 +48,9 @@ def reproduce(
     quick: bool = False,
     runs: int | None = None,
     jobs: int | None = None,
+    dask: str | None = None,
     progress: ProgressHook | None = None,
+    watch: Watch | None = None,
 ) -> Reproduction:
     """Run the experiments that the paper leaves open and write a page about them.
 
@@ -57,8 +64,12 @@ def reproduce(
         Number of seeds of each arm; the default depends on the question.
     jobs : int, optional
         Number of parallel runs; by default the number of processors.
+    dask : str, optional
+        Address of the scheduler of a Dask cluster.
     progress : callable, optional
         Called with the completed share of the work, in [0, 1].
+    watch : callable, optional
+        Shows the progress of a set of runs; see `narrows.execution.work.Watch`.
 
     Returns
     -------
@@ -71,31 +82,33 @@ def reproduce(
         If `out` cannot be created or holds something other than results.
     narrows.errors.RunError
         If a run or writing failed.
+    narrows.errors.Interrupted
+        On Ctrl-C; finished runs are kept, and the same call continues.
     """
-    with staged(out) as folder:
+    with pending.kept(out) as held, staged(out) as folder:
+        means = Means(jobs, dask, held, watch, progress)
         answers = [
             Answer(question, results, question.section(results))
-            for question, results in _results(quick=quick, runs=runs, jobs=jobs, progress=progress)
+            for question, results in _results(means, quick=quick, runs=runs)
         ]
         result = write(folder, answers, command=command("ngwa --beyond", quick=quick, runs=runs))
     return result.moved(folder, out)
 
 
-def _results(
-    *, quick: bool, runs: int | None, jobs: int | None, progress: ProgressHook | None
-) -> list[tuple[Question, Results]]:
+def _results(means: Means, *, quick: bool, runs: int | None) -> list[tuple[Question, Results]]:
     whole = sum(WORK[one.key] for one in QUESTIONS)
     done, made = 0.0, []
     for question in QUESTIONS:
-        part = WORK[question.key]
-
-        def tell(share: float, done: float = done, part: float = part) -> None:
-            if progress is not None:
-                progress((done + share * part) / whole)
-
-        made.append((question, question.run(quick=quick, runs=runs, jobs=jobs, progress=tell)))
-        done += part
+        share = WORK[question.key] / whole
+        made.append((question, question.run(means.part(done, share), quick=quick, runs=runs)))
+        done += share
     return made
+
+
+def estimate(*, quick: bool, runs: int | None, jobs: int | None, dask: str | None) -> Estimate:
+    """Estimate how long `reproduce` takes, by making some of its runs."""
+    tasks = [task for question in QUESTIONS for task in question.tasks(quick, runs)[1]]
+    return execute.estimate(tasks, jobs=jobs, dask=dask)
 
 
 def write(folder: Path, answers: Sequence[Answer], command: str) -> Reproduction:

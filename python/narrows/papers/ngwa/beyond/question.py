@@ -8,7 +8,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from narrows import bundled
-from narrows.runs import Task, run_all
+from narrows.papers.execute import run_all
+from narrows.runs import Task
 from narrows.scenario import Scenario
 from narrows.stats import Estimate, mean_ci, paired_difference
 
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from narrows.execution.means import Means
     from narrows.outcome import Run
     from narrows.papers.reproduction import Claim
     from narrows.report.charts import Figure
-    from narrows.runs import ProgressHook
     from narrows.scenario import Override
 
 Key = tuple[str, ...]
@@ -179,19 +180,34 @@ class Question:
         """The scenario file."""
         return folder() / f"{self.key}.toml"
 
-    def run(
-        self, *, quick: bool, runs: int | None = None, jobs: int | None = None, progress: ProgressHook | None = None
-    ) -> Results:
+    def run(self, means: Means, *, quick: bool, runs: int | None = None) -> Results:
         """Run all arms.
 
         Parameters
         ----------
+        means : Means
         quick : bool
             Fewer arms, and one seed.
         runs : int, optional
             Number of seeds.
-        jobs, progress
-            As for `narrows.runs.run_all`.
+        """
+        arms, tasks = self.tasks(quick, runs)
+        made = run_all(tasks, means, f"ngwa --beyond: {self.key}")
+        seeds = len(tasks) // len(arms)
+        grouped = {arm.key: made[i * seeds : (i + 1) * seeds] for i, arm in enumerate(arms)}
+        return Results(
+            {key: tuple(self.measure(run) for run in some) for key, some in grouped.items()},
+            {key: grouped[key][0] for key in self.shown if key in grouped},
+            tuple(run.digest for run in made),
+        )
+
+    def tasks(self, quick: bool, runs: int | None = None) -> tuple[list[Arm], list[Task]]:
+        """Return the arms, and their runs, arm by arm.
+
+        Parameters
+        ----------
+        quick, runs
+            As for `run`.
         """
         base = Scenario.from_file(self.file)
         arms = self.arms(quick)
@@ -201,13 +217,7 @@ class Question:
             for scenario in (base.with_overrides(arm.overrides) for arm in arms)
             for index in range(seeds)
         ]
-        made = run_all(tasks, jobs=jobs, progress=progress)
-        grouped = {arm.key: made[i * seeds : (i + 1) * seeds] for i, arm in enumerate(arms)}
-        return Results(
-            {key: tuple(self.measure(run) for run in some) for key, some in grouped.items()},
-            {key: grouped[key][0] for key in self.shown if key in grouped},
-            tuple(run.digest for run in made),
-        )
+        return arms, tasks
 
 
 def folder() -> Path:

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from narrows import interruption, runs
+from narrows import runs
 from narrows.comparison.make import run_live
-from narrows.contest.store import Store
 from narrows.errors import Interrupted
+from narrows.execution import job as execution
+from narrows.execution.loop import drive
+from narrows.execution.threads import Threads
 from narrows.outcome import Batch
 from narrows.ownership import NGWA_LIVE, claim
 from narrows.papers.ngwa.live import plan
 from narrows.papers.ngwa.live.record import Record, address, record
+from narrows.store.journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
 
+    from narrows import _core
     from narrows.ownership import Target
     from narrows.papers.ngwa.live.plan import Job
     from narrows.runs import ProgressHook
 
 LIVE_SHARE = 0.95
 """Share of the progress bar for live runs."""
-
-_POLL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -98,13 +97,13 @@ def execute(
     home = claim(out, kind=NGWA_LIVE)
     found: dict[str, Record] = {}
     try:
-        with Store(home, Record, NGWA_LIVE) as store:
+        with Journal(home, Record, NGWA_LIVE) as store:
             found = store.read(wanted)
             kept = len(found)
             missing = {key: job for key, job in wanted.items() if key not in found}
             if say is not None:
                 say(estimate(list(missing.values()), kept, at_once))
-            _Live(missing, store, found, progress).make(at_once)
+            _live(missing, at_once, store, found, progress)
     except KeyboardInterrupt:
         raise _interrupted(jobs, found) from None
     finally:
@@ -147,57 +146,58 @@ def _check(jobs: Sequence[Job]) -> None:
         live.check(job.scenario)
 
 
-class _StoppedError(Exception):
-    """Ends a live run from its progress hook."""
+@dataclass(frozen=True)
+class _LiveJob(execution.Job[Record]):
+    """A live run; its share goes into the dictionary, because the engine's gauge does not see it."""
 
+    key: str
+    job: Job
+    shares: dict[str, float]
 
-class _Live:
-    """The missing live runs, and their progress."""
-
-    def __init__(
-        self, missing: Mapping[str, Job], store: Store[Record], found: dict[str, Record], progress: ProgressHook | None
-    ) -> None:
-        self._missing = missing
-        self._store = store
-        self._found = found
-        self._progress = progress
-        self._seconds = {key: plan.seconds([job]) for key, job in missing.items()}
-        self._shares = dict.fromkeys(missing, 0.0)
-        self._stopped = False
-
-    def make(self, at_once: int) -> None:
-        """Execute all missing runs; the first failure stops the others."""
-        ended: SimpleQueue[Future[None]] = SimpleQueue()
-        pool = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="narrows-live")
-        try:
-            for key, job in self._missing.items():
-                pool.submit(self._one, key, job).add_done_callback(ended.put)
-            pending = len(self._missing)
-            while pending:  # in short steps, so that Ctrl-C takes effect at once
-                interruption.check()
-                with suppress(Empty):
-                    ended.get(timeout=_POLL_S).result()
-                    pending -= 1
-                self._tell()
-        finally:
-            self._stopped = True
-            pool.shutdown(wait=True, cancel_futures=True)
-
-    def _one(self, key: str, job: Job) -> None:
+    def make(self, gauge: _core.Progress) -> Record:
         def tell(share: float) -> None:
-            if self._stopped:
-                raise _StoppedError
-            self._shares[key] = share
+            gauge.check()
+            self.shares[self.key] = share
 
-        made = record(job, run_live(job.scenario, 1, tell).runs[0])
-        self._store.append(made)
-        self._found[key] = made
-        self._shares[key] = 1.0
+        made = record(self.job, run_live(self.job.scenario, 1, tell).runs[0])
+        self.shares[self.key] = 1.0
+        return made
 
-    def _tell(self) -> None:
-        if self._progress is not None:
-            done = sum(self._seconds[key] * share for key, share in self._shares.items())
-            self._progress(LIVE_SHARE * done / sum(self._seconds.values()))
+
+def _live(
+    missing: Mapping[str, Job],
+    at_once: int,
+    store: Journal[Record],
+    found: dict[str, Record],
+    progress: ProgressHook | None,
+) -> None:
+    """Execute all missing runs, and store each when it ends; the first failure stops the others."""
+    seconds = {key: plan.seconds([job]) for key, job in missing.items()}
+    shares = dict.fromkeys(missing, 0.0)
+    waiting = iter([_LiveJob(key, job, shares) for key, job in missing.items()])
+    backend = Threads(at_once)
+
+    def took(done: execution.Done[Record]) -> None:
+        made = done.value()
+        store.append([made])
+        found[made.key] = made
+
+    def report() -> None:
+        if progress is not None and seconds:
+            done = sum(seconds[key] * share for key, share in shares.items())
+            progress(LIVE_SHARE * done / sum(seconds.values()))
+
+    try:
+        drive(backend, lambda: next(waiting, None), took, report=report)
+    except BaseException:
+        backend.stop()
+        with suppress(Exception):  # what had ended by then is kept
+            while (done := backend.get(0)) is not None:
+                if done.error is None:
+                    took(done)
+        raise
+    finally:
+        backend.stop()
 
 
 def _simulate(jobs: Sequence[Job], processes: int | None, progress: ProgressHook | None) -> dict[str, Record]:

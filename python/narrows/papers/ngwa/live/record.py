@@ -139,7 +139,7 @@ def record(job: Job, run: Run) -> Record:
     queue = run.queue(BOTTLENECK)
     options = _sum(flow.window_options for flow in run.flows)
     doubts = run.doubts
-    if run.scenario.resolved["ngwa"] is not None and options == 0:
+    if "ngwa" in run.scenario.resolved.schemes and options == 0:
         # Without options, the numbers would be those of a network without NGWA, labelled as NGWA.
         doubts = (*doubts, UNHEARD)
     if gap > LONGEST_GAP_S:

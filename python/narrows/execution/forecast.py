@@ -1,20 +1,19 @@
-"""Estimating how long the rest of a sweep takes, from the runs that have ended.
+"""Estimating how long the rest of a set of jobs takes, from the jobs that have ended.
 
-Runs differ in cost: a small window delivers fewer packets, a fast link more. The run time is modelled as a product of
-factors, one for each value on each axis, with a slope along numeric axes. The factors are fitted to the logarithms of
-the observed times (ridge regression: a value that was never observed has the factor 1). All seeds of a point are
-assumed to take the same time. Runs are executed in an order that covers all values of all axes early, so that a few
-per cent of a sweep suffice to estimate the whole.
+Jobs differ in cost: a small window delivers fewer packets, a fast link more. The time of a job is modelled as a product
+of factors, one for each value on each axis of the set, with a slope along numeric axes. The factors are fitted to the
+logarithms of the observed times (ridge regression: a value that was never observed has the factor 1). All jobs of a
+point, such as its seeds, are assumed to take the same time. Jobs are executed in an order that covers all values of all
+axes early, so that a few per cent of a set suffice to estimate the whole.
 """
 
 from __future__ import annotations
 
 import math
 import random
-import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +21,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from narrows.sweep.axis import Axis
-    from narrows.sweep.plan import Sweep, SweepRun
+    from narrows.execution.job import Job
+
+J = TypeVar("J", bound="Job[Any]")
 
 MOST_S: Final = 60.0
 """Time after which an estimate is made from whatever is known, s."""
 
 _BALANCED: Final = 64
-"""Number of runs whose order is chosen to cover the axes; the rest follows in random order."""
+"""Number of jobs whose order is chosen to cover the axes; the rest follows in random order."""
 
 _CANDIDATES: Final = 32
 _PROBES: Final = 32
@@ -38,9 +38,28 @@ _LEAST_S: Final = 5.0
 _RIDGE: Final = 0.1
 """Ridge parameter: variance of a run's logarithm around the model (0.3 squared) over the variance of a factor's (1)."""
 
+_MOST_VALUES: Final = 256
+"""Largest number of values on an axis that have a factor each."""
+
 _IMAGINED: Final = 4
 _LEAST_SHARE: Final = 0.02
 """Completed share of a run from which it counts for the estimate of its total time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An axis of a set of jobs, as the forecast sees it.
+
+    Attributes
+    ----------
+    length : int
+        Number of values.
+    along : tuple of float or None
+        A number for each value if all values are numbers or begin with one, at or above 0.
+    """
+
+    length: int
+    along: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,53 +92,60 @@ class Estimate:
 
 
 class Forecast:
-    """Model of the run times of a sweep.
+    """Model of the times of a set of jobs.
 
     Parameters
     ----------
-    sweep : Sweep
-    missing : sequence of SweepRun
-        Runs to execute.
+    axes : sequence of Scale
+        Axes of the set.
+    missing : sequence of Job
+        Jobs to execute.
     workers : int
-        Number of parallel runs.
+        Number of parallel jobs.
     known : iterable of tuple
-        Index of the point and seconds taken, for each run that was made before.
+        Steps of a job that was made before, and seconds that it took.
     """
 
     def __init__(
-        self, sweep: Sweep, missing: Sequence[SweepRun], workers: int, known: Iterable[tuple[int, float]] = ()
+        self,
+        axes: Sequence[Scale],
+        missing: Sequence[Job[Any]],
+        workers: int,
+        known: Iterable[tuple[tuple[int, ...], float]] = (),
     ) -> None:
         import numpy as np
 
         before = list(known)
 
         self.workers = workers
-        """How many runs are made at the same time."""
-        self._point = {run.address: run.point.index for run in missing}
-        indexes = sorted({*self._point.values(), *(index for index, _ in before)})
-        self._row = {index: row for row, index in enumerate(indexes)}
-        self._features = _features(sweep.axes, [sweep.points[index].steps for index in indexes])
-        self._left = np.zeros(len(indexes))
-        for run in missing:
-            self._left[self._row[run.point.index]] += 1
-        self._sum = np.zeros(len(indexes))
-        self._count = np.zeros(len(indexes))
-        for index, seconds in before:
-            self._sum[self._row[index]] += max(seconds, 1e-4)
-            self._count[self._row[index]] += 1
+        """How many jobs are executed in parallel."""
+        self._point = {job.key: job.steps for job in missing}
+        points = sorted({*self._point.values(), *(steps for steps, _ in before)})
+        self._row = {steps: row for row, steps in enumerate(points)}
+        self._features = _features(axes, points)
+        self._left = np.zeros(len(points))
+        for job in missing:
+            self._left[self._row[job.steps]] += 1
+        self._sum = np.zeros(len(points))
+        self._count = np.zeros(len(points))
+        for steps, seconds in before:
+            self._sum[self._row[steps]] += max(seconds, 1e-4)
+            self._count[self._row[steps]] += 1
         self.ended = len(before)
-        """Runs that have ended, before and now."""
+        """Jobs that have ended, before and now."""
 
-    def took(self, address: str, seconds: float | None) -> None:
-        """Record that a run has ended.
+    def took(self, key: str, seconds: float | None) -> None:
+        """Record that a job has ended; a job that is not part of the forecast is ignored.
 
         Parameters
         ----------
-        address : str
+        key : str
         seconds : float or None
-            Wall-clock time of the run, s; ``None`` if it failed.
+            Wall-clock time of the job, s; ``None`` if it failed.
         """
-        row = self._row[self._point[address]]
+        if key not in self._point:
+            return
+        row = self._row[self._point[key]]
         self._left[row] -= 1
         if seconds is None:
             return
@@ -196,10 +222,10 @@ class Forecast:
 
         total, count = self._sum.copy(), self._count.copy()
         partial: list[tuple[int, float]] = []
-        for address, (share, seconds) in running.items():
-            if address not in self._point:  # its point is refused, and takes no time
+        for key, (share, seconds) in running.items():
+            if key not in self._point:  # its scenario is refused, and takes no time
                 continue
-            row = self._row[self._point[address]]
+            row = self._row[self._point[key]]
             partial.append((row, share))
             if share >= _LEAST_SHARE and not count[row]:
                 total[row] += max(seconds, 1e-4) / share
@@ -217,35 +243,33 @@ class Forecast:
         return max(rest, 0.0), deviation / math.sqrt(known) * unseen / whole, known
 
 
-def in_order(sweep: Sweep, missing: Sequence[SweepRun]) -> list[SweepRun]:
-    """Order runs so that all values of all axes come early, and all points come before second seeds.
+def in_order(missing: Sequence[J]) -> list[J]:
+    """Order jobs so that all values of all axes come early, and all points come before second turns.
 
     Parameters
     ----------
-    sweep : Sweep
-    missing : sequence of SweepRun
+    missing : sequence of Job
 
     Returns
     -------
-    list of SweepRun
-        The same runs; the order is deterministic.
+    list of Job
+        The same jobs; the order is deterministic.
     """
     draw = random.Random(0)  # noqa: S311 - only an order, not a secret
-    turn = {seed: i for i, seed in enumerate(sweep.seeds)}
     rest = list(missing)
     draw.shuffle(rest)
-    rest.sort(key=lambda run: turn[run.seed])
-    first = [run for run in rest if turn[run.seed] == turn[rest[0].seed]] if rest else []
-    chosen: list[SweepRun] = []
+    rest.sort(key=lambda job: job.turn)
+    first = [job for job in rest if job.turn == rest[0].turn] if rest else []
+    chosen: list[J] = []
     met: Counter[tuple[int, ...]] = Counter()
     while first and len(chosen) < _BALANCED:
         few = first if len(first) <= _CANDIDATES else draw.sample(first, _CANDIDATES)
-        best = min(few, key=lambda run: _met(met, run.point.steps))
+        best = min(few, key=lambda job: _met(met, job.steps))
         first.remove(best)
         chosen.append(best)
-        met.update(_pairs(best.point.steps))
-    taken = {run.index for run in chosen}
-    return chosen + [run for run in rest if run.index not in taken]
+        met.update(_pairs(best.steps))
+    taken = {job.key for job in chosen}
+    return chosen + [job for job in rest if job.key not in taken]
 
 
 def _pairs(steps: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -257,36 +281,29 @@ def _met(met: Mapping[tuple[int, ...], int], steps: tuple[int, ...]) -> int:
     return sum(met.get(key, 0) * (4 if len(key) == 2 else 1) for key in _pairs(steps))
 
 
-def _features(axes: Sequence[Axis], steps: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
+def _features(axes: Sequence[Scale], points: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:
     """Feature matrix: a constant column, a column for each value of each axis, and one along each numeric axis."""
     import numpy as np
 
-    chosen = np.array(steps, dtype=np.int64).reshape(len(steps), len(axes))
-    blocks = [np.ones((len(steps), 1))]
+    chosen = np.array(points, dtype=np.int64).reshape(len(points), len(axes))
+    blocks = [np.ones((len(points), 1))]
     for number, axis in enumerate(axes):
-        if len(axis) == 1:
+        if axis.length == 1:
             continue
-        if len(axis) <= 256:
-            blocks.append(np.eye(len(axis))[chosen[:, number]])
-        along = _numbers(axis)
+        if axis.length <= _MOST_VALUES:
+            blocks.append(np.eye(axis.length)[chosen[:, number]])
+        along = None if axis.along is None else _logarithms(axis.along)
         if along is not None:
             blocks.append(along[chosen[:, number]][:, None])
     return np.hstack(blocks)
 
 
-def _numbers(axis: Axis) -> NDArray[np.float64] | None:
-    """Logarithms of an axis's values with mean 0 and deviation 1, if all are numbers or start with one."""
+def _logarithms(values: Sequence[float]) -> NDArray[np.float64] | None:
+    """Logarithms of an axis's values with mean 0 and deviation 1; ``None`` if they are all equal."""
     import numpy as np
 
-    found = []
-    for value in axis.values:
-        label = next(iter(value.labels.values()))
-        match = re.match(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)", str(label))
-        if match is None or isinstance(label, bool):
-            return None
-        found.append(float(match[1]))
-    least = min((value for value in found if value > 0), default=1.0)
-    logs = np.log(np.array([value if value > 0 else least / 10 for value in found]))
+    least = min((value for value in values if value > 0), default=1.0)
+    logs = np.log(np.array([value if value > 0 else least / 10 for value in values]))
     spread = float(logs.std())
     return None if spread == 0 else np.asarray((logs - logs.mean()) / spread)
 

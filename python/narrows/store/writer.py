@@ -6,18 +6,18 @@ import time
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from narrows.sweep.record import Record
+R = TypeVar("R")
 
 GROUP_S: Final = 0.25
 """Minimum time between two commits; runs that end within it share a commit, s."""
 
 
-class Writer:
+class Writer(Generic[R]):
     """A thread that commits finished runs as they arrive.
 
     A run that ends more than `GROUP_S` after the last commit is committed at once. Others wait until `GROUP_S` has
@@ -29,29 +29,29 @@ class Writer:
         Writes records; when it returns they are stored safely.
     """
 
-    def __init__(self, commit: Callable[[Sequence[Record]], None]) -> None:
+    def __init__(self, commit: Callable[[Sequence[R]], None]) -> None:
         self._commit = commit
-        self._queue: SimpleQueue[Record | None] = SimpleQueue()
-        self._safe: SimpleQueue[Record] = SimpleQueue()
+        self._queue: SimpleQueue[R | None] = SimpleQueue()
+        self._safe: SimpleQueue[R] = SimpleQueue()
         self._error: BaseException | None = None
-        self._thread = Thread(target=self._work, name="sweep-writer", daemon=True)
+        self._thread = Thread(target=self._work, name="narrows-writer", daemon=True)
         self._thread.start()
 
-    def put(self, record: Record) -> None:
+    def put(self, record: R) -> None:
         """Hand over a finished run.
 
         Parameters
         ----------
-        record : Record
+        record : R
         """
         self._queue.put(record)
 
-    def safe(self) -> list[Record]:
+    def safe(self) -> list[R]:
         """Return the runs that were committed since the last call.
 
         Returns
         -------
-        list of Record
+        list of R
 
         Raises
         ------
@@ -85,7 +85,7 @@ class Writer:
             for record in batch:
                 self._safe.put(record)
 
-    def _batch(self, last: float) -> list[Record] | None:
+    def _batch(self, last: float) -> list[R] | None:
         """Wait for a run, then for others that can share its commit; ``None`` at the end."""
         first = self._queue.get()
         if first is None:

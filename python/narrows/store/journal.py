@@ -1,7 +1,7 @@
-"""Storage of records as runs finish: a line of JSON each, appended to ``runs.jsonl``.
+"""Records of finished runs: a line of JSON each, appended to ``runs.jsonl``.
 
-Finished runs survive any end of the process (Ctrl-C, kill -9, a full disk), and are not repeated. An incomplete last
-line is truncated. Lines of another engine or another plan are kept unchanged.
+Finished runs survive any end of the process (Ctrl-C, kill -9, a power loss, a full disk), and are not repeated. An
+incomplete last line is truncated. Lines of another engine or another plan are kept unchanged.
 """
 
 from __future__ import annotations
@@ -10,21 +10,19 @@ import json
 import math
 import os
 from contextlib import suppress
-from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
-from narrows import durable, ownership
-from narrows.errors import InputError, RunError
+from narrows.errors import RunError
+from narrows.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-    from types import TracebackType
+    from collections.abc import Container, Mapping, Sequence
+    from pathlib import Path
 
-    from narrows.ownership import Claim, Target
+    from narrows.ownership import Target
 
 RUNS: Final = "runs.jsonl"
-"""Name of the file in a contest's directory."""
-
+"""Name of the file in the directory."""
 
 _BEGIN: Final = b'{"'
 """First bytes of a record: an incomplete last line is truncated only if it starts with them."""
@@ -48,13 +46,12 @@ class Kept(Protocol):
 R = TypeVar("R", bound=Kept)
 
 
-class Store(Generic[R]):
-    """The file of records in a directory, open in one process at a time.
+class Journal(Store, Generic[R]):
+    """The file of records in a directory.
 
     Parameters
     ----------
     directory : path or Claim
-        Created if missing; refused if it holds something else.
     kind : type
         Class of the records.
     what : str
@@ -63,33 +60,16 @@ class Store(Generic[R]):
     Raises
     ------
     InputError
-        If the directory cannot be used, or another process is writing there.
+        As for `narrows.store.store.Store`.
     """
 
+    LOCK = RUNS
+
     def __init__(self, directory: Target, kind: type[R], what: str) -> None:
-        self._kind = kind
-        self._what = what
-        held = ownership.claim(directory, kind=what)
-        self._path = held.directory / RUNS
-        self._lock = Lock()
-        self._file = self._open(held)
+        super().__init__(directory, what)
+        self._record = kind
         self.foreign = 0
         """Records in the file that are of another plan, engine or measure."""
-
-    def __enter__(self) -> Self:
-        """Return the store."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the file."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; the lock goes with it."""
-        with suppress(OSError):
-            self._file.close()
 
     def read(self, wanted: Container[str]) -> dict[str, R]:
         """Read the records with wanted keys, and truncate an incomplete last line.
@@ -131,51 +111,39 @@ class Store(Generic[R]):
             raise self._failed(error) from error
         return found
 
-    def append(self, record: R) -> None:
-        """Store a record; when this returns, the record survives the end of the process.
+    def append(self, records: Sequence[R]) -> None:
+        """Store records; when this returns, they survive a power loss.
 
         Parameters
         ----------
-        record : R
+        records : sequence of R
 
         Raises
         ------
         RunError
-            If it cannot be written; earlier records stay intact.
+            If they cannot be written; earlier records stay intact.
         """
-        line = (json.dumps(_plain(record.to_json()), separators=(",", ":"), allow_nan=False) + "\n").encode()
-        with self._lock:
-            end = self._file.seek(0, os.SEEK_END)
-            try:
-                self._file.write(line)
-                self._file.flush()
-            except OSError as error:
-                with suppress(OSError):
-                    os.ftruncate(self._file.fileno(), end)
-                raise self._failed(error) from error
-
-    def _open(self, held: Claim) -> IO[bytes]:
-        held.make()
+        lines = b"".join(_line(record) for record in records)
+        end = self._file.seek(0, os.SEEK_END)
         try:
-            file = self._path.open("ab+", buffering=0)
+            view = memoryview(lines)
+            while view:
+                view = view[self._file.write(view) :]
+            os.fsync(self._file.fileno())
         except OSError as error:
-            message = f"{held.named}: cannot be written: {error.strerror or error}"
-            raise InputError(message) from None
-        if not durable.locked(file):
-            file.close()
-            message = f"{held.named}: another {self._what} is writing there; allowed: one at a time"
-            raise InputError(message)
-        return file
+            with suppress(OSError):
+                os.ftruncate(self._file.fileno(), end)
+            raise self._failed(error) from error
+
+    def _where(self) -> Path:
+        return self.directory / RUNS
 
     def _not_ours(self) -> RunError:
-        return RunError(f"{self._path}: its end was not written by Narrows and is kept; allowed: end its last line")
-
-    def _failed(self, error: OSError) -> RunError:
-        return RunError(f"{self._path}: cannot be written: {error.strerror or error}; finished runs before are kept")
+        return RunError(f"{self._where()}: its end was not written by Narrows and is kept; allowed: end its last line")
 
     def _parse(self, line: bytes) -> R | None:
         try:
-            return self._kind.from_json(json.loads(line))
+            return self._record.from_json(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
@@ -199,6 +167,10 @@ def records(content: bytes, kind: type[R]) -> list[R]:
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
             found.append(kind.from_json(json.loads(line)))
     return found
+
+
+def _line(record: Kept) -> bytes:
+    return (json.dumps(_plain(record.to_json()), separators=(",", ":"), allow_nan=False) + "\n").encode()
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,78 @@
+"""Runs that are kept beside the output of a command until that is written, so that the same command goes on from there.
+
+A page or a paper's reproduction is made of runs, and holds none of them. What has finished lies in a directory of its
+own, ``NAME.runs`` beside the output, and is removed when the output is complete.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from narrows import ownership
+from narrows.ownership.manifest import GROWING, MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+SUFFIX = ".runs"
+
+
+def beside(out: str | PathLike[str]) -> Path:
+    """Return the directory of the runs of an output.
+
+    Parameters
+    ----------
+    out : path
+        A page or a directory.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Examples
+    --------
+    >>> beside("docs/validation.md").as_posix(), beside("results/acns").as_posix()
+    ('docs/validation.runs', 'results/acns.runs')
+    """
+    path = Path(out)
+    return path.with_name((path.stem if path.suffix == ".md" else path.name) + SUFFIX)
+
+
+@contextmanager
+def kept(out: str | PathLike[str]) -> Iterator[ownership.Claim]:
+    """Claim the directory of an output's runs, and remove it if the block succeeds.
+
+    Parameters
+    ----------
+    out : path
+
+    Yields
+    ------
+    Claim
+        For a store.
+
+    Raises
+    ------
+    InputError
+        If the directory holds something else.
+    """
+    held = ownership.claim(beside(out), kind=ownership.UNFINISHED)
+    try:
+        yield held
+    except BaseException:
+        held.withdraw()
+        raise
+    _discard(held)
+
+
+def _discard(held: ownership.Claim) -> None:
+    """Remove the runs of a complete output; a file that Narrows did not write, and then the directory, stay."""
+    ours = GROWING[ownership.UNFINISHED]
+    with suppress(OSError):
+        for path in held.directory.iterdir():
+            if path.name == MANIFEST or (ours.fullmatch(path.name) and path.is_file() and not path.is_symlink()):
+                path.unlink()
+        held.directory.rmdir()
