@@ -91,7 +91,8 @@ def test_they_add_rows_to_the_tidy_table_and_no_columns(tmp_path: Path) -> None:
     assert (len(samples), len(without)) == (6, 2)
     samples.to_parquet(tmp_path / "samples.parquet")
     read = Samples.from_parquet(tmp_path / "samples.parquet")
-    assert read.frame("subqueue").drop(columns="name").equals(samples.frame("subqueue").drop(columns="name"))
+    told, again = (which.frame("subqueue").astype({"kind": str, "name": str}) for which in (samples, read))
+    assert again.equals(told)
     assert (read.rows("queue"), read.lacking()) == (1, [])
     assert Samples.concat([samples, without]).rows("subqueue") == 4
     assert samples.of_run(1).rows("subqueue") == 0
