@@ -223,7 +223,7 @@ def _known(row: dict[str, Any], scenario: Scenario) -> None:
 
 
 def _own(
-    row_type: type[FlowMetrics | QueueMetrics | RouterMetrics | StationMetrics], row: dict[str, Any]
+    row_type: type[FlowMetrics | QueueMetrics | RouterMetrics | StationMetrics | SubqueueMetrics], row: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the fields of a row; fields with a default may be missing, since older versions did not write them."""
     return {
