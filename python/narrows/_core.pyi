@@ -276,7 +276,7 @@ class Result:
         Kind of object, its index, algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ..
         """
     def sampled(self, table: str) -> tuple[int, int]:
-        """Return how many rows the samples of flows, queues, routers, subqueues or state have, and in how many chunks."""
+        """Return how many rows and chunks the samples have: `flows`, `queues`, `routers`, `subqueues` or `state`."""
     def chunk(self, table: str, number: int) -> list[tuple[str, str, str, bytes]]:
         """Return a chunk of such samples: columns as in `tables`."""
 

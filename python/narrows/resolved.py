@@ -241,7 +241,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What is sampled: ``off``, at ``events`` or each ``interval`` (0 otherwise), and whether state of algorithms is."""
+    """What is sampled: ``off``, at ``events`` or each ``interval``; and whether state of algorithms is."""
 
     kind: str
     interval_ns: int = 0

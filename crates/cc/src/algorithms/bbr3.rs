@@ -84,12 +84,12 @@ pub(crate) const ROW: Row = Row {
     variables: &[
         Variable::state(
             "phase",
-            "State of the model.",
+            "State: 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT.",
             &["Startup", "Drain", "ProbeBW_DOWN", "ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeBW_UP", "ProbeRTT"],
         ),
         Variable::state(
             "ack_phase",
-            "How far the probe for bandwidth is acknowledged.",
+            "ack_phase: 0 init, 1 refilling, 2 probe starting, 3 probe feedback, 4 probe stopping.",
             &["init", "refilling", "probe starting", "probe feedback", "probe stopping"],
         ),
         Variable::new("bw_bps", "bit/s", "bw, the bandwidth in use: max_bw, bounded by bw_shortterm."),
