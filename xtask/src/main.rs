@@ -5,6 +5,7 @@ mod bpf;
 mod docs;
 mod edges;
 mod manifest;
+mod names;
 mod source;
 
 use std::path::{Path, PathBuf};
@@ -87,7 +88,10 @@ fn problems(root: &Path) -> Result<Vec<String>, String> {
     let crates = manifest::read_all(root)?;
     let mut found = edges::problems(&crates);
     found.extend(source::problems(root, &crates)?);
-    found.extend(docs::problems(root, &narrows_sim::catalogue())?);
+    let catalogue = narrows_sim::catalogue();
+    let schemes: Vec<&str> = catalogue.schemes.iter().map(|scheme| scheme.name).collect();
+    found.extend(names::problems(&crates, &schemes)?);
+    found.extend(docs::problems(root, &catalogue)?);
     Ok(found)
 }
 

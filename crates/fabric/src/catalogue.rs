@@ -8,7 +8,7 @@ pub fn catalogue() -> Catalogue {
     Catalogue {
         cc: narrows_cc::registry().iter().map(cc_row).collect(),
         queues: narrows_queue::registry::registry().iter().map(queue_row).collect(),
-        schemes: narrows_scheme::registry().iter().map(scheme_row).collect(),
+        schemes: narrows_scheme::registry().iter().map(|row| row.about).collect(),
         phys: narrows_wifi::registry().iter().map(phy_row).collect(),
     }
 }
@@ -29,7 +29,7 @@ fn param(name: &str, doc: &str, kind: CatalogueKind) -> CatalogueParam {
     CatalogueParam { name: name.to_owned(), doc: doc.to_owned(), kind }
 }
 
-/// Converts a parameter's kind; congestion controls and schemes describe their parameters in the same way.
+/// Converts the kind of a congestion control's parameter.
 fn kind(kind: narrows_cc::ParamKind) -> CatalogueKind {
     use narrows_cc::ParamKind as Kind;
     match kind {
@@ -79,10 +79,6 @@ fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
 
 fn queue_row(r: &narrows_queue::registry::Row) -> CatalogueRow {
     row(r.name, r.title, r.sources, r.params.iter().map(|p| param(p.name, p.doc, queue_kind(p.kind))).collect())
-}
-
-fn scheme_row(r: &narrows_scheme::SchemeRow) -> CatalogueRow {
-    row(r.name, r.title, r.sources, r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect())
 }
 
 fn phy_row(r: &narrows_wifi::PhyRow) -> CataloguePhy {
@@ -145,7 +141,7 @@ mod tests {
 
     #[test]
     fn defaults_of_schemes_are_those_of_scenario_files() {
-        for row in &catalogue().schemes {
+        for row in &catalogue().scheme_rows() {
             let resolved = with_scheme(&row.name, None).unwrap().to_json();
             let table = &resolved[&row.name];
             for param in &row.params {
@@ -172,7 +168,7 @@ mod tests {
 
     #[test]
     fn ranges_of_ngwa_are_those_of_scenario_files() {
-        let schemes = catalogue().schemes;
+        let schemes = catalogue().scheme_rows();
         let row = schemes.iter().find(|row| row.name == "ngwa").unwrap();
         let mut bounds = 0;
         for param in &row.params {

@@ -20,7 +20,7 @@ mod rows;
 mod seeds;
 mod topology;
 
-pub use agents::{acns_config, agents, ngwa_config};
+pub use agents::{Scheme, agents, scheme};
 pub use app::{Act, Source};
 pub use catalogue::catalogue;
 pub use flow::{SlowReader, flow_source, flow_start};
@@ -32,6 +32,6 @@ pub use node::{Exit, Node, Nodes};
 pub use parts::{limit, link_direction, link_losses, queue};
 pub use pcap::{PcapFailure, PcapFile, PcapNames, SNAPLEN};
 pub use progress::Progress;
-pub use rows::{queue_row, queue_total, router_row, router_total};
+pub use rows::{counters, queue_row, queue_total, router_row, router_total};
 pub use seeds::Seeds;
 pub use topology::{Edge, Topology};

@@ -1,7 +1,10 @@
 //! What the engine's registries offer. The caller passes it in, since this crate does not depend on an engine.
 
+mod schemes;
+
 use crate::types::Stack;
 use crate::words::Word;
+use narrows_settings::scheme::Scheme;
 use narrows_units::{Bytes, Duration, Rate};
 use serde_json::json;
 
@@ -13,7 +16,7 @@ pub struct Catalogue {
     /// Queues. If empty, every kind of the format is assumed to exist.
     pub queues: Vec<CatalogueRow>,
     /// Network-assisted schemes.
-    pub schemes: Vec<CatalogueRow>,
+    pub schemes: Vec<&'static Scheme>,
     /// PHYs of 802.11 channels.
     pub phys: Vec<CataloguePhy>,
 }
@@ -162,7 +165,13 @@ impl Catalogue {
         let rows = |rows: &[CatalogueRow]| rows.iter().map(CatalogueRow::to_json).collect::<Vec<_>>();
         let cc: Vec<_> = self.cc.iter().map(CatalogueRow::cc_to_json).collect();
         let phys: Vec<_> = self.phys.iter().map(CataloguePhy::to_json).collect();
-        json!({ "cc": cc, "queues": rows(&self.queues), "schemes": rows(&self.schemes), "phys": phys })
+        json!({ "cc": cc, "queues": rows(&self.queues), "schemes": rows(&self.scheme_rows()), "phys": phys })
+    }
+
+    /// The schemes as entries of a list.
+    #[must_use]
+    pub fn scheme_rows(&self) -> Vec<CatalogueRow> {
+        self.schemes.iter().map(|row| schemes::entry(row)).collect()
     }
 
     /// The congestion control of this name.

@@ -1,12 +1,13 @@
 //! The format's reference as Markdown, generated from the schema: the second part of `docs/scenario.md`.
 
-use crate::schema::{Field, HABITS, Habits, Kind, Need, ROOT, RTO, TCP, Table, Word};
+use crate::catalogue::Catalogue;
+use crate::schema::{Field, HABITS, Habits, Kind, Need, RTO, TCP, Table, Word, root};
 
-/// All tables and fields of the format as Markdown, in the order in which a reader meets them.
+/// All tables and fields of the format, with those of the catalogue's schemes, as Markdown, in the order in which a reader meets them.
 #[must_use]
-pub fn reference() -> String {
+pub fn reference(catalogue: &Catalogue) -> String {
     let mut tables: Vec<&'static Table> = Vec::new();
-    collect(&ROOT, &mut tables);
+    collect(root(&catalogue.schemes), &mut tables);
     let sections: Vec<String> = tables.iter().map(|table| section(table)).chain([stacks()]).collect();
     sections.join("\n")
 }

@@ -51,7 +51,7 @@ fn the_reference_page_is_what_the_schema_says() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (written, generated) = page.split_once("<!-- generated -->\n").unwrap();
-    let expected = format!("\n{}", reference());
+    let expected = format!("\n{}", reference(&catalogue()));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, format!("{written}<!-- generated -->\n{expected}")).unwrap();
         return;
@@ -102,7 +102,7 @@ fn defaults_are_those_of_the_rfcs() {
 
 #[test]
 fn the_schema_says_what_the_parser_takes() {
-    let schema = schema();
+    let schema = schema(&catalogue());
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["additionalProperties"], false);
     let defs = schema["$defs"].as_object().unwrap();

@@ -1,7 +1,10 @@
-//! TCP settings that scenario files set and connections use, each declared once.
+//! Settings that scenario files set and the engine uses, each declared once: those of TCP here, the description of
+//! schemes in [`scheme`].
 //!
 //! `narrows_scenario::Tcp` holds a [`Config`], and `narrows_tcp::Connection` takes one. The format's words, units and
 //! defaults for each setting are rows in `crates/scenario/src/schema/tcp.rs`.
+
+pub mod scheme;
 
 use narrows_units::{Bytes, Duration};
 

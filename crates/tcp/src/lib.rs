@@ -27,7 +27,7 @@ mod stats;
 mod undo;
 mod usage;
 
-pub use assist::{Agreement, Assist, Heard, Outgoing, SegmentKind, WindowCap};
+pub use assist::{Agreement, Assist, COUNTERS, Outgoing, SegmentKind, WindowCap};
 pub use connection::Connection;
 pub use narrows_settings::{
     Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle,

@@ -1,12 +1,10 @@
 //! Builds the scenario from checked tables: resolves shorthands and defaults, and checks the rules among fields.
 
-mod acns;
 mod cc;
 mod counted;
 mod defaults;
 mod flows;
 mod links;
-mod ngwa;
 mod nodes;
 mod reach;
 mod rules;
@@ -35,8 +33,8 @@ pub(crate) struct Build<'a> {
     duration: Duration,
     ip: IpVersion,
     schemes: Schemes,
-    /// Whether routers insert options into packets, as those of NGWA do.
-    options_inserted: bool,
+    /// Bytes that routers of the scheme add to packets whose end points leave no room for them.
+    router_adds: u64,
 }
 
 /// Builds the scenario; `None`, with the reasons in `report`, if that is not possible.
@@ -48,11 +46,9 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
     let mut build = Build { duration, ip, ..Build::new(root, catalogue, report) };
     let (nodes, mut links) = build.topology();
     let wifi = build.wifi(&nodes, &mut links);
-    let acns = build.acns(&nodes);
-    let ngwa = build.ngwa(&nodes);
-    build.one_scheme();
+    let found = build.scheme(&nodes);
     let flows = build.flows(&nodes, (&links.list, &wifi));
-    build.around_ngwa(&ngwa, &nodes, (&links, &wifi), &flows);
+    build.around_scheme(&found, &nodes, (&links, &wifi), &flows);
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
     let sampling = match root.get::<OrWord<Duration>>("sampling")? {
@@ -73,8 +69,8 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
         links: links.list,
         wifi,
         flows,
-        acns,
-        ngwa: ngwa.scheme,
+        scheme: found.scheme,
+        known_schemes: catalogue.schemes.iter().map(|row| row.name).collect(),
         ip,
     })
 }
@@ -90,8 +86,8 @@ fn stem(path: &str) -> String {
 
 impl<'a> Build<'a> {
     fn new(root: &'a Record, catalogue: &'a Catalogue, report: &'a mut Report) -> Self {
-        let schemes = Schemes::new(root);
-        Self { catalogue, report, root, duration: Duration::MAX, ip: IpVersion::V4, schemes, options_inserted: false }
+        let schemes = Schemes::new(root, catalogue);
+        Self { catalogue, report, root, duration: Duration::MAX, ip: IpVersion::V4, schemes, router_adds: 0 }
     }
 
     /// Whether `more` fits on top of what exists; reports if it does not.

@@ -1,14 +1,14 @@
 //! The format as data: tables, fields, kinds, defaults, ranges, docs. Parser, JSON Schema and reference read it.
 
-mod ngwa;
 mod root;
+mod schemes;
 mod stack;
 mod tcp;
 mod topology;
 mod wifi;
 
-pub(crate) use ngwa::NGWA;
 pub(crate) use root::ROOT;
+pub(crate) use schemes::{kind as scheme_kind, root};
 pub(crate) use stack::{HABITS, Habits, STACKS, habits};
 pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
@@ -66,9 +66,7 @@ pub(crate) enum Need {
     Described(&'static str),
 }
 
-/// A word and what it means.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Word(pub(crate) &'static str, pub(crate) &'static str);
+pub(crate) use narrows_settings::scheme::Word;
 
 /// The values that a field takes.
 #[derive(Debug)]

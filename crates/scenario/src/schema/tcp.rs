@@ -89,7 +89,7 @@ pub(crate) static TCP: Table = Table {
         Field::new(
             "assist",
             Kind::Scheme,
-            Need::Described("`acns` or `ngwa` where this table is enabled, else `none`"),
+            Need::Described("the scheme whose table is enabled, else `none`"),
             "Network-assisted scheme at both ends.",
         ),
         Field::new(

@@ -4,10 +4,11 @@ mod wifi;
 
 use crate::quantity::{show_limit, show_rate, show_size, show_time};
 use crate::types::{
-    Acns, Change, DelayedAck, Direction, Flow, InitialWindow, Limit, Link, Loss, Ngwa, Pacing, ParamValue, Queue,
-    Sampling, Scenario, Tcp, Traffic,
+    Change, DelayedAck, Direction, Flow, InitialWindow, Limit, Link, Loss, Pacing, ParamValue, Queue, Sampling,
+    Scenario, Scheme, Tcp, Traffic,
 };
 use crate::words::{Word, ip_number};
+use narrows_settings::scheme::Value;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 
 /// Keys and values of a table, in the order in which they are written.
@@ -44,13 +45,14 @@ impl Scenario {
             out.push_str("\n[tcp]\n");
             lines(&mut out, &tcp(base, None));
         }
-        if let Some(acns) = &self.acns {
-            out.push_str("\n[acns]\n");
-            lines(&mut out, &self.acns_pairs(acns));
-        }
-        if let Some(ngwa) = &self.ngwa {
-            out.push_str("\n[ngwa]\n");
-            lines(&mut out, &self.ngwa_pairs(ngwa));
+        if let Some(scheme) = &self.scheme {
+            out.push_str(&format!(
+                "
+[{}]
+",
+                scheme.row.name
+            ));
+            lines(&mut out, &self.scheme_pairs(scheme));
         }
         for node in &self.nodes {
             out.push_str("\n[[nodes]]\n");
@@ -82,42 +84,10 @@ impl Scenario {
         format!("[{}]", names.join(", "))
     }
 
-    fn acns_pairs(&self, acns: &Acns) -> Pairs {
-        vec![
-            ("enabled", "true".to_owned()),
-            ("routers", self.node_names(&acns.routers)),
-            ("formula", quoted(acns.formula.word())),
-            ("priority_weight", number(acns.priority_weight)),
-            ("age_weight", number(acns.age_weight)),
-            ("freeze_threshold", number(acns.freeze_threshold)),
-            ("fallback_threshold", number(acns.fallback_threshold)),
-            ("loss_fallback_threshold", number(acns.loss_fallback_threshold)),
-            ("loss_decrease_threshold", number(acns.loss_decrease_threshold)),
-            ("trend_count", acns.trend_count.to_string()),
-            ("trend_sigma", number(acns.trend_sigma)),
-            ("p_max", if acns.p_max_observed { quoted("observed") } else { "63".to_owned() }),
-            ("idle_timeout", time(acns.idle_timeout)),
-            ("max_flows", acns.max_flows.to_string()),
-            ("command_scope", quoted(acns.command_scope.word())),
-            ("ipv6", quoted(acns.ipv6.word())),
-            ("obey", acns.obey.to_string()),
-        ]
-    }
-
-    fn ngwa_pairs(&self, ngwa: &Ngwa) -> Pairs {
-        vec![
-            ("enabled", "true".to_owned()),
-            ("routers", self.node_names(&ngwa.routers)),
-            ("mode", ngwa.mode.to_string()),
-            ("alpha", number(ngwa.alpha)),
-            ("flow_factor", number(ngwa.flow_factor)),
-            ("idle_timeout", time(ngwa.idle_timeout)),
-            ("max_flows", ngwa.max_flows.to_string()),
-            ("shrink", ngwa.shrink.to_string()),
-            ("fast_retransmit", ngwa.fast_retransmit.to_string()),
-            ("stamp", quoted(ngwa.stamp.word())),
-            ("max_window", ngwa.max_window.map_or_else(|| quoted("none"), size)),
-        ]
+    fn scheme_pairs(&self, scheme: &Scheme) -> Pairs {
+        let common = [("enabled", "true".to_owned()), ("routers", self.node_names(&scheme.routers))];
+        let params = scheme.values.iter().map(|(name, value)| (name, scheme_value(value)));
+        common.into_iter().chain(params).collect()
     }
 
     fn link_pairs(&self, link: &Link) -> Pairs {
@@ -354,6 +324,17 @@ fn param(value: &ParamValue) -> String {
         ParamValue::Number(n) => number(*n),
         ParamValue::Choice(word) => quoted(word),
         ParamValue::Switch(on) => on.to_string(),
+    }
+}
+
+fn scheme_value(value: Value) -> String {
+    match value {
+        Value::Switch(on) => on.to_string(),
+        Value::Integer(n) => n.to_string(),
+        Value::Number(n) => number(n),
+        Value::Time(of) => time(of),
+        Value::Size(of) => size(of),
+        Value::Word(word) => quoted(word),
     }
 }
 

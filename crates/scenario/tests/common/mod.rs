@@ -46,7 +46,7 @@ pub fn catalogue() -> Catalogue {
             CatalogueRow { ns2: Some(Ns2Agent::Own), ..row("vegas", vec![profile(&["paper", "linux"])]) },
         ],
         queues: vec![row("droptail", vec![]), row("red", vec![])],
-        schemes: vec![row("acns", vec![]), row("ngwa", vec![])],
+        schemes: narrows_scheme::registry().iter().map(|row| row.about).collect(),
         phys: phys(),
     }
 }
