@@ -34,3 +34,55 @@ pub fn agents(scenario: &Scenario, scheme: Option<&Scheme>) -> Vec<Option<Box<dy
     }
     agents
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::catalogue;
+    use narrows_scenario::{CatalogueKind, Scenario};
+    use narrows_scheme::acns::AcnsConfig;
+    use narrows_scheme::ngwa::NgwaConfig;
+
+    /// A scenario with these keys of a scheme.
+    fn with(scheme: &str, keys: &[(String, String)]) -> Scenario {
+        let text = format!(
+            "[queue]\nlimit = \"97 kB\"\n[topology]\nkind = \"dumbbell\"\n\
+             bottleneck = {{ rate = \"1 Mb/s\", delay = \"9 ms\" }}\naccess = {{ rate = \"9 Mb/s\", delay = \"1 ms\" }}\n\
+             [{scheme}]\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n"
+        );
+        narrows_scenario::parse(&text, "x", keys, &catalogue()).unwrap()
+    }
+
+    #[test]
+    fn defaults_of_rows_are_those_of_configurations() {
+        let acns = with("acns", &[]).scheme.unwrap();
+        assert_eq!(AcnsConfig::from_values(&acns.values), Ok(AcnsConfig::default()));
+        let ngwa = with("ngwa", &[]).scheme.unwrap();
+        assert_eq!(NgwaConfig::from_values(&ngwa.values), Ok(NgwaConfig::default()));
+    }
+
+    #[test]
+    fn every_bound_and_word_of_a_row_is_accepted_by_its_build() {
+        for row in catalogue().scheme_rows() {
+            let build = narrows_scheme::find(&row.name).unwrap().build;
+            for upper in [false, true] {
+                let text = |kind: &CatalogueKind| match kind {
+                    CatalogueKind::Number { unit, min, max, .. } => {
+                        let n = if upper { max } else { min };
+                        Some(if unit == "s" { format!("{n} s") } else { n.to_string() })
+                    }
+                    CatalogueKind::Choice { allowed, .. } => {
+                        let mut words = allowed.iter().filter(|word| !word.contains(' '));
+                        if upper { words.next_back().cloned() } else { words.next().cloned() }
+                    }
+                    _ => None,
+                };
+                // One share of a sum follows from the other.
+                let free = row.params.iter().filter(|param| param.name != "age_weight");
+                let keys = free.filter_map(|p| Some((format!("{}.{}", row.name, p.name), text(&p.kind)?)));
+                let scheme = with(&row.name, &keys.collect::<Vec<_>>()).scheme.unwrap();
+                assert!(build(&scheme.values).is_ok(), "{}: {:?}", row.name, scheme.values);
+            }
+        }
+    }
+}

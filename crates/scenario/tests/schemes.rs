@@ -71,7 +71,7 @@ fn its_rules_are_checked() {
         ("loud = true\nlevel = 1", "means nothing in level 1, where nobody listens; allowed: false, or level = 2 or 3"),
         ("most = \"100 B\"", "is less than one segment of flow"),
         ("level = 4", "a whole number from 1 to 3"),
-        ("how = \"wel\"", "did you mean \"well\"?"),
+        ("how = \"wel\"", "did you mean `well`?"),
         ("lever = 1", "enabled, routers, share, rest, level, loud, wait, how, most"),
     ] {
         let refused = read(table).unwrap_err();
