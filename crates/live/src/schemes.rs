@@ -135,8 +135,8 @@ impl Schemes {
         self.counting.is_some_and(|(_, over_time)| over_time)
     }
 
-    /// Returns a flow's counters so far, in the order of the scheme's row; `None` if the flow takes part in no scheme or
-    /// has not begun.
+    /// Returns a flow's counters so far, in the order of the scheme's row; `None` if the flow takes part in no scheme
+    /// or has not begun.
     ///
     /// # Errors
     /// [`LiveError::Failed`] if the kernel does not return them.

@@ -1,8 +1,8 @@
 //! The schema of a run's results: columns, units and meaning. No files, no formulas.
 //!
 //! A run yields *samples* (rows over time, only on request) and *totals* (one row per flow, queue, router agent and
-//! 802.11 station, always). Both are tables of columns, declared only here, but for the counters of schemes, which their
-//! rows declare ([`Counters`]). Everything downstream reads [`named`] columns and never lists columns itself.
+//! 802.11 station, always). Both are tables of columns, declared only here, but for the counters of schemes, which
+//! their rows declare ([`Counters`]). Everything downstream reads [`named`] columns and never lists columns itself.
 
 mod counters;
 mod histogram;

@@ -105,8 +105,8 @@ pub(crate) const fn join<const WIDTH: usize>(before: &[Column], after: &[Column]
     columns
 }
 
-/// Declares a row type and its column-wise table from one list. `[counters; N];` reserves columns for up to N counters of
-/// a scheme.
+/// Declares a row type and its column-wise table from one list. `[counters; N];` reserves columns for up to N counters
+/// of a scheme.
 macro_rules! table {
     ($(#[$row_doc:meta])* $row:ident, $(#[$table_doc:meta])* $table:ident = $name:literal {
         $( $field:ident : $unit:literal, $doc:literal; )*

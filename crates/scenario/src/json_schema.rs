@@ -7,8 +7,8 @@ use crate::schema::{Field, Kind, NAME_PATTERN, Need, Table, WIFI, Word, root};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Returns the JSON Schema of scenario files, with the tables of the catalogue's schemes. It does not restrict the names
-/// of congestion controls: see [`schema_for`].
+/// Returns the JSON Schema of scenario files, with the tables of the catalogue's schemes. It does not restrict the
+/// names of congestion controls: see [`schema_for`].
 #[must_use]
 pub fn schema(catalogue: &Catalogue) -> Value {
     schema_for(&Catalogue { schemes: catalogue.schemes.clone(), ..Catalogue::default() })

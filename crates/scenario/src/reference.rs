@@ -3,7 +3,8 @@
 use crate::catalogue::Catalogue;
 use crate::schema::{Field, HABITS, Habits, Kind, Need, RTO, TCP, Table, Word, root};
 
-/// All tables and fields of the format, with those of the catalogue's schemes, as Markdown, in the order in which a reader meets them.
+/// All tables and fields of the format, with those of the catalogue's schemes, as Markdown, in the order in which a
+/// reader meets them.
 #[must_use]
 pub fn reference(catalogue: &Catalogue) -> String {
     let mut tables: Vec<&'static Table> = Vec::new();

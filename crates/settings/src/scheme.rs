@@ -1,8 +1,8 @@
 //! Network-assisted schemes as scenario files see them: a table of parameters, the rules among them, and what the
 //! network must provide.
 //!
-//! A scheme's row in `crates/scheme` holds a [`Scheme`]. Scenario files are parsed, checked, written and documented from
-//! it, and the row builds the scheme's parts from the same [`Values`]. No other place lists the parameters.
+//! A scheme's row in `crates/scheme` holds a [`Scheme`]. Scenario files are parsed, checked, written and documented
+//! from it, and the row builds the scheme's parts from the same [`Values`]. No other place lists the parameters.
 
 use narrows_units::{Bytes, Duration};
 

@@ -103,7 +103,8 @@ pub trait Assist: fmt::Debug + Send {
         None
     }
 
-    /// What this end has counted so far, in the order of the scheme's row; counters that the row does not name are zero.
+    /// What this end has counted so far, in the order of the scheme's row; counters that the row does not name are
+    /// zero.
     fn counters(&self) -> [u64; COUNTERS] {
         [0; COUNTERS]
     }

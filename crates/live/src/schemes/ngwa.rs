@@ -28,7 +28,8 @@ pub(super) static ADAPTER: Adapter = Adapter {
     counters,
 };
 
-/// Reads values taken and malformed options of a receiver from `struct ngwa_flow`, whose layout bpf/ngwa_rules.h asserts.
+/// Reads values taken and malformed options of a receiver from `struct ngwa_flow`, whose layout bpf/ngwa_rules.h
+/// asserts.
 fn counters(value: &[u8]) -> Option<[u64; FLOW_COUNTERS]> {
     Some([u64_at(value, 32)?, u64_at(value, 40)?, 0])
 }

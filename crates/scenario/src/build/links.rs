@@ -288,9 +288,9 @@ impl Build<'_> {
         whole.then_some(changes)
     }
 
-    /// Returns the bytes of a flow's largest packet anywhere in the network. A scheme's router may add bytes to
-    /// packets of end points that leave no room for them. Which links that affects depends on routes, so every queue must
-    /// hold the larger packet.
+    /// Returns the bytes of a flow's largest packet anywhere in the network. A scheme's router may add bytes to packets
+    /// of end points that leave no room for them. Which links that affects depends on routes, so every queue must hold
+    /// the larger packet.
     pub(crate) fn packet(&self, flow: &Flow) -> u64 {
         let (tcp, udp) = match self.ip {
             IpVersion::V4 => (40, 28),

@@ -1,4 +1,5 @@
-//! Network-assisted schemes: which tables there are, whether they are on, their parameters, and the rules of their rows.
+//! Network-assisted schemes: which tables there are, whether they are on, their parameters, and the rules of their
+//! rows.
 
 use super::Build;
 use super::links::Links;
