@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from narrows.catalogue import engine_catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMES = ("acns", "ngwa")
-"""Keys of a resolved scenario with a scheme's settings; empty or missing if the scheme does not run."""
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the names of the engine's schemes.
+
+    They are keys of a resolved scenario, whose values are the settings of the scheme that runs and ``None`` else.
+
+    Returns
+    -------
+    tuple of str
+        In the order of the engine's registry.
+    """
+    return tuple(str(row["name"]) for row in engine_catalogue()["schemes"])
 
 
 def running(resolved: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -25,7 +39,7 @@ def running(resolved: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
     (str, dict) or None
         Name and settings; at most one scheme runs.
     """
-    return next(((name, resolved[name]) for name in SCHEMES if resolved.get(name)), None)
+    return next(((name, resolved[name]) for name in names() if resolved.get(name)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,20 @@ const TABLE: &[Row] = &[
     Row { name: "wire", rank: 1, ours: &["units"], outside: &[] },
     Row { name: "cc", rank: 1, ours: &["units", "rng"], outside: &[] },
     Row { name: "samples", rank: 1, ours: &["units"], outside: &[] },
-    Row { name: "scenario", rank: 3, ours: &["settings", "units"], outside: &["serde", "serde_json", "toml"] },
+    Row { name: "scenario", rank: 4, ours: &["settings", "units"], outside: &["serde", "serde_json", "toml"] },
     Row { name: "tcp", rank: 2, ours: &["cc", "settings", "wire", "units"], outside: &["prefetch-index"] },
     Row { name: "queue", rank: 2, ours: &["settings", "wire", "units", "rng"], outside: &[] },
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
-    Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "wire", "units", "rng"], outside: &[] },
+    Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "settings", "wire", "units", "rng"], outside: &[] },
     Row {
         name: "fabric",
-        rank: 4,
+        rank: 5,
         ours: &["units", "rng", "wire", "cc", "samples", "scenario", "queue", "wifi", "scheme"],
         outside: &["pcap-file"],
     },
     Row {
         name: "sim",
-        rank: 5,
+        rank: 6,
         ours: &[
             "units", "rng", "settings", "wire", "cc", "samples", "scenario", "tcp", "queue", "wifi", "scheme", "fabric",
         ],
@@ -32,7 +32,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "live",
-        rank: 5,
+        rank: 6,
         ours: &["units", "rng", "settings", "wire", "cc", "samples", "scenario", "queue", "scheme", "fabric"],
         outside: &[
             "libbpf-rs",
@@ -46,7 +46,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "py",
-        rank: 6,
+        rank: 7,
         ours: &["sim", "live", "cc", "samples", "scenario", "units"],
         outside: &["libc", "pyo3"],
     },

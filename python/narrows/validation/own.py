@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from narrows import schemes
 from narrows.errors import InputError
 from narrows.scenario import Scenario
 from narrows.validation.description import MIN_BUFFER_PACKETS, Network
@@ -138,7 +139,7 @@ def from_scenario(name: str | PathLike[str]) -> Network:
     problems: list[str] = []
     if found["wifi"]:
         problems.append("it has an 802.11 channel")
-    problems += [f"it runs {scheme}" for scheme in ("acns", "ngwa") if found[scheme] is not None]
+    problems += [f"it runs {scheme}" for scheme in schemes.names() if found[scheme] is not None]
     problems += [f"flow {flow['name']}: {why}" for flow in found["flows"] for why in _flow_problems(flow, found)]
     if len(found["links"]) >= len(found["nodes"]):
         problems.append("its links form a ring")

@@ -1,7 +1,7 @@
 //! The format as data: tables, fields, kinds, defaults, ranges, docs. Parser, JSON Schema and reference read it.
 
-mod ngwa;
 mod root;
+mod schemes;
 mod stack;
 mod tcp;
 mod topology;
@@ -9,8 +9,8 @@ mod topology;
 mod toy;
 mod wifi;
 
-pub(crate) use ngwa::NGWA;
 pub(crate) use root::ROOT;
+pub(crate) use schemes::{kind as scheme_kind, root};
 pub(crate) use stack::{COLUMNS, STACKS, habits};
 pub(crate) use tcp::{DELAYED_ACK, PACING, RTO, TCP};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};

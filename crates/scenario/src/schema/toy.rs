@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(scenario.to_json()["flows"][0]["tcp"]["toy_wait"], true);
         let shared: serde_json::Value = serde_json::from_str(&scenario.to_shared_json()).unwrap();
         assert_eq!(shared["tcps"][0]["toy_wait"], true);
-        let schema = json_schema::schema();
+        let schema = json_schema::schema(&Catalogue::default());
         let row = &schema["$defs"]["tcp"]["properties"]["toy_wait"];
         assert_eq!(row["type"], "boolean");
         assert_eq!(row["description"], "Whether TIME-WAIT lasts twice as long. Default: false.");
