@@ -41,11 +41,15 @@ mod tests {
         to = \"d1\"
     ";
 
-    fn read(lines: &str, overrides: &[(&str, &str)]) -> Result<Scenario, Problems> {
+    fn catalogue() -> Catalogue {
         let cubic = CatalogueRow { name: "cubic".to_owned(), ..CatalogueRow::default() };
-        let catalogue = Catalogue { cc: vec![cubic], ..Catalogue::default() };
+        let queues = narrows_queue::registry::registry().iter().map(|row| &row.about).collect();
+        Catalogue { cc: vec![cubic], queues, ..Catalogue::default() }
+    }
+
+    fn read(lines: &str, overrides: &[(&str, &str)]) -> Result<Scenario, Problems> {
         let overrides: Vec<_> = overrides.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-        parse(&format!("{NET}{lines}\n"), "toy.toml", &overrides, &catalogue)
+        parse(&format!("{NET}{lines}\n"), "toy.toml", &overrides, &catalogue())
     }
 
     fn tcp(lines: &str) -> Tcp {
@@ -76,9 +80,7 @@ mod tests {
         let scenario = read("tcp = { toy_wait = true }", &[]).unwrap();
         let text = scenario.to_toml();
         assert!(text.contains("\ntoy_wait = true\n"), "{text}");
-        let cubic = CatalogueRow { name: "cubic".to_owned(), ..CatalogueRow::default() };
-        let catalogue = Catalogue { cc: vec![cubic], ..Catalogue::default() };
-        assert_eq!(parse(&text, "toy.toml", &[], &catalogue), Ok(scenario));
+        assert_eq!(parse(&text, "toy.toml", &[], &catalogue()), Ok(scenario));
     }
 
     #[test]
