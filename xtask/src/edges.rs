@@ -11,7 +11,12 @@ const TABLE: &[Row] = &[
     Row { name: "wire", rank: 1, ours: &["units"], outside: &[] },
     Row { name: "cc", rank: 1, ours: &["units", "rng"], outside: &[] },
     Row { name: "samples", rank: 1, ours: &["units"], outside: &[] },
-    Row { name: "scenario", rank: 4, ours: &["settings", "units"], outside: &["serde", "serde_json", "toml"] },
+    Row {
+        name: "scenario",
+        rank: 4,
+        ours: &["settings", "units"],
+        outside: &["serde", "serde_json", "toml", "toml_writer"],
+    },
     Row { name: "tcp", rank: 2, ours: &["cc", "settings", "wire", "units"], outside: &["prefetch-index"] },
     Row { name: "queue", rank: 2, ours: &["settings", "wire", "units", "rng"], outside: &[] },
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },

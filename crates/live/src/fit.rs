@@ -211,9 +211,9 @@ fn has_recovery(tcp: &Tcp) -> bool {
 /// Whether the kernel takes this flow's value of a setting for which it usually has its own, or the setting has no
 /// effect beside the flow's others.
 ///
-/// Only settings for which that depends on values are named here. The rows in `crates/scenario/src/schema/tcp.rs` say it
-/// of the others. `max_cwnd` is not among them: a route can lock cwnd (RTAX_CWND), but a connection obeys it only if the
-/// kernel keeps metrics of its peer, which 6.18 does not.
+/// Only settings for which that depends on values are named here. The rows in `crates/scenario/src/schema/tcp.rs` say
+/// it of the others. `max_cwnd` is not among them: a route can lock cwnd (RTAX_CWND), but a connection obeys it only if
+/// the kernel keeps metrics of its peer, which 6.18 does not.
 fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
     match name {
         "delayed_ack" | "quick_ack" => tcp.delayed_ack == DelayedAck::Off,

@@ -94,8 +94,8 @@ impl Schemes {
     /// Loads and attaches the scenario's scheme, if flows take part in it.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] for features without a live form: a scheme over IPv6, a scheme without an adapter, and
-    /// what the adapter refuses. [`LiveError::Unavailable`] where the machine cannot load or attach the programs.
+    /// [`LiveError::Unsupported`] for features without a live form: a scheme over IPv6, a scheme without an adapter,
+    /// and what the adapter refuses. [`LiveError::Unavailable`] where the machine cannot load or attach the programs.
     pub fn attach(scenario: &Scenario, hosts: &Hosts) -> Result<Self, LiveError> {
         Self::attach_by(scenario, hosts, Hook::Newest)
     }

@@ -167,8 +167,8 @@ table! {
 table! {
     /// One sub-queue at one time.
     SubqueueRow,
-    /// Sub-queues over time, of disciplines that have several queues behind one limit: counters are cumulative since the
-    /// start of the run. A sub-queue has rows from its first packet on.
+    /// Sub-queues over time, of disciplines that have several queues behind one limit: counters are cumulative since
+    /// the start of the run. A sub-queue has rows from its first packet on.
     SubqueueSamples = "subqueues" {
         time_ns: "ns", "Time of the sample.";
         queue: "index", "Index of the queue.";

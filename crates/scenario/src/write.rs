@@ -49,7 +49,8 @@ fn fields(record: &Record) -> impl Iterator<Item = (&'static Field, &Item)> {
     record.entries.iter().filter_map(|(key, _, item)| Some((table.field(key)?, item)))
 }
 
-/// Returns a table as JSON: numbers in base units, in which the keys end; `null` is no value, or none instead of a table.
+/// Returns a table as JSON: numbers in base units, in which the keys end; `null` is no value, or none instead of a
+/// table.
 pub(crate) fn json(record: &Record) -> serde_json::Value {
     fields(record)
         .map(|(field, item)| (json_key(field), json_value(&item.value)))

@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 /// It covers every table in declared order: its name, and for each column the name and the values as little-endian
 /// 64-bit words. Columns that schemes name are in the order of the schemes' rows, those of schemes that the run has not
 /// included. The names of flows, queues and routers follow. If there are 802.11 channels, the table of their stations
-/// and the names of stations and channels follow in the same form; if there are sub-queues, their tables and labels; and
-/// if the state of algorithms was sampled, its table and for each series its kind, index, algorithm and variable. Runs
-/// without these have the digest that they had before these existed. The digest is the same whether samples are in
+/// and the names of stations and channels follow in the same form; if there are sub-queues, their tables and labels;
+/// and if the state of algorithms was sampled, its table and for each series its kind, index, algorithm and variable.
+/// Runs without these have the digest that they had before these existed. The digest is the same whether samples are in
 /// memory or in a file.
 ///
 /// # Errors

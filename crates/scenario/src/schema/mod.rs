@@ -70,8 +70,8 @@ pub(crate) struct Field {
 pub(crate) struct Lens {
     /// Returns the setting's value.
     pub(crate) get: fn(&Tcp) -> Value,
-    /// Puts a value of the field's kind into the settings; `None` if the value is wrong. A setting without this function
-    /// follows from others too, by the rules in `build/tcp.rs`.
+    /// Puts a value of the field's kind into the settings; `None` if the value is wrong. A setting without this
+    /// function follows from others too, by the rules in `build/tcp.rs`.
     pub(crate) set: Option<fn(&mut Tcp, &Value) -> Option<()>>,
 }
 

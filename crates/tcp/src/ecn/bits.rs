@@ -6,8 +6,8 @@
 //! | AccECN (RFC 9768) | AE, CWR, ECE: the ACE field | yes | TCP options 172 and 174 |
 //! | a scheme | those of its [`Assist::bits`](crate::Assist::bits) | as that says | as its codec says |
 //!
-//! A connection has one owner of these bits, the [`Agreement`](crate::Agreement) of its handshake. Two that exclude each
-//! other are never in force together: a scheme that excludes ECN is negotiated, and ECN is then off.
+//! A connection has one owner of these bits, the [`Agreement`](crate::Agreement) of its handshake. Two that exclude
+//! each other are never in force together: a scheme that excludes ECN is negotiated, and ECN is then off.
 
 use narrows_wire::TcpFlags;
 
