@@ -3,7 +3,7 @@
 use narrows_scenario::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, parse};
 use narrows_units::{Bytes, Duration, Rate};
 
-/// A small catalogue with each kind of parameter; the engine's own is not known here.
+/// A small catalogue with each kind of parameter, and the schemes of the engine.
 fn catalogue() -> Catalogue {
     let row =
         |name: &str, params| CatalogueRow { name: name.into(), title: name.into(), params, ..CatalogueRow::default() };
@@ -20,7 +20,7 @@ fn catalogue() -> Catalogue {
     Catalogue {
         queues,
         cc: vec![row("reno", Vec::new()), row("cubic", cubic)],
-        schemes: vec![row("acns", Vec::new()), row("ngwa", Vec::new())],
+        schemes: narrows_scheme::registry().iter().map(|row| row.about).collect(),
         phys: phys(),
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, Literal
 
 from narrows import _core, own
@@ -21,6 +22,19 @@ def engine_catalogue() -> dict[str, list[dict[str, Any]]]:
     """
     content: dict[str, list[dict[str, Any]]] = json.loads(_core.catalogue())
     return content
+
+
+@cache
+def scheme_names() -> tuple[str, ...]:
+    """Return the names of the engine's schemes, in the order of its registry.
+
+    They are keys of the engine's JSON of a scenario, whose values are the settings of the scheme that runs, else null.
+
+    Returns
+    -------
+    tuple of str
+    """
+    return tuple(str(row["name"]) for row in engine_catalogue()["schemes"])
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:

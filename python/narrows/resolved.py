@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+from narrows.catalogue import scheme_names
+
 Settings = Mapping[str, Any]
 """Values by the name of a declared setting, with the unit as suffix."""
 
@@ -306,10 +308,6 @@ class Resolved:
         raise KeyError(name)
 
 
-SCHEMES = ("acns", "ngwa")
-"""Keys of the engine's JSON with a scheme's settings; ``null`` if it does not run."""
-
-
 def parse(text: str) -> Resolved:
     """Read the engine's JSON of a scenario; values that several flows or links share become one object.
 
@@ -362,7 +360,7 @@ def parse(text: str) -> Resolved:
             )
             for flow in data["flows"]
         ),
-        schemes={name: data[name] for name in SCHEMES if data.get(name)},
+        schemes={name: data[name] for name in scheme_names() if data.get(name)},
     )
 
 

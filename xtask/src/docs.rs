@@ -53,7 +53,7 @@ fn page(catalogue: &Catalogue) -> String {
         "`queue = { kind = \"name\", .. }` of a link, or `[queue]` for all.",
         &catalogue.queue_rows(),
     );
-    section(&mut text, "Schemes", "A table of this name, such as `[acns]`.", &catalogue.schemes);
+    section(&mut text, "Schemes", "A table of this name, such as `[acns]`.", &catalogue.scheme_rows());
     phys(&mut text, &catalogue.phys);
     text
 }

@@ -13,23 +13,23 @@ const TABLE: &[Row] = &[
     Row { name: "samples", rank: 1, ours: &["units"], outside: &[] },
     Row {
         name: "scenario",
-        rank: 3,
+        rank: 4,
         ours: &["settings", "units"],
         outside: &["serde", "serde_json", "toml", "toml_writer"],
     },
     Row { name: "tcp", rank: 2, ours: &["cc", "settings", "wire", "units"], outside: &["prefetch-index"] },
     Row { name: "queue", rank: 2, ours: &["settings", "wire", "units", "rng"], outside: &[] },
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
-    Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "wire", "units", "rng"], outside: &[] },
+    Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "settings", "wire", "units", "rng"], outside: &[] },
     Row {
         name: "fabric",
-        rank: 4,
+        rank: 5,
         ours: &["units", "rng", "wire", "cc", "samples", "scenario", "queue", "wifi", "scheme"],
         outside: &["pcap-file"],
     },
     Row {
         name: "sim",
-        rank: 5,
+        rank: 6,
         ours: &[
             "units", "rng", "settings", "wire", "cc", "samples", "scenario", "tcp", "queue", "wifi", "scheme", "fabric",
         ],
@@ -37,7 +37,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "live",
-        rank: 5,
+        rank: 6,
         ours: &["units", "rng", "settings", "wire", "cc", "samples", "scenario", "queue", "scheme", "fabric"],
         outside: &[
             "libbpf-rs",
@@ -51,7 +51,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "py",
-        rank: 6,
+        rank: 7,
         ours: &["sim", "live", "cc", "samples", "scenario", "units"],
         outside: &["libc", "pyo3"],
     },

@@ -7,6 +7,7 @@ mod columns;
 mod docs;
 mod edges;
 mod manifest;
+mod names;
 mod source;
 
 use std::path::{Path, PathBuf};
@@ -92,7 +93,10 @@ fn problems(root: &Path) -> Result<Vec<String>, String> {
     found.extend(source::problems(root, &crates)?);
     found.extend(circles::problems(&crates)?);
     found.extend(columns::problems(root)?);
-    found.extend(docs::problems(root, &narrows_sim::catalogue())?);
+    let catalogue = narrows_sim::catalogue();
+    let schemes: Vec<&str> = catalogue.schemes.iter().map(|scheme| scheme.name).collect();
+    found.extend(names::problems(&crates, &schemes)?);
+    found.extend(docs::problems(root, &catalogue)?);
     Ok(found)
 }
 

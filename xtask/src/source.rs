@@ -23,14 +23,8 @@ pub fn problems(root: &Path, crates: &[Crate]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for item in crates {
         let source = item.directory.join("src");
-        let mut files = Vec::new();
-        walk(&source, &mut files)?;
-        files.sort();
-        for file in files {
+        for file in files(&source)? {
             let inside = file.strip_prefix(&source).unwrap_or(&file);
-            if is_test(inside) {
-                continue;
-            }
             let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
             let shown = file.strip_prefix(root).unwrap_or(&file).display().to_string();
             let breaches = scan(&text, may_use_world(&item.name, inside), UNSAFE.contains(&item.name.as_str()))
@@ -39,6 +33,15 @@ pub fn problems(root: &Path, crates: &[Crate]) -> Result<Vec<String>, String> {
         }
     }
     Ok(found)
+}
+
+/// Returns the Rust files below a crate's `src` in order, without those of tests.
+pub fn files(source: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    walk(source, &mut files)?;
+    files.retain(|file| !is_test(file.strip_prefix(source).unwrap_or(file)));
+    files.sort();
+    Ok(files)
 }
 
 /// Adds the Rust files below a directory.

@@ -275,10 +275,10 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Handles advice that routers give to the sender.
     fn on_advice(&mut self, _advice: Advice, _path: &Path, _win: &mut Window) {}
 
-    /// The window was set by something other than this algorithm and the connection's recovery: a decorator such as
-    /// ACNS made it fall back. `win` is the window now. An algorithm whose growth follows a curve in time or its own
-    /// copy of cwnd (CUBIC, BIC, H-TCP ..) begins a new epoch here and keeps its memory of losses, so that it grows on
-    /// from `win` and does not jump back. An algorithm that only adds to cwnd has nothing to do.
+    /// The window was set by something other than this algorithm and the connection's recovery: a scheme's decorator
+    /// made it fall back. `win` is the window now. An algorithm whose growth follows a curve in time or its own copy of
+    /// cwnd (CUBIC, BIC, H-TCP ..) begins a new epoch here and keeps its memory of losses, so that it grows on from
+    /// `win` and does not jump back. An algorithm that only adds to cwnd has nothing to do.
     fn on_window_set(&mut self, _path: &Path, _win: &Window) {}
 
     /// Recovery has ended and the connection is Open again.

@@ -1,86 +1,88 @@
-//! Builds router agents and their settings from a scenario.
+//! Builds the parts of a scenario's scheme.
 
-use narrows_scenario as scenario;
 use narrows_scenario::Scenario;
-use narrows_scheme::RouterAgent;
-use narrows_scheme::acns::{AcnsConfig, AcnsRouter, CommandScope, Formula, Ipv6Encoding, PriorityMaximum};
-use narrows_scheme::ngwa::{NgwaConfig, NgwaMode, NgwaRouter, Stamp};
+use narrows_scheme::{Parts, RouterAgent, SchemeRow};
+
+/// A scenario's scheme: its row, and the parameters from which its parts are made.
+#[derive(Debug)]
+pub struct Scheme {
+    /// The row in the registry.
+    pub row: &'static SchemeRow,
+    /// Makes the parts.
+    pub parts: Box<dyn Parts>,
+}
+
+/// Returns the scheme that runs in a scenario, if any.
+///
+/// # Errors
+/// A sentence that says which setting is refused, and what is allowed.
+pub fn scheme(scenario: &Scenario) -> Result<Option<Scheme>, String> {
+    let Some(settings) = &scenario.scheme else { return Ok(None) };
+    let name = settings.row.name;
+    let row = narrows_scheme::find(name).ok_or_else(|| format!("scheme {name:?} is unknown"))?;
+    Ok(Some(Scheme { row, parts: (row.build)(&settings.values)? }))
+}
 
 /// Per node: the router part of the scenario's scheme, if the node runs one.
 #[must_use]
-pub fn agents(
-    scenario: &Scenario,
-    acns: Option<&AcnsConfig>,
-    ngwa: Option<&NgwaConfig>,
-) -> Vec<Option<Box<dyn RouterAgent>>> {
+pub fn agents(scenario: &Scenario, scheme: Option<&Scheme>) -> Vec<Option<Box<dyn RouterAgent>>> {
     let mut agents: Vec<Option<Box<dyn RouterAgent>>> = scenario.nodes.iter().map(|_| None).collect();
-    if let (Some(settings), Some(config)) = (&scenario.acns, acns) {
+    if let (Some(settings), Some(scheme)) = (&scenario.scheme, scheme) {
         for &router in &settings.routers {
-            agents[router] = Some(Box::new(AcnsRouter::new(config)));
-        }
-    }
-    if let (Some(settings), Some(config)) = (&scenario.ngwa, ngwa) {
-        for &router in &settings.routers {
-            agents[router] = Some(Box::new(NgwaRouter::new(config)));
+            agents[router] = Some(scheme.parts.router());
         }
     }
     agents
 }
 
-/// Converts the ACNS settings of a scenario.
-///
-/// # Errors
-/// A sentence that says which setting is refused, and what is allowed.
-pub fn acns_config(a: &scenario::Acns) -> Result<AcnsConfig, String> {
-    let config = AcnsConfig {
-        formula: match a.formula {
-            scenario::AcnsFormula::Dcnet2013 => Formula::Dcnet2013,
-            scenario::AcnsFormula::Thesis2013 => Formula::Thesis2013,
-        },
-        priority_weight: a.priority_weight,
-        age_weight: a.age_weight,
-        freeze_threshold: a.freeze_threshold,
-        fallback_threshold: a.fallback_threshold,
-        loss_fallback_threshold: a.loss_fallback_threshold,
-        loss_decrease_threshold: a.loss_decrease_threshold,
-        trend_count: a.trend_count,
-        trend_sigma: a.trend_sigma,
-        p_max: if a.p_max_observed { PriorityMaximum::Observed } else { PriorityMaximum::Dscp },
-        idle_timeout: a.idle_timeout,
-        max_flows: a.max_flows,
-        command_scope: match a.command_scope {
-            scenario::AcnsScope::Window => CommandScope::Window,
-            scenario::AcnsScope::Ack => CommandScope::Ack,
-        },
-        ipv6: match a.ipv6 {
-            scenario::AcnsIpv6::Extension => Ipv6Encoding::Extension,
-            scenario::AcnsIpv6::FlowLabel => Ipv6Encoding::FlowLabel,
-        },
-        obey: a.obey,
-    };
-    config.check().map_err(|e| e.to_string())?;
-    Ok(config)
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::catalogue;
+    use narrows_scenario::{CatalogueKind, Scenario};
+    use narrows_scheme::acns::AcnsConfig;
+    use narrows_scheme::ngwa::NgwaConfig;
 
-/// Converts the NGWA settings of a scenario.
-///
-/// # Errors
-/// A sentence that says which setting is refused, and what is allowed.
-pub fn ngwa_config(n: &scenario::Ngwa) -> Result<NgwaConfig, String> {
-    let mode = NgwaMode::new(n.mode).ok_or_else(|| format!("NGWA mode is {}; it must be 1 to 8", n.mode))?;
-    let config = NgwaConfig {
-        mode,
-        alpha: n.alpha,
-        flow_factor: n.flow_factor,
-        idle_timeout: n.idle_timeout,
-        max_flows: n.max_flows,
-        shrink: n.shrink,
-        stamp: match n.stamp {
-            scenario::NgwaStamp::Departure => Stamp::Departure,
-            scenario::NgwaStamp::Arrival => Stamp::Arrival,
-        },
-        max_window: n.max_window,
-    };
-    config.check().map_err(|e| e.to_string())?;
-    Ok(config)
+    /// A scenario with these keys of a scheme.
+    fn with(scheme: &str, keys: &[(String, String)]) -> Scenario {
+        let text = format!(
+            "[queue]\nlimit = \"97 kB\"\n[topology]\nkind = \"dumbbell\"\n\
+             bottleneck = {{ rate = \"1 Mb/s\", delay = \"9 ms\" }}\naccess = {{ rate = \"9 Mb/s\", delay = \"1 ms\" }}\n\
+             [{scheme}]\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n"
+        );
+        narrows_scenario::parse(&text, "x", keys, &catalogue()).unwrap()
+    }
+
+    #[test]
+    fn defaults_of_rows_are_those_of_configurations() {
+        let acns = with("acns", &[]).scheme.unwrap();
+        assert_eq!(AcnsConfig::from_values(&acns.values), Ok(AcnsConfig::default()));
+        let ngwa = with("ngwa", &[]).scheme.unwrap();
+        assert_eq!(NgwaConfig::from_values(&ngwa.values), Ok(NgwaConfig::default()));
+    }
+
+    #[test]
+    fn every_bound_and_word_of_a_row_is_accepted_by_its_build() {
+        for row in catalogue().scheme_rows() {
+            let build = narrows_scheme::find(&row.name).unwrap().build;
+            for upper in [false, true] {
+                let text = |kind: &CatalogueKind| match kind {
+                    CatalogueKind::Number { unit, min, max, .. } => {
+                        let n = if upper { max } else { min };
+                        Some(if unit == "s" { format!("{n} s") } else { n.to_string() })
+                    }
+                    CatalogueKind::Choice { allowed, .. } => {
+                        let mut words = allowed.iter().filter(|word| !word.contains(' '));
+                        if upper { words.next_back().cloned() } else { words.next().cloned() }
+                    }
+                    _ => None,
+                };
+                // One share of a sum follows from the other.
+                let free = row.params.iter().filter(|param| param.name != "age_weight");
+                let keys = free.filter_map(|p| Some((format!("{}.{}", row.name, p.name), text(&p.kind)?)));
+                let scheme = with(&row.name, &keys.collect::<Vec<_>>()).scheme.unwrap();
+                assert!(build(&scheme.values).is_ok(), "{}: {:?}", row.name, scheme.values);
+            }
+        }
+    }
 }

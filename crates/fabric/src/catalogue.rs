@@ -17,7 +17,7 @@ pub fn catalogue_with(queues: Disciplines) -> Catalogue {
     Catalogue {
         cc: narrows_cc::registry().iter().map(cc_row).collect(),
         queues: queues.rows().map(|row| &row.about).collect(),
-        schemes: narrows_scheme::registry().iter().map(scheme_row).collect(),
+        schemes: narrows_scheme::registry().iter().map(|row| row.about).collect(),
         phys: narrows_wifi::registry().iter().map(phy_row).collect(),
     }
 }
@@ -42,7 +42,7 @@ fn variable(name: &str, unit: &str, doc: &str) -> CatalogueVariable {
     CatalogueVariable { name: name.to_owned(), unit: unit.to_owned(), doc: doc.to_owned() }
 }
 
-/// Converts a parameter's kind; congestion controls and schemes describe their parameters in the same way.
+/// Converts the kind of a congestion control's parameter.
 fn kind(kind: narrows_cc::ParamKind) -> CatalogueKind {
     use narrows_cc::ParamKind as Kind;
     match kind {
@@ -80,11 +80,6 @@ fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
         page: r.page(),
         ..row(r.name, r.title, r.sources, params)
     }
-}
-
-fn scheme_row(r: &narrows_scheme::SchemeRow) -> CatalogueRow {
-    let params = r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect();
-    CatalogueRow { excludes_ecn: r.excludes_ecn(), ..row(r.name, r.title, r.sources, params) }
 }
 
 fn phy_row(r: &narrows_wifi::PhyRow) -> CataloguePhy {
@@ -154,7 +149,7 @@ mod tests {
 
     #[test]
     fn defaults_of_schemes_are_those_of_scenario_files() {
-        for row in &catalogue().schemes {
+        for row in &catalogue().scheme_rows() {
             let resolved = with_scheme(&row.name, None).unwrap().to_json();
             let table = &resolved[&row.name];
             for param in &row.params {
@@ -181,7 +176,7 @@ mod tests {
 
     #[test]
     fn ranges_of_ngwa_are_those_of_scenario_files() {
-        let schemes = catalogue().schemes;
+        let schemes = catalogue().scheme_rows();
         let row = schemes.iter().find(|row| row.name == "ngwa").unwrap();
         let mut bounds = 0;
         for param in &row.params {

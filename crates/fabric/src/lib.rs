@@ -23,7 +23,7 @@ mod subqueues;
 mod timer;
 mod topology;
 
-pub use agents::{acns_config, agents, ngwa_config};
+pub use agents::{Scheme, agents, scheme};
 pub use app::{Act, Source};
 pub use catalogue::{catalogue, catalogue_with};
 pub use flow::{SlowReader, flow_source, flow_start};
@@ -35,7 +35,7 @@ pub use node::{Exit, Node, Nodes};
 pub use parts::{link_direction, link_losses, queue};
 pub use pcap::{PcapFailure, PcapFile, PcapNames, SNAPLEN};
 pub use progress::Progress;
-pub use rows::{queue_row, queue_total, router_row, router_total};
+pub use rows::{counters, queue_row, queue_total, router_row, router_total};
 pub use seeds::Seeds;
 pub use states::{Reporter, States};
 pub use subqueues::Subqueues;

@@ -321,8 +321,8 @@ impl LinkDirection {
         self.account_for_drops(now, watch);
     }
 
-    /// When the link must be handled next: at the head's arrival, at the end of a transmission whose packet was lost, or
-    /// when the discipline may let go of packets that it holds back.
+    /// When the link must be handled next: at the head's arrival, at the end of a transmission whose packet was lost,
+    /// or when the discipline may let go of packets that it holds back.
     #[inline]
     pub fn next_event(&self) -> Instant {
         match self.wire.front() {

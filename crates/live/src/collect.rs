@@ -1,11 +1,11 @@
 //! Combines what the kernel, the applications and the network each know of a flow.
 
 use crate::clock::Clock;
-use crate::commands::Commands;
 use crate::counters::{NetworkCounters, Track};
+use crate::scheme_counters::SchemeCounters;
 use crate::trace::{Event, FlowTrace, Record, Traced};
 use crate::traffic::FlowRecord;
-use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE, Samples};
+use narrows_samples::{FLOW_COUNTERS, FlowRow, FlowTotal, Histogram, NONE, Samples};
 use narrows_scenario::{Sampling, Scenario, Traffic};
 
 /// What is known of the flows of a run.
@@ -15,10 +15,10 @@ pub(crate) struct Known<'a> {
     pub(crate) records: Vec<FlowRecord>,
     /// The records of the kernel's tracepoints, if there are any.
     pub(crate) traced: Option<Traced>,
-    /// Commands that senders of ACNS received.
-    pub(crate) commands: Commands,
-    /// Values that receivers of NGWA took, and malformed options, by flow.
-    pub(crate) windows: Vec<Option<(u64, u64)>>,
+    /// The scheme's counters over time.
+    pub(crate) scheme_counters: SchemeCounters,
+    /// The scheme's counters over the whole run, by flow, if they are not those of the last time.
+    pub(crate) scheme_totals: Vec<Option<[u64; FLOW_COUNTERS]>>,
     pub(crate) clock: Clock,
     pub(crate) counters: &'a NetworkCounters,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Known<'a> {
 /// tracepoints. Otherwise, and after the sender has closed, they are the kernel's smoothed values at each read of
 /// `TCP_INFO` at which more was delivered than before.
 pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
-    let Known { scenario, records, traced, commands, windows, clock, counters } = known;
+    let Known { scenario, records, traced, scheme_counters, scheme_totals, clock, counters } = known;
     samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
     let mut rows = Vec::new();
     for (index, mut record) in records.into_iter().enumerate() {
@@ -42,13 +42,11 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
             _ => with_round_trips(record.rows, traced, clock),
         };
         with_network(&mut of_flow, counters.tracks.get(index).map_or(&[][..], Vec::as_slice));
-        commands.fill(&mut of_flow, index);
+        scheme_counters.fill(&mut of_flow, index);
         rows.append(&mut of_flow);
         let mut total = total(record.total, &round_trips(&record.srtt, &record.closing, trace), trace, counters, index);
-        [total.commands_normal, total.commands_freeze, total.commands_fallback] = commands.last(index);
-        if let Some(&Some((taken, ignored))) = windows.get(index) {
-            (total.window_options, total.window_options_ignored) = (taken, ignored);
-        }
+        let whole = scheme_totals.get(index).copied().flatten();
+        total.counters = whole.unwrap_or_else(|| scheme_counters.last(index));
         samples.flow_totals.push(&total);
     }
     // Samples are in order of time, as in a simulation.

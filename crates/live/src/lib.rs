@@ -17,8 +17,6 @@ mod clock;
 #[cfg(target_os = "linux")]
 mod collect;
 #[cfg(target_os = "linux")]
-mod commands;
-#[cfg(target_os = "linux")]
 mod conditions;
 #[cfg(target_os = "linux")]
 pub mod controls;
@@ -48,6 +46,8 @@ mod release;
 mod rights;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod scheme_counters;
 #[cfg(target_os = "linux")]
 mod schemes;
 #[cfg(target_os = "linux")]
@@ -86,7 +86,7 @@ pub use network::{Deliver, Network};
 #[cfg(target_os = "linux")]
 pub use run::{Options, Outcome, check, run, shell};
 #[cfg(target_os = "linux")]
-pub use schemes::{AcnsCounters, NgwaCounters, Schemes};
+pub use schemes::Schemes;
 #[cfg(target_os = "linux")]
 pub use settings::Settings;
 #[cfg(target_os = "linux")]

@@ -6,9 +6,7 @@
 
 use crate::counters::{NetworkCounters, Watch};
 use crate::store::{self, Store};
-use narrows_fabric::{
-    Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, acns_config, agents, link_direction, ngwa_config,
-};
+use narrows_fabric::{Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, agents, link_direction, scheme};
 use narrows_queue::{Disciplines, DropReason, QueueView, Verdict};
 use narrows_samples::Samples;
 use narrows_scenario::{Sampling, Scenario};
@@ -49,9 +47,7 @@ impl Network {
         let disciplines = Disciplines::default();
         let mut topology = Topology::new(scenario);
         (0..scenario.nodes.len()).for_each(|node| topology.prepare(node));
-        let acns = scenario.acns.as_ref().map(acns_config).transpose()?;
-        let ngwa = scenario.ngwa.as_ref().map(ngwa_config).transpose()?;
-        let agents = agents(scenario, acns.as_ref(), ngwa.as_ref());
+        let agents = agents(scenario, scheme(scenario)?.as_ref());
         let agents = agents.into_iter().map(|agent| Node { agent }).collect();
         let nodes = Nodes::new(agents, exits(&topology, scenario.nodes.len()));
         let mut links = Vec::with_capacity(2 * scenario.links.len());
@@ -266,6 +262,7 @@ impl Network {
                 samples.router_names.push(told.name.clone());
             }
         }
+        samples.counters = narrows_fabric::counters(scenario.scheme.as_ref().map(|scheme| scheme.row.name));
         samples.queues = std::mem::take(&mut self.counters.queues);
         samples.routers = std::mem::take(&mut self.counters.routers);
         samples.subqueues = std::mem::take(&mut self.counters.subqueues);

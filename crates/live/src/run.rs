@@ -6,20 +6,20 @@ use crate::bpf::{Registered, register, unique_name};
 use crate::child::{Child, Exit, Output, Program};
 use crate::clock::Clock;
 use crate::collect::{self, Known};
-use crate::commands::Commands;
 use crate::conditions::Conditions;
 use crate::fit::{Control, KernelsOwn, control};
 use crate::hold;
 use crate::hosts::Hosts;
 use crate::network::Network;
 use crate::refusals;
+use crate::scheme_counters::SchemeCounters;
 use crate::schemes::Schemes;
 use crate::trace::{Trace, Traced};
 use crate::traffic::{FlowRecord, Traffic, look};
 use crate::tun::Tun;
 use narrows_cc::{ParamValue, Params};
 use narrows_fabric::{Progress, Seeds};
-use narrows_samples::Samples;
+use narrows_samples::{FLOW_COUNTERS, Samples};
 use narrows_scenario::{NodeKind, Sampling, Scenario, Tcp};
 use narrows_units::{Duration, Instant};
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ fn stopped(options: &Options<'_>) -> bool {
 /// What the hosts report of a run once it is over.
 struct Told {
     records: Vec<FlowRecord>,
-    commands: Commands,
+    scheme_counters: SchemeCounters,
     /// How each of the user's programs ended.
     programs: Vec<String>,
 }
@@ -128,23 +128,23 @@ fn meanwhile(
 ) -> Result<Told, LiveError> {
     let running = traffic.start(clock)?;
     let programs = stage.programs(options.programs, clock)?;
-    let mut commands = Commands::new(stage.scenario);
+    let mut scheme_counters = SchemeCounters::new(stage.scenario);
     while !over() {
         let now = clock.now();
         if let Some(progress) = options.progress {
             progress.set(now.as_nanos(), stage.scenario.duration.as_nanos());
         }
-        commands.look(&stage.schemes, stage.scenario, now)?;
+        scheme_counters.look(&stage.schemes, stage.scenario, now)?;
         thread::sleep(LOOK);
     }
-    commands.look(&stage.schemes, stage.scenario, clock.now())?;
+    scheme_counters.look(&stage.schemes, stage.scenario, clock.now())?;
     // Stopped from outside, or the bottleneck gave up.
     if stopped(options) || clock.now() < Instant::ZERO + stage.scenario.duration {
         running.stop();
     }
     let records = running.join();
     let programs = end(programs)?;
-    Ok(Told { records: records?, commands, programs })
+    Ok(Told { records: records?, scheme_counters, programs })
 }
 
 /// Ends programs, and reports how each of those ended that were already over.
@@ -300,10 +300,14 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Returns the counters of NGWA's receivers, by flow: values taken, and malformed options.
-    fn windows(&self) -> Result<Vec<Option<(u64, u64)>>, LiveError> {
-        let counted = |flow| self.schemes.ngwa_receiver(self.scenario, flow);
-        (0..self.scenario.flows.len()).map(|flow| Ok(counted(flow)?.map(|c| (c.taken, c.ignored)))).collect()
+    /// Returns the scheme's counters over the whole run, by flow; `None` where samples over time have them, which end
+    /// with the run.
+    fn scheme_totals(&self) -> Result<Vec<Option<[u64; FLOW_COUNTERS]>>, LiveError> {
+        let flows = 0..self.scenario.flows.len();
+        if self.schemes.counts_over_time() {
+            return Ok(vec![None; flows.len()]);
+        }
+        flows.map(|flow| self.schemes.counters(self.scenario, flow)).collect()
     }
 
     /// Combines what network, kernel and applications know.
@@ -317,7 +321,7 @@ impl<'a> Stage<'a> {
         let mut samples = Samples::default();
         let counters = network.finish(self.scenario, &mut samples);
         let counters = counters.map_err(|failure| LiveError::failed("capture packets", failure))?;
-        let Told { records, commands, programs } = told;
+        let Told { records, scheme_counters, programs } = told;
         self.conditions.programs = programs;
         for (flow, record) in self.scenario.flows.iter().zip(&records) {
             self.conditions.note_traffic(&flow.name, &record.lateness, self.scenario.duration);
@@ -326,8 +330,9 @@ impl<'a> Stage<'a> {
         if let Some(traced) = &traced {
             self.conditions.note_trace(traced, self.scenario.duration);
         }
-        let windows = self.windows()?;
-        let known = Known { scenario: self.scenario, records, traced, commands, windows, clock, counters: &counters };
+        let scheme_totals = self.scheme_totals()?;
+        let (scenario, counters) = (self.scenario, &counters);
+        let known = Known { scenario, records, traced, scheme_counters, scheme_totals, clock, counters };
         collect::flows(known, &mut samples);
         self.conditions.astray += counters.astray;
         Ok(Outcome { samples, packets: counters.delivered, conditions: self.conditions })

@@ -1,37 +1,79 @@
 //! Network-assisted schemes at live hosts: eBPF programs on the devices, congestion controls, and their counters.
 //!
 //! The bottleneck runs the routers' part, with the simulator's own code. The hosts' part is here: [`Schemes::attach`]
-//! finds which flows take part, loads each scheme's object once for all hosts, and attaches it to the device of every
+//! finds which flows take part, loads the scheme's object once for all hosts, and attaches it to the device of every
 //! host at which such a flow begins or ends. File descriptors hold everything, so nothing remains after a drop or when
 //! the process is killed.
+//!
+//! A scheme with a live form is a file here and a line in [`ADAPTERS`].
 
 mod acns;
 mod ngwa;
 
-pub use acns::AcnsCounters;
-pub use ngwa::NgwaCounters;
-
-use crate::bpf::{Attached, Direction, Hook, Loaded, unique_name};
+use crate::bpf::{Attached, Direction, Hook, Loaded};
 use crate::fit::{Control, control};
-use crate::netlink::Netlink;
 use crate::refusals::Refusals;
 use crate::{Host, Hosts, KernelsOwn, LiveError};
 use libbpf_rs::{Link, MapCore as _, MapFlags};
 use narrows_fabric::ports;
+use narrows_samples::FLOW_COUNTERS;
 use narrows_scenario::{Flow, Scenario, Traffic};
-use narrows_scheme::ngwa::NgwaMode;
+use narrows_scheme::End;
+use narrows_settings::scheme::Values;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The schemes of a scenario, attached to its hosts until this is dropped.
+/// The schemes that have a live form.
+static ADAPTERS: [&Adapter; 2] = [&acns::ADAPTER, &ngwa::ADAPTER];
+
+/// What a scheme does at live hosts.
+struct Adapter {
+    /// Name of the scheme.
+    name: &'static str,
+    /// The map of connections.
+    flows: &'static str,
+    /// Adds refusals of settings, and of flows that take part, that have no live form.
+    judge: fn(&Part<'_>, &mut Refusals),
+    /// Loads the object and attaches it.
+    attach: fn(&Part<'_>, &Site<'_>) -> Result<Attachment, LiveError>,
+    /// Whether the object provides the congestion control of flows that take part.
+    brings_control: fn(&Values) -> bool,
+    /// Reads a connection's counters, in the order of the scheme's row, from its entry in the map.
+    counters: fn(&[u8]) -> Option<[u64; FLOW_COUNTERS]>,
+}
+
+/// A scheme's part in a scenario.
+struct Part<'a> {
+    scenario: &'a Scenario,
+    settings: &'a Values,
+    /// The flows that take part, with their numbers.
+    flows: Vec<(usize, &'a Flow)>,
+}
+
+/// Where programs are attached.
+struct Site<'a> {
+    hosts: &'a Hosts,
+    hook: Hook,
+}
+
+/// What a scheme has attached.
+#[derive(Debug)]
+struct Attachment {
+    ends: Ends,
+    /// By number of the flow: the kernel's name of the congestion control that the scheme provides.
+    controls: Vec<(usize, String)>,
+    kernels_own: Vec<KernelsOwn>,
+}
+
+/// The scheme of a scenario, attached to its hosts until this is dropped.
 #[derive(Debug)]
 pub struct Schemes {
     /// By flow: the kernel's name of the congestion control that the scheme provides.
     controls: Vec<Option<String>>,
-    acns: Option<Ends>,
-    ngwa: Option<Ends>,
+    attached: Option<(&'static Adapter, Ends)>,
     kernels_own: Vec<KernelsOwn>,
-    hook: Hook,
+    /// The end of a flow that has the scheme's counters, and whether samples over time have them.
+    counting: Option<(End, bool)>,
 }
 
 /// A scheme's object in the kernel, and its attachments. Links are dropped before the object.
@@ -42,13 +84,18 @@ struct Ends {
     loaded: Loaded,
 }
 
+impl std::fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Adapter").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 impl Schemes {
-    /// Loads and attaches the schemes in which flows of the scenario take part, if any.
+    /// Loads and attaches the scenario's scheme, if flows take part in it.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] for features without a live form: a scheme over IPv6, ACNS over a congestion control
-    /// other than CUBIC and Reno or with a longer trend than the program holds, and NGWA at a host at which a flow
-    /// without it begins or ends. [`LiveError::Unavailable`] where the machine cannot load or attach the programs.
+    /// [`LiveError::Unsupported`] for features without a live form: a scheme over IPv6, a scheme without an adapter,
+    /// and what the adapter refuses. [`LiveError::Unavailable`] where the machine cannot load or attach the programs.
     pub fn attach(scenario: &Scenario, hosts: &Hosts) -> Result<Self, LiveError> {
         Self::attach_by(scenario, hosts, Hook::Newest)
     }
@@ -56,17 +103,16 @@ impl Schemes {
     /// Does the same, attaching packet programs by `hook`.
     fn attach_by(scenario: &Scenario, hosts: &Hosts, hook: Hook) -> Result<Self, LiveError> {
         let controls = vec![None; scenario.flows.len()];
-        let mut schemes = Self { controls, acns: None, ngwa: None, kernels_own: Vec::new(), hook };
-        if let Some(settings) = &scenario.acns
-            && takes_part(scenario, "acns")?
-        {
-            schemes.acns = Some(schemes.attach_acns(scenario, settings, hosts)?);
+        let mut schemes = Self { controls, attached: None, kernels_own: Vec::new(), counting: None };
+        let Some((adapter, part)) = part(scenario)? else { return Ok(schemes) };
+        let Attachment { ends, controls, kernels_own } = (adapter.attach)(&part, &Site { hosts, hook })?;
+        for (flow, name) in controls {
+            schemes.controls[flow] = Some(name);
         }
-        if let Some(settings) = &scenario.ngwa
-            && takes_part(scenario, "ngwa")?
-        {
-            schemes.ngwa = Some(schemes.attach_ngwa(scenario, settings, hosts)?);
-        }
+        schemes.kernels_own = kernels_own;
+        schemes.attached = Some((adapter, ends));
+        let counters = narrows_scheme::find(adapter.name).map(|row| row.flow_counters);
+        schemes.counting = counters.map(|counters| (counters.end, counters.over_time));
         Ok(schemes)
     }
 
@@ -83,104 +129,37 @@ impl Schemes {
         &self.kernels_own
     }
 
-    /// Returns the counters of an ACNS flow's sender so far; `None` if there is no such flow or it has not begun.
+    /// Whether samples over time have the scheme's counters.
+    #[must_use]
+    pub fn counts_over_time(&self) -> bool {
+        self.counting.is_some_and(|(_, over_time)| over_time)
+    }
+
+    /// Returns a flow's counters so far, in the order of the scheme's row; `None` if the flow takes part in no scheme
+    /// or has not begun.
     ///
     /// # Errors
     /// [`LiveError::Failed`] if the kernel does not return them.
-    pub fn acns_sender(&self, scenario: &Scenario, flow: usize) -> Result<Option<AcnsCounters>, LiveError> {
-        self.acns(scenario, flow, true)
+    pub fn counters(&self, scenario: &Scenario, flow: usize) -> Result<Option<[u64; FLOW_COUNTERS]>, LiveError> {
+        let (Some((end, _)), Some((adapter, _))) = (self.counting, &self.attached) else { return Ok(None) };
+        let entry = self.entry(scenario, flow, end == End::Sender)?;
+        Ok(entry.as_deref().and_then(adapter.counters))
     }
 
-    /// Returns the counters of an ACNS flow's receiver so far; `None` if there is no such flow or it has not begun.
-    ///
-    /// # Errors
-    /// [`LiveError::Failed`] if the kernel does not return them.
-    #[cfg(test)]
-    pub fn acns_receiver(&self, scenario: &Scenario, flow: usize) -> Result<Option<AcnsCounters>, LiveError> {
-        self.acns(scenario, flow, false)
-    }
-
-    fn acns(&self, scenario: &Scenario, flow: usize, sender: bool) -> Result<Option<AcnsCounters>, LiveError> {
-        let value = lookup(self.acns.as_ref(), acns::FLOWS, scenario, flow, sender)?;
-        Ok(value.as_deref().and_then(AcnsCounters::read))
-    }
-
-    /// Returns the counters of an NGWA flow's receiver so far; `None` if there is no such flow or it has not begun.
-    ///
-    /// # Errors
-    /// [`LiveError::Failed`] if the kernel does not return them.
-    pub fn ngwa_receiver(&self, scenario: &Scenario, flow: usize) -> Result<Option<NgwaCounters>, LiveError> {
-        let value = lookup(self.ngwa.as_ref(), ngwa::FLOWS, scenario, flow, false)?;
-        Ok(value.as_deref().and_then(NgwaCounters::read))
-    }
-
-    fn attach_acns(
-        &mut self,
-        scenario: &Scenario,
-        settings: &narrows_scenario::Acns,
-        hosts: &Hosts,
-    ) -> Result<Ends, LiveError> {
-        let flows = flows_of(scenario, "acns");
-        let bases = flows.iter().map(|&(index, flow)| Ok((index, acns::base(flow)?)));
-        let bases = bases.collect::<Result<Vec<_>, LiveError>>()?;
-        let names = acns::BASES.map(|(_, ops)| unique_name(ops));
-        let mut loaded = acns::open(settings, &names)?.load()?;
-        let mut controls = Vec::new();
-        for (base, name) in names.iter().enumerate() {
-            if bases.iter().any(|&(_, used)| used == base) {
-                controls.push(loaded.attach_struct_ops(acns::BASES[base].1)?);
-            }
-            for &(flow, _) in bases.iter().filter(|&&(_, used)| used == base) {
-                self.controls[flow] = Some(name.clone());
-            }
+    /// Returns the entry of one end of a flow in the map of connections.
+    fn entry(&self, scenario: &Scenario, flow: usize, sender: bool) -> Result<Option<Vec<u8>>, LiveError> {
+        match &self.attached {
+            Some((adapter, ends)) => lookup(ends, adapter.flows, scenario, flow, sender),
+            None => Ok(None),
         }
-        let packets = self.on_devices(&loaded, "acns", &flows, hosts)?;
-        for host in at(&flows, hosts) {
-            // Each segment has marks of its own, so TCP must not pass several down as one.
-            host.netns.run(|| Netlink::open()?.segment_in_tcp(host.tun.index()))??;
-        }
-        Ok(Ends { _packets: packets, _controls: controls, loaded })
     }
+}
 
-    fn attach_ngwa(
-        &mut self,
-        scenario: &Scenario,
-        settings: &narrows_scenario::Ngwa,
-        hosts: &Hosts,
-    ) -> Result<Ends, LiveError> {
-        let flows = flows_of(scenario, "ngwa");
-        ngwa::alone(scenario, &flows)?;
-        let mode = ngwa::mode(settings)?;
-        let name = unique_name(ngwa::NONE);
-        let mut opened = ngwa::open(settings)?;
-        if mode.congestion_window {
-            opened.leave_out_control(ngwa::NONE);
-        } else {
-            opened.set_registered_name(ngwa::NONE, &name)?;
-        }
-        let mut loaded = opened.load()?;
-        let mut controls = Vec::new();
-        if !mode.congestion_window {
-            controls.push(loaded.attach_struct_ops(ngwa::NONE)?);
-            flows.iter().for_each(|&(flow, _)| self.controls[flow] = Some(name.clone()));
-            if !settings.fast_retransmit {
-                self.kernels_own.push(ngwa::recovery());
-            }
-        }
-        let packets = self.on_devices(&loaded, "ngwa", &flows, hosts)?;
-        Ok(Ends { _packets: packets, _controls: controls, loaded })
-    }
-
+impl Site<'_> {
     /// Attaches `SCHEME_ingress` and `SCHEME_egress` to the devices of all hosts of these flows.
-    fn on_devices(
-        &self,
-        loaded: &Loaded,
-        scheme: &str,
-        flows: &[(usize, &Flow)],
-        hosts: &Hosts,
-    ) -> Result<Vec<Attached>, LiveError> {
+    fn on_devices(&self, loaded: &Loaded, scheme: &str, flows: &[(usize, &Flow)]) -> Result<Vec<Attached>, LiveError> {
         let mut attached = Vec::new();
-        for host in at(flows, hosts) {
+        for host in self.at(flows) {
             let index = i32::try_from(host.tun.index()).map_err(|error| LiveError::failed("number a device", error))?;
             for (end, direction) in [("ingress", Direction::Ingress), ("egress", Direction::Egress)] {
                 let attach = || loaded.attach_packets(&format!("{scheme}_{end}"), index, direction, self.hook);
@@ -189,33 +168,46 @@ impl Schemes {
         }
         Ok(attached)
     }
+
+    /// The hosts at which these flows begin or end.
+    fn at(&self, flows: &[(usize, &Flow)]) -> Vec<&Host> {
+        let nodes: BTreeSet<usize> = flows.iter().flat_map(|(_, flow)| [flow.from, flow.to]).collect();
+        nodes.into_iter().filter_map(|node| self.hosts.of_node(node)).collect()
+    }
+}
+
+/// Returns the scenario's scheme and its part in it, if flows take part.
+fn part(scenario: &Scenario) -> Result<Option<(&'static Adapter, Part<'_>)>, LiveError> {
+    let Some(scheme) = &scenario.scheme else { return Ok(None) };
+    let name = scheme.row.name;
+    if !takes_part(scenario, name)? {
+        return Ok(None);
+    }
+    let adapter = adapter(name).ok_or_else(|| LiveError::Unsupported {
+        field: name.to_owned(),
+        value: "true".to_owned(),
+        reason: "the scheme has no eBPF programs".to_owned(),
+        allowed: format!("{}, or a simulated run", ADAPTERS.map(|adapter| adapter.name).join(", ")),
+    })?;
+    Ok(Some((adapter, Part { scenario, settings: &scheme.values, flows: flows_of(scenario, name) })))
+}
+
+fn adapter(name: &str) -> Option<&'static Adapter> {
+    ADAPTERS.into_iter().find(|adapter| adapter.name == name)
 }
 
 /// Adds refusals of scheme settings that have no live form.
 pub(crate) fn judge(scenario: &Scenario, refusals: &mut Refusals) {
-    if let Some(settings) = &scenario.acns
-        && refusals.take(takes_part(scenario, "acns")) != Some(false)
-    {
-        refusals.take(acns::trend(settings));
-        for (_, flow) in flows_of(scenario, "acns") {
-            refusals.take(acns::base(flow));
-        }
-    }
-    if scenario.ngwa.is_some() && refusals.take(takes_part(scenario, "ngwa")) != Some(false) {
-        refusals.take(ngwa::alone(scenario, &flows_of(scenario, "ngwa")));
+    if let Some(Some((adapter, part))) = refusals.take(part(scenario)) {
+        (adapter.judge)(&part, refusals);
     }
 }
 
 /// Whether a flow gets its congestion control from its scheme instead of [`control`].
 pub(crate) fn brings_control(scenario: &Scenario, flow: &Flow) -> bool {
-    match flow.assist() {
-        Some("acns") => scenario.acns.is_some(),
-        Some("ngwa") => {
-            let mode = scenario.ngwa.as_ref().and_then(|settings| NgwaMode::new(settings.mode));
-            mode.is_some_and(|mode| !mode.congestion_window)
-        }
-        _ => false,
-    }
+    let Some(scheme) = &scenario.scheme else { return false };
+    let name = scheme.row.name;
+    flow.assist() == Some(name) && adapter(name).is_some_and(|adapter| (adapter.brings_control)(&scheme.values))
 }
 
 /// Returns the TCP flows that take part in a scheme, with their numbers.
@@ -242,21 +234,15 @@ fn takes_part(scenario: &Scenario, scheme: &str) -> Result<bool, LiveError> {
     Ok(!flows.is_empty())
 }
 
-/// The hosts at which these flows begin or end.
-fn at<'a>(flows: &[(usize, &Flow)], hosts: &'a Hosts) -> Vec<&'a Host> {
-    let nodes: BTreeSet<usize> = flows.iter().flat_map(|(_, flow)| [flow.from, flow.to]).collect();
-    nodes.into_iter().filter_map(|node| hosts.of_node(node)).collect()
-}
-
 /// Reads the entry of one end of a flow from a map of flows.
 fn lookup(
-    ends: Option<&Ends>,
+    ends: &Ends,
     map: &str,
     scenario: &Scenario,
     flow: usize,
     sender: bool,
 ) -> Result<Option<Vec<u8>>, LiveError> {
-    let (Some(ends), Some(spec)) = (ends, scenario.flows.get(flow)) else { return Ok(None) };
+    let Some(spec) = scenario.flows.get(flow) else { return Ok(None) };
     let (client, server) = ports(flow);
     let address = |node: usize| match scenario.nodes[node].address {
         IpAddr::V4(address) => address,
@@ -285,11 +271,6 @@ fn key(local: (Ipv4Addr, u16), remote: (Ipv4Addr, u16)) -> [u8; 12] {
 /// The 64 bits at `at` of a map's value.
 fn u64_at(value: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(value.get(at..at + 8)?.try_into().ok()?))
-}
-
-/// The 32 bits at `at` of a map's value.
-fn u32_at(value: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(value.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// Returns the kernel's name of the congestion control below a scheme.

@@ -3,7 +3,7 @@
 //! Newer kernels extend `struct tcp_info`, always at its end (`include/uapi/linux/tcp.h`). An older kernel fills less
 //! of it; fields that it did not fill are "no value".
 
-use narrows_samples::{FlowRow, FlowTotal, NONE};
+use narrows_samples::{FLOW_COUNTERS, FlowRow, FlowTotal, NONE};
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -279,11 +279,7 @@ pub(crate) fn no_total() -> FlowTotal {
         rtt_p95_ns: NONE,
         rtt_p99_ns: NONE,
         max_bin_bytes: NONE,
-        commands_normal: 0,
-        commands_freeze: 0,
-        commands_fallback: 0,
-        window_options: 0,
-        window_options_ignored: 0,
+        counters: [0; FLOW_COUNTERS],
         transactions: 0,
         finished_ns: NONE,
         aborted_ns: NONE,

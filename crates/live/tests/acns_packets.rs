@@ -209,7 +209,7 @@ fn converse(both: &mut Both, seed: u64) -> [u32; 3] {
         }
     }
     let received: [u64; 15] = both.c.counters(HERE, THERE).unwrap();
-    assert_eq!(received[2..5], both.rust.received());
+    assert_eq!(received[2..5], both.rust.counters());
     // The first FIN, of either end, ends ACNS: later segments are plain, and a freeze is lifted.
     let fin = TcpFlags::ACK.with(TcpFlags::FIN);
     if dice.once_in(2) {

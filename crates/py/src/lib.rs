@@ -12,8 +12,8 @@ mod watch;
 use backstop::PyBackstop;
 use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_samples::{
-    Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples,
-    Series, StateSamples, StationTotals, SubqueueSamples, SubqueueTotals, Table,
+    Counter, Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals,
+    Samples, Series, StateSamples, StationTotals, SubqueueSamples, SubqueueTotals, Table, named,
 };
 use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Outcome, Progress, RunError, Spill};
@@ -223,14 +223,15 @@ impl PyResult {
 
     /// Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value".
     fn tables<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
-        let Samples { flow_totals, queue_totals, router_totals, station_totals, subqueue_totals, .. } = &self.0.samples;
+        let Samples { flow_totals, queue_totals, router_totals, station_totals, subqueue_totals, counters, .. } =
+            &self.0.samples;
         let tables = PyDict::new(py);
         let progress = Some(&*self.2);
-        tables.set_item(FlowTotals::NAME, columns(py, flow_totals, progress)?)?;
-        tables.set_item(QueueTotals::NAME, columns(py, queue_totals, progress)?)?;
-        tables.set_item(RouterTotals::NAME, columns(py, router_totals, progress)?)?;
-        tables.set_item(StationTotals::NAME, columns(py, station_totals, progress)?)?;
-        tables.set_item(SubqueueTotals::NAME, columns(py, subqueue_totals, progress)?)?;
+        tables.set_item(FlowTotals::NAME, columns(py, flow_totals, &counters.flow_totals, progress)?)?;
+        tables.set_item(QueueTotals::NAME, columns(py, queue_totals, &[], progress)?)?;
+        tables.set_item(RouterTotals::NAME, columns(py, router_totals, &counters.router_totals, progress)?)?;
+        tables.set_item(StationTotals::NAME, columns(py, station_totals, &[], progress)?)?;
+        tables.set_item(SubqueueTotals::NAME, columns(py, subqueue_totals, &[], progress)?)?;
         Ok(tables)
     }
 
@@ -259,13 +260,13 @@ impl PyResult {
 
     /// Return a chunk of the samples of flows, queues, routers, sub-queues or state: columns as in `tables`.
     fn chunk<'py>(&self, py: Python<'py>, table: &str, number: usize) -> PyResultOf<Bound<'py, PyList>> {
-        let Samples { flows, queues, routers, subqueues, state, .. } = &self.0.samples;
+        let Samples { flows, queues, routers, subqueues, state, counters, .. } = &self.0.samples;
         match table {
-            FlowSamples::NAME => unpacked(py, flows, number),
-            QueueSamples::NAME => unpacked(py, queues, number),
-            RouterSamples::NAME => unpacked(py, routers, number),
-            StateSamples::NAME => unpacked(py, state, number),
-            SubqueueSamples::NAME => unpacked(py, subqueues, number),
+            FlowSamples::NAME => unpacked(py, flows, &counters.flows, number),
+            QueueSamples::NAME => unpacked(py, queues, &[], number),
+            RouterSamples::NAME => unpacked(py, routers, &counters.routers, number),
+            StateSamples::NAME => unpacked(py, state, &[], number),
+            SubqueueSamples::NAME => unpacked(py, subqueues, &[], number),
             _ => Err(no_table(table)),
         }
     }
@@ -292,21 +293,27 @@ fn lost(fault: &Fault) -> PyErr {
 fn unpacked<'py, T: Plain + Send + Sync>(
     py: Python<'py>,
     table: &Packed<T>,
+    counters: &[Counter],
     number: usize,
 ) -> PyResultOf<Bound<'py, PyList>>
 where
     T::Cells: Send + Sync,
 {
     let chunk = py.detach(|| table.chunk(number)).map_err(|fault| lost(&fault))?;
-    columns(py, &chunk, None)
+    columns(py, &chunk, counters, None)
 }
 
 /// PyO3's result; the plain name is taken by the class.
 type PyResultOf<T> = pyo3::PyResult<T>;
 
-fn columns<'py, T: Table>(py: Python<'py>, table: &T, progress: Option<&Progress>) -> PyResultOf<Bound<'py, PyList>> {
+fn columns<'py, T: Table>(
+    py: Python<'py>,
+    table: &T,
+    counters: &[Counter],
+    progress: Option<&Progress>,
+) -> PyResultOf<Bound<'py, PyList>> {
     let columns = PyList::empty(py);
-    for (column, data) in table.columns() {
+    for (column, data) in named(table, counters) {
         // Lets other threads run, including one that may stop this.
         py.detach(std::thread::yield_now);
         if progress.is_some_and(Progress::stopped) {
@@ -457,8 +464,7 @@ fn places(text: &str) -> Vec<(Vec<Part>, usize)> {
 /// Return the JSON Schema of scenario files. Queues are those of the engine; a user may add congestion controls.
 #[pyfunction]
 fn schema() -> String {
-    let Catalogue { queues, .. } = narrows_sim::catalogue();
-    narrows_scenario::schema_for(&Catalogue { queues, ..Catalogue::default() }).to_string()
+    narrows_scenario::schema(&narrows_sim::catalogue()).to_string()
 }
 
 /// Return congestion controls, queues and schemes with their parameters, as JSON.

@@ -6,10 +6,10 @@
 //!
 //! # Time
 //! A queue has no clock. Its owner calls it, with the time, in this order: at one instant, a timer that is due comes
-//! first ([`Queue::on_timer`]), then a departure ([`Queue::dequeue`]), then an arrival ([`Queue::enqueue`]); a change of
-//! the rate ([`Queue::set_rate`]) comes before all of them. The owner
-//! may be late: it makes up for all calls since its last look, each with its exact time and in the order of times.
-//! A queue thus sees the same calls whether it is looked at for every event or seldom.
+//! first ([`Queue::on_timer`]), then a departure ([`Queue::dequeue`]), then an arrival ([`Queue::enqueue`]); a change
+//! of the rate ([`Queue::set_rate`]) comes before all of them. The owner may be late: it makes up for all calls since
+//! its last look, each with its exact time and in the order of times. A queue thus sees the same calls whether it is
+//! looked at for every event or seldom.
 //!
 //! # Sub-queues
 //! A discipline may keep several queues behind one limit, by class or by a hash of the flow. It names them

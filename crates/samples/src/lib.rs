@@ -1,9 +1,10 @@
 //! The schema of a run's results: columns, units and meaning. No files, no formulas.
 //!
 //! A run yields *samples* (rows over time, only on request) and *totals* (one row per flow, queue, router agent and
-//! 802.11 station, always). Both are tables of columns, declared only here. Everything downstream reads
-//! [`Table::columns`] and never lists columns itself.
+//! 802.11 station, always). Both are tables of columns, declared only here, but for the counters of schemes, which
+//! their rows declare ([`Counters`]). Everything downstream reads [`named`] columns and never lists columns itself.
 
+mod counters;
 mod histogram;
 mod packed;
 mod part;
@@ -13,6 +14,7 @@ mod store;
 mod table;
 mod tables;
 
+pub use counters::{Counter, Counters, named, value};
 pub use histogram::Histogram;
 pub use packed::{Packed, PackedColumn};
 pub use probe::{NoProbe, Probe};
@@ -20,9 +22,9 @@ pub use state::{Owner, Series, StateRow, StateSamples};
 pub use store::{Fault, Store};
 pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{
-    FlowRow, FlowSamples, FlowTotal, FlowTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, RouterRow,
-    RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals, SubqueueRow, SubqueueSamples, SubqueueTotal,
-    SubqueueTotals,
+    FLOW_COUNTERS, FlowRow, FlowSamples, FlowTotal, FlowTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals,
+    ROUTER_COUNTERS, ROUTER_VALUES, RouterRow, RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals,
+    SubqueueRow, SubqueueSamples, SubqueueTotal, SubqueueTotals,
 };
 
 /// What a run yields.
@@ -46,6 +48,8 @@ pub struct Samples {
     pub queue_totals: QueueTotals,
     /// One row per router agent, in the order of the `router` column.
     pub router_totals: RouterTotals,
+    /// Names of the columns that schemes fill.
+    pub counters: Counters,
     /// Names of flows, in the order of `flow_totals`.
     pub flow_names: Vec<String>,
     /// Names of queues, in the order of `queue_totals`: `"A->B"`; of 802.11 channels `"base->channel"` (with one

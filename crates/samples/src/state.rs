@@ -7,8 +7,8 @@ use std::borrow::Cow;
 table! {
     /// One variable at one time.
     StateRow,
-    /// Variables of congestion controls, loss recovery and queue disciplines over time. Only runs that ask for them have
-    /// rows.
+    /// Variables of congestion controls, loss recovery and queue disciplines over time. Only runs that ask for them
+    /// have rows.
     StateSamples = "state" {
         time_ns: "ns", "Time of the sample.";
         series: "index", "Index of the variable in the list of series.";

@@ -1,6 +1,16 @@
 //! The tables of a run.
+//!
+//! A run has one scheme at most, so all schemes share the same columns for their counters. A scheme's row says what it
+//! counts ([`Counters`](crate::Counters)).
 
 use crate::table::table;
+
+/// Most counters that a scheme has per flow.
+pub const FLOW_COUNTERS: usize = 3;
+/// Most values that a scheme has per router agent over time, beside its number of flows.
+pub const ROUTER_VALUES: usize = 3;
+/// Most counters that a scheme has per router agent over the whole run.
+pub const ROUTER_COUNTERS: usize = 6;
 
 table! {
     /// One flow at one time.
@@ -23,9 +33,7 @@ table! {
         lost_packets: "packets", "Segments of the flow's data direction dropped or corrupted in the network.";
         retransmitted_packets: "packets", "Segments sent again.";
         timeouts: "", "Expiries of the retransmission timer.";
-        commands_normal: "", "Commands \"normal\" received by the sender.";
-        commands_freeze: "", "Commands \"freeze\" received by the sender.";
-        commands_fallback: "", "Commands \"fallback\" received by the sender.";
+        [counters; FLOW_COUNTERS];
         arrived_bytes: "bytes", "IP bytes of the flow's data direction that reached the receiving host.";
     }
 }
@@ -57,10 +65,7 @@ table! {
         time_ns: "ns", "Time of the sample.";
         router: "index", "Index of the router.";
         flows: "flows", "Flows in the table.";
-        flows_normal: "flows", "Flows whose command would now be normal.";
-        flows_freeze: "flows", "Flows whose command would now be freeze.";
-        flows_fallback: "flows", "Flows whose command would now be fallback.";
-        window_bytes: "bytes", "Window that a flow would now be told (NGWA); none where the scheme tells none.";
+        [values; ROUTER_VALUES];
     }
 }
 
@@ -69,15 +74,7 @@ table! {
     RouterTotal,
     /// One row per router agent.
     RouterTotals = "router_totals" {
-        asked: "packets", "Segments that asked for a command (ACNS).";
-        wrote_freeze: "packets", "Segments into which freeze was written (ACNS).";
-        wrote_fallback: "packets", "Segments into which fallback was written (ACNS).";
-        inserted: "packets", "Segments that got an option (NGWA).";
-        lowered: "packets", "Segments whose option had a larger value, and got a smaller one (NGWA).";
-        kept: "packets", "Segments whose option stayed, its value as small or smaller (NGWA).";
-        full: "packets", "Data segments left alone because their option area had no room (NGWA).";
-        malformed: "packets", "Data segments left alone because their options were malformed (NGWA).";
-        unsupported: "packets", "Data segments left alone because they are IPv6 or too long for an option, or their queue is not limited in bytes (NGWA).";
+        [counters; ROUTER_COUNTERS];
     }
 }
 
@@ -110,11 +107,7 @@ table! {
         rtt_p95_ns: "ns", "95th percentile.";
         rtt_p99_ns: "ns", "99th percentile.";
         max_bin_bytes: "bytes", "Most IP bytes that arrived in one bin of one second (bins from the start of the run).";
-        commands_normal: "", "Commands \"normal\" received by the sender.";
-        commands_freeze: "", "Commands \"freeze\" received by the sender.";
-        commands_fallback: "", "Commands \"fallback\" received by the sender.";
-        window_options: "packets", "Data segments from whose option the receiver took a window (NGWA).";
-        window_options_ignored: "packets", "Data segments whose malformed options the receiver ignored (NGWA).";
+        [counters; FLOW_COUNTERS];
         transactions: "", "Requests answered in full (request and response).";
         finished_ns: "ns", "When the last byte of a bounded transfer was delivered; none otherwise.";
         aborted_ns: "ns", "When an end gave up after max_retries timeouts in a row, or the connection was reset; none otherwise.";
@@ -174,8 +167,8 @@ table! {
 table! {
     /// One sub-queue at one time.
     SubqueueRow,
-    /// Sub-queues over time, of disciplines that have several queues behind one limit: counters are cumulative since the
-    /// start of the run. A sub-queue has rows from its first packet on.
+    /// Sub-queues over time, of disciplines that have several queues behind one limit: counters are cumulative since
+    /// the start of the run. A sub-queue has rows from its first packet on.
     SubqueueSamples = "subqueues" {
         time_ns: "ns", "Time of the sample.";
         queue: "index", "Index of the queue.";

@@ -1,10 +1,12 @@
 //! What the engine's registries offer. The caller passes it in, since this crate does not depend on an engine.
 
 mod queues;
+mod schemes;
 
 use crate::types::Stack;
 use crate::words::Word;
 use narrows_settings::queue::Discipline;
+use narrows_settings::scheme::Scheme;
 use narrows_units::{Bytes, Duration, Rate};
 pub(crate) use queues::show_param;
 use serde_json::json;
@@ -17,7 +19,7 @@ pub struct Catalogue {
     /// Queue disciplines; the first is the default.
     pub queues: Vec<&'static Discipline>,
     /// Network-assisted schemes.
-    pub schemes: Vec<CatalogueRow>,
+    pub schemes: Vec<&'static Scheme>,
     /// PHYs of 802.11 channels.
     pub phys: Vec<CataloguePhy>,
 }
@@ -95,8 +97,6 @@ pub struct CatalogueRow {
     pub response: &'static str,
     /// Whether a congestion control needs ECN with an echo of each mark (RFC 8257).
     pub needs_ecn: bool,
-    /// Whether a scheme at the end points writes the header bits of ECN, so that ECN is off on its connections.
-    pub excludes_ecn: bool,
     /// The ns-2.35 agent that has the congestion control.
     pub ns2: Option<Ns2Agent>,
     /// The entry's page in Markdown; empty where it has none.
@@ -181,7 +181,13 @@ impl Catalogue {
         let rows = |rows: &[CatalogueRow]| rows.iter().map(CatalogueRow::to_json).collect::<Vec<_>>();
         let cc: Vec<_> = self.cc.iter().map(CatalogueRow::cc_to_json).collect();
         let phys: Vec<_> = self.phys.iter().map(CataloguePhy::to_json).collect();
-        json!({ "cc": cc, "queues": rows(&self.queue_rows()), "schemes": rows(&self.schemes), "phys": phys })
+        json!({ "cc": cc, "queues": rows(&self.queue_rows()), "schemes": rows(&self.scheme_rows()), "phys": phys })
+    }
+
+    /// The schemes as entries of a list.
+    #[must_use]
+    pub fn scheme_rows(&self) -> Vec<CatalogueRow> {
+        self.schemes.iter().map(|row| schemes::entry(row)).collect()
     }
 
     /// The congestion control of this name.

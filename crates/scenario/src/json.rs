@@ -2,18 +2,18 @@
 
 use crate::quantity::show_limit;
 use crate::types::{
-    Acns, Change, Direction, Flow, Limit, Loss, Ngwa, Queue, Sampling, Scenario, Tcp, Traffic, Wifi, WifiMode,
-    WifiStation,
+    Change, Direction, Flow, Limit, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Wifi, WifiMode, WifiStation,
 };
 use crate::words::{Word, ip_number};
 use crate::write;
 use narrows_settings::queue::Value as QueueValue;
+use narrows_settings::scheme::{self, Kind};
 use serde_json::{Map, Value, json};
 
 impl Scenario {
     /// Returns the scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`,
-    /// `wifi`, `flows`, `acns`, `ngwa`. Numbers are in the base units that their keys end in (`_ns`, `_bps`, `_bytes`);
-    /// `null` is none or unlimited.
+    /// `wifi`, `flows`, and a key per scheme, `null` unless it runs. Numbers are in the base units that their keys end
+    /// in (`_ns`, `_bps`, `_bytes`); `null` is none or unlimited.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let name = |index: usize| self.nodes.get(index).map_or("", |node| node.name.as_str());
@@ -61,7 +61,7 @@ impl Scenario {
                 json!({ "kind": "interval", "interval_ns": interval.as_nanos(), "state": state })
             }
         };
-        json!({
+        let mut around = json!({
             "format": 1,
             "name": self.name,
             "title": self.title,
@@ -72,9 +72,12 @@ impl Scenario {
             "ip": ip_number(self.ip),
             "sampling": sampling,
             "wifi": self.wifi.iter().map(|channel| self.wifi_json(channel)).collect::<Vec<_>>(),
-            "acns": self.acns.as_ref().map(|acns| self.acns_json(acns)),
-            "ngwa": self.ngwa.as_ref().map(|ngwa| self.ngwa_json(ngwa)),
-        })
+        });
+        for name in &self.known_schemes {
+            let runs = self.scheme.as_ref().filter(|scheme| scheme.row.name == *name);
+            around[name] = runs.map_or(Value::Null, |scheme| self.scheme_json(scheme));
+        }
+        around
     }
 
     fn wifi_json(&self, channel: &Wifi) -> Value {
@@ -138,40 +141,24 @@ impl Scenario {
         indices.iter().filter_map(|index| self.nodes.get(*index)).map(|node| node.name.as_str()).collect()
     }
 
-    fn ngwa_json(&self, ngwa: &Ngwa) -> Value {
-        json!({
-            "routers": self.names(&ngwa.routers),
-            "mode": ngwa.mode,
-            "alpha": ngwa.alpha,
-            "flow_factor": ngwa.flow_factor,
-            "idle_timeout_ns": ngwa.idle_timeout.as_nanos(),
-            "max_flows": ngwa.max_flows,
-            "shrink": ngwa.shrink,
-            "fast_retransmit": ngwa.fast_retransmit,
-            "stamp": ngwa.stamp.word(),
-            "max_window_bytes": ngwa.max_window.map(narrows_units::Bytes::as_u64),
-        })
+    fn scheme_json(&self, scheme: &Scheme) -> Value {
+        let mut map = Map::from_iter([("routers".to_owned(), json!(self.names(&scheme.routers)))]);
+        map.extend(scheme.values.iter().map(|(name, value)| scheme_value(scheme, name, value)));
+        Value::Object(map)
     }
+}
 
-    fn acns_json(&self, acns: &Acns) -> Value {
-        json!({
-            "routers": self.names(&acns.routers),
-            "formula": acns.formula.word(),
-            "priority_weight": acns.priority_weight,
-            "age_weight": acns.age_weight,
-            "freeze_threshold": acns.freeze_threshold,
-            "fallback_threshold": acns.fallback_threshold,
-            "loss_fallback_threshold": acns.loss_fallback_threshold,
-            "loss_decrease_threshold": acns.loss_decrease_threshold,
-            "trend_count": acns.trend_count,
-            "trend_sigma": acns.trend_sigma,
-            "p_max": if acns.p_max_observed { json!("observed") } else { json!(63) },
-            "idle_timeout_ns": acns.idle_timeout.as_nanos(),
-            "max_flows": acns.max_flows,
-            "command_scope": acns.command_scope.word(),
-            "ipv6": acns.ipv6.word(),
-            "obey": acns.obey,
-        })
+/// Returns the key and the value of a scheme's parameter. `null` is the word for no amount of data.
+fn scheme_value(scheme: &Scheme, name: &str, value: scheme::Value) -> (String, Value) {
+    let sized = scheme.row.param(name).is_some_and(|param| matches!(param.kind, Kind::Size | Kind::Or(Kind::Size, _)));
+    match value {
+        scheme::Value::Time(time) => (format!("{name}_ns"), json!(time.as_nanos())),
+        scheme::Value::Size(size) => (format!("{name}_bytes"), json!(size.as_u64())),
+        scheme::Value::Word(_) if sized => (format!("{name}_bytes"), Value::Null),
+        scheme::Value::Word(word) => (name.to_owned(), json!(word)),
+        scheme::Value::Switch(on) => (name.to_owned(), json!(on)),
+        scheme::Value::Integer(n) => (name.to_owned(), json!(n)),
+        scheme::Value::Number(n) => (name.to_owned(), json!(n)),
     }
 }
 

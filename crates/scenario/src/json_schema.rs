@@ -4,23 +4,24 @@ use crate::catalogue::{Catalogue, CataloguePhy, show_param};
 use crate::check::kind_of;
 use crate::dscp;
 use crate::quantity::{PACKETS, RATE, SIZE, TIME, Unit};
-use crate::schema::{Field, Kind, NAME_PATTERN, Need, ROOT, Table, WIFI, Word};
+use crate::schema::{Field, Kind, NAME_PATTERN, Need, Table, WIFI, Word, root};
 use narrows_settings::queue::Discipline;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Returns the JSON Schema of scenario files without a catalogue. It does not restrict the names of congestion controls
-/// and schemes, nor queues and their parameters: see [`schema_for`].
+/// Returns the JSON Schema of scenario files, with the queues and the tables of schemes of the catalogue. It does not
+/// restrict the names of congestion controls: see [`schema_for`].
 #[must_use]
-pub fn schema() -> Value {
-    schema_for(&Catalogue::default())
+pub fn schema(catalogue: &Catalogue) -> Value {
+    let (queues, schemes) = (catalogue.queues.clone(), catalogue.schemes.clone());
+    schema_for(&Catalogue { queues, schemes, ..Catalogue::default() })
 }
 
 /// Returns the JSON Schema of scenario files, restricted to the catalogue's names. An empty list restricts nothing.
 #[must_use]
 pub fn schema_for(catalogue: &Catalogue) -> Value {
     let mut writer = Writer { catalogue, tables: BTreeMap::new() };
-    let Value::Object(root) = writer.table(&ROOT) else { return Value::Null };
+    let Value::Object(root) = writer.table(root(&catalogue.schemes)) else { return Value::Null };
     let mut schema = Map::new();
     schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("title".into(), json!("Narrows scenario"));
@@ -169,7 +170,7 @@ impl Writer<'_> {
             Kind::Cc => names(self.catalogue.cc.iter().map(|row| row.name.as_str()), None),
             Kind::Queue if self.catalogue.queues.is_empty() => json!({ "type": "string", "pattern": NAME_PATTERN }),
             Kind::Queue => choices(&self.catalogue.queue_words()),
-            Kind::Scheme => names(self.catalogue.schemes.iter().map(|row| row.name.as_str()), Some("none")),
+            Kind::Scheme => names(self.catalogue.schemes.iter().map(|row| row.name), Some("none")),
             Kind::Phy => match names(self.catalogue.phys.iter().map(|row| row.name.as_str()), None) {
                 open if self.catalogue.phys.is_empty() => json!({ "type": open["type"] }),
                 known => known,

@@ -62,8 +62,9 @@ pub fn parse(
     if !report.is_empty() {
         return Err(report.into_problems());
     }
-    set::apply(&mut tree, overrides, &mut report);
-    let root = check::table(&schema::ROOT, (&tree, Place::Nowhere), &check::Path::Root, catalogue, &mut report);
+    let root = schema::root(&catalogue.schemes);
+    set::apply(&mut tree, root, overrides, &mut report);
+    let root = check::table(root, (&tree, Place::Nowhere), &check::Path::Root, catalogue, &mut report);
     drop(tree);
     let scenario = build::scenario(&root, path, catalogue, &mut report);
     finish(scenario, report, "the scenario could not be built; please report this with the file")

@@ -2,14 +2,14 @@
 
 use crate::catalogue::{Catalogue, show_param};
 use crate::check::kind_of;
-use crate::schema::{COLUMNS, Field, Kind, Need, ROOT, RTO, TCP, Table, Word};
+use crate::schema::{COLUMNS, Field, Kind, Need, RTO, TCP, Table, Word, root};
 
-/// All tables and fields of the format as Markdown, in the order in which a reader meets them. Queue disciplines and
-/// their parameters are those of the catalogue.
+/// All tables and fields of the format as Markdown, in the order in which a reader meets them. Queue disciplines, their
+/// parameters and the tables of schemes are those of the catalogue.
 #[must_use]
 pub fn reference(catalogue: &Catalogue) -> String {
     let mut tables: Vec<&'static Table> = Vec::new();
-    collect(&ROOT, &mut tables);
+    collect(root(&catalogue.schemes), &mut tables);
     let sections: Vec<String> = tables.iter().map(|table| section(table, catalogue)).chain([stacks()]).collect();
     sections.join("\n")
 }

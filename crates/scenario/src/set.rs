@@ -1,7 +1,7 @@
 //! Overrides: `--set path=value` changes the tree before it is checked.
 
 use crate::problem::{Place, Report};
-use crate::schema::{self, Kind, Table};
+use crate::schema::{Kind, Table};
 use crate::suggest::hint;
 use crate::tree::{Branch, Entry, Tree, read_value};
 
@@ -17,7 +17,7 @@ enum Step<'a> {
 const DEEP: usize = 16;
 
 /// Applies the overrides in order. Wrong paths are reported here; wrong values are reported with the rest of the file.
-pub(crate) fn apply(tree: &mut Tree, overrides: &[(String, String)], report: &mut Report) {
+pub(crate) fn apply(tree: &mut Tree, root: &'static Table, overrides: &[(String, String)], report: &mut Report) {
     for (number, (path, text)) in overrides.iter().enumerate() {
         let place = Place::Set(number);
         let Some(steps) = steps(path) else {
@@ -31,7 +31,7 @@ pub(crate) fn apply(tree: &mut Tree, overrides: &[(String, String)], report: &mu
             continue;
         };
         let value = read_value(text, place);
-        if let Err(flaw) = set(tree, Some(&schema::ROOT), &steps, &value) {
+        if let Err(flaw) = set(tree, Some(root), &steps, &value) {
             report.add(place, "", format!("{path:?}"), flaw.0, flaw.1);
         }
     }

@@ -45,8 +45,7 @@ impl Scenario {
             WifiQueues::PerStation => 2 * wifi.stations.len(),
         };
         let queues = 2 * size.links + self.wifi.iter().map(|wifi| radio(wifi) as u64).sum::<u64>();
-        let agents = self.acns.as_ref().map_or(0, |acns| acns.routers.len())
-            + self.ngwa.as_ref().map_or(0, |ngwa| ngwa.routers.len());
+        let agents = self.scheme.as_ref().map_or(0, |scheme| scheme.routers.len());
         let starts = self.flows.iter().map(|flow| not_before(flow.start.as_nanos()));
         let flow_rows = starts.fold(0, u64::saturating_add);
         let queue_rows = queues.saturating_mul(from(0));

@@ -2,8 +2,8 @@
 
 use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
-    AcnsFormula, AcnsIpv6, AcnsScope, Distribution, EcnEcho, IdleRestart, IpVersion, NgwaStamp, NodeKind, RecoveryKind,
-    Reduction, RtoStyle, Stack, Traffic, WifiQueues,
+    Distribution, EcnEcho, IdleRestart, IpVersion, NodeKind, RecoveryKind, Reduction, RtoStyle, Stack, Traffic,
+    WifiQueues,
 };
 
 /// A type whose values are words in scenario files.
@@ -85,10 +85,6 @@ plain_words! {
     IdleRestart { Off => "off", Rfc5681 => "rfc5681", Linux => "linux" }
     RtoStyle { Rfc6298 => "rfc6298", Linux => "linux", Ns2 => "ns2" }
     WifiQueues { Shared => "shared", PerStation => "per_station" }
-    AcnsFormula { Dcnet2013 => "dcnet2013", Thesis2013 => "thesis2013" }
-    AcnsScope { Window => "window", Ack => "ack" }
-    NgwaStamp { Departure => "departure", Arrival => "arrival" }
-    AcnsIpv6 { Extension => "extension", FlowLabel => "flow_label" }
 }
 
 /// Returns the number of an IP version.

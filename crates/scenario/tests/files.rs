@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{SMALL, catalogue, good, good_with, queues, ready_to_run};
+use common::{SMALL, catalogue, good, good_with, ready_to_run};
 use narrows_scenario::{
     Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, reference, schema, schema_for,
 };
@@ -104,9 +104,9 @@ fn defaults_are_those_of_the_rfcs() {
 
 #[test]
 fn the_schema_says_what_the_parser_takes() {
-    let open = schema();
+    let open = schema(&Catalogue::default());
     assert_eq!(open["$defs"]["queue"]["additionalProperties"], true, "which disciplines there are, it does not know");
-    let schema = schema_for(&Catalogue { queues: queues(), ..Catalogue::default() });
+    let schema = schema(&catalogue());
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["additionalProperties"], false);
     let defs = schema["$defs"].as_object().unwrap();
@@ -278,5 +278,5 @@ fn nameless_text_lacks_four_lines_and_nothing_else() {
     let kept: Vec<&str> = head.split('\n').filter(|line| !names.iter().any(|name| line.starts_with(name))).collect();
     assert_eq!(head.split('\n').count(), kept.len() + names.len());
     let other = good(&format!("name = \"other\"\ndescription = \"x\"\n{SMALL}"));
-    assert_eq!(other.to_nameless_toml(), format!("{}\n[{rest}", kept.join("\n")));
+    assert_eq!(other.to_nameless_toml(), format!("{}\n\n[{rest}", kept.join("\n")));
 }

@@ -4,8 +4,9 @@
 
 mod common;
 
-use common::{SMALL, bad, bad_with, good, good_with};
-use narrows_scenario::{NgwaStamp, schema};
+use common::{SMALL, bad, bad_with, catalogue, good, good_with};
+use narrows_scenario::{Scenario, schema};
+use narrows_scheme::ngwa::{NgwaConfig, Stamp};
 use narrows_units::Duration;
 use serde_json::json;
 
@@ -36,12 +37,19 @@ fn ngwa_cell(wifi: &str) -> String {
     graph(&format!("{link}[wifi]\nbase = \"R\"\nstations = [\"B\"]\nphy = \"802.11b\"\n{wifi}\n[ngwa]\n{A_TO_B}"))
 }
 
+/// The routers that run NGWA, and its settings.
+fn ngwa(scenario: &Scenario) -> (&[usize], NgwaConfig) {
+    let scheme = scenario.scheme.as_ref().unwrap();
+    assert_eq!(scheme.row.name, "ngwa");
+    (&scheme.routers, NgwaConfig::from_values(&scheme.values).unwrap())
+}
+
 #[test]
 fn an_empty_table_has_the_values_of_the_paper() {
     let scenario = good(&after(BYTES));
-    let ngwa = scenario.ngwa.as_ref().unwrap();
-    let routers: Vec<&str> = ngwa.routers.iter().map(|index| scenario.nodes[*index].name.as_str()).collect();
-    assert_eq!((routers, ngwa.mode, ngwa.stamp), (vec!["r1", "r2"], 6, NgwaStamp::Departure));
+    let (routers, ngwa) = ngwa(&scenario);
+    let routers: Vec<&str> = routers.iter().map(|index| scenario.nodes[*index].name.as_str()).collect();
+    assert_eq!((routers, ngwa.mode.number(), ngwa.stamp), (vec!["r1", "r2"], 6, Stamp::Departure));
     assert_eq!((ngwa.alpha, ngwa.flow_factor), (0.3, 0.98));
     assert_eq!((ngwa.idle_timeout, ngwa.max_flows), (Duration::from_secs(60), 65_536));
     assert_eq!((ngwa.shrink, ngwa.fast_retransmit, ngwa.max_window), (false, false, None));
@@ -71,8 +79,8 @@ fn every_key_is_taken_and_shown() {
          shrink = true\nfast_retransmit = true\nstamp = \"arrival\"\nmax_window = \"64 KiB\""
     ));
     let scenario = good(&text);
-    let ngwa = scenario.ngwa.as_ref().unwrap();
-    assert_eq!((ngwa.routers.as_slice(), ngwa.mode, ngwa.stamp), (&[2][..], 3, NgwaStamp::Arrival));
+    let (routers, ngwa) = ngwa(&scenario);
+    assert_eq!((routers, ngwa.mode.number(), ngwa.stamp), (&[2][..], 3, Stamp::Arrival));
     assert_eq!((ngwa.alpha, ngwa.flow_factor), (0.5, 1.0));
     assert_eq!((ngwa.idle_timeout, ngwa.max_flows), (Duration::from_secs(7), 9));
     assert_eq!((ngwa.shrink, ngwa.fast_retransmit, ngwa.max_window.map(|w| w.as_u64())), (true, true, Some(65_536)));
@@ -100,36 +108,36 @@ fn only_queues_that_its_routers_send_from_need_bytes() {
     let text = after(one_way)
         .replace("delay = \"20 ms\"", "delay = \"20 ms\", forward = { queue = { limit = \"97 kB\" } }")
         .replace("delay = \"1 ms\"", "delay = \"1 ms\", reverse = { queue = { limit = \"97 kB\" } }");
-    assert!(good(&text).ngwa.is_some());
+    assert!(good(&text).scheme.is_some());
     for (path, side) in
         [("topology.bottleneck.forward", "r1-r2, forward"), ("topology.access.reverse", "s1-r1, reverse")]
     {
         let problem = bad_with(&text, &[(&format!("{path}.queue.limit"), "9 packets")]);
         assert!(problem.contains(side) && problem.lines().count() == 1, "{problem}");
     }
-    assert!(good_with(&text, &[("topology.access.forward.queue.limit", "9 packets")]).ngwa.is_some());
-    assert!(good(&after("[ngwa]\nrouters = []")).ngwa.is_some(), "end points alone");
-    assert!(good(&after("[ngwa]\nenabled = false")).ngwa.is_none(), "the run without it");
+    assert!(good_with(&text, &[("topology.access.forward.queue.limit", "9 packets")]).scheme.is_some());
+    assert!(good(&after("[ngwa]\nrouters = []")).scheme.is_some(), "end points alone");
+    assert!(good(&after("[ngwa]\nenabled = false")).scheme.is_none(), "the run without it");
 }
 
 #[test]
 fn packets_grow_only_for_end_points_that_leave_no_room() {
     let text = after("[queue]\nlimit = \"1500 B\"\n[ngwa]");
-    assert!(good(&text).ngwa.is_some(), "its own end points send smaller segments");
+    assert!(good(&text).scheme.is_some(), "its own end points send smaller segments");
     let none = "tcp = { assist = \"none\" }\n";
-    assert!(good_with(&(text.clone() + none), &[("queue.limit", "1508 B")]).ngwa.is_some());
-    assert!(good_with(&(text.clone() + none), &[("ngwa.routers", "[]")]).ngwa.is_some(), "nobody inserts anything");
-    assert!(good_with(&(text.clone() + none), &[("ngwa.enabled", "false")]).ngwa.is_none());
+    assert!(good_with(&(text.clone() + none), &[("queue.limit", "1508 B")]).scheme.is_some());
+    assert!(good_with(&(text.clone() + none), &[("ngwa.routers", "[]")]).scheme.is_some(), "nobody inserts anything");
+    assert!(good_with(&(text.clone() + none), &[("ngwa.enabled", "false")]).scheme.is_none());
     let udp = text.clone() + "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"1472 B\"\n";
-    assert!(good(&udp).ngwa.is_some(), "UDP passes untouched");
+    assert!(good(&udp).scheme.is_some(), "UDP passes untouched");
     // No router makes a packet that is too long for IPv4.
     let most = [("tcp.mss", "65495 B"), ("queue.limit", "65535 B")];
-    assert!(good_with(&(text + none), &most).ngwa.is_some());
+    assert!(good_with(&(text + none), &most).scheme.is_some());
 }
 
 #[test]
 fn the_json_schema_has_the_open_ranges() {
-    let schema = schema();
+    let schema = schema(&catalogue());
     let range = |key: &str| {
         let field = &schema["$defs"]["ngwa"]["properties"][key];
         ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"].map(|bound| field[bound].clone())

@@ -36,6 +36,15 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Returns the files of the modules that this file declares for tests alone.
+fn test_modules(path: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(path).unwrap();
+    let stem = path.file_stem().unwrap();
+    let inside = if stem == "lib" || stem == "mod" { path.with_file_name("") } else { path.with_extension("") };
+    let declared = text.split("#[cfg(test)]\nmod ").skip(1).filter_map(|rest| rest.split_once(';'));
+    declared.map(|(name, _)| inside.join(name).with_extension("rs")).collect()
+}
+
 /// Returns the text of a file without its comments and its tests.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
@@ -61,6 +70,8 @@ fn a_switch_stands_in_its_field_its_row_and_the_code_that_obeys_it() {
             sources(&path, &mut files);
         }
     }
+    let tests: Vec<PathBuf> = files.iter().flat_map(|path| test_modules(path)).collect();
+    files.retain(|path| !tests.contains(path));
     let codes: BTreeMap<String, String> = files
         .iter()
         .map(|path| (path.strip_prefix(crates).unwrap().to_str().unwrap().replace('\\', "/"), code(path)))

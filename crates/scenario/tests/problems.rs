@@ -353,10 +353,14 @@ fn overrides_reach_every_part() {
     assert_eq!(scenario.links[0].forward.rate.as_bps(), 5_000_000);
     assert_eq!(scenario.flows.iter().map(|flow| flow.dscp).collect::<Vec<_>>(), [46, 9]);
     assert_eq!(scenario.flows[0].tcp().unwrap().mss, 1000, "and the flow of UDP is passed over");
-    assert_eq!(scenario.acns.as_ref().map(|acns| acns.age_weight), Some(0.5), "an alias replaces the other spelling");
-    assert_eq!(scenario.flows[0].tcp().unwrap().assist.as_deref(), Some("acns"));
+    assert_eq!(
+        scenario.scheme.as_ref().map(|acns| acns.values.number("age_weight")),
+        Some(Ok(0.5)),
+        "an alias replaces the other spelling"
+    );
+    assert_eq!(scenario.flows[0].assist(), Some("acns"));
     let off = good_with(&text, &[("acns.enabled", "false")]);
-    assert_eq!((off.acns, off.flows[0].tcp().unwrap().assist.clone()), (None, None), "the arm without ACNS");
+    assert_eq!((&off.scheme, off.flows[0].assist()), (&None, None), "the arm without ACNS");
 }
 
 #[test]

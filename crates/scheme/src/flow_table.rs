@@ -3,9 +3,9 @@
 //! # Idea
 //! A flow is one direction of a connection (source and destination address and port). It enters with its first segment
 //! and leaves with FIN, RST, or after an idle time; when the table is full, the longest idle flow leaves. The record is
-//! that of the papers (DCNET 2013, table 3): hash, addresses, ports, time of add, time of last update, age, priority,
-//! ACNS compatibility; age is computed on request. ACNS has one table per router. NGWA has one per output queue, of
-//! which it needs only the number of open flows.
+//! that of M. Hruby et al. (DCNET 2013, table 3): hash, addresses, ports, time of add, time of last update, age,
+//! priority, compatibility with the scheme; age is computed on request. A router part has one table, or one per output
+//! queue.
 //!
 //! # Cost
 //! Each packet costs one hash lookup and a few list links, whatever the number of flows. Open flows are in two
@@ -41,7 +41,7 @@ pub struct Flow {
     pub updated: Instant,
     /// DSCP of its latest segment.
     pub priority: u8,
-    /// Whether it has ever asked for a command (the papers' "ACNS compatibility").
+    /// Whether it has ever asked for a command (the papers call it compatibility).
     pub assisted: bool,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A scheme is a folder: a router part (a [`RouterAgent`]), an end-point part (a `tcp::Assist`), a codec, and, if it
 //! changes cwnd, a decorator over any congestion control. The parts communicate only through headers; none of them
-//! knows another's state. Adding a scheme takes one folder and one row in [`registry`].
+//! knows another's state. Adding a scheme takes one folder, whose `row.rs`
+//! describes it, and one line in [`registry`].
 //!
 //! A router part works on packets as values, in the engine, and as bytes, on a wire: [`on_bytes`] and
 //! [`on_departing_bytes`] show real packets to the same agent and copy its changes back.
@@ -14,11 +15,13 @@ pub mod ngwa;
 mod registry;
 
 pub use bytes::{BytesError, on_bytes, on_departing_bytes};
-pub use registry::{SchemeRow, find, registry};
+pub use registry::{Counter, End, FlowCounters, SchemeRow, find, registry};
 
 use core::fmt;
+use narrows_cc::CongestionControl;
 use narrows_queue::{QueueView, Verdict};
-use narrows_units::{Bytes, Instant};
+use narrows_tcp::{Assist, Config};
+use narrows_units::Instant;
 use narrows_wire::Packet;
 
 /// An output queue of a router, identified by a number from 0 on that never changes.
@@ -39,57 +42,38 @@ impl Port {
     }
 }
 
+/// Most counters that a scheme's row names per flow.
+pub use narrows_tcp::COUNTERS as FLOW_COUNTERS;
+
+/// Most values that a scheme's row names per router agent over time.
+pub const ROUTER_VALUES: usize = 3;
+
+/// Most counters that a scheme's row names per router agent.
+pub const ROUTER_COUNTERS: usize = 6;
+
 /// A router's counts of its flows, for samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FlowCounts {
     /// Flows that the router keeps state for; each direction of a connection counts on its own.
     pub flows: u64,
-    /// Flows taking part in the scheme that would receive "normal": continue unchanged.
-    pub normal: u64,
-    /// Flows taking part in the scheme that would receive "freeze": keep the window.
-    pub freeze: u64,
-    /// Flows taking part in the scheme that would receive "fallback": return to a smaller window.
-    pub fallback: u64,
-    /// The window that flows would receive, in bytes, if the scheme sends one.
-    pub window: Option<Bytes>,
+    /// The `router_values` of the scheme's row, in its order; `None` where there is none.
+    pub values: [Option<u64>; ROUTER_VALUES],
 }
 
-/// Counts of what a router did to packets. Counters that a scheme does not use stay zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct AgentCounters {
-    /// Segments that asked for a command.
-    pub asked: u64,
-    /// Segments into which "freeze" was written.
-    pub wrote_freeze: u64,
-    /// Segments into which "fallback" was written.
-    pub wrote_fallback: u64,
-    /// Segments that got an option.
-    pub inserted: u64,
-    /// Segments whose option had a larger value and got a smaller one.
-    pub lowered: u64,
-    /// Segments whose option stayed, its value as small or smaller.
-    pub kept: u64,
-    /// Segments left alone because their option area had no room.
-    pub full: u64,
-    /// Segments left alone because their options were malformed.
-    pub malformed: u64,
-    /// Segments left alone because they cannot carry the scheme's value, or because their queue has none.
-    pub unsupported: u64,
-}
+/// Counts of what a router did to packets: the `router_counters` of the scheme's row, in its order. Counters that the
+/// row does not name stay zero.
+pub type AgentCounters = [u64; ROUTER_COUNTERS];
 
-impl AgentCounters {
-    /// All counters zero.
-    pub const ZERO: Self = Self {
-        asked: 0,
-        wrote_freeze: 0,
-        wrote_fallback: 0,
-        inserted: 0,
-        lowered: 0,
-        kept: 0,
-        full: 0,
-        malformed: 0,
-        unsupported: 0,
-    };
+/// A scheme with its parameters, from which the parts of one run are made.
+pub trait Parts: fmt::Debug + Send + Sync {
+    /// Makes the part of one router.
+    fn router(&self) -> Box<dyn RouterAgent>;
+
+    /// Makes the part of one end of a flow, and its congestion control: `control`, one over it, or another.
+    fn end(&self, control: Box<dyn CongestionControl>) -> (Box<dyn CongestionControl>, Box<dyn Assist>);
+
+    /// Changes the TCP settings of a flow that takes part.
+    fn configure(&self, _config: &mut Config) {}
 }
 
 /// The part of a scheme that runs in a router. One agent serves all the output queues of one router.

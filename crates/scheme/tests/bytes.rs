@@ -86,7 +86,7 @@ proptest! {
             let arrived = on_bytes(&mut *agent, &mut left, PORT, &in_bytes(0), at(0));
             if arrived.is_err() {
                 prop_assert_eq!(&left, &bytes);
-                prop_assert_eq!(agent.counters(), AgentCounters::ZERO);
+                prop_assert_eq!(agent.counters(), AgentCounters::default());
             }
         }
     }
@@ -138,10 +138,7 @@ fn commands_of_acns_stand_in_the_bytes_of_both_ip_versions() {
                 assert_eq!(IpMessage::decode(&left.ip, ipv6), expected, "{ipv6:?}");
                 assert_eq!(bytes.len(), p.emit().len(), "a router of ACNS changes no length");
             }
-            assert_eq!(
-                router.counters(),
-                AgentCounters { asked: 3, wrote_freeze: 1, wrote_fallback: 1, ..AgentCounters::ZERO }
-            );
+            assert_eq!(router.counters(), [3, 1, 1, 0, 0, 0]);
         }
     }
 }
@@ -161,7 +158,7 @@ fn fragments_icmp_and_garbage_pass_untouched() {
     ];
     for (bytes, error) in cases {
         let mut passed = bytes.clone();
-        assert_eq!(pass(&mut passed), (Err(BytesError::Parse(error)), AgentCounters::ZERO));
+        assert_eq!(pass(&mut passed), (Err(BytesError::Parse(error)), AgentCounters::default()));
         assert_eq!(passed, bytes);
     }
     let mut passed = longer.clone();
@@ -214,7 +211,7 @@ impl RouterAgent for Bad {
     }
 
     fn counters(&self) -> AgentCounters {
-        AgentCounters::ZERO
+        AgentCounters::default()
     }
 }
 

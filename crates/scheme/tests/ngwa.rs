@@ -69,7 +69,7 @@ impl Node {
         }
         // At arrival the queue counts with the packet.
         let waiting = if self.arrival { self.queue().bytes + length } else { queue.bytes };
-        let told = router.flow_counts(port, &QueueView { bytes: waiting, ..queue }, now).window;
+        let told = router.flow_counts(port, &QueueView { bytes: waiting, ..queue }, now).values[0].map(Bytes::new);
         (packet, told)
     }
 }

@@ -188,7 +188,7 @@ fn converse(support: [Support; 2], hops: &[Hop], net: Net) -> Outcome {
         assert_eq!(end.delivered_to_app(), Bytes::new(DATA[1 - i]), "{support:?} over {hops:?}");
     }
     let [a, b] = &ends;
-    let received = [a, b].map(|e| e.assist().map_or([0; 3], Assist::received));
+    let received = [a, b].map(|e| e.assist().map_or([0; 3], Assist::counters));
     Outcome { agreement, received, ecn_reductions: [a, b].map(|e| e.stats().ecn_reductions), sent }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
 }
 
 fn nodes(scenario: &Scenario, factory: &Factory) -> Vec<Node> {
-    let agents = agents(scenario, factory.acns.as_ref(), factory.ngwa.as_ref());
+    let agents = agents(scenario, factory.scheme.as_ref());
     agents.into_iter().map(|agent| Node { agent }).collect()
 }
 

@@ -3,12 +3,10 @@
 use crate::foreign::Algorithms;
 use crate::run::RunError;
 use narrows_cc::{CongestionControl, Params};
-use narrows_fabric::{Seeds, acns_config, ngwa_config, ports};
+use narrows_fabric::{Scheme, Seeds, ports, scheme};
 use narrows_scenario as scenario;
 use narrows_scenario::{Flow, Scenario, Tcp};
-use narrows_scheme::acns::{Acns, AcnsAssist, AcnsConfig};
-use narrows_scheme::ngwa::{NgwaAssist, NgwaConfig};
-use narrows_tcp::{Assist, Config, Connection, RecoveryKind};
+use narrows_tcp::{Assist, Config, Connection};
 use narrows_units::SeqNum;
 use narrows_wire::Ip;
 use std::net::{IpAddr, SocketAddr};
@@ -53,10 +51,8 @@ pub(crate) struct Factory {
     algorithms: Vec<Option<Algorithm>>,
     /// Per flow; neighbouring flows with the same settings share one value.
     configs: Vec<Option<Arc<Config>>>,
-    pub(crate) acns: Option<AcnsConfig>,
-    pub(crate) ngwa: Option<NgwaConfig>,
-    /// Whether flows whose scheme removes the congestion window keep their own loss recovery.
-    fast_retransmit: bool,
+    /// The scenario's scheme, if it has one.
+    pub(crate) scheme: Option<Scheme>,
     seeds: Seeds,
 }
 
@@ -71,16 +67,12 @@ impl Factory {
         for flow in &scenario.flows {
             algorithms.push(flow.tcp().map(|tcp| Algorithm::find(&tcp.cc, foreign)).transpose()?);
         }
-        let acns = scenario.acns.as_ref().map(acns_config).transpose().map_err(RunError::Scheme)?;
-        let ngwa = scenario.ngwa.as_ref().map(ngwa_config).transpose().map_err(RunError::Scheme)?;
         let mut factory = Self {
             names: scenario.nodes.iter().map(|n| n.name.clone()).collect(),
             addresses: scenario.nodes.iter().map(|n| n.address).collect(),
             algorithms,
             configs: Vec::with_capacity(scenario.flows.len()),
-            acns,
-            ngwa,
-            fast_retransmit: scenario.ngwa.as_ref().is_some_and(|ngwa| ngwa.fast_retransmit),
+            scheme: scheme(scenario).map_err(RunError::Scheme)?,
             seeds,
         };
         for flow in &scenario.flows {
@@ -96,8 +88,8 @@ impl Factory {
 
     fn config(&self, flow: &Flow, tcp: &Tcp) -> Config {
         let mut config = tcp.config;
-        if self.takes_window(flow) && !self.fast_retransmit {
-            config.recovery = RecoveryKind::RtoOnly;
+        if let Some(scheme) = self.scheme_of(flow) {
+            scheme.parts.configure(&mut config);
         }
         config
     }
@@ -156,28 +148,18 @@ impl Factory {
         let seed = self.seeds.stream(&format!("flow/{}", flow.name), purpose).next_u64();
         let params = Params::new(tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect()).seeded(seed);
         let base = algorithm.build(&params);
-        match (&self.acns, flow.assist()) {
-            (Some(config), Some("acns")) => {
-                (Box::new(Acns::new(base, config)), Some(Box::new(AcnsAssist::new(config))))
+        match self.scheme_of(flow) {
+            Some(scheme) => {
+                let (control, assist) = scheme.parts.end(base);
+                (control, Some(assist))
             }
-            _ => match self.ngwa_of(flow) {
-                Some(config) => {
-                    let cc = if config.mode.congestion_window { base } else { Box::new(narrows_cc::none::Unlimited) };
-                    (cc, Some(Box::new(NgwaAssist::new(config))))
-                }
-                None => (base, None),
-            },
+            None => (base, None),
         }
     }
 
-    /// The parameters of NGWA, if the end points of this flow use it.
-    fn ngwa_of(&self, flow: &Flow) -> Option<&NgwaConfig> {
-        self.ngwa.as_ref().filter(|_| flow.assist() == Some("ngwa"))
-    }
-
-    /// Whether this flow's scheme removes the congestion window, which leaves TCP as in RFC 793.
-    fn takes_window(&self, flow: &Flow) -> bool {
-        self.ngwa_of(flow).is_some_and(|config| !config.mode.congestion_window)
+    /// The scheme, if the end points of this flow use it.
+    fn scheme_of(&self, flow: &Flow) -> Option<&Scheme> {
+        self.scheme.as_ref().filter(|scheme| flow.assist() == Some(scheme.row.about.name))
     }
 }
 

@@ -4,10 +4,10 @@ use crate::connections::delivered;
 use crate::flow::End;
 use crate::run::{Options, RunError};
 use crate::world::World;
-use narrows_fabric::{LinkMeter, queue_row, queue_total, router_row, router_total};
+use narrows_fabric::{LinkMeter, counters, queue_row, queue_total, router_row, router_total};
 use narrows_queue::QueueView;
 use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
-use narrows_scheme::Port;
+use narrows_scheme::{End as Counting, Port};
 use narrows_tcp::Connection;
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -59,11 +59,18 @@ impl World<'_> {
             row.sent_packets = stats.sent_packets.as_u64();
             row.retransmitted_packets = stats.retransmitted_packets.as_u64();
             row.timeouts = stats.timeouts;
-            if let Some(assist) = sender.assist() {
-                [row.commands_normal, row.commands_freeze, row.commands_fallback] = assist.received();
+            if let Some(assist) = sender.assist()
+                && self.counts_at(Counting::Sender)
+            {
+                row.counters = assist.counters();
             }
         }
         row
+    }
+
+    /// Whether this end of a flow has the counters of the run's scheme.
+    fn counts_at(&self, end: Counting) -> bool {
+        self.factory.scheme.as_ref().is_some_and(|scheme| scheme.row.flow_counters.end == end)
     }
 
     /// A queue as it is now. Queues of link directions are numbered first, then interface queues.
@@ -122,6 +129,7 @@ impl World<'_> {
         for agent in self.nodes.iter().filter_map(|node| node.agent.as_ref()) {
             samples.router_totals.push(&router_total(&agent.counters()));
         }
+        samples.counters = counters(self.factory.scheme.as_ref().map(|scheme| scheme.row.about.name));
         samples.flow_names = self.scenario.flows.iter().map(|f| f.name.clone()).collect();
         let name = |node: usize| self.factory.node_name(node);
         let wired = self.topology.edges.iter().take(self.links.len());
@@ -140,7 +148,7 @@ impl World<'_> {
         let rtt = meter.round_trips();
         let stats = self.connections.get(flow, state.sender()).map(Connection::stats).unwrap_or_default();
         let receiver = self.connections.get(flow, state.sender().other());
-        let heard = receiver.and_then(|c| c.assist()).map(|assist| assist.heard()).unwrap_or_default();
+        let assist = receiver.and_then(|c| c.assist()).filter(|_| self.counts_at(Counting::Receiver));
         let aborts = [End::Client, End::Server].map(|end| self.connections.get(flow, end)?.aborted_at());
         let aborted = aborts.into_iter().flatten().min();
         FlowTotal {
@@ -172,11 +180,7 @@ impl World<'_> {
             rtt_p95_ns: rtt.percentile(0.95),
             rtt_p99_ns: rtt.percentile(0.99),
             max_bin_bytes: meter.max_bin_bytes(),
-            commands_normal: row.commands_normal,
-            commands_freeze: row.commands_freeze,
-            commands_fallback: row.commands_fallback,
-            window_options: heard.taken,
-            window_options_ignored: heard.ignored,
+            counters: assist.map_or(row.counters, |assist| assist.counters()),
             transactions: state.app.transactions(),
             finished_ns: meter.finished().map_or(NONE, |t| t.as_nanos()),
             aborted_ns: aborted.map_or(NONE, |t| t.as_nanos()),

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{assert_conserved, delivered, run_text, scenario};
+use narrows_samples::value;
 use narrows_sim::{Options, Outcome, run};
 
 /// Segments of 1000 bytes besides the option, and the receive buffer of the paper.
@@ -66,7 +67,8 @@ fn assert_window(outcome: &Outcome, flow: u64, [from, to]: [u64; 2], bytes: u64,
 fn written(outcome: &Outcome, router: &str) -> [u64; 3] {
     let index = outcome.samples.router_names.iter().position(|name| name == router).unwrap();
     let row = outcome.samples.router_totals.row(index).unwrap();
-    [row.inserted, row.lowered, row.kept]
+    let value = |counter: &str| value(&row.counters, &outcome.samples.counters.router_totals, counter).unwrap();
+    ["inserted", "lowered", "kept"].map(value)
 }
 
 #[test]
@@ -84,8 +86,8 @@ fn transfers_end_in_all_eight_modes() {
             assert_conserved(&outcome);
             for i in 0..4 {
                 let flow = outcome.samples.flow_totals.row(i).unwrap();
-                assert!(flow.window_options >= 400, "{what}");
-                assert_eq!(flow.window_options_ignored, 0);
+                assert!(flow.counters[0] >= 400, "{what}");
+                assert_eq!(flow.counters[1], 0, "ignored");
             }
             let [inserted, lowered, kept] = written(&outcome, "r1");
             assert!(inserted >= 1_600 && lowered == 0 && kept == 0, "{what}: the first router");
@@ -168,7 +170,7 @@ fn the_tightest_queue_of_the_routers_that_know_ngwa_rules() {
             assert_window(&outcome, 0, [10, 20], window, &format!("mode {mode}, routers {routers}"));
             assert_eq!(outcome.samples.router_names.len(), routers.matches('R').count());
             if routers.contains("R2\", ") {
-                let data = outcome.samples.flow_totals.window_options[0];
+                let data = outcome.samples.flow_totals.counters[0][0];
                 let [first, second, third] = ["R1", "R2", "R3"].map(|r| written(&outcome, r));
                 assert!(first[0] >= data && first[1..] == [0, 0], "{first:?}");
                 assert!(second[1] >= data && second[0] == 0 && second[2] == 0, "{second:?}");
@@ -216,7 +218,7 @@ fn ends_that_do_not_know_it_ignore_the_option() {
         let outcome = run_text(&dumbbell(&format!("mode = {mode}"), &text));
         assert_eq!(delivered(&outcome), [500_000; 2], "mode {mode}");
         assert!(written(&outcome, "r1")[0] >= 990, "the router writes all the same");
-        assert_eq!(outcome.samples.flow_totals.window_options, [0, 0]);
+        assert_eq!(outcome.samples.flow_totals.counters[0], [0, 0]);
         assert!((0..2).all(|f| windows(&outcome, f, 1, 60).iter().all(|w| *w >= 63_000)), "mode {mode}");
     }
 }

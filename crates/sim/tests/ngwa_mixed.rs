@@ -61,7 +61,7 @@ fn udp_is_left_as_it_is_and_takes_free_bytes_away() {
         let (alone, lower) = (mean(&windows(&alone, 5, 20)), mean(&windows(&beside, 5, 20)));
         assert!(lower < alone, "mode {mode}: {lower} beside UDP, {alone} alone");
         let totals = &beside.samples.flow_totals;
-        assert_eq!((totals.window_options[1], totals.window_options_ignored[1]), (0, 0));
+        assert_eq!((totals.counters[0][1], totals.counters[1][1]), (0, 0));
         assert_conserved(&beside);
     }
 }
@@ -117,7 +117,7 @@ fn a_lost_carrier_changes_nothing_but_the_time() {
         let outcome = run_text(&text);
         assert_eq!(delivered(&outcome), [300_000], "mode {mode}");
         let totals = outcome.samples.flow_totals.row(0).unwrap();
-        assert!(totals.lost_packets > 5 && totals.window_options > 280, "mode {mode}: {totals:?}");
+        assert!(totals.lost_packets > 5 && totals.counters[0] > 280, "mode {mode}: {totals:?}");
         let seen = windows(&outcome, 5, 200);
         if mode > 4 {
             // Window that was offered for segments beyond a hole stays offered until the hole is filled.
@@ -183,7 +183,7 @@ fn the_base_station_of_an_802_11_channel_is_a_router_too() {
                 let outcome = run_text(&cell(queues, aggregation, mode, "size = \"400 kB\""));
                 assert_eq!(delivered(&outcome), [400_000; 2], "{what}");
                 let totals = &outcome.samples.flow_totals;
-                assert!(totals.window_options.iter().all(|n| *n >= 400), "{what}");
+                assert!(totals.counters[0].iter().all(|n| *n >= 400), "{what}");
                 let scenario = scenario(&cell(queues, aggregation, mode, ""));
                 let with = |plain_loop| run(&scenario, &Options { plain_loop, ..Options::default() }).unwrap().digest();
                 if mode == 1 {
@@ -260,8 +260,8 @@ proptest! {
             prop_assert!(flow.arrived_packets + flow.lost_packets <= flow.sent_packets);
             // Segments that arrive during the handshake or after the end of the connection are not counted by the
             // scheme.
-            prop_assert!(flow.window_options <= flow.arrived_packets);
-            prop_assert_eq!(flow.window_options_ignored, 0);
+            prop_assert!(flow.counters[0] <= flow.arrived_packets);
+            prop_assert_eq!(flow.counters[1], 0);
         }
         let plain = run(&scenario(&text), &Options { seed, plain_loop: true, ..Options::default() }).unwrap();
         prop_assert_eq!(plain.digest(), outcome.digest());

@@ -58,14 +58,8 @@ pub struct WindowCap {
     pub shrink: bool,
 }
 
-/// Counts of the messages that a scheme's end point has read from headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Heard {
-    /// Segments whose message was used.
-    pub taken: u64,
-    /// Segments whose message was malformed and ignored.
-    pub ignored: u64,
-}
+/// Most counters that an end point's part of a scheme has.
+pub const COUNTERS: usize = 3;
 
 /// The end-point part of a network-assisted scheme: it reads and writes header bits, nothing else.
 ///
@@ -109,13 +103,9 @@ pub trait Assist: fmt::Debug + Send {
         None
     }
 
-    /// How many messages this end has used and ignored.
-    fn heard(&self) -> Heard {
-        Heard::default()
-    }
-
-    /// How many commands of each kind this end has received as a sender: normal, freeze, fallback.
-    fn received(&self) -> [u64; 3] {
-        [0; 3]
+    /// What this end has counted so far, in the order of the scheme's row; counters that the row does not name are
+    /// zero.
+    fn counters(&self) -> [u64; COUNTERS] {
+        [0; COUNTERS]
     }
 }

@@ -25,7 +25,7 @@ mod sender;
 mod stats;
 mod usage;
 
-pub use assist::{Agreement, Assist, Heard, Outgoing, SegmentKind, WindowCap};
+pub use assist::{Agreement, Assist, COUNTERS, Outgoing, SegmentKind, WindowCap};
 pub use connection::Connection;
 pub use ecn::HeaderBits;
 pub use narrows_settings::{

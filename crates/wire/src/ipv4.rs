@@ -22,7 +22,7 @@ pub struct Ipv4Repr {
     pub dscp: u8,
     /// ECN field.
     pub ecn: Ecn,
-    /// The reserved top bit of the Flags field. Must be zero by RFC 791; ACNS calls it CMI.
+    /// The reserved top bit of the Flags field. Must be zero by RFC 791; a network-assisted scheme may use it.
     pub reserved_flag: bool,
     /// Don't Fragment.
     pub dont_fragment: bool,

@@ -124,7 +124,7 @@ fn links() -> Check {
 fn tcx() -> Check {
     let check = Check::ok(
         "tcx",
-        "ACNS and NGWA at the end points of live runs",
+        "network-assisted schemes at the end points of live runs",
         "a program was attached to a device, and detached again",
     );
     if !rights::may_load() {

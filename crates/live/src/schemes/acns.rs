@@ -1,62 +1,75 @@
 //! ACNS: the object's constants, and its counters.
 
-use super::{kernel_control, u32_at, u64_at};
+use super::{Adapter, Attachment, Ends, Part, Site, kernel_control, u64_at};
 use crate::LiveError;
-use crate::bpf::Opened;
-use narrows_scenario::{Acns, AcnsScope, Flow};
+use crate::bpf::{Opened, unique_name};
+use crate::netlink::Netlink;
+use narrows_samples::FLOW_COUNTERS;
+use narrows_scenario::Flow;
+use narrows_scheme::acns::{AcnsConfig, CommandScope};
+use narrows_settings::scheme::Values;
 
 /// The object that clang compiled from bpf/acns.bpf.c.
 const OBJECT: &[u8] = include_bytes!("../../bpf/objects/acns.bpf.o");
 
-/// The map of connections.
-pub(super) const FLOWS: &str = "acns_flows";
-
 /// Congestion controls that ACNS runs over, each with the variable of ACNS's own control over it, in the order of
 /// `acns_names`.
-pub(super) const BASES: [(&str, &str); 2] = [("cubic", "acns_cubic"), ("reno", "acns_reno")];
+const BASES: [(&str, &str); 2] = [("cubic", "acns_cubic"), ("reno", "acns_reno")];
 
 /// `ACNS_TREND` of bpf/acns_rules.h: the number of metrics that the program has room for; one fewer is usable.
 const METRICS: usize = 64;
 
-/// Counters of one end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct AcnsCounters {
-    /// Segments sent that asked for a command.
-    pub asked: u64,
-    /// Advice received as a sender: normal, freeze, fallback.
-    pub received: [u64; 3],
-    /// Segments received as a receiver that carried the command to freeze.
-    pub told_freeze: u64,
-    /// Segments received as a receiver that carried the command to fall back.
-    pub told_fallback: u64,
-    /// ACKs at which a freeze or fallback withheld growth.
-    pub held: u64,
-    /// Times that the window fell back to its latest smaller value.
-    pub fallbacks: u64,
-    /// Losses by the trend's verdict: channel error, coming congestion, congestion.
-    pub losses: [u64; 3],
-    /// Advice that was lost because it arrived faster than the sender processed it.
-    pub missed: u64,
-    /// The command in force: 1 normal, 2 freeze, 3 fallback; 0 before the first and after a timeout.
-    pub ruling: u32,
+/// ACNS.
+pub(super) static ADAPTER: Adapter = Adapter {
+    name: "acns",
+    flows: "acns_flows",
+    judge: |part, refusals| {
+        if let Some(config) = refusals.take(config(part.settings)) {
+            refusals.take(trend(&config));
+        }
+        for (_, flow) in &part.flows {
+            refusals.take(base(flow));
+        }
+    },
+    attach,
+    brings_control: |_| true,
+    counters,
+};
+
+/// Reads the commands that a sender received (normal, freeze, fallback) from `struct acns_flow`, whose layout
+/// bpf/acns_rules.h asserts.
+fn counters(value: &[u8]) -> Option<[u64; FLOW_COUNTERS]> {
+    Some([u64_at(value, 80)?, u64_at(value, 88)?, u64_at(value, 96)?])
 }
 
-impl AcnsCounters {
-    /// Reads `struct acns_flow`, whose layout bpf/acns_rules.h asserts.
-    pub(super) fn read(value: &[u8]) -> Option<Self> {
-        let three = |at: usize| Some([u64_at(value, at)?, u64_at(value, at + 8)?, u64_at(value, at + 16)?]);
-        Some(Self {
-            told_freeze: u64::from(u32_at(value, 8)?),
-            told_fallback: u64::from(u32_at(value, 12)?),
-            received: three(80)?,
-            asked: u64::from(u32_at(value, 128)?),
-            held: u64_at(value, 160)?,
-            fallbacks: u64_at(value, 168)?,
-            losses: three(176)?,
-            missed: u64_at(value, 200)?,
-            ruling: u32_at(value, 208)?,
-        })
+fn attach(part: &Part<'_>, site: &Site<'_>) -> Result<Attachment, LiveError> {
+    let bases = part.flows.iter().map(|&(index, flow)| Ok((index, base(flow)?)));
+    let bases = bases.collect::<Result<Vec<_>, LiveError>>()?;
+    let names = BASES.map(|(_, ops)| unique_name(ops));
+    let mut loaded = open(&config(part.settings)?, &names)?.load()?;
+    let (mut links, mut controls) = (Vec::new(), Vec::new());
+    for (base, name) in names.iter().enumerate() {
+        if bases.iter().any(|&(_, used)| used == base) {
+            links.push(loaded.attach_struct_ops(BASES[base].1)?);
+        }
+        let over_it = bases.iter().filter(|&&(_, used)| used == base);
+        controls.extend(over_it.map(|&(flow, _)| (flow, name.clone())));
     }
+    let packets = site.on_devices(&loaded, ADAPTER.name, &part.flows)?;
+    for host in site.at(&part.flows) {
+        // Each segment has marks of its own, so TCP must not pass several down as one.
+        host.netns.run(|| Netlink::open()?.segment_in_tcp(host.tun.index()))??;
+    }
+    let ends = Ends { _packets: packets, _controls: links, loaded };
+    Ok(Attachment { ends, controls, kernels_own: Vec::new() })
+}
+
+/// Reads the scenario's settings.
+///
+/// # Errors
+/// [`LiveError::Failed`] for settings that the scenario's own check excludes.
+pub(super) fn config(settings: &Values) -> Result<AcnsConfig, LiveError> {
+    AcnsConfig::from_values(settings).map_err(|error| LiveError::failed("run ACNS", error))
 }
 
 /// Returns the index in [`BASES`] of a flow's congestion control.
@@ -77,7 +90,7 @@ pub(super) fn base(flow: &Flow) -> Result<usize, LiveError> {
 ///
 /// # Errors
 /// [`LiveError::Unsupported`].
-pub(super) fn trend(settings: &Acns) -> Result<(), LiveError> {
+fn trend(settings: &AcnsConfig) -> Result<(), LiveError> {
     let count = settings.trend_count as usize;
     if count < METRICS {
         return Ok(());
@@ -94,12 +107,12 @@ pub(super) fn trend(settings: &Acns) -> Result<(), LiveError> {
 ///
 /// # Errors
 /// As [`trend`].
-pub(super) fn open(settings: &Acns, names: &[String; 2]) -> Result<Opened, LiveError> {
+pub(super) fn open(settings: &AcnsConfig, names: &[String; 2]) -> Result<Opened, LiveError> {
     trend(settings)?;
     let mut opened = Opened::new("acns", OBJECT)?;
     let scope = match settings.command_scope {
-        AcnsScope::Window => 0,
-        AcnsScope::Ack => 1,
+        CommandScope::Window => 0,
+        CommandScope::Ack => 1,
     };
     opened.set_number("param_command_scope", scope)?;
     opened.set_number("param_obey", u64::from(settings.obey))?;
@@ -124,7 +137,7 @@ fn millionths(threshold: f64) -> u64 {
 
 /// Returns `exp(-i / sigma)` in units of 2^-30; only those up to the count are used. The newest has 1, so the divisor
 /// is not zero however small sigma is.
-fn metrics(settings: &Acns) -> [[u8; 4]; METRICS] {
+fn metrics(settings: &AcnsConfig) -> [[u8; 4]; METRICS] {
     let metric = |i: usize| (libm::exp(-(i as f64) / settings.trend_sigma) * f64::from(1 << 30)).round() as u32;
     std::array::from_fn(|i| metric(i).to_ne_bytes())
 }

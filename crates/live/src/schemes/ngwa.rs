@@ -1,55 +1,60 @@
 //! NGWA: the object's constants, and its counters.
 
-use super::{u32_at, u64_at};
-use crate::bpf::Opened;
+use super::{Adapter, Attachment, Ends, Part, Site, u64_at};
+use crate::bpf::{Opened, unique_name};
 use crate::refusals::Refusals;
 use crate::{KernelsOwn, LiveError};
-use narrows_scenario::{Flow, Ngwa, Scenario};
-use narrows_scheme::ngwa::NgwaMode;
+use narrows_samples::FLOW_COUNTERS;
+use narrows_scenario::{Flow, Scenario};
+use narrows_scheme::ngwa::NgwaConfig;
+use narrows_settings::scheme::Values;
 use narrows_units::Bytes;
 
 /// The object that clang compiled from bpf/ngwa.bpf.c.
 const OBJECT: &[u8] = include_bytes!("../../bpf/objects/ngwa.bpf.o");
 
-/// The map of connections.
-pub(super) const FLOWS: &str = "ngwa_flows";
-
 /// The sender without a congestion window.
-pub(super) const NONE: &str = "ngwa_none";
+const NONE: &str = "ngwa_none";
 
-/// Counters of a connection's receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct NgwaCounters {
-    /// Values taken from data segments.
-    pub taken: u64,
-    /// Malformed options.
-    pub ignored: u64,
-    /// The value that bounds the window, smoothed or not; `None` before the first.
-    pub window: Option<Bytes>,
-    /// Segments that left with a smaller window than the kernel's.
-    pub capped: u64,
-    /// The smallest window advertised after the first value.
-    pub least: Bytes,
-    /// The largest window advertised after the first value.
-    pub largest: Bytes,
-    /// Probes of a window that the network had closed.
-    pub probes: u64,
+/// NGWA.
+pub(super) static ADAPTER: Adapter = Adapter {
+    name: "ngwa",
+    flows: "ngwa_flows",
+    judge: |part, refusals| {
+        refusals.take(alone(part.scenario, &part.flows));
+    },
+    attach,
+    brings_control: |settings| NgwaConfig::from_values(settings).is_ok_and(|config| !config.mode.congestion_window),
+    counters,
+};
+
+/// Reads values taken and malformed options of a receiver from `struct ngwa_flow`, whose layout bpf/ngwa_rules.h
+/// asserts.
+fn counters(value: &[u8]) -> Option<[u64; FLOW_COUNTERS]> {
+    Some([u64_at(value, 32)?, u64_at(value, 40)?, 0])
 }
 
-impl NgwaCounters {
-    /// Reads `struct ngwa_flow`, whose layout bpf/ngwa_rules.h asserts.
-    pub(super) fn read(value: &[u8]) -> Option<Self> {
-        let bytes = |at: usize| Some(Bytes::new(u64::from(u32_at(value, at)?)));
-        Some(Self {
-            taken: u64_at(value, 32)?,
-            ignored: u64_at(value, 40)?,
-            window: if u32_at(value, 8)? == 0 { None } else { bytes(12) },
-            capped: u64_at(value, 88)?,
-            least: bytes(96)?,
-            largest: bytes(100)?,
-            probes: u64::from(u32_at(value, 24)?),
-        })
+fn attach(part: &Part<'_>, site: &Site<'_>) -> Result<Attachment, LiveError> {
+    alone(part.scenario, &part.flows)?;
+    let config = config(part.settings)?;
+    let name = unique_name(NONE);
+    let mut opened = open(&config)?;
+    if config.mode.congestion_window {
+        opened.leave_out_control(NONE);
+    } else {
+        opened.set_registered_name(NONE, &name)?;
     }
+    let mut loaded = opened.load()?;
+    let (mut links, mut controls, mut kernels_own) = (Vec::new(), Vec::new(), Vec::new());
+    if !config.mode.congestion_window {
+        links.push(loaded.attach_struct_ops(NONE)?);
+        controls.extend(part.flows.iter().map(|&(flow, _)| (flow, name.clone())));
+        if !config.fast_retransmit {
+            kernels_own.push(recovery());
+        }
+    }
+    let packets = site.on_devices(&loaded, ADAPTER.name, &part.flows)?;
+    Ok(Attachment { ends: Ends { _packets: packets, _controls: links, loaded }, controls, kernels_own })
 }
 
 /// Rejects scenarios with a flow without NGWA at a host with it: nothing in a packet distinguishes them.
@@ -73,16 +78,16 @@ pub(super) fn alone(scenario: &Scenario, flows: &[(usize, &Flow)]) -> Result<(),
     refusals.end()
 }
 
-/// Returns the scenario's mode.
+/// Reads the scenario's settings.
 ///
 /// # Errors
-/// [`LiveError::Failed`] for a number that the scenario's own check excludes.
-pub(super) fn mode(settings: &Ngwa) -> Result<NgwaMode, LiveError> {
-    NgwaMode::new(settings.mode).ok_or_else(|| LiveError::failed("run NGWA", format!("mode {}", settings.mode)))
+/// [`LiveError::Failed`] for settings that the scenario's own check excludes.
+pub(super) fn config(settings: &Values) -> Result<NgwaConfig, LiveError> {
+    NgwaConfig::from_values(settings).map_err(|error| LiveError::failed("run NGWA", error))
 }
 
 /// Returns the kernel's own setting that replaces recovery by the timer alone.
-pub(super) fn recovery() -> KernelsOwn {
+fn recovery() -> KernelsOwn {
     KernelsOwn {
         setting: "ngwa.fast_retransmit".to_owned(),
         scenario: "false".to_owned(),
@@ -94,11 +99,11 @@ pub(super) fn recovery() -> KernelsOwn {
 ///
 /// # Errors
 /// [`LiveError::Failed`] where the object has other constants, which a test excludes.
-pub(super) fn open(settings: &Ngwa) -> Result<Opened, LiveError> {
+pub(super) fn open(config: &NgwaConfig) -> Result<Opened, LiveError> {
     let mut opened = Opened::new("ngwa", OBJECT)?;
-    opened.set_number("param_alpha", (settings.alpha * 4_294_967_296.0).round() as u64)?;
-    opened.set_number("param_smoothing", u64::from(mode(settings)?.smoothing))?;
-    opened.set_number("param_shrink", u64::from(settings.shrink))?;
-    opened.set_number("param_max_window", settings.max_window.map_or(0, Bytes::as_u64))?;
+    opened.set_number("param_alpha", (config.alpha * 4_294_967_296.0).round() as u64)?;
+    opened.set_number("param_smoothing", u64::from(config.mode.smoothing))?;
+    opened.set_number("param_shrink", u64::from(config.shrink))?;
+    opened.set_number("param_max_window", config.max_window.map_or(0, Bytes::as_u64))?;
     Ok(opened)
 }

@@ -5,7 +5,7 @@ use crate::testing::{doubts, lacks_root, trusted};
 use crate::{Clock, FlowRecord, Network, Traffic as Applications, carry};
 use narrows_fabric::Seeds;
 use narrows_samples::Samples;
-use narrows_units::{Bytes, Duration, Instant, Rate};
+use narrows_units::{Duration, Instant, Rate};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The results of a run.
@@ -91,9 +91,93 @@ impl Came {
         self.records[flow].total.delivered_bytes as f64 * 8.0 / 1e6 / self.scenario.duration.as_secs_f64()
     }
 
+    /// The counters of one end of a flow of ACNS.
+    fn acns(&self, flow: usize, sender: bool) -> Option<AcnsCounters> {
+        self.schemes.entry(&self.scenario, flow, sender).unwrap().map(|entry| AcnsCounters::read(&entry))
+    }
+
+    /// The counters of a flow's receiver with NGWA.
+    fn ngwa(&self, flow: usize) -> Option<NgwaCounters> {
+        self.schemes.entry(&self.scenario, flow, false).unwrap().map(|entry| NgwaCounters::read(&entry))
+    }
+
     fn srtt_ms(&self, flow: usize) -> f64 {
         self.records[flow].srtt.percentile(0.5) as f64 / 1e6
     }
+}
+
+/// Counters of one end of a connection with ACNS: `struct acns_flow`, whose layout bpf/acns_rules.h asserts.
+#[derive(Debug, PartialEq, Eq)]
+struct AcnsCounters {
+    /// Segments sent that asked for a command.
+    asked: u64,
+    /// Advice received as a sender: normal, freeze, fallback.
+    received: [u64; 3],
+    /// Segments received as a receiver that carried the command to freeze.
+    told_freeze: u64,
+    /// Segments received as a receiver that carried the command to fall back.
+    told_fallback: u64,
+    /// ACKs at which a freeze or fallback withheld growth.
+    held: u64,
+    /// Times that the window fell back to its latest smaller value.
+    fallbacks: u64,
+    /// Losses by the trend's verdict: channel error, coming congestion, congestion.
+    losses: [u64; 3],
+    /// Advice that was lost because it arrived faster than the sender processed it.
+    missed: u64,
+}
+
+impl AcnsCounters {
+    fn read(value: &[u8]) -> Self {
+        let long = |at: usize| u64_at(value, at).unwrap();
+        let three = |at: usize| [long(at), long(at + 8), long(at + 16)];
+        Self {
+            told_freeze: u64::from(u32_at(value, 8)),
+            told_fallback: u64::from(u32_at(value, 12)),
+            received: three(80),
+            asked: u64::from(u32_at(value, 128)),
+            held: long(160),
+            fallbacks: long(168),
+            losses: three(176),
+            missed: long(200),
+        }
+    }
+}
+
+/// Counters of a receiver with NGWA: `struct ngwa_flow`, whose layout bpf/ngwa_rules.h asserts.
+#[derive(Debug)]
+struct NgwaCounters {
+    /// Values taken from data segments.
+    taken: u64,
+    /// Malformed options.
+    ignored: u64,
+    /// The value that bounds the window in bytes, smoothed or not; `None` before the first.
+    window: Option<u32>,
+    /// Segments that left with a smaller window than the kernel's.
+    capped: u64,
+    /// The smallest window advertised after the first value, in bytes.
+    least: u32,
+    /// The largest window advertised after the first value, in bytes.
+    largest: u32,
+}
+
+impl NgwaCounters {
+    fn read(value: &[u8]) -> Self {
+        let long = |at: usize| u64_at(value, at).unwrap();
+        Self {
+            taken: long(32),
+            ignored: long(40),
+            window: (u32_at(value, 8) != 0).then(|| u32_at(value, 12)),
+            capped: long(88),
+            least: u32_at(value, 96),
+            largest: u32_at(value, 100),
+        }
+    }
+}
+
+/// The 32 bits at `at` of a map's value.
+fn u32_at(value: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(value[at..at + 4].try_into().unwrap())
 }
 
 const FLOW: &str = "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n";
@@ -110,8 +194,8 @@ fn acns_over_cubic_is_obeyed_where_cubic_alone_fills_the_queue() {
     let Some(came) = run(&format!("{ACNS}cc = \"cubic\"\n{FLOW}")) else { return };
     assert!(plain.rate(0) > BUSY && came.rate(0) > BUSY, "{} {}", plain.rate(0), came.rate(0));
     assert!(came.records[0].control.as_deref().unwrap().starts_with("acns_"));
-    let sender = came.schemes.acns_sender(&came.scenario, 0).unwrap().unwrap();
-    let receiver = came.schemes.acns_receiver(&came.scenario, 0).unwrap().unwrap();
+    let sender = came.acns(0, true).unwrap();
+    let receiver = came.acns(0, false).unwrap();
     let told = receiver.told_freeze + receiver.told_fallback;
     let heard = sender.received[1] + sender.received[2];
     // About one request per round trip of 26 ms; the answers to the last ones are still on the way.
@@ -121,14 +205,14 @@ fn acns_over_cubic_is_obeyed_where_cubic_alone_fills_the_queue() {
     assert!(sender.held > 50 && sender.fallbacks > 5 && sender.fallbacks <= sender.received[2], "{sender:?}");
     assert_eq!((sender.missed, receiver.asked), (0, 0));
     assert!(came.srtt_ms(0) < 0.8 * plain.srtt_ms(0), "{} ms, {} ms without", came.srtt_ms(0), plain.srtt_ms(0));
-    assert_eq!(came.schemes.acns_sender(&came.scenario, 1).unwrap(), None);
+    assert_eq!(came.acns(1, true), None);
 }
 
 #[test]
 fn acns_over_reno_that_does_not_obey_counts_only() {
     let acns = ACNS.replace("enabled = true", "obey = false");
     let Some(came) = run(&format!("{acns}cc = \"reno\"\n{FLOW}")) else { return };
-    let sender = came.schemes.acns_sender(&came.scenario, 0).unwrap().unwrap();
+    let sender = came.acns(0, true).unwrap();
     assert!(sender.received[1] + sender.received[2] > 10, "{sender:?}");
     assert_eq!((sender.held, sender.fallbacks, sender.losses[..2].to_vec()), (0, 0, vec![0, 0]), "{sender:?}");
 }
@@ -139,9 +223,9 @@ fn a_flow_beside_acns_has_no_part_in_it() {
     let flows = format!("{FLOW}{}", FLOW.replace("from", "tcp = { assist = \"none\" }\nfrom"));
     let Some(came) = run(&format!("{ACNS}cc = \"cubic\"\n{flows}")) else { return };
     assert!(came.schemes.control(0).is_some() && came.schemes.control(1).is_none());
-    assert!(came.schemes.acns_sender(&came.scenario, 0).unwrap().is_some());
-    assert_eq!(came.schemes.acns_sender(&came.scenario, 1).unwrap(), None);
-    assert_eq!(came.schemes.acns_receiver(&came.scenario, 1).unwrap(), None);
+    assert!(came.acns(0, true).is_some());
+    assert_eq!(came.acns(1, true), None);
+    assert_eq!(came.acns(1, false), None);
 }
 
 #[test]
@@ -149,13 +233,13 @@ fn ngwa_caps_the_window_to_what_the_queue_takes() {
     let Some(plain) = run(&format!("{PLAIN}cc = \"cubic\"\n{FLOW}")) else { return };
     for mode in [1, 2, 3] {
         let Some(came) = run(&format!("{PLAIN}cc = \"cubic\"\n[ngwa]\nmode = {mode}\n{FLOW}")) else { return };
-        let receiver = came.schemes.ngwa_receiver(&came.scenario, 0).unwrap().unwrap();
+        let receiver = came.ngwa(0).unwrap();
         assert!(came.rate(0) > BUSY, "mode {mode}: {}", came.rate(0));
         assert_eq!(came.dropped, 0, "mode {mode}: {receiver:?}");
         assert!(came.srtt_ms(0) < 0.8 * plain.srtt_ms(0), "{} ms, {} ms without", came.srtt_ms(0), plain.srtt_ms(0));
         assert!(receiver.taken > 1000 && receiver.ignored == 0 && receiver.capped > 100, "mode {mode}: {receiver:?}");
         let value = receiver.window.unwrap();
-        assert!(value <= Bytes::new(75_000) && receiver.least <= receiver.largest, "mode {mode}: {receiver:?}");
+        assert!(value <= 75_000 && receiver.least <= receiver.largest, "mode {mode}: {receiver:?}");
         assert_eq!(came.schemes.control(0).is_some(), mode == 3);
         assert_eq!(came.schemes.kernels_own().len(), usize::from(mode == 3));
     }
@@ -165,15 +249,19 @@ fn ngwa_caps_the_window_to_what_the_queue_takes() {
 #[test]
 fn schemes_work_as_filters_where_there_is_no_tcx() {
     let Some(came) = run_by(&format!("{PLAIN}cc = \"cubic\"\n[ngwa]\nmode = 1\n{FLOW}"), Hook::Filter) else { return };
-    let receiver = came.schemes.ngwa_receiver(&came.scenario, 0).unwrap().unwrap();
+    let receiver = came.ngwa(0).unwrap();
     assert!(came.rate(0) > BUSY && came.dropped == 0, "{} {receiver:?}", came.rate(0));
     assert!(receiver.taken > 1000 && receiver.ignored == 0 && receiver.capped > 100, "{receiver:?}");
     let Some(came) = run_by(&format!("{ACNS}cc = \"cubic\"\n{FLOW}"), Hook::Filter) else { return };
-    let sender = came.schemes.acns_sender(&came.scenario, 0).unwrap().unwrap();
-    let receiver = came.schemes.acns_receiver(&came.scenario, 0).unwrap().unwrap();
+    let sender = came.acns(0, true).unwrap();
+    let receiver = came.acns(0, false).unwrap();
     let (told, heard) = (receiver.told_freeze + receiver.told_fallback, sender.received[1] + sender.received[2]);
     assert!(came.rate(0) > BUSY && told > 10 && told >= heard && told - heard <= 2, "{sender:?} {receiver:?}");
     assert!(sender.held > 50 && sender.fallbacks > 5, "{sender:?}");
+}
+
+fn settings(scenario: &Scenario) -> &Values {
+    &scenario.scheme.as_ref().unwrap().values
 }
 
 #[test]
@@ -185,7 +273,7 @@ fn what_has_no_live_form_is_refused_before_anything_is_loaded() {
     let names = ["a".to_owned(), "b".to_owned()];
     let of =
         |count: u32| scenario(&format!("{}{FLOW}", ACNS.replace("enabled = true", &format!("trend_count = {count}"))));
-    let said = acns::open(of(64).acns.as_ref().unwrap(), &names).unwrap_err().to_string();
+    let said = acns::open(&acns::config(settings(&of(64))).unwrap(), &names).unwrap_err().to_string();
     assert!(said.starts_with("acns.trend_count: 64: ") && said.contains("1 to 63"), "{said}");
     let mixed = format!("{PLAIN}[ngwa]\nmode = 1\n{FLOW}{}", FLOW.replace("from", "tcp = { assist = \"none\" }\nfrom"));
     let mixed = scenario(&mixed);
@@ -201,7 +289,7 @@ fn what_has_no_live_form_is_refused_before_anything_is_loaded() {
 fn constants_of_the_objects_are_there() {
     let names = ["one".to_owned(), "another".to_owned()];
     let long = scenario(&format!("{}{FLOW}", ACNS.replace("enabled = true", "trend_count = 63")));
-    acns::open(long.acns.as_ref().unwrap(), &names).unwrap();
+    acns::open(&acns::config(settings(&long)).unwrap(), &names).unwrap();
     let ngwa = scenario(&format!("{PLAIN}[ngwa]\nmode = 4\nmax_window = \"64 KiB\"\n{FLOW}"));
-    ngwa::open(ngwa.ngwa.as_ref().unwrap()).unwrap();
+    ngwa::open(&ngwa::config(settings(&ngwa)).unwrap()).unwrap();
 }

@@ -1,6 +1,6 @@
 //! One record: the state of a connection's sending end at one time (`struct record` in `bpf/trace.bpf.c`).
 
-use narrows_samples::{FlowRow, NONE};
+use narrows_samples::{FLOW_COUNTERS, FlowRow, NONE};
 use narrows_units::Instant;
 
 /// What made a record.
@@ -166,9 +166,7 @@ impl Record {
             lost_packets: NONE,
             retransmitted_packets: self.retransmitted_packets.into(),
             timeouts: self.timeouts.map_or(NONE, u64::from),
-            commands_normal: NONE,
-            commands_freeze: NONE,
-            commands_fallback: NONE,
+            counters: [0; FLOW_COUNTERS],
             arrived_bytes: NONE,
         }
     }

@@ -1,4 +1,4 @@
-//! Finds limits in packets where bytes are needed: a router of NGWA writes the free bytes of its queues.
+//! Finds limits in packets where bytes are needed: routers of some schemes write the free bytes of their queues.
 
 use super::Build;
 use super::links::{Links, QueueLayer};
@@ -35,7 +35,7 @@ impl Build<'_> {
         around: (Place, &Path<'_>),
     ) -> Option<Counted> {
         let Limit::Packets(packets) = queue.limit else { return None };
-        if self.schemes.ngwa != Some(true) {
+        if !self.schemes.enabled().is_some_and(|row| row.byte_limits) {
             return None;
         }
         let holder = stack.iter().find(|(record, _)| record.given("limit").is_some()).or(stack.first());
@@ -50,9 +50,11 @@ impl Build<'_> {
         })
     }
 
-    /// Refuses queues in packets at routers that run NGWA: those of their links and those of base stations.
+    /// Refuses queues in packets at routers of a scheme that needs bytes: those of their links and those of base
+    /// stations. `table` is the scheme's table.
     pub(crate) fn limits_in_bytes(
         &mut self,
+        table: &str,
         routers: &[usize],
         nodes: &Nodes,
         (links, wifi): (&Links, &[Wifi]),
@@ -79,7 +81,7 @@ impl Build<'_> {
             };
             let default = || format!("the default {:?}", show_limit(Limit::Packets(limit.packets)));
             let shown = limit.shown.clone().unwrap_or_else(default);
-            let reason = format!("is in packets, and [ngwa] needs bytes: it is the limit of {whose}{more}");
+            let reason = format!("is in packets, and [{table}] needs bytes: it is the limit of {whose}{more}");
             let mut allowed = in_bytes(limit.packets.as_u64(), packet);
             if limit.shown.is_none() && field != "queue.limit" {
                 allowed.push_str("; or for all queues as queue.limit");

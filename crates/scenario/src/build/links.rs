@@ -3,7 +3,6 @@
 use super::Build;
 use super::counted::Counted;
 use super::nodes::Nodes;
-use super::schemes::NGWA;
 use crate::check::{Path, fits_kind, missing};
 use crate::problem::Place;
 use crate::quantity::show_time;
@@ -12,9 +11,6 @@ use crate::schema::DIRECTION;
 use crate::types::{Change, Direction, Flow, IpVersion, Link, Loss, Transport};
 use narrows_units::{Bytes, Duration, Instant, Probability};
 use std::collections::BTreeSet;
-
-/// Bytes of NGWA's option with its padding; end points with NGWA send segments that leave room for it.
-const NGWA_OPTION: u64 = 8;
 
 /// Largest IPv4 packet in bytes; no router makes a larger one.
 const LARGEST_PACKET: u64 = 65_535;
@@ -210,9 +206,9 @@ impl Build<'_> {
         whole.then_some(changes)
     }
 
-    /// Returns the bytes of a flow's largest packet anywhere in the network. A router of NGWA adds its option to
-    /// packets of end points that leave no room for it. Which links that affects depends on routes, so every queue must
-    /// hold the larger packet.
+    /// Returns the bytes of a flow's largest packet anywhere in the network. A scheme's router may add bytes to packets
+    /// of end points that leave no room for them. Which links that affects depends on routes, so every queue must hold
+    /// the larger packet.
     pub(crate) fn packet(&self, flow: &Flow) -> u64 {
         let (tcp, udp) = match self.ip {
             IpVersion::V4 => (40, 28),
@@ -220,10 +216,11 @@ impl Build<'_> {
         };
         match &flow.transport {
             Transport::Udp(settings) => settings.payload.as_u64() + udp,
-            Transport::Tcp(settings) if self.options_inserted && settings.assist.as_deref() != Some(NGWA) => {
-                (u64::from(settings.mss) + tcp + NGWA_OPTION).min(LARGEST_PACKET)
+            Transport::Tcp(settings) => {
+                let own = u64::from(settings.mss) + tcp;
+                let leaves_room = settings.assist.as_deref() == self.schemes.enabled().map(|row| row.name);
+                if self.router_adds == 0 || leaves_room { own } else { (own + self.router_adds).min(LARGEST_PACKET) }
             }
-            Transport::Tcp(settings) => u64::from(settings.mss) + tcp,
         }
     }
 

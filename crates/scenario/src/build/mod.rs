@@ -1,12 +1,10 @@
 //! Builds the scenario from checked tables: resolves shorthands and defaults, and checks the rules among fields.
 
-mod acns;
 mod cc;
 mod counted;
 mod defaults;
 mod flows;
 mod links;
-mod ngwa;
 mod nodes;
 mod queues;
 mod reach;
@@ -36,8 +34,8 @@ pub(crate) struct Build<'a> {
     duration: Duration,
     ip: IpVersion,
     schemes: Schemes,
-    /// Whether routers insert options into packets, as those of NGWA do.
-    options_inserted: bool,
+    /// Bytes that routers of the scheme add to packets whose end points leave no room for them.
+    router_adds: u64,
 }
 
 /// Builds the scenario; `None`, with the reasons in `report`, if that is not possible.
@@ -49,11 +47,9 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
     let mut build = Build { duration, ip, ..Build::new(root, catalogue, report) };
     let (nodes, mut links) = build.topology();
     let wifi = build.wifi(&nodes, &mut links);
-    let acns = build.acns(&nodes);
-    let ngwa = build.ngwa(&nodes);
-    build.one_scheme();
+    let found = build.scheme(&nodes);
     let flows = build.flows(&nodes, (&links.list, &wifi));
-    build.around_ngwa(&ngwa, &nodes, (&links, &wifi), &flows);
+    build.around_scheme(&found, &nodes, (&links, &wifi), &flows);
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
     let (when, sample_state) = match root.table("sampling") {
@@ -79,8 +75,8 @@ pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report:
         links: links.list,
         wifi,
         flows,
-        acns,
-        ngwa: ngwa.scheme,
+        scheme: found.scheme,
+        known_schemes: catalogue.schemes.iter().map(|row| row.name).collect(),
         ip,
     })
 }
@@ -96,8 +92,8 @@ fn stem(path: &str) -> String {
 
 impl<'a> Build<'a> {
     fn new(root: &'a Record, catalogue: &'a Catalogue, report: &'a mut Report) -> Self {
-        let schemes = Schemes::new(root);
-        Self { catalogue, report, root, duration: Duration::MAX, ip: IpVersion::V4, schemes, options_inserted: false }
+        let schemes = Schemes::new(root, catalogue);
+        Self { catalogue, report, root, duration: Duration::MAX, ip: IpVersion::V4, schemes, router_adds: 0 }
     }
 
     /// Returns whether the state of algorithms is sampled; refuses it where nothing is.

@@ -271,10 +271,10 @@ impl<'a> Build<'a> {
     /// Returns the scheme at the end points: by default the one that is on; none if the named one is off.
     fn assist(&mut self, said: &Said<'_>) -> Option<Option<String>> {
         let Some(item) = Layers::new(&TCP, said.tables()).given("assist") else {
-            return Some(self.schemes.enabled().map(str::to_owned));
+            return Some(self.schemes.enabled().map(|row| row.name.to_owned()));
         };
         let Value::Text(name) = &item.value else { return None };
-        let names: Vec<&str> = self.catalogue.schemes.iter().map(|row| row.name.as_str()).collect();
+        let names: Vec<&str> = self.catalogue.schemes.iter().map(|row| row.name).collect();
         if name == "none" {
             return Some(None);
         }

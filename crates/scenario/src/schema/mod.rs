@@ -1,7 +1,7 @@
 //! The format as data: tables, fields, kinds, defaults, ranges, docs. Parser, JSON Schema and reference read it.
 
-mod ngwa;
 mod root;
+mod schemes;
 mod stack;
 mod tcp;
 mod tcp_inner;
@@ -10,8 +10,8 @@ mod topology;
 mod toy;
 mod wifi;
 
-pub(crate) use ngwa::NGWA;
 pub(crate) use root::ROOT;
+pub(crate) use schemes::{kind as scheme_kind, root};
 pub(crate) use stack::{COLUMNS, STACKS, habits};
 pub(crate) use tcp::TCP;
 pub(crate) use tcp_inner::{DELAYED_ACK, PACING, RTO};
@@ -72,8 +72,8 @@ pub(crate) struct Field {
 pub(crate) struct Lens {
     /// Returns the setting's value.
     pub(crate) get: fn(&Tcp) -> Value,
-    /// Puts a value of the field's kind into the settings; `None` if the value is wrong. A setting without this function
-    /// follows from others too, by the rules in `build/tcp.rs`.
+    /// Puts a value of the field's kind into the settings; `None` if the value is wrong. A setting without this
+    /// function follows from others too, by the rules in `build/tcp.rs`.
     pub(crate) set: Option<fn(&mut Tcp, &Value) -> Option<()>>,
 }
 

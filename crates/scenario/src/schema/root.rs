@@ -1,8 +1,8 @@
-//! Keys of the file's top level, of `[[flows]]` and of `[acns]`, with their units and defaults.
+//! Keys of the file's top level and of `[[flows]]`, with their units and defaults.
 
 use super::{
-    ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NGWA, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME,
-    STACKS, TCP, Table, WIFI, Word,
+    ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME, STACKS,
+    TCP, Table, WIFI, Word,
 };
 
 const WHEN_WORDS: &[Word] = &[
@@ -28,71 +28,55 @@ pub(crate) static SAMPLING: Table = Table {
     ]],
 };
 
-/// The top level of a file.
-pub(crate) static ROOT: Table = Table {
+/// The top level of a file without the tables of schemes; [`root`](super::root) adds them.
+pub(crate) const ROOT: Table = Table {
     name: "scenario",
     doc: "The file itself: what the run is called, how long it lasts, and what is sampled.",
-    groups: &[&[
-        Field::new("format", Kind::OneOf(&[1]), Need::Default("1"), "Version of this format."),
-        Field::new(
-            "name",
-            Kind::Name,
-            Need::Described("the file's name without its ending"),
-            "Short name of the scenario.",
-        ),
-        Field::new("title", Kind::Text, Need::Described("the name"), "Title for people."),
-        Field::new("description", Kind::Text, Need::Default(""), "Longer text for the report."),
-        Field::new("duration", SOME_TIME, Need::Default("60 s"), "Simulated time."),
-        Field::new(
-            "seed",
-            Kind::Integer(0, i64::MAX as u64),
-            Need::Default("1"),
-            "Seed of all random streams, where the command line gives none.",
-        ),
-        Field::new(
-            "start_jitter",
-            ANY_TIME,
-            Need::Default("0 s"),
-            "Every flow with `jitter` starts later by a random time, uniform from zero to this, drawn anew for each run.",
-        ),
-        Field::new("ip", Kind::OneOf(&[4, 6]), Need::Default("4"), "IP version of all packets."),
-        Field::new(
-            "sampling",
-            Kind::OrTable(&WHEN, &SAMPLING),
-            Need::Default("100 ms"),
-            "How often flows, queues and routers are sampled, or a table that also asks for the state of algorithms. Totals are always kept.",
-        ),
-        Field::new("topology", Kind::Table(&SHORTHAND), Need::Described("none"), "Nodes and links by a shorthand."),
-        Field::new("nodes", Kind::Tables(&NODE), Need::Described("none"), "Nodes, beside those of the shorthand."),
-        Field::new("links", Kind::Tables(&LINK), Need::Described("none"), "Links, beside those of the shorthand."),
-        Field::new("wifi", Kind::OneOrMany(&WIFI), Need::Described("none"), "802.11 channels."),
-        Field::new(
-            "queue",
-            Kind::Table(&QUEUE),
-            Need::Described("the table's own defaults"),
-            "Defaults for all queues.",
-        ),
-        Field::new(
-            "tcp",
-            Kind::Table(&TCP),
-            Need::Described("the table's own defaults"),
-            "Defaults for all TCP flows.",
-        ),
-        Field::new(
-            "acns",
-            Kind::Table(&ACNS),
-            Need::Described("no ACNS"),
-            "ACNS in the routers and at the end points.",
-        ),
-        Field::new(
-            "ngwa",
-            Kind::Table(&NGWA),
-            Need::Described("no NGWA"),
-            "NGWA in the routers and at the end points; not beside ACNS.",
-        ),
-        Field::new("flows", Kind::Tables(&FLOW), Need::Required, "Who sends what to whom."),
-    ]],
+    groups: &[BEFORE_SCHEMES, AFTER_SCHEMES],
 };
+
+/// Keys before the tables of schemes.
+pub(super) const BEFORE_SCHEMES: &[Field] = &[
+    Field::new("format", Kind::OneOf(&[1]), Need::Default("1"), "Version of this format."),
+    Field::new(
+        "name",
+        Kind::Name,
+        Need::Described("the file's name without its ending"),
+        "Short name of the scenario.",
+    ),
+    Field::new("title", Kind::Text, Need::Described("the name"), "Title for people."),
+    Field::new("description", Kind::Text, Need::Default(""), "Longer text for the report."),
+    Field::new("duration", SOME_TIME, Need::Default("60 s"), "Simulated time."),
+    Field::new(
+        "seed",
+        Kind::Integer(0, i64::MAX as u64),
+        Need::Default("1"),
+        "Seed of all random streams, where the command line gives none.",
+    ),
+    Field::new(
+        "start_jitter",
+        ANY_TIME,
+        Need::Default("0 s"),
+        "Every flow with `jitter` starts later by a random time, uniform from zero to this, drawn anew for each run.",
+    ),
+    Field::new("ip", Kind::OneOf(&[4, 6]), Need::Default("4"), "IP version of all packets."),
+    Field::new(
+        "sampling",
+        Kind::OrTable(&WHEN, &SAMPLING),
+        Need::Default("100 ms"),
+        "How often flows, queues and routers are sampled, or a table that also asks for the state of algorithms. Totals are always kept.",
+    ),
+    Field::new("topology", Kind::Table(&SHORTHAND), Need::Described("none"), "Nodes and links by a shorthand."),
+    Field::new("nodes", Kind::Tables(&NODE), Need::Described("none"), "Nodes, beside those of the shorthand."),
+    Field::new("links", Kind::Tables(&LINK), Need::Described("none"), "Links, beside those of the shorthand."),
+    Field::new("wifi", Kind::OneOrMany(&WIFI), Need::Described("none"), "802.11 channels."),
+    Field::new("queue", Kind::Table(&QUEUE), Need::Described("the table's own defaults"), "Defaults for all queues."),
+    Field::new("tcp", Kind::Table(&TCP), Need::Described("the table's own defaults"), "Defaults for all TCP flows."),
+];
+
+/// Keys after the tables of schemes.
+pub(super) const AFTER_SCHEMES: &[Field] =
+    &[Field::new("flows", Kind::Tables(&FLOW), Need::Required, "Who sends what to whom.")];
 
 const TCP_KINDS: &[&str] = &["bulk", "rate", "on_off", "request_response"];
 
@@ -214,113 +198,5 @@ pub(crate) static FLOW: Table = Table {
             "TCP settings of this flow; what is not given is as in `[tcp]`.",
         )
         .only(TCP_KINDS),
-    ]],
-};
-
-/// The `[acns]` table.
-pub(crate) static ACNS: Table = Table {
-    name: "acns",
-    doc: "ACNS (Hruby et al., DCNET 2013; Olsovsky 2013): routers compute a command per flow from its age, its priority and \
-          the queue, and senders obey. Keys may also be written as the papers' symbols.",
-    groups: &[&[
-        Field::new(
-            "enabled",
-            Kind::Switch,
-            Need::Default("true"),
-            "`false` removes ACNS from routers and end points, so that `--set acns.enabled=false` is the run without it.",
-        ),
-        Field::new("routers", Kind::Nodes(0, MOST as usize), Need::Described("all routers"), "Routers that run it."),
-        Field::new(
-            "formula",
-            Kind::Choice(&[
-                Word("dcnet2013", "F(p) = v_p p / p_max, T(a) = v_a / a: old, low-priority flows yield first"),
-                Word("thesis2013", "F(p) = v_p p_max / p, T(a) = v_a a: as printed in the thesis"),
-            ]),
-            Need::Default("dcnet2013"),
-            "Formula of the weight W = A(q) / (F(p) + T(a)).",
-        ),
-        Field::new(
-            "priority_weight",
-            Kind::Number(0.0, 1.0),
-            Need::Described("1 - `age_weight`, or 0.8"),
-            "Weight of the priority; together with `age_weight` it is 1.",
-        )
-        .alias(&["v_p"]),
-        Field::new(
-            "age_weight",
-            Kind::Number(0.0, 1.0),
-            Need::Described("1 - `priority_weight`, or 0.2"),
-            "Weight of the age.",
-        )
-        .alias(&["v_a"]),
-        Field::new("freeze_threshold", Kind::Number(0.0, 1e6), Need::Default("0.95"), "From this weight on: freeze.")
-            .alias(&["th_A1"]),
-        Field::new(
-            "fallback_threshold",
-            Kind::Number(0.0, 1e6),
-            Need::Default("1.0"),
-            "From this weight on: fallback.",
-        )
-        .alias(&["th_A2"]),
-        Field::new(
-            "loss_fallback_threshold",
-            Kind::Number(0.0, 4.0),
-            Need::Default("1.8413"),
-            "From this trend of commands on, a loss means fallback instead of freeze.",
-        )
-        .alias(&["th_L1"]),
-        Field::new(
-            "loss_decrease_threshold",
-            Kind::Number(0.0, 4.0),
-            Need::Default("2.1587"),
-            "From this trend of commands on, a loss means what it means to the base variant.",
-        )
-        .alias(&["th_L2"]),
-        Field::new("trend_count", Kind::Integer(1, 1000), Need::Default("10"), "Commands in the loss trend.")
-            .alias(&["count"]),
-        Field::new(
-            "trend_sigma",
-            Kind::Number(0.001, 1e6),
-            Need::Default("3.0"),
-            "How slowly old commands lose weight in it.",
-        )
-        .alias(&["sigma"]),
-        Field::new(
-            "p_max",
-            Kind::Or(&Kind::OneOf(&[63]), &[Word("observed", "the largest priority in the router's table")]),
-            Need::Default("63"),
-            "Priority that counts as the highest.",
-        ),
-        Field::new(
-            "idle_timeout",
-            SOME_TIME,
-            Need::Default("60 s"),
-            "Idle time after which a flow leaves the router's table.",
-        ),
-        Field::new("max_flows", Kind::Integer(1, 1 << 32), Need::Default("65536"), "Bound of the router's table."),
-        Field::new(
-            "command_scope",
-            Kind::Choice(&[
-                Word("window", "the command on the ACK of the asking segment rules until the next such ACK"),
-                Word("ack", "each ACK's command is obeyed on its own"),
-            ]),
-            Need::Default("window"),
-            "How long a command rules.",
-        ),
-        Field::new(
-            "ipv6",
-            Kind::Choice(&[
-                Word("extension", "hop-by-hop options header"),
-                Word("flow_label", "top bit of a flow label shortened to 17 bits"),
-            ]),
-            Need::Default("extension"),
-            "How the congestion bit travels in IPv6.",
-        ),
-        Field::new(
-            "obey",
-            Kind::Switch,
-            Need::Default("true"),
-            "Whether senders obey; if not, commands are computed, written and counted, but change nothing.",
-        ),
     ]],
 };

@@ -1,5 +1,5 @@
-//! The systems whose TCP defaults a flow can have. Each default stands in its setting's row; settings in a file override
-//! it.
+//! The systems whose TCP defaults a flow can have. Each default stands in its setting's row; settings in a file
+//! override it.
 
 use super::{Kind, TCP, Table, Word};
 use crate::catalogue::Ns2Agent;
@@ -30,10 +30,10 @@ pub(crate) static COLUMNS: [&str; 4] = [
     // others, whose sink sends none.
     "`ns2`, own agents",
     // ns-2.35's `Agent/TCP/Linux`. Its timestamps take no room in a packet, so they are off here; every ACK still gives
-    // a sample of the round-trip time. Its scoreboard is that of Linux 2.6: a hole is lost once more than three segments
-    // above it are SACKed. Its rate halving, which spreads the reduction over a round trip, is the predecessor of PRR.
-    // Its rule of one reduction per episode is not imitated: without PRR's conservation it leads to runs that lose more
-    // than they deliver (docs/validation.md).
+    // a sample of the round-trip time. Its scoreboard is that of Linux 2.6: a hole is lost once more than three
+    // segments above it are SACKed. Its rate halving, which spreads the reduction over a round trip, is the predecessor
+    // of PRR. Its rule of one reduction per episode is not imitated: without PRR's conservation it leads to runs that
+    // lose more than they deliver (docs/validation.md).
     "`ns2`, Agent/TCP/Linux",
 ];
 

@@ -70,7 +70,7 @@ const SETTINGS: &[Field] = &[
     Field::new(
         "assist",
         Kind::Scheme,
-        Need::Described("`acns` or `ngwa` where this table is enabled, else `none`"),
+        Need::Described("the scheme whose table is enabled, else `none`"),
         "Network-assisted scheme at both ends.",
     )
     .lens(reads(|tcp| tcp.assist.clone().map_or(Value::Absent("none"), Value::Text)))

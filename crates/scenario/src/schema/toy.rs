@@ -41,11 +41,15 @@ mod tests {
         to = \"d1\"
     ";
 
-    fn read(lines: &str, overrides: &[(&str, &str)]) -> Result<Scenario, Problems> {
+    fn catalogue() -> Catalogue {
         let cubic = CatalogueRow { name: "cubic".to_owned(), ..CatalogueRow::default() };
-        let catalogue = Catalogue { cc: vec![cubic], ..Catalogue::default() };
+        let queues = narrows_queue::registry::registry().iter().map(|row| &row.about).collect();
+        Catalogue { cc: vec![cubic], queues, ..Catalogue::default() }
+    }
+
+    fn read(lines: &str, overrides: &[(&str, &str)]) -> Result<Scenario, Problems> {
         let overrides: Vec<_> = overrides.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-        parse(&format!("{NET}{lines}\n"), "toy.toml", &overrides, &catalogue)
+        parse(&format!("{NET}{lines}\n"), "toy.toml", &overrides, &catalogue())
     }
 
     fn tcp(lines: &str) -> Tcp {
@@ -76,9 +80,7 @@ mod tests {
         let scenario = read("tcp = { toy_wait = true }", &[]).unwrap();
         let text = scenario.to_toml();
         assert!(text.contains("\ntoy_wait = true\n"), "{text}");
-        let cubic = CatalogueRow { name: "cubic".to_owned(), ..CatalogueRow::default() };
-        let catalogue = Catalogue { cc: vec![cubic], ..Catalogue::default() };
-        assert_eq!(parse(&text, "toy.toml", &[], &catalogue), Ok(scenario));
+        assert_eq!(parse(&text, "toy.toml", &[], &catalogue()), Ok(scenario));
     }
 
     #[test]
@@ -87,7 +89,7 @@ mod tests {
         assert_eq!(scenario.to_json()["flows"][0]["tcp"]["toy_wait"], true);
         let shared: serde_json::Value = serde_json::from_str(&scenario.to_shared_json()).unwrap();
         assert_eq!(shared["tcps"][0]["toy_wait"], true);
-        let schema = json_schema::schema();
+        let schema = json_schema::schema(&Catalogue::default());
         let row = &schema["$defs"]["tcp"]["properties"]["toy_wait"];
         assert_eq!(row["type"], "boolean");
         assert_eq!(row["description"], "Whether TIME-WAIT lasts twice as long. Default: false.");

@@ -7,11 +7,12 @@ use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
 use crate::record::{Record, Value};
 use crate::schema::Kind;
 use crate::types::{
-    Acns, Change, Direction, Flow, Limit, Link, Loss, Ngwa, Queue, Sampling, Scenario, Tcp, Traffic, Transport,
+    Change, Direction, Flow, Limit, Link, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Transport,
 };
 use crate::words::{Word, ip_number};
 use crate::write::words;
 use narrows_settings::queue::Value as QueueValue;
+use narrows_settings::scheme::Value as SchemeValue;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use syntax::{element, inline, lines, list, number, quoted, table};
 
@@ -64,11 +65,8 @@ impl Scenario {
         if let Some(base) = base {
             table(&mut out, "tcp", &tcp(base, None));
         }
-        if let Some(acns) = &self.acns {
-            table(&mut out, "acns", &self.acns_pairs(acns));
-        }
-        if let Some(ngwa) = &self.ngwa {
-            table(&mut out, "ngwa", &self.ngwa_pairs(ngwa));
+        if let Some(scheme) = &self.scheme {
+            table(&mut out, scheme.row.name, &self.scheme_pairs(scheme));
         }
         for node in &self.nodes {
             let address = quoted(&node.address.to_string());
@@ -97,42 +95,10 @@ impl Scenario {
         list(indices.iter().map(|index| self.node_name(*index)))
     }
 
-    fn acns_pairs(&self, acns: &Acns) -> Pairs {
-        vec![
-            ("enabled", "true".to_owned()),
-            ("routers", self.node_names(&acns.routers)),
-            ("formula", quoted(acns.formula.word())),
-            ("priority_weight", number(acns.priority_weight)),
-            ("age_weight", number(acns.age_weight)),
-            ("freeze_threshold", number(acns.freeze_threshold)),
-            ("fallback_threshold", number(acns.fallback_threshold)),
-            ("loss_fallback_threshold", number(acns.loss_fallback_threshold)),
-            ("loss_decrease_threshold", number(acns.loss_decrease_threshold)),
-            ("trend_count", acns.trend_count.to_string()),
-            ("trend_sigma", number(acns.trend_sigma)),
-            ("p_max", if acns.p_max_observed { quoted("observed") } else { "63".to_owned() }),
-            ("idle_timeout", time(acns.idle_timeout)),
-            ("max_flows", acns.max_flows.to_string()),
-            ("command_scope", quoted(acns.command_scope.word())),
-            ("ipv6", quoted(acns.ipv6.word())),
-            ("obey", acns.obey.to_string()),
-        ]
-    }
-
-    fn ngwa_pairs(&self, ngwa: &Ngwa) -> Pairs {
-        vec![
-            ("enabled", "true".to_owned()),
-            ("routers", self.node_names(&ngwa.routers)),
-            ("mode", ngwa.mode.to_string()),
-            ("alpha", number(ngwa.alpha)),
-            ("flow_factor", number(ngwa.flow_factor)),
-            ("idle_timeout", time(ngwa.idle_timeout)),
-            ("max_flows", ngwa.max_flows.to_string()),
-            ("shrink", ngwa.shrink.to_string()),
-            ("fast_retransmit", ngwa.fast_retransmit.to_string()),
-            ("stamp", quoted(ngwa.stamp.word())),
-            ("max_window", ngwa.max_window.map_or_else(|| quoted("none"), size)),
-        ]
+    fn scheme_pairs(&self, scheme: &Scheme) -> Pairs {
+        let common = [("enabled", "true".to_owned()), ("routers", self.node_names(&scheme.routers))];
+        let params = scheme.values.iter().map(|(name, value)| (name, scheme_value(value)));
+        common.into_iter().chain(params).collect()
     }
 
     fn link_pairs(&self, link: &Link) -> Pairs {
@@ -303,6 +269,17 @@ fn value_text(value: &Value) -> String {
             inline(&params)
         }
         text => quoted(&words(text)),
+    }
+}
+
+fn scheme_value(value: SchemeValue) -> String {
+    match value {
+        SchemeValue::Switch(on) => on.to_string(),
+        SchemeValue::Integer(n) => n.to_string(),
+        SchemeValue::Number(n) => number(n),
+        SchemeValue::Time(of) => time(of),
+        SchemeValue::Size(of) => size(of),
+        SchemeValue::Word(word) => quoted(word),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The validated scenario, from which simulated and live runs are built: plain values that need no further check.
 
-mod ngwa;
+mod scheme;
 mod tcp;
 mod wifi;
 
 pub use narrows_settings::queue::Limit;
-pub use ngwa::*;
+pub use scheme::*;
 pub use tcp::*;
 pub use wifi::*;
 
@@ -41,10 +41,10 @@ pub struct Scenario {
     pub wifi: Vec<Wifi>,
     /// Flows. Names are unique.
     pub flows: Vec<Flow>,
-    /// ACNS in the routers, if any.
-    pub acns: Option<Acns>,
-    /// NGWA in the routers, if any; never beside ACNS.
-    pub ngwa: Option<Ngwa>,
+    /// The scheme that runs, if any.
+    pub scheme: Option<Scheme>,
+    /// Names of all schemes of the catalogue: keys of [`to_json`](Self::to_json).
+    pub known_schemes: Vec<&'static str>,
     /// IP version of all packets.
     pub ip: IpVersion,
 }
@@ -293,68 +293,4 @@ impl Flow {
     pub fn assist(&self) -> Option<&str> {
         self.tcp()?.assist.as_deref()
     }
-}
-
-/// ACNS in the routers, and its parameters at the end points (spec: Hruby et al., DCNET 2013; Olsovsky 2013).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Acns {
-    /// Indices of the routers that run it; default all.
-    pub routers: Vec<usize>,
-    /// `dcnet2013` or `thesis2013`.
-    pub formula: AcnsFormula,
-    /// Weight of the priority part, v_p.
-    pub priority_weight: f64,
-    /// Weight of the age part, v_a; `priority_weight + age_weight = 1`.
-    pub age_weight: f64,
-    /// th_A1: freeze from this weight on.
-    pub freeze_threshold: f64,
-    /// th_A2: fallback from this weight on.
-    pub fallback_threshold: f64,
-    /// th_L1.
-    pub loss_fallback_threshold: f64,
-    /// th_L2.
-    pub loss_decrease_threshold: f64,
-    /// Number of commands in the loss trend.
-    pub trend_count: u32,
-    /// sigma of the loss trend.
-    pub trend_sigma: f64,
-    /// Whether p_max is the largest priority in the table, instead of the largest DSCP (63).
-    pub p_max_observed: bool,
-    /// Idle time after which a flow leaves the table.
-    pub idle_timeout: Duration,
-    /// Largest number of flows in the table.
-    pub max_flows: u64,
-    /// Whether a command applies to a whole window or to a single ACK.
-    pub command_scope: AcnsScope,
-    /// How CMI travels in IPv6.
-    pub ipv6: AcnsIpv6,
-    /// Whether senders obey. If false, routers compute and write commands, and senders count but ignore them.
-    pub obey: bool,
-}
-
-/// ACNS formula set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AcnsFormula {
-    /// DCNET 2013.
-    Dcnet2013,
-    /// The thesis as printed.
-    Thesis2013,
-}
-
-/// ACNS command scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AcnsScope {
-    /// The command of the asking segment applies until the next one.
-    Window,
-    /// The command of each ACK applies until the next ACK.
-    Ack,
-}
-
-/// ACNS in IPv6.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AcnsIpv6 {
-    /// Hop-by-hop options header.
-    Extension,
-    /// 17-bit flow label.
-    FlowLabel,
 }

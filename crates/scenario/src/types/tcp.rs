@@ -16,7 +16,7 @@ pub struct Tcp {
     pub cc: String,
     /// Its parameters.
     pub cc_params: Vec<(String, ParamValue)>,
-    /// Scheme at the end points: `None`, `Some("acns")` or `Some("ngwa")`.
+    /// Name of the scheme at the end points; `None` for none.
     pub assist: Option<String>,
     /// Rate at which the receiving application reads; `None` is immediately.
     pub read_rate: Option<Rate>,

@@ -47,7 +47,7 @@ pub fn catalogue() -> Catalogue {
             CatalogueRow { ns2: Some(Ns2Agent::Own), ..row("vegas", vec![profile(&["paper", "linux"])]) },
         ],
         queues: queues(),
-        schemes: vec![CatalogueRow { excludes_ecn: true, ..row("acns", vec![]) }, row("ngwa", vec![])],
+        schemes: narrows_scheme::registry().iter().map(|row| row.about).collect(),
         phys: phys(),
     }
 }

@@ -5,7 +5,7 @@ use super::codec::{self, IpMessage};
 use super::receiver::Receiver;
 use super::{AcnsConfig, CommandScope, Ipv6Encoding};
 use narrows_cc::Advice;
-use narrows_tcp::{Agreement, Assist, HeaderBits, Outgoing, SegmentKind};
+use narrows_tcp::{Agreement, Assist, COUNTERS, HeaderBits, Outgoing, SegmentKind};
 use narrows_units::{Bytes, Instant, SeqNum};
 use narrows_wire::{Packet, TcpFlags};
 
@@ -162,7 +162,7 @@ impl Assist for AcnsAssist {
         Some(advice)
     }
 
-    fn received(&self) -> [u64; 3] {
+    fn counters(&self) -> [u64; COUNTERS] {
         self.received
     }
 
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(ack(&mut a, 500, NORMAL), None, "an ACK of another segment does not lift a freeze");
         send(&mut a, 500, SegmentKind::Data, 1000, false);
         assert_eq!(ack(&mut a, 600, FALLBACK), Some(Advice::Fallback));
-        assert_eq!(a.received(), [0, 1, 1]);
+        assert_eq!(a.counters(), [0, 1, 1]);
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(ack(&mut a, 300, FREEZE), Some(Advice::Freeze));
         assert_eq!(ack(&mut a, 400, NORMAL), Some(Advice::Normal));
         assert_eq!(ack(&mut a, 400, NORMAL), None, "nothing is outstanding");
-        assert_eq!(a.received(), [2, 1, 0]);
+        assert_eq!(a.counters(), [2, 1, 0]);
     }
 
     #[test]

@@ -20,7 +20,9 @@ pub const CMT: TcpFlags = TcpFlags::RESERVED_0X200;
 /// The nonce sum's bit in the TCP header (RFC 3540).
 pub const NS: TcpFlags = TcpFlags::AE;
 
-/// The bits that ACNS shares with ECN: it excludes ECN in each of its forms, and the handshake decides which it is.
+/// The bits that ACNS shares with ECN: ECE, CWR, AE (the nonce sum), 0x200 (CMT) and the ECN field. It excludes ECN in
+/// each of its forms, and the handshake decides which it is. IPv4's reserved flag, or in IPv6 an option or a bit of the
+/// flow label, is ACNS's alone.
 pub const BITS: HeaderBits = HeaderBits { flags: TcpMessage::BITS, ecn_field: true };
 
 /// Flags of an ACNS-setup SYN besides SYN.

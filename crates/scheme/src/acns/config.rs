@@ -1,5 +1,6 @@
 //! Parameters of ACNS, with the values of the papers' tables as defaults.
 
+use narrows_settings::scheme::{Value, Values};
 use narrows_units::Duration;
 use thiserror::Error;
 
@@ -169,6 +170,44 @@ pub enum AcnsConfigError {
 }
 
 impl AcnsConfig {
+    /// Converts the values of a scenario's table.
+    ///
+    /// # Errors
+    /// A sentence that says which value is refused, and what is allowed.
+    pub fn from_values(values: &Values) -> Result<Self, String> {
+        let config = Self {
+            formula: match values.word("formula")? {
+                "thesis2013" => Formula::Thesis2013,
+                _ => Formula::Dcnet2013,
+            },
+            priority_weight: values.number("priority_weight")?,
+            age_weight: values.number("age_weight")?,
+            freeze_threshold: values.number("freeze_threshold")?,
+            fallback_threshold: values.number("fallback_threshold")?,
+            loss_fallback_threshold: values.number("loss_fallback_threshold")?,
+            loss_decrease_threshold: values.number("loss_decrease_threshold")?,
+            trend_count: u32::try_from(values.integer("trend_count")?).unwrap_or(u32::MAX),
+            trend_sigma: values.number("trend_sigma")?,
+            p_max: match values.get("p_max") {
+                Some(Value::Word(_)) => PriorityMaximum::Observed,
+                _ => PriorityMaximum::Dscp,
+            },
+            idle_timeout: values.time("idle_timeout")?,
+            max_flows: values.integer("max_flows")?,
+            command_scope: match values.word("command_scope")? {
+                "ack" => CommandScope::Ack,
+                _ => CommandScope::Window,
+            },
+            ipv6: match values.word("ipv6")? {
+                "flow_label" => Ipv6Encoding::FlowLabel,
+                _ => Ipv6Encoding::Extension,
+            },
+            obey: values.switch("obey")?,
+        };
+        config.check().map_err(|error| error.to_string())?;
+        Ok(config)
+    }
+
     /// Checks that the parameters make sense together.
     ///
     /// # Errors

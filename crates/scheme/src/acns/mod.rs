@@ -19,6 +19,7 @@
 //! | [`codec`] | messages I1 to I7 and T1 to T6, and the handshake, as header bits | all |
 //! | [`flow_table`](crate::flow_table) | which flows there are, since when, and how important they are | router |
 //! | [`weight`](weight()) | the weight of a flow and the command that it means | router |
+//! | `row` | the table of scenario files, the columns of results, and how the parts are built | all |
 //! | [`AcnsRouter`] | writes commands into passing segments that ask for one | router |
 //! | [`AcnsAssist`] | marks segments, echoes commands, reads echoes | both ends |
 //! | [`Acns`] | changes cwnd on top of a base algorithm | sender |
@@ -34,6 +35,7 @@ mod config;
 mod history;
 mod receiver;
 mod router;
+mod row;
 mod sender;
 mod trend;
 mod weight;
@@ -44,6 +46,7 @@ mod pairing_tests;
 pub use assist::AcnsAssist;
 pub use config::{AcnsConfig, AcnsConfigError, CommandScope, Formula, Ipv6Encoding, LARGEST_DSCP, PriorityMaximum};
 pub use router::AcnsRouter;
+pub(crate) use row::ROW;
 pub use sender::Acns;
 pub use trend::{Trend, TrendVerdict};
 pub use weight::{command, weight};

@@ -79,23 +79,20 @@ impl RouterAgent for AcnsRouter {
             PriorityMaximum::Observed => self.table.flows(now).map(|f| f.priority).max().unwrap_or(0),
         };
         let oldest = self.table.flows(now).next().map_or(Duration::ZERO, |f| now.since(f.added));
-        let mut flow_counts = FlowCounts::default();
+        let (mut flows, mut by_command) = (0, [0; 3]);
         for flow in self.table.flows(now) {
-            flow_counts.flows += 1;
+            flows += 1;
             if flow.assisted {
-                match self.command(&flow, occupancy, p_max, oldest, now) {
-                    Advice::Normal => flow_counts.normal += 1,
-                    Advice::Freeze => flow_counts.freeze += 1,
-                    Advice::Fallback => flow_counts.fallback += 1,
-                }
+                let command = self.command(&flow, occupancy, p_max, oldest, now);
+                by_command[command as usize - 1] += 1;
             }
         }
-        flow_counts
+        FlowCounts { flows, values: by_command.map(Some) }
     }
 
     fn counters(&self) -> AgentCounters {
         let [wrote_freeze, wrote_fallback] = self.written;
-        AgentCounters { asked: self.asked, wrote_freeze, wrote_fallback, ..AgentCounters::ZERO }
+        [self.asked, wrote_freeze, wrote_fallback, 0, 0, 0]
     }
 }
 
@@ -187,7 +184,7 @@ mod tests {
         }
         assert_eq!(
             r.flow_counts(Port::default(), &queue(100), at(1000)),
-            FlowCounts { flows: 1, ..FlowCounts::default() },
+            FlowCounts { flows: 1, values: [Some(0); 3] },
             "it never asked"
         );
     }
@@ -233,7 +230,7 @@ mod tests {
         pass(&mut r, 2, 40, IpMessage::NotSupported, 0, 1000);
         // F = 0.8 * 10 / 40 = 0.2, T = 0.2: W = 2.5 A.
         assert_eq!(pass(&mut r, 1, 10, ASK, 38, 1000), IpMessage::Freeze);
-        assert_eq!(r.flow_counts(Port::default(), &queue(38), at(1000)).freeze, 1);
+        assert_eq!(r.flow_counts(Port::default(), &queue(38), at(1000)).values[1], Some(1));
     }
 
     #[test]
@@ -251,7 +248,8 @@ mod tests {
         pass(&mut r, 4, 0, IpMessage::NotSupported, 0, 0);
         let told = |n| {
             let c = r.flow_counts(Port::default(), &queue(n), at(1000));
-            (c.flows, c.normal, c.freeze, c.fallback)
+            let [normal, freeze, fallback] = c.values.map(Option::unwrap);
+            (c.flows, normal, freeze, fallback)
         };
         assert_eq!(told(0), (4, 3, 0, 0));
         assert_eq!(told(19), (4, 2, 1, 0));

@@ -3,7 +3,7 @@
 use super::codec::{self, Message};
 use super::{NgwaConfig, Smoothing};
 use narrows_cc::Advice;
-use narrows_tcp::{Agreement, Assist, HeaderBits, Heard, Outgoing, WindowCap};
+use narrows_tcp::{Agreement, Assist, COUNTERS, HeaderBits, Outgoing, WindowCap};
 use narrows_units::{Bytes, Instant};
 use narrows_wire::{Ip, Packet, TcpFlags};
 
@@ -31,7 +31,10 @@ pub struct NgwaAssist {
     smoothing: Smoothing,
     /// The network's value in bytes, smoothed or not.
     window: Option<Bytes>,
-    heard: Heard,
+    /// Segments from whose option a value was taken.
+    taken: u64,
+    /// Segments whose malformed options were ignored.
+    ignored: u64,
 }
 
 impl NgwaAssist {
@@ -44,7 +47,8 @@ impl NgwaAssist {
             smooths: config.mode.smoothing,
             smoothing: Smoothing::new(config.alpha),
             window: None,
-            heard: Heard::default(),
+            taken: 0,
+            ignored: 0,
         }
     }
 
@@ -81,13 +85,13 @@ impl Assist for NgwaAssist {
             match codec::read(&ip.options) {
                 Message::Absent => {}
                 Message::Window(value) => {
-                    self.heard.taken += 1;
+                    self.taken += 1;
                     let smooth = self.smoothing.update(value);
                     // Whole bytes; the mean of the values is at most the largest of them.
                     let bytes = if self.smooths { smooth as u64 } else { u64::from(value) };
                     self.window = Some(Bytes::new(bytes));
                 }
-                Message::Malformed => self.heard.ignored += 1,
+                Message::Malformed => self.ignored += 1,
             }
         }
         None
@@ -105,8 +109,8 @@ impl Assist for NgwaAssist {
         Some(WindowCap { bytes, shrink: self.shrink })
     }
 
-    fn heard(&self) -> Heard {
-        self.heard
+    fn counters(&self) -> [u64; COUNTERS] {
+        [self.taken, self.ignored, 0]
     }
 }
 
@@ -154,7 +158,7 @@ mod tests {
             for value in [60_000, 20_000, 0, u32::MAX] {
                 assert_eq!(take(&mut a, &told(value)), Some(u64::from(value)), "mode {mode}");
             }
-            assert_eq!(a.heard(), Heard { taken: 4, ignored: 0 });
+            assert_eq!(a.counters(), [4, 0, 0]);
         }
     }
 
@@ -181,7 +185,7 @@ mod tests {
         for packet in [segment(1000, &[]), segment(1000, &[1, 1, 1, 0]), segment(0, &[])] {
             assert_eq!(take(&mut a, &packet), Some(30_000));
         }
-        assert_eq!(a.heard(), Heard { taken: 1, ignored: 0 });
+        assert_eq!(a.counters(), [1, 0, 0]);
     }
 
     #[test]
@@ -191,14 +195,14 @@ mod tests {
         for area in [[codec::KIND, 8, 0, 0, 0, 1, 0, 0], [codec::KIND, 1, 0, 0, 0, 1, 0, 0], [7, 9, 0, 0, 0, 0, 0, 0]] {
             assert_eq!(take(&mut a, &segment(1000, &area)), Some(30_000));
         }
-        assert_eq!(a.heard(), Heard { taken: 1, ignored: 3 });
+        assert_eq!(a.counters(), [1, 3, 0]);
     }
 
     #[test]
     fn an_option_on_a_segment_without_data_says_nothing() {
         let mut a = assist(1, |_| {});
         assert_eq!(take(&mut a, &Packet { payload_len: 0, ..told(1) }), None);
-        assert_eq!(a.heard(), Heard::default());
+        assert_eq!(a.counters(), [0; COUNTERS]);
     }
 
     #[test]

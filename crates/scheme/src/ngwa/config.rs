@@ -1,5 +1,6 @@
 //! Parameters of NGWA, with the paper's values as defaults.
 
+use narrows_settings::scheme::Values;
 use narrows_units::{Bytes, Duration};
 use thiserror::Error;
 
@@ -63,6 +64,8 @@ pub struct NgwaConfig {
     /// Whether the receiver moves the right edge of its window left when the value falls. The paper's equation 2, taken
     /// literally, does so; RFC 9293, section 3.8.6, advises against it.
     pub shrink: bool,
+    /// Whether flows without a congestion window keep their own loss recovery, instead of the timer alone.
+    pub fast_retransmit: bool,
     /// When routers write their value.
     pub stamp: Stamp,
     /// `W_max` of equation 2, besides the receive buffer; `None` is no bound.
@@ -80,6 +83,7 @@ impl Default for NgwaConfig {
             idle_timeout: Duration::from_secs(60),
             max_flows: 65_536,
             shrink: false,
+            fast_retransmit: false,
             stamp: Stamp::Departure,
             max_window: None,
         }
@@ -104,6 +108,31 @@ pub enum NgwaConfigError {
 }
 
 impl NgwaConfig {
+    /// Converts the values of a scenario's table.
+    ///
+    /// # Errors
+    /// A sentence that says which value is refused, and what is allowed.
+    pub fn from_values(values: &Values) -> Result<Self, String> {
+        let mode = values.integer("mode")?;
+        let known = u8::try_from(mode).ok().and_then(NgwaMode::new);
+        let config = Self {
+            mode: known.ok_or_else(|| format!("NGWA mode is {mode}; it must be 1 to 8"))?,
+            alpha: values.number("alpha")?,
+            flow_factor: values.number("flow_factor")?,
+            idle_timeout: values.time("idle_timeout")?,
+            max_flows: values.integer("max_flows")?,
+            shrink: values.switch("shrink")?,
+            fast_retransmit: values.switch("fast_retransmit")?,
+            stamp: match values.word("stamp")? {
+                "arrival" => Stamp::Arrival,
+                _ => Stamp::Departure,
+            },
+            max_window: values.size("max_window")?,
+        };
+        config.check().map_err(|error| error.to_string())?;
+        Ok(config)
+    }
+
     /// Checks the parameters.
     ///
     /// # Errors

@@ -15,6 +15,7 @@
 //! |---|---|---|
 //! | [`config`](NgwaConfig) | every parameter and the eight modes | all |
 //! | [`codec`] | the IPv4 option of type 33 in an option area | all |
+//! | `row` | the table of scenario files, the columns of results, and how the parts are built | all |
 //! | [`NgwaRouter`] | counts flows, and writes the node's value into passing data segments | router |
 //! | [`smoothing`](Smoothing) | equation 4 | receiver |
 //! | [`NgwaAssist`] | keeps the value and caps the window | both ends |
@@ -27,9 +28,11 @@ mod assist;
 pub mod codec;
 mod config;
 mod router;
+mod row;
 mod smoothing;
 
 pub use assist::NgwaAssist;
 pub use config::{NgwaConfig, NgwaConfigError, NgwaMode, Stamp};
 pub use router::NgwaRouter;
+pub(crate) use row::ROW;
 pub use smoothing::Smoothing;

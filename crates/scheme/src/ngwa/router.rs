@@ -34,14 +34,31 @@ pub struct NgwaRouter {
     config: NgwaConfig,
     /// Flow tables by port.
     tables: Vec<FlowTable>,
-    counters: AgentCounters,
+    counts: Counts,
+}
+
+/// Data segments by what was done to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Counts {
+    /// Got an option.
+    inserted: u64,
+    /// Had an option with a larger value, and got a smaller one.
+    lowered: u64,
+    /// Had an option with a value as small or smaller.
+    kept: u64,
+    /// Left alone because their option area had no room.
+    full: u64,
+    /// Left alone because their options were malformed.
+    malformed: u64,
+    /// Left alone because they cannot carry the value, or because their queue has none.
+    unsupported: u64,
 }
 
 impl NgwaRouter {
     /// Creates a router that has seen nothing. `config` has been [checked](NgwaConfig::check).
     #[must_use]
-    pub const fn new(config: &NgwaConfig) -> Self {
-        Self { config: *config, tables: Vec::new(), counters: AgentCounters::ZERO }
+    pub fn new(config: &NgwaConfig) -> Self {
+        Self { config: *config, tables: Vec::new(), counts: Counts::default() }
     }
 
     fn table(&mut self, port: Port) -> &mut FlowTable {
@@ -70,7 +87,7 @@ impl NgwaRouter {
         }
         let (len, flows) = (packet.len().as_u64(), self.table(port).len());
         let (Limit::Bytes(limit), Ip::V4(ip)) = (queue.limit, &mut packet.ip) else {
-            self.counters.unsupported += 1;
+            self.counts.unsupported += 1;
             return;
         };
         let value = self.value(limit, limit.saturating_sub(waiting), flows);
@@ -78,16 +95,16 @@ impl NgwaRouter {
         let written = codec::write(&mut options, value);
         // Lowering an existing value needs no room, so it works in the longest packet too.
         if len - ip.options.len() as u64 + options.len() as u64 > LONGEST {
-            self.counters.unsupported += 1;
+            self.counts.unsupported += 1;
             return;
         }
         ip.options = options;
         match written {
-            Written::Inserted => self.counters.inserted += 1,
-            Written::Lowered => self.counters.lowered += 1,
-            Written::Kept => self.counters.kept += 1,
-            Written::Full => self.counters.full += 1,
-            Written::Malformed => self.counters.malformed += 1,
+            Written::Inserted => self.counts.inserted += 1,
+            Written::Lowered => self.counts.lowered += 1,
+            Written::Kept => self.counts.kept += 1,
+            Written::Full => self.counts.full += 1,
+            Written::Malformed => self.counts.malformed += 1,
         }
     }
 }
@@ -116,15 +133,16 @@ impl RouterAgent for NgwaRouter {
         let window = match queue.limit {
             Limit::Bytes(limit) => {
                 let value = self.value(limit, limit.saturating_sub(queue.bytes), flows);
-                Some(Bytes::new(u64::from(value)))
+                Some(u64::from(value))
             }
             Limit::Packets(_) => None,
         };
-        FlowCounts { flows: flows as u64, window, ..FlowCounts::default() }
+        FlowCounts { flows: flows as u64, values: [window, None, None] }
     }
 
     fn counters(&self) -> AgentCounters {
-        self.counters
+        let Counts { inserted, lowered, kept, full, malformed, unsupported } = self.counts;
+        [inserted, lowered, kept, full, malformed, unsupported]
     }
 }
 
@@ -302,7 +320,7 @@ mod tests {
         packet = pass_at(&mut r, 0, packet, 9_000, 0);
         packet = pass_at(&mut r, 0, packet, 10_000, 0);
         pass_at(&mut r, 0, packet, 11_000, 0);
-        assert_eq!(r.counters(), AgentCounters { inserted: 1, kept: 2, lowered: 1, ..AgentCounters::ZERO });
+        assert_eq!(r.counts, Counts { inserted: 1, kept: 2, lowered: 1, ..Counts::default() });
     }
 
     #[test]
@@ -314,13 +332,13 @@ mod tests {
         for packet in untouched {
             assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
         }
-        assert_eq!(r.counters(), AgentCounters::ZERO);
+        assert_eq!(r.counts, Counts::default());
         let six = |n| IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, n]);
         let packet = Packet { ip: Ip::between(six(1), six(2)), ..data(1) };
         assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
         assert_eq!(
-            r.counters(),
-            AgentCounters { unsupported: 1, ..AgentCounters::ZERO },
+            r.counts,
+            Counts { unsupported: 1, ..Counts::default() },
             "a data segment without a place for a value"
         );
         assert_eq!(r.flow_counts(PORT, &queue(0), at(0)).flows, 1, "a flow over IPv6 takes its share of the queue too");
@@ -343,7 +361,7 @@ mod tests {
         r.on_packet(&mut packet, PORT, &packets, at(0));
         r.on_departure(&mut packet, PORT, &packets, at(0));
         assert_eq!(packet, data(1));
-        assert_eq!(r.counters(), AgentCounters { unsupported: 1, ..AgentCounters::ZERO });
+        assert_eq!(r.counts, Counts { unsupported: 1, ..Counts::default() });
         assert_eq!(r.flow_counts(PORT, &packets, at(0)), FlowCounts { flows: 1, ..FlowCounts::default() });
     }
 
@@ -354,7 +372,7 @@ mod tests {
             let packet = with_options(data(1), area);
             assert_eq!(pass_at(&mut r, 0, packet, 0, 0), packet);
         }
-        assert_eq!(r.counters(), AgentCounters { full: 1, malformed: 2, ..AgentCounters::ZERO });
+        assert_eq!(r.counts, Counts { full: 1, malformed: 2, ..Counts::default() });
     }
 
     #[test]
@@ -362,7 +380,7 @@ mod tests {
         let mut r = router(1);
         let longest = segment(1, TcpFlags::ACK, 65_535 - 40);
         assert_eq!(pass_at(&mut r, 0, longest, 0, 0), longest);
-        assert_eq!(r.counters(), AgentCounters { unsupported: 1, ..AgentCounters::ZERO });
+        assert_eq!(r.counts, Counts { unsupported: 1, ..Counts::default() });
         let eight_less = segment(1, TcpFlags::ACK, 65_535 - 48);
         let packet = pass_at(&mut r, 0, eight_less, 0, 0);
         assert_eq!((packet.len(), message(&packet)), (Bytes::new(65_535), Message::Window(97_000)));
@@ -371,7 +389,7 @@ mod tests {
         // The longest packet again, with padding in its option area that the option fits into.
         let padded = with_options(segment(1, TcpFlags::ACK, 65_535 - 48), &[0; 8]);
         assert_eq!(message(&pass_at(&mut r, 0, padded, 0, 0)), Message::Window(97_000));
-        assert_eq!(r.counters(), AgentCounters { inserted: 2, lowered: 1, unsupported: 1, ..AgentCounters::ZERO });
+        assert_eq!(r.counts, Counts { inserted: 2, lowered: 1, unsupported: 1, ..Counts::default() });
     }
 
     #[test]
@@ -404,17 +422,17 @@ mod tests {
     #[test]
     fn the_census_says_what_the_next_segment_would_be_told() {
         let mut r = router(6);
-        let empty = FlowCounts { window: Some(Bytes::new(95_060)), ..FlowCounts::default() };
+        let empty = FlowCounts { values: [Some(95_060), None, None], ..FlowCounts::default() };
         assert_eq!(r.flow_counts(PORT, &queue(0), at(0)), empty, "of a port that has seen nothing too");
         pass(&mut r, data(1), 0, 0);
         pass(&mut r, data(2), 0, 30_000);
         let told = |r: &NgwaRouter, ms| {
-            (r.flow_counts(PORT, &queue(9_000), at(ms)).flows, r.flow_counts(PORT, &queue(9_000), at(ms)).window)
+            (r.flow_counts(PORT, &queue(9_000), at(ms)).flows, r.flow_counts(PORT, &queue(9_000), at(ms)).values[0])
         };
-        assert_eq!(told(&r, 30_000), (2, Some(Bytes::new(47_530))));
-        assert_eq!(told(&r, 60_000), (1, Some(Bytes::new(95_060))), "without those that have gone idle");
+        assert_eq!(told(&r, 30_000), (2, Some(47_530)));
+        assert_eq!(told(&r, 60_000), (1, Some(95_060)), "without those that have gone idle");
         let mut r = router(2);
         pass(&mut r, data(1), 0, 0);
-        assert_eq!(told(&r, 0), (1, Some(Bytes::new(88_000))));
+        assert_eq!(told(&r, 0), (1, Some(88_000)));
     }
 }

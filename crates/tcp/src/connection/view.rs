@@ -43,9 +43,9 @@ impl Connection {
         self.state
     }
 
-    /// When the connection ended prematurely: it was given up after [`Config::max_retries`](crate::Config::max_retries) timeouts in a row, or the
-    /// peer reset it (RFC 9293, sections 3.8.3 and 3.10.7). `None` otherwise, after [`abort`](Self::abort) too. A RST
-    /// once both sides have closed is not premature.
+    /// When the connection ended prematurely: it was given up after [`Config::max_retries`](crate::Config::max_retries)
+    /// timeouts in a row, or the peer reset it (RFC 9293, sections 3.8.3 and 3.10.7). `None` otherwise, after
+    /// [`abort`](Self::abort) too. A RST once both sides have closed is not premature.
     #[must_use]
     pub fn aborted_at(&self) -> Option<Instant> {
         (self.aborted_at != Instant::NEVER).then_some(self.aborted_at)

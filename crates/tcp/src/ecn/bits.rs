@@ -4,11 +4,10 @@
 //! |---|---|---|---|
 //! | classic ECN (RFC 3168), and with DCTCP's echo (RFC 8257) | ECE, CWR | yes | |
 //! | AccECN (RFC 9768) | AE, CWR, ECE: the ACE field | yes | TCP options 172 and 174 |
-//! | ACNS | ECE, CWR, AE (its nonce sum), 0x200 (its CMT) | yes | IPv4's reserved flag; in IPv6 an option or a flow label bit |
-//! | NGWA | none | no | an IPv4 option |
+//! | a scheme | those of its [`Assist::bits`](crate::Assist::bits) | as that says | as its codec says |
 //!
-//! A connection has one owner of these bits, the [`Agreement`](crate::Agreement) of its handshake. Two that exclude each
-//! other are never in force together: a scheme that excludes ECN is negotiated, and ECN is then off.
+//! A connection has one owner of these bits, the [`Agreement`](crate::Agreement) of its handshake. Two that exclude
+//! each other are never in force together: a scheme that excludes ECN is negotiated, and ECN is then off.
 
 use narrows_wire::TcpFlags;
 

@@ -20,7 +20,7 @@
 //! | arrow | window | undo | reduction step |
 //! |---|---|---|---|
 //! | echo | reduced | forgotten: the mark was real | begins |
-//! | loss | reduced, unless it lies in the window that Cwr reduced | armed, or forgotten if the ACK echoes too | begins |
+//! | loss | reduced, unless it is in the window that Cwr reduced | armed, or forgotten if the ACK echoes too | begins |
 //! | retransmission lost | reduced, unless an episode reduces once | kept | begins again |
 //! | timeout | one segment | armed; kept if it repeats a reduction; forgotten in Cwr | ends |
 //! | spurious | restored | used up | ends |

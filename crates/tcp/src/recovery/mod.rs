@@ -13,8 +13,9 @@
 //!      '-------------------------- Loss <---------------------'
 //! ```
 //!
-//! A recovery that goes by time ([`LossRecovery::is_timed`]) also takes part in plain ACKs and new data, and has a timer
-//! of its own. The trait has what these extensions need; none is implemented yet, and `tests/timed.rs` shows a small one:
+//! A recovery that goes by time ([`LossRecovery::is_timed`]) also takes part in plain ACKs and new data, and has a
+//! timer of its own. The trait has what these extensions need; none is implemented yet, and `tests/timed.rs` shows a
+//! small one:
 //!
 //! - RACK (RFC 8985, section 6) judges by times of sending: [`Scoreboard::in_send_order`] has the segments in order of
 //!   their last transmissions, [`Deliveries::newest`] is RACK.segment, [`Clock`] has the round-trip times, and
