@@ -97,7 +97,11 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     variables: &[
-        Variable::state("phase", "State: 0 STARTUP, 1 DRAIN, 2 PROBE_BW, 3 PROBE_RTT.", &["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]),
+        Variable::state(
+            "phase",
+            "State: 0 STARTUP, 1 DRAIN, 2 PROBE_BW, 3 PROBE_RTT.",
+            &["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"],
+        ),
         Variable::new("cycle", "", "Phase of the gain cycle: 0 probes up, 1 drains, 2 to 7 cruise."),
         Variable::new("bw_bps", "bit/s", "Bandwidth in use: the maximum of ten rounds, or the policer's rate."),
         Variable::new(
