@@ -315,7 +315,7 @@ fn different(record: &Record, base: Option<&Record>, inherits: &dyn Fn(&str) -> 
             }
             (value, below) => {
                 let text = value_text(value);
-                if !below.is_some_and(|below| value_text(below) == text) || !inherits(key) {
+                if below.is_none_or(|below| value_text(below) != text) || !inherits(key) {
                     pairs.push((*key, text));
                 }
             }
