@@ -1,5 +1,7 @@
 //! What `stack` resolves to, and which settings override it.
 
+#![allow(clippy::unwrap_used, missing_docs)]
+
 mod common;
 
 use common::{SMALL, catalogue, good};

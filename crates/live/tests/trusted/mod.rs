@@ -1,6 +1,5 @@
 //! Live runs that a test may rely on: those whose conditions raise no doubts.
 
-#[allow(unreachable_pub, reason = "part of several test binaries")]
 #[path = "../skips/mod.rs"]
 pub mod skips;
 
