@@ -15,7 +15,7 @@ use narrows_samples::{
     Counter, Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals,
     Samples, Series, StateSamples, StationTotals, SubqueueSamples, SubqueueTotals, Table, named,
 };
-use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
+use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Outcome, Progress, RunError, Spill};
 use narrows_units::Variable;
 use pyo3::create_exception;

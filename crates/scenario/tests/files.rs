@@ -278,5 +278,5 @@ fn nameless_text_lacks_four_lines_and_nothing_else() {
     let kept: Vec<&str> = head.split('\n').filter(|line| !names.iter().any(|name| line.starts_with(name))).collect();
     assert_eq!(head.split('\n').count(), kept.len() + names.len());
     let other = good(&format!("name = \"other\"\ndescription = \"x\"\n{SMALL}"));
-    assert_eq!(other.to_nameless_toml(), format!("{}\n\n[{rest}", kept.join("\n")));
+    assert_eq!(other.to_nameless_toml(), format!("{}\n[{rest}", kept.join("\n")));
 }

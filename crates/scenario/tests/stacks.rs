@@ -1,6 +1,6 @@
 //! What `stack` resolves to, and which settings override it.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
 
