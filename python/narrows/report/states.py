@@ -98,6 +98,7 @@ def _tracks(rows: pd.DataFrame, variables: Iterable[Variable]) -> list[_Track]:
 
 def _figure(kind: str, name: str, tracks: list[_Track], duration_s: float, several: bool) -> Figure | None:
     moving = [track for track in tracks if np.nanmax(track.y) > np.nanmin(track.y)]
+    moving.sort(key=lambda track: track.variable.algorithm == TCP)
     still = [track.label for track in tracks if track not in moving]
     worded = [track for track in moving if track.variable.words]
     # The algorithm's own state comes first; the phase of loss recovery serves where it has none.
@@ -117,7 +118,7 @@ def _figure(kind: str, name: str, tracks: list[_Track], duration_s: float, sever
     return Figure(
         f"state-{kind}-{name.replace('->', '-to-')}",
         f"State of {algorithm}: {name.replace('->', ' → ')}",
-        _caption(algorithm, band, left_out, still, several),
+        _caption(algorithm, band, shown, left_out, still, several),
         "Time (s)",
         panels,
         panel_in=1.25,
@@ -125,10 +126,20 @@ def _figure(kind: str, name: str, tracks: list[_Track], duration_s: float, sever
     )
 
 
-def _caption(algorithm: str, band: _Track | None, left_out: list[str], still: list[str], several: bool) -> str:
-    told = [f"Variables of {algorithm} and of its connection at each sample."]
+def _caption(
+    algorithm: str,
+    band: _Track | None,
+    shown: list[tuple[str, list[_Track]]],
+    left_out: list[str],
+    still: list[str],
+    several: bool,
+) -> str:
+    told = [f"Variables of {algorithm} at each sample."]
     if band is not None:
         told.append(f"The background shows {band.label}.")
+    for track in (track for _, group in shown for track in group if track.variable.words):
+        words = ", ".join(f"{value} {word}" for value, word in enumerate(track.variable.words))
+        told.append(f"{track.label}: {words}.")
     if still:
         told.append(f"Constant: {', '.join(still)}.")
     if left_out:
@@ -139,13 +150,23 @@ def _caption(algorithm: str, band: _Track | None, left_out: list[str], still: li
 
 
 def _panel(unit: str, group: list[_Track], bands: tuple[Band, ...]) -> Panel:
-    scale, shown = _SCALES.get(unit, (1.0, unit))
+    # A unit that depends on a setting, such as RED's, lists the usual one first.
+    scale, shown = _SCALES.get(unit, (1.0, unit.partition(",")[0]))
+    several = len(group) > 1
     lines = tuple(
-        Line(track.label, track.x, track.y * scale, style.colour(i), dash=i // len(style.OKABE_ITO), step=True)
+        Line(
+            track.label,
+            track.x,
+            track.y * scale,
+            style.colour(i),
+            dash=i // len(style.OKABE_ITO),
+            step=True,
+            in_legend=several,
+        )
         for i, track in enumerate(group)
     )
     has_unit = any(track.variable.unit for track in group)
-    label = f"{group[0].label} ({shown})" if has_unit and len(group) == 1 else shown
+    label = f"{group[0].label} ({shown})" if has_unit and not several else shown
     return Panel(label, lines, bands=bands)
 
 
