@@ -149,6 +149,10 @@ def try_out(installed: Installed, command: str, cwd: Path) -> str | None:
     assert "Traceback" not in ended.stderr, told
     if ended.returncode == UNAVAILABLE:
         return f"{command}: {ended.stderr.strip()}"
+    if "--against live" in command and ended.returncode == 1:
+        # The command works; how near its figures come depends on how busy this machine is.
+        assert "than the yardstick allows" in ended.stderr, told
+        return None
     if limit is not None and ended.returncode == 130:
         assert "live runs had finished" in ended.stderr, told
         return None

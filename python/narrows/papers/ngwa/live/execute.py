@@ -150,17 +150,21 @@ def _check(jobs: Sequence[Job]) -> None:
 class _LiveJob(execution.Job[Record]):
     """A live run; its share goes into the dictionary, because the engine's gauge does not see it."""
 
-    key: str
+    name: str
     job: Job
     shares: dict[str, float]
+
+    @property
+    def key(self) -> str:
+        return self.name
 
     def make(self, gauge: _core.Progress) -> Record:
         def tell(share: float) -> None:
             gauge.check()
-            self.shares[self.key] = share
+            self.shares[self.name] = share
 
         made = record(self.job, run_live(self.job.scenario, 1, tell).runs[0])
-        self.shares[self.key] = 1.0
+        self.shares[self.name] = 1.0
         return made
 
 
