@@ -276,7 +276,7 @@ def test_refusals_come_all_at_once_and_name_the_variant() -> None:
     said = str(caught.value).splitlines()
     assert said[0] == "the scenario cannot run live: 3 refusals"
     fields = [line.split(":")[0].strip() for line in said[1:4]]
-    assert fields == [f"flows.tcp1.tcp.{name}" for name in ("recovery", "max_cwnd", "initial_ssthresh")]
+    assert fields == [f"flows.tcp1.tcp.{name}" for name in ("recovery", "initial_ssthresh", "max_cwnd")]
     assert said[4:] == ["  scenario acns-live is its variant for live runs"]
 
 
