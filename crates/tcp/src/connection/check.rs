@@ -1,15 +1,15 @@
 //! Invariants of a connection.
 
 use super::Connection;
-use crate::RecoveryKind::{Fack, Sack};
+use crate::RecoveryKind::{Fack, RtoOnly, Sack};
 use crate::recovery::Recovery;
 use crate::stats::State;
 use narrows_cc::Phase;
 use narrows_units::{Bytes, Instant};
 
 impl Connection {
-    /// What the window limits: pipe or FACK's awnd, or FlightSize before an episode without limited transmit; `None` if
-    /// the window may be inflated or a probe exceeds it.
+    /// What the window limits: pipe or FACK's awnd, or FlightSize before an episode without limited transmit or without
+    /// SACK; `None` if the window may be inflated or a probe exceeds it.
     pub(crate) fn window_used(&self) -> Option<Bytes> {
         let open = matches!(self.recovery.phase(), Phase::Open | Phase::Disorder);
         let used = match self.config.recovery {
@@ -17,7 +17,8 @@ impl Connection {
             Sack | Fack if self.sack && open && !self.config.limited_transmit => self.tx.board.flight(),
             Fack if self.sack && open => self.tx.board.awnd(),
             Sack | Fack if self.sack => self.tx.board.pipe(),
-            _ if self.recovery.phase() == Phase::Open => self.tx.board.pipe(),
+            RtoOnly => self.tx.board.pipe(),
+            _ if self.recovery.phase() == Phase::Open => self.tx.board.flight(),
             _ => return None,
         };
         Some(Bytes::new(used))
