@@ -197,6 +197,22 @@ class States:
         for part in self._parts:
             yield from part.tables()
 
+    def objects(self) -> dict[tuple[str, str], int]:
+        """Count the rows of each flow and queue.
+
+        Returns
+        -------
+        dict
+            Number of rows by kind and name, in the order of their first samples.
+        """
+        counts: dict[tuple[str, str], int] = {}
+        for table in self.batches():
+            pairs = table.select(["kind", "name"]).group_by(["kind", "name"]).aggregate([([], "count_all")]).to_pylist()
+            for row in pairs:
+                key = (str(row["kind"]), str(row["name"]))
+                counts[key] = counts.get(key, 0) + int(row["count_all"])
+        return counts
+
     def frame(self, name: str | None = None, variable: str | None = None) -> pd.DataFrame:
         """Return rows as a data frame; "no value" is NaN.
 
@@ -264,7 +280,7 @@ class States:
         """
         rows = self.frame(name=name)
         if rows.empty:
-            names = sorted({str(n) for table in self.batches() for n in table["name"].unique().to_pylist()})
+            names = sorted(name for _, name in self.objects())
             message = f"name is {name!r}; allowed: {', '.join(names) or 'none, because no state was sampled'}"
             raise InputError(message)
         rows = rows[rows["run"] == (rows["run"].iloc[0] if run is None else run)]

@@ -2,7 +2,6 @@
 
 use narrows_samples::{NONE, Owner, Probe, Series, StateRow};
 use narrows_units::{Instant, Variable};
-use std::borrow::Cow;
 
 /// The variables that the objects of a run have reported.
 ///
@@ -67,7 +66,7 @@ impl States {
         self.series.push(Series {
             owner,
             index: index as u64,
-            algorithm: Cow::Owned(algorithm.to_owned()),
+            algorithm: algorithm.to_owned(),
             variable: declared.copied().unwrap_or(Variable::new(name, "", "")),
         });
         self.series.len() - 1

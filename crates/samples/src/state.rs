@@ -2,7 +2,6 @@
 
 use crate::table::table;
 use narrows_units::Variable;
-use std::borrow::Cow;
 
 table! {
     /// One variable at one time.
@@ -44,7 +43,7 @@ pub struct Series {
     /// Index of the object among those of its kind.
     pub index: u64,
     /// Name of the algorithm that reports it, such as `cubic`, `recovery` or `red`.
-    pub algorithm: Cow<'static, str>,
+    pub algorithm: String,
     /// What it reports; its name is unique within the algorithm.
     pub variable: Variable,
 }

@@ -67,19 +67,20 @@ def figures(state: States, order: Mapping[str, int], duration_s: float) -> list[
     """
     if not state.variables:
         return []
-    frame = state.frame()
-    first = frame["run"].iloc[0] if len(frame) else 0
-    frame = frame[frame["run"] == first]
-    several = bool((state.frame()["run"] != first).any()) if len(frame) else False
     made: list[Figure] = []
+    objects = state.objects()
     for kind in ("flow", "queue"):
-        of_kind = frame[frame["kind"] == kind]
-        names = sorted(of_kind["name"].unique(), key=lambda name: (order.get(name, len(order)), name))
+        names = sorted((name for of, name in objects if of == kind), key=lambda n: (order.get(n, len(order)), n))
+        variables = [variable for variable in state.variables if variable.kind == kind]
         drawn = 0
         for name in names:
-            tracks = _tracks(of_kind[of_kind["name"] == name], [v for v in state.variables if v.kind == kind])
-            figure = _figure(kind, str(name), tracks, duration_s, several)
-            if figure is not None and drawn < MAX_FLOWS:
+            if drawn == MAX_FLOWS:
+                break
+            rows = state.frame(name=name)
+            rows = rows[rows["kind"] == kind]
+            first = rows["run"] == rows["run"].iloc[0]
+            figure = _figure(kind, name, _tracks(rows[first], variables), duration_s, not first.all())
+            if figure is not None:
                 drawn += 1
                 made.append(figure)
     return made

@@ -1,0 +1,184 @@
+//! The class `Result`: what a run yields, as tables of little-endian words.
+
+use crate::{PyResultOf, Stopped, live, run_error};
+use narrows_samples::{
+    Counter, Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals,
+    Samples, Series, StateSamples, StationTotals, SubqueueSamples, SubqueueTotals, Table, named,
+};
+use narrows_sim::{Outcome, Progress, RunError};
+use narrows_units::Variable;
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use std::sync::Arc;
+
+/// The outcome of one run; the conditions of a live one; and the progress that can stop the conversion.
+#[pyclass(name = "Result", frozen)]
+pub(crate) struct PyResult(pub(crate) Outcome, pub(crate) Option<narrows_live::Conditions>, pub(crate) Arc<Progress>);
+
+#[pymethods]
+impl PyResult {
+    /// Compute SHA-256 of the samples.
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> PyResultOf<String> {
+        py.detach(|| self.0.digest_unless_stopped(&self.2)).map_err(|fault| lost(&fault))
+    }
+
+    #[getter]
+    fn events(&self) -> u64 {
+        self.0.events
+    }
+
+    #[getter]
+    fn packets(&self) -> u64 {
+        self.0.packets
+    }
+
+    #[getter]
+    fn flow_names(&self) -> Vec<String> {
+        self.0.samples.flow_names.clone()
+    }
+
+    #[getter]
+    fn queue_names(&self) -> Vec<String> {
+        self.0.samples.queue_names.clone()
+    }
+
+    #[getter]
+    fn router_names(&self) -> Vec<String> {
+        self.0.samples.router_names.clone()
+    }
+
+    #[getter]
+    fn station_names(&self) -> Vec<String> {
+        self.0.samples.station_names.clone()
+    }
+
+    #[getter]
+    fn channel_names(&self) -> Vec<String> {
+        self.0.samples.channel_names.clone()
+    }
+
+    /// Return sub-queues in the order of their totals: index of the queue, index in it, and label.
+    #[getter]
+    fn subqueue_names(&self) -> Vec<(u64, u64, String)> {
+        let Samples { subqueue_totals: totals, subqueue_names, .. } = &self.0.samples;
+        let places = totals.queue.iter().copied().zip(totals.subqueue.iter().copied());
+        places.zip(subqueue_names).map(|((queue, subqueue), label)| (queue, subqueue, label.clone())).collect()
+    }
+
+    /// Return the conditions of a live run; None for a simulated one.
+    fn conditions<'py>(&self, py: Python<'py>) -> PyResultOf<Option<Bound<'py, PyDict>>> {
+        self.1.as_ref().map(|told| live::conditions(py, told)).transpose()
+    }
+
+    /// Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value".
+    fn tables<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
+        let Samples { flow_totals, queue_totals, router_totals, station_totals, subqueue_totals, counters, .. } =
+            &self.0.samples;
+        let tables = PyDict::new(py);
+        let progress = Some(&*self.2);
+        tables.set_item(FlowTotals::NAME, columns(py, flow_totals, &counters.flow_totals, progress)?)?;
+        tables.set_item(QueueTotals::NAME, columns(py, queue_totals, &[], progress)?)?;
+        tables.set_item(RouterTotals::NAME, columns(py, router_totals, &counters.router_totals, progress)?)?;
+        tables.set_item(StationTotals::NAME, columns(py, station_totals, &[], progress)?)?;
+        tables.set_item(SubqueueTotals::NAME, columns(py, subqueue_totals, &[], progress)?)?;
+        Ok(tables)
+    }
+
+    /// Return what the rows of `state` describe, by the index in their column `series`: kind of object, its index,
+    /// algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ...
+    fn series(&self) -> Vec<SeriesTuple> {
+        let told = |series: &Series| {
+            let Series { owner, index, algorithm, variable: Variable { name, unit, doc, words } } = series;
+            (owner.word(), *index, algorithm.clone(), *name, *unit, *doc, words.to_vec())
+        };
+        self.0.samples.series.iter().map(told).collect()
+    }
+
+    /// Return how many rows the samples of flows, queues, routers, sub-queues or state have, and in how many chunks.
+    fn sampled(&self, table: &str) -> PyResultOf<(usize, usize)> {
+        let Samples { flows, queues, routers, subqueues, state, .. } = &self.0.samples;
+        match table {
+            FlowSamples::NAME => Ok((flows.len(), flows.chunks())),
+            QueueSamples::NAME => Ok((queues.len(), queues.chunks())),
+            RouterSamples::NAME => Ok((routers.len(), routers.chunks())),
+            StateSamples::NAME => Ok((state.len(), state.chunks())),
+            SubqueueSamples::NAME => Ok((subqueues.len(), subqueues.chunks())),
+            _ => Err(no_table(table)),
+        }
+    }
+
+    /// Return a chunk of the samples of flows, queues, routers, sub-queues or state: columns as in `tables`.
+    fn chunk<'py>(&self, py: Python<'py>, table: &str, number: usize) -> PyResultOf<Bound<'py, PyList>> {
+        let Samples { flows, queues, routers, subqueues, state, counters, .. } = &self.0.samples;
+        match table {
+            FlowSamples::NAME => unpacked(py, flows, &counters.flows, number),
+            QueueSamples::NAME => unpacked(py, queues, &[], number),
+            RouterSamples::NAME => unpacked(py, routers, &counters.routers, number),
+            StateSamples::NAME => unpacked(py, state, &[], number),
+            SubqueueSamples::NAME => unpacked(py, subqueues, &[], number),
+            _ => Err(no_table(table)),
+        }
+    }
+}
+
+/// A series of state: kind of object, its index, algorithm, variable, unit, meaning, words for its values.
+type SeriesTuple = (&'static str, u64, String, &'static str, &'static str, &'static str, Vec<&'static str>);
+
+fn no_table(name: &str) -> PyErr {
+    let known = [FlowSamples::NAME, QueueSamples::NAME, RouterSamples::NAME, SubqueueSamples::NAME, StateSamples::NAME]
+        .join(", ");
+    PyValueError::new_err(format!("there is no table {name}; allowed: {known}"))
+}
+
+/// Converts a failure to keep or read samples to a Python exception.
+pub(crate) fn lost(fault: &Fault) -> PyErr {
+    match fault {
+        Fault::OutOfMemory => PyMemoryError::new_err(fault.to_string()),
+        Fault::Disk(_) => PyOSError::new_err(fault.to_string()),
+        Fault::Stopped => Stopped::new_err(fault.to_string()),
+    }
+}
+
+fn unpacked<'py, T: Plain + Send + Sync>(
+    py: Python<'py>,
+    table: &Packed<T>,
+    counters: &[Counter],
+    number: usize,
+) -> PyResultOf<Bound<'py, PyList>>
+where
+    T::Cells: Send + Sync,
+{
+    let chunk = py.detach(|| table.chunk(number)).map_err(|fault| lost(&fault))?;
+    columns(py, &chunk, counters, None)
+}
+
+fn columns<'py, T: Table>(
+    py: Python<'py>,
+    table: &T,
+    counters: &[Counter],
+    progress: Option<&Progress>,
+) -> PyResultOf<Bound<'py, PyList>> {
+    let columns = PyList::empty(py);
+    for (column, data) in named(table, counters) {
+        // Lets other threads run, including one that may stop this.
+        py.detach(std::thread::yield_now);
+        if progress.is_some_and(Progress::stopped) {
+            return Err(run_error(RunError::Stopped));
+        }
+        let bytes = PyBytes::new_with(py, table.len() * 8, |buffer| {
+            let mut cells = buffer.chunks_exact_mut(8);
+            let copied = data.for_each_part(|values| {
+                // Values come first: a zip does not advance its second iterator once the first has ended.
+                for (value, cell) in values.iter().zip(cells.by_ref()) {
+                    cell.copy_from_slice(&value.to_le_bytes());
+                }
+                Ok(())
+            });
+            copied.map_err(|fault| lost(&fault))
+        })?;
+        columns.append((column.name, column.unit, column.doc, bytes))?;
+    }
+    Ok(columns)
+}
