@@ -31,6 +31,7 @@ mod fit;
 mod hold;
 #[cfg(target_os = "linux")]
 mod hosts;
+mod judge;
 #[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]

@@ -10,8 +10,8 @@ use crate::conditions::Conditions;
 use crate::fit::{Control, KernelsOwn, control};
 use crate::hold;
 use crate::hosts::Hosts;
+use crate::judge::judge;
 use crate::network::Network;
-use crate::refusals;
 use crate::scheme_counters::SchemeCounters;
 use crate::schemes::Schemes;
 use crate::trace::{Trace, Traced};
@@ -228,7 +228,7 @@ struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     fn new(scenario: &'a Scenario, seeds: Seeds) -> Result<Self, LiveError> {
-        refusals::judge(scenario)?;
+        judge(scenario)?;
         let hosts = Hosts::new(scenario)?;
         let mut conditions = Conditions::of_machine();
         conditions.left_to_kernel = hosts.kernels_own().iter().map(in_words).collect();

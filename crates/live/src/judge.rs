@@ -1,0 +1,87 @@
+//! Every reason why a scenario cannot run live, found before anything is made.
+
+use crate::LiveError;
+use crate::fit::{self, control};
+use crate::refusals::Refusals;
+use crate::schemes;
+use crate::settings::Settings;
+use narrows_scenario::{NodeKind, Scenario};
+
+/// Rejects a scenario that cannot run live here, with every reason that can be found without creating anything.
+///
+/// # Errors
+/// [`LiveError::Unsupported`] and [`LiveError::Unavailable`]; several as [`LiveError::Refused`].
+pub(crate) fn judge(scenario: &Scenario) -> Result<(), LiveError> {
+    let mut refusals = Refusals::default();
+    refusals.take(fit::check(scenario));
+    schemes::judge(scenario, &mut refusals);
+    let tcp = scenario.flows.iter().filter(|flow| flow.tcp().is_some());
+    for flow in tcp.filter(|flow| !schemes::brings_control(scenario, flow)) {
+        refusals.take(control(flow));
+    }
+    for (node, _) in scenario.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Host) {
+        refusals.take(Settings::of_host(scenario, node));
+    }
+    refusals.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{scenario, scenario_under};
+
+    fn fields(error: &LiveError) -> Vec<String> {
+        let LiveError::Refused { refusals } = error else { panic!("one alone: {error}") };
+        let field = |error: &LiveError| match error {
+            LiveError::Unsupported { field, .. } => field.clone(),
+            other => other.to_string(),
+        };
+        refusals.iter().map(field).collect()
+    }
+
+    #[test]
+    fn all_refusals_come_at_once() {
+        let flows = "[tcp]\nstack = \"rfc\"\ncc = \"reno\"\nrecovery = \"reno\"\nsack = false\ninitial_ssthresh = \"20 kB\"\n\
+                     max_cwnd = \"85 kB\"\nmss = \"40 kB\"\n[[flows]]\nname = \"a\"\nfrom = \"s1\"\nto = \"d1\"\n\
+                     [[flows]]\nname = \"b\"\nfrom = \"s1\"\nto = \"d1\"\ncc = \"tahoe\"\ntcp = { timestamps = false }";
+        let error = judge(&scenario(flows)).unwrap_err();
+        let expected = [
+            "flows.a.tcp.recovery",
+            "flows.a.tcp.mss",
+            "flows.a.tcp.initial_ssthresh",
+            "flows.a.tcp.max_cwnd",
+            "flows.b.tcp.recovery",
+            "flows.b.tcp.mss",
+            "flows.b.tcp.initial_ssthresh",
+            "flows.b.tcp.max_cwnd",
+            "flows.b.tcp.cc",
+            "flows.b.tcp.timestamps",
+        ];
+        assert_eq!(fields(&error), expected);
+        let said = error.to_string();
+        assert!(
+            said.starts_with("the scenario cannot run live: 10 refusals\n  flows.a.tcp.recovery: reno: "),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 11, "{said}");
+    }
+
+    #[test]
+    fn a_scheme_s_refusals_are_among_them() {
+        let first = "queue = { limit = \"60 kB\" }";
+        let flows = "[tcp]\nstack = \"linux\"\ncc = \"reno\"\n[ngwa]\nmode = 1\n\
+                     [[flows]]\nname = \"a\"\nfrom = \"s1\"\nto = \"d1\"\n[[flows]]\nname = \"b\"\nfrom = \"s1\"\nto = \"d1\"\n\
+                     tcp = { assist = \"none\", dupthresh = 5 }";
+        let mut fields = fields(&judge(&scenario_under(first, flows)).unwrap_err());
+        fields.sort();
+        assert_eq!(fields, ["flows.b.tcp.assist", "flows.b.tcp.dupthresh"]);
+    }
+
+    #[test]
+    fn a_scenario_with_a_live_form_is_not_refused() {
+        assert_eq!(
+            judge(&scenario("[tcp]\nstack = \"linux\"\ncc = \"reno\"\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"")),
+            Ok(())
+        );
+    }
+}
