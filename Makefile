@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup demo test lint bench docs clean
+.PHONY: help setup demo test lint bench mutants docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +56,11 @@ lint: setup ## only the checks of form: formats, lints, types, crate edges
 bench: setup ## packets per CPU second, ours and those of the simulators that are here, into bench/results; BENCH='--only W1'
 	$(SAY) 'Benchmark: a few minutes, ten with all peers; best on an otherwise idle machine'
 	@$(BIN)/python -m bench $(BENCH)
+
+mutants: ## which changes to congestion control, recovery and queues no test notices; hours, or a sample: MUTANTS='--shard 0/20'
+	$(SAY) 'Mutation tests: what no test notices is listed in target/mutants.out/missed.txt'
+	@cargo mutants --version > /dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 1; }
+	@cargo mutants $(MUTANTS)
 
 docs: setup ## the Rust API's pages into target/doc, and where the written documentation starts
 	$(SAY) 'Building the Rust API pages'
