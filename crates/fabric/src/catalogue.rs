@@ -1,9 +1,7 @@
 //! The catalogue of this engine's features, from its registries; scenarios are validated against it.
 
 use narrows_queue::Disciplines;
-use narrows_scenario::{
-    Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, CatalogueVariable, Ns2Agent,
-};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent};
 
 /// Every congestion control, queue, scheme and 802.11 PHY with its parameters.
 #[must_use]
@@ -38,10 +36,6 @@ fn param(name: &str, doc: &str, kind: CatalogueKind) -> CatalogueParam {
     CatalogueParam { name: name.to_owned(), doc: doc.to_owned(), kind }
 }
 
-fn variable(name: &str, unit: &str, doc: &str) -> CatalogueVariable {
-    CatalogueVariable { name: name.to_owned(), unit: unit.to_owned(), doc: doc.to_owned() }
-}
-
 /// Converts the kind of a congestion control's parameter.
 fn kind(kind: narrows_cc::ParamKind) -> CatalogueKind {
     use narrows_cc::ParamKind as Kind;
@@ -65,7 +59,7 @@ fn row(name: &str, title: &str, sources: &[&str], params: Vec<CatalogueParam>) -
 fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
     let params = r.params.iter().map(|p| param(p.name, p.doc, kind(p.kind))).collect();
     CatalogueRow {
-        variables: r.variables.iter().map(|v| variable(v.name, v.unit, v.doc)).collect(),
+        variables: r.variables.iter().map(Into::into).collect(),
         recovery: r.recovery.map(str::to_owned),
         response: match r.traits.response {
             narrows_cc::Response::Nothing => "nothing",

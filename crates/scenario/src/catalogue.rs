@@ -7,7 +7,7 @@ use crate::types::Stack;
 use crate::words::Word;
 use narrows_settings::queue::Discipline;
 use narrows_settings::scheme::Scheme;
-use narrows_units::{Bytes, Duration, Rate};
+use narrows_units::{Bytes, Duration, Rate, Variable};
 pub(crate) use queues::show_param;
 use serde_json::json;
 
@@ -121,6 +121,8 @@ pub struct CatalogueVariable {
     pub unit: String,
     /// What it is.
     pub doc: String,
+    /// Words for the values 0, 1, 2 ..; empty for a quantity.
+    pub words: Vec<String>,
 }
 
 /// A parameter of an entry.
@@ -323,9 +325,20 @@ impl CatalogueRow {
     }
 }
 
+impl From<&Variable> for CatalogueVariable {
+    fn from(variable: &Variable) -> Self {
+        Self {
+            name: variable.name.to_owned(),
+            unit: variable.unit.to_owned(),
+            doc: variable.doc.to_owned(),
+            words: variable.words.iter().map(|&word| word.to_owned()).collect(),
+        }
+    }
+}
+
 impl CatalogueVariable {
     fn to_json(&self) -> serde_json::Value {
-        json!({ "name": self.name, "unit": self.unit, "doc": self.doc })
+        json!({ "name": self.name, "unit": self.unit, "doc": self.doc, "words": self.words })
     }
 }
 

@@ -32,6 +32,7 @@ static TOY: Scheme = Scheme {
     byte_limits: true,
     router_adds: 4,
     excludes_ecn: true,
+    variables: &[],
 };
 
 fn with_toy() -> Catalogue {

@@ -5,7 +5,7 @@
 //! from it, and the row builds the scheme's parts from the same [`Values`]. No other place lists the parameters.
 
 pub use crate::queue::Word;
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// The values that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -142,6 +142,8 @@ pub struct Scheme {
     pub router_adds: u64,
     /// Whether its end points write the header bits of ECN, so that ECN is off on its connections.
     pub excludes_ecn: bool,
+    /// Variables that its senders report beside those of their congestion control.
+    pub variables: &'static [Variable],
 }
 
 impl Scheme {

@@ -9,6 +9,8 @@ use narrows_samples::{Owner, Probe, Series};
 use narrows_scenario::{Scenario, WifiQueues};
 use narrows_tcp::{Connection, Info};
 use narrows_units::Variable;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The name under which the connection itself reports: loss recovery, timers and pacing.
 const TCP: &str = "tcp";
@@ -31,6 +33,8 @@ pub(crate) struct StateSampler {
     states: States,
     /// The discipline of each queue, in the order of `queue_totals`, and what it reports.
     disciplines: Vec<(&'static str, &'static [Variable])>,
+    /// Per flow: what its congestion control and its scheme declare. Flows with the same two share it.
+    senders: Vec<Arc<[Variable]>>,
 }
 
 impl StateSampler {
@@ -46,7 +50,9 @@ impl StateSampler {
         });
         let variables = |kind| known.find(kind).map_or(&[][..], |row| row.about.variables);
         let disciplines = || wired.chain(wireless).map(|queue| (queue.kind, variables(queue.kind))).collect();
-        scenario.sample_state.then(|| Box::new(Self { states: States::default(), disciplines: disciplines() }))
+        scenario.sample_state.then(|| {
+            Box::new(Self { states: States::default(), disciplines: disciplines(), senders: senders(scenario) })
+        })
     }
 
     /// Returns the variables that were reported.
@@ -74,7 +80,7 @@ impl World<'_> {
         let Some(sampler) = &mut self.states else { return };
         let Some(sender) = self.connections.get(flow, self.flows[flow].sender()) else { return };
         let algorithm = self.scenario.flows[flow].tcp().map_or("", |tcp| &*tcp.cc);
-        let cc = Reporter { owner: Owner::Flow, index: flow, algorithm, variables: cc_variables(algorithm) };
+        let cc = Reporter { owner: Owner::Flow, index: flow, algorithm, variables: &sampler.senders[flow] };
         sampler.states.take(cc, self.now, |visit| sender.cc().state(visit), probe);
         let connection = Reporter { owner: Owner::Flow, index: flow, algorithm: TCP, variables: &CONNECTION };
         sampler.states.take(connection, self.now, |visit| connection_state(sender, visit), probe);
@@ -115,7 +121,15 @@ fn connection_state(sender: &Connection, visit: &mut dyn FnMut(&'static str, f64
     }
 }
 
-/// Returns the variables that a congestion control declares; none for one that is not in the registry.
-fn cc_variables(algorithm: &str) -> &'static [Variable] {
-    narrows_cc::registry().iter().find(|row| row.name == algorithm).map_or(&[], |row| row.variables)
+/// Returns per flow the variables that its congestion control and its scheme declare. A congestion control that is not
+/// in the registry declares none.
+fn senders(scenario: &Scenario) -> Vec<Arc<[Variable]>> {
+    let scheme = scenario.scheme.as_ref().map_or(&[][..], |scheme| scheme.row.variables);
+    let mut known: BTreeMap<&str, Arc<[Variable]>> = BTreeMap::new();
+    let of = |cc| {
+        let own = narrows_cc::registry().iter().find(|row| row.name == cc).map_or(&[][..], |row| row.variables);
+        own.iter().chain(scheme).copied().collect()
+    };
+    let names = scenario.flows.iter().map(|flow| flow.tcp().map_or("", |tcp| &*tcp.cc));
+    names.map(|cc| Arc::clone(known.entry(cc).or_insert_with(|| of(cc)))).collect()
 }

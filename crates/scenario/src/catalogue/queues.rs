@@ -71,6 +71,7 @@ pub(super) fn entry(row: &Discipline) -> CatalogueRow {
         title: row.title.to_owned(),
         sources: row.sources.iter().map(|&source| source.to_owned()).collect(),
         params: std::iter::once(param("limit", LIMIT, CatalogueKind::Limit)).chain(own).collect(),
+        variables: row.variables.iter().map(Into::into).collect(),
         ..CatalogueRow::default()
     }
 }

@@ -19,6 +19,7 @@ pub(super) fn entry(row: &Scheme) -> CatalogueRow {
         title: row.title.to_owned(),
         sources: row.sources.iter().map(|&source| source.to_owned()).collect(),
         params: row.params.iter().map(param).collect(),
+        variables: row.variables.iter().map(Into::into).collect(),
         ..CatalogueRow::default()
     }
 }

@@ -6,6 +6,7 @@ use crate::{Parts, RouterAgent};
 use narrows_cc::CongestionControl;
 use narrows_settings::scheme::{Kind, Param, Rule, Scheme, Values, Word};
 use narrows_tcp::{Assist, HeaderBits};
+use narrows_units::Variable;
 
 /// ACNS.
 pub(crate) const ROW: SchemeRow = SchemeRow {
@@ -129,6 +130,19 @@ static ABOUT: Scheme = Scheme {
     byte_limits: false,
     router_adds: 0,
     excludes_ecn: codec::BITS.excludes(HeaderBits::CLASSIC_ECN),
+    variables: &[
+        Variable::state("acns_command", "Command in force.", &["none", "normal", "freeze", "fallback"]),
+        Variable::new(
+            "acns_trend",
+            "",
+            "Weighted mean of the last commands, W_trend, from 1 to 3; 0 before the first.",
+        ),
+        Variable::new("acns_history", "", "Windows in the history that a fallback returns to."),
+        Variable::new("acns_fallbacks", "", "Times the window fell back."),
+        Variable::new("acns_losses_frozen", "", "Losses that left the window, C_trend = 1."),
+        Variable::new("acns_losses_fallen_back", "", "Losses after which the window fell back, C_trend = 2."),
+        Variable::new("acns_losses_decreased", "", "Losses that the base algorithm answered, C_trend = 3."),
+    ],
 };
 
 fn build(values: &Values) -> Result<Box<dyn Parts>, String> {

@@ -223,9 +223,7 @@ impl CongestionControl for Acns {
         self.base.holds_back()
     }
 
-    /// `acns_command`: the command in force (1 to 3; 0 is none); `acns_trend`: W_trend (0 is none); `acns_history`:
-    /// windows kept; `acns_fallbacks`: times the window fell back; `acns_losses_*`: losses by verdict; then the base's
-    /// own values.
+    /// Reports the variables of ACNS's row, then those of the base.
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("acns_command", self.ruling.map_or(0.0, |c| f64::from(c as u8)));
         visit("acns_trend", self.trend.weight().unwrap_or(0.0));
@@ -478,6 +476,15 @@ mod tests {
         b.path.phase = Phase::Open;
         eq(b.round(), 15.0);
         assert_eq!(b.acns.ruling(), Some(Fallback));
+    }
+
+    #[test]
+    fn state_reports_the_variables_of_the_row_then_the_bases() {
+        let mut reported = Vec::new();
+        Bench::new().acns.state(&mut |name, _| reported.push(name));
+        let declared: Vec<_> = crate::acns::ROW.about.variables.iter().map(|variable| variable.name).collect();
+        assert_eq!(&reported[..declared.len()], declared);
+        assert!(reported[declared.len()..].iter().all(|name| !name.starts_with("acns_")), "{reported:?}");
     }
 
     #[test]

@@ -125,6 +125,7 @@ static ABOUT: Scheme = Scheme {
     byte_limits: true,
     router_adds: codec::OVERHEAD as u64,
     excludes_ecn: false,
+    variables: &[],
 };
 
 fn build(values: &Values) -> Result<Box<dyn Parts>, String> {
