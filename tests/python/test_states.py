@@ -81,6 +81,15 @@ def test_variables_say_what_they_are(ran: Run) -> None:
     assert all(v.doc.endswith(".") for v in known.values())
 
 
+def test_a_scheme_describes_its_senders_variables() -> None:
+    overrides = {"sampling.state": True, "duration": "20 s"}
+    states = nw.run("acns", overrides=overrides).samples.state
+    own = {v.name: v for v in states.variables if v.name.startswith("acns_")}
+    assert set(own) == {v["name"] for v in nw.list_algorithms("schemes")[0]["variables"]}
+    assert all(variable.doc for variable in own.values())
+    assert own["acns_command"].words == ("none", "normal", "freeze", "fallback")
+
+
 def test_wide_has_a_column_per_variable(ran: Run) -> None:
     wide = ran.samples.state.wide("bbr")
     assert wide.index.name == "time_s"
