@@ -210,7 +210,7 @@ def test_a_scenario_that_names_it_is_refused_once_it_is_forgotten() -> None:
     own.register("mine", Reno)
     scenario = nw.Scenario.from_file("dumbbell-cubic", CHANGES)
     own.unregister("mine")
-    with pytest.raises(nw.ScenarioError, match="is no congestion control"):
+    with pytest.raises(nw.ScenarioError, match="is not a congestion control"):
         nw.Scenario.from_file("dumbbell-cubic", CHANGES)
     with pytest.raises(nw.RunError, match='congestion control "mine" is unknown'):
         nw.run(scenario)

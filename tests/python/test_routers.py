@@ -109,7 +109,7 @@ def test_a_notebook_shows_them(advised: Run, one: Run) -> None:
 def test_a_notebook_says_what_a_scheme_is_set_to(advised: Run, short: Scenario) -> None:
     shown = advised.scenario._repr_html_()
     assert "<th>NGWA</th>" in shown
-    assert "<td>Flow division</td><td>on: 0.98 × the queue&#x27;s limit / its flows</td>" in shown
+    assert "<td>Flow division</td><td>on: 0.98 × the queue&#39;s limit / its flows</td>" in shown
     assert "<th>NGWA</th>" not in short._repr_html_()
 
 

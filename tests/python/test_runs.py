@@ -233,7 +233,7 @@ def test_a_dictionary_overrides_a_table() -> None:
     scenario = nw.Scenario.from_file("standard", {"tcp": given})
     assert 'profile = "linux", c = 0.4, beta = 0.5' in scenario.to_toml()
     assert "abe = true" in scenario.to_toml()
-    with pytest.raises(ScenarioError, match="is no parameter of cubic"):
+    with pytest.raises(ScenarioError, match="is not a parameter of cubic"):
         scenario.with_overrides({"tcp.cc_params": {'odd "name"': 1}})
 
 

@@ -121,7 +121,7 @@ def test_failures_are_listed_at_the_end_and_the_exit_code_is_1(file: Path, tmp_p
     assert "10 points are refused; the runs will be listed as failed" in shown.stderr
     assert "error: 20 of 40 runs failed; the same command tries them again" in shown.stderr
     assert "cc = cubbic, buffer = 10, seed 1 and 19 more runs" in shown.stderr
-    assert f'{file}:8: tcp.cc: "cubbic" is no congestion control' in shown.stderr
+    assert f'{file}:8: tcp.cc: "cubbic" is not a congestion control' in shown.stderr
     assert list(load(tmp_path / "out").runs["status"]).count("ok") == 20
     told = json.loads(narrows("sweep", file, "-o", tmp_path / "out", "--no-progress", "--json").stdout)
     assert (told["kept"], told["made"], told["failed"]) == (20, 20, 20)

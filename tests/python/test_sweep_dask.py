@@ -177,7 +177,7 @@ def test_own_congestion_controls_and_failures_travel(cluster: LocalCluster, tmp_
     assert running.returncode == 1
     assert "error: 8 of 12 runs failed; the same command tries them again" in errors
     assert "steady: on_ack raised RuntimeError: enough" in errors
-    assert 'tcp.cc: "cubbic" is no congestion control' in errors
+    assert 'tcp.cc: "cubbic" is not a congestion control' in errors
     code.write_text(OWN.format(patience=9))
     mended = sweep(file, "-o", tmp_path / "out", "--dask", cluster.address, "--load", code, "--json")
     output, _ = mended.communicate(timeout=180)

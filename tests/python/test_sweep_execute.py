@@ -215,7 +215,7 @@ def test_a_point_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path, tin
     assert "faulty: on_ack raised RuntimeError: no more (faulty.py:8)" in failures[0].error
     assert str(failures[0]).startswith("cc = faulty, buffer = 5, seed 1: speed-w1: run 0 with seed 1 was stopped")
     assert failures[-1].labels == {"cc": "cubbic", "buffer": 80}
-    assert failures[-1].error.startswith('t.toml:8: tcp.cc: "cubbic" is no congestion control, did you')
+    assert failures[-1].error.startswith('t.toml:8: tcp.cc: "cubbic" is not a congestion control, did you')
     good = made.runs[made.runs["cc"] == "reno"]
     assert list(good["digest"]) == list(tiny.runs["digest"][:6])
     # Failed runs are tried again and finished ones are not; a repaired algorithm succeeds.

@@ -229,7 +229,7 @@ def test_a_refused_point_names_the_axis_and_its_line() -> None:
     text = SHORT.replace('"reno", "cubic"', '"reno", "cubbic"')
     point = Sweep.parse(text, "some.toml").points[3]
     assert point.refusal is not None
-    assert str(point.refusal).startswith('some.toml:11: tcp.cc: "cubbic" is no congestion control')
+    assert str(point.refusal).startswith('some.toml:11: tcp.cc: "cubbic" is not a congestion control')
     with pytest.raises(ScenarioError):
         _ = point.scenario
 

@@ -1,4 +1,5 @@
-//! What the engine's registries offer. The caller passes it in, since this crate does not depend on an engine.
+//! Algorithms, queues, schemes and PHYs that a scenario may name. The caller passes them in: this crate does not
+//! depend on an engine.
 
 mod queues;
 mod schemes;
@@ -24,7 +25,7 @@ pub struct Catalogue {
     pub phys: Vec<CataloguePhy>,
 }
 
-/// A preset of an 802.11 PHY: what a channel of this standard may use, and the defaults of its table.
+/// A preset of an 802.11 PHY: the rates and options of the standard, and the defaults of a channel's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CataloguePhy {
     /// Name in scenario files.
@@ -92,7 +93,7 @@ pub struct CatalogueRow {
     pub variables: Vec<CatalogueVariable>,
     /// Loss recovery that the name of a congestion control implies, as a word of scenario files.
     pub recovery: Option<String>,
-    /// What congestion does to the window of a congestion control: `nothing`, `reduces` or `models`; empty for other
+    /// Effect of congestion on the window of a congestion control: `nothing`, `reduces` or `models`; empty for other
     /// entries.
     pub response: &'static str,
     /// Whether a congestion control needs ECN with an echo of each mark (RFC 8257).
@@ -119,7 +120,7 @@ pub struct CatalogueVariable {
     pub name: String,
     /// Unit; empty where it has none.
     pub unit: String,
-    /// What it is.
+    /// Meaning of the number.
     pub doc: String,
     /// Words for the values 0, 1, 2 ..; empty for a quantity.
     pub words: Vec<String>,
@@ -130,9 +131,9 @@ pub struct CatalogueVariable {
 pub struct CatalogueParam {
     /// Name in scenario files.
     pub name: String,
-    /// What it does.
+    /// Effect of the parameter.
     pub doc: String,
-    /// What it takes.
+    /// Allowed values.
     pub kind: CatalogueKind,
 }
 

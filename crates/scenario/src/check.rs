@@ -79,8 +79,8 @@ fn unknown_key(table: &Table, entry: &Entry, at: &Path<'_>, catalogue: &Catalogu
     report.add(entry.place, at, "", format!("is not a known key{near}"), allowed);
 }
 
-/// Checks the value of a queue's parameter: some discipline must take it. The queue's own discipline may stand in
-/// another table, so its own rules are checked where the queue is built.
+/// Checks the value of a queue's parameter: some discipline must accept it. Another table may name the queue's
+/// discipline, so that discipline's rules are checked when the queue is built.
 fn queue_param(name: &str, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, report: &mut Report) -> Value {
     let kinds: Vec<Kind> =
         catalogue.queues.iter().filter_map(|row| row.param(name)).map(|p| kind_of(&p.kind)).collect();
@@ -93,7 +93,7 @@ fn queue_param(name: &str, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, 
     Value::Bad
 }
 
-/// Returns what a queue's parameter takes, as a kind of the format.
+/// Returns the format's kind for a queue's parameter.
 pub(crate) fn kind_of(kind: &queue::Kind) -> Kind {
     match *kind {
         queue::Kind::Switch { .. } => Kind::Switch,
@@ -125,7 +125,7 @@ pub(crate) fn own_param(kind: &queue::Kind, tree: &Tree, path: &Path<'_>, report
     })
 }
 
-/// Returns what a kind allows; a table of queues also names the parameters of the disciplines.
+/// Returns the values that a kind allows. For a table of queues, the parameters of the disciplines are included.
 fn allowed(kind: &Kind, catalogue: &Catalogue) -> String {
     let params = match kind.table() {
         Some(table) if table.takes_queue_params() => catalogue.queue_param_names(),
@@ -276,7 +276,7 @@ fn find(words: &[Word], text: &str) -> Option<&'static str> {
     words.iter().find(|word| word.0 == text).map(|word| word.0)
 }
 
-/// Checks a scalar value; the error says what is wrong with it.
+/// Checks a scalar value; the error describes the fault.
 fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
     let wrong = || Err(format!("is not {}", kind.noun()));
     let flawed = |flaw: Flaw| flaw.reason(&kind.noun());

@@ -148,7 +148,7 @@ impl Scenario {
     }
 }
 
-/// Returns the key and the value of a scheme's parameter. `null` is the word for no amount of data.
+/// Returns the key and the value of a scheme's parameter. `null` stands for no amount of data.
 fn scheme_value(scheme: &Scheme, name: &str, value: scheme::Value) -> (String, Value) {
     let sized = scheme.row.param(name).is_some_and(|param| matches!(param.kind, Kind::Size | Kind::Or(Kind::Size, _)));
     match value {

@@ -1,8 +1,8 @@
 //! A resolved scenario as JSON text in which values shared by many flows and links are listed once.
 //!
-//! A flow has some thirty TCP settings, and most flows of a hundred thousand have the same ones.
-//! [`to_json`](Scenario::to_json) has a tree of values for each, and its text takes ten kilobytes and a tenth of a
-//! millisecond a flow to make.
+//! A flow has about thirty TCP settings, and most flows of a large scenario have the same ones.
+//! [`to_json`](Scenario::to_json) builds a tree of values for each flow. Its text takes ten kilobytes and a tenth of a
+//! millisecond per flow.
 
 use crate::json::{direction, tcp, traffic};
 use crate::types::{Flow, Scenario};

@@ -1,6 +1,6 @@
 //! Scenario files: types, parsing, validation and JSON Schema, independent of any engine.
 //!
-//! The schema (`schema/`) is data: it lists the tables and fields, what they take, their defaults and what they mean.
+//! The schema (`schema/`) is data: tables, fields, allowed values, defaults and descriptions.
 //! The parser, the JSON Schema for editors and the reference in `docs/scenario.md` all read it:
 //!
 //! ```text
@@ -46,7 +46,7 @@ use problem::{Place, Report};
 /// Reads a scenario.
 ///
 /// `path` names the file in problems; its stem is the scenario's default name. `overrides` are pairs of path and value
-/// (`links[0].rate`, `5 Mb/s`), applied in order; a value is TOML, or else a bare word. `catalogue` lists the available
+/// (`links[0].rate`, `5 Mb/s`), applied in order; a value is TOML or a bare word. `catalogue` lists the available
 /// congestion controls, queues and schemes.
 ///
 /// # Errors
@@ -81,7 +81,8 @@ pub fn defaults(choices: &Choices<'_>, catalogue: &Catalogue) -> Result<Tcp, Pro
     finish(tcp, report, "the defaults could not be built; please report this")
 }
 
-/// Returns what was built if there are no problems. `unknown` is the problem if nothing was built and none is reported.
+/// Returns the built value if there are no problems. `unknown` is reported if nothing was built and no problem is
+/// known.
 fn finish<T>(built: Option<T>, mut report: Report, unknown: &str) -> Result<T, Problems> {
     match built {
         Some(built) if report.is_empty() => Ok(built),

@@ -29,9 +29,9 @@ pub struct Problem {
     pub field: String,
     /// The value as written; empty if there is none.
     pub value: String,
-    /// What is wrong with it: the verb and what follows, such as `is not a rate`.
+    /// The fault as a predicate, such as `is not a rate`.
     pub reason: String,
-    /// What is allowed; empty if the reason is enough.
+    /// Allowed values; empty if the reason is enough.
     pub allowed: String,
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum Value {
     Address(IpAddr),
     /// Names of nodes.
     Names(Vec<Item>),
-    /// No value, and the word for that in files (`unlimited`, `none`). A reader gets the [`Word`](Self::Word).
+    /// No value. Files write a word for it (`unlimited`, `none`), which reading returns as [`Word`](Self::Word).
     Absent(&'static str),
     /// `false` instead of a table.
     Off,
@@ -36,7 +36,7 @@ pub(crate) enum Value {
     Tables(Vec<Record>),
     /// Parameters, in file order.
     Params(Vec<(String, Item)>),
-    /// The parameter of a queue, which some discipline takes so; the table's own may not.
+    /// The parameter of a queue. Some discipline accepts the value; the table's own discipline may not.
     Raw(Tree),
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Creates an item that no file gives.
+    /// Creates an item without a place in a file.
     pub(crate) const fn bare(value: Value) -> Self {
         Self { value, place: Place::Nowhere, shown: String::new() }
     }
@@ -69,7 +69,7 @@ impl Record {
         Self { table, place, entries: Vec::new() }
     }
 
-    /// Creates a table of values that no file gives.
+    /// Creates a table of values without places in a file.
     pub(crate) fn of(table: &'static Table, values: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
         let entry = |(key, value)| (key, Place::Nowhere, Item::bare(value));
         Self { table, place: Place::Nowhere, entries: values.into_iter().map(entry).collect() }

@@ -57,7 +57,7 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     Some(steps)
 }
 
-/// What is wrong with a path, and what is allowed.
+/// The fault of a path, and the allowed paths.
 struct Flaw(String, String);
 
 fn set(tree: &mut Tree, table: Option<&'static Table>, steps: &[Step<'_>], value: &Tree) -> Result<(), Flaw> {
@@ -72,7 +72,7 @@ fn set(tree: &mut Tree, table: Option<&'static Table>, steps: &[Step<'_>], value
                 Some(item) => set(item, table, rest, value),
                 None => {
                     let near = hint(key, names.iter().map(String::as_str));
-                    Err(Flaw(format!("finds nothing called {key:?} in the file{near}"), index_range(items.len())))
+                    Err(Flaw(format!("matches nothing called {key:?} in the file{near}"), index_range(items.len())))
                 }
             }
         }
@@ -86,7 +86,7 @@ fn set(tree: &mut Tree, table: Option<&'static Table>, steps: &[Step<'_>], value
             let count = items.len();
             match items.get_mut(*index) {
                 Some(item) => set(item, table, rest, value),
-                None => Err(Flaw(format!("finds no [{index}] in the file"), index_range(count))),
+                None => Err(Flaw(format!("matches no [{index}] in the file"), index_range(count))),
             }
         }
         (Step::All, Branch::List(items)) => {
@@ -95,7 +95,7 @@ fn set(tree: &mut Tree, table: Option<&'static Table>, steps: &[Step<'_>], value
                 any = true;
                 set(item, table, rest, value)?;
             }
-            if any { Ok(()) } else { Err(Flaw("finds nothing in the file to change".into(), index_range(0))) }
+            if any { Ok(()) } else { Err(Flaw("matches nothing in the file".into(), index_range(0))) }
         }
         (Step::Index(_) | Step::All, _) => {
             Err(Flaw("has an index where there is no list".into(), "indices after a list".into()))
@@ -105,7 +105,7 @@ fn set(tree: &mut Tree, table: Option<&'static Table>, steps: &[Step<'_>], value
 
 fn index_range(count: usize) -> String {
     match count {
-        0 => "what the file itself lists (what a shorthand made is set through the shorthand)".into(),
+        0 => "an entry that the file lists; nodes and links of a shorthand are set in its table".into(),
         1 => "[0], [*] or a name".into(),
         n => format!("[0] to [{}], [*] or a name", n - 1),
     }
@@ -147,7 +147,7 @@ fn set_key(
         return set(&mut entry.tree, inner, rest, value);
     }
     if matches!(rest.first(), Some(Step::Index(_) | Step::All)) {
-        return Err(Flaw(format!("finds no {key:?} in the file"), index_range(0)));
+        return Err(Flaw(format!("matches no {key:?} in the file"), index_range(0)));
     }
     let mut tree = Tree { place: value.place, value: Branch::Table(Vec::new()) };
     set(&mut tree, inner, rest, value)?;

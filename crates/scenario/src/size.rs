@@ -17,12 +17,12 @@ pub struct Size {
     pub queue_rows: u64,
     /// Rows from sampling routers with an agent; 0 without a sampling interval.
     pub router_rows: u64,
-    /// About the largest number of rows from sampling the state of algorithms, [`VARIABLES`] for each flow and queue; 0
-    /// unless it is sampled at an interval.
+    /// Estimate of the most rows from sampling the state of algorithms: [`VARIABLES`] for each flow and queue; 0 unless
+    /// state is sampled at an interval.
     pub state_rows: u64,
 }
 
-/// Variables of an algorithm and a connection, about the largest number that any has.
+/// Estimate of the most variables that an algorithm and its connection report.
 const VARIABLES: u64 = 24;
 
 impl Scenario {

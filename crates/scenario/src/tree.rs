@@ -19,7 +19,7 @@ pub(crate) enum Branch {
     Integer(i128),
     Float(f64),
     Switch(bool),
-    /// A value that no field takes: a date, or an integer beyond `i128`.
+    /// A value that no field accepts: a date, or an integer beyond `i128`.
     Other(String),
     List(Vec<Tree>),
     Table(Vec<Entry>),
@@ -105,7 +105,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Where the places of a tree come from.
+/// Source of the places of a tree.
 enum Source<'a> {
     File(Lines<'a>),
     Fixed(Place),
@@ -120,7 +120,7 @@ impl Source<'_> {
     }
 }
 
-/// Reads a file. Syntax errors go to `report`; the tree then holds what could be read.
+/// Reads a file. Syntax errors go to `report`; the tree then holds the readable part.
 pub(crate) fn read(text: &str, report: &mut Report) -> Tree {
     let source = Source::File(Lines::new(text));
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -138,7 +138,7 @@ pub(crate) fn read(text: &str, report: &mut Report) -> Tree {
     Tree { place: Place::Nowhere, value: Branch::Table(entries(table.into_inner(), &source)) }
 }
 
-/// Reads the value of an override: TOML, or else a bare word.
+/// Reads the value of an override: TOML or a bare word.
 pub(crate) fn read_value(text: &str, place: Place) -> Tree {
     match DeValue::parse(text) {
         Ok(value) => convert(value, &Source::Fixed(place)),
@@ -188,8 +188,8 @@ pub enum Part {
     Index(usize),
 }
 
-/// Returns the path and the line, from 1, of each key and each element of an array in a TOML document; in a broken one
-/// of what could be read.
+/// Returns path and line (from 1) of each key and array element in a TOML document. For a broken document, it returns
+/// those of the readable part.
 #[must_use]
 pub fn places(text: &str) -> Vec<(Vec<Part>, usize)> {
     let tree = read(text, &mut Report::new(""));

@@ -1,4 +1,4 @@
-//! Checked values as JSON, as TOML and in words. What is written follows from the schema's rows.
+//! Checked values as JSON, as TOML and as text. The schema's rows determine the output.
 
 use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
 use crate::record::{Item, Record, Value};
@@ -13,7 +13,7 @@ pub struct Setting {
     pub name: String,
     /// Its value, as scenario files write it but without quotes.
     pub value: String,
-    /// Whether a live run can do what it asks for. Otherwise Linux's own value holds for every connection.
+    /// Whether a live run can honour it. Otherwise Linux's own value applies to every connection.
     pub honoured: bool,
 }
 
@@ -43,13 +43,13 @@ impl Tcp {
     }
 }
 
-/// Returns the fields that a table gives, and what it gives.
+/// Returns the fields that a table sets, and their values.
 fn fields(record: &Record) -> impl Iterator<Item = (&'static Field, &Item)> {
     let table: &'static Table = record.table;
     record.entries.iter().filter_map(|(key, _, item)| Some((table.field(key)?, item)))
 }
 
-/// Returns a table as JSON: numbers in base units, in which the keys end; `null` is no value, or no table.
+/// Returns a table as JSON. Numbers are in the base units that their keys end in; `null` is no value or no table.
 pub(crate) fn json(record: &Record) -> serde_json::Value {
     fields(record)
         .map(|(field, item)| (json_key(field), json_value(&item.value)))
@@ -101,7 +101,7 @@ fn json_value(value: &Value) -> serde_json::Value {
     }
 }
 
-/// Returns a value in words: as TOML has it, but without quotes.
+/// Returns a value as text: as in TOML, but without quotes.
 pub(crate) fn words(value: &Value) -> String {
     match value {
         Value::Bad => String::new(),

@@ -295,16 +295,16 @@ fn overrides_say_what_is_wrong_with_them() {
         ),
         (
             set("links[0].rate", "1 Mb/s"),
-            "--set: \"links[0].rate\" finds no \"links\" in the file; allowed: what the file itself lists (what a shorthand made is set through the shorthand)",
+            "--set: \"links[0].rate\" matches no \"links\" in the file; allowed: an entry that the file lists; nodes and links of a shorthand are set in its table",
         ),
-        (set("flows[1].dscp", "1"), "--set: \"flows[1].dscp\" finds no [1] in the file; allowed: [0], [*] or a name"),
+        (set("flows[1].dscp", "1"), "--set: \"flows[1].dscp\" matches no [1] in the file; allowed: [0], [*] or a name"),
         (
             set("flows.bulk.dscp", "1"),
-            "--set: \"flows.bulk.dscp\" finds nothing called \"bulk\" in the file; allowed: [0], [*] or a name",
+            "--set: \"flows.bulk.dscp\" matches nothing called \"bulk\" in the file; allowed: [0], [*] or a name",
         ),
         (
             set("duration[0]", "1"),
-            "--set: \"duration[0]\" finds no \"duration\" in the file; allowed: what the file itself lists (what a shorthand made is set through the shorthand)",
+            "--set: \"duration[0]\" matches no \"duration\" in the file; allowed: an entry that the file lists; nodes and links of a shorthand are set in its table",
         ),
         (
             set("topology[0].pairs", "1"),
@@ -316,7 +316,7 @@ fn overrides_say_what_is_wrong_with_them() {
         ),
         (
             set("flows[0].cc", "cubik"),
-            "--set: flows[0].cc: \"cubik\" is no congestion control, did you mean `cubic`?; allowed: cubic, reno, none, tahoe, fack, dctcp, bbr, htcp, westwood, vegas",
+            "--set: flows[0].cc: \"cubik\" is not a congestion control, did you mean `cubic`?; allowed: cubic, reno, none, tahoe, fack, dctcp, bbr, htcp, westwood, vegas",
         ),
     ];
     for (found, expected) in expected {

@@ -69,8 +69,11 @@ fn a_row_is_enough_to_read_a_table_and_to_write_it_again() {
 #[test]
 fn its_rules_are_checked() {
     for (table, problem) in [
-        ("share = 0.5\nrest = 0.6", "s + rest = 1; what is not given follows from the other"),
-        ("loud = true\nlevel = 1", "means nothing in level 1, where nobody listens; allowed: false, or level = 2 or 3"),
+        ("share = 0.5\nrest = 0.6", "s + rest = 1; if one is missing, it follows from the other"),
+        (
+            "loud = true\nlevel = 1",
+            "has no meaning in level 1, where nobody listens; allowed: false, or level = 2 or 3",
+        ),
         ("most = \"100 B\"", "is less than one segment of flow"),
         ("level = 4", "a whole number from 1 to 3"),
         ("how = \"wel\"", "did you mean `well`?"),
@@ -80,9 +83,9 @@ fn its_rules_are_checked() {
         assert!(refused.contains("toy.") && refused.contains(problem), "{refused}");
     }
     let both = read("[acns]").unwrap_err();
-    assert!(both.contains("stands beside [acns], and both are enabled"), "{both}");
+    assert!(both.contains("conflicts with [acns]: both are enabled"), "{both}");
     let six = parse(&format!("ip = 6\n[toy]\n{SMALL}"), "test.toml", &[], &with_toy()).unwrap_err().to_string();
-    assert!(six.contains("does not go with [toy], whose bits are in IPv4"), "{six}");
+    assert!(six.contains("cannot be used with [toy], whose bits are in IPv4"), "{six}");
     assert!(six.contains("and [toy] needs bytes"), "{six}");
     let echo = [("tcp.ecn", "true"), ("tcp.ecn_echo", "each_mark")].map(|(key, value)| (key.into(), value.into()));
     let text = format!("[queue]\nlimit = \"97 kB\"\n[toy]\n{SMALL}");
@@ -95,7 +98,9 @@ fn its_table_is_documented() {
     let text = reference(&with_toy());
     assert!(text.contains("### toy\n\nA scheme that does nothing."), "{text}");
     assert!(
-        text.contains("| `toy` | table [toy](#toy) | no TOY | TOY in the routers and at the end points; not beside")
+        text.contains(
+            "| `toy` | table [toy](#toy) | no TOY | Settings of TOY in routers and at end points; not beside"
+        )
     );
     let schema = schema_for(&with_toy());
     assert_eq!(schema["$defs"]["toy"]["properties"]["level"]["maximum"], 3);

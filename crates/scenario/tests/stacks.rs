@@ -253,5 +253,5 @@ fn defaults_of_choices_that_contradict_each_other_are_refused() {
     let said = defaults(&choices, &catalogue()).unwrap_err().to_string();
     assert!(said.contains("needs ecn = true"), "{said}");
     let said = defaults(&Choices { cc: "nothing", ..choices }, &catalogue()).unwrap_err().to_string();
-    assert!(said.contains("is no congestion control"), "{said}");
+    assert!(said.contains("is not a congestion control"), "{said}");
 }

@@ -167,7 +167,10 @@ fn without_a_catalogue_of_phys_every_phy_is_unknown() {
     let problems = parse(&cell("802.11b", ""), "test.toml", &[], &none).unwrap_err();
     let problem = &problems.0[0];
     assert_eq!((problem.field.as_str(), problem.line), ("wifi.phy", Some(29)));
-    assert_eq!(problem.message(), "wifi.phy: \"802.11b\" is no PHY of this engine; allowed: none: it has no 802.11");
+    assert_eq!(
+        problem.message(),
+        "wifi.phy: \"802.11b\" is not a PHY of this engine; allowed: none: this engine has no 802.11"
+    );
 }
 
 #[test]
@@ -260,7 +263,7 @@ fn overrides_reach_channels() {
     assert!(bad_with(&text, &[("wifi[1].rate", "2 Mb/s")]).contains("has an index where there is no list"));
     assert_eq!(
         bad_with(&text, &[("wifi.rate", "3 Mb/s")]),
-        "--set: wifi.rate: \"3 Mb/s\" is no rate of 802.11b; allowed: 1 Mb/s, 2 Mb/s, 5.5 Mb/s or 11 Mb/s"
+        "--set: wifi.rate: \"3 Mb/s\" is not a rate of 802.11b; allowed: 1 Mb/s, 2 Mb/s, 5.5 Mb/s or 11 Mb/s"
     );
 }
 

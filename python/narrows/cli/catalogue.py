@@ -38,7 +38,7 @@ def catalogue(
 
         typer.echo(codec.dumps({"format": 1, what.value: entries}, indent=2, ensure_ascii=False))
         return
-    from narrows.cli.tables import print_catalogue, print_controls, print_phys, print_scenarios
+    from narrows.cli.catalogue_tables import print_catalogue, print_controls, print_phys, print_scenarios
 
     if what is What.SCENARIOS:
         print_scenarios(entries)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from narrows.cli.tables import print_doubts
+from narrows.cli.plain import new_table, print_doubts
 from narrows.comparison.comparison import signed_text
 from narrows.conditions import table as conditions_table
 from narrows.format import MISSING, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.table import Table
 
     from narrows.comparison import Comparison, Subject
     from narrows.comparison.survey import Survey
@@ -94,7 +94,7 @@ def print_survey(made: Survey, console: Console | None = None) -> None:
             word = "not to be trusted" if one.doubts else "off"
             told.append(f"  {word if one.failure is None else 'not held by this machine'}", style="red")
         out.print(told)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table = new_table()
     table.add_column("network", overflow="fold")
     table.add_column("cc", no_wrap=True)
     for heading in ("throughput", "RTT"):
@@ -115,7 +115,7 @@ def print_survey(made: Survey, console: Console | None = None) -> None:
 
 
 def _table(made: Comparison) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    table = new_table()
     table.add_column("", overflow="fold", min_width=_NAME_WIDTH)
     for heading in (made.first.label, made.second.label, "difference", "in %"):
         table.add_column(heading, justify="right", no_wrap=True)

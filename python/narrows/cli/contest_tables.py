@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from narrows.cli.tables import NAME_WIDTH
+from narrows.cli.plain import NAME_WIDTH, new_table
 from narrows.format import MISSING, number
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from narrows.contest import Contest
     from narrows.stats import Estimate
 
@@ -44,13 +44,9 @@ def print_contest(made: Contest, seconds: float, console: Console | None = None)
     out.file.flush()
 
 
-def _table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-
-
 def _shares(made: Contest, width: int) -> Table:
     labels, rows = made.plan.labels, made.plan.headings
-    table = _table()
+    table = new_table()
     corner = "first \\ second"
     table.add_column(corner, overflow="fold", min_width=len(corner))
     columns = _columns(rows, width - max(map(len, (corner, *rows))))
@@ -81,7 +77,7 @@ def _share(value: float, margin: float) -> Text:
 
 
 def _standings(made: Contest) -> Table:
-    table = _table()
+    table = new_table()
     # On a narrow terminal long names are wrapped, so that no figure is cut.
     table.add_column("against\nthe others", overflow="fold", min_width=NAME_WIDTH)
     for heading in ("share\n%", "harm done\n%", "suffered\n%", "│ own kind:\nJain", "RTT\ninfl.", "loss\n%"):

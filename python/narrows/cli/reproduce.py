@@ -157,7 +157,7 @@ def reproduce(
 
         typer.echo(codec.dumps(made.to_json(), indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        from narrows.cli.tables import print_reproduction
+        from narrows.cli.reference_tables import print_reproduction
 
         print_reproduction(made)
         for path in made.paths:

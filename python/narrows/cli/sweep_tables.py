@@ -7,12 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from narrows.cli.guard import hint, note
+from narrows.cli.plain import new_table
 from narrows.format import MISSING, clock, number
 from narrows.sweep import address, columns
 from narrows.sweep.bounds import nbytes
@@ -20,6 +19,8 @@ from narrows.sweep.directory import RUNS, size
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rich.table import Table
 
     from narrows.sweep import Failure, Point, Sweep, SweepResult
 
@@ -44,7 +45,7 @@ def print_plan(sweep: Sweep, *, json: bool) -> None:
         return
     out = Console(highlight=False)
     total = len(sweep.points)
-    table = _table()
+    table = new_table()
     table.add_column("#", justify="right", no_wrap=True)
     for column in sweep.columns:
         table.add_column(column, overflow="fold")
@@ -148,7 +149,7 @@ def print_result(sweep: Sweep, made: SweepResult, directory: Path) -> None:
     out = Console(highlight=False)
     metrics = _metrics(made)
     if metrics and len(made.runs):
-        table = _table()
+        table = new_table()
         table.add_column("mean over all else", overflow="fold", min_width=18)
         for metric in metrics:
             table.add_column(metric, justify="right", no_wrap=True)
@@ -230,7 +231,3 @@ def print_failures(made: SweepResult) -> None:
 
 def _s(count: int) -> str:
     return "" if count == 1 else "s"
-
-
-def _table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))

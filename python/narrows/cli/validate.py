@@ -165,7 +165,7 @@ def _ns2(
     if json:
         _echo(made.to_json())
     else:
-        from narrows.cli.tables import print_validation
+        from narrows.cli.reference_tables import print_validation
 
         print_validation(made)
     hint(f"wrote {paths[0]}")

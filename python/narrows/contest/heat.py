@@ -1,4 +1,4 @@
-"""Heat maps: colours that colour-blind readers can distinguish, and matrices as HTML tables.
+"""Heat maps: colours that colour-blind readers can distinguish, and matrices as colour, text and tip of each cell.
 
 Diverging scales run between blue and vermillion (Okabe and Ito), through near-white at the neutral value. Sequential
 scales run between near-white and one of the two. The text in a cell is black or white, whichever has more contrast.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from narrows.contest.measures import MEASURES, Measure, Scale
@@ -327,16 +326,13 @@ def notebook(contest: Contest) -> str:
     str
         HTML.
     """
-    made = make(contest, "share", "", "")
-    head = "".join(f"<th>{escape(label)}</th>" for label in made.labels)
-    body = "".join(
-        f"<tr><th>{escape(label)}</th>"
-        + "".join(f'<td style="{cell.style}" title="{escape(cell.title)}">{cell.text}</td>' for cell in row)
-        + "</tr>"
-        for label, row in zip(made.labels, made.rows, strict=True)
-    )
-    return (
-        f"<b>{escape(contest.plan.scenario.title)}</b>: share of the first slot's flow (row), per cent; "
-        f"{contest.plan.runs} runs, seed {contest.plan.seed}"
-        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+    from narrows.report import render
+
+    plan = contest.plan
+    return render.part(
+        "notebook-contest.html.j2",
+        title=plan.scenario.title,
+        runs=plan.runs,
+        seed=plan.seed,
+        map=make(contest, "share", "", ""),
     )

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from narrows.contest.heat import BLUE, VERMILLION, css
+from narrows.report import render
 
 if TYPE_CHECKING:
     from narrows.contest.plan import Order
@@ -58,10 +59,8 @@ def drawing(first: list[float], second: list[float], top: float) -> str:
     both = [a + b for a, b in zip(first, second, strict=True)]
     lower = _area(first, [0.0] * len(first), top)
     upper = _area(both, first, top)
-    return (
-        f'<svg class="pair" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
-        f'<path d="{lower}" fill="{css(BLUE)}"/><path d="{upper}" fill="{css(VERMILLION)}"/></svg>'
-    )
+    areas = ((lower, css(BLUE)), (upper, css(VERMILLION)))
+    return render.part("pair.svg.j2", width=WIDTH, height=HEIGHT, areas=areas)
 
 
 def _area(upper: list[float], lower: list[float], top: float) -> str:

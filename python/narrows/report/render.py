@@ -69,6 +69,24 @@ def page(template: str, **context: Any) -> str:
     return _environment().get_template(template).render(**shared, **context)
 
 
+def part(template: str, **context: Any) -> str:
+    """Render a template that is no page: a notebook's view or a drawing.
+
+    Parameters
+    ----------
+    template : str
+        Name of a template.
+    **context
+        Values for the template.
+
+    Returns
+    -------
+    str
+        HTML or SVG.
+    """
+    return _environment().get_template(template).render(**context)
+
+
 def write_text(path: Path, text: str) -> Path:
     """Write a file whole or not at all: under a temporary name first, then renamed.
 

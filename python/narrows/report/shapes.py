@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
-from narrows.report import style
+from narrows.report import render, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,49 +83,26 @@ def _css(role: str) -> str:
 def svg(items: list[Shape], layout: Layout, title: str) -> str:
     """Write shapes as an SVG element. On its own it is black on white; in a page it uses the page's colours."""
     x0, y0, x1, y1 = extent(items, layout)
-    body = []
-    for s in items:
-        tip = f"<title>{escape(s.title)}</title>" if s.title else ""
-        cap = "butt" if s.dash else "round"
-        dash = f' stroke-dasharray="{s.dash}"' if s.dash else ""
-        if s.kind == "line":
-            body.append(
-                f'<line x1="{s.x:.1f}" y1="{s.y:.1f}" x2="{s.x2:.1f}" y2="{s.y2:.1f}" stroke="{_css(s.stroke)}" '
-                f'stroke-width="{s.width:g}" stroke-linecap="{cap}"{dash}>{tip}</line>'
-            )
-        elif s.kind == "circle":
-            body.append(
-                f'<circle cx="{s.x:.1f}" cy="{s.y:.1f}" r="{s.size:g}" fill="{_css(s.fill)}" stroke="{_css(s.stroke)}" '
-                f'stroke-width="{s.width:g}"{dash}>{tip}</circle>'
-            )
-        elif s.kind == "arc":
-            (ax, ay), (bx, by) = ((s.x + s.size * math.cos(t), s.y + s.size * math.sin(t)) for t in _radians(s))
-            body.append(
-                f'<path d="M {ax:.1f} {ay:.1f} A {s.size:g} {s.size:g} 0 {int(abs(s.y2 - s.x2) > 180)} 1 '
-                f'{bx:.1f} {by:.1f}" fill="none" stroke="{_css(s.stroke)}" stroke-width="{s.width:g}" '
-                f'stroke-linecap="round"{dash}>{tip}</path>'
-            )
-        elif s.kind == "box":
-            body.append(
-                f'<rect x="{s.x - s.x2 / 2:.1f}" y="{s.y - s.y2 / 2:.1f}" width="{s.x2:g}" height="{s.y2:g}" rx="4" '
-                f'fill="{_css(s.fill)}" stroke="{_css(s.stroke)}" stroke-width="{s.width:g}"{dash}>{tip}</rect>'
-            )
-        else:
-            weight = ' font-weight="600"' if s.bold else ""
-            body.append(
-                f'<text x="{s.x:.1f}" y="{s.y:.1f}" font-size="{s.size:g}" text-anchor="{s.anchor}" '
-                f'fill="{_css(s.stroke)}"{weight} paint-order="stroke" stroke="{_css("paper")}" stroke-width="3" '
-                f'stroke-linejoin="round">{escape(s.text)}</text>'
-            )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" class="topology" '
-        f'viewBox="{x0:.0f} {y0:.0f} {x1 - x0:.0f} {y1 - y0:.0f}" width="{x1 - x0:.0f}" '
-        'font-family="Helvetica, Arial, Liberation Sans, sans-serif">' + "".join(body) + "</svg>"
+    return render.part(
+        "topology.svg.j2",
+        shapes=items,
+        title=title,
+        left=x0,
+        top=y0,
+        width=x1 - x0,
+        height=y1 - y0,
+        paint=_css,
+        ends=_ends,
     )
 
 
-def _radians(arc: Shape) -> tuple[float, float]:
-    return math.radians(arc.x2), math.radians(arc.y2)
+def _ends(arc: Shape) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Points where an arc begins and ends."""
+    begin, end = (
+        (arc.x + arc.size * math.cos(angle), arc.y + arc.size * math.sin(angle))
+        for angle in (math.radians(arc.x2), math.radians(arc.y2))
+    )
+    return begin, end
 
 
 def matplotlib_figure(items: list[Shape], layout: Layout) -> Figure:

@@ -46,7 +46,7 @@ impl<'a> Build<'a> {
         let catalogue = self.catalogue;
         let Some(row) = catalogue.find_cc(name) else {
             let names: Vec<&str> = catalogue.cc.iter().map(|row| row.name.as_str()).collect();
-            let reason = format!("is no congestion control{}", hint(name, names.iter().copied()));
+            let reason = format!("is not a congestion control{}", hint(name, names.iter().copied()));
             match cc {
                 Some(cc) => self.report.add(cc.item.place, cc.path(), &cc.item.shown, reason, names.join(", ")),
                 None => {
@@ -77,7 +77,7 @@ impl<'a> Build<'a> {
         let at = Path::Key(path, key);
         let Some(param) = row.params.iter().find(|param| param.name == key) else {
             let names: Vec<&str> = row.params.iter().map(|param| param.name.as_str()).collect();
-            let reason = format!("is no parameter of {}{}", row.name, hint(key, names.iter().copied()));
+            let reason = format!("is not a parameter of {}{}", row.name, hint(key, names.iter().copied()));
             let allowed = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             self.report.add(item.place, at, "", reason, allowed);
             return None;
@@ -113,7 +113,7 @@ impl<'a> Build<'a> {
                 }
                 _ => String::new(),
             };
-            let reason = format!("is not what this parameter takes{near}");
+            let reason = format!("is not a value of this parameter{near}");
             self.report.add(item.place, at, &item.shown, reason, allowed);
         }
         value

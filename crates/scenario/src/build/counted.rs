@@ -1,4 +1,4 @@
-//! Finds limits in packets where bytes are needed: routers of some schemes write the free bytes of their queues.
+//! Finds queue limits in packets where a scheme needs bytes: its routers write the free bytes of their queues.
 
 use super::Build;
 use super::links::{Links, QueueLayer};
@@ -76,12 +76,12 @@ impl Build<'_> {
         for ((place, field), ((whose, limit), queues)) in limits {
             let more = match queues {
                 1 => String::new(),
-                2 => " and of one more queue".to_owned(),
-                n => format!(" and of {} more queues", n - 1),
+                2 => " and one more queue".to_owned(),
+                n => format!(" and {} more queues", n - 1),
             };
             let default = || format!("the default {:?}", show_limit(Limit::Packets(limit.packets)));
             let shown = limit.shown.clone().unwrap_or_else(default);
-            let reason = format!("is in packets, and [{table}] needs bytes: it is the limit of {whose}{more}");
+            let reason = format!("is in packets, but [{table}] needs bytes; it limits {whose}{more}");
             let mut allowed = in_bytes(limit.packets.as_u64(), packet);
             if limit.shown.is_none() && field != "queue.limit" {
                 allowed.push_str("; or for all queues as queue.limit");

@@ -209,7 +209,7 @@ impl Build<'_> {
         let (from, to) = (found[0]?, found[1]?);
         let path = Path::Key(&row.path, "to");
         if from == to {
-            self.report.add(row.place("to"), path, row.shown("to"), "is where the flow comes from", "another host");
+            self.report.add(row.place("to"), path, row.shown("to"), "is the flow's own source", "another host");
             return None;
         }
         // If there are other problems, a link may be missing only because it is wrong.

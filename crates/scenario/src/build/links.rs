@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// Largest IPv4 packet in bytes; no router makes a larger one.
 const LARGEST_PACKET: u64 = 65_535;
 
-/// A direction, and the index in `limits` of its queue's limit, if that is in packets and a scheme needs bytes.
+/// A direction. The index points to its queue's limit in `limits`, if that is in packets and a scheme needs bytes.
 pub(crate) type Side = (Direction, Option<usize>);
 
 /// Links while they are being collected.
@@ -75,7 +75,7 @@ impl Build<'_> {
                     place,
                     Path::Key(&path, "between"),
                     shown,
-                    "have a link already",
+                    "already have a link",
                     "one link between two nodes",
                 );
             }
@@ -151,7 +151,7 @@ impl Build<'_> {
     fn loss(&mut self, record: Option<&Record>, path: &Path<'_>) -> Option<Option<Loss>> {
         let record = record?;
         if let (Some(per), Some(_)) = (record.given("per"), record.given("loss")) {
-            let reason = "stands beside `loss`, which says the same";
+            let reason = "duplicates `loss`";
             self.report.add(per.place, Path::Key(path, "per"), &per.shown, reason, "one of the two");
             return Some(None);
         }

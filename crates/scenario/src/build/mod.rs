@@ -42,7 +42,7 @@ pub(crate) struct Build<'a> {
 pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report: &mut Report) -> Option<Scenario> {
     let name = if root.given("name").is_some() { root.get("name")? } else { stem(path) };
     let ip = if root.get::<u64>("ip") == Some(6) { IpVersion::V6 } else { IpVersion::V4 };
-    // A wrong duration is reported already; with the largest one no start is reported as late.
+    // A wrong duration is already reported. The largest one keeps starts from being reported as too late.
     let duration = root.get("duration").unwrap_or(Duration::MAX);
     let mut build = Build { duration, ip, ..Build::new(root, catalogue, report) };
     let (nodes, mut links) = build.topology();
@@ -107,7 +107,7 @@ impl<'a> Build<'a> {
         Some(state)
     }
 
-    /// Whether `more` fits on top of what exists; reports if it does not.
+    /// Whether `more` items fit beside the existing ones; reports a problem if they do not.
     fn fits(&mut self, what: &str, there: usize, more: u64, at: (Place, &Path<'_>), shown: &str) -> bool {
         let total = (there as u64).saturating_add(more);
         if total > MOST {

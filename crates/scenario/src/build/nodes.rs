@@ -33,7 +33,7 @@ impl Nodes {
         if found.is_none() && (report.is_empty() || !self.list.is_empty()) {
             // With very many nodes, comparing the name with all of them is not worth the suggestion.
             let near = hint(name, self.by_name.keys().take(10_000).map(String::as_str));
-            let reason = format!("is no node{near}");
+            let reason = format!("is not a node{near}");
             report.add(at.0, at.1, format!("{name:?}"), reason, format!("a node's name: {}", self.some_names()));
         }
         found
@@ -148,7 +148,7 @@ impl Build<'_> {
         }
         let broadcast = matches!(address, IpAddr::V4(four) if four.is_broadcast());
         if address.is_multicast() || address.is_unspecified() || broadcast {
-            self.report.add(item.place, at, &item.shown, "is no address of one node", "a unicast address");
+            self.report.add(item.place, at, &item.shown, "is not the address of a single node", "a unicast address");
             return None;
         }
         if nodes.given.contains(&address) {

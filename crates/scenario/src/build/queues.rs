@@ -26,7 +26,7 @@ impl Build<'_> {
     pub(crate) fn queue(&mut self, stack: &[QueueLayer<'_>], links: &mut Links) -> Option<Queue> {
         let layers = Layers::new(&QUEUE, stack.iter().map(|(record, _)| Some(*record)));
         for (depth, (record, path)) in stack.iter().enumerate() {
-            // `[queue]` itself is checked once, where links begin. A table without a kind has that of the ones below.
+            // `[queue]` itself is checked once, before the links. A table without a kind inherits it from the tables below.
             let top = self.root.table("queue").is_some_and(|queue| std::ptr::eq(queue, *record));
             if !top && links.seen.insert(record.place) {
                 let row = self.discipline(&stack[depth..])?;
@@ -65,7 +65,7 @@ impl Build<'_> {
         }
     }
 
-    /// Reports parameters of a table that its discipline does not have, or does not take so.
+    /// Reports parameters of a table that its discipline lacks, or whose values it does not accept.
     fn fits_discipline(&mut self, record: &Record, row: &Discipline, path: &Path<'_>) {
         for (key, place, item) in &record.entries {
             let at = Path::Key(path, key);

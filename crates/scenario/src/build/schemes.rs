@@ -1,5 +1,4 @@
-//! Network-assisted schemes: which tables there are, whether they are on, their parameters, and the rules of their
-//! rows.
+//! Network-assisted schemes: their tables, switches and parameters, and the rules that their rows declare.
 
 use super::Build;
 use super::links::Links;
@@ -40,7 +39,7 @@ impl Schemes {
     }
 }
 
-/// What the files' tables of schemes hold, if one is on.
+/// The tables of schemes of a file, if one is on.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// The routers that run it; empty if its list of routers is wrong.
@@ -116,7 +115,7 @@ impl Build<'_> {
                         (of(switch), of(number), record.given(switch))
                         && !values.contains(&n)
                     {
-                        let reason = format!("means nothing in {number} {n}, {why}");
+                        let reason = format!("has no meaning in {number} {n}, {why}");
                         let allowed = format!("false, or {number} = {}", either(values));
                         self.report.add(item.place, Path::Key(top, switch), &item.shown, reason, allowed);
                     }
@@ -136,7 +135,7 @@ impl Build<'_> {
             let symbol = |name: &'_ str| row.param(name).and_then(|param| param.aliases.first().copied());
             let sum = [first, second].map(|name| symbol(name).unwrap_or(name).to_owned()).join(" + ");
             let reason = format!("and {second} {} do not add up to 1", other.shown);
-            let allowed = format!("{sum} = 1; what is not given follows from the other");
+            let allowed = format!("{sum} = 1; if one is missing, it follows from the other");
             self.report.add(item.place, Path::Key(top, first), &item.shown, reason, allowed);
         }
     }
@@ -173,7 +172,7 @@ impl Build<'_> {
     fn over_its_ip(&mut self, row: &scheme::Scheme) {
         let Some(why) = row.ipv4_only.filter(|_| self.schemes.of(row.name) == Some(true)) else { return };
         if let (IpVersion::V6, Some(item)) = (self.ip, self.root.given("ip")) {
-            let reason = format!("does not go with [{}], {why}", row.name);
+            let reason = format!("cannot be used with [{}], {why}", row.name);
             let allowed = format!("4, or enabled = false in [{}]", row.name);
             self.report.add(item.place, Path::Key(&Path::Root, "ip"), &item.shown, reason, allowed);
         }
@@ -187,7 +186,7 @@ impl Build<'_> {
         for name in others {
             let Some(record) = self.root.table(name) else { continue };
             let top = Path::Key(&Path::Root, name);
-            let reason = format!("stands beside [{first}], and both are enabled");
+            let reason = format!("conflicts with [{first}]: both are enabled");
             let allowed = format!("one scheme: enabled = false in [{first}] or in [{name}], or no such table");
             match record.given("enabled") {
                 Some(item) => self.report.add(item.place, Path::Key(&top, "enabled"), &item.shown, reason, allowed),
@@ -221,7 +220,7 @@ impl Build<'_> {
     }
 }
 
-/// Returns what a number that is not given follows from: 1 minus the other of a sum, if that is given.
+/// Returns the value that a sum of 1 gives a missing number: 1 minus the other number, if that is given.
 fn value_beside(row: &scheme::Scheme, record: &Record, name: &str) -> Option<scheme::Value> {
     let other = row.rules.iter().find_map(|rule| match *rule {
         Rule::SumToOne(first, second) if first == name => Some(second),

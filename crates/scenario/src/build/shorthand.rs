@@ -90,7 +90,7 @@ impl Build<'_> {
             if let Some(Some(sides)) = sides
                 && !links.add(a, b, sides.clone())
             {
-                let reason = format!("makes a link between {} and {}, which have one already", wire.a, wire.b);
+                let reason = format!("makes a link between {} and {}, which already have one", wire.a, wire.b);
                 self.report.add(place, path, "", reason, "one link between two nodes");
             }
         }

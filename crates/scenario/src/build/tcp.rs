@@ -59,7 +59,7 @@ pub(crate) struct Said<'a> {
     pub(crate) cc: Option<Given<'a>>,
     /// The flow's own stack.
     pub(crate) stack: Option<Given<'a>>,
-    /// Whether `[tcp]` is consistent, so that a contradiction is the flow's.
+    /// Whether `[tcp]` is consistent; a contradiction then comes from the flow.
     pub(crate) agreed: bool,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Build<'a> {
         let short = flow.given(key).map(|item| Given { item, table: path, key });
         let long = own.and_then(|own| own.given(key)).map(|item| Given { item, table: inner, key });
         if let (Some(short), Some(_)) = (short, long) {
-            let reason = format!("stands beside `tcp.{key}`, which says the same");
+            let reason = format!("duplicates `tcp.{key}`");
             self.report.add(short.place(), short.path(), &short.item.shown, reason, "one of the two");
         }
         short.or(long)
@@ -280,7 +280,7 @@ impl<'a> Build<'a> {
         }
         if !names.contains(&name.as_str()) {
             if said.own.is_some_and(|own| own.given("assist").is_some()) {
-                let reason = format!("is no scheme{}", hint(name, names.iter().copied()));
+                let reason = format!("is not a scheme{}", hint(name, names.iter().copied()));
                 let allowed = std::iter::once("none").chain(names.iter().copied()).collect::<Vec<_>>().join(", ");
                 self.report.add(item.place, Path::Key(said.path, "assist"), &item.shown, reason, allowed);
             }
@@ -289,8 +289,8 @@ impl<'a> Build<'a> {
         Some((self.schemes.of(name) != Some(false)).then(|| name.clone()))
     }
 
-    /// Builds the timer's settings. The stack's times apply only with the stack's arithmetic; another arithmetic has
-    /// its own.
+    /// Builds the timer's settings. The stack's times apply only with the stack's style; another style has its own
+    /// times.
     fn rto(&mut self, said: &Said<'_>, habits: &Record) -> Option<RtoConfig> {
         let said_of = said.tables().map(|table| table.and_then(|table| table.table("rto")));
         let habit = habits.table("rto");
@@ -316,7 +316,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Fills the settings that follow from no others, as their rows say; `None` if one is wrong.
+/// Fills the settings that depend on no other setting, by their rows; `None` if one is wrong.
 fn fill(tcp: &mut Tcp, layers: &Layers<'_>) -> Option<()> {
     for field in layers.table.fields() {
         let Some(set) = field.lens.and_then(|lens| lens.set) else { continue };
@@ -342,8 +342,8 @@ fn delayed_ack(tables: &[&Record]) -> Option<DelayedAck> {
     Some(DelayedAck::On { every: layers.get("every")?, timeout: layers.get("timeout")? })
 }
 
-/// Whether the receive window is autotuned. A file that sets a buffer without a word about autotuning turns it off, as
-/// a program's `SO_RCVBUF` does in Linux (`SOCK_RCVBUF_LOCK`).
+/// Whether the receive window is autotuned. A file that sets only the buffer turns autotuning off, as a program's
+/// `SO_RCVBUF` does in Linux (`SOCK_RCVBUF_LOCK`).
 fn autotuning(said: &Said<'_>, layers: &Layers<'_>) -> Option<bool> {
     let given = |key: &str| said.tables().into_iter().flatten().any(|table| table.given(key).is_some());
     Some(layers.get("autotuning")? && (given("autotuning") || !given("recv_buffer")))
@@ -364,7 +364,7 @@ fn or_off<'a>(tables: &[&'a Record], key: &str, table: &'static Table) -> Option
     for record in tables {
         match record.given(key).map(|item| &item.value) {
             Some(Value::Off) if records.is_empty() => return Some(None),
-            // Switched off below and on above: the tables above start from the defaults.
+            // A lower table switches it off and a higher one on: the higher tables start from the defaults.
             Some(Value::Off) => break,
             Some(Value::Table(table)) => records.push(Some(table)),
             Some(_) => return None,

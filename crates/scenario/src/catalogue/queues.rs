@@ -5,7 +5,7 @@ use crate::quantity::{show_rate, show_size, show_time};
 use crate::schema::Word;
 use narrows_settings::queue::{Amount, Discipline, Kind, Param, Value};
 
-/// What lists say of the limit, which every queue has.
+/// Description of the limit, which every queue has.
 const LIMIT: &str = "Most that may wait, in packets or in bytes (IP headers included), 100 packets unless given; the \
                      packet in transmission does not count.";
 
@@ -31,7 +31,7 @@ impl Catalogue {
         self.queues.iter().map(|row| Word(row.name, row.doc)).collect()
     }
 
-    /// Returns the parameters of all disciplines, each with the disciplines that have the same.
+    /// Returns the parameters of all disciplines, each with the disciplines that share it.
     pub(crate) fn queue_params(&self) -> Vec<(&'static Param, Vec<&'static str>)> {
         let mut found: Vec<(&Param, Vec<&str>)> = Vec::new();
         for row in &self.queues {
@@ -76,7 +76,7 @@ pub(super) fn entry(row: &Discipline) -> CatalogueRow {
     }
 }
 
-/// Returns what a parameter takes as lists show it: quantities as numbers in their base unit.
+/// Returns the allowed values of a parameter for lists: quantities as numbers in their base unit.
 fn kind(kind: &Kind) -> CatalogueKind {
     let number = |unit: &str, default, min, max| CatalogueKind::Number { unit: unit.to_owned(), default, min, max };
     match *kind {

@@ -6,7 +6,7 @@ use crate::record::Value;
 use crate::schema::{LONG, scheme_kind};
 use narrows_settings::scheme::{Kind, Param, Scheme, Word};
 
-/// Smallest distance of a share from an end of its range that it may not have, as lists show it.
+/// Smallest distance of a share from an excluded end of its range, as lists show it.
 const APART: f64 = 1e-9;
 
 /// Nanoseconds per second.
@@ -28,7 +28,7 @@ fn param(param: &Param) -> CatalogueParam {
     CatalogueParam { name: param.name.to_owned(), doc: param.doc.to_owned(), kind: kind(param) }
 }
 
-/// Returns what a parameter takes as lists show it: times as numbers of seconds, and one of a few numbers as a word.
+/// Returns the allowed values of a parameter for lists: times in seconds, and one of a few numbers as a word.
 fn kind(param: &Param) -> CatalogueKind {
     let usual = || plain(&scheme_kind(&param.kind), param.usual_text());
     let number = |unit: &str, min: f64, max: f64| {

@@ -24,7 +24,7 @@ use crate::quantity;
 use crate::record::Value;
 use crate::types::Tcp;
 
-/// Largest number of nodes, links or flows of a scenario, and of anything that a shorthand multiplies.
+/// Largest number of nodes, links or flows of a scenario, and of items that a shorthand creates.
 pub(crate) const MOST: u64 = 1_000_000;
 
 /// Longest name, in characters.
@@ -38,7 +38,7 @@ pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-]{1,64}$";
 pub(crate) struct Table {
     /// Name of the table in the reference and in the JSON Schema.
     pub(crate) name: &'static str,
-    /// What it is, in one or two sentences.
+    /// Description, one or two sentences.
     pub(crate) doc: &'static str,
     /// Its fields, in groups that tables may share.
     pub(crate) groups: &'static [&'static [Field]],
@@ -51,19 +51,19 @@ pub(crate) struct Field {
     pub(crate) key: &'static str,
     /// Alternative keys, such as a paper's symbol.
     pub(crate) aliases: &'static [&'static str],
-    /// The values that it takes.
+    /// The values that it accepts.
     pub(crate) kind: Kind,
     /// Whether the field is required, and its default otherwise.
     pub(crate) need: Need,
     /// Values of the table's `kind` for which the field has a meaning; empty for all.
     pub(crate) only: &'static [&'static str],
-    /// What it does.
+    /// Description of its effect.
     pub(crate) doc: &'static str,
-    /// The unit that its key ends in where values are written as JSON and the kind has none of its own; empty for none.
+    /// Unit suffix of its key in JSON, if the kind has no unit of its own; empty for none.
     pub(crate) unit: &'static str,
-    /// Where a flow's settings hold its value; `None` outside `[tcp]`.
+    /// How to read and set its value in a flow's settings; `None` outside `[tcp]`.
     pub(crate) lens: Option<Lens>,
-    /// What a live run does with it, if it is a TCP setting.
+    /// How a live run treats it, if it is a TCP setting.
     pub(crate) live: Live,
 }
 
@@ -72,17 +72,17 @@ pub(crate) struct Field {
 pub(crate) struct Lens {
     /// Returns the setting's value.
     pub(crate) get: fn(&Tcp) -> Value,
-    /// Puts a value of the field's kind into the settings; `None` if the value is wrong. A setting without this
-    /// function follows from others too, by the rules in `build/tcp.rs`.
+    /// Puts a value of the field's kind into the settings; returns `None` if the value is wrong. Settings without this
+    /// function also depend on others; `build/tcp.rs` resolves them.
     pub(crate) set: Option<fn(&mut Tcp, &Value) -> Option<()>>,
 }
 
-/// What a live run does with a TCP setting.
+/// How a live run treats a TCP setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Live {
     /// Linux has one value for all connections, that of `stack = "linux"`. A flow that requests another is refused.
     Fixed,
-    /// Linux takes a flow's value, or the live run itself does what the setting asks for.
+    /// Linux accepts a flow's value, or the live run implements the setting itself.
     Honoured,
 }
 
@@ -99,7 +99,7 @@ pub(crate) enum Need {
     Described(&'static str),
     /// The default by [stack](COLUMNS), each written as on the command line.
     ByStack([&'static str; 4]),
-    /// The default by stack, and a description for the reference where other settings change it.
+    /// The default by stack, and a description for the reference if other settings change it.
     DescribedByStack(&'static str, [&'static str; 4]),
 }
 
@@ -113,7 +113,7 @@ impl Need {
     }
 }
 
-/// The values that a field takes.
+/// The values that a field accepts.
 #[derive(Debug)]
 pub(crate) enum Kind {
     /// Any text.
@@ -285,7 +285,7 @@ impl Kind {
         }
     }
 
-    /// Returns what is allowed, for messages and the reference.
+    /// Returns the allowed values, for messages and the reference.
     pub(crate) fn allowed(&self) -> String {
         let units = |noun: &str, units: &[quantity::Unit]| format!("{noun} and {}", quantity::unit_names(units));
         match self {

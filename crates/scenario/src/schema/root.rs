@@ -6,7 +6,7 @@ use super::{
 };
 
 const WHEN_WORDS: &[Word] = &[
-    Word("off", "nothing: memory does not grow with simulated time"),
+    Word("off", "no samples: memory does not grow with simulated time"),
     Word("events", "every flow on each ACK, every queue on each change"),
 ];
 
@@ -18,12 +18,17 @@ pub(crate) static SAMPLING: Table = Table {
     name: "sampling",
     doc: "What is sampled over time. `sampling = \"10 ms\"` is short for `sampling = { interval = \"10 ms\" }`.",
     groups: &[&[
-        Field::new("interval", Kind::Or(&SOME_TIME, WHEN_WORDS), Need::Default("100 ms"), "How often."),
+        Field::new(
+            "interval",
+            Kind::Or(&SOME_TIME, WHEN_WORDS),
+            Need::Default("100 ms"),
+            "Sampling interval, or the events that are sampled.",
+        ),
         Field::new(
             "state",
             Kind::Switch,
             Need::Default("false"),
-            "Whether samples include the internal state of congestion controls, loss recovery and queues: a row for each variable.",
+            "Whether samples include the internal state of congestion controls, loss recovery and queues, one row per variable.",
         ),
     ]],
 };
@@ -31,7 +36,7 @@ pub(crate) static SAMPLING: Table = Table {
 /// The top level of a file without the tables of schemes; [`root`](super::root) adds them.
 pub(crate) const ROOT: Table = Table {
     name: "scenario",
-    doc: "The file itself: what the run is called, how long it lasts, and what is sampled.",
+    doc: "The top level of the file: name, duration, sampling, and the tables below.",
     groups: &[BEFORE_SCHEMES, AFTER_SCHEMES],
 };
 
@@ -44,20 +49,20 @@ pub(super) const BEFORE_SCHEMES: &[Field] = &[
         Need::Described("the file's name without its ending"),
         "Short name of the scenario.",
     ),
-    Field::new("title", Kind::Text, Need::Described("the name"), "Title for people."),
+    Field::new("title", Kind::Text, Need::Described("the name"), "Human-readable title."),
     Field::new("description", Kind::Text, Need::Default(""), "Longer text for the report."),
     Field::new("duration", SOME_TIME, Need::Default("60 s"), "Simulated time."),
     Field::new(
         "seed",
         Kind::Integer(0, i64::MAX as u64),
         Need::Default("1"),
-        "Seed of all random streams, where the command line gives none.",
+        "Seed of all random streams if the command line gives none.",
     ),
     Field::new(
         "start_jitter",
         ANY_TIME,
         Need::Default("0 s"),
-        "Every flow with `jitter` starts later by a random time, uniform from zero to this, drawn anew for each run.",
+        "Every flow with `jitter` starts later by a random time, uniform from zero to this value, drawn again for each run.",
     ),
     Field::new("ip", Kind::OneOf(&[4, 6]), Need::Default("4"), "IP version of all packets."),
     Field::new(
@@ -67,8 +72,8 @@ pub(super) const BEFORE_SCHEMES: &[Field] = &[
         "How often flows, queues and routers are sampled, or a table that also asks for the state of algorithms. Totals are always kept.",
     ),
     Field::new("topology", Kind::Table(&SHORTHAND), Need::Described("none"), "Nodes and links by a shorthand."),
-    Field::new("nodes", Kind::Tables(&NODE), Need::Described("none"), "Nodes, beside those of the shorthand."),
-    Field::new("links", Kind::Tables(&LINK), Need::Described("none"), "Links, beside those of the shorthand."),
+    Field::new("nodes", Kind::Tables(&NODE), Need::Described("none"), "Nodes, in addition to those of the shorthand."),
+    Field::new("links", Kind::Tables(&LINK), Need::Described("none"), "Links, in addition to those of the shorthand."),
     Field::new("wifi", Kind::OneOrMany(&WIFI), Need::Described("none"), "802.11 channels."),
     Field::new("queue", Kind::Table(&QUEUE), Need::Described("the table's own defaults"), "Defaults for all queues."),
     Field::new("tcp", Kind::Table(&TCP), Need::Described("the table's own defaults"), "Defaults for all TCP flows."),
@@ -76,14 +81,14 @@ pub(super) const BEFORE_SCHEMES: &[Field] = &[
 
 /// Keys after the tables of schemes.
 pub(super) const AFTER_SCHEMES: &[Field] =
-    &[Field::new("flows", Kind::Tables(&FLOW), Need::Required, "Who sends what to whom.")];
+    &[Field::new("flows", Kind::Tables(&FLOW), Need::Required, "Flows: applications that send data between hosts.")];
 
 const TCP_KINDS: &[&str] = &["bulk", "rate", "on_off", "request_response"];
 
 /// A flow.
 pub(crate) static FLOW: Table = Table {
     name: "flows",
-    doc: "A flow, or several alike: an application at one host that sends to another.",
+    doc: "A flow, or several equal ones: an application at one host that sends to another host.",
     groups: &[&[
         Field::new(
             "name",
@@ -106,14 +111,14 @@ pub(crate) static FLOW: Table = Table {
         Field::new(
             "kind",
             Kind::Choice(&[
-                Word("bulk", "TCP that always has data, or `size` of it, then closes"),
+                Word("bulk", "TCP that always has data to send; with `size`, the connection closes after that amount"),
                 Word("rate", "TCP whose application writes at a constant `rate`"),
-                Word("on_off", "TCP that alternates between sending and silence"),
-                Word("request_response", "TCP: a request, a response, a think time, and again"),
+                Word("on_off", "TCP with alternating on and off periods"),
+                Word("request_response", "TCP: a request, a response and a think time, repeated"),
                 Word("udp", "UDP at a constant `rate`"),
             ]),
             Need::Default("bulk"),
-            "What the application does.",
+            "The application and its transport protocol.",
         ),
         Field::new("start", ANY_TIME, Need::Default("0 s"), "When the application starts."),
         Field::new(
@@ -129,31 +134,31 @@ pub(crate) static FLOW: Table = Table {
             "Differentiated services codepoint of its packets (RFC 2474).",
         ),
         Field::new("jitter", Kind::Switch, Need::Default("true"), "Whether `start_jitter` applies."),
-        Field::new("copies", Kind::Integer(1, MOST), Need::Default("1"), "How many flows like this one."),
-        Field::new("stagger", ANY_TIME, Need::Default("0 s"), "Each copy starts later than the one before by this."),
+        Field::new("copies", Kind::Integer(1, MOST), Need::Default("1"), "Number of flows with these settings."),
+        Field::new("stagger", ANY_TIME, Need::Default("0 s"), "Delay between the starts of consecutive copies."),
         Field::new(
             "size",
             Kind::Or(&SOME_SIZE, &[Word("unlimited", "without end")]),
             Need::Default("unlimited"),
-            "Data in all, after which the connection closes.",
+            "Total amount of data; the connection then closes.",
         )
         .only(&["bulk"]),
         Field::new(
             "rate",
             Kind::Or(&ANY_RATE, &[Word("unlimited", "as fast as TCP allows; only for on_off")]),
             Need::RequiredIn(&["rate", "udp"], "unlimited"),
-            "Rate of the application; of UDP over whole IP packets, headers included; of on_off while it is on.",
+            "Rate of the application. For UDP it counts whole IP packets with headers; for on_off it applies to on periods.",
         )
         .only(&["rate", "on_off", "udp"]),
         Field::new(
             "write",
             Kind::Size(1, 1_000_000_000),
             Need::Described("the flow's `mss`"),
-            "Bytes that the application writes at a time.",
+            "Bytes per write of the application.",
         )
         .only(&["rate"]),
-        Field::new("on", SOME_TIME, Need::Required, "Mean length of a time of sending.").only(&["on_off"]),
-        Field::new("off", SOME_TIME, Need::Required, "Mean length of a time of silence.").only(&["on_off"]),
+        Field::new("on", SOME_TIME, Need::Required, "Mean length of an on period.").only(&["on_off"]),
+        Field::new("off", SOME_TIME, Need::Required, "Mean length of an off period.").only(&["on_off"]),
         Field::new(
             "distribution",
             Kind::Choice(&[
@@ -162,7 +167,7 @@ pub(crate) static FLOW: Table = Table {
                 Word("pareto", "Pareto with shape 1.5"),
             ]),
             Need::Default("exponential"),
-            "How the lengths of `on` and `off` are drawn.",
+            "Distribution of the lengths of on and off periods.",
         )
         .only(&["on_off"]),
         Field::new("request", SOME_SIZE, Need::Default("200 B"), "Bytes of a request.").only(&["request_response"]),
@@ -173,7 +178,7 @@ pub(crate) static FLOW: Table = Table {
             "count",
             Kind::Or(&Kind::Integer(1, LARGE), &[Word("unlimited", "until the flow stops")]),
             Need::Default("unlimited"),
-            "How many requests.",
+            "Number of requests.",
         )
         .only(&["request_response"]),
         Field::new("payload", Kind::Size(1, 65_507), Need::Default("1000 B"), "Payload of a datagram.").only(&["udp"]),
@@ -188,14 +193,14 @@ pub(crate) static FLOW: Table = Table {
             "stack",
             Kind::Choice(STACKS),
             Need::Described("`stack` of `[tcp]`"),
-            "Which system's defaults it has, short for `tcp = { stack = .. }`.",
+            "System whose TCP defaults it uses, short for `tcp = { stack = .. }`.",
         )
         .only(TCP_KINDS),
         Field::new(
             "tcp",
             Kind::Table(&TCP),
             Need::Described("`[tcp]`"),
-            "TCP settings of this flow; what is not given is as in `[tcp]`.",
+            "TCP settings of this flow; `[tcp]` gives the others.",
         )
         .only(TCP_KINDS),
     ]],

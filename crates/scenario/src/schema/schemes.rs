@@ -1,12 +1,12 @@
-//! Tables of the catalogue's schemes: their rows, in the terms of the format.
+//! Tables of the catalogue's schemes, built from their rows.
 
 use super::root::{AFTER_SCHEMES, BEFORE_SCHEMES};
 use super::{Field, Kind, LARGE, MOST, Need, ROOT, SOME_TIME, Table};
 use narrows_settings::scheme::{self, Param, Scheme, Usual};
 use std::sync::Mutex;
 
-/// Tables that were made, with the schemes that they are made of. Tables live as long as the process, because problems
-/// and defaults refer to them; a process has few lists of schemes, most often one.
+/// Tables built so far, with the schemes that they come from. Tables live as long as the process, because problems and
+/// defaults refer to them. A process has few lists of schemes, usually one.
 static MADE: Mutex<Vec<(Vec<&'static Scheme>, &'static Table)>> = Mutex::new(Vec::new());
 
 /// Returns the top level of a file, with a table for each of these schemes.
@@ -43,19 +43,24 @@ fn top(scheme: &'static Scheme, before: &[&'static Scheme]) -> Field {
         scheme.name,
         Kind::Table(Box::leak(Box::new(table(scheme)))),
         Need::Described(leak_text(format!("no {name}"))),
-        leak_text(format!("{name} in the routers and at the end points{alone}.")),
+        leak_text(format!("Settings of {name} in routers and at end points{alone}.")),
     )
 }
 
 /// The table of a scheme: its switch, its routers and its parameters.
 fn table(scheme: &'static Scheme) -> Table {
     let switch = format!(
-        "`false` removes {} from routers and end points, so that `--set {}.enabled=false` is the run without it.",
+        "`false` removes {} from routers and end points; `--set {}.enabled=false` runs the same scenario without it.",
         scheme.acronym, scheme.name
     );
     let common = [
         Field::new("enabled", Kind::Switch, Need::Default("true"), leak_text(switch)),
-        Field::new("routers", Kind::Nodes(0, MOST as usize), Need::Described("all routers"), "Routers that run it."),
+        Field::new(
+            "routers",
+            Kind::Nodes(0, MOST as usize),
+            Need::Described("all routers"),
+            "Routers that run the scheme.",
+        ),
     ];
     let fields = common.into_iter().chain(scheme.params.iter().map(field)).collect();
     Table { name: scheme.name, doc: scheme.doc, groups: leak(vec![leak(fields)]) }

@@ -1,5 +1,5 @@
-//! The systems whose TCP defaults a flow can have. Each default stands in its setting's row; settings in a file
-//! override it.
+//! The systems whose TCP defaults a flow can use. Each setting's row holds its defaults; settings in a file override
+//! them.
 
 use super::{Kind, TCP, Table, Word};
 use crate::catalogue::Ns2Agent;
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 pub(crate) const STACKS: &[Word] = &[
     Word("rfc", "the RFCs' recommendations"),
     Word("linux", "Linux 6.1"),
-    Word("ns2", "ns-2.35: its own agents, or Agent/TCP/Linux, by which of them has the congestion control"),
+    Word("ns2", "ns-2.35: the agent that has the congestion control, its own or Agent/TCP/Linux"),
 ];
 
 /// Titles of the columns of defaults, in the order of [`Need::ByStack`](super::Need::ByStack).
@@ -26,14 +26,14 @@ pub(crate) static COLUMNS: [&str; 4] = [
     "`linux`",
     // ns-2.35's own one-way agents. ns-2's names of their settings are `windowInit_`, `packetSize_`, `tcpTick_`,
     // `minrto_`, `singledup_` and `exit_recovery_fix_`. `Agent/TCP/Vegas` and `Agent/TCP/Reno` recover as Reno. The
-    // names of the other agents imply their recovery, and agents that need SACK have it: `sack = false` is for the
-    // others, whose sink sends none.
+    // names of the other agents imply their recovery. Agents that need SACK use it; `sack = false` applies to the
+    // others, whose sink sends no SACK.
     "`ns2`, own agents",
     // ns-2.35's `Agent/TCP/Linux`. Its timestamps take no room in a packet, so they are off here; every ACK still gives
     // a sample of the round-trip time. Its scoreboard is that of Linux 2.6: a hole is lost once more than three
     // segments above it are SACKed. Its rate halving, which spreads the reduction over a round trip, is the predecessor
-    // of PRR. Its rule of one reduction per episode is not imitated: without PRR's conservation it leads to runs that
-    // lose more than they deliver (docs/validation.md).
+    // of PRR. Its rule of one reduction per episode is left out: without PRR's conservation, runs lose more than they
+    // deliver (docs/validation.md).
     "`ns2`, Agent/TCP/Linux",
 ];
 

@@ -1,4 +1,4 @@
-//! The rows of the TCP settings, the keys of `[tcp]`: what each takes, its defaults, and the field that it fills.
+//! Rows of the TCP settings (keys of `[tcp]`): allowed values, defaults, and the field that each fills.
 
 use super::tcp_inner::{DELAYED_ACK, PACING, RTO};
 use super::{ANY_RATE, Field, Kind, LARGE, Lens, Need, STACKS, Table, Word};
@@ -6,7 +6,7 @@ use crate::record::{FromValue, Item, ToValue, Value};
 use crate::types::{IdleRestart, InitialWindow, ParamValue, Tcp};
 use narrows_units::Bytes;
 
-/// The row of a setting whose key is a field of `narrows_settings::Config`, which it fills as it stands.
+/// The row of a setting that fills the field of `narrows_settings::Config` with the same name.
 macro_rules! setting {
     ($field:ident, $kind:expr, $need:expr, $doc:expr $(,)?) => {
         Field::new(stringify!($field), $kind, $need, $doc).lens(Lens {
@@ -19,7 +19,7 @@ macro_rules! setting {
     };
 }
 
-/// The row of a setting that `build/tcp.rs` resolves, because it follows from other settings too.
+/// The row of a setting that `build/tcp.rs` resolves, because it also depends on other settings.
 macro_rules! ruled {
     ($field:ident, $kind:expr, $need:expr, $doc:expr $(,)?) => {
         Field::new(stringify!($field), $kind, $need, $doc)
@@ -52,7 +52,7 @@ const SETTINGS: &[Field] = &[
         "stack",
         Kind::Choice(STACKS),
         Need::Default("rfc"),
-        "Which system's defaults hold where neither the flow nor `[tcp]` says otherwise.",
+        "System whose defaults apply if neither the flow nor `[tcp]` sets a value.",
     )
     .lens(reads(|tcp| tcp.stack.to_value()))
     .honoured(),
@@ -63,7 +63,7 @@ const SETTINGS: &[Field] = &[
         "cc_params",
         Kind::CcParams,
         Need::Described("the congestion control's own defaults; its `profile` by `stack`"),
-        "Its parameters; those of `[tcp]` hold for flows with the congestion control of `[tcp]`.",
+        "Parameters of the congestion control. Those of `[tcp]` apply to flows with the congestion control of `[tcp]`.",
     )
     .lens(reads(cc_params))
     .honoured(),
@@ -97,14 +97,14 @@ const SETTINGS: &[Field] = &[
             &[Word("rfc6928", "10 segments, at most 14600 bytes"), Word("rfc5681", "2 to 4 segments by their size"),],
         ),
         Need::ByStack(["rfc6928", "10", "2", "2"]),
-        "First congestion window: a number of segments, or as an RFC says.",
+        "Initial congestion window: a number of segments, or the rule of an RFC.",
     )
     .honoured(),
     setting!(
         initial_ssthresh,
         Kind::Or(&Kind::Size(1, LARGE), UNLIMITED),
         Need::Default("unlimited"),
-        "First slow-start threshold.",
+        "Initial slow-start threshold.",
     ),
     setting!(max_cwnd, Kind::Or(&Kind::Size(1, LARGE), UNLIMITED), Need::Default("unlimited"), "Upper bound of cwnd.",),
     ruled!(
@@ -135,17 +135,17 @@ const SETTINGS: &[Field] = &[
             Word("fack", "forward acknowledgments (Mathis and Mahdavi 1996)"),
         ]),
         Need::DescribedByStack(
-            "what the congestion control's name implies, else `sack`, or `newreno` where `sack = false`",
+            "the recovery that the congestion control's name implies; else `sack`, or `newreno` with `sack = false`",
             ["sack", "sack", "reno", "sack"]
         ),
-        "How losses are found and repaired.",
+        "Algorithm of loss detection and recovery.",
     ),
     ruled!(
         reduction,
         Kind::Choice(&[
             Word("immediate", "at once: nothing leaves until the pipe has drained (RFC 5681, RFC 6675)"),
             Word("prr", "proportional rate reduction: spread over the recovery (RFC 9937)"),
-            Word("prr_linux", "the same, measured from cwnd at the beginning as Linux does"),
+            Word("prr_linux", "the same, measured from cwnd at the start of recovery, as in Linux"),
         ]),
         Need::ByStack(["immediate", "prr_linux", "immediate", "prr"]),
         "How the window goes down after a loss or an echo to where congestion control wants it. `prr` needs recovery \
@@ -155,13 +155,13 @@ const SETTINGS: &[Field] = &[
         dupthresh,
         Kind::Integer(1, 1000),
         Need::ByStack(["3", "3", "3", "4"]),
-        "Duplicate ACKs that mean a loss (RFC 5681).",
+        "Duplicate ACKs that indicate a loss (RFC 5681).",
     ),
     setting!(
         limited_transmit,
         Kind::Switch,
         Need::ByStack(["true"; 4]),
-        "New data on the first two duplicate ACKs (RFC 3042).",
+        "Limited transmit: new data on the first two duplicate ACKs (RFC 3042).",
     ),
     setting!(
         lost_retransmission,
@@ -175,7 +175,7 @@ const SETTINGS: &[Field] = &[
         undo,
         Kind::Switch,
         Need::ByStack(["true", "true", "false", "false"]),
-        "Take back reductions that prove spurious by timestamps (RFC 3522, RFC 4015) or D-SACK (RFC 3708).",
+        "Undo window reductions that timestamps (RFC 3522, RFC 4015) or D-SACK (RFC 3708) reveal as spurious.",
     ),
     setting!(
         reduce_once,
@@ -208,9 +208,9 @@ const SETTINGS: &[Field] = &[
     ),
     setting!(
         max_retries,
-        Kind::Or(&Kind::Integer(1, 1000), &[Word("unlimited", "never gives up, as ns-2")]),
+        Kind::Or(&Kind::Integer(1, 1000), &[Word("unlimited", "the connection never gives up, as in ns-2")]),
         Need::ByStack(["15", "15", "unlimited", "unlimited"]),
-        "Timeouts in a row after which the connection is given up (RFC 9293's R2; Linux's tcp_retries2).",
+        "Consecutive timeouts after which the connection gives up (RFC 9293's R2; Linux's tcp_retries2).",
     )
     .honoured(),
     ruled!(
@@ -224,7 +224,7 @@ const SETTINGS: &[Field] = &[
         timestamps,
         Kind::Switch,
         Need::ByStack(["true", "true", "false", "false"]),
-        "Timestamps (RFC 7323); 12 bytes of each segment.",
+        "Timestamps (RFC 7323); they take 12 bytes of each segment.",
     )
     .honoured(),
     setting!(
@@ -238,7 +238,7 @@ const SETTINGS: &[Field] = &[
         window_scaling,
         Kind::Switch,
         Need::Default("true"),
-        "Window scaling (RFC 7323); without it 65535 bytes are the most.",
+        "Window scaling (RFC 7323); without it the window is at most 65535 bytes.",
     )
     .honoured(),
     ruled!(ecn, Kind::Switch, Need::Default("false"), "Classic ECN (RFC 3168).").honoured(),
@@ -248,14 +248,14 @@ const SETTINGS: &[Field] = &[
             Word("until_cwr", "on every ACK until CWR arrives (RFC 3168)"),
             Word("each_mark", "on exactly the ACKs of marked segments (RFC 8257); needs `ecn = true`"),
         ]),
-        Need::Described("`each_mark` where the congestion control needs it, else `until_cwr`"),
+        Need::Described("`each_mark` if the congestion control needs it, else `until_cwr`"),
         "How the receiver echoes CE marks.",
     ),
     setting!(
         recv_buffer,
         Kind::Size(1, 65_535 << 14),
         Need::ByStack(["16 MiB", "3 MiB", "16 MiB", "16 MiB"]),
-        "Receive buffer: the largest window that is advertised.",
+        "Receive buffer: the largest advertised window.",
     )
     .honoured(),
     ruled!(
@@ -287,13 +287,13 @@ const SETTINGS: &[Field] = &[
         Kind::Or(
             &Kind::Switch,
             &[
-                Word("off", "nothing; also `false`"),
-                Word("rfc5681", "cwnd goes down to the initial window (RFC 5681, section 4.1); also `true`"),
-                Word("linux", "cwnd is halved for each RTO of idleness, ssthresh keeps 3/4 of it (RFC 2861)"),
+                Word("off", "no change; also `false`"),
+                Word("rfc5681", "cwnd falls to the initial window (RFC 5681, section 4.1); also `true`"),
+                Word("linux", "cwnd is halved for each idle RTO; ssthresh keeps 3/4 of cwnd (RFC 2861)"),
             ],
         ),
         Need::ByStack(["rfc5681", "linux", "off", "off"]),
-        "What an idle time of more than one RTO does to the window.",
+        "Change of the window after an idle period of more than one RTO.",
     )
     .lens(Lens {
         get: |tcp| tcp.idle_restart.to_value(),
@@ -324,13 +324,13 @@ const SETTINGS: &[Field] = &[
         slow_start_at_equality,
         Kind::Switch,
         Need::ByStack(["false", "false", "false", "true"]),
-        "Whether cwnd equal to ssthresh is slow start, as in ns-2's TCP/Linux (RFC 5681 leaves it free).",
+        "Whether a cwnd equal to ssthresh means slow start, as in ns-2's TCP/Linux (RFC 5681 allows either).",
     ),
     ruled!(
         pacing,
         Kind::OrFalse(&PACING),
         Need::ByStack(["false"; 4]),
-        "Pacing where the congestion control sets no rate, or `false`.",
+        "Pacing if the congestion control sets no rate, or `false`.",
     )
     .honoured(),
     ruled!(rto, Kind::Table(&RTO), Need::Described("the table's own defaults"), "The retransmission timer."),

@@ -19,7 +19,7 @@ pub(crate) static DELAYED_ACK: Table = Table {
             "timeout",
             Kind::Time(1, 500_000_000),
             Need::Default("200 ms"),
-            "Longest delay (RFC 1122, section 4.2.3.2).",
+            "Longest delay of an ACK (RFC 1122, section 4.2.3.2).",
         ),
     ]],
 };
@@ -57,8 +57,8 @@ pub(crate) static RTO: Table = Table {
             "style",
             Kind::Choice(&[
                 Word("rfc6298", "RFC 6298"),
-                Word("linux", "Linux: the floor is on the variance term"),
-                Word("ns2", "ns-2: integer ticks of the granularity"),
+                Word("linux", "Linux: the minimum applies to the variance term"),
+                Word("ns2", "ns-2: whole ticks of the granularity"),
             ]),
             Need::ByStack(["rfc6298", "linux", "ns2", "linux"]),
             "Whose arithmetic.",
@@ -67,7 +67,7 @@ pub(crate) static RTO: Table = Table {
             "initial",
             SOME_TIME,
             Need::DescribedByStack("1 s; ns2: 3 s", ["1 s", "1 s", "3 s", "3 s"]),
-            "Timeout before any sample.",
+            "Timeout before the first RTT sample.",
         ),
         Field::new(
             "min",

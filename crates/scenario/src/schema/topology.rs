@@ -11,11 +11,11 @@ pub(crate) static NODE: Table = Table {
         Field::new(
             "kind",
             Kind::Choice(&[
-                Word("host", "ends flows and does not forward"),
-                Word("router", "forwards and ends no flows"),
+                Word("host", "sends and receives flows; does not forward"),
+                Word("router", "forwards; does not send or receive flows"),
             ]),
             Need::Default("host"),
-            "What it does.",
+            "Role of the node.",
         ),
         Field::new(
             "address",
@@ -36,7 +36,7 @@ const ENDS: &[Field] = &[Field::new(
 const BODY: &[Field] = &[
     Field::new("rate", ANY_RATE, Need::Described("needed, here or in both directions"), "Rate."),
     Field::new("delay", ANY_TIME, Need::Described("needed, here or in both directions"), "Propagation delay, one way."),
-    Field::new("queue", Kind::Table(&QUEUE), Need::Described("`[queue]`"), "The queue in front of it."),
+    Field::new("queue", Kind::Table(&QUEUE), Need::Described("`[queue]`"), "Queue in front of the link."),
     Field::new(
         "per",
         Kind::Probability,
@@ -57,20 +57,20 @@ const SIDES: &[Field] = &[
         "forward",
         Kind::Table(&DIRECTION),
         Need::Described("as the link"),
-        "What differs from first to second node.",
+        "Settings that differ from the first to the second node.",
     ),
     Field::new(
         "reverse",
         Kind::Table(&DIRECTION),
         Need::Described("as the link"),
-        "What differs from second to first node.",
+        "Settings that differ from the second to the first node.",
     ),
 ];
 
 /// A link.
 pub(crate) static LINK: Table = Table {
     name: "links",
-    doc: "A link: two directions, alike unless `forward` or `reverse` differ.",
+    doc: "A link: two directions, equal unless `forward` or `reverse` differ.",
     groups: &[ENDS, BODY, SIDES],
 };
 
@@ -83,19 +83,19 @@ pub(crate) static SHORTHAND_LINK: Table = Table {
 
 /// One direction of a link.
 pub(crate) static DIRECTION: Table =
-    Table { name: "links.forward", doc: "What one direction of a link has different from the other.", groups: &[BODY] };
+    Table { name: "links.forward", doc: "Settings in which one direction of a link differs.", groups: &[BODY] };
 
 /// A change.
 pub(crate) static CHANGE: Table = Table {
     name: "links.changes",
     doc: "A change of rate, delay or both.",
     groups: &[&[
-        Field::new("at", ANY_TIME, Need::Required, "When, from the start of the run."),
+        Field::new("at", ANY_TIME, Need::Required, "Time from the start of the run."),
         Field::new(
             "rate",
             ANY_RATE,
             Need::Described("unchanged"),
-            "New rate, for packets whose sending starts from then on.",
+            "New rate, for packets whose transmission starts from then on.",
         ),
         Field::new(
             "delay",
@@ -111,7 +111,7 @@ const GE: &[&str] = &["gilbert_elliott"];
 /// Losses.
 pub(crate) static LOSS: Table = Table {
     name: "links.loss",
-    doc: "Random losses on a link, apart from its queue.",
+    doc: "Random losses on a link, in addition to drops of its queue.",
     groups: &[&[
         Field::new(
             "kind",
@@ -121,7 +121,7 @@ pub(crate) static LOSS: Table = Table {
                 Word("gilbert_elliott", "a good and a bad state, each with its own rate; transitions once per packet"),
             ]),
             Need::Required,
-            "How losses are drawn.",
+            "Model of the losses.",
         ),
         Field::new("per", Kind::Probability, Need::Required, "Packet error rate.").only(&["uniform"]),
         Field::new("to_bad", Kind::Probability, Need::Required, "From the good to the bad state, per packet.").only(GE),
@@ -135,14 +135,14 @@ pub(crate) static LOSS: Table = Table {
 /// A queue. The catalogue's disciplines add their parameters.
 pub(crate) static QUEUE: Table = Table {
     name: "queue",
-    doc: "A queue. `[queue]` gives defaults for the queues of all links and channels, and `queue = { .. }` of one of these what differs.",
+    doc: "A queue. `[queue]` gives defaults for the queues of all links and channels; `queue = { .. }` of a link or channel overrides them.",
     groups: &[&[
         Field::new("kind", Kind::Queue, Need::Described("the first that `narrows list queues` shows"), "Discipline."),
         Field::new(
             "limit",
             Kind::Limit,
             Need::Default("100 packets"),
-            "How much may wait; the packet being sent has left the queue.",
+            "Largest backlog. The packet in transmission is not counted.",
         ),
     ]],
 };

@@ -1,5 +1,5 @@
-//! A toy TCP setting, which exists in this crate's own tests alone: one row beside the real ones. The tests drive it
-//! through all that follows from a row.
+//! A toy TCP setting that exists only in this crate's tests: one row beside the real ones. The tests check everything
+//! that is derived from a row.
 
 use super::{Field, Kind, Lens, Need};
 use crate::record::{FromValue, Value};

@@ -22,12 +22,12 @@ const ENDS: &[Field] = &[
         Need::Described("`wlan1`, `wlan2` .. by position"),
         "Unique name; no node may have it.",
     ),
-    Field::new("base", Kind::Node, Need::Required, "The base station: a router, of this channel alone."),
+    Field::new("base", Kind::Node, Need::Required, "The base station: a router that belongs to no other channel."),
     Field::new(
         "stations",
         Kind::Nodes(1, MOST_STATIONS),
         Need::Required,
-        "The stations: hosts, each of this channel alone. They may have links beside it.",
+        "The stations: hosts that belong to no other channel. They may also have links.",
     ),
 ];
 
@@ -36,12 +36,12 @@ const PHY: &[Field] = &[
         "phy",
         Kind::Phy,
         Need::Required,
-        "The standard: which rates there are, and the defaults of the timing below.",
+        "The standard. It determines the available rates and the default timing.",
     ),
     Field::new(
         "rate",
         ANY_RATE,
-        Need::Described("the greatest of the PHY"),
+        Need::Described("the PHY's highest rate"),
         "Rate of data frames. Not for PHYs with `mcs`.",
     ),
     Field::new(
@@ -64,14 +64,14 @@ const PHY: &[Field] = &[
     Field::new("streams", Kind::Integer(1, 8), Need::Described("1"), "Spatial streams. Only for PHYs with `mcs`."),
     Field::new(
         "guard_interval",
-        Kind::Choice(&[Word("800 ns", "the long one"), Word("400 ns", "the short one")]),
+        Kind::Choice(&[Word("800 ns", "long guard interval"), Word("400 ns", "short guard interval")]),
         Need::Described("800 ns"),
         "Guard interval of data symbols. Only for PHYs with `mcs`.",
     ),
     Field::new(
         "basic_rate",
         ANY_RATE,
-        Need::Described("of the PHY"),
+        Need::Described("the PHY's"),
         "Rate of RTS, CTS, ACK and block ACK frames; at most the rate of data frames.",
     ),
     Field::new(
@@ -84,23 +84,23 @@ const PHY: &[Field] = &[
 
 /// Times and contention windows. Their ranges include all standards and leave room for experiments.
 const ACCESS: &[Field] = &[
-    Field::new("slot", Kind::Time(1_000, 1_000_000), Need::Described("of the PHY"), "aSlotTime."),
+    Field::new("slot", Kind::Time(1_000, 1_000_000), Need::Described("the PHY's"), "aSlotTime."),
     Field::new(
         "sifs",
         Kind::Time(1_000, 1_000_000),
-        Need::Described("of the PHY"),
+        Need::Described("the PHY's"),
         "aSIFSTime. DIFS is SIFS and two slots.",
     ),
     Field::new(
         "cw_min",
         Kind::Integer(1, 32_767),
-        Need::Described("of the PHY"),
+        Need::Described("the PHY's"),
         "aCWmin, slots: a power of two less one.",
     ),
     Field::new(
         "cw_max",
         Kind::Integer(1, 32_767),
-        Need::Described("of the PHY"),
+        Need::Described("the PHY's"),
         "aCWmax, slots: a power of two less one.",
     ),
     Field::new(
@@ -119,7 +119,7 @@ const ACCESS: &[Field] = &[
         "rts_threshold",
         Kind::Or(&Kind::Size(0, 4_692_480), &[Word("never", "no RTS")]),
         Need::Default("never"),
-        "Data frames (PSDUs: MPDUs, or whole A-MPDUs) longer than this are protected by RTS and CTS; `\"0 B\"` is always.",
+        "Data frames (PSDUs: MPDUs, or whole A-MPDUs) longer than this are protected by RTS and CTS; `\"0 B\"` protects all.",
     ),
     Field::new(
         "aggregation",
@@ -133,8 +133,8 @@ const QUEUES: &[Field] = &[
     Field::new(
         "queues",
         Kind::Choice(&[
-            Word("shared", "one for all stations, first in, first out over all"),
-            Word("per_station", "one for each station, served in turn"),
+            Word("shared", "one first-in, first-out queue for all stations"),
+            Word("per_station", "one queue for each station, served in turn"),
         ]),
         Need::Described("`per_station` with aggregation, else `shared`"),
         "Queues of the base station.",
@@ -143,16 +143,26 @@ const QUEUES: &[Field] = &[
         "queue",
         Kind::Table(&QUEUE),
         Need::Described("`[queue]`"),
-        "The base station's queue, or each of them.",
+        "Settings of the base station's queue or queues.",
     ),
-    Field::new("station_queue", Kind::Table(&QUEUE), Need::Described("as `queue`"), "Each station's queue."),
+    Field::new(
+        "station_queue",
+        Kind::Table(&QUEUE),
+        Need::Described("as `queue`"),
+        "Settings of each station's queue.",
+    ),
     Field::new(
         "overhead",
         Kind::Size(0, 255),
         Need::Default("8 B"),
-        "What the base station puts between MAC header and IP packet: LLC and SNAP.",
+        "Bytes that the base station adds between MAC header and IP packet: LLC and SNAP.",
     ),
-    Field::new("station_overhead", Kind::Size(0, 255), Need::Described("as `overhead`"), "What stations put there."),
+    Field::new(
+        "station_overhead",
+        Kind::Size(0, 255),
+        Need::Described("as `overhead`"),
+        "Bytes that stations add there.",
+    ),
 ];
 
 const AIR: &[Field] = &[
@@ -160,26 +170,26 @@ const AIR: &[Field] = &[
         "propagation",
         Kind::Time(0, 1_000_000),
         Need::Default("1 us"),
-        "Propagation delay between any two of its stations; there and back less than a slot.",
+        "Propagation delay between any two of its stations; the round trip must be shorter than a slot.",
     ),
     Field::new(
         "capture",
-        Kind::Or(&Kind::Number(0.0, 100.0), &[Word("never", "frames that overlap are lost, all of them")]),
+        Kind::Or(&Kind::Number(0.0, 100.0), &[Word("never", "all overlapping frames are lost")]),
         Need::Default("10"),
-        "A frame that is being received survives others that are weaker by this many decibels.",
+        "Capture: a frame in reception survives frames that are weaker by this many decibels.",
     ),
     Field::new(
         "signals",
         Kind::Tables(&SIGNAL),
         Need::Described("0 dB each"),
-        "How strong stations are heard; the base station may be among them.",
+        "Signal strengths of stations. The base station may be listed too.",
     ),
     Field::new("hidden", Kind::Tables(&HIDDEN), Need::Described("none"), "Stations that do not hear each other."),
     Field::new(
         "errors",
         Kind::Tables(&ERRORS),
         Need::Described("none"),
-        "Frame error rates; of several that fit a frame the last holds.",
+        "Frame error rates. The last entry that matches a frame applies.",
     ),
 ];
 
@@ -189,12 +199,17 @@ pub(crate) static AGGREGATION: Table = Table {
     doc: "A-MPDU aggregation with immediate block ACK (IEEE 802.11-2016, section 10.13); `aggregation = false` sends one MPDU \
           per frame.",
     groups: &[&[
-        Field::new("max_mpdus", Kind::Integer(1, 64), Need::Default("64"), "Most MPDUs: the window of a block ACK."),
+        Field::new(
+            "max_mpdus",
+            Kind::Integer(1, 64),
+            Need::Default("64"),
+            "Largest number of MPDUs: the window of a block ACK.",
+        ),
         Field::new(
             "max_bytes",
             Kind::Size(1, 4_692_480),
-            Need::Described("65535 B, or the PHY's most"),
-            "Most bytes; at most what the PHY has.",
+            Need::Described("65535 B, or the PHY's limit"),
+            "Largest size; at most the PHY's limit.",
         ),
         Field::new(
             "max_time",
@@ -208,14 +223,14 @@ pub(crate) static AGGREGATION: Table = Table {
 /// A station's signal strength.
 pub(crate) static SIGNAL: Table = Table {
     name: "wifi.signals",
-    doc: "How strong a station is heard.",
+    doc: "Signal strength of a station.",
     groups: &[&[
         Field::new("station", Kind::Node, Need::Required, "The station, or the base station."),
         Field::new(
             "signal",
             Kind::Number(-200.0, 200.0),
             Need::Required,
-            "Strength with which its frames arrive everywhere, in decibels above an arbitrary level.",
+            "Signal strength of its frames at every receiver, in decibels above an arbitrary level.",
         ),
     ]],
 };
@@ -230,7 +245,7 @@ pub(crate) static HIDDEN: Table = Table {
             "one_way",
             Kind::Switch,
             Need::Default("false"),
-            "Only the first is not heard by the second; it hears the second.",
+            "Whether the second station does not hear the first, but the first hears the second.",
         ),
     ]],
 };

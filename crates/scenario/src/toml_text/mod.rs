@@ -226,8 +226,8 @@ fn tcp(tcp: &Tcp, base: Option<&Tcp>) -> Pairs {
     different(&tcp.record(), base.map(Tcp::record).as_ref(), &inherits)
 }
 
-/// Returns the pairs of a table, or those that differ from `base` or that `inherits` excludes. A table inside is
-/// layered over that of `base` too.
+/// Returns the pairs of a table, or those that differ from `base` or that `inherits` excludes. Inner tables are also
+/// layered over those of `base`.
 fn different(record: &Record, base: Option<&Record>, inherits: &dyn Fn(&str) -> bool) -> Pairs {
     let mut pairs = Vec::new();
     for (key, _, item) in &record.entries {

@@ -76,8 +76,8 @@ pub(super) fn list(items: impl IntoIterator<Item = String>) -> String {
     out
 }
 
-/// Returns the shortest decimal that reads back as the same float. Very small and very large numbers have an exponent,
-/// which `toml_writer` would write out in zeros.
+/// Returns the shortest decimal that reads back as the same float. Very small and very large numbers get an exponent;
+/// `toml_writer` would write zeros instead.
 pub(super) fn number(n: f64) -> String {
     format!("{n:?}")
 }

@@ -69,7 +69,7 @@ pub enum Sampling {
     Events,
 }
 
-/// What a node does.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// Ends flows and does not forward.
@@ -83,7 +83,7 @@ pub enum NodeKind {
 pub struct Node {
     /// Name.
     pub name: String,
-    /// What it does.
+    /// Role.
     pub kind: NodeKind,
     /// Address: given, or assigned in order (10.0.0.1, 10.0.0.2 ..; fd00::1 ..).
     pub address: IpAddr,
@@ -153,7 +153,7 @@ pub enum Loss {
 pub struct Queue {
     /// Name of the discipline.
     pub kind: &'static str,
-    /// How much may wait.
+    /// Largest backlog; the packet in transmission is not counted.
     pub limit: Limit,
     /// All parameters of the discipline besides the limit, in its units. Queues that have the same share them.
     pub params: Arc<Params>,
@@ -167,12 +167,12 @@ impl Queue {
     }
 }
 
-/// What a flow's application does.
+/// A flow's application and traffic pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Traffic {
     /// TCP that always has data, or has `size` bytes of it and then closes.
     Bulk {
-        /// Total bytes; `None` is without end.
+        /// Total bytes; `None` is unlimited.
         size: Option<Bytes>,
     },
     /// TCP whose application writes at a constant rate, in writes of `write` bytes.
@@ -182,13 +182,13 @@ pub enum Traffic {
         /// Bytes per write.
         write: Bytes,
     },
-    /// TCP or UDP that alternates between sending and silence.
+    /// TCP or UDP with alternating on and off periods.
     OnOff {
         /// Rate while on; `None` is as fast as TCP allows.
         rate: Option<Rate>,
-        /// Mean length of an on-time.
+        /// Mean length of an on period.
         on: Duration,
-        /// Mean length of an off-time.
+        /// Mean length of an off period.
         off: Duration,
         /// How the lengths are drawn.
         distribution: Distribution,
@@ -211,7 +211,7 @@ pub enum Traffic {
     },
 }
 
-/// How times are drawn.
+/// Distribution of random times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Always the mean.
@@ -239,9 +239,9 @@ pub struct Flow {
     pub dscp: u8,
     /// Whether `start_jitter` applies.
     pub jitter: bool,
-    /// What the application does.
+    /// The application.
     pub traffic: Traffic,
-    /// What carries the application's data.
+    /// Transport protocol and its settings.
     pub transport: Transport,
 }
 

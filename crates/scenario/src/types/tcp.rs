@@ -10,7 +10,7 @@ use std::ops::Deref;
 /// TCP settings of a flow, both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
-    /// The system whose defaults apply; every setting below has them resolved.
+    /// The system whose defaults apply; they are already merged into the settings below.
     pub stack: Stack,
     /// Congestion control, by its name in the registry.
     pub cc: String,
@@ -18,7 +18,7 @@ pub struct Tcp {
     pub cc_params: Vec<(String, ParamValue)>,
     /// Name of the scheme at the end points; `None` for none.
     pub assist: Option<String>,
-    /// Rate at which the receiving application reads; `None` is immediately.
+    /// Rate at which the receiving application reads; `None` is without delay.
     pub read_rate: Option<Rate>,
     /// All other settings, as a connection takes them. [`Tcp`] dereferences to it.
     pub config: Config,

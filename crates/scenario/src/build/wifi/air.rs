@@ -1,4 +1,4 @@
-//! Who hears whom, how strongly, and how often frames are corrupted.
+//! Signal strengths, hidden stations and frame error rates of a channel.
 
 use super::Row;
 use super::phy::{Setup, rates};
@@ -123,7 +123,7 @@ impl Build<'_> {
         if rate != data && rate != setup.basic_rate {
             let mut sent = vec![setup.basic_rate, data];
             sent.dedup();
-            self.report.add(item.place, at, &item.shown, "is the rate of no frame of this channel", rates(&sent));
+            self.report.add(item.place, at, &item.shown, "is not the rate of any frame of this channel", rates(&sent));
         }
     }
 
@@ -149,7 +149,7 @@ impl Build<'_> {
         let node = nodes.expect(name, (item.place, &at), self.report)?;
         if node != base && !stations.contains(&node) {
             let allowed = format!("its base station, or {}", some_names(nodes, stations));
-            self.report.add(item.place, at, &item.shown, "is no station of this channel", allowed);
+            self.report.add(item.place, at, &item.shown, "is not a station of this channel", allowed);
             return None;
         }
         Some((node, item))
@@ -161,7 +161,7 @@ impl Build<'_> {
         let node = nodes.expect(name, (item.place, at), self.report)?;
         let index = stations.iter().position(|station| *station == node);
         if index.is_none() {
-            let reason = if node == base { "is the base station" } else { "is no station of this channel" };
+            let reason = if node == base { "is the base station" } else { "is not a station of this channel" };
             self.report.add(item.place, at, &item.shown, reason, some_names(nodes, stations));
         }
         index

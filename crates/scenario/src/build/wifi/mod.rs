@@ -1,4 +1,5 @@
-//! 802.11 channels: their members and queues. `phy` has rates and times, `air` who hears whom, and `load` checks flows.
+//! 802.11 channels: their members and queues. `phy` has rates and times, `air` has signal strengths
+//! and frame errors, and `load` checks flows.
 
 mod air;
 mod load;
@@ -49,8 +50,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What earlier channels use: names, base stations (by node, with the channel's name), and stations (with their
-/// base's).
+/// Names, base stations and stations that earlier channels use. A base station maps to its channel's name, a station
+/// to its base station's name.
 #[derive(Default)]
 struct Taken {
     names: BTreeSet<String>,
@@ -140,7 +141,7 @@ impl Build<'_> {
     fn channel_name(&mut self, row: &Row<'_>, index: usize, nodes: &Nodes, taken: &mut Taken) -> Option<String> {
         let name = row.or("name", format!("wlan{}", index + 1))?;
         let reason = if nodes.find(&name).is_some() {
-            "is the name of a node too"
+            "is also the name of a node"
         } else if !taken.names.insert(name.clone()) {
             "is the name of two channels"
         } else {
@@ -164,7 +165,7 @@ impl Build<'_> {
             return None;
         }
         if let Some(other) = taken.bases.insert(node, channel.unwrap_or_default().to_owned()) {
-            let reason = format!("is the base station of the channel {other:?} already");
+            let reason = format!("is already the base station of channel {other:?}");
             self.report.add(place, at, format!("{name:?}"), reason, "a router of its own for each channel");
             taken.bases.insert(node, other);
             return None;
@@ -196,10 +197,10 @@ impl Build<'_> {
             } else if !listed.insert(node) {
                 ("is listed twice".to_owned(), "each station once")
             } else if let Some(other) = taken.stations.get(&node) {
-                (format!("is claimed by two base stations, {other:?} and {base_name:?}"), "one channel for a station")
+                (format!("belongs to two base stations, {other:?} and {base_name:?}"), "one channel for a station")
             } else if base.is_some_and(|base| links.has(base, node)) {
-                let reason = format!("has a link to the base station {base_name:?} too");
-                (reason, "links to other nodes: packets to it would have two ways")
+                let reason = format!("also has a link to the base station {base_name:?}");
+                (reason, "links to other nodes: packets to it would have two paths")
             } else {
                 taken.stations.insert(node, base_name.clone());
                 stations.push(node);

@@ -73,8 +73,9 @@ impl<'a> Build<'a> {
         if found.is_none() {
             let names = || catalogue.phys.iter().map(|phy| phy.name.as_str());
             let near = hint(&name, names());
-            let allowed = if catalogue.phys.is_empty() { "none: it has no 802.11".to_owned() } else { or(names()) };
-            let reason = format!("is no PHY of this engine{near}");
+            let allowed =
+                if catalogue.phys.is_empty() { "none: this engine has no 802.11".to_owned() } else { or(names()) };
+            let reason = format!("is not a PHY of this engine{near}");
             self.report.add(row.place("phy"), row.at("phy"), row.shown("phy"), reason, allowed);
         }
         found
@@ -97,7 +98,7 @@ impl<'a> Build<'a> {
         let Some(max_mcs) = phy.max_mcs else {
             let rate = row.or("rate", phy.rates.last().copied()?)?;
             if !phy.rates.contains(&rate) {
-                let reason = format!("is no rate of {}", phy.name);
+                let reason = format!("is not a rate of {}", phy.name);
                 self.report.add(row.place("rate"), row.at("rate"), row.shown("rate"), reason, rates(&phy.rates));
                 return None;
             }
@@ -119,7 +120,7 @@ impl<'a> Build<'a> {
             ("streams", streams <= phy.max_streams, format!("1 to {}", phy.max_streams)),
         ] {
             if !fits {
-                let reason = format!("is not of {}", phy.name);
+                let reason = format!("is not available in {}", phy.name);
                 self.report.add(row.place(key), row.at(key), row.shown(key), reason, allowed);
                 return None;
             }
@@ -148,7 +149,7 @@ impl<'a> Build<'a> {
         let rate = row.or("basic_rate", fitting.unwrap_or(phy.basic_rate))?;
         let (place, at, shown) = (row.place("basic_rate"), row.at("basic_rate"), row.shown("basic_rate"));
         if !phy.basic_rates.contains(&rate) {
-            let reason = format!("is no rate of control frames of {}", phy.name);
+            let reason = format!("is not a rate of control frames in {}", phy.name);
             self.report.add(place, at, shown, reason, rates(&phy.basic_rates));
             return None;
         }
@@ -188,7 +189,7 @@ impl<'a> Build<'a> {
             if !(window + 1).is_power_of_two() {
                 let reason = "is not a power of two less one";
                 let below = (window + 1).next_power_of_two() / 2;
-                let near = format!("1, 3, 7 .. 32767; near it {} and {}", below - 1, below * 2 - 1);
+                let near = format!("1, 3, 7 .. 32767; the nearest are {} and {}", below - 1, below * 2 - 1);
                 self.report.add(row.place(key), row.at(key), row.shown(key), reason, near);
                 right = false;
             }
@@ -206,7 +207,7 @@ impl<'a> Build<'a> {
     }
 
     /// Returns the aggregation; the inner `None` is no aggregation.
-    #[allow(clippy::option_option, reason = "wrong, off and on are three things")]
+    #[allow(clippy::option_option, reason = "wrong, off and on are three cases")]
     fn aggregation(&mut self, row: &Row<'_>, phy: &CataloguePhy) -> Option<Option<Aggregation>> {
         let Some(most) = phy.max_ampdu else { return Some(None) };
         let own = match row.record.given("aggregation").map(|item| &item.value) {
