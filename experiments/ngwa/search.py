@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows import _core
-from narrows.papers.ngwa.arms import ARMS, scenario
-from narrows.papers.ngwa.published import Published
 from narrows.runs import Task, run_all
 from narrows.stats import mean_ci
+from narrows_papers.ngwa.arms import ARMS, scenario
+from narrows_papers.ngwa.published import Published
 
 if TYPE_CHECKING:
     from narrows.scenario import Override

@@ -17,10 +17,10 @@ from tests.python.plainly import as_json
 
 from narrows.errors import InputError
 from narrows.outcome import Batch
-from narrows.papers.acns import evaluation, evidence, reproduce, text, verification
-from narrows.papers.reproduction import Cell, Claim
+from narrows.reproduction.result import Cell, Claim
 from narrows.runs import Task, run_all
 from narrows.scenario import Scenario
+from narrows_papers.acns import evaluation, evidence, reproduce, text, verification
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,11 +20,11 @@ from narrows import reproduction, results
 from narrows.cli import app
 from narrows.errors import InputError, Interrupted, NarrowsError
 from narrows.outcome import Batch
-from narrows.papers.acns import evaluation
-from narrows.papers.acns.live import cells, claims, measured, obeyed, page, plan, text
-from narrows.papers.acns.live.measured import Measured, World
-from narrows.papers.reproduction import Cell
+from narrows.reproduction.result import Cell
 from narrows.runs import Task, run_all
+from narrows_papers.acns import evaluation
+from narrows_papers.acns.live import cells, claims, measured, obeyed, page, plan, text
+from narrows_papers.acns.live.measured import Measured, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,18 +17,18 @@ from typer.testing import CliRunner
 from narrows import reproduction
 from narrows.cli import app
 from narrows.errors import InputError
-from narrows.papers.agile_sd import arms, cells, claims, evidence, execute, fairness, figures, flows, measures, output
-from narrows.papers.agile_sd import parts as sweeps
-from narrows.papers.agile_sd.data import Data, Runs
-from narrows.papers.agile_sd.published import published
-from narrows.papers.reproduction import Reproduction
+from narrows.reproduction.result import Reproduction
 from narrows.runs import run
+from narrows_papers.agile_sd import arms, cells, claims, evidence, execute, fairness, figures, flows, measures, output
+from narrows_papers.agile_sd import parts as sweeps
+from narrows_papers.agile_sd.data import Data, Runs
+from narrows_papers.agile_sd.published import published
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.outcome import Run
-    from narrows.papers.reproduction import Claim
+    from narrows.reproduction.result import Claim
     from narrows.scenario import Override
 
 ALL = tuple(arm.name for arm in arms.ARMS)

@@ -18,16 +18,16 @@ from tests.python.plainly import as_json
 from narrows import contest
 from narrows.cli.curves import print_curve
 from narrows.errors import InputError
-from narrows.papers.contest import evaluation, evidence, experiment, heat, output, page, pair, published, text
-from narrows.papers.contest.claims import claims, examples, hybla_takes_more
-from narrows.papers.contest.measured import Meeting, Once, collect
-from narrows.papers.contest.variants import NAMES, VARIANTS, variant
-from narrows.papers.reproduction import Curve
+from narrows.reproduction.result import Curve
+from narrows_papers.contest import evaluation, evidence, experiment, heat, output, page, pair, published, text
+from narrows_papers.contest.claims import claims, examples, hybla_takes_more
+from narrows_papers.contest.measured import Meeting, Once, collect
+from narrows_papers.contest.variants import NAMES, VARIANTS, variant
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.papers.contest.experiment import Made
+    from narrows_papers.contest.experiment import Made
 
 FEW = tuple(variant(name) for name in ("Reno", "Vegas"))
 

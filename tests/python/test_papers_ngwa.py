@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.python.plainly import as_json
 
-from narrows.papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
-from narrows.papers.ngwa.published import Published
-from narrows.papers.reproduction import Claim
 from narrows.report import style
+from narrows.reproduction.result import Claim
 from narrows.runs import Task, run_all
 from narrows.stats import batch_means
+from narrows_papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
+from narrows_papers.ngwa.published import Published
 
 TABLE_2 = dict(zip((arm.name for arm in arms.ARMS), (4001, 328, 7, 0, 1063, 869, 0, 0, 0, 0), strict=True))
 TRIPLES = {"mode1": 30, "mode2": 0, "mode3": 5279, "mode4": 2833, "mode5": 0, "mode6": 0, "mode7": 0, "mode8": 0}

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.python.plainly import as_json
 
-from narrows.papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, reproduce, rtts, syn, udp
-from narrows.papers.ngwa.beyond.question import Results, folder, written
-from narrows.papers.ngwa.beyond.questions import QUESTIONS, WORK
-from narrows.papers.ngwa.beyond.window import Course
 from narrows.report import style
 from narrows.runs import run
 from narrows.scenario import Scenario
+from narrows_papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, reproduce, rtts, syn, udp
+from narrows_papers.ngwa.beyond.question import Results, folder, written
+from narrows_papers.ngwa.beyond.questions import QUESTIONS, WORK
+from narrows_papers.ngwa.beyond.window import Course
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from narrows.papers.ngwa.beyond.question import Key, Numbers, Question
-    from narrows.papers.reproduction import Claim, Reproduction
+    from narrows.reproduction.result import Claim, Reproduction
+    from narrows_papers.ngwa.beyond.question import Key, Numbers, Question
 
 EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)
 

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 from narrows import runs
 from narrows.cli import app
 from narrows.errors import InputError, Interrupted, NarrowsError
-from narrows.papers.ngwa import linux
-from narrows.papers.ngwa.live import check, execute, plan, published, record, reproduce, result
-from narrows.papers.ngwa.rounds import BATCHES
 from narrows.stats import CONFIDENCE
+from narrows_papers.ngwa import linux
+from narrows_papers.ngwa.live import check, execute, plan, published, record, reproduce, result
+from narrows_papers.ngwa.rounds import BATCHES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from narrows.errors import InputError
-from narrows.papers.ngwa import arms, linux, page, reproduce, rounds, window
-from narrows.papers.ngwa.published import Published
 from narrows.reproduction import reproduce as by_name
+from narrows_papers.ngwa import arms, linux, page, reproduce, rounds, window
+from narrows_papers.ngwa.published import Published
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.papers.reproduction import Reproduction
+    from narrows.reproduction.result import Reproduction
 
 Made = tuple["Path", "Reproduction"]
 

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from narrows.papers import PAPERS, module
-from narrows.papers.reproduction import Cell, Claim, Reproduction
+from narrows.reproduction.result import Cell, Claim, Reproduction
+from narrows_papers import PAPERS, module
 
 
 def test_difference_and_percent() -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from narrows.outcome import Kind, Outcome
-    from narrows.papers.reproduction import Reproduction
+    from narrows.reproduction.result import Reproduction
     from narrows.rows import AnyRow
     from narrows.totals import QueueMetrics, SubqueueMetrics
     from narrows.validation import Validation
