@@ -1,52 +1,57 @@
-"""Papers that Narrows reproduces, a package for each: scenarios, and our figures next to the published ones."""
+"""Papers that Narrows reproduces, a package for each: scenarios, and our figures next to the published ones.
+
+`frame` has what all of them share. This module only names them: a paper is imported when one of its reports is made.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-#: Directory of the templates of all pages.
-TEMPLATES = Path(__file__).resolve().parent / "templates"
-
-#: Package of each paper, by its name on the command line.
-PAPERS: dict[str, str] = {
-    "acns": "narrows_papers.acns",
-    "agile-sd": "narrows_papers.agile_sd",
-    "contest": "narrows_papers.contest",
-    "ngwa": "narrows_papers.ngwa",
-}
-
-#: Package of the report that goes beyond a paper, by paper; it offers `reproduce` with the same arguments.
-BEYOND: dict[str, str] = {"ngwa": "narrows_papers.ngwa.beyond"}
-
-#: Module that repeats a paper on this machine's own TCP stack, by paper. Its `reproduce` also takes `say`, a callable
-#: or `None`, which it calls before it begins with a sentence about how long it will take.
-LIVE: dict[str, str] = {"acns": "narrows_papers.acns.live", "ngwa": "narrows_papers.ngwa.live"}
-
-#: Papers whose live `reproduce` also takes `at_once`: the number of parallel live runs.
-AT_ONCE: frozenset[str] = frozenset({"ngwa"})
-
-#: Papers that consist of sweeps: their `reproduce` also takes `watch`, `flows` and `page_only`.
-SWEPT: frozenset[str] = frozenset({"agile-sd"})
+from dataclasses import dataclass
 
 
-def module(paper: str) -> ModuleType:
-    """Return the package of a paper.
+@dataclass(frozen=True)
+class Paper:
+    """A paper, and the reports that it has: names of modules, each of which offers a `Report` as `REPORT`.
 
-    It offers `reproduce(out, *, quick, runs, jobs, dask, progress, watch)` and `estimate(*, quick, runs, jobs, dask)`.
-
-    Raises
-    ------
-    KeyError
-        If the paper is unknown.
-
-    Examples
-    --------
-    >>> module("acns").__name__
-    'narrows_papers.acns'
+    Attributes
+    ----------
+    name : str
+        Name of the paper on the command line.
+    report : str
+        Its experiments, repeated.
+    beyond : str or None
+        Questions that the paper leaves open.
+    live : str or None
+        Its experiments on this machine's own TCP stack.
+    pair : str or None
+        One of the pairs of variants that it compares.
+    swept : bool
+        Whether it consists of sweeps: it then accepts `flows` and `page_only`.
+    live_jobs : bool
+        Whether its live runs may be made side by side.
     """
-    return import_module(PAPERS[paper])
+
+    name: str
+    report: str
+    beyond: str | None = None
+    live: str | None = None
+    pair: str | None = None
+    swept: bool = False
+    live_jobs: bool = False
+
+
+PAPERS: dict[str, Paper] = {
+    paper.name: paper
+    for paper in (
+        Paper("acns", "narrows_papers.acns.report", live="narrows_papers.acns.live.report"),
+        Paper("agile-sd", "narrows_papers.agile_sd.report", swept=True),
+        Paper("contest", "narrows_papers.contest.report", pair="narrows_papers.contest.pair_report"),
+        Paper(
+            "ngwa",
+            "narrows_papers.ngwa.report",
+            beyond="narrows_papers.ngwa.beyond.report",
+            live="narrows_papers.ngwa.live.report",
+            live_jobs=True,
+        ),
+    )
+}
+"""All papers, by name on the command line."""

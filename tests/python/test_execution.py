@@ -24,7 +24,7 @@ from narrows.execution.threads import Threads
 from narrows.scenario import Scenario
 from narrows.store import pending
 from narrows.validation import validate
-from narrows_papers import execute
+from narrows_papers.frame import execute
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,6 +20,7 @@ from narrows import reproduction, results
 from narrows.cli import app
 from narrows.errors import InputError, Interrupted, NarrowsError
 from narrows.outcome import Batch
+from narrows.reproduction.request import Request
 from narrows.reproduction.result import Cell
 from narrows.runs import Task, run_all
 from narrows_papers.acns import evaluation
@@ -83,7 +84,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> StandIn:
 def both() -> Measured:
     with pytest.MonkeyPatch.context() as patch:
         installed(patch)
-        return measured.run(quick=True)
+        return measured.run(Request(quick=True))
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +150,7 @@ def test_the_demonstration_shows_what_it_is_for() -> None:
 def test_the_arm_that_asks_most_of_a_machine_comes_first_and_simulations_last(live: StandIn) -> None:
     said: list[str] = []
     seen: list[float] = []
-    measured.run(quick=True, runs=2, progress=seen.append, say=said.append)
+    measured.run(Request(quick=True, runs=2, progress=seen.append, say=said.append))
     assert live.asked == [
         ("acns-demonstration", True, 2),
         ("acns-demonstration", False, 2),

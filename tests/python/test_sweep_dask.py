@@ -22,7 +22,7 @@ from narrows.execution.means import Means
 from narrows.runs import Task, run_all
 from narrows.sweep import Sweep, execute, load
 from narrows.sweep import address as addresses
-from narrows_papers import execute as papers
+from narrows_papers.frame import execute as papers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from typing import Final
 import pytest
 
 from narrows.cli import app
-from narrows_papers import BEYOND, LIVE, PAPERS
+from narrows_papers import PAPERS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = ROOT / "python"
@@ -45,8 +45,8 @@ REPRODUCTIONS: Final = [
     command
     for command in (
         *(f"narrows reproduce {paper} --quick" for paper in sorted(PAPERS)),
-        *(f"narrows reproduce {paper} --beyond --quick" for paper in sorted(BEYOND)),
-        *(f"narrows reproduce {paper} --live --quick" for paper in sorted(LIVE)),
+        *(f"narrows reproduce {paper} --beyond --quick" for paper, one in sorted(PAPERS.items()) if one.beyond),
+        *(f"narrows reproduce {paper} --live --quick" for paper, one in sorted(PAPERS.items()) if one.live),
     )
     if not any(example.startswith(command) for _, example in EXAMPLES["reproduce"])
 ]

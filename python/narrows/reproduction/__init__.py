@@ -1,33 +1,19 @@
-"""Reproducing papers: finds a paper by name and calls its package in `narrows_papers`."""
+"""Reproducing papers: the only place that calls the package `narrows_papers`, when a paper is asked for by name."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from narrows.errors import InputError
-from narrows.ownership import RESULTS, claim
+from narrows.reproduction.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from os import PathLike
-    from types import ModuleType
 
     from narrows.execution.forecast import Estimate
-    from narrows.execution.work import Watch as NamedWatch
-    from narrows.ownership import Claim
+    from narrows.reproduction.request import Watch
     from narrows.reproduction.result import Reproduction
     from narrows.runs import ProgressHook
-    from narrows.sweep import Progress, Sweep
-
-    Watch = Callable[[Sweep | str, Path], AbstractContextManager[Callable[[Progress], None]]]
-    """Shows the progress of runs: takes the sweep, or what is run in words, and the directory of the output; the hook
-    that it yields takes the progress."""
-
-MAX_FLOWS = 100
-"""Most flows that may share the link of a paper's scenario."""
 
 
 def papers() -> list[str]:
@@ -124,67 +110,24 @@ def reproduce(
         On Ctrl-C; finished runs are kept, beside the directory in ``NAME.runs`` if the paper is not made of a contest
         or of sweeps, and the same call continues.
     """
-    known = papers()
-    if paper not in known:
-        message = f"paper is {paper!r}; allowed: {', '.join(known)}"
-        raise InputError(message)
-    for what, number in (("runs", runs), ("jobs", jobs), ("live_jobs", live_jobs)):
-        if number is not None and number < 1:
-            message = f"{what} is {number}; allowed: 1 or more"
-            raise InputError(message)
-    from narrows_papers import AT_ONCE, SWEPT, module
+    from narrows_papers.frame import reproduce as frame
 
-    if (flows is not None or page_only) and paper not in SWEPT:
-        message = f"paper {paper!r} is not made of sweeps; allowed with flows or page: {', '.join(sorted(SWEPT))}"
-        raise InputError(message)
-    if flows is not None and not 2 <= flows <= MAX_FLOWS:
-        message = f"flows is {flows}; allowed: 2 to {MAX_FLOWS}"
-        raise InputError(message)
-    _one_of(pair=pair is not None, beyond=beyond, live=live)
-    if live_jobs is not None and not (live and paper in AT_ONCE):
-        message = f"live_jobs is {live_jobs}; allowed with live of: {', '.join(sorted(AT_ONCE))}"
-        raise InputError(message)
-    package = module(paper)
-    if beyond:
-        package = _beyond(paper)
-        target = _claimed(package, out or Path("results") / f"{paper}-beyond", force)
-        extended: Reproduction = package.reproduce(
-            target, quick=quick, runs=runs, jobs=jobs, dask=dask, progress=progress, watch=_named(watch, target)
-        )
-        return extended
-    if live:
-        if dask is not None:
-            message = f"dask is {dask!r}; allowed with live: none, because live runs are made on this machine"
-            raise InputError(message)
-        package = _live(paper)
-        target = _claimed(package, out or Path("results") / f"{paper}-live", force)
-        beside: dict[str, object] = {} if live_jobs is None else {"at_once": live_jobs}
-        real: Reproduction = package.reproduce(
-            target, quick=quick, runs=runs, jobs=jobs, progress=progress, say=say, **beside
-        )
-        return real
-    if pair is not None:
-        named = "-".join((paper, *pair)).lower().replace(" ", "")
-        chosen = claim(out or Path("results") / named, force=force)
-        return _pair(
-            paper,
-            package,
-            chosen,
-            pair,
-            runs=1 if quick and runs is None else runs,
-            jobs=jobs,
-            dask=dask,
-            progress=progress,
-            watch=_named(watch, chosen),
-        )
-    target = _claimed(package, out or Path("results") / paper, force)
-    more: dict[str, object] = {"watch": _named(watch, target)}
-    if paper in SWEPT:
-        more = {"watch": watch, "page_only": page_only} | ({} if flows is None else {"flows": flows})
-    made: Reproduction = package.reproduce(
-        target, quick=quick, runs=runs, jobs=jobs, dask=dask, progress=progress, **more
+    asked = Request(
+        quick=quick,
+        runs=runs,
+        jobs=jobs,
+        dask=dask,
+        pair=pair,
+        beyond=beyond,
+        live=live,
+        live_jobs=live_jobs,
+        flows=flows,
+        page_only=page_only,
+        progress=progress,
+        watch=watch,
+        say=say,
     )
-    return made
+    return frame.reproduce(paper, out, asked, force=force)
 
 
 def estimate(
@@ -213,75 +156,6 @@ def estimate(
     InputError, RunError
         As for `reproduce`.
     """
-    known = papers()
-    if paper not in known:
-        message = f"paper is {paper!r}; allowed: {', '.join(known)}"
-        raise InputError(message)
-    from narrows_papers import module
+    from narrows_papers.frame import reproduce as frame
 
-    package = _beyond(paper) if beyond else module(paper)
-    more: dict[str, object] = {} if flows is None else {"flows": flows}
-    made: Estimate = package.estimate(quick=quick, runs=runs, jobs=jobs, dask=dask, **more)
-    return made
-
-
-def _named(watch: Watch | None, out: Claim) -> NamedWatch | None:
-    """Return what shows sets of runs by their names."""
-    return None if watch is None else lambda what: watch(what, Path(out))
-
-
-def _claimed(package: ModuleType, out: str | PathLike[str], force: bool) -> Claim:
-    """Claim the output directory of a package's report, before anything runs."""
-    return claim(out, kind=getattr(package, "KIND", RESULTS), force=force)
-
-
-def _one_of(**asked: bool) -> None:
-    """Refuse requests for reports that exclude each other."""
-    named = [name for name, given in asked.items() if given]
-    if len(named) > 1:
-        message = f"{' and '.join(named)} are given; allowed: one of them"
-        raise InputError(message)
-
-
-def _live(paper: str) -> ModuleType:
-    """Return the module that repeats a paper on the machine's own TCP stack."""
-    from narrows_papers import LIVE
-
-    if paper not in LIVE:
-        message = f"paper {paper!r} is not made live; allowed with live: {', '.join(sorted(LIVE)) or 'none'}"
-        raise InputError(message)
-    return import_module(LIVE[paper])
-
-
-def _beyond(paper: str) -> ModuleType:
-    """Return the package of a paper's report on open questions."""
-    from narrows_papers import BEYOND
-
-    if paper not in BEYOND:
-        message = f"paper {paper!r} has nothing beyond it; allowed with beyond: {', '.join(sorted(BEYOND))}"
-        raise InputError(message)
-    return import_module(BEYOND[paper])
-
-
-def _pair(
-    paper: str,
-    package: ModuleType,
-    out: Claim,
-    pair: tuple[str, str],
-    *,
-    runs: int | None,
-    jobs: int | None,
-    dask: str | None,
-    progress: ProgressHook | None,
-    watch: NamedWatch | None,
-) -> Reproduction:
-    if not hasattr(package, "reproduce_pair"):
-        from narrows_papers import module
-
-        having = ", ".join(name for name in papers() if hasattr(module(name), "reproduce_pair"))
-        message = f"paper {paper!r} has no pairs; allowed with a pair: {having}"
-        raise InputError(message)
-    made: Reproduction = package.reproduce_pair(
-        out, pair, runs=runs, jobs=jobs, dask=dask, progress=progress, watch=watch
-    )
-    return made
+    return frame.estimate(paper, Request(quick=quick, runs=runs, jobs=jobs, dask=dask, beyond=beyond, flows=flows))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from narrows.conditions import Conditions
+    from narrows.stats import Estimate
 
 FORMAT = 1
 """Version of the format of `Reproduction.to_json`; see `docs/json.md`."""
@@ -46,6 +47,12 @@ class Cell:
     low: float | None
     high: float | None
     unit: str
+
+    @classmethod
+    def of(cls, name: str, published: float | None, estimate: Estimate, unit: str) -> Cell:
+        """Return the cell of a mean; with a single run it has no interval."""
+        low, high = (estimate.low, estimate.high) if estimate.n > 1 else (None, None)
+        return cls(name, published, estimate.mean, low, high, unit)
 
     @property
     def difference(self) -> float | None:
@@ -219,28 +226,6 @@ def cells_csv(cells: Iterable[Cell]) -> str:
         numbers = (cell.published, cell.measured, cell.low, cell.high, cell.difference, cell.percent)
         rows.writerow([cell.name, *map(plain, numbers), cell.unit])
     return buffer.getvalue()
-
-
-def command(paper: str, *, quick: bool, runs: int | None) -> str:
-    """Return the command line for the page: `narrows reproduce` with the options that affect the result.
-
-    Parameters
-    ----------
-    paper : str
-        Name of the paper, with its options.
-    quick : bool
-        Whether it was a quick experiment.
-    runs : int or None
-        Number of runs if given.
-
-    Examples
-    --------
-    >>> command("ngwa --beyond", quick=True, runs=3)
-    'narrows reproduce ngwa --beyond --quick --runs 3'
-    """
-    return (
-        f"narrows reproduce {paper}" + (" --quick" if quick else "") + (f" --runs {runs}" if runs is not None else "")
-    )
 
 
 def _finite(value: float | None) -> float | None:

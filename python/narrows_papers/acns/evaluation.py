@@ -5,7 +5,6 @@ Both arms run the same scenario file under the same seeds; the only difference i
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from narrows.reproduction.result import Cell, Claim
 from narrows.runs import Task, run_all
 from narrows.scenario import Scenario
 from narrows.stats import Estimate, mean_ci, paired_difference
+from narrows_papers.frame import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,9 +49,8 @@ class Published:
     def read(cls, path: Path | None = None) -> Published:
         """Read `published.csv` of the experiment; lines that begin with `#` are comments."""
         where = folder() / "published.csv" if path is None else path
-        with where.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(line for line in file if not line.startswith("#"))
-            return cls({(r["arm"], r["quantity"], r["flow"]): (float(r["value"]), r["unit"]) for r in rows})
+        rows = tables.rows(where)
+        return cls({(r["arm"], r["quantity"], r["flow"]): (float(r["value"]), r["unit"]) for r in rows})
 
 
 @dataclass(frozen=True)
@@ -141,8 +140,7 @@ def cells(evaluation: Evaluation, published: Published) -> list[Cell]:
             estimate = change(evaluation, quantity)
         else:
             estimate = mean_ci(values(evaluation.arm(arm), quantity, flow))
-        low, high = (estimate.low, estimate.high) if estimate.n > 1 else (None, None)
-        made.append(Cell(f"{arm}/{quantity}/{flow}", value, estimate.mean, low, high, unit))
+        made.append(Cell.of(f"{arm}/{quantity}/{flow}", value, estimate, unit))
     return made
 
 

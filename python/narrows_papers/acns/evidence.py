@@ -5,11 +5,11 @@ Both were measured once and are stored as tables next to the scenario, each with
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from narrows_papers.acns.evaluation import FLOWS, folder
+from narrows_papers.frame import tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,15 +48,10 @@ class Baseline:
         return sum(mean for mean, _ in self.sent)
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
 def variations(path: Path | None = None) -> list[Variation]:
     """Rows of `search-variations.csv`, the calibration itself first."""
     made = []
-    for row in _rows(folder() / "search-variations.csv" if path is None else path):
+    for row in tables.rows(folder() / "search-variations.csv" if path is None else path):
 
         def three(what: str, row: dict[str, str] = row) -> tuple[float, float, float]:
             return (float(row[f"{what}_percent"]), max(-100.0, float(row[f"{what}_low"])), float(row[f"{what}_high"]))
@@ -76,7 +71,7 @@ def variations(path: Path | None = None) -> list[Variation]:
 
 def ns2(path: Path | None = None) -> list[Baseline]:
     """Rows of `ns2/two-sites.csv`, by kind of sink."""
-    rows = _rows(folder() / "ns2" / "two-sites.csv" if path is None else path)
+    rows = tables.rows(folder() / "ns2" / "two-sites.csv" if path is None else path)
     made = []
     for sink in dict.fromkeys(row["sink"] for row in rows):
         flows = {row["flow"]: row for row in rows if row["sink"] == sink}

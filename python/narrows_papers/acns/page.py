@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from narrows.report import network as networks
-from narrows.report import render as pages
-from narrows.report import style, tables, topology
-from narrows_papers import TEMPLATES
+from narrows.report import style, tables
+from narrows.reproduction.result import Cell
 from narrows_papers.acns import evidence, text, verification
-from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation
+from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, change
 from narrows_papers.acns.figures import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.report.charts import Drawn
-    from narrows.report.layout import Network
-    from narrows.reproduction.result import Cell, Reproduction
+    from narrows.reproduction.result import Reproduction
 
 QUANTITIES: tuple[tuple[str, str, str, bool], ...] = (
     ("sent", "Data sent", "MB", True),
@@ -123,50 +118,35 @@ def between(low: float | None, high: float | None) -> str:
     return f"{low:+.1f} to {high:+.1f} %".replace("-", "−")
 
 
-def render(
-    result: Reproduction,
-    evaluated: Evaluation,
-    verified: verification.Verification,
-    drawn: Sequence[Drawn],
-    plan: Network,
-    command: str,
-) -> str:
-    """Return the page as text."""
-    by_name = {one.figure.name: one for one in drawn}
+def context(result: Reproduction, evaluated: Evaluation, verified: verification.Verification) -> dict[str, Any]:
+    """Return what the page shows besides what all pages do."""
     runs = len(evaluated.acns.runs)
     lost = _lost_change(evaluated)
     shown = changes(result.cells, lost)
     order = {flow: style.colour(int(flow) - 1) for flow in FLOWS}
-    return pages.page(
-        TEMPLATES / "acns.html.j2",
-        title="ACNS: published beside measured – Narrows",
-        version=evaluated.acns.version,
-        headline=result.text.replace(" MB)", "\u00a0MB)"),
-        cards=_cards(result, shown),
-        claims=result.claims,
-        evaluation_claims=result.claims[: text.CLAIMS],
-        verification_claims=result.claims[text.CLAIMS :],
-        groups=groups(result.cells),
-        flow_colours=order,
-        arms=[TITLES[arm] for arm in ARMS],
-        flows=FLOWS,
-        changes=shown,
-        runs=runs,
-        populations=len(verified.seeds),
-        charts=by_name,
-        topology_svg=Markup(topology.to_svg(plan, "ACNS evaluation: two sites")),  # noqa: S704 - escaped there
-        flow_rows=networks.flow_rows(evaluated.acns.scenario.resolved),
-        calibration=result.calibration,
-        calibration_text=text.CALIBRATION,
-        variations=_variations(),
-        rests_on=text.what_it_rests_on(evidence.variations()),
-        baselines=_baselines(result),
-        choices=verification.CHOICES,
-        slips=text.SLIPS,
-        decisions=text.DECISIONS,
-        sources=text.SOURCES,
-        parameters=text.PARAMETERS,
-        identity=[
+    return {
+        "headline": result.text.replace(" MB)", "\u00a0MB)"),
+        "cards": _cards(result, shown),
+        "evaluation_claims": result.claims[: text.CLAIMS],
+        "verification_claims": result.claims[text.CLAIMS :],
+        "groups": groups(result.cells),
+        "flow_colours": order,
+        "arms": [TITLES[arm] for arm in ARMS],
+        "flows": FLOWS,
+        "changes": shown,
+        "runs": runs,
+        "populations": len(verified.seeds),
+        "flow_rows": networks.flow_rows(evaluated.acns.scenario.resolved),
+        "calibration_text": text.CALIBRATION,
+        "variations": _variations(),
+        "rests_on": text.what_it_rests_on(evidence.variations()),
+        "baselines": _baselines(result),
+        "choices": verification.CHOICES,
+        "slips": text.SLIPS,
+        "decisions": text.DECISIONS,
+        "sources": text.SOURCES,
+        "parameters": text.PARAMETERS,
+        "identity": [
             ("Seed", str(evaluated.acns.seed)),
             (
                 "Runs",
@@ -177,22 +157,15 @@ def render(
             ("Digest without ACNS", evaluated.without.digest),
             ("Digest with ACNS", evaluated.acns.digest),
         ],
-        command=command,
-        scenario_toml=evaluated.acns.scenario.to_toml(),
-        cells=result.cells,
-        cell_entries=[entry(cell, is_total=False) for cell in result.cells],
-        definitions=tables.DEFINITIONS,
-        limits=(*text.LIMITS, *tables.LIMITS),
-    )
+        "scenario_toml": evaluated.acns.scenario.to_toml(),
+        "cell_entries": [entry(cell, is_total=False) for cell in result.cells],
+        "definitions": tables.DEFINITIONS,
+        "limits": (*text.LIMITS, *tables.LIMITS),
+    }
 
 
 def _lost_change(evaluated: Evaluation) -> Cell:
-    from narrows.reproduction.result import Cell
-    from narrows_papers.acns.evaluation import change
-
-    estimate = change(evaluated, "lost")
-    low, high = (estimate.low, estimate.high) if estimate.n > 1 else (None, None)
-    return Cell("change/lost/total", 100 * (2 - 236) / 236, estimate.mean, low, high, "%")
+    return Cell.of("change/lost/total", 100 * (2 - 236) / 236, change(evaluated, "lost"), "%")
 
 
 def _variations() -> list[dict[str, str | bool | int]]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from narrows.report import style
-from narrows_papers.calibration import jitter_in_words, link_in_words, tcp_in_words
+from narrows_papers.frame.calibration import jitter_in_words, link_in_words, tcp_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,9 @@ CLOSE_PERCENT = 15.0
 """Largest difference in per cent at which a cell is close to the published figure (losses: or `CLOSE_PACKETS`)."""
 
 CLOSE_PACKETS = 2.0
+
+TOPOLOGY = "ACNS evaluation: two sites"
+"""Title of the drawing of the network."""
 
 CLAIMS = 5
 """Number of claims about the evaluation."""

@@ -12,7 +12,6 @@ from narrows_papers.agile_sd.arms import ONE, SMALLEST, STAIRCASE
 from narrows_papers.agile_sd.published import published
 
 if TYPE_CHECKING:
-    from narrows.stats import Estimate
     from narrows_papers.agile_sd.data import Data, Runs
 
 UNITS: dict[str, str] = {
@@ -30,23 +29,23 @@ def cells(data: Data) -> list[Cell]:
     """Return all cells; those with a published figure come first."""
     runs, told = data.printed, published()
     made = [
-        _cell(f"reached/{arm}", told.of("reached", arm), runs.estimate("reached_s", ONE, SMALLEST, arm), "s")
+        Cell.of(f"reached/{arm}", told.of("reached", arm), runs.estimate("reached_s", ONE, SMALLEST, arm), "s")
         for arm in ("agile_sd", "cubic")
     ]
     made += [
-        _cell(f"peak/{arm}", told.of("peak", arm), runs.estimate("peak_packets", ONE, SMALLEST, arm), "packets")
+        Cell.of(f"peak/{arm}", told.of("peak", arm), runs.estimate("peak_packets", ONE, SMALLEST, arm), "packets")
         for arm in ("agile_sd", "compound")
     ]
     if STAIRCASE in runs.scenarios:
         small = runs.estimate("utilisation", STAIRCASE, SMALLEST, "agile_sd")
         large = runs.estimate("utilisation", STAIRCASE, runs.buffers[-1], "agile_sd")
         made += [
-            _cell("utilisation-small/agile_sd", told.of("utilisation_small", "agile_sd"), small, "%"),
-            _cell("utilisation-large/agile_sd", told.of("utilisation_large", "agile_sd"), large, "%"),
+            Cell.of("utilisation-small/agile_sd", told.of("utilisation_small", "agile_sd"), small, "%"),
+            Cell.of("utilisation-large/agile_sd", told.of("utilisation_large", "agile_sd"), large, "%"),
         ]
     at = fairness.nearest(data.pairs)
     made += [
-        _cell(f"inter-fairness/{pair.replace(' ', '-')}", value, fairness.index(data.pairs, pair, at), "")
+        Cell.of(f"inter-fairness/{pair.replace(' ', '-')}", value, fairness.index(data.pairs, pair, at), "")
         for pair, value in told.pairs.items()
     ]
     return [*made, *_points(runs, "")] + ([] if data.sack is None else _points(data.sack, "sack/")) + _sides(data)
@@ -61,7 +60,7 @@ def _points(runs: Runs, begin: str) -> list[Cell]:
         estimate = runs.estimate(what, scenario, buffer, arm, per)
         if estimate.n:
             name = f"{begin}{what.removesuffix('_s').replace('_', '-')}/{scenario}/{buffer}/{per:g}/{arm}"
-            made.append(_cell(name, None, estimate, UNITS[what]))
+            made.append(Cell.of(name, None, estimate, UNITS[what]))
     return made
 
 
@@ -70,13 +69,8 @@ def _sides(data: Data) -> list[Cell]:
     made = []
     for buffer, pair in itertools.product(fairness.buffers(data.pairs), dict.fromkeys(data.pairs["pair"])):
         name = f"pair/{pair.replace(' ', '-')}/{buffer}"
-        made.append(_cell(name, None, fairness.index(data.pairs, pair, buffer), ""))
+        made.append(Cell.of(name, None, fairness.index(data.pairs, pair, buffer), ""))
     if data.round_trips is not None:
         for (at, arm), rows in data.round_trips.groupby(["buffer", "arm"], sort=True):
-            made.append(_cell(f"rtt-fairness/{at}/{arm}", None, mean_ci(rows["jain"]), ""))
+            made.append(Cell.of(f"rtt-fairness/{at}/{arm}", None, mean_ci(rows["jain"]), ""))
     return made
-
-
-def _cell(name: str, value: float | None, estimate: Estimate, unit: str) -> Cell:
-    low, high = (estimate.low, estimate.high) if estimate.n > 1 else (None, None)
-    return Cell(name, value, estimate.mean, low, high, unit)

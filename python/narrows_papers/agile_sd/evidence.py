@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from narrows_papers.agile_sd.arms import folder
+from narrows_papers.frame import tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,10 +30,7 @@ class Table:
 
 def read(path: Path) -> Table:
     """Read a table whose first line begins with ``#`` and describes it."""
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(file)
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    return Table(lines[0].lstrip("# ").strip(), tuple(rows))
+    return Table(tables.said(path), tuple(tables.rows(path)))
 
 
 def search() -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from narrows.ownership import Target
-    from narrows.reproduction import Watch
-    from narrows.runs import ProgressHook
+    from narrows.reproduction.request import Request
     from narrows.sweep import Progress
     from narrows_papers.agile_sd.parts import Part
 
@@ -26,15 +26,7 @@ RUNS = "runs"
 """Directory of the data sets, one for each sweep."""
 
 
-def run(
-    out: Target,
-    parts: Sequence[Part],
-    *,
-    jobs: int | None = None,
-    dask: str | None = None,
-    progress: ProgressHook | None = None,
-    watch: Watch | None = None,
-) -> Data:
+def run(out: Target, parts: Sequence[Part], asked: Request) -> Data:
     """Execute all missing runs, sweep by sweep.
 
     Parameters
@@ -42,14 +34,8 @@ def run(
     out : path or Claim
         Directory; the data sets are in its ``runs/NAME``.
     parts : sequence of Part
-    jobs : int, optional
-        Number of parallel runs; by default the number of processors.
-    dask : str, optional
-        Address of the scheduler of a Dask cluster.
-    progress : callable, optional
-        Called with the completed share of all runs, in [0, 1].
-    watch : callable, optional
-        Shows each sweep.
+    asked : Request
+        How runs are made. `watch` shows each sweep; without it, `progress` is told the share of all runs.
 
     Returns
     -------
@@ -70,15 +56,12 @@ def run(
     for part in parts:
 
         def tell(state: Progress, before: int = before) -> None:
-            if progress is not None:
-                progress((before + state.done) / total)
+            if asked.progress is not None:
+                asked.progress((before + state.done) / total)
 
         held = home.within(f"{RUNS}/{part.name}", SWEEP)
-        if watch is None:
-            results[part.name] = execute(part.sweep, held, jobs=jobs, dask=dask, progress=tell)
-        else:
-            with watch(part.sweep, Path(held)) as display:
-                results[part.name] = execute(part.sweep, held, jobs=jobs, dask=dask, progress=display)
+        with nullcontext(tell) if asked.watch is None else asked.watch(part.sweep, Path(held)) as hook:
+            results[part.name] = execute(part.sweep, held, jobs=asked.jobs, dask=asked.dask, progress=hook)
         before += len(part.sweep.runs)
     return collect(results, _core.version())
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
-from narrows.report import render as pages
-from narrows.report import style, tables, topology
-from narrows_papers import TEMPLATES
+from narrows.report import style, tables
 from narrows_papers.agile_sd import evidence, fairness, parts, text
 from narrows_papers.agile_sd.arms import BY_NAME, ONE, SCENARIO_TITLES, SMALLEST, folder, per_in_words
 from narrows_papers.agile_sd.claims import CLOSE
@@ -19,77 +14,53 @@ from narrows_papers.agile_sd.published import published
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.report.charts import Drawn
-    from narrows.report.layout import Network
-    from narrows.reproduction.result import Reproduction
     from narrows.stats import Estimate
+    from narrows_papers.agile_sd.claimed import Found
     from narrows_papers.agile_sd.data import Data, Runs
-    from narrows_papers.agile_sd.output import Found
 
 SCENARIO_FILES: tuple[str, ...] = ("one-flow", "staircase", "together", "side-by-side", "round-trips")
 """Scenarios that are written next to the page."""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """All contents of the page."""
-
-    result: Reproduction
-    data: Data
-    found: Found
-    drawn: Sequence[Drawn]
-    plan: Network
-    command: str
-
-
-def render(shown: Shown) -> str:
-    """Return the page as text."""
-    data = shown.data
+def context(data: Data, found: Found) -> dict[str, Any]:
+    """Return what the page shows besides what all pages do."""
     runs = data.printed
-    return pages.page(
-        TEMPLATES / "agile-sd.html.j2",
-        title="Agile-SD: published beside measured – Narrows",
-        version=data.version,
-        headline=shown.result.text,
-        cards=_cards(shown),
-        left_out=text.left_out(data),
-        printed=shown.found.printed,
-        inter=shown.found.inter,
-        round_trips=shown.found.round_trips,
-        both=_both(shown.found),
-        charts={one.figure.name: one for one in shown.drawn},
-        scenarios=[(name, SCENARIO_TITLES[name]) for name in runs.scenarios],
-        pers=[per_in_words(per) for per in runs.pers],
-        arms=[BY_NAME[name].title for name in runs.arms],
-        throughput={name: _throughput(runs, name) for name in runs.scenarios},
-        pairs=_pairs(data),
-        pair_buffers=fairness.buffers(data.pairs),
-        nearest=fairness.nearest(data.pairs),
-        inter_fairness=text.INTER_FAIRNESS,
-        pairs_on_ns2=_pairs_on_ns2(data),
-        ns2_pairs=evidence.ns2_pairs(),
-        pairs_search=evidence.pairs_search(),
-        pair_names=list(published().pairs),
-        parameters=text.parameters(data),
-        topology_svg=Markup(topology.to_svg(shown.plan, text.title(data.flows))),  # noqa: S704 - escaped there
-        calibration=shown.result.calibration,
-        told={name: f"{value:.0f}" for name, value in _windows_told().items()},
-        search=evidence.search(),
-        ns2=evidence.ns2(),
-        decisions=text.DECISIONS,
-        limits=text.LIMITS,
-        sources=text.SOURCES,
-        failures=data.failures,
-        command=shown.command,
-        sweeps=[(name, parts.TITLES[name], data.digests[name]) for name in parts.NAMES if name in data.digests],
-        identity=[
+    return {
+        "cards": _cards(data, found),
+        "left_out": text.left_out(data),
+        "printed": found.printed,
+        "inter": found.inter,
+        "round_trips": found.round_trips,
+        "both": _both(found),
+        "scenarios": [(name, SCENARIO_TITLES[name]) for name in runs.scenarios],
+        "pers": [per_in_words(per) for per in runs.pers],
+        "arms": [BY_NAME[name].title for name in runs.arms],
+        "throughput": {name: _throughput(runs, name) for name in runs.scenarios},
+        "pairs": _pairs(data),
+        "pair_buffers": fairness.buffers(data.pairs),
+        "nearest": fairness.nearest(data.pairs),
+        "inter_fairness": text.INTER_FAIRNESS,
+        "pairs_on_ns2": _pairs_on_ns2(data),
+        "ns2_pairs": evidence.ns2_pairs(),
+        "pairs_search": evidence.pairs_search(),
+        "pair_names": list(published().pairs),
+        "parameters": text.parameters(data),
+        "told": {name: f"{value:.0f}" for name, value in _windows_told().items()},
+        "search": evidence.search(),
+        "ns2": evidence.ns2(),
+        "decisions": text.DECISIONS,
+        "limits": text.LIMITS,
+        "sources": text.SOURCES,
+        "failures": data.failures,
+        "sweeps": [(name, parts.TITLES[name], data.digests[name]) for name in parts.NAMES if name in data.digests],
+        "identity": [
             ("Runs", f"{data.runs:,}"),
             ("Processor time", f"{data.cpu_s / 3600:.1f} h" if data.cpu_s > 5400 else f"{data.cpu_s / 60:.1f} min"),
             ("Seeds", f"{runs.seeds}, the same at every point"),
             ("Version", data.version),
         ],
-        scenario_toml=(folder() / "one-flow.toml").read_text(encoding="utf-8"),
-    )
+        "scenario_toml": (folder() / "one-flow.toml").read_text(encoding="utf-8"),
+    }
 
 
 def _windows_told() -> dict[str, float]:
@@ -177,8 +148,8 @@ def _cell(value: float | None, wanted: float) -> tuple[str, bool]:
     return ("–", False) if value is None else (f"{value:.2f}", abs(value - wanted) <= CLOSE)
 
 
-def _cards(shown: Shown) -> list[dict[str, str]]:
-    runs, told = shown.data.printed, published()
+def _cards(data: Data, found: Found) -> list[dict[str, str]]:
+    runs, told = data.printed, published()
 
     def mean(what: str, arm: str) -> float:
         return runs.mean(what, ONE, SMALLEST, arm)
@@ -186,7 +157,7 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
     def holding(claims: Sequence[Any]) -> str:
         return f"{sum(claim.holds for claim in claims)} of {len(claims)}"
 
-    note = f"of the paper's; with SACK {holding(shown.found.sack)}" if shown.found.sack else "of the paper's"
+    note = f"of the paper's; with SACK {holding(found.sack)}" if found.sack else "of the paper's"
     return [
         {
             "what": f"Agile-SD at 1500 packets, buffers of {SMALLEST}",
@@ -206,5 +177,5 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
                 f"{mean('utilisation', 'compound'):.0f} %"
             ),
         },
-        {"what": "Claims that hold", "value": holding(shown.found.all), "note": note},
+        {"what": "Claims that hold", "value": holding(found.all), "note": note},
     ]

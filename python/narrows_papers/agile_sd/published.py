@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from narrows_papers.agile_sd.arms import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from narrows_papers.frame import tables
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(tables.Published):
     """Figures printed in the paper, by quantity and subject."""
-
-    values: Mapping[tuple[str, str], float]
-
-    @classmethod
-    def read(cls, path: Path | None = None) -> Published:
-        """Read `published.csv`; lines that begin with `#` are comments."""
-        where = folder() / "published.csv" if path is None else path
-        with where.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(line for line in file if not line.startswith("#"))
-            return cls({(row["quantity"], row["of"]): float(row["value"]) for row in rows})
-
-    def of(self, quantity: str, what: str) -> float | None:
-        """The figure, or `None` if the paper prints none."""
-        return self.values.get((quantity, what))
-
-    def the(self, quantity: str, what: str) -> float:
-        """The figure.
-
-        Raises
-        ------
-        KeyError
-            If the paper prints none.
-        """
-        return self.values[quantity, what]
 
     @property
     def pairs(self) -> dict[str, float]:
@@ -51,4 +20,4 @@ class Published:
 @cache
 def published() -> Published:
     """Return the paper's figures."""
-    return Published.read()
+    return Published.of_table(folder() / "published.csv", "of")

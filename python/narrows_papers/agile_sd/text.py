@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from narrows.reproduction import result
+from narrows.reproduction import request
 from narrows_papers.agile_sd import fairness
 from narrows_papers.agile_sd.arms import ARMS, BUFFERS, BY_NAME, ONE, PERS, SMALLEST, per_in_words
 from narrows_papers.agile_sd.flows import DURATION_S, FLOWS
 from narrows_papers.agile_sd.published import published
-from narrows_papers.calibration import jitter_in_words, link_in_words, tcp_in_words
+from narrows_papers.frame.calibration import jitter_in_words, link_in_words, tcp_in_words
 
 if TYPE_CHECKING:
     from narrows.scenario import Scenario
+    from narrows_papers.agile_sd.claimed import Found
     from narrows_papers.agile_sd.data import Data
-    from narrows_papers.agile_sd.output import Found
 
 SOURCES: tuple[str, ...] = (
     "M. A. Alrshah, M. Othman, B. Ali, Z. M. Hanapi: Agile-SD: A Linux-based TCP congestion control algorithm for "
@@ -176,7 +176,7 @@ def command(data: Data) -> str:
     """Return the command that makes these runs."""
     seeds = data.printed.seeds
     asked = None if seeds == (1 if data.quick else SEEDS) else seeds
-    told = result.command("agile-sd", quick=data.quick, runs=asked)
+    told = request.command("agile-sd", quick=data.quick, runs=asked)
     return told if data.flows == FLOWS else f"{told} --flows {data.flows}"
 
 

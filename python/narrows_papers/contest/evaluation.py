@@ -90,8 +90,7 @@ def compare(meetings: Mapping[tuple[str, str], Meeting], printed: Sequence[Print
     for one in published.read() if printed is None else printed:
         found = value(meetings, one.first, one.second, one.of)
         if found is not None:
-            low, high = (found.low, found.high) if found.n > 1 else (None, None)
-            made.append(Compared(one, Cell(one.name, one.tpp, found.mean, low, high, UNIT)))
+            made.append(Compared(one, Cell.of(one.name, one.tpp, found, UNIT)))
     return made
 
 
@@ -104,8 +103,7 @@ def alone(meetings: Mapping[tuple[str, str], Meeting], variants: Iterable[str] =
             for column in names:
                 found = value(meetings, row, column, "first" if table == 2 else "second")
                 if found is not None:
-                    low, high = (found.low, found.high) if found.n > 1 else (None, None)
-                    made.append(Cell(f"unlimited/table{table}/{row}/{column}", None, found.mean, low, high, UNIT))
+                    made.append(Cell.of(f"unlimited/table{table}/{row}/{column}", None, found, UNIT))
     return made
 
 

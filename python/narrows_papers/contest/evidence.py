@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
 from narrows_papers.contest.published import STARTERS, Printed, folder
+from narrows_papers.frame import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,10 +38,9 @@ def ns2(of: str = "limited", path: Path | None = None) -> dict[tuple[str, str, s
     """Read ns-2's runs of a set, by first starter, second starter, and flow."""
     where = folder() / FILES[of] if path is None else path
     values: dict[tuple[str, str, str], list[float]] = {}
-    with where.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(line for line in file if not line.startswith("#")):
-            for whose in STARTERS:
-                values.setdefault((row["first"], row["second"], whose), []).append(float(row[f"tpp_{whose}"]))
+    for row in tables.rows(where):
+        for whose in STARTERS:
+            values.setdefault((row["first"], row["second"], whose), []).append(float(row[f"tpp_{whose}"]))
     return {
         key: Other(math.fsum(some) / len(some), min(some), max(some), median(some), len(some))
         for key, some in values.items()

@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
 from narrows import _core
 from narrows.outcome import joint_digest
-from narrows.report import render as pages
-from narrows.report import topology
-from narrows_papers import TEMPLATES
-from narrows_papers.contest import evaluation, evidence, heat, text
+from narrows_papers.contest import evaluation, evidence, heat, pair, text
 from narrows_papers.contest.evaluation import GROUPS, NEAR_PERCENT, VEGAS_PERCENT
 from narrows_papers.contest.experiment import SET_TITLES
 from narrows_papers.contest.variants import VARIANTS
@@ -21,9 +16,7 @@ from narrows_papers.contest.variants import VARIANTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.report.charts import Drawn
-    from narrows.report.layout import Network
-    from narrows.reproduction.result import Reproduction
+    from narrows.reproduction.result import Claim
     from narrows_papers.contest.evaluation import Compared
     from narrows_papers.contest.experiment import Made
     from narrows_papers.contest.heat import Heat
@@ -56,17 +49,14 @@ class Maps:
 
 @dataclass(frozen=True)
 class Shown:
-    """All contents of the page."""
+    """What the page is made of."""
 
-    result: Reproduction
+    claims: Sequence[Claim]
     made: Made
-    compared: tuple[Compared, ...]
-    maps: tuple[Maps, ...]
-    duels: tuple[Duel, ...]
-    drawn: tuple[Drawn, ...]
-    plan: Network
+    compared: Sequence[Compared]
+    maps: Sequence[Maps]
+    duels: Sequence[Duel]
     names: tuple[str, ...]
-    command: str
 
 
 def maps(
@@ -181,38 +171,28 @@ def _ns2(other: evidence.Other | None) -> str:
     return "" if other is None else f"{other.mean:.3f} ({other.low:.3f} to {other.high:.3f})"
 
 
-def render(shown: Shown) -> str:
-    """The page of the contest as text."""
-    result = shown.result
-    by_name = {one.name: one for one in shown.maps}
+def context(shown: Shown) -> dict[str, Any]:
+    """Return what the page of the contest shows besides what all pages do."""
     legends = {kind: heat.legend(kind) for kind in ("ranges", "differences", "behaviours")}
     scenario = shown.made.plans["limited"].scenario
-    return pages.page(
-        TEMPLATES / "contest-of-fifteen.html.j2",
-        title="Fifteen variants in pairs: published beside measured – Narrows",
-        version=version(),
-        headline=result.text,
-        cards=_cards(shown),
-        claims=result.claims,
-        maps=by_name,
-        legends=legends,
-        nearness=nearness(shown.compared),
-        beyond=beyond(shown.compared),
-        near=f"{NEAR_PERCENT:g}",
-        distances={of: _distance(of, shown.made.meetings(of)) for of in shown.made.records},
-        runs=shown.made.runs,
-        quick=len(shown.names) < len(VARIANTS),
-        pairs=_pairs(shown.duels, shown.drawn),
-        variants=[(one.name, one.cc, one.agent, _settings(one.settings)) for one in VARIANTS],
-        topology_svg=Markup(topology.to_svg(shown.plan, "Two wired hosts, two stations")),  # noqa: S704 - escaped there
-        calibration=result.calibration,
-        slips=text.SLIPS,
-        decisions=text.DECISIONS,
-        limits=text.LIMITS,
-        sources=text.SOURCES,
-        command=shown.command,
-        scenario_toml=scenario.to_toml(),
-        identity=[
+    return {
+        "cards": _cards(shown),
+        "maps": {one.name: one for one in shown.maps},
+        "legends": legends,
+        "nearness": nearness(shown.compared),
+        "beyond": beyond(shown.compared),
+        "near": f"{NEAR_PERCENT:g}",
+        "distances": {of: _distance(of, shown.made.meetings(of)) for of in shown.made.records},
+        "runs": shown.made.runs,
+        "quick": len(shown.names) < len(VARIANTS),
+        "pairs": _pairs(shown.duels),
+        "variants": [(one.name, one.cc, one.agent, _settings(one.settings)) for one in VARIANTS],
+        "slips": text.SLIPS,
+        "decisions": text.DECISIONS,
+        "limits": text.LIMITS,
+        "sources": text.SOURCES,
+        "scenario_toml": scenario.to_toml(),
+        "identity": [
             ("Seed", str(shown.made.plans["limited"].seed)),
             (
                 "Runs",
@@ -224,25 +204,18 @@ def render(shown: Shown) -> str:
                 for of, records in shown.made.records.items()
             ),
         ],
-    )
+    }
 
 
-def render_pair(result: Reproduction, duels: Sequence[Duel], drawn: Sequence[Drawn], command: str) -> str:
-    """The page of one pair as text."""
+def pair_context(duels: Sequence[Duel]) -> dict[str, Any]:
+    """Return what the page of one pair shows besides what all pages do."""
     first, second = duels[0].names
-    return pages.page(
-        TEMPLATES / "contest-pair.html.j2",
-        title=f"{first} against {second} – Narrows",
-        version=version(),
-        first=first,
-        second=second,
-        headline=result.text,
-        claims=result.claims,
-        cells=result.cells,
-        pairs=_pairs(duels, drawn),
-        runs=len(duels[0].runs),
-        command=command,
-    )
+    return {
+        "first": first,
+        "second": second,
+        "pairs": _pairs(duels),
+        "runs": len(duels[0].runs),
+    }
 
 
 def version() -> str:
@@ -255,12 +228,12 @@ def _settings(settings: Mapping[str, Any]) -> str:
     return ", ".join(words[key] for key in settings)
 
 
-def _pairs(duels: Sequence[Duel], drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
-    """Pairs over time, grouped by pair: its charts for each set."""
+def _pairs(duels: Sequence[Duel]) -> list[dict[str, Any]]:
+    """Pairs over time, grouped by pair: names of its charts, one for each set."""
     made: dict[tuple[str, str], dict[str, Any]] = {}
-    for duel, chart in zip(duels, drawn, strict=True):
+    for duel in duels:
         entry = made.setdefault(duel.names, {"title": " against ".join(duel.names), "charts": []})
-        entry["charts"].append(chart)
+        entry["charts"].append(pair.figure_name(duel))
     return list(made.values())
 
 
@@ -268,7 +241,7 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
     shares = evaluation.shares(shown.compared)
     others = evaluation.share([one for one in shown.compared if one.group != "vegas"])
     vegas = evaluation.share([one for one in shown.compared if one.group == "vegas"], VEGAS_PERCENT)
-    holding = sum(claim.holds for claim in shown.result.claims)
+    holding = sum(claim.holds for claim in shown.claims)
 
     def card(what: str, one: evaluation.Share, note: str) -> dict[str, str]:
         value = f"{100 * one.of_1:.0f} %" if one.total else "–"
@@ -278,5 +251,5 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
         card(f"Cells within {NEAR_PERCENT:g} %", shares["all"], "of both tables"),
         card("The same without Vegas", others, "without Vegas"),
         card(f"Vegas within {VEGAS_PERCENT:g} %", vegas, "with Vegas"),
-        {"what": "Claims that hold", "value": f"{holding} of {len(shown.result.claims)}", "note": "each listed below"},
+        {"what": "Claims that hold", "value": f"{holding} of {len(shown.claims)}", "note": "each listed below"},
     ]

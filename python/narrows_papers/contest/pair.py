@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from narrows.contest import measure
-from narrows.execution.means import Means
 from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
 from narrows.reproduction.result import Curve
 from narrows.runs import Task
-from narrows_papers.contest import evaluation, experiment
-from narrows_papers.contest.measured import Meeting, collect
+from narrows_papers.contest import evaluation, experiment, measured
 from narrows_papers.contest.variants import SEGMENT_BYTES, variant
-from narrows_papers.execute import run_all
+from narrows_papers.frame.execute import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from narrows.outcome import Run
     from narrows.report.series import Series
     from narrows.reproduction.result import Cell
+    from narrows_papers.contest.measured import Meeting
 
 BIN_S = 0.5
 """Width of the bins of throughput, s; the paper states times to half a second."""
@@ -65,31 +64,28 @@ class Duel:
         return self.meeting.first, self.meeting.second
 
 
-def duels(
-    wanted: Sequence[tuple[str, str, str]],
-    runs: int,
-    means: Means | None = None,
-) -> list[Duel]:
-    """Run pairs and keep their samples.
+def runs(wanted: Sequence[tuple[str, str, str]], seeds: int) -> Runs[list[Duel]]:
+    """Return the runs of pairs, whose samples are kept.
 
     Parameters
     ----------
     wanted : sequence of (set, first, second)
         Names of variants as printed in the tables.
-    runs : int
+    seeds : int
         Number of seeds of each pair.
-    means : Means, optional
-        How they are run.
     """
-    planned = [(of, *_plan(of, first, second, runs)) for of, first, second in wanted]
-    tasks = [Task(match.scenario, plan.seed, run) for _, plan, match in planned for run in range(runs)]
-    made = run_all(tasks, means or Means(), "pairs")
-    found = []
-    for i, (of, plan, match) in enumerate(planned):
-        own = tuple(made[i * runs : (i + 1) * runs])
-        (meeting,) = collect(measure.record(plan, match, run) for run in own).values()
-        found.append(Duel(of, plan, own, meeting))
-    return found
+    planned = [(of, *_plan(of, first, second, seeds)) for of, first, second in wanted]
+    tasks = [Task(match.scenario, plan.seed, run) for _, plan, match in planned for run in range(seeds)]
+
+    def collect(made: list[Run]) -> list[Duel]:
+        found = []
+        for i, (of, plan, match) in enumerate(planned):
+            own = tuple(made[i * seeds : (i + 1) * seeds])
+            (meeting,) = measured.collect(measure.record(plan, match, run) for run in own).values()
+            found.append(Duel(of, plan, own, meeting))
+        return found
+
+    return Runs("pairs", tasks, collect)
 
 
 def _plan(of: str, first: str, second: str, runs: int) -> tuple[Plan, Match]:
@@ -115,6 +111,11 @@ def labels(duel: Duel) -> tuple[str, str]:
     return (first, second) if first != second else (f"{first}, first", f"{second}, second")
 
 
+def figure_name(duel: Duel) -> str:
+    """Name of the figure of a pair in one of the sets."""
+    return "-".join(("pair", duel.of, *duel.names)).lower()
+
+
 def figure(duel: Duel, *, wide: bool = False) -> Figure:
     """Figure with throughput at the top and cwnd at the bottom."""
     rates, windows = curves(duel)
@@ -133,7 +134,7 @@ def figure(duel: Duel, *, wide: bool = False) -> Figure:
     stops = [flow.stop_ns / 1e9 for flow in scenario.resolved.flows]
     begin, end = experiment.WINDOW_S
     return Figure(
-        f"pair-{duel.of}-{first}-{second}".lower(),
+        figure_name(duel),
         f"{first} against {second}" + (f" (the paper's {where})" if where else ""),
         f"{experiment.SET_TITLES[duel.of]}. Throughput is what arrived, in bins of {BIN_S:g} s; the first run. "
         f"Dotted: {second} starts at {starts[1]:g} s, {first} stops at {stops[0]:g} s; TPP is measured from "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from narrows import bundled
+from narrows_papers.frame import tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,21 +71,19 @@ def folder() -> Path:
 def read(path: Path | None = None) -> tuple[Printed, ...]:
     """Read `published.csv` of the experiment; lines that begin with `#` are comments."""
     where = folder() / "published.csv" if path is None else path
-    with where.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return tuple(
-            Printed(
-                int(row["table"]),
-                row["row"],
-                row["column"],
-                row["first"],
-                row["second"],
-                cast("Starter", row["of"]),
-                float(row["tpp"]),
-                cast("Slip", row["slip"]),
-            )
-            for row in rows
+    return tuple(
+        Printed(
+            int(row["table"]),
+            row["row"],
+            row["column"],
+            row["first"],
+            row["second"],
+            cast("Starter", row["of"]),
+            float(row["tpp"]),
+            cast("Slip", row["slip"]),
         )
+        for row in tables.rows(where)
+    )
 
 
 def matrix(cells: Sequence[Printed], table: int) -> dict[tuple[str, str], float]:

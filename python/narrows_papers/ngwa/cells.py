@@ -12,9 +12,8 @@ from narrows_papers.ngwa.window import STAGES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from narrows.stats import Estimate
+    from narrows_papers.frame.tables import Published
     from narrows_papers.ngwa.linux import Transfers
-    from narrows_papers.ngwa.published import Published
     from narrows_papers.ngwa.rounds import Rounds
     from narrows_papers.ngwa.window import Window
 
@@ -35,11 +34,6 @@ def of_windows(windows: Mapping[str, Window], published: Published) -> list[Cell
     ]
 
 
-def _cell(name: str, published: float | None, estimate: Estimate, unit: str) -> Cell:
-    low, high = (estimate.low, estimate.high) if estimate.n > 1 else (None, None)
-    return Cell(name, published, estimate.mean, low, high, unit)
-
-
 def _counted(cell: Cell) -> Cell:
     """Limit the interval of a count at zero."""
     return replace(cell, low=None if cell.low is None else max(0.0, cell.low))
@@ -48,14 +42,14 @@ def _counted(cell: Cell) -> Cell:
 def of_rounds(arms: Mapping[str, Rounds], published: Published) -> list[Cell]:
     """Rates of the first round with intervals by batch means; fairness and counts as means over the rounds."""
     made = [
-        _cell(f"rate/{arm}/{flow}", None, rounds.rates[flow].estimate, "B/s")
+        Cell.of(f"rate/{arm}/{flow}", None, rounds.rates[flow].estimate, "B/s")
         for arm, rounds in arms.items()
         for flow in (*FLOWS, "total")
     ]
-    made += [_cell(f"jain/{arm}", None, rounds.estimate("jain"), "") for arm, rounds in arms.items()]
+    made += [Cell.of(f"jain/{arm}", None, rounds.estimate("jain"), "") for arm, rounds in arms.items()]
     for quantity, unit in (("triples", ""), ("series", ""), ("lost", "packets")):
         made += [
-            _counted(_cell(f"{quantity}/{arm}", published.of(quantity, arm), rounds.estimate(quantity), unit))
+            _counted(Cell.of(f"{quantity}/{arm}", published.of(quantity, arm), rounds.estimate(quantity), unit))
             for arm, rounds in arms.items()
         ]
     return made
@@ -64,7 +58,7 @@ def of_rounds(arms: Mapping[str, Rounds], published: Published) -> list[Cell]:
 def of_linux(transfers: Transfers) -> list[Cell]:
     """Rates of the Linux section: `linux/WINDOW/SETTING/METHOD/FLOW`. The published ones are lost."""
     return [
-        _cell(f"linux/{window}/{setting}/{method}/{number}", None, rate.estimate, "B/s")
+        Cell.of(f"linux/{window}/{setting}/{method}/{number}", None, rate.estimate, "B/s")
         for (window, setting, method), one in transfers.items()
         for number, rate in enumerate(one.rates, start=1)
     ]

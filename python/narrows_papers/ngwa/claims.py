@@ -13,7 +13,7 @@ from narrows_papers.ngwa.arms import BY_NAME, DIVIDED, FLOWS, MODES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from narrows_papers.ngwa.published import Published
+    from narrows_papers.frame.tables import Published
     from narrows_papers.ngwa.rounds import Rounds
 
     Arms = Mapping[str, Rounds]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from narrows_papers.frame import tables
 from narrows_papers.ngwa.arms import ARMS, folder
 
 if TYPE_CHECKING:
@@ -44,12 +44,9 @@ class Search:
 def search(path: Path | None = None) -> Search:
     """Read `search.csv`; its first line gives the number of runs per arm and point."""
     where = folder() / "search.csv" if path is None else path
-    with where.open(encoding="utf-8", newline="") as file:
-        lines = list(file)
-    told = re.match(r"# (\d+) runs", lines[0])
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    told = re.match(r"(\d+) runs", tables.said(where))
     points = tuple(
         Variation(row["name"], float(row["distance"]), {arm.name: float(row[f"lost_{arm.name}"]) for arm in ARMS})
-        for row in rows
+        for row in tables.rows(where)
     )
     return Search(points, int(told[1]) if told else 0)

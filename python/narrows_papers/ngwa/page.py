@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
-from narrows.report import render as pages
-from narrows.report import style, tables, topology
-from narrows_papers import TEMPLATES
+from narrows.report import style, tables
 from narrows_papers.ngwa import evidence, linux, text
 from narrows_papers.ngwa.arms import ARMS, BY_NAME, FLOWS
 from narrows_papers.ngwa.window import STAGES, formula
@@ -17,13 +13,11 @@ from narrows_papers.ngwa.window import STAGES, formula
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.report.charts import Drawn
-    from narrows.report.layout import Network
-    from narrows.reproduction.result import Cell, Claim, Reproduction
+    from narrows.reproduction.result import Cell, Claim
     from narrows.scenario import Scenario
     from narrows.stats import BatchMeans, Estimate
+    from narrows_papers.frame.tables import Published
     from narrows_papers.ngwa.linux import Transfers
-    from narrows_papers.ngwa.published import Published
     from narrows_papers.ngwa.rounds import Rounds
     from narrows_papers.ngwa.window import Window
 
@@ -38,9 +32,9 @@ STAGE_TITLES = {
 
 @dataclass(frozen=True)
 class Shown:
-    """All contents of the page."""
+    """What the page is made of."""
 
-    result: Reproduction
+    cells: Sequence[Cell]
     windows: Mapping[str, Window]
     arms: Mapping[str, Rounds]
     published: Published
@@ -48,59 +42,48 @@ class Shown:
     simulated: Sequence[Claim]
     of_linux: Sequence[Claim]
     variation: Sequence[Claim]
-    drawn: Sequence[Drawn]
-    plan: Network
     scenario: Scenario
     version: str
-    command: str
     quick: bool
 
 
-def render(shown: Shown) -> str:
-    """The page as text."""
+def context(shown: Shown) -> dict[str, Any]:
+    """Return what the page shows besides what all pages do."""
     rounds = len(shown.arms["newreno"].rounds)
-    return pages.page(
-        TEMPLATES / "ngwa.html.j2",
-        title="NGWA: published beside measured – Narrows",
-        version=shown.version,
-        headline=shown.result.text,
-        cards=_cards(shown),
-        simulated=shown.simulated,
-        of_linux=shown.of_linux,
-        variation=shown.variation,
-        charts={one.figure.name: one for one in shown.drawn},
-        rounds=rounds,
-        quick=shown.quick,
-        levels=_levels(shown.windows, {cell.name: cell for cell in shown.result.cells}),
-        stages=[(STAGE_TITLES[stage], style.count(round(formula(STAGES[stage][0])))) for stage in STAGES],
-        rates=[_rate_row(arm.name, shown.arms[arm.name]) for arm in ARMS],
-        flows=FLOWS,
-        counts=_counts(shown.result.cells, shown.arms),
-        batches=_batches(shown.arms),
-        linux_one=_linux(shown.transfers, linux.ONE),
-        linux_two=_linux(shown.transfers, linux.TWO),
-        linux_methods=[method.title for method in linux.METHODS],
-        linux_text=text.linux_text(shown.transfers),
-        linux_choices=text.LINUX_CHOICES,
-        linux_warnings=_linux_warnings(shown.transfers),
-        topology_svg=Markup(topology.to_svg(shown.plan, "NGWA: four pairs")),  # noqa: S704 - escaped there
-        calibration=shown.result.calibration,
-        search=_search(),
-        arm_names=[arm.title.replace("NGWA ", "") for arm in ARMS],
-        slips=text.slips(shown.published),
-        decisions=text.DECISIONS,
-        limits=text.LIMITS,
-        sources=text.SOURCES,
-        cells=[_cell(cell) for cell in shown.result.cells],
-        command=shown.command,
-        by_hand=[(arm.title, f"narrows run experiments/ngwa/scenario.toml {arm.options}") for arm in ARMS],
-        identity=[
+    return {
+        "cards": _cards(shown),
+        "simulated": shown.simulated,
+        "of_linux": shown.of_linux,
+        "variation": shown.variation,
+        "rounds": rounds,
+        "quick": shown.quick,
+        "levels": _levels(shown.windows, {cell.name: cell for cell in shown.cells}),
+        "stages": [(STAGE_TITLES[stage], style.count(round(formula(STAGES[stage][0])))) for stage in STAGES],
+        "rates": [_rate_row(arm.name, shown.arms[arm.name]) for arm in ARMS],
+        "flows": FLOWS,
+        "counts": _counts(shown.cells, shown.arms),
+        "batches": _batches(shown.arms),
+        "linux_one": _linux(shown.transfers, linux.ONE),
+        "linux_two": _linux(shown.transfers, linux.TWO),
+        "linux_methods": [method.title for method in linux.METHODS],
+        "linux_text": text.linux_text(shown.transfers),
+        "linux_choices": text.LINUX_CHOICES,
+        "linux_warnings": _linux_warnings(shown.transfers),
+        "search": _search(),
+        "arm_names": [arm.title.replace("NGWA ", "") for arm in ARMS],
+        "slips": text.slips(shown.published),
+        "decisions": text.DECISIONS,
+        "limits": text.LIMITS,
+        "sources": text.SOURCES,
+        "cells": [_cell(cell) for cell in shown.cells],
+        "by_hand": [(arm.title, f"narrows run experiments/ngwa/scenario.toml {arm.options}") for arm in ARMS],
+        "identity": [
             ("Seed", str(shown.scenario.seed)),
             ("Rounds", f"{rounds} per arm, the same seeds in all arms"),
             ("Version", shown.version),
         ],
-        scenario_toml=shown.scenario.to_toml(),
-    )
+        "scenario_toml": shown.scenario.to_toml(),
+    }
 
 
 def signed(value: float | None, unit: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.report import style
-from narrows_papers.calibration import jitter_in_words, link_in_words, tcp_in_words, value
+from narrows_papers.frame.calibration import jitter_in_words, link_in_words, tcp_in_words, value
 from narrows_papers.ngwa import linux
 from narrows_papers.ngwa.arms import BY_NAME, DIVIDED
 from narrows_papers.ngwa.window import formula
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from narrows.reproduction.result import Claim
     from narrows.scenario import Scenario
+    from narrows_papers.frame.tables import Published
     from narrows_papers.ngwa.linux import Transfers
-    from narrows_papers.ngwa.published import Published
     from narrows_papers.ngwa.rounds import Rounds
     from narrows_papers.ngwa.window import Window
 

@@ -82,9 +82,7 @@ def _comparable(cell: Cell, *, quick: bool) -> Cell:
 
 
 def _counted(name: str, values: Iterable[float | None], unit: str) -> Cell:
-    found = mean_ci(values)
-    low, high = (found.low, found.high) if found.n > 1 else (None, None)
-    return Cell(name, None, found.mean, low, high, unit)
+    return Cell.of(name, None, mean_ci(values), unit)
 
 
 def _commands(batch: Batch) -> list[Cell]:

@@ -13,10 +13,11 @@ from narrows_papers.acns.evaluation import ARMS, Evaluation
 from narrows_papers.acns.live import plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from narrows.conditions import Conditions
     from narrows.outcome import Run
+    from narrows.reproduction.request import Request
     from narrows.runs import ProgressHook
     from narrows.scenario import Scenario
 
@@ -90,30 +91,15 @@ def _asked(run: Run) -> bool:
     return any(router.asked for router in run.routers)
 
 
-def run(
-    *,
-    quick: bool = False,
-    runs: int = plan.RUNS,
-    jobs: int | None = None,
-    progress: ProgressHook | None = None,
-    say: Callable[[str], None] | None = None,
-) -> Measured:
+def run(asked: Request) -> Measured:
     """Run both scenarios with and without ACNS, live and simulated.
 
     The live arm that demands most of the machine comes first, so that missing features are reported at once.
 
     Parameters
     ----------
-    quick : bool
-        Shorter runs.
-    runs : int
-        Live runs per arm.
-    jobs : int, optional
-        Number of parallel simulations.
-    progress : callable, optional
-        Called with the completed share of the work, in [0, 1].
-    say : callable, optional
-        Called with a sentence about how long it will take.
+    asked : Request
+        With `quick` shorter runs; `runs` live runs per arm; `jobs` simulations at a time.
 
     Returns
     -------
@@ -128,17 +114,18 @@ def run(
     RunError
         If a run failed.
     """
+    quick, runs = asked.quick, plan.RUNS if asked.runs is None else asked.runs
     small, large = plan.demonstrated(quick=quick), plan.evaluated(quick=quick)
-    if say is not None:
-        say(plan.estimate(quick=quick, runs=runs))
+    if asked.say is not None:
+        asked.say(plan.estimate(quick=quick, runs=runs))
     order = [small, plan.without(small), large, plan.without(large)]
-    demonstrated, shown, evaluated, compared = _live(order, runs, progress)
+    demonstrated, shown, evaluated, compared = _live(order, runs, asked.progress)
     live = World(Evaluation(compared, evaluated), Evaluation(shown, demonstrated))
     many = plan.QUICK_SIMULATED_RUNS if quick else plan.SIMULATED_RUNS
     # The demonstration has no randomness, so one simulation of each arm is enough.
     counts = [1, 1, many, many]
     tasks = [Task(scenario, scenario.seed, i) for scenario, n in zip(order, counts, strict=True) for i in range(n)]
-    made = run_all(tasks, jobs=jobs, progress=_part(progress, LIVE_SHARE, 1.0))
+    made = run_all(tasks, jobs=asked.jobs, progress=_part(asked.progress, LIVE_SHARE, 1.0))
     demonstrated, shown, evaluated, compared = _split(made, counts)
     return Measured(World(Evaluation(compared, evaluated), Evaluation(shown, demonstrated)), live, quick)
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from narrows.conditions import table as conditions_table
 from narrows.report import network as networks
-from narrows.report import render as pages
-from narrows.report import style, tables, topology
-from narrows_papers import TEMPLATES
+from narrows.report import style, tables
 from narrows_papers.acns.evaluation import ARMS, FLOWS
 from narrows_papers.acns.figures import TITLES
 from narrows_papers.acns.live import text
@@ -25,11 +21,8 @@ from narrows_papers.acns.text import SOURCES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.report.charts import Drawn
     from narrows.reproduction.result import Cell, Claim, Reproduction
     from narrows_papers.acns.live.measured import Measured
-
-TEMPLATE: Final = TEMPLATES / "acns-live.html.j2"
 
 
 @dataclass(frozen=True)
@@ -57,14 +50,10 @@ class Group:
     rows: tuple[Row, ...]
 
 
-def render(
-    result: Reproduction,
-    measured: Measured,
-    claims: tuple[Sequence[Claim], Sequence[Claim]],
-    drawn: Sequence[Drawn],
-    command: str,
-) -> str:
-    """Return the page as text.
+def context(
+    result: Reproduction, measured: Measured, claims: tuple[Sequence[Claim], Sequence[Claim]]
+) -> dict[str, Any]:
+    """Return what the page shows besides what all pages do.
 
     Parameters
     ----------
@@ -72,49 +61,35 @@ def render(
     measured : Measured
     claims : (sequence of Claim, sequence of Claim)
         Claims about the evaluation and about the demonstration.
-    drawn : sequence of Drawn
-    command : str
-        The command line that was run.
 
     Returns
     -------
-    str
+    dict
     """
     by_name = {cell.name: cell for cell in result.cells}
     scenario = measured.live.evaluation.acns.scenario
-    return pages.page(
-        TEMPLATE,
-        title="ACNS on Linux's own TCP: published, simulated and live – Narrows",
-        version=measured.live.evaluation.acns.version,
-        headline=result.text,
-        doubts=result.doubts,
-        cards=_cards(by_name, result.claims),
-        evaluation_claims=claims[0],
-        demonstration_claims=claims[1],
-        arms=[TITLES[arm] for arm in ARMS],
-        flows=FLOWS,
-        flow_colours={flow: style.colour(int(flow) - 1) for flow in FLOWS},
-        groups=groups(by_name),
-        changes=changes(by_name),
-        commands=commands(by_name),
-        demonstration=demonstration(by_name),
-        runs={name: len(measured.world(name).evaluation.acns.runs) for name in WORLDS},
-        duration=f"{scenario.duration_s:g}",
-        charts={one.figure.name: one for one in drawn},
-        topology_svg=Markup(  # noqa: S704 - escaped there
-            topology.to_svg(networks.of(scenario), "ACNS evaluation: two sites")
-        ),
-        flow_rows=networks.flow_rows(scenario.resolved),
-        conditions=_conditions(measured),
-        differences=text.DIFFERENCES,
-        calibration=result.calibration,
-        limits=text.LIMITS,
-        definitions=tables.DEFINITIONS,
-        identity=_identity(measured),
-        command=command,
-        scenario_toml=scenario.to_toml(),
-        sources=SOURCES,
-    )
+    return {
+        "cards": _cards(by_name, result.claims),
+        "evaluation_claims": claims[0],
+        "demonstration_claims": claims[1],
+        "arms": [TITLES[arm] for arm in ARMS],
+        "flows": FLOWS,
+        "flow_colours": {flow: style.colour(int(flow) - 1) for flow in FLOWS},
+        "groups": groups(by_name),
+        "changes": changes(by_name),
+        "commands": commands(by_name),
+        "demonstration": demonstration(by_name),
+        "runs": {name: len(measured.world(name).evaluation.acns.runs) for name in WORLDS},
+        "duration": f"{scenario.duration_s:g}",
+        "flow_rows": networks.flow_rows(scenario.resolved),
+        "conditions": _conditions(measured),
+        "differences": text.DIFFERENCES,
+        "limits": text.LIMITS,
+        "definitions": tables.DEFINITIONS,
+        "identity": _identity(measured),
+        "scenario_toml": scenario.to_toml(),
+        "sources": SOURCES,
+    }
 
 
 def value(cell: Cell | None) -> Value | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from narrows.report import style
 from narrows_papers.acns.live import plan
 from narrows_papers.acns.text import GAIN_PERCENT
-from narrows_papers.calibration import in_words, value
+from narrows_papers.frame.calibration import in_words, value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

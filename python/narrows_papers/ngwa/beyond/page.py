@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from narrows.report import render as pages
-from narrows_papers import TEMPLATES
 from narrows_papers.ngwa.beyond.question import MODES, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.report.charts import Drawn
-    from narrows.reproduction.result import Reproduction
-    from narrows_papers.ngwa.beyond.output import Answer
+    from narrows_papers.ngwa.beyond.report import Answer
 
 LIMITS: tuple[str, ...] = (
     "What was to be expected was written down by us, before the full runs but after first looks at single ones: it is "
@@ -35,23 +31,17 @@ SOURCES: tuple[str, ...] = (
 """Sources."""
 
 
-def render(result: Reproduction, answers: Sequence[Answer], drawn: Sequence[Drawn], command: str, version: str) -> str:
-    """The page as text."""
-    by_name = {one.figure.name: one for one in drawn}
-    return pages.page(
-        TEMPLATES / "ngwa-beyond.html.j2",
-        title="NGWA beyond its paper – Narrows",
-        version=version,
-        headline=result.text,
-        sections=[_section(one, by_name) for one in answers],
-        modes=[text.split(": ", 1) for text in MODES.values()],
-        limits=LIMITS,
-        sources=SOURCES,
-        command=command,
-    )
+def context(answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return what the page shows besides what all pages do."""
+    return {
+        "sections": [_section(one) for one in answers],
+        "modes": [text.split(": ", 1) for text in MODES.values()],
+        "limits": LIMITS,
+        "sources": SOURCES,
+    }
 
 
-def _section(answer: Answer, drawn: dict[str, Drawn]) -> dict[str, Any]:
+def _section(answer: Answer) -> dict[str, Any]:
     question, results, section = answer.question, answer.results, answer.section
     return {
         "key": question.key,
@@ -61,7 +51,7 @@ def _section(answer: Answer, drawn: dict[str, Drawn]) -> dict[str, Any]:
         "conclusion": section.conclusion,
         "claims": section.claims,
         "tables": section.tables,
-        "charts": [drawn[figure.name] for figure in section.figures],
+        "charts": [figure.name for figure in section.figures],
         "file": question.file.name,
         "seeds": results.seeds,
         "runs": len(results.digests),

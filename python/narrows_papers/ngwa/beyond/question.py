@@ -11,13 +11,12 @@ from narrows import bundled
 from narrows.runs import Task
 from narrows.scenario import Scenario
 from narrows.stats import Estimate, mean_ci, paired_difference
-from narrows_papers.execute import run_all
+from narrows_papers.frame.execute import Runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from narrows.execution.means import Means
     from narrows.outcome import Run
     from narrows.report.charts import Figure
     from narrows.reproduction.result import Claim
@@ -180,34 +179,17 @@ class Question:
         """The scenario file."""
         return folder() / f"{self.key}.toml"
 
-    def run(self, means: Means, *, quick: bool, runs: int | None = None) -> Results:
-        """Run all arms.
+    def runs(self, quick: bool, runs: int | None, work: float) -> Runs[Results]:
+        """Return the runs of all arms, arm by arm.
 
         Parameters
         ----------
-        means : Means
         quick : bool
             Fewer arms, and one seed.
-        runs : int, optional
+        runs : int or None
             Number of seeds.
-        """
-        arms, tasks = self.tasks(quick, runs)
-        made = run_all(tasks, means, f"ngwa --beyond: {self.key}")
-        seeds = len(tasks) // len(arms)
-        grouped = {arm.key: made[i * seeds : (i + 1) * seeds] for i, arm in enumerate(arms)}
-        return Results(
-            {key: tuple(self.measure(run) for run in some) for key, some in grouped.items()},
-            {key: grouped[key][0] for key in self.shown if key in grouped},
-            tuple(run.digest for run in made),
-        )
-
-    def tasks(self, quick: bool, runs: int | None = None) -> tuple[list[Arm], list[Task]]:
-        """Return the arms, and their runs, arm by arm.
-
-        Parameters
-        ----------
-        quick, runs
-            As for `run`.
+        work : float
+            Work relative to that of the other questions.
         """
         base = Scenario.from_file(self.file)
         arms = self.arms(quick)
@@ -217,7 +199,16 @@ class Question:
             for scenario in (base.with_overrides(arm.overrides) for arm in arms)
             for index in range(seeds)
         ]
-        return arms, tasks
+
+        def collect(made: list[Run]) -> Results:
+            grouped = {arm.key: made[i * seeds : (i + 1) * seeds] for i, arm in enumerate(arms)}
+            return Results(
+                {key: tuple(self.measure(run) for run in some) for key, some in grouped.items()},
+                {key: grouped[key][0] for key in self.shown if key in grouped},
+                tuple(run.digest for run in made),
+            )
+
+        return Runs(f"ngwa --beyond: {self.key}", tasks, collect, work)
 
 
 def folder() -> Path:

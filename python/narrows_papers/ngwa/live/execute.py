@@ -21,10 +21,11 @@ from narrows_papers.ngwa.live import plan
 from narrows_papers.ngwa.live.record import Record, address, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from narrows import _core
     from narrows.ownership import Target
+    from narrows.reproduction.request import Request
     from narrows.runs import ProgressHook
     from narrows_papers.ngwa.live.plan import Job
 
@@ -49,15 +50,7 @@ class Made:
     kept: int
 
 
-def execute(
-    jobs: Sequence[Job],
-    out: Target,
-    *,
-    processes: int | None = None,
-    at_once: int = 1,
-    progress: ProgressHook | None = None,
-    say: Callable[[str], None] | None = None,
-) -> Made:
+def execute(jobs: Sequence[Job], out: Target, asked: Request) -> Made:
     """Execute all runs that are not in `out` yet.
 
     Parameters
@@ -66,14 +59,8 @@ def execute(
         Runs to execute, live and simulated.
     out : path or Claim
         Where records of live runs are stored as they end, and where existing ones are found.
-    processes : int, optional
-        Number of parallel simulations; by default the number of processors.
-    at_once : int
-        Number of parallel live runs, each in its own network, with its own conditions.
-    progress : callable, optional
-        Called with the completed share of the work, in [0, 1].
-    say : callable, optional
-        Called with a sentence about how long it will take, before it begins.
+    asked : Request
+        How runs are made: `live_jobs` live runs at a time, each in its own network, with its own conditions.
 
     Returns
     -------
@@ -91,6 +78,7 @@ def execute(
     narrows.errors.Interrupted
         On Ctrl-C; finished live runs are kept.
     """
+    at_once = 1 if asked.live_jobs is None else asked.live_jobs
     runs.in_range("at_once", at_once, 1, 64)
     wanted = {address(job): job for job in jobs}
     _check(jobs)
@@ -101,9 +89,9 @@ def execute(
             found = store.read(wanted)
             kept = len(found)
             missing = {key: job for key, job in wanted.items() if key not in found}
-            if say is not None:
-                say(estimate(list(missing.values()), kept, at_once))
-            _live(missing, at_once, store, found, progress)
+            if asked.say is not None:
+                asked.say(estimate(list(missing.values()), kept, at_once))
+            _live(missing, at_once, store, found, asked.progress)
     except KeyboardInterrupt:
         raise _interrupted(jobs, found) from None
     finally:
@@ -111,7 +99,7 @@ def execute(
             home.withdraw()
     return Made(
         live={job.name: found[key] for key, job in wanted.items()},
-        simulated=_simulate(jobs, processes, progress),
+        simulated=_simulate(jobs, asked.jobs, asked.progress),
         kept=kept,
     )
 

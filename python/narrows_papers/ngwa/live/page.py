@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from narrows import conditions
-from narrows.report import render as pages
 from narrows.report import style, tables
-from narrows_papers import TEMPLATES
 from narrows_papers.ngwa import linux, text
 from narrows_papers.ngwa.live import check, plan, published
 from narrows_papers.ngwa.live.execute import minutes
@@ -17,8 +15,6 @@ from narrows_papers.ngwa.live.result import LIVE, SIMULATED, differences, signed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.report.charts import Drawn
-    from narrows.reproduction.result import Reproduction
     from narrows_papers.ngwa.linux import Setting, Transfer
     from narrows_papers.ngwa.live.execute import Made
     from narrows_papers.ngwa.live.plan import Job
@@ -70,46 +66,35 @@ LIMITS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Shown:
-    """All contents of the page."""
+    """What the page is made of."""
 
-    result: Reproduction
     both: Mapping[str, World]
     made: Made
     jobs: Sequence[Job]
-    drawn: Sequence[Drawn]
     lengths: plan.Lengths
-    version: str
-    command: str
     quick: bool
 
 
-def render(shown: Shown) -> str:
-    """The page as text."""
-    return pages.page(
-        TEMPLATES / "ngwa-live.html.j2",
-        title="NGWA on this machine's Linux – Narrows",
-        version=shown.version,
-        headline=shown.result.text,
-        quick=shown.quick,
-        steady=f"{shown.lengths.table_s - shown.lengths.table_warmup_s:g} s",
-        doubts=shown.result.doubts,
-        verdicts=verdicts(shown.both)[: -check.CLAIMS],
-        check_verdicts=verdicts(shown.both)[-check.CLAIMS :],
-        charts={one.figure.name: one for one in shown.drawn},
-        one=_rows(shown, linux.ONE),
-        two=_rows(shown, linux.TWO),
-        check=_check_rows(shown),
-        published=[_published(line) for line in published.read()],
-        conditions=conditions.table(record.conditions for record in shown.made.live.values()),
-        choices=CHOICES,
-        limits=LIMITS,
-        sources=text.SOURCES,
-        command=shown.command,
-        kept=shown.made.kept,
-        total=len(shown.jobs),
-        took=minutes(plan.seconds(shown.jobs)),
-        scenario_files=("linux.toml", "check.toml"),
-    )
+def context(shown: Shown) -> dict[str, Any]:
+    """Return what the page shows besides what all pages do."""
+    return {
+        "quick": shown.quick,
+        "steady": f"{shown.lengths.table_s - shown.lengths.table_warmup_s:g} s",
+        "verdicts": verdicts(shown.both)[: -check.CLAIMS],
+        "check_verdicts": verdicts(shown.both)[-check.CLAIMS :],
+        "one": _rows(shown, linux.ONE),
+        "two": _rows(shown, linux.TWO),
+        "check": _check_rows(shown),
+        "published": [_published(line) for line in published.read()],
+        "conditions": conditions.table(record.conditions for record in shown.made.live.values()),
+        "choices": CHOICES,
+        "limits": LIMITS,
+        "sources": text.SOURCES,
+        "kept": shown.made.kept,
+        "total": len(shown.jobs),
+        "took": minutes(plan.seconds(shown.jobs)),
+        "scenario_files": ("linux.toml", "check.toml"),
+    }
 
 
 def _rows(shown: Shown, settings: Sequence[Setting]) -> list[dict[str, Any]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 
+from narrows_papers.frame import tables
 from narrows_papers.ngwa.live.plan import files
 
 KINDS = ("number", "words", "lost")
@@ -38,15 +38,13 @@ class Line:
 
 def read() -> tuple[Line, ...]:
     """Read all lines, in the file's order; lines that begin with `#` are comments."""
-    with (files() / "published.csv").open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return tuple(
-            Line(
-                key=row["key"],
-                given_as=row["given_as"],
-                value=float(row["value"]) if row["value"] else None,
-                unit=row["unit"],
-                words=row["words"],
-            )
-            for row in rows
+    return tuple(
+        Line(
+            key=row["key"],
+            given_as=row["given_as"],
+            value=float(row["value"]) if row["value"] else None,
+            unit=row["unit"],
+            words=row["words"],
         )
+        for row in tables.rows(files() / "published.csv")
+    )

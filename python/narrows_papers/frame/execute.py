@@ -6,7 +6,7 @@ import zipfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from narrows import ownership, runs
 from narrows.errors import InputError, NarrowsError
@@ -18,13 +18,38 @@ from narrows.store.archive import Archive
 from narrows.sweep import address as addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from narrows import _core
     from narrows.execution.forecast import Estimate
     from narrows.execution.means import Means
     from narrows.outcome import Run
     from narrows.runs import Task
+
+
+T = TypeVar("T")
+"""The results of a set of runs."""
+
+
+@dataclass(frozen=True)
+class Runs(Generic[T]):
+    """A set of simulations.
+
+    Attributes
+    ----------
+    what : str
+        What is run, in words.
+    tasks : sequence of Task
+    collect : callable
+        Returns the results of the runs, which come in the order of the tasks.
+    work : float
+        Its work relative to that of the other sets, for the progress.
+    """
+
+    what: str
+    tasks: Sequence[Task]
+    collect: Callable[[list[Run]], T]
+    work: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,6 +80,11 @@ class _PaperRun(Job["Run"]):
 
     def parcel(self) -> Parcel:
         return tasks.of_task(self.task)
+
+
+def run_set(wanted: Runs[T], means: Means) -> T:
+    """Make the runs of a set that are not kept yet, and return their results; see `run_all`."""
+    return wanted.collect(run_all(wanted.tasks, means, wanted.what))
 
 
 def run_all(wanted: Sequence[Task], means: Means, what: str) -> list[Run]:
