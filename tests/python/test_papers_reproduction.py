@@ -8,18 +8,17 @@ import re
 import subprocess
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import narrows
 from narrows.errors import InputError
 from narrows.reproduction import reproduce
 from narrows.reproduction.result import Cell, Claim, Reproduction
 from narrows_papers import PAPERS
 from narrows_papers.frame.report import Report
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_difference_and_percent() -> None:
@@ -76,6 +75,16 @@ def test_every_report_names_its_paper_as_the_command_line_does(paper: str, modul
     report = import_module(module).REPORT
     assert isinstance(report, Report)
     assert report.name.split(" ")[0] == paper
+
+
+def test_narrows_calls_papers_in_one_place() -> None:
+    home = Path(narrows.__file__).parent
+    naming = {
+        path.relative_to(home).as_posix()
+        for path in home.rglob("*.py")
+        if re.search(r"(from|import) narrows_papers", path.read_text(encoding="utf-8"))
+    }
+    assert naming == {"reproduction/__init__.py"}
 
 
 def test_papers_are_loaded_when_one_is_asked_for() -> None:

@@ -12,6 +12,7 @@ from narrows.reproduction.result import Cell
 from narrows_papers.acns import evidence, text, verification
 from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, change
 from narrows_papers.acns.figures import TITLES
+from narrows_papers.frame import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,16 +100,10 @@ def changes(cells: Sequence[Cell], losses: Cell) -> list[Change]:
         ("Data sent by the TCP flows", by_name["change/sent/total"]),
         ("Packets lost by the TCP flows", losses),
     ]
-    return [Change(title, signed(c.published), signed(c.measured), between(c.low, c.high)) for title, c in rows]
-
-
-def signed(value: float | None) -> str:
-    """Format a change in per cent with its sign.
-
-    >>> signed(-7.08), signed(None)
-    ('−7.1 %', '–')
-    """
-    return "–" if value is None or math.isnan(value) else f"{value:+.1f} %".replace("-", "−")
+    return [
+        Change(title, numbers.change(c.published), numbers.change(c.measured), between(c.low, c.high))
+        for title, c in rows
+    ]
 
 
 def between(low: float | None, high: float | None) -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from narrows.report import style, tables
 from narrows_papers.agile_sd import evidence, fairness, parts, text
 from narrows_papers.agile_sd.arms import BY_NAME, ONE, SCENARIO_TITLES, SMALLEST, folder, per_in_words
 from narrows_papers.agile_sd.claims import CLOSE
 from narrows_papers.agile_sd.published import published
+from narrows_papers.frame.numbers import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.stats import Estimate
     from narrows_papers.agile_sd.claimed import Found
     from narrows_papers.agile_sd.data import Data, Runs
 
@@ -83,20 +82,13 @@ def _both(found: Found) -> list[dict[str, Any]]:
     ]
 
 
-def spread(estimate: Estimate, scale: float = 1.0) -> tuple[str, str]:
-    """Mean and half width of the interval; the latter is empty if there is no interval."""
-    half = estimate.half_width * scale
-    if not half > 0:
-        return style.number(estimate.mean * scale, 3), ""
-    return tables.with_spread(estimate.mean * scale, half)
-
-
 def _throughput(runs: Runs, scenario: str) -> list[dict[str, Any]]:
     """Table rows by buffer: utilisation for each packet error rate and congestion control."""
     made = []
     for buffer in runs.buffers:
         values = [
-            [spread(runs.estimate("utilisation", scenario, buffer, arm, per)) for arm in runs.arms] for per in runs.pers
+            [spread(runs.estimate("utilisation", scenario, buffer, arm, per), 3) for arm in runs.arms]
+            for per in runs.pers
         ]
         best = [_best([runs.mean("utilisation", scenario, buffer, arm, per) for arm in runs.arms]) for per in runs.pers]
         made.append({"buffer": buffer, "values": list(zip(values, best, strict=True))})

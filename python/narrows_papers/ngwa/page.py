@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from narrows.report import style, tables
+from narrows.report import style
+from narrows_papers.frame.numbers import spread
 from narrows_papers.ngwa import evidence, linux, text
 from narrows_papers.ngwa.arms import ARMS, BY_NAME, FLOWS
 from narrows_papers.ngwa.window import STAGES, formula
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
 
     from narrows.reproduction.result import Cell, Claim
     from narrows.scenario import Scenario
-    from narrows.stats import BatchMeans, Estimate
+    from narrows.stats import BatchMeans
     from narrows_papers.frame.tables import Published
     from narrows_papers.ngwa.linux import Transfers
     from narrows_papers.ngwa.rounds import Rounds
     from narrows_papers.ngwa.window import Window
+
+DIGITS = 5
+"""Digits of rates without an interval."""
 
 STAGE_TITLES = {
     "one": "one flow, 5 to 15 s",
@@ -99,14 +103,6 @@ def signed(value: float | None, unit: str = "") -> str:
     return f"{value:+,.1f}{unit}".replace("-", "−")
 
 
-def spread(estimate: Estimate, scale: float = 1.0) -> tuple[str, str]:
-    """Mean and half width of the interval; the latter is empty if there is none."""
-    half = estimate.half_width * scale
-    if not half > 0:
-        return style.number(estimate.mean * scale, 5), ""
-    return tables.with_spread(estimate.mean * scale, half)
-
-
 def _levels(windows: Mapping[str, Window], cells: Mapping[str, Cell]) -> list[dict[str, Any]]:
     made = []
     for arm, window in windows.items():
@@ -132,8 +128,8 @@ def _rate_row(name: str, made: Rounds) -> dict[str, Any]:
     jain = made.estimate("jain")
     return {
         "name": BY_NAME[name].title,
-        "flows": [spread(made.rates[flow].estimate) for flow in FLOWS],
-        "total": spread(made.rates["total"].estimate),
+        "flows": [spread(made.rates[flow].estimate, DIGITS) for flow in FLOWS],
+        "total": spread(made.rates["total"].estimate, DIGITS),
         "payload": style.count(round(made.estimate("delivered").mean)),
         "jain": f"{made.rounds[0].jain:.4f}",
         "jain_rounds": f"{jain.mean:.4f}",
@@ -193,7 +189,7 @@ def _batches(arms: Mapping[str, Rounds]) -> list[dict[str, str]]:
 
 
 def _batch(arm: str, flow: str, made: BatchMeans) -> dict[str, str]:
-    mean, half = spread(made.estimate)
+    mean, half = spread(made.estimate, DIGITS)
     return {
         "arm": arm,
         "flow": flow,
@@ -215,7 +211,7 @@ def _linux(transfers: Transfers, settings: Sequence[linux.Setting]) -> list[dict
         for setting in settings:
             cells = [
                 {
-                    "rates": [spread(rate.estimate, 1e-6) for rate in one.rates],
+                    "rates": [spread(rate.estimate, DIGITS, 1e-6) for rate in one.rates],
                     "jain": f"{one.jain:.4f}",
                     "lost": style.count(one.lost),
                 }

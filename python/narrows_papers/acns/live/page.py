@@ -17,6 +17,7 @@ from narrows_papers.acns.live.measured import WORLDS
 from narrows_papers.acns.live.obeyed import KINDS
 from narrows_papers.acns.page import QUANTITIES
 from narrows_papers.acns.text import SOURCES
+from narrows_papers.frame import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -184,7 +185,7 @@ def changes(by_name: Mapping[str, Cell]) -> list[Row]:
         Row(
             title,
             (
-                Value(_signed(by_name[f"live/change/{key}/total"].published)),
+                Value(numbers.change(by_name[f"live/change/{key}/total"].published)),
                 *(_change(by_name[f"{world}/change/{key}/total"]) for world in WORLDS),
             ),
         )
@@ -194,12 +195,8 @@ def changes(by_name: Mapping[str, Cell]) -> list[Row]:
 
 def _change(cell: Cell) -> Value:
     if cell.low is None or cell.high is None:
-        return Value(_signed(cell.measured))
-    return Value(_signed(cell.measured), f"{(cell.high - cell.low) / 2:.1f}")
-
-
-def _signed(number: float | None) -> str:
-    return "–" if number is None or math.isnan(number) else f"{number:+.1f} %".replace("-", "−")
+        return Value(numbers.change(cell.measured))
+    return Value(numbers.change(cell.measured), f"{(cell.high - cell.low) / 2:.1f}")
 
 
 def commands(by_name: Mapping[str, Cell]) -> list[Group]:
@@ -275,8 +272,8 @@ def _cards(by_name: Mapping[str, Cell], claims: Sequence[Claim]) -> list[dict[st
     return [
         {
             "what": "Mean RTT, live",
-            "value": _signed(trip.measured),
-            "note": f"simulated {_signed(ours.measured)}, published {_signed(trip.published)}",
+            "value": numbers.change(trip.measured),
+            "note": f"simulated {numbers.change(ours.measured)}, published {numbers.change(trip.published)}",
         },
         {"what": "Lost packets, live", "value": two(lost), "note": f"simulated {lost_ours}; without → with ACNS"},
         {"what": "Dropped in the demonstration", "value": two(drops), "note": "without → with ACNS, live"},

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from narrows import conditions
-from narrows.report import style, tables
+from narrows.report import style
+from narrows_papers.frame.numbers import spread
 from narrows_papers.ngwa import linux, text
 from narrows_papers.ngwa.live import check, plan, published
 from narrows_papers.ngwa.live.execute import minutes
 from narrows_papers.ngwa.live.result import LIVE, SIMULATED, differences, signed, verdicts
+from narrows_papers.ngwa.page import DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,19 +121,12 @@ def _rows(shown: Shown, settings: Sequence[Setting]) -> list[dict[str, Any]]:
 
 def _values(transfer: Transfer, record: Record) -> dict[str, Any]:
     return {
-        "rates": [_spread(one.estimate.mean, one.estimate.half_width) for one in transfer.rates],
+        "rates": [spread(one.estimate, DIGITS, 1e-6) for one in transfer.rates],
         "jain": f"{transfer.jain:.4f}",
         "rtt": " / ".join(style.number(one) for one in record.rtt_ms),
         "lost": style.count(record.lost),
         "filled": style.number(record.filled / 1000),
     }
-
-
-def _spread(mean: float, half: float) -> tuple[str, str]:
-    """Format a rate in MB/s and half of its interval; the latter is empty if there is none."""
-    if not half > 0:
-        return style.number(mean * 1e-6, 5), ""
-    return tables.with_spread(mean * 1e-6, half * 1e-6)
 
 
 def _check_rows(shown: Shown) -> list[dict[str, Any]]:
