@@ -23,10 +23,10 @@ from pathlib import Path
 
 from narrows import _core
 from narrows.outcome import Batch, Run
-from narrows.papers.acns.evaluation import ARMS, FLOWS, Evaluation, Published, change, values
 from narrows.runs import Task, run_all
 from narrows.scenario import Scenario
 from narrows.stats import Estimate, mean_ci
+from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, Published, change, values
 
 HERE = Path(__file__).resolve().parent
 

@@ -21,13 +21,13 @@ import numpy as np
 
 from narrows import _core
 from narrows.metrics import jains_index
-from narrows.papers.agile_sd import measures
-from narrows.papers.agile_sd.arms import ONE, scenario
-from narrows.papers.agile_sd.claims import CLOSE
-from narrows.papers.agile_sd.published import published
 from narrows.runs import Task, run_all
 from narrows.scenario import Scenario
 from narrows.stats import mean_ci
+from narrows_papers.agile_sd import measures
+from narrows_papers.agile_sd.arms import ONE, scenario
+from narrows_papers.agile_sd.claims import CLOSE
+from narrows_papers.agile_sd.published import published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows import _core
-from narrows.papers.agile_sd import measures
-from narrows.papers.agile_sd.arms import scenario
-from narrows.papers.agile_sd.published import published
 from narrows.runs import Task, run_all
 from narrows.stats import mean_ci
+from narrows_papers.agile_sd import measures
+from narrows_papers.agile_sd.arms import scenario
+from narrows_papers.agile_sd.published import published
 
 if TYPE_CHECKING:
     from narrows.scenario import Override

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows import _core
-from narrows.papers.ngwa.arms import ARMS, scenario
-from narrows.papers.ngwa.published import Published
 from narrows.runs import Task, run_all
 from narrows.stats import mean_ci
+from narrows_papers.ngwa.arms import ARMS, scenario
+from narrows_papers.ngwa.published import published
 
 if TYPE_CHECKING:
     from narrows.scenario import Override
@@ -68,7 +68,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=None, help="runs at the same time; all processors by default")
     parser.add_argument("--out", type=Path, default=HERE / "search.csv")
     options = parser.parse_args()
-    base, published = scenario(), Published.read()
+    base, printed = scenario(), published()
     points = {name: dict(overrides) for name, overrides in VARIATIONS.items()}
     tasks = [
         Task(base.with_overrides({"sampling": "off", **point, **arm.overrides}), seed)
@@ -87,7 +87,7 @@ def main() -> int:
             triples = mean_ci(sum(flow.later_duplicate_acks or 0 for flow in run.flows) for run in made)
             row[f"lost_{arm.name}"], row[f"lost_{arm.name}_half"] = round(lost.mean, 1), round(lost.half_width, 1)
             row[f"triples_{arm.name}"] = round(triples.mean, 1)
-            told = published.of("lost", arm.name)
+            told = printed.of("lost", arm.name)
             distance += 0.0 if told is None else abs(math.log((1 + lost.mean) / (1 + told)))
         row["distance"] = round(distance, 2)
         rows.append(row)

@@ -21,10 +21,10 @@ from narrows.execution.job import Job
 from narrows.execution.loop import drive
 from narrows.execution.means import Means
 from narrows.execution.threads import Threads
-from narrows.papers import execute
 from narrows.scenario import Scenario
 from narrows.store import pending
 from narrows.validation import validate
+from narrows_papers.frame import execute
 
 if TYPE_CHECKING:
     from pathlib import Path

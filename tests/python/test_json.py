@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from narrows import summary
-from narrows.papers.reproduction import Cell, Claim, Reproduction
+from narrows.reproduction.result import Cell, Claim, Reproduction
 from narrows.routers import RouterMetrics
 from narrows.rows import WORDS
 from narrows.stations import ChannelMetrics, StationMetrics

@@ -17,10 +17,11 @@ from tests.python.plainly import as_json
 
 from narrows.errors import InputError
 from narrows.outcome import Batch
-from narrows.papers.acns import evaluation, evidence, reproduce, text, verification
-from narrows.papers.reproduction import Cell, Claim
+from narrows.reproduction import reproduce
+from narrows.reproduction.result import Cell, Claim
 from narrows.runs import Task, run_all
 from narrows.scenario import Scenario
+from narrows_papers.acns import evaluation, evidence, text, verification
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def arms() -> evaluation.Evaluation:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     folder = tmp_path_factory.mktemp("acns") / "out"
-    return folder, reproduce(folder, runs=2)
+    return folder, reproduce("acns", folder, runs=2)
 
 
 def load_search() -> ModuleType:
@@ -294,7 +295,7 @@ def test_its_page_loads_nothing_from_elsewhere(made: tuple[Path, Any]) -> None:
 def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError):
-        reproduce(tmp_path, runs=1)
+        reproduce("acns", tmp_path, runs=1)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

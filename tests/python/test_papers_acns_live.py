@@ -20,11 +20,12 @@ from narrows import reproduction, results
 from narrows.cli import app
 from narrows.errors import InputError, Interrupted, NarrowsError
 from narrows.outcome import Batch
-from narrows.papers.acns import evaluation
-from narrows.papers.acns.live import cells, claims, measured, obeyed, page, plan, text
-from narrows.papers.acns.live.measured import Measured, World
-from narrows.papers.reproduction import Cell
+from narrows.reproduction.request import Request
+from narrows.reproduction.result import Cell
 from narrows.runs import Task, run_all
+from narrows_papers.acns import evaluation
+from narrows_papers.acns.live import cells, claims, measured, obeyed, page, plan, text
+from narrows_papers.acns.live.measured import Measured, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> StandIn:
 def both() -> Measured:
     with pytest.MonkeyPatch.context() as patch:
         installed(patch)
-        return measured.run(quick=True)
+        return measured.run(Request(quick=True))
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +150,7 @@ def test_the_demonstration_shows_what_it_is_for() -> None:
 def test_the_arm_that_asks_most_of_a_machine_comes_first_and_simulations_last(live: StandIn) -> None:
     said: list[str] = []
     seen: list[float] = []
-    measured.run(quick=True, runs=2, progress=seen.append, say=said.append)
+    measured.run(Request(quick=True, runs=2, progress=seen.append, say=said.append))
     assert live.asked == [
         ("acns-demonstration", True, 2),
         ("acns-demonstration", False, 2),

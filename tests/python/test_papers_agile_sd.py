@@ -17,18 +17,21 @@ from typer.testing import CliRunner
 from narrows import reproduction
 from narrows.cli import app
 from narrows.errors import InputError
-from narrows.papers.agile_sd import arms, cells, claims, evidence, execute, fairness, figures, flows, measures, output
-from narrows.papers.agile_sd import parts as sweeps
-from narrows.papers.agile_sd.data import Data, Runs
-from narrows.papers.agile_sd.published import published
-from narrows.papers.reproduction import Reproduction
+from narrows.reproduction.request import Request
+from narrows.reproduction.result import Reproduction
 from narrows.runs import run
+from narrows_papers.agile_sd import arms, cells, claims, evidence, execute, fairness, figures, flows, measures
+from narrows_papers.agile_sd import parts as sweeps
+from narrows_papers.agile_sd.data import Data, Runs
+from narrows_papers.agile_sd.published import published
+from narrows_papers.agile_sd.report import REPORT
+from narrows_papers.frame.write import write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.outcome import Run
-    from narrows.papers.reproduction import Claim
+    from narrows.reproduction.result import Claim
     from narrows.scenario import Override
 
 ALL = tuple(arm.name for arm in arms.ARMS)
@@ -385,7 +388,7 @@ def test_figures_have_all_arms_and_buffers() -> None:
 
 
 def test_the_page_is_written_from_data(tmp_path: Path) -> None:
-    made = output.write(tmp_path, made_data())
+    made = write(tmp_path, REPORT.contents(made_data(), Request()))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "The other reading: with SACK" in text
     assert "Why the inter-fairness indices differ" in text
@@ -395,7 +398,7 @@ def test_the_page_is_written_from_data(tmp_path: Path) -> None:
     assert all(path.exists() for path in made.paths)
     first = replace(made_data(), quick=True, sack=None, round_trips=None, failures=("buffers: arm = reno, seed 1: no",))
     first = replace(first, printed=Runs(first.printed.frame.query("seed == 1 and per == 0")))
-    assert output.write(tmp_path, first).failures == first.failures
+    assert write(tmp_path, REPORT.contents(first, Request())).failures == first.failures
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "A first look" in text
     assert "1 runs failed" not in text
@@ -422,11 +425,11 @@ def test_runs_are_kept_and_the_page_is_made_from_them(tmp_path: Path) -> None:
     )
     short.insert(0, replace(buffers, sweep=replace(buffers.sweep, axes=together, settings={"duration": "2 s"})))
     seen: list[float] = []
-    data = execute.run(tmp_path, short, progress=seen.append)
+    data = execute.run(tmp_path, short, Request(progress=seen.append))
     assert data.quick
     assert seen[-1] == 1.0
     assert (data.runs, data.failures) == (9 + 9 + 6, ())
-    again = execute.run(tmp_path, short)
+    again = execute.run(tmp_path, short, Request())
     assert again.digests == data.digests
     assert execute.read(tmp_path).runs == data.runs
     made = reproduction.reproduce("agile-sd", tmp_path, page_only=True)

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from narrows.errors import InputError
-from narrows.papers.contest import published, variants
-from narrows.papers.contest.published import RANGES, band, matrix, read
-from narrows.papers.contest.variants import NAMES, PAIRS, VARIANTS, variant
+from narrows_papers.contest import published, variants
+from narrows_papers.contest.published import RANGES, band, matrix, read
+from narrows_papers.contest.variants import NAMES, PAIRS, VARIANTS, variant
 
 ORDINARY = [name for name in NAMES if name not in ("NewReno", "Reno", "Sack", "Vegas", "Hybla")]
 RENOS = ("NewReno", "Reno", "Sack")

@@ -18,16 +18,19 @@ from tests.python.plainly import as_json
 from narrows import contest
 from narrows.cli.curves import print_curve
 from narrows.errors import InputError
-from narrows.papers.contest import evaluation, evidence, experiment, heat, output, page, pair, published, text
-from narrows.papers.contest.claims import claims, examples, hybla_takes_more
-from narrows.papers.contest.measured import Meeting, Once, collect
-from narrows.papers.contest.variants import NAMES, VARIANTS, variant
-from narrows.papers.reproduction import Curve
+from narrows.execution.means import Means
+from narrows.reproduction import reproduce
+from narrows.reproduction.result import Curve
+from narrows_papers.contest import evaluation, evidence, experiment, heat, page, pair, published, report, text
+from narrows_papers.contest.claims import claims, examples, hybla_takes_more
+from narrows_papers.contest.measured import Meeting, Once, collect
+from narrows_papers.contest.variants import NAMES, VARIANTS, variant
+from narrows_papers.frame import execute
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.papers.contest.experiment import Made
+    from narrows_papers.contest.experiment import Made
 
 FEW = tuple(variant(name) for name in ("Reno", "Vegas"))
 
@@ -36,8 +39,8 @@ def reproduce_few(folder: Path) -> Any:
     """Run a quick reproduction with two variants instead of seven."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiment, "QUICK_VARIANTS", FEW)
-        patch.setattr(output, "PAIRS", (("Reno", "Vegas"),))
-        return output.reproduce(folder, quick=True)
+        patch.setattr(report, "PAIRS", (("Reno", "Vegas"),))
+        return reproduce("contest", folder, quick=True)
 
 
 @pytest.fixture(scope="module")
@@ -294,14 +297,14 @@ def test_its_page_loads_nothing_from_elsewhere(made: tuple[Path, Any]) -> None:
 def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError):
-        output.reproduce(tmp_path, quick=True)
+        reproduce("contest", tmp_path, quick=True)
     with pytest.raises(InputError):
-        output.reproduce_pair(tmp_path, ("reno", "vegas"), runs=1)
+        reproduce("contest", tmp_path, pair=("reno", "vegas"), runs=1)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_pair_is_found_by_any_of_its_names(tmp_path: Path) -> None:
-    result = output.reproduce_pair(tmp_path / "pair", ("ILLINOIS", "vegas"), runs=1)
+    result = reproduce("contest", tmp_path / "pair", pair=("ILLINOIS", "vegas"), runs=1)
     assert all(path.is_file() for path in result.paths)
     assert [cell.name for cell in result.cells[:2]] == ["table2/Illinois/Vegas", "table3/Vegas/Illinois"]
     assert [claim.text.split(" (")[0] for claim in result.claims] == ["Illinois keeps the link when Vegas joins"]
@@ -311,7 +314,7 @@ def test_a_pair_is_found_by_any_of_its_names(tmp_path: Path) -> None:
 
 
 def test_a_pair_of_one_variant_tells_its_flows_apart() -> None:
-    (duel,) = pair.duels([("limited", "Reno", "Reno")], 1)
+    (duel,) = execute.run_set(pair.runs([("limited", "Reno", "Reno")], 1), Means())
     assert pair.labels(duel) == ("Reno, first", "Reno, second")
     rates, windows = pair.curves(duel)
     assert max(np.nanmax(row.y) for row in windows) <= 20
@@ -321,7 +324,7 @@ def test_a_pair_of_one_variant_tells_its_flows_apart() -> None:
 
 
 def test_the_pairs_record_is_that_of_the_contest(runs: Made) -> None:
-    (duel,) = pair.duels([("limited", "Reno", "Vegas")], 1)
+    (duel,) = execute.run_set(pair.runs([("limited", "Reno", "Vegas")], 1), Means())
     once = next(
         r for r in runs.records["limited"] if (r.first, r.second, r.order, r.run) == ("Reno", "Vegas", "as_is", 0)
     )

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.python.plainly import as_json
 
-from narrows.papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
-from narrows.papers.ngwa.published import Published
-from narrows.papers.reproduction import Claim
 from narrows.report import style
+from narrows.reproduction.result import Claim
 from narrows.runs import Task, run_all
 from narrows.stats import batch_means
+from narrows_papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
+from narrows_papers.ngwa.published import published
 
 TABLE_2 = dict(zip((arm.name for arm in arms.ARMS), (4001, 328, 7, 0, 1063, 869, 0, 0, 0, 0), strict=True))
 TRIPLES = {"mode1": 30, "mode2": 0, "mode3": 5279, "mode4": 2833, "mode5": 0, "mode6": 0, "mode7": 0, "mode8": 0}
@@ -45,11 +45,11 @@ def as_published() -> dict[str, rounds.Rounds]:
 
 
 def decided(given: dict[str, rounds.Rounds]) -> dict[str, bool]:
-    return {claim.text: claim.holds for claim in claims.claims(given, Published.read())}
+    return {claim.text: claim.holds for claim in claims.claims(given, published())}
 
 
 def test_what_is_published_is_what_the_paper_prints() -> None:
-    values = Published.read().values
+    values = published().values
     assert {arm: values["lost", arm] for arm in TABLE_2} == TABLE_2
     assert {arm: values["triples", arm] for arm in TRIPLES} == TRIPLES
     assert {arm: values["window_two", arm] for arm in arms.DIVIDED} == dict.fromkeys(arms.DIVIDED, 50_000)
@@ -176,11 +176,9 @@ def test_one_window_that_differs_fails_its_claim(arm: str, change: object, words
 
 
 def test_cells_are_the_results_beside_what_is_published() -> None:
-    published = Published.read()
+    printed = published()
     given = as_published()
-    made = {
-        cell.name: cell for cell in (*cells.of_windows(made_windows(), published), *cells.of_rounds(given, published))
-    }
+    made = {cell.name: cell for cell in (*cells.of_windows(made_windows(), printed), *cells.of_rounds(given, printed))}
     assert (made["lost/mode3"].published, made["lost/mode3"].measured) == (1063, 1063)
     assert made["triples/rfc793"].published is None
     assert made["window/mode5/two"].published == 50_000
@@ -193,7 +191,7 @@ def test_cells_are_the_results_beside_what_is_published() -> None:
 def test_no_interval_of_a_count_goes_below_zero() -> None:
     one, other = (made_rounds(lost=lost).rounds[0] for lost in (0.0, 30.0))
     made = rounds.Rounds((one, other), made_rounds().rates)
-    by_name = {cell.name: cell for cell in cells.of_rounds({"mode1": made}, Published.read())}
+    by_name = {cell.name: cell for cell in cells.of_rounds({"mode1": made}, published())}
     assert made.estimate("lost").low < 0
     assert by_name["lost/mode1"].low == 0
 
@@ -264,17 +262,15 @@ def test_the_search_has_every_point_once_and_the_scenario_among_them() -> None:
 def test_the_headline_counts_claims_and_names_few() -> None:
     one, other = Claim("the sky is green", False, ""), Claim("water is wet", True, "")
     on_linux = Claim("it is fast (window of 64 KB)", False, "")
-    said = text.headline(made_windows(), as_published(), [one, other, on_linux], [], Published.read())
+    said = text.headline(made_windows(), as_published(), [one, other, on_linux], [], published())
     assert "1 of 2 claims" in said
     assert "0 of 1 of its Linux" in said
     assert "“the sky is green”" in said
     assert "47,530" in said
     assert "none in modes 5 to 8" in said
-    losing = text.headline(
-        made_windows(), {**as_published(), "mode6": as_published()["mode1"]}, [one], [], Published.read()
-    )
+    losing = text.headline(made_windows(), {**as_published(), "mode6": as_published()["mode1"]}, [one], [], published())
     assert "mode 5: 0; mode 6: 7.00; mode 7: 0" in losing
-    many = text.headline(made_windows(), as_published(), [one] * 9, [], Published.read())
+    many = text.headline(made_windows(), as_published(), [one] * 9, [], published())
     assert "the sky is green" not in many
     assert "9 claims of the simulations that do not hold" in many
 

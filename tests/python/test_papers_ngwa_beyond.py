@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.python.plainly import as_json
 
-from narrows.papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, reproduce, rtts, syn, udp
-from narrows.papers.ngwa.beyond.question import Results, folder, written
-from narrows.papers.ngwa.beyond.questions import QUESTIONS, WORK
-from narrows.papers.ngwa.beyond.window import Course
 from narrows.report import style
+from narrows.reproduction import reproduce
 from narrows.runs import run
 from narrows.scenario import Scenario
+from narrows_papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, rtts, syn, udp
+from narrows_papers.ngwa.beyond.question import Results, folder, written
+from narrows_papers.ngwa.beyond.questions import QUESTIONS, WORK
+from narrows_papers.ngwa.beyond.window import Course
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from narrows.papers.ngwa.beyond.question import Key, Numbers, Question
-    from narrows.papers.reproduction import Claim, Reproduction
+    from narrows.reproduction.result import Claim, Reproduction
+    from narrows_papers.ngwa.beyond.question import Key, Numbers, Question
 
 EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)
 
@@ -320,7 +321,7 @@ def test_a_window_counts_what_is_in_it() -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
     target = tmp_path_factory.mktemp("beyond") / "out"
     told: list[float] = []
-    result = reproduce(target, quick=True, progress=told.append)
+    result = reproduce("ngwa", target, beyond=True, quick=True, progress=told.append)
     assert told == sorted(told)
     assert told[-1] == pytest.approx(1.0)
     return target, result

@@ -18,10 +18,12 @@ from typer.testing import CliRunner
 from narrows import runs
 from narrows.cli import app
 from narrows.errors import InputError, Interrupted, NarrowsError
-from narrows.papers.ngwa import linux
-from narrows.papers.ngwa.live import check, execute, plan, published, record, reproduce, result
-from narrows.papers.ngwa.rounds import BATCHES
+from narrows.reproduction import reproduce
+from narrows.reproduction.request import Request
 from narrows.stats import CONFIDENCE
+from narrows_papers.ngwa import linux
+from narrows_papers.ngwa.live import check, execute, plan, published, record, result
+from narrows_papers.ngwa.rounds import BATCHES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -269,28 +271,28 @@ def test_finished_runs_are_kept_and_not_run_again(stack: Stack, tmp_path: Path) 
     told: list[str] = []
     stack.stops_after = 2
     with pytest.raises(Interrupted, match="2 of 3 live runs had finished; the same command goes on from there"):
-        execute.execute(few(3), tmp_path / "out", say=told.append)
+        execute.execute(few(3), tmp_path / "out", Request(say=told.append))
     stack.stops_after = None
-    made = execute.execute(few(3), tmp_path / "out", say=told.append)
+    made = execute.execute(few(3), tmp_path / "out", Request(say=told.append))
     assert (len(stack.made), made.kept) == (3, 2)
     assert set(made.live) == set(made.simulated) == {job.name for job in few(3)}
     assert "3 live runs to make, one after the other in real time: about 1 min" in told[0]
     assert "1 live run to make (2 are there already)" in told[1]
-    again = execute.execute(few(3), tmp_path / "out", say=told.append)
+    again = execute.execute(few(3), tmp_path / "out", Request(say=told.append))
     assert again.live == made.live
     assert told[2].startswith("all 3 live runs are there already")
 
 
 def test_live_runs_side_by_side_yield_what_one_after_the_other_does(stack: Stack, tmp_path: Path) -> None:
     told: list[str] = []
-    one = execute.execute(few(3), tmp_path / "one")
-    three = execute.execute(few(3), tmp_path / "three", at_once=3, say=told.append)
+    one = execute.execute(few(3), tmp_path / "one", Request())
+    three = execute.execute(few(3), tmp_path / "three", Request(live_jobs=3, say=told.append))
     assert three.live == one.live
     assert len(stack.made) == 6
     assert "3 live runs to make, 3 at a time in real time" in told[0]
     assert len((tmp_path / "three" / "runs.jsonl").read_text().splitlines()) == 3
     with pytest.raises(InputError, match="at_once is 0; allowed: 1 to 64"):
-        execute.execute(few(1), tmp_path / "none", at_once=0)
+        execute.execute(few(1), tmp_path / "none", Request(live_jobs=0))
 
 
 def test_live_runs_at_a_time_are_of_ngwa(tmp_path: Path) -> None:
@@ -302,7 +304,7 @@ def test_live_runs_at_a_time_are_of_ngwa(tmp_path: Path) -> None:
 def test_where_live_is_not_available_nothing_is_written(stack: Stack, tmp_path: Path) -> None:
     stack.refuses = "live runs need root; run it with sudo"
     with pytest.raises(MissingError):
-        reproduce(tmp_path / "out", quick=True)
+        reproduce("ngwa", tmp_path / "out", live=True, quick=True)
     assert list(tmp_path.iterdir()) == []
     assert stack.made == []
     called = CliRunner().invoke(app, ["reproduce", "ngwa", "--live", "-o", str(tmp_path / "out")])
@@ -314,28 +316,28 @@ def test_where_live_is_not_available_nothing_is_written(stack: Stack, tmp_path: 
 def test_a_first_run_that_fails_leaves_nothing(stack: Stack, tmp_path: Path) -> None:
     stack.fails_after = 0
     with pytest.raises(MissingError):
-        execute.execute(few(1), tmp_path / "out")
+        execute.execute(few(1), tmp_path / "out", Request())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_later_run_that_fails_keeps_those_before(stack: Stack, tmp_path: Path) -> None:
     stack.fails_after = 1
     with pytest.raises(MissingError):
-        execute.execute(few(2), tmp_path / "out")
+        execute.execute(few(2), tmp_path / "out", Request())
     assert len((tmp_path / "out" / "runs.jsonl").read_text().splitlines()) == 1
 
 
 def test_a_directory_with_something_else_is_left_alone(stack: Stack, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError, match="holds something else than a live reproduction of NGWA"):
-        execute.execute(few(1), tmp_path)
+        execute.execute(few(1), tmp_path, Request())
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     assert stack.made == []
 
 
 def test_more_runs_of_each_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="runs is 3; allowed with live of ngwa: 1"):
-        reproduce(tmp_path / "out", runs=3)
+        reproduce("ngwa", tmp_path / "out", live=True, runs=3)
 
 
 @pytest.fixture(scope="module")
@@ -345,7 +347,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         stack = _put(patch)
         stack.doubts = ["the bottleneck was late"]
-        made = reproduce(folder, quick=True, progress=told.append)
+        made = reproduce("ngwa", folder, live=True, quick=True, progress=told.append)
     assert told == sorted(told)
     assert told[-1] == pytest.approx(1.0)
     return folder, made, stack

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from narrows.errors import InputError
-from narrows.papers.ngwa import arms, linux, page, reproduce, rounds, window
-from narrows.papers.ngwa.published import Published
 from narrows.reproduction import reproduce as by_name
+from narrows_papers.ngwa import arms, linux, page, rounds, window
+from narrows_papers.ngwa.published import published
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.papers.reproduction import Reproduction
+    from narrows.reproduction.result import Reproduction
 
 Made = tuple["Path", "Reproduction"]
 
@@ -27,7 +27,7 @@ Made = tuple["Path", "Reproduction"]
 def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("ngwa") / "out"
     told: list[float] = []
-    result = reproduce(folder, quick=True, progress=told.append)
+    result = by_name("ngwa", folder, quick=True, progress=told.append)
     assert told[-1] == 1.0
     return folder, result
 
@@ -57,7 +57,7 @@ def test_there_is_a_cell_for_every_published_figure(made: Made) -> None:
     printed = {cell.name: cell.published for cell in result.cells if cell.published is not None}
     wanted = {
         f"{quantity.removesuffix('_two')}/{arm}{'/two' if quantity == 'window_two' else ''}": value
-        for (quantity, arm), value in Published.read().values.items()
+        for (quantity, arm), value in published().values.items()
     }
     assert printed == wanted
     assert [cell.name for cell in result.shown] == list(printed)
@@ -123,7 +123,7 @@ def test_its_text_has_no_number_that_the_runs_do_not_give(made: Made) -> None:
 def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError):
-        reproduce(tmp_path, runs=1)
+        by_name("ngwa", tmp_path, runs=1)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from narrows.papers import PAPERS, module
-from narrows.papers.reproduction import Cell, Claim, Reproduction
+import narrows
+from narrows.errors import InputError
+from narrows.reproduction import reproduce
+from narrows.reproduction.result import Cell, Claim, Reproduction
+from narrows_papers import PAPERS
+from narrows_papers.frame.report import Report
 
 
 def test_difference_and_percent() -> None:
@@ -52,6 +62,55 @@ def test_a_cell_is_found_by_its_name() -> None:
         made.cell("b")
 
 
-@pytest.mark.parametrize("paper", sorted(PAPERS))
-def test_every_paper_can_be_reproduced(paper: str) -> None:
-    assert callable(module(paper).reproduce)
+@pytest.mark.parametrize(
+    ("paper", "module"),
+    [
+        (paper.name, module)
+        for paper in PAPERS.values()
+        for module in (paper.report, paper.beyond, paper.live, paper.pair)
+        if module
+    ],
+)
+def test_every_report_names_its_paper_as_the_command_line_does(paper: str, module: str) -> None:
+    report = import_module(module).REPORT
+    assert isinstance(report, Report)
+    assert report.name.split(" ")[0] == paper
+
+
+def test_narrows_calls_papers_in_one_place() -> None:
+    home = Path(narrows.__file__).parent
+    naming = {
+        path.relative_to(home).as_posix()
+        for path in home.rglob("*.py")
+        if re.search(r"(from|import) narrows_papers", path.read_text(encoding="utf-8"))
+    }
+    assert naming == {"reproduction/__init__.py"}
+
+
+def test_papers_are_loaded_when_one_is_asked_for() -> None:
+    code = (
+        "import sys, narrows, narrows.cli, narrows.reproduction\n"
+        "assert not [name for name in sys.modules if name.startswith('narrows_papers')]\n"
+        "narrows.reproduction.papers()\n"
+        "assert [name for name in sys.modules if name.startswith('narrows_papers')] == ['narrows_papers']\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"beyond": True}, "paper 'contest' has nothing beyond it; allowed with beyond: ngwa"),
+        ({"live": True}, "paper 'contest' is not made live; allowed with live: acns, ngwa"),
+        ({"live": True, "dask": "tcp://x:1"}, "dask is 'tcp://x:1'; allowed with live: none"),
+        ({"live": True, "pair": ("a", "b")}, "pair and live are given; allowed: one of them"),
+        ({"page_only": True}, "paper 'contest' is not made of sweeps; allowed with flows or page: agile-sd"),
+        ({"runs": 0}, "runs is 0; allowed: 1 or more"),
+    ],
+)
+def test_what_a_paper_does_not_have_is_refused(asked: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        reproduce("contest", tmp_path / "out", **asked)
+    with pytest.raises(InputError, match="paper 'acns' has no pairs; allowed with a pair: contest"):
+        reproduce("acns", tmp_path / "out", pair=("a", "b"))
+    assert list(tmp_path.iterdir()) == []

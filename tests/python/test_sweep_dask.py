@@ -19,10 +19,10 @@ from narrows import contest, own
 from narrows.errors import RunError
 from narrows.execution.cluster import remote
 from narrows.execution.means import Means
-from narrows.papers import execute as papers
 from narrows.runs import Task, run_all
 from narrows.sweep import Sweep, execute, load
 from narrows.sweep import address as addresses
+from narrows_papers.frame import execute as papers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,10 +19,11 @@ from typing import Final
 import pytest
 
 from narrows.cli import app
-from narrows.papers import BEYOND, LIVE, PAPERS
+from narrows_papers import PAPERS
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = ROOT / "python"
+PACKAGES: Final = ("narrows/", "narrows_papers/")
 
 UNAVAILABLE: Final = 3
 """Exit code of a command that needs live runs on a machine without them."""
@@ -44,8 +45,8 @@ REPRODUCTIONS: Final = [
     command
     for command in (
         *(f"narrows reproduce {paper} --quick" for paper in sorted(PAPERS)),
-        *(f"narrows reproduce {paper} --beyond --quick" for paper in sorted(BEYOND)),
-        *(f"narrows reproduce {paper} --live --quick" for paper in sorted(LIVE)),
+        *(f"narrows reproduce {paper} --beyond --quick" for paper, one in sorted(PAPERS.items()) if one.beyond),
+        *(f"narrows reproduce {paper} --live --quick" for paper, one in sorted(PAPERS.items()) if one.live),
     )
     if not any(example.startswith(command) for _, example in EXAMPLES["reproduce"])
 ]
@@ -162,10 +163,10 @@ def try_out(installed: Installed, command: str, cwd: Path) -> str | None:
 
 @pytest.mark.slow
 def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
-    here = {name for name in files_below(PACKAGE) if name.startswith("narrows/") and not name.endswith(".so")}
+    here = {name for name in files_below(PACKAGE) if name.startswith(PACKAGES) and not name.endswith(".so")}
     assert len([name for name in here if name.startswith("narrows/data/")]) > 90
     with zipfile.ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if name.startswith("narrows/") and not name.endswith(".so")}
+        packed = {name for name in archive.namelist() if name.startswith(PACKAGES) and not name.endswith(".so")}
     assert packed == here
 
 

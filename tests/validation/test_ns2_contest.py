@@ -14,7 +14,7 @@ from statistics import fmean
 import pytest
 
 from narrows import contest
-from narrows.papers.contest.variants import variant
+from narrows_papers.contest.variants import variant
 
 HERE = Path(__file__).resolve().parents[2] / "experiments" / "contest" / "ns2"
 NS2 = shutil.which("ns") or shutil.which("ns2")

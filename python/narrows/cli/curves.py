@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
-    from narrows.papers.reproduction import Curve
+    from narrows.reproduction.result import Curve
 
     Array = NDArray[np.float64]
 

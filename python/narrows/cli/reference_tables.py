@@ -13,7 +13,7 @@ from narrows.format import number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.papers.reproduction import Reproduction
+    from narrows.reproduction.result import Reproduction
     from narrows.validation import Validation
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from narrows.cli.runs_progress import RunsDisplay
     from narrows.execution.forecast import Estimate as TimeEstimate
-    from narrows.papers.reproduction import Reproduction
+    from narrows.reproduction.result import Reproduction
     from narrows.sweep import Sweep
 
 LISTED = 20

@@ -16,10 +16,9 @@ _TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    papers = Path(__file__).resolve().parent.parent / "papers" / "templates"
+def _environment(*more: str) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([str(_TEMPLATES), str(papers)]),
+        loader=jinja2.FileSystemLoader([str(_TEMPLATES), *more]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -46,13 +45,14 @@ def _plotly_js() -> str:
     return str(get_plotlyjs())
 
 
-def page(template: str, **context: Any) -> str:
+def page(template: str | Path, **context: Any) -> str:
     """Render a template with the common style and scripts.
 
     Parameters
     ----------
-    template : str
-        Name of a template that extends `base.html.j2`.
+    template : str or Path
+        A template that extends `base.html.j2`: the name of one of ours, or the path of another package's, which may
+        use the templates beside it.
     **context
         Values for the template.
 
@@ -66,7 +66,8 @@ def page(template: str, **context: Any) -> str:
         "page_js": Markup((_TEMPLATES / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "plotly_js": Markup(_plotly_js()),  # noqa: S704 - the library's own file
     }
-    return _environment().get_template(template).render(**shared, **context)
+    more = [str(template.parent)] if isinstance(template, Path) else []
+    return _environment(*more).get_template(Path(template).name).render(**shared, **context)
 
 
 def part(template: str, **context: Any) -> str:

@@ -1,0 +1,47 @@
+"""All claims of the paper, by the runs that decide them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from narrows_papers.agile_sd import claims, fairness
+
+if TYPE_CHECKING:
+    from narrows.reproduction.result import Claim
+    from narrows_papers.agile_sd.data import Data
+
+
+@dataclass(frozen=True)
+class Found:
+    """All claims, grouped by the runs that decide them.
+
+    Attributes
+    ----------
+    printed : tuple of Claim
+        Claims about windows, throughput, losses and intra-fairness, with the parameters as printed.
+    inter, round_trips : tuple of Claim
+        Claims about fairness between congestion controls, and between round-trip times.
+    sack : tuple of Claim
+        The claims of `printed`, evaluated with SACK.
+    """
+
+    printed: tuple[Claim, ...]
+    inter: tuple[Claim, ...]
+    round_trips: tuple[Claim, ...]
+    sack: tuple[Claim, ...]
+
+    @property
+    def all(self) -> tuple[Claim, ...]:
+        """The claims that count; those with SACK are shown only for comparison."""
+        return (*self.printed, *self.inter, *self.round_trips)
+
+
+def decide(data: Data) -> Found:
+    """Evaluate all claims that these runs cover."""
+    return Found(
+        printed=tuple(claims.claims(data.printed)),
+        inter=tuple(fairness.claims(data.pairs)),
+        round_trips=() if data.round_trips is None else tuple(fairness.between_round_trips(data.round_trips)),
+        sack=() if data.sack is None else tuple(claims.claims(data.sack)),
+    )

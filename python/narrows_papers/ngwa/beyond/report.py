@@ -1,0 +1,107 @@
+"""The report: every question's runs, figures and conclusions, and the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from narrows import _core
+from narrows.outcome import joint_digest
+from narrows.reproduction.request import command
+from narrows.reproduction.result import Cell, Claim, Reproduction
+from narrows_papers.frame.report import Contents, Page, Simulated
+from narrows_papers.ngwa.beyond import page
+from narrows_papers.ngwa.beyond.questions import QUESTIONS, WORK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from narrows.reproduction.request import Request
+    from narrows_papers.frame.execute import Runs
+    from narrows_papers.ngwa.beyond.question import Question, Results, Section
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A question, its runs, and the conclusions."""
+
+    question: Question
+    results: Results
+    section: Section
+
+
+class Beyond(Simulated["Results"]):
+    """Experiments that the paper leaves open; its cells have no published values. With `quick` fewer arms, one seed.
+
+    A number of runs is the number of seeds of each arm; by default the question chooses.
+    """
+
+    name = "ngwa --beyond"
+
+    def runs(self, asked: Request) -> list[Runs[Results]]:
+        """Return the runs, a set for each question."""
+        return [one.runs(asked.quick, asked.runs, WORK[one.key]) for one in QUESTIONS]
+
+    def contents(self, made: list[Results], asked: Request) -> Contents:
+        """Draw the conclusions."""
+        both = zip(QUESTIONS, made, strict=True)
+        answers = [Answer(question, results, question.section(results)) for question, results in both]
+        result = Reproduction(
+            paper="ngwa",
+            cells=tuple(cell for one in answers for cell in cells(one.question, one.results)),
+            claims=tuple(claim for one in answers for claim in one.section.claims),
+            calibration={one.question.title: one.question.setting for one in answers},
+            text=headline(answers),
+            brief=True,
+        )
+        version = str(_core.version())
+        return Contents(
+            result=result,
+            page=Page("ngwa-beyond.html.j2", "NGWA beyond its paper – Narrows", version, page.context(answers)),
+            summary={
+                "text": result.text,
+                "conclusions": {one.question.key: list(one.section.conclusion) for one in answers},
+                "seeds": {one.question.key: one.results.seeds for one in answers},
+                "version": version,
+                "digests": {one.question.key: joint_digest(one.results.digests) for one in answers},
+            },
+            command=command(self.name, quick=asked.quick, runs=asked.runs),
+            figures=[figure for one in answers for figure in one.section.figures],
+            files={one.question.file.name: one.question.file.read_text(encoding="utf-8") for one in answers},
+        )
+
+
+def cells(question: Question, results: Results) -> list[Cell]:
+    """Return a cell for every number of every arm."""
+    made = []
+    for key in results.arms:
+        for name, unit in question.units.items():
+            found = results.of(key, name)
+            if found.n:
+                made.append(Cell.of("/".join((question.key, *key, name)), None, found, unit))
+    return made
+
+
+def headline(answers: Sequence[Answer]) -> str:
+    """Summarise in one paragraph how many expectations held, and which did not."""
+    claims = [claim for one in answers for claim in one.section.claims]
+    failing = [_short(claim) for claim in claims if not claim.holds]
+    seeds = sorted({one.results.seeds for one in answers})
+    over = (
+        "one seed"
+        if seeds == [1]
+        else f"{' to '.join(map(str, (seeds[0], seeds[-1]))) if len(seeds) > 1 else seeds[0]} seeds"
+    )
+    runs = sum(len(one.results.digests) for one in answers)
+    text = (
+        f"{len(answers)} questions that the paper leaves open, {runs:,} runs, {over} for each arm. Of {len(claims)} "
+        f"things that were to be expected of the mechanism {len(claims) - len(failing)} are so"
+    )
+    return f"{text}." if not failing else f"{text}; not so: {'; '.join(failing)}."
+
+
+def _short(claim: Claim) -> str:
+    return f"“{claim.text.split(' (')[0].split(': ')[0]}”"
+
+
+REPORT: Final = Beyond()

@@ -1,0 +1,138 @@
+"""The report: all experiments, published and measured figures, and the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from narrows.report import network
+from narrows.reproduction.request import command
+from narrows.reproduction.result import Reproduction
+from narrows_papers.frame.execute import Runs
+from narrows_papers.frame.report import Contents, Page, Simulated, Topology
+from narrows_papers.ngwa import cells, claims, figures, linux, linux_claims, page, rounds, text, window, window_claims
+from narrows_papers.ngwa.arms import ARMS, scenario
+from narrows_papers.ngwa.published import published
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from narrows.outcome import Run
+    from narrows.reproduction.request import Request
+    from narrows_papers.ngwa.linux import Transfers
+    from narrows_papers.ngwa.rounds import Rounds
+    from narrows_papers.ngwa.window import Window
+
+
+@dataclass(frozen=True)
+class Made:
+    """Results of all runs: windows over time, rounds of the arms, transfers of the Linux section."""
+
+    windows: Mapping[str, Window]
+    arms: Mapping[str, Rounds]
+    transfers: Transfers
+    version: str
+
+
+class Ngwa(Simulated[Made]):
+    """The paper's experiments; with `quick` 2 rounds instead of 30, and 15 s of the Linux section instead of 120.
+
+    A number of runs is the number of rounds.
+    """
+
+    name = "ngwa"
+
+    def runs(self, asked: Request) -> list[Runs[Made]]:
+        """Return all runs, as one set."""
+        number = asked.runs if asked.runs is not None else (rounds.QUICK_ROUNDS if asked.quick else rounds.ROUNDS)
+        parts = linux.tasks(asked.quick), rounds.tasks(number), window.tasks()
+        first, second = len(parts[0]), len(parts[0]) + len(parts[1])
+
+        def collect(made: list[Run]) -> Made:
+            return Made(
+                windows=window.collect(made[second:]),
+                arms=rounds.collect(made[first:second]),
+                transfers=linux.collect(made[:first]),
+                version=made[0].version,
+            )
+
+        return [Runs("ngwa", [task for part in parts for task in part], collect)]
+
+    def contents(self, made: list[Made], asked: Request) -> Contents:
+        """Compare with the published figures."""
+        (one,) = made
+        told = published()
+        compared = (
+            *cells.of_windows(one.windows, told),
+            *cells.of_rounds(one.arms, told),
+            *cells.of_linux(one.transfers),
+        )
+        simulated = (*window_claims.claims(one.windows), *claims.claims(one.arms, told))
+        of_linux, variation = (tuple(linux_claims.claims(one.transfers, name)) for name in linux.WINDOWS)
+        plain = scenario()
+        result = Reproduction(
+            paper="ngwa",
+            cells=compared,
+            claims=(*simulated, *of_linux, *variation),
+            calibration=text.calibration(plain),
+            text=text.headline(one.windows, one.arms, (*simulated, *of_linux), variation, told),
+            curves=figures.for_terminal(one.windows),
+            brief=True,
+            shown=tuple(cell for cell in compared if cell.published is not None),
+        )
+        shown = page.Shown(
+            cells=compared,
+            windows=one.windows,
+            arms=one.arms,
+            published=told,
+            transfers=one.transfers,
+            simulated=simulated,
+            of_linux=of_linux,
+            variation=variation,
+            scenario=plain,
+            version=one.version,
+            quick=asked.quick,
+        )
+        return Contents(
+            result=result,
+            page=Page("ngwa.html.j2", "NGWA: published beside measured – Narrows", one.version, page.context(shown)),
+            summary={"text": result.text, "calibration": result.calibration, **_identity(one, plain.seed)},
+            command=command("ngwa", quick=asked.quick, runs=asked.runs),
+            figures=[
+                figures.of_windows(one.windows),
+                *figures.of_rates(one.arms),
+                figures.of_counts(compared),
+                *(figure for name in linux.WINDOWS for figure in figures.of_linux(one.transfers, name)),
+            ],
+            topology=Topology(network.of(plain), "NGWA: four pairs"),
+            files={"scenario.toml": plain.to_toml(), "linux.toml": linux.scenario().to_toml()},
+        )
+
+
+def _identity(made: Made, seed: int) -> dict[str, Any]:
+    return {
+        "seed": seed,
+        "rounds": len(made.arms["newreno"].rounds),
+        "version": made.version,
+        "digests": {
+            "window": {arm: one.digest for arm, one in made.windows.items()},
+            "rounds": {arm.name: list(made.arms[arm.name].digests) for arm in ARMS},
+            "linux": {"/".join(key): one.digest for key, one in made.transfers.items()},
+        },
+        "batch_means": {
+            f"{arm}/{flow}": {
+                "batch_size": one.batch_size,
+                "warmup": one.warmup,
+                "autocorrelation": one.autocorrelation,
+                "p_value": one.p_value,
+                "independent": one.independent,
+                "warnings": list(one.warnings),
+            }
+            for arm, rates in made.arms.items()
+            for flow, one in rates.rates.items()
+        },
+    }
+
+
+REPORT: Final = Ngwa()
