@@ -13,7 +13,7 @@ use std::process::Command;
 const PACKAGED: [&str; 8] =
     ["crates", "python", "scenarios", "experiments", "validation", "Cargo.toml", "Cargo.lock", "pyproject.toml"];
 
-/// Marks the field in the built library: `narrows.engine` leaves it out when it identifies a build.
+/// Marks the field in the built library: `narrows.base.engine` leaves it out when it identifies a build.
 const BEGIN: &str = "NARROWS-COMMIT<";
 
 /// Width of the field between its marks, bytes.

@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from narrows import _core
+from narrows.model.scenario import Scenario
 from narrows.outcome import Batch, Run
-from narrows.runs import Task, run_all
-from narrows.scenario import Scenario
+from narrows.runs.simulated import Task, run_all
 from narrows.stats import Estimate, mean_ci
 from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, Published, change, values
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from narrows import _core
 from narrows.metrics import jains_index
-from narrows.runs import Task, run_all
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
+from narrows.runs.simulated import Task, run_all
 from narrows.stats import mean_ci
 from narrows_papers.agile_sd import measures
 from narrows_papers.agile_sd.arms import ONE, scenario
@@ -32,8 +32,8 @@ from narrows_papers.agile_sd.published import published
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.scenario import Override
 
 HERE = Path(__file__).resolve().parent
 BUFFERS = (20, 100)

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows import _core
-from narrows.runs import Task, run_all
+from narrows.runs.simulated import Task, run_all
 from narrows.stats import mean_ci
 from narrows_papers.agile_sd import measures
 from narrows_papers.agile_sd.arms import scenario
 from narrows_papers.agile_sd.published import published
 
 if TYPE_CHECKING:
-    from narrows.scenario import Override
+    from narrows.model.scenario import Override
 
 HERE = Path(__file__).resolve().parent
 SACK: dict[str, Override] = {"tcp.sack": True, "tcp.recovery": "sack", "tcp.reduction": "prr"}

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows import _core
-from narrows.runs import Task, run_all
+from narrows.runs.simulated import Task, run_all
 from narrows.stats import mean_ci
 from narrows_papers.ngwa.arms import ARMS, scenario
 from narrows_papers.ngwa.published import published
 
 if TYPE_CHECKING:
-    from narrows.scenario import Override
+    from narrows.model.scenario import Override
 
 HERE = Path(__file__).resolve().parent
 RATE, DELAY = "topology.bottleneck.rate", "topology.bottleneck.delay"

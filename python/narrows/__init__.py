@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from narrows import comparison, contest, stats, sweep
-    from narrows.catalogue import list_algorithms
-    from narrows.errors import (
+    from narrows.base.errors import (
         InputError,
         Interrupted,
         LiveError,
@@ -26,36 +25,37 @@ if TYPE_CHECKING:
         ScenarioError,
         SweepError,
     )
-    from narrows.own import congestion_control, register
-    from narrows.reproduction import reproduce
-    from narrows.results import load
-    from narrows.runs import Batch, Run, Task, run, run_all
-    from narrows.samples import Samples
-    from narrows.scenario import Scenario
-    from narrows.until import run_until
+    from narrows.model.catalogue import list_algorithms
+    from narrows.model.own import congestion_control, register
+    from narrows.model.scenario import Scenario
+    from narrows.outcome.samples import Samples
+    from narrows.runs.simulated import Batch, Run, Task, run, run_all
+    from narrows.runs.until import run_until
+    from narrows.store.results import load
+    from narrows.studies.reproduction import reproduce
 
 _HOME = {
-    "Batch": "narrows.runs",
-    "InputError": "narrows.errors",
-    "Interrupted": "narrows.errors",
-    "LiveError": "narrows.errors",
-    "NarrowsError": "narrows.errors",
-    "Problem": "narrows.errors",
-    "Run": "narrows.runs",
-    "RunError": "narrows.errors",
-    "Samples": "narrows.samples",
-    "Scenario": "narrows.scenario",
-    "ScenarioError": "narrows.errors",
-    "SweepError": "narrows.errors",
-    "Task": "narrows.runs",
-    "congestion_control": "narrows.own",
-    "list_algorithms": "narrows.catalogue",
-    "load": "narrows.results",
-    "register": "narrows.own",
-    "reproduce": "narrows.reproduction",
-    "run": "narrows.runs",
-    "run_all": "narrows.runs",
-    "run_until": "narrows.until",
+    "Batch": "narrows.runs.simulated",
+    "InputError": "narrows.base.errors",
+    "Interrupted": "narrows.base.errors",
+    "LiveError": "narrows.base.errors",
+    "NarrowsError": "narrows.base.errors",
+    "Problem": "narrows.base.errors",
+    "Run": "narrows.runs.simulated",
+    "RunError": "narrows.base.errors",
+    "Samples": "narrows.outcome.samples",
+    "Scenario": "narrows.model.scenario",
+    "ScenarioError": "narrows.base.errors",
+    "SweepError": "narrows.base.errors",
+    "Task": "narrows.runs.simulated",
+    "congestion_control": "narrows.model.own",
+    "list_algorithms": "narrows.model.catalogue",
+    "load": "narrows.store.results",
+    "register": "narrows.model.own",
+    "reproduce": "narrows.studies.reproduction",
+    "run": "narrows.runs.simulated",
+    "run_all": "narrows.runs.simulated",
+    "run_until": "narrows.runs.until",
 }
 
 _MODULES = ("comparison", "contest", "stats", "sweep")

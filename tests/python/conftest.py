@@ -16,9 +16,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from narrows.model.scenario import Scenario
     from narrows.outcome import Batch, Run
-    from narrows.samples import CoreTable
-    from narrows.scenario import Scenario
+    from narrows.outcome.samples import CoreTable
 
 NONE = 2**64 - 1
 
@@ -85,9 +85,9 @@ def live_run(trusted: Trusted) -> LiveRun:
 
     With `latest_ms`, a run is also distrusted if a packet was later than that.
     """
-    from narrows import live
-    from narrows.errors import LiveError
+    from narrows.base.errors import LiveError
     from narrows.outcome import Run
+    from narrows.runs import live
 
     def once(which: Scenario, latest_ms: float, **more: Any) -> tuple[Run, Sequence[str]]:
         try:
@@ -111,7 +111,7 @@ def live_run(trusted: Trusted) -> LiveRun:
 @pytest.fixture(scope="session")
 def short() -> Scenario:
     """Return a bundled scenario, shortened to twelve seconds."""
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
 
     return Scenario.from_file("dumbbell-cubic", {"duration": "12 s"})
 
@@ -120,7 +120,7 @@ def short() -> Scenario:
 def one(short: Scenario) -> Run:
     """Return one run of the short scenario."""
     from narrows.outcome import Run
-    from narrows.runs import run
+    from narrows.runs.simulated import run
 
     made = run(short, seed=3)
     assert isinstance(made, Run)
@@ -131,7 +131,7 @@ def one(short: Scenario) -> Run:
 def three(short: Scenario) -> Batch:
     """Return three runs of the short scenario."""
     from narrows.outcome import Batch
-    from narrows.runs import run
+    from narrows.runs.simulated import run
 
     made = run(short, seed=3, runs=3)
     assert isinstance(made, Batch)
@@ -187,7 +187,7 @@ start = "500 ms"
 @pytest.fixture(scope="session")
 def wireless() -> Scenario:
     """Return a server, a base station and two stations on an 802.11b channel."""
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
 
     return Scenario.from_text(CELL)
 
@@ -196,7 +196,7 @@ def wireless() -> Scenario:
 def cell(wireless: Scenario) -> Run:
     """Return one run of the scenario with a channel."""
     from narrows.outcome import Run
-    from narrows.runs import run
+    from narrows.runs.simulated import run
 
     made = run(wireless, seed=3)
     assert isinstance(made, Run)
@@ -207,7 +207,7 @@ def cell(wireless: Scenario) -> Run:
 def cells(wireless: Scenario) -> Batch:
     """Return three runs of the scenario with a channel."""
     from narrows.outcome import Batch
-    from narrows.runs import run
+    from narrows.runs.simulated import run
 
     made = run(wireless, seed=3, runs=3)
     assert isinstance(made, Batch)
@@ -249,9 +249,9 @@ start = "2 s"
 @pytest.fixture(scope="session")
 def advised() -> Run:
     """Return one run of two flows through routers that run NGWA in mode 5."""
+    from narrows.model.scenario import Scenario
     from narrows.outcome import Run
-    from narrows.runs import run
-    from narrows.scenario import Scenario
+    from narrows.runs.simulated import run
 
     made = run(Scenario.from_text(ADVISED), seed=3)
     assert isinstance(made, Run)
@@ -261,9 +261,9 @@ def advised() -> Run:
 @pytest.fixture(scope="session")
 def advised_often() -> Batch:
     """Return three runs of the same scenario with different start times."""
+    from narrows.model.scenario import Scenario
     from narrows.outcome import Batch
-    from narrows.runs import run
-    from narrows.scenario import Scenario
+    from narrows.runs.simulated import run
 
     made = run(Scenario.from_text(ADVISED, overrides={"start_jitter": "300 ms"}), seed=3, runs=3)
     assert isinstance(made, Batch)

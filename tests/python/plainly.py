@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
 
 
 def as_json(scenario: Scenario) -> dict[str, Any]:

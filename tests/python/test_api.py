@@ -10,7 +10,7 @@ import pytest
 from tests.python.plainly import as_json
 
 import narrows as nw
-from narrows.errors import Problem
+from narrows.base.errors import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,11 +38,11 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def test_functions_are_not_shadowed_by_modules_of_their_name() -> None:
-    import narrows.runs
-    import narrows.scenario
+    import narrows.model.scenario
+    import narrows.runs.simulated
 
     assert callable(nw.run)
-    assert narrows.runs.run is nw.run
+    assert narrows.runs.simulated.run is nw.run
 
 
 def test_exit_codes_tell_input_from_runs() -> None:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from narrows import _core, host
+from narrows import _core
+from narrows.base.errors import LiveError
 from narrows.cli import app
-from narrows.errors import LiveError
+from narrows.runs import host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

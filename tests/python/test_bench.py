@@ -17,7 +17,7 @@ from bench.suite import Growth, Idle, Probes
 from bench.systems import BuildError, htsim, ns3
 from tests.python.plainly import as_json
 
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

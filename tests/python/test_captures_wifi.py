@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import narrows
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

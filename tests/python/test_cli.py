@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from narrows import results
 from narrows.cli import app
 from narrows.outcome import Batch
+from narrows.store import results
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -71,7 +71,8 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_version_is_the_engines() -> None:
-    from narrows import _core, engine
+    from narrows import _core
+    from narrows.base import engine
 
     assert narrows("--version").stdout == f"narrows {engine.told(_core.version())}\n"
 
@@ -268,7 +269,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_an_occupied_directory_is_refused_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    monkeypatch.setattr("narrows.runs.run_all", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr("narrows.runs.simulated.run_all", lambda *_, **__: pytest.fail("it ran"))
     refused(narrows("run", "dumbbell-cubic", "-o", tmp_path), "left as it is")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -281,7 +282,7 @@ def test_a_full_disk_is_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object) -> None:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("narrows.samples.Samples.to_parquet", full)
+    monkeypatch.setattr("narrows.outcome.samples.Samples.to_parquet", full)
     refused(narrows("run", "dumbbell-cubic", *QUICK, "-o", tmp_path / "r"), "No space left on device", code=1)
     assert list(tmp_path.iterdir()) == []
 

@@ -11,10 +11,11 @@ from scipy import stats
 
 import narrows as nw
 from narrows import comparison
-from narrows.comparison import Arm, Comparison, directory, measures
-from narrows.errors import InputError
+from narrows.base.errors import InputError
+from narrows.comparison import Arm, Comparison
+from narrows.model.scenario import Scenario
 from narrows.outcome import Batch, Run
-from narrows.scenario import Scenario
+from narrows.studies.comparison import directory, measures
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,18 +15,18 @@ from typer.testing import CliRunner
 
 import narrows as nw
 from narrows import comparison
+from narrows.base.errors import Interrupted, LiveError
 from narrows.cli import app
-from narrows.comparison import measures
-from narrows.errors import Interrupted, LiveError
 from narrows.outcome import Batch
+from narrows.studies.comparison import measures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from typer.testing import Result
 
+    from narrows.model.scenario import Scenario
     from narrows.outcome import Run
-    from narrows.scenario import Scenario
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "json.md"
 SCENARIO = """
@@ -77,9 +77,9 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
             kept = tuple(replace(one, conditions=told) for one in made.runs)
             return replace(made, runs=kept) if isinstance(made, Batch) else kept[0]
 
-        module = ModuleType("narrows.live")
+        module = ModuleType("narrows.runs.live")
         module.__dict__["run"] = run
-        monkeypatch.setitem(sys.modules, "narrows.live", module)
+        monkeypatch.setitem(sys.modules, "narrows.runs.live", module)
         return asked
 
     return install
@@ -127,7 +127,7 @@ def test_where_live_is_not_available_nothing_is_simulated_and_nothing_kept(
     def never(*_: object, **__: object) -> None:
         pytest.fail("something was simulated")
 
-    monkeypatch.setattr("narrows.runs.run", never)
+    monkeypatch.setattr("narrows.runs.simulated.run", never)
     shown = narrows("run", file, "--both", "-o", tmp_path / "r")
     assert (shown.exit_code, shown.stdout) == (3, "")
     assert "not available here" in shown.stderr
@@ -190,7 +190,7 @@ def test_ctrl_c_keeps_the_finished_runs_of_both_arms(
         raise Interrupted(some, runs)
 
     monkeypatch.setattr(nw, "run", interrupted)
-    monkeypatch.setattr("narrows.runs.run", interrupted)
+    monkeypatch.setattr("narrows.runs.simulated.run", interrupted)
     shown = narrows("run", file, "--both", "--runs", "3", "-o", tmp_path / "r")
     assert shown.exit_code == 130
     finished = 2 if phase == "live" else 5

@@ -12,10 +12,12 @@ import pytest
 
 import narrows as nw
 from narrows.comparison import Arm, Comparison
+from narrows.model.scenario import Scenario
 from narrows.outcome import Batch
-from narrows.report import comparison, overlays, series, style, write_report
-from narrows.samples import Samples
-from narrows.scenario import Scenario
+from narrows.outcome.samples import Samples
+from narrows.report import series, style, write_report
+from narrows.studies.comparison import overlays
+from narrows.studies.comparison import report as comparison
 
 if TYPE_CHECKING:
     from pathlib import Path

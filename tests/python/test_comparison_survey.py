@@ -14,11 +14,11 @@ from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 import narrows as nw
+from narrows.base.errors import InputError, LiveError
 from narrows.cli import app
-from narrows.comparison import gauge, page, survey
-from narrows.errors import InputError, LiveError
+from narrows.model.scenario import Scenario
 from narrows.outcome import Batch
-from narrows.scenario import Scenario
+from narrows.studies.comparison import gauge, page, survey
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -57,9 +57,9 @@ def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         kept = tuple(replace(one, conditions=told) for one in made.runs)
         return replace(made, runs=kept) if isinstance(made, Batch) else kept[0]
 
-    module = ModuleType("narrows.live")
+    module = ModuleType("narrows.runs.live")
     module.__dict__["run"] = run
-    monkeypatch.setitem(sys.modules, "narrows.live", module)
+    monkeypatch.setitem(sys.modules, "narrows.runs.live", module)
     monkeypatch.setattr(survey, "QUICK_DURATION", "1500 ms")
     monkeypatch.setattr(survey, "SIMULATED_RUNS", 2)
     return settings

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from narrows import conditions, results
-from narrows.outcome import Batch
+from narrows.outcome import Batch, conditions
+from narrows.store import results
 
 if TYPE_CHECKING:
     from pathlib import Path

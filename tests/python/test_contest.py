@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.python.plainly import as_json
 
-from narrows import contest, own, runs
-from narrows.contest.plan import engine
-from narrows.contest.record import Record
-from narrows.errors import InputError, RunError, ScenarioError
-from narrows.scenario import Scenario
+from narrows import contest
+from narrows.base.errors import InputError, RunError, ScenarioError
+from narrows.model import own
+from narrows.model.scenario import Scenario
+from narrows.runs import simulated as runs
 from narrows.store.journal import RUNS, Journal
+from narrows.studies.contest.plan import engine
+from narrows.studies.contest.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -261,7 +263,7 @@ def test_records_of_another_engine_or_plan_are_left_alone_and_told(
     tmp_path: Path, executions: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contest.execute(plan(), tmp_path, jobs=1)
-    monkeypatch.setattr("narrows.contest.plan.engine", lambda: "0.0.0+another")
+    monkeypatch.setattr("narrows.studies.contest.plan.engine", lambda: "0.0.0+another")
     other = contest.execute(plan(), tmp_path, jobs=1)
     assert (len(executions), other.kept, other.foreign) == (16, 0, 8)
     monkeypatch.undo()

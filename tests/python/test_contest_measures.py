@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from narrows import contest
-from narrows.contest import Criteria, Window, classify, equilibrium_s, harm, heat
-from narrows.contest.behaviour import smoothed
-from narrows.contest.measure import balance_s, grown, header_bytes, rtt_ms
-from narrows.contest.measures import MEASURES, Scale
-from narrows.contest.record import FlowRecord, Record, Series
-from narrows.contest.result import Contest
-from narrows.errors import InputError
-from narrows.scenario import Scenario
+from narrows.base.errors import InputError
+from narrows.contest import Criteria, Window, classify, equilibrium_s
+from narrows.model.scenario import Scenario
 from narrows.stats import mean_ci
+from narrows.studies.contest import harm, heat
+from narrows.studies.contest.behaviour import smoothed
+from narrows.studies.contest.measure import balance_s, grown, header_bytes, rtt_ms
+from narrows.studies.contest.measures import MEASURES, Scale
+from narrows.studies.contest.record import FlowRecord, Record, Series
+from narrows.studies.contest.result import Contest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +146,7 @@ to = "d2"
     assert header_bytes(scenario.resolved, 0) == size
     plan = contest.make(scenario, ["cubic"], runs=1, window=(0.0, 20.0), solo=False)
     (made,) = contest.execute(plan, jobs=1).records
-    from narrows.runs import run
+    from narrows.runs.simulated import run
 
     totals = run(plan.matches[0].scenario, seed=plan.seed).flows
     for told, total in zip(made.flows, totals, strict=True):

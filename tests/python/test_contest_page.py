@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 from narrows import contest
 from narrows.cli import app
 from narrows.cli.contest_tables import print_contest
-from narrows.contest import page
-from narrows.contest.measures import MEASURES
-from narrows.contest.series import HEIGHT, drawing
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
+from narrows.studies.contest import page
+from narrows.studies.contest.measures import MEASURES
+from narrows.studies.contest.series import HEIGHT, drawing
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -280,7 +280,7 @@ def test_matrices_name_contestants_by_what_tells_them_apart() -> None:
 
 
 def test_contestants_of_one_algorithm_are_named_by_their_fields() -> None:
-    from narrows.contest.contestant import Contestant, headings
+    from narrows.studies.contest.contestant import Contestant, headings
 
     def of(*labels: str) -> tuple[str, ...]:
         return headings(tuple(map(Contestant.parse, labels)))

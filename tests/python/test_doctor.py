@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from narrows import doctor as doctors
 from narrows.cli import app
+from narrows.runs import doctor as doctors
 
 NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()", "doctor", "--json"]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from narrows import _core, engine
+from narrows import _core
+from narrows.base import engine
 
 if TYPE_CHECKING:
     from narrows.outcome import Run

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import narrows as nw
-from narrows import estimate, memory
+from narrows.base import memory
+from narrows.base.errors import InputError
 from narrows.cli import progress
-from narrows.errors import InputError
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
+from narrows.runs import estimate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +42,8 @@ import json, sys
 def peak():
     return 1024 * int([l for l in open("/proc/self/status") if l.startswith("VmHWM")][0].split()[1])
 import narrows as nw, pyarrow.parquet, pandas
-from narrows import estimate
-from narrows.scenario import Scenario
+from narrows.runs import estimate
+from narrows.model.scenario import Scenario
 nw.run("dumbbell-cubic", overrides={"duration": "12 s"}).save(sys.argv[2])
 before = peak()
 scenario = Scenario.from_text(sys.argv[1])
@@ -103,7 +104,7 @@ def test_max_memory_is_the_bound_that_is_told(tmp_path: Path) -> None:
 
 
 def test_the_limits_of_the_process_count() -> None:
-    code = "from narrows import memory; print(memory.free())"
+    code = "from narrows.base import memory; print(memory.free())"
     limited = ["bash", "-c", f"ulimit -v 2000000; exec {sys.executable} -c '{code}'"]
     assert int(subprocess.run(limited, check=True, capture_output=True, text=True).stdout) < 2_000_000 * 1024
 
@@ -158,9 +159,9 @@ def test_a_long_run_says_so_on_the_command_line() -> None:
 FULL = """
 import resource
 import narrows as nw
-from narrows import _core, memory
+from narrows import _core; from narrows.base import memory
 from narrows.cli import guard
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
 
 @guard.guarded
 def verb():

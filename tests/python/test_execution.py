@@ -12,18 +12,19 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from narrows import contest, runs
+from narrows import contest
+from narrows.base.errors import InputError, Interrupted, RunError
 from narrows.cli import app
-from narrows.errors import InputError, Interrupted, RunError
-from narrows.execution import tasks
 from narrows.execution.backend import choose
 from narrows.execution.job import Job
 from narrows.execution.loop import drive
 from narrows.execution.means import Means
 from narrows.execution.threads import Threads
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
+from narrows.runs import simulated as runs
+from narrows.runs import tasks
 from narrows.store import pending
-from narrows.validation import validate
+from narrows.studies.validation import validate
 from narrows_papers.frame import execute
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from narrows import inputs, memory
-from narrows.errors import InputError
-from narrows.scenario import Scenario
+from narrows.base import inputs, memory
+from narrows.base.errors import InputError
+from narrows.model.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

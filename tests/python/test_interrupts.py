@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import narrows as nw
-from narrows import own
-from narrows.errors import InputError, RunError
+from narrows.base.errors import InputError, RunError
+from narrows.model import own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

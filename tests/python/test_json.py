@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from narrows import summary
-from narrows.reproduction.result import Cell, Claim, Reproduction
-from narrows.routers import RouterMetrics
-from narrows.rows import WORDS
-from narrows.stations import ChannelMetrics, StationMetrics
-from narrows.totals import FlowMetrics, QueueMetrics
+from narrows.metrics.routers import RouterMetrics
+from narrows.metrics.stations import ChannelMetrics, StationMetrics
+from narrows.metrics.totals import FlowMetrics, QueueMetrics
+from narrows.outcome import summary
+from narrows.outcome.rows import WORDS
+from narrows.studies.reproduction.result import Cell, Claim, Reproduction
 
 if TYPE_CHECKING:
     from narrows.outcome import Batch, Run

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import narrows as nw
-from narrows import live
+from narrows.base.errors import InputError, LiveError
 from narrows.cli.live import ExecCommand, programs
-from narrows.comparison import gauge
-from narrows.errors import InputError, LiveError
+from narrows.model.scenario import Scenario
 from narrows.outcome import Batch, Run
-from narrows.scenario import Scenario
+from narrows.runs import live
+from narrows.studies.comparison import gauge
 
 if TYPE_CHECKING:
     from pathlib import Path

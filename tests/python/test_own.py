@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import narrows as nw
-from narrows import own
 from narrows.cli import app
+from narrows.model import own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

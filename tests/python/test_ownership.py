@@ -16,9 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from narrows import ownership, results
-from narrows.errors import InputError, RunError
+from narrows import ownership
+from narrows.base.errors import InputError, RunError
 from narrows.ownership import MANIFEST, staging
+from narrows.store import results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -193,7 +194,7 @@ def test_a_file_that_is_read_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_explain_replaces_its_pages_and_no_others(tmp_path: Path) -> None:
-    from narrows import pages
+    from narrows.report import pages
 
     (tmp_path / "reno.md").write_text("# My notes on Reno\n")
     with pytest.raises(InputError, match=r"reno\.md: was not written by Narrows"):

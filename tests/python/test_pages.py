@@ -12,10 +12,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import narrows as nw
-from narrows import pages
-from narrows.catalogue import engine_catalogue
 from narrows.cli import app
 from narrows.cli.markdown import show
+from narrows.model.catalogue import engine_catalogue
+from narrows.report import pages
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "algorithms"
 ENTRIES = {entry["name"]: entry for entry in engine_catalogue()["cc"]}

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from tests.python.plainly import as_json
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
+from narrows.model.scenario import Scenario
 from narrows.outcome import Batch
-from narrows.reproduction import reproduce
-from narrows.reproduction.result import Cell, Claim
-from narrows.runs import Task, run_all
-from narrows.scenario import Scenario
+from narrows.runs.simulated import Task, run_all
+from narrows.studies.reproduction import reproduce
+from narrows.studies.reproduction.result import Cell, Claim
 from narrows_papers.acns import evaluation, evidence, text, verification
 
 if TYPE_CHECKING:

@@ -16,13 +16,14 @@ from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 import narrows as nw
-from narrows import reproduction, results
+from narrows.base.errors import InputError, Interrupted, NarrowsError
 from narrows.cli import app
-from narrows.errors import InputError, Interrupted, NarrowsError
 from narrows.outcome import Batch
-from narrows.reproduction.request import Request
-from narrows.reproduction.result import Cell
-from narrows.runs import Task, run_all
+from narrows.runs.simulated import Task, run_all
+from narrows.store import results
+from narrows.studies import reproduction
+from narrows.studies.reproduction.request import Request
+from narrows.studies.reproduction.result import Cell
 from narrows_papers.acns import evaluation
 from narrows_papers.acns.live import cells, claims, measured, obeyed, page, plan, text
 from narrows_papers.acns.live.measured import Measured, World
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from narrows.model.scenario import Scenario
     from narrows.outcome import Run
-    from narrows.scenario import Scenario
 
 LATE = "the bottleneck was late"
 CONDITIONS = {"kernel": "6.18", "lateness": {"mean_us": 31.0}, "trusted": True, "doubts": []}
@@ -68,9 +69,9 @@ class StandIn:
 
 def installed(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     stand_in = StandIn()
-    module = ModuleType("narrows.live")
+    module = ModuleType("narrows.runs.live")
     module.run = stand_in.run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "narrows.live", module)
+    monkeypatch.setitem(sys.modules, "narrows.runs.live", module)
     monkeypatch.setattr(nw, "live", module, raising=False)
     return stand_in
 
@@ -376,9 +377,9 @@ def test_a_directory_with_something_else_is_refused_before_the_long_wait(live: S
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="skipped: live runs need root")
 def test_two_live_seconds_of_the_demonstration_have_freezes_and_no_drops() -> None:
-    from narrows.comparison.make import run_live
+    from narrows.studies.comparison.make import run_live
 
-    pytest.importorskip("narrows.live", reason="skipped: this installation has no live runs")
+    pytest.importorskip("narrows.runs.live", reason="skipped: this installation has no live runs")
     scenario = plan.demonstrated(quick=True).with_overrides({"duration": "2 s"})
     try:
         made = run_live(scenario, 1)

@@ -14,12 +14,12 @@ import pytest
 from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
-from narrows import reproduction
+from narrows.base.errors import InputError
 from narrows.cli import app
-from narrows.errors import InputError
-from narrows.reproduction.request import Request
-from narrows.reproduction.result import Reproduction
-from narrows.runs import run
+from narrows.runs.simulated import run
+from narrows.studies import reproduction
+from narrows.studies.reproduction.request import Request
+from narrows.studies.reproduction.result import Reproduction
 from narrows_papers.agile_sd import arms, cells, claims, evidence, execute, fairness, figures, flows, measures
 from narrows_papers.agile_sd import parts as sweeps
 from narrows_papers.agile_sd.data import Data, Runs
@@ -30,9 +30,9 @@ from narrows_papers.frame.write import write
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.reproduction.result import Claim
-    from narrows.scenario import Override
+    from narrows.studies.reproduction.result import Claim
 
 ALL = tuple(arm.name for arm in arms.ARMS)
 USED = {"agile_sd": 90.0, "cubic": 60.0, "compound": 40.0, "reno": 60.0, "bbr3": 85.0}

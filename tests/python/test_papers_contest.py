@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 from narrows_papers.contest import published, variants
 from narrows_papers.contest.published import RANGES, band, matrix, read
 from narrows_papers.contest.variants import NAMES, PAIRS, VARIANTS, variant
@@ -117,7 +117,7 @@ def test_every_printed_value_is_in_one_of_the_four_ranges() -> None:
 
 
 def test_the_fifteen_are_ns2s_and_have_names_of_ours() -> None:
-    from narrows.catalogue import list_algorithms
+    from narrows.model.catalogue import list_algorithms
 
     ours = {row["name"]: row for row in list_algorithms()}
     assert len(VARIANTS) == len({one.cc for one in VARIANTS}) == 15

@@ -16,11 +16,11 @@ from rich.console import Console
 from tests.python.plainly import as_json
 
 from narrows import contest
+from narrows.base.errors import InputError
 from narrows.cli.curves import print_curve
-from narrows.errors import InputError
 from narrows.execution.means import Means
-from narrows.reproduction import reproduce
-from narrows.reproduction.result import Curve
+from narrows.studies.reproduction import reproduce
+from narrows.studies.reproduction.result import Curve
 from narrows_papers.contest import evaluation, evidence, experiment, heat, page, pair, published, report, text
 from narrows_papers.contest.claims import claims, examples, hybla_takes_more
 from narrows_papers.contest.measured import Meeting, Once, collect

@@ -7,9 +7,9 @@ import pytest
 from tests.python.plainly import as_json
 
 from narrows.report import style
-from narrows.reproduction.result import Claim
-from narrows.runs import Task, run_all
+from narrows.runs.simulated import Task, run_all
 from narrows.stats import batch_means
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
 from narrows_papers.ngwa.published import published
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.python.plainly import as_json
 
+from narrows.model.scenario import Scenario
 from narrows.report import style
-from narrows.reproduction import reproduce
-from narrows.runs import run
-from narrows.scenario import Scenario
+from narrows.runs.simulated import run
+from narrows.studies.reproduction import reproduce
 from narrows_papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, rtts, syn, udp
 from narrows_papers.ngwa.beyond.question import Results, folder, written
 from narrows_papers.ngwa.beyond.questions import QUESTIONS, WORK
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from narrows.reproduction.result import Claim, Reproduction
+    from narrows.studies.reproduction.result import Claim, Reproduction
     from narrows_papers.ngwa.beyond.question import Key, Numbers, Question
 
 EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)

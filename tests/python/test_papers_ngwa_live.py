@@ -15,12 +15,12 @@ import pytest
 from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
-from narrows import runs
+from narrows.base.errors import InputError, Interrupted, NarrowsError
 from narrows.cli import app
-from narrows.errors import InputError, Interrupted, NarrowsError
-from narrows.reproduction import reproduce
-from narrows.reproduction.request import Request
+from narrows.runs import simulated as runs
 from narrows.stats import CONFIDENCE
+from narrows.studies.reproduction import reproduce
+from narrows.studies.reproduction.request import Request
 from narrows_papers.ngwa import linux
 from narrows_papers.ngwa.live import check, execute, plan, published, record, result
 from narrows_papers.ngwa.rounds import BATCHES
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from narrows.model.scenario import Scenario
     from narrows.outcome import Run
-    from narrows.scenario import Scenario
 
 SHORT = plan.Lengths(table_s=5, table_warmup_s=1, check_s=5, check_warmup_s=1)
 CONDITIONS = {"kernel": "6.18", "lateness": {"mean_us": 20.0}, "trusted": True, "doubts": []}
@@ -43,7 +43,7 @@ class MissingError(NarrowsError):
 
 
 class Stack:
-    """Stands in for `narrows.live`: simulations with conditions, which can also be unavailable or interrupted."""
+    """Stands in for `narrows.runs.live`: simulations with conditions, which can also be unavailable or interrupted."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -84,10 +84,10 @@ def stack(monkeypatch: pytest.MonkeyPatch) -> Stack:
 
 def _put(monkeypatch: pytest.MonkeyPatch) -> Stack:
     made = Stack()
-    module = types.ModuleType("narrows.live")
+    module = types.ModuleType("narrows.runs.live")
     module.check = made.check  # type: ignore[attr-defined]
     module.run = made.run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "narrows.live", module)
+    monkeypatch.setitem(sys.modules, "narrows.runs.live", module)
     monkeypatch.setattr(plan, "QUICK", SHORT)
     return made
 
@@ -161,7 +161,7 @@ def test_the_hosts_have_no_setting_that_is_not_linuxs() -> None:
 
 
 def _plain_linux() -> dict[str, Any]:
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
 
     text = (
         '[topology]\nkind = "dumbbell"\nbottleneck = { rate = "10 Mb/s", delay = "1 ms" }\n'
@@ -396,7 +396,7 @@ def test_the_headline_counts_both_worlds(written: Any) -> None:
 
 
 def test_on_a_real_kernel_the_window_is_lowered_and_nothing_is_lost() -> None:
-    live = pytest.importorskip("narrows.live")
+    live = pytest.importorskip("narrows.runs.live")
     job = plan.jobs(plan.Lengths(table_s=2, table_warmup_s=0, check_s=2, check_warmup_s=0.5))[0]
     try:
         live.check(job.scenario)

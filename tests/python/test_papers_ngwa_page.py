@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from narrows.errors import InputError
-from narrows.reproduction import reproduce as by_name
+from narrows.base.errors import InputError
+from narrows.studies.reproduction import reproduce as by_name
 from narrows_papers.ngwa import arms, linux, page, rounds, window
 from narrows_papers.ngwa.published import published
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.reproduction.result import Reproduction
+    from narrows.studies.reproduction.result import Reproduction
 
 Made = tuple["Path", "Reproduction"]
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import narrows
-from narrows.errors import InputError
-from narrows.reproduction import reproduce
-from narrows.reproduction.result import Cell, Claim, Reproduction
+from narrows.base.errors import InputError
+from narrows.studies.reproduction import reproduce
+from narrows.studies.reproduction.result import Cell, Claim, Reproduction
 from narrows_papers import PAPERS
 from narrows_papers.frame.report import Report
 
@@ -89,9 +89,9 @@ def test_narrows_calls_papers_in_one_place() -> None:
 
 def test_papers_are_loaded_when_one_is_asked_for() -> None:
     code = (
-        "import sys, narrows, narrows.cli, narrows.reproduction\n"
+        "import sys, narrows, narrows.cli, narrows.studies.reproduction\n"
         "assert not [name for name in sys.modules if name.startswith('narrows_papers')]\n"
-        "narrows.reproduction.papers()\n"
+        "narrows.studies.reproduction.papers()\n"
         "assert [name for name in sys.modules if name.startswith('narrows_papers')] == ['narrows_papers']\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

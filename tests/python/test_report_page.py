@@ -13,12 +13,12 @@ import pytest
 from tests.python.plainly import as_json
 
 import narrows as nw
-from narrows import bundled
-from narrows.errors import InputError
+from narrows.base import bundled
+from narrows.base.errors import InputError
+from narrows.model.scenario import Scenario
 from narrows.outcome import Batch
 from narrows.report import network, render, style, tables, write_report
 from narrows.report.write import metric_tables
-from narrows.scenario import Scenario
 from narrows.stats import Estimate
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import narrows as nw
+from narrows.model.resolved import Mode
+from narrows.model.scenario import Scenario
 from narrows.report import channels, network, radio, topology, write_report
 from narrows.report.layout import arrange, bottlenecks, box_width
 from narrows.report.shapes import text_box
-from narrows.resolved import Mode
-from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ import pytest
 from tests.python.plainly import as_json
 
 import narrows as nw
+from narrows.model.scenario import Scenario
 from narrows.report import charts, figures, network, schemes, windows, write_report
 from narrows.report.write import metric_tables
-from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.python.plainly import as_json
 
-from narrows import Scenario, bundled
+from narrows import Scenario
+from narrows.base import bundled
 
 if TYPE_CHECKING:
-    from narrows.resolved import Settings
+    from narrows.model.resolved import Settings
 
 
 def untyped(value: Any) -> Any:

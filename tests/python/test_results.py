@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.python.plainly import as_json
 
-from narrows import ownership, results
-from narrows.errors import InputError, RunError
+from narrows import ownership
+from narrows.base.errors import InputError, RunError
 from narrows.outcome import Batch, Run
+from narrows.store import results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ def test_a_full_disk_leaves_nothing_behind(
 ) -> None:
     match step:
         case "to_parquet":
-            monkeypatch.setattr("narrows.samples.Samples.to_parquet", full_disk)
+            monkeypatch.setattr("narrows.outcome.samples.Samples.to_parquet", full_disk)
         case "fsync":
             monkeypatch.setattr(os, "fsync", full_disk)
         case _:
@@ -66,7 +67,7 @@ def test_a_failed_writing_keeps_the_results_of_before(
     one: Run, three: Batch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one.save(tmp_path / "r")
-    monkeypatch.setattr("narrows.samples.Samples.to_parquet", full_disk)
+    monkeypatch.setattr("narrows.outcome.samples.Samples.to_parquet", full_disk)
     with pytest.raises(RunError):
         three.save(tmp_path / "r")
     assert json.loads((tmp_path / "r" / "summary.json").read_text())["digest"] == one.digest

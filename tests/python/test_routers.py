@@ -13,12 +13,12 @@ from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 import narrows as nw
+from narrows.base.errors import InputError
 from narrows.cli import app
 from narrows.cli.tables import print_result
-from narrows.errors import InputError
-from narrows.routers import COUNTERS, RouterMetrics, router_metrics, told
-from narrows.scenario import Scenario
-from narrows.schemes import NgwaMode, running
+from narrows.metrics.routers import COUNTERS, RouterMetrics, router_metrics, told
+from narrows.model.scenario import Scenario
+from narrows.model.schemes import NgwaMode, running
 
 if TYPE_CHECKING:
     from pathlib import Path

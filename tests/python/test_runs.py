@@ -10,13 +10,14 @@ import pytest
 from tests.python.plainly import as_json
 
 import narrows as nw
-from narrows import _core, captures
-from narrows.errors import InputError, Interrupted, RunError, ScenarioError
+from narrows import _core
+from narrows.base.errors import InputError, Interrupted, RunError, ScenarioError
 from narrows.outcome import Batch, Run
-from narrows.runs import Task, processors, run_all
+from narrows.runs import captures
+from narrows.runs.simulated import Task, processors, run_all
 
 if TYPE_CHECKING:
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
 
 
 def test_the_same_seed_gives_the_same_digest(short: Scenario, one: Run) -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from narrows import run
-from narrows.samples import KINDS, CoreTable, Samples
+from narrows.outcome.samples import KINDS, CoreTable, Samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ import pytest
 PROGRAM = """
 import resource, sys, time
 from narrows import _core
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
 
 flows = int(sys.argv[1])
 text = f'''

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import narrows as nw
-from narrows import results
-from narrows.errors import InputError
+from narrows.base.errors import InputError
+from narrows.outcome.states import COLUMNS, States
 from narrows.report import states as figures
-from narrows.states import COLUMNS, States
+from narrows.store import results
 
 if TYPE_CHECKING:
     from pathlib import Path

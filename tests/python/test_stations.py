@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import narrows as nw
-from narrows import metrics, results
+from narrows import metrics
+from narrows.base.errors import InputError
 from narrows.cli.tables import print_result
-from narrows.errors import InputError
-from narrows.scenario import Scenario
-from narrows.stations import BASE, STATION, all_stations, channel_metrics, station_metrics
+from narrows.metrics.stations import BASE, STATION, all_stations, channel_metrics, station_metrics
+from narrows.model.scenario import Scenario
+from narrows.store import results
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.metrics.stations import StationMetrics
     from narrows.outcome import Batch, Outcome, Run
-    from narrows.stations import StationMetrics
 
 S = 1_000_000_000
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import narrows as nw
 from narrows import metrics
-from narrows.contest.behaviour import Criteria, equilibrium_s
 from narrows.stats import convergence_time, convergence_times, fair_convergence_time, jains_index
 from narrows.stats.convergence import lasting_from
+from narrows.studies.contest.behaviour import Criteria, equilibrium_s
 
 if TYPE_CHECKING:
     from narrows.outcome import Run

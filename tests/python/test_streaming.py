@@ -11,15 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import narrows as nw
-from narrows import _core, memory, own, results
-from narrows.errors import InputError
+from narrows import _core
+from narrows.base import memory
+from narrows.base.errors import InputError
+from narrows.model import own
 from narrows.outcome import Run
-from narrows.samples import GROUP_ROWS, KINDS, Samples
+from narrows.outcome.samples import GROUP_ROWS, KINDS, Samples
+from narrows.store import results
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
 
 DENSE = {"duration": "4 s", "flows[1].start": "1 s", "sampling": "50 us"}
 """About 900,000 rows, which are several parts of the engine and several row groups."""
@@ -27,7 +30,7 @@ DENSE = {"duration": "4 s", "flows[1].start": "1 s", "sampling": "50 us"}
 GROWTH = """
 import json, resource, sys
 import narrows as nw
-from narrows import memory
+from narrows.base import memory
 memory.allow("1 GB")
 memory._State.budget = nw._core.Budget(0)
 run = nw.run("dumbbell-cubic", overrides={"duration": "4 s", "flows[1].start": "1 s", "sampling": sys.argv[1]}, seed=3)
@@ -79,7 +82,7 @@ def test_ten_times_the_samples_take_no_more_memory(tmp_path: Path) -> None:
 
 def test_a_large_parquet_is_read_in_parts(dense: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dense.save(tmp_path / "r")
-    monkeypatch.setattr("narrows.samples._EAGER_ROWS", 1000)
+    monkeypatch.setattr("narrows.outcome.samples._EAGER_ROWS", 1000)
     back = results.load(tmp_path / "r")
     for kind in KINDS:
         assert back.samples.rows(kind) == dense.samples.rows(kind)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
 
-from narrows.chunks import SUBQUEUE, CoreTable, Whole, from_core
 from narrows.cli.tables import print_result
+from narrows.metrics.totals import SubqueueMetrics, subqueue_metrics
 from narrows.outcome import Batch
+from narrows.outcome.chunks import SUBQUEUE, CoreTable, Whole, from_core
+from narrows.outcome.rewritten import lacking
+from narrows.outcome.samples import ALL_KINDS, KINDS, Samples
+from narrows.outcome.summary import of
 from narrows.report.write import metric_tables
-from narrows.results import load
-from narrows.rewritten import lacking
-from narrows.samples import ALL_KINDS, KINDS, Samples
-from narrows.summary import of
-from narrows.totals import SubqueueMetrics, subqueue_metrics
+from narrows.store.results import load
 
 if TYPE_CHECKING:
     from pathlib import Path

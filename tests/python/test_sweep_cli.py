@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from narrows.base.format import clock
 from narrows.cli import app
-from narrows.format import clock
-from narrows.sweep import address, load
+from narrows.studies.sweep import address
+from narrows.sweep import load
 
 if TYPE_CHECKING:
     from typer.testing import Result

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from narrows import contest, own
-from narrows.errors import RunError
+from narrows import contest
+from narrows.base.errors import RunError
 from narrows.execution.cluster import remote
 from narrows.execution.means import Means
-from narrows.runs import Task, run_all
+from narrows.model import own
+from narrows.runs.simulated import Task, run_all
+from narrows.studies.sweep import address as addresses
 from narrows.sweep import Sweep, execute, load
-from narrows.sweep import address as addresses
 from narrows_papers.frame import execute as papers
 
 if TYPE_CHECKING:

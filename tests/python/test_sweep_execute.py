@@ -14,9 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import narrows as nw
-from narrows import durable, own
-from narrows.errors import InputError, RunError, ScenarioError
-from narrows.sweep import Sweep, SweepInterrupted, address, bounds, execute, load
+from narrows.base import durable
+from narrows.base.errors import InputError, RunError, ScenarioError
+from narrows.model import own
+from narrows.studies.sweep import address, bounds
+from narrows.sweep import Sweep, SweepInterrupted, execute, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -263,7 +265,7 @@ def test_two_processes_on_one_directory_are_refused_by_a_lock(tmp_path: Path) ->
     execute(Sweep.parse(TINY), tmp_path / "out")
     # Another process holds the lock, as a running sweep would; when it is killed, the lock is free.
     script = (
-        "import sys, time; from pathlib import Path; from narrows import durable\n"
+        "import sys, time; from pathlib import Path; from narrows.base import durable\n"
         f"file = Path({str(tmp_path / 'out' / 'lock')!r}).open('ab'); print(durable.locked(file), flush=True)\n"
         "time.sleep(60)"
     )
@@ -436,7 +438,7 @@ def test_room_is_told_within_an_order_of_magnitude_and_small_parts_are_put_toget
 ) -> None:
     sweep = Sweep.parse(TINY.replace("seeds = 2", "seeds = 160"))
     assert bounds.room(sweep, 960) < 4_000_000, "28.7 MB were told, of runs that take 0.16 MB in the end"
-    monkeypatch.setattr("narrows.sweep.store.SMALL_PARTS", 2)
+    monkeypatch.setattr("narrows.studies.sweep.store.SMALL_PARTS", 2)
     monkeypatch.setattr("narrows.store.writer.GROUP_S", 0.0)
     few = Sweep.parse(TINY)
     made = execute(few, tmp_path / "out", jobs=1)

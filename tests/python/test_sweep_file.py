@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.python.plainly import as_json
 
-from narrows import own
-from narrows.errors import InputError, ScenarioError, SweepError
-from narrows.sweep import Sweep, address, bounds, lines
+from narrows.base.errors import InputError, ScenarioError, SweepError
+from narrows.model import own
+from narrows.studies.sweep import address, bounds, lines
+from narrows.sweep import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from narrows.execution import forecast
+from narrows.studies.sweep.scale import scales
 from narrows.sweep import Sweep
-from narrows.sweep.scale import scales
 
 if TYPE_CHECKING:
     from narrows.outcome import Run

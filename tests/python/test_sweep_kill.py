@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 from narrows.sweep import Sweep, execute, load
 
 if TYPE_CHECKING:

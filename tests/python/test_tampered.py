@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from narrows import contest, results
+from narrows import contest
+from narrows.base.errors import InputError
 from narrows.cli import app
-from narrows.contest import saved
-from narrows.errors import InputError
-from narrows.rewritten import COLUMNS
-from narrows.samples import KINDS
+from narrows.outcome.rewritten import COLUMNS
+from narrows.outcome.samples import KINDS
+from narrows.store import results
+from narrows.studies.contest import saved
 from narrows.sweep import Sweep, execute
 
 if TYPE_CHECKING:

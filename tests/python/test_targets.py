@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import narrows as nw
-from narrows import bundled
-from narrows.runs import run
+from narrows.base import bundled
+from narrows.runs.simulated import run
 
 ROOT = Path(__file__).parents[2]
 TARGET = "wasm32-wasip1"

@@ -12,16 +12,16 @@ from typer.testing import CliRunner
 
 import narrows as nw
 from narrows import _core
+from narrows.base.errors import InputError, Interrupted, RunError
 from narrows.cli import app
-from narrows.errors import InputError, Interrupted, RunError
 from narrows.outcome import Batch
+from narrows.runs.until import metric_of, run_until
 from narrows.stats import Precision, mean_ci
-from narrows.until import metric_of, run_until
 
 if TYPE_CHECKING:
+    from narrows.model.scenario import Scenario
     from narrows.outcome import Run
-    from narrows.scenario import Scenario
-    from narrows.until import State
+    from narrows.runs.until import State
 
 METRIC = "flow.second.throughput_mbps"
 WANTED = Precision(relative=0.3, least=3)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.python.plainly import as_json
 
-from narrows.errors import InputError
-from narrows.scenario import Scenario
-from narrows.validation import Validation, description, execute, figures, inputs, ns2, page, validate
-from narrows.validation.compare import Comparison, Flow, Side, compare, distance, relative, verdict
-from narrows.validation.description import Description, Experiment, Explanation, Network, Variant
-from narrows.validation.validate import write
+from narrows.base.errors import InputError
+from narrows.model.scenario import Scenario
+from narrows.studies.validation import Validation, description, execute, figures, inputs, ns2, page, validate
+from narrows.studies.validation.compare import Comparison, Flow, Side, compare, distance, relative, verdict
+from narrows.studies.validation.description import Description, Experiment, Explanation, Network, Variant
+from narrows.studies.validation.validate import write
 
 if TYPE_CHECKING:
     from pathlib import Path

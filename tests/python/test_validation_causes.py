@@ -11,18 +11,18 @@ import pytest
 from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
+from narrows.base.errors import InputError
 from narrows.cli import app
-from narrows.errors import InputError
-from narrows.scenario import Scenario
-from narrows.validation import Validation, description, experiments, inputs, ns2, own, page
-from narrows.validation.compare import Flow, compare, verdict
-from narrows.validation.description import Description, Experiment, Explanation, Network, Variant
-from narrows.validation.experiments import Measured
+from narrows.model.scenario import Scenario
+from narrows.studies.validation import Validation, description, experiments, inputs, ns2, own, page
+from narrows.studies.validation.compare import Flow, compare, verdict
+from narrows.studies.validation.description import Description, Experiment, Explanation, Network, Variant
+from narrows.studies.validation.experiments import Measured
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.validation.compare import Comparison
+    from narrows.studies.validation.compare import Comparison
 
 NETWORK = Network("10m-50ms", rate=10, rtt=50, duration=60)
 HELD_OUT = Network("other", rate=10, rtt=50, duration=60, held_out=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import narrows
+from narrows.model.scenario import Scenario
 from narrows.outcome import Run
-from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

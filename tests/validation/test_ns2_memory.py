@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from narrows.errors import RunError
+from narrows.base.errors import RunError
 from narrows.execution.means import Means
-from narrows.validation import description, execute
-from narrows.validation.description import Network, Variant
+from narrows.studies.validation import description, execute
+from narrows.studies.validation.description import Network, Variant
 
 pytestmark = [
     pytest.mark.ns2,

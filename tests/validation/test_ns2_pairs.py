@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from narrows.validation import Validation, validate
+from narrows.studies.validation import Validation, validate
 
 NS2 = shutil.which("ns") or shutil.which("ns2")
 

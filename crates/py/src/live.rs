@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 
-/// Converts the conditions of a run to the form of `narrows.conditions`.
+/// Converts the conditions of a run to the form of `narrows.outcome.conditions`.
 pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<Bound<'py, PyDict>> {
     let made = PyDict::new(py);
     made.set_item("kernel", &told.kernel)?;

@@ -34,7 +34,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from narrows import _core, engine
+        from narrows import _core
+        from narrows.base import engine
 
         typer.echo(f"narrows {engine.told(_core.version())}")
         raise typer.Exit

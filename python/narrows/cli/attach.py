@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrows.base.errors import InputError
 from narrows.cli.guard import guarded
 from narrows.cli.options import Json  # noqa: TC001 - Typer reads the annotations
-from narrows.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.host import Attaching, Deployed
+    from narrows.runs.host import Attaching, Deployed
 
 SYSCTL = "net.ipv4.tcp_congestion_control"
 
@@ -42,7 +42,7 @@ def attach(
 
     It stays registered until `narrows detach` or the next boot. Needs root.
     """
-    from narrows import host
+    from narrows.runs import host
 
     if listing:
         if name is not None or param or default:
@@ -65,7 +65,7 @@ def detach(
     name: Annotated[str, typer.Argument(metavar="NAME", help="One of `narrows attach --list`.")],
 ) -> None:
     """Remove a congestion control that `narrows attach` registered. Its connections keep it until they close."""
-    from narrows import host
+    from narrows.runs import host
 
     default = host.detach(name)
     typer.echo(f"{name} is no longer registered; connections that use it go on with it until they close")
@@ -87,7 +87,7 @@ def told(done: Attaching) -> str:
 
     Examples
     --------
-    >>> from narrows.host import Attaching, Deployed
+    >>> from narrows.runs.host import Attaching, Deployed
     >>> print(told(Attaching(Deployed("agile_sd", {"beta1": "0.9"}, False, None, "/x"), False, False)).splitlines()[0])
     agile_sd was attached already, with beta1=0.9: nothing is changed
     """

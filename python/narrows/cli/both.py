@@ -11,8 +11,8 @@ import typer
 from narrows.cli.guard import hint
 
 if TYPE_CHECKING:
-    from narrows.comparison import Comparison
     from narrows.ownership import Claim
+    from narrows.studies.comparison import Comparison
 
 
 def run_both(
@@ -47,10 +47,11 @@ def run_both(
     NarrowsError
         As for `narrows.comparison.run_both`.
     """
-    from narrows import comparison, ownership
+    from narrows import ownership
     from narrows.cli.progress import Bar
-    from narrows.comparison import directory as directories
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
+    from narrows.studies import comparison
+    from narrows.studies.comparison import directory as directories
 
     scenario = Scenario.from_file(file, overrides)
     begin = time.monotonic()
@@ -80,7 +81,7 @@ def run_both(
 
 
 def _show(made: Comparison, output: Claim | None, seconds: float, *, json: bool) -> None:
-    from narrows.comparison import directory as directories
+    from narrows.studies.comparison import directory as directories
 
     if json:
         typer.echo(directories.dumps(made.to_json()), nl=False)

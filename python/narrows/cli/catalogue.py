@@ -29,8 +29,8 @@ def catalogue(
     json: Json = False,
 ) -> None:
     """List the names that a scenario can use, with parameters and sources, or the bundled scenarios."""
-    from narrows.catalogue import catalogue as catalogue_of
-    from narrows.catalogue import list_scenarios
+    from narrows.model.catalogue import catalogue as catalogue_of
+    from narrows.model.catalogue import list_scenarios
 
     entries = list_scenarios() if what is What.SCENARIOS else catalogue_of()[what.value]
     if json:

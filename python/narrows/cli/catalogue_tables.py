@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from narrows.cli.plain import new_table
-from narrows.phys import settings
+from narrows.model.phys import settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ def print_controls(entries: Sequence[dict[str, Any]]) -> None:
     Parameters
     ----------
     entries : sequence of dict
-        As `narrows.catalogue.list_algorithms` returns them.
+        As `narrows.model.catalogue.list_algorithms` returns them.
     """
     out = Console(highlight=False)
     table = new_table()
@@ -44,7 +44,7 @@ def print_catalogue(entries: Sequence[dict[str, Any]]) -> None:
     Parameters
     ----------
     entries : sequence of dict
-        As `narrows.catalogue.list_algorithms` returns them.
+        As `narrows.model.catalogue.list_algorithms` returns them.
     """
     out = Console(highlight=False)
     for entry in entries:
@@ -84,7 +84,7 @@ def print_phys(entries: Sequence[dict[str, Any]]) -> None:
     Parameters
     ----------
     entries : sequence of dict
-        As `narrows.catalogue.list_algorithms` returns them.
+        As `narrows.model.catalogue.list_algorithms` returns them.
     """
     out = Console(highlight=False)
     for entry in entries:
@@ -102,7 +102,7 @@ def print_scenarios(entries: Sequence[dict[str, Any]]) -> None:
     Parameters
     ----------
     entries : sequence of dict
-        As `narrows.catalogue.list_scenarios` returns them.
+        As `narrows.model.catalogue.list_scenarios` returns them.
     """
     table = new_table()
     table.add_column("scenario", no_wrap=True)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from narrows.base.format import MISSING, number
 from narrows.cli.plain import new_table, print_doubts
-from narrows.comparison.comparison import signed_text
-from narrows.conditions import table as conditions_table
-from narrows.format import MISSING, number
+from narrows.outcome.conditions import table as conditions_table
+from narrows.studies.comparison.comparison import signed_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
-    from narrows.comparison import Comparison, Subject
-    from narrows.comparison.survey import Survey
+    from narrows.studies.comparison import Comparison, Subject
+    from narrows.studies.comparison.survey import Survey
 
 FLOWS_SHOWN = 8
 QUEUES_SHOWN = 4

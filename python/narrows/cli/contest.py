@@ -24,7 +24,7 @@ from narrows.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from narrows.contest import Contest
+    from narrows.studies.contest import Contest
 
 EXAMPLE = (
     "Example: narrows contest --cc cubic,bbr,reno,agile_sd --on contest-wired --runs 5 -o results/pairs\n\n"
@@ -87,10 +87,11 @@ def contest(
     With -o, DIR gets a page with matrices, the numbers and every finished run. After Ctrl-C, the same command continues
     from there; more contestants or more runs add to what is there.
     """
-    from narrows import contest as contests
-    from narrows import memory, own
-    from narrows.contest.api import hold
-    from narrows.scenario import Scenario
+    from narrows.base import memory
+    from narrows.model import own
+    from narrows.model.scenario import Scenario
+    from narrows.studies import contest as contests
+    from narrows.studies.contest.api import hold
 
     memory.allow(max_memory)
     for own_file in load or []:
@@ -119,7 +120,7 @@ def contest(
         made = hold(plan, held, jobs=jobs, dask=dask, progress=display)
     page = None if held is None else made.report(held)
     if json:
-        from narrows.contest.export import dumps
+        from narrows.studies.contest.export import dumps
 
         typer.echo(dumps(made), nl=False)
     else:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from narrows.base.format import MISSING, number
 from narrows.cli.plain import NAME_WIDTH, new_table
-from narrows.format import MISSING, number
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from narrows.contest import Contest
     from narrows.stats import Estimate
+    from narrows.studies.contest import Contest
 
 
 def print_contest(made: Contest, seconds: float, console: Console | None = None) -> None:

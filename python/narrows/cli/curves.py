@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from narrows.format import number
+from narrows.base.format import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
-    from narrows.reproduction.result import Curve
+    from narrows.studies.reproduction.result import Curve
 
     Array = NDArray[np.float64]
 

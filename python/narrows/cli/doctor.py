@@ -12,7 +12,7 @@ from narrows.cli.options import Json  # noqa: TC001 - Typer reads the annotation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.doctor import Check
+    from narrows.runs.doctor import Check
 
 EXAMPLE = "Example: narrows doctor"
 
@@ -23,7 +23,7 @@ STYLES = {"ok": "green", "partly": "yellow", "missing": "red", "unknown": "yello
 @guarded
 def doctor(json: Json = False) -> None:
     """Show which live features this machine supports; for each unsupported one, the reason and the fix."""
-    from narrows.doctor import doctor as look
+    from narrows.runs.doctor import doctor as look
 
     checks = look()
     if json:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from narrows.base.errors import InputError
 from narrows.cli.guard import guarded, hint
-from narrows.errors import InputError
 
 EXAMPLE = "Example: narrows explain cubic"
 
@@ -26,7 +26,7 @@ def explain(
     ] = None,
 ) -> None:
     """Explain an algorithm: idea, sources, state, parameters, how RFC, Linux, ns-2 and ns-3 differ, limits."""
-    from narrows import pages
+    from narrows.report import pages
 
     if output is not None:
         names = None if name is None else [pages.entry_of(name)["name"]]

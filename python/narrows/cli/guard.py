@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec
 
 import typer
 
-from narrows.errors import Interrupted, NarrowsError, ScenarioError
+from narrows.base.errors import Interrupted, NarrowsError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,7 +103,8 @@ def _as_ctrl_c() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():  # only the main thread can set handlers
         yield received
         return
-    from narrows import _core, interruption
+    from narrows import _core
+    from narrows.base import interruption
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         backstop.heard()

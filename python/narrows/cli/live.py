@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from narrows.base.errors import InputError, Interrupted
 from narrows.cli.guard import guarded, hint
 from narrows.cli.options import File, Force, Json, MaxMemory, NoProgress, Output, Set, claimed, overrides
-from narrows.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from narrows.live import Program
-    from narrows.runs import Batch, Run
+    from narrows.runs.live import Program
+    from narrows.runs.simulated import Batch, Run
 
 EXAMPLE = (
     "Example: narrows live dumbbell-cubic --set 'duration=12 s' -o out\n\n"
@@ -78,14 +78,14 @@ def programs(given: list[str] | None) -> list[Program]:
 
     Returns
     -------
-    list of narrows.live.Program
+    list of narrows.runs.live.Program
 
     Raises
     ------
     InputError
         If a value has no command.
     """
-    from narrows.live import Program
+    from narrows.runs.live import Program
 
     made = []
     for pair in given or []:
@@ -135,16 +135,18 @@ def live(
     Hosts are unnamed network namespaces. Nothing outside them changes, and nothing is left behind. Needs Linux and
     root; `narrows doctor` shows what is missing. The exit code is 3 if this machine cannot run it.
     """
-    from narrows import memory
+    from narrows.base import memory
 
     memory.allow(max_memory)
     if pcap and output is None:
         message = "--pcap needs a directory to put the packets; add -o DIR"
         raise InputError(message)
-    from narrows import captures, estimate, ownership, results
-    from narrows import live as world
+    from narrows import ownership
     from narrows.cli.progress import Bar
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
+    from narrows.runs import captures, estimate
+    from narrows.runs import live as world
+    from narrows.store import results
 
     scenario = Scenario.from_file(file, overrides(set_))
     wanted = programs(exec_)
@@ -184,7 +186,7 @@ def live(
 
 def _print(result: Any, json: bool, seconds: float) -> None:
     if json:
-        from narrows import summary
+        from narrows.outcome import summary
 
         typer.echo(summary.dumps(result.summary), nl=False)
     else:
@@ -221,8 +223,8 @@ def shell(
 
     The other hosts' names resolve there. Needs Linux and root.
     """
-    from narrows import live as world
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
+    from narrows.runs import live as world
 
     scenario = Scenario.from_file(file, overrides(set_))
     world.check(scenario)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

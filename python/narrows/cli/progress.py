@@ -6,8 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from narrows.base.format import clock
 from narrows.cli.guard import hint
-from narrows.format import clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from narrows.base.format import number
 from narrows.cli.plain import new_table, print_doubts
-from narrows.format import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.reproduction.result import Reproduction
-    from narrows.validation import Validation
+    from narrows.studies.reproduction.result import Reproduction
+    from narrows.studies.validation import Validation
 
 
 def print_reproduction(made: Reproduction) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrows.base.errors import InputError, NarrowsError
 from narrows.cli.guard import guarded
-from narrows.errors import InputError, NarrowsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def report(
 ) -> None:
     """Write one page of results that works offline, with its figures as PNG and SVG beside it."""
     from narrows import ownership
-    from narrows.results import REPORT
+    from narrows.store.results import REPORT
 
     page = directory / REPORT if output is None else output
     if output is not None and not output.absolute().parent.is_dir():
@@ -55,23 +55,23 @@ def report(
 
 def _writer(directory: Path) -> Callable[[Path], object]:
     """Read a directory, and return a function that writes its page."""
-    from narrows import results
-    from narrows.comparison import directory as comparisons
-    from narrows.contest import saved
-    from narrows.sweep import directory as sweeps
+    from narrows.store import results
+    from narrows.studies.comparison import directory as comparisons
+    from narrows.studies.contest import saved
+    from narrows.studies.sweep import directory as sweeps
 
     if comparisons.holds_one(directory):
-        from narrows.report import comparison
+        from narrows.studies.comparison import report as comparison
 
         compared = comparisons.load(directory)
         return lambda page: comparison.write(compared, page)
     if not (directory / results.SUMMARY).is_file():
         if (directory / sweeps.MARKER).is_file():
-            from narrows.sweep import page as sweep_page
+            from narrows.studies.sweep import page as sweep_page
 
             return lambda page: sweep_page.write(directory, page)
         if saved.holds_one(directory):
-            from narrows.contest import page as contest_page
+            from narrows.studies.contest import page as contest_page
 
             contest = saved.load(directory)
             return lambda page: contest_page.write_page(contest, page)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrows.base.errors import InputError
 from narrows.cli.guard import guarded, hint, note
 from narrows.cli.options import (  # noqa: TC001 - Typer reads the annotations
     Dask,
@@ -17,15 +18,14 @@ from narrows.cli.options import (  # noqa: TC001 - Typer reads the annotations
     NoProgress,
     Output,
 )
-from narrows.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.cli.runs_progress import RunsDisplay
     from narrows.execution.forecast import Estimate as TimeEstimate
-    from narrows.reproduction.result import Reproduction
-    from narrows.sweep import Sweep
+    from narrows.studies.reproduction.result import Reproduction
+    from narrows.studies.sweep import Sweep
 
 LISTED = 20
 """Most failed runs to list."""
@@ -114,9 +114,9 @@ def reproduce(
     same command continues: finished runs are kept in DIR, or in DIR.runs until the page is written.
     If runs of a sweep failed, the page shows the others and the exit code is 1.
     """
-    from narrows import memory
+    from narrows.base import memory
     from narrows.cli.progress import Bar
-    from narrows.reproduction import reproduce as repeat
+    from narrows.studies.reproduction import reproduce as repeat
 
     memory.allow(max_memory)
 
@@ -179,8 +179,8 @@ def _estimate(
     flows: int | None,
     json: bool,
 ) -> None:
-    from narrows import reproduction
     from narrows.cli import estimates
+    from narrows.studies import reproduction
 
     if live:
         message = "--estimate: does not go with --live, which tells how long it takes before it begins"

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrows.base.errors import InputError, Interrupted
 from narrows.cli.guard import guarded, hint
 from narrows.cli.options import File, Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, claimed, overrides
-from narrows.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
-    from narrows.captures import Staged
     from narrows.cli.progress import Bar
-    from narrows.runs import Batch, Run
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
+    from narrows.runs.captures import Staged
+    from narrows.runs.simulated import Batch, Run
     from narrows.stats import Precision
 
 EXAMPLE = (
@@ -106,7 +106,7 @@ def run(
 
     The same scenario, seed and version give the same digest, whatever the number of jobs.
     """
-    from narrows import memory
+    from narrows.base import memory
 
     memory.allow(max_memory)
     if both:
@@ -135,9 +135,12 @@ def run(
         seed, 1 if runs is None else runs, jobs, _precision(until, until_metric, runs, max_runs), until_metric
     )
     held = claimed(output, force, [file, *(load or [])])
-    from narrows import captures, own, ownership, results
+    from narrows import ownership
     from narrows.cli.progress import Bar
-    from narrows.scenario import Scenario
+    from narrows.model import own
+    from narrows.model.scenario import Scenario
+    from narrows.runs import captures
+    from narrows.store import results
 
     for own_file in load or []:
         own.load(own_file)
@@ -171,22 +174,23 @@ def run(
 
 def _check(scenario: Scenario, order: _Order, output: Path | None, *, quiet: bool) -> None:
     """Refuse runs that exceed memory or disk, before a directory is made; report large amounts of samples."""
-    from narrows import estimate, runs
+    from narrows.runs import estimate
+    from narrows.runs import simulated as runs
 
     workers = runs.processors() if order.jobs is None else order.jobs
     made = estimate.check(scenario, order.runs, max(1, workers), output)
     if made.disk_bytes >= _MUCH and not quiet:
-        from narrows.memory import shown
+        from narrows.base.memory import shown
 
         hint(f"{scenario.name}: {made.rows:,} samples, about {shown(made.disk_bytes)} on the disk")
 
 
 def _run(scenario: Scenario, order: _Order, captured: Staged | None, bar: Bar) -> Run | Batch:
-    from narrows import runs
+    from narrows.runs import simulated as runs
 
     if order.until is None:
         return runs.run(scenario, seed=order.seed, runs=order.runs, jobs=order.jobs, pcap=captured, progress=bar)
-    from narrows.until import DEFAULT_METRIC, State, run_until
+    from narrows.runs.until import DEFAULT_METRIC, State, run_until
 
     metric = order.metric or DEFAULT_METRIC
 
@@ -263,7 +267,7 @@ def _warn(result: Run | Batch) -> None:
 
 def _print(result: Run | Batch, json: bool, seconds: float) -> None:
     if json:
-        from narrows import summary
+        from narrows.outcome import summary
 
         typer.echo(summary.dumps(result.summary), nl=False)
     else:

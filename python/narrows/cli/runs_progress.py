@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.text import Text
 
-from narrows.format import clock
+from narrows.base.format import clock
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -15,7 +15,7 @@ EXAMPLE = "Example: narrows show dumbbell-cubic --set 'duration=90 s' > mine.tom
 @guarded
 def show(file: File, set_: Set = None) -> None:
     """Print a scenario as TOML with every default shown: a scenario file that means the same."""
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
 
     scenario = Scenario.from_file(file, overrides(set_))
     text = scenario.to_toml()
@@ -28,10 +28,10 @@ def show(file: File, set_: Set = None) -> None:
         typer.echo(text, nl=not text.endswith("\n"))
     ngwa = scenario.resolved.schemes.get("ngwa")
     if ngwa:
-        from narrows.schemes import NgwaMode
+        from narrows.model.schemes import NgwaMode
 
         hint(f"ngwa: {NgwaMode.of(ngwa['mode'])}")
     if scenario.channels:
-        from narrows.stations import NOT_MODELLED
+        from narrows.metrics.stations import NOT_MODELLED
 
         hint(f"802.11: {NOT_MODELLED[0].lower()}{NOT_MODELLED[1:]}")

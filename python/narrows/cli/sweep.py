@@ -23,7 +23,7 @@ from narrows.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from narrows.sweep import Sweep, SweepResult
+    from narrows.studies.sweep import Sweep, SweepResult
 
 EXAMPLE = (
     "A sweep file: printf '%s\\n' 'scenario = \"dumbbell-cubic\"' "
@@ -60,8 +60,10 @@ def sweep(
     An interrupted sweep (Ctrl-C, kill -9, a power cut, a full disk) continues with the same command: finished runs are
     kept, failed runs are repeated. The results go into DIR, results/NAME by default.
     """
-    from narrows import memory, own, ownership
-    from narrows.sweep import Sweep
+    from narrows import ownership
+    from narrows.base import memory
+    from narrows.model import own
+    from narrows.studies.sweep import Sweep
 
     memory.allow(max_memory)
     for own_file in load or []:
@@ -74,7 +76,7 @@ def sweep(
         return
     if estimate:
         from narrows.cli import estimates
-        from narrows.sweep.bounds import check_runs
+        from narrows.studies.sweep.bounds import check_runs
 
         if not large:
             check_runs(read)
@@ -82,7 +84,7 @@ def sweep(
         return
     directory = output or Path("results") / read.name
     from narrows.cli.sweep_progress import Display
-    from narrows.sweep import execute
+    from narrows.studies.sweep import execute
 
     held = ownership.claim(directory, kind=ownership.SWEEP, force=force)
     with Display(read, directory, wanted=not no_progress) as display:

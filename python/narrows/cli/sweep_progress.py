@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Self
 from rich.text import Text
 
 from narrows.cli.runs_progress import RunsDisplay, told
-from narrows.sweep.bounds import free_bytes, nbytes, room
+from narrows.studies.sweep.bounds import free_bytes, nbytes, room
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.sweep import Progress, Sweep
-    from narrows.sweep.axis import Axis
+    from narrows.studies.sweep import Progress, Sweep
+    from narrows.studies.sweep.axis import Axis
 
 __all__ = ["Display", "shown", "told"]
 

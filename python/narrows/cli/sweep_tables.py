@@ -10,19 +10,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from narrows.base.format import MISSING, clock, number
 from narrows.cli.guard import hint, note
 from narrows.cli.plain import new_table
-from narrows.format import MISSING, clock, number
-from narrows.sweep import address, columns
-from narrows.sweep.bounds import nbytes
-from narrows.sweep.directory import RUNS, size
+from narrows.studies.sweep import address, columns
+from narrows.studies.sweep.bounds import nbytes
+from narrows.studies.sweep.directory import RUNS, size
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.table import Table
 
-    from narrows.sweep import Failure, Point, Sweep, SweepResult
+    from narrows.studies.sweep import Failure, Point, Sweep, SweepResult
 
 FORMAT: Final = 1
 _FIRST, _LAST = 12, 4

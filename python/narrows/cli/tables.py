@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from narrows.base.format import MISSING, interval, number
 from narrows.cli.plain import NAME_WIDTH, new_table, print_doubts
-from narrows.format import MISSING, interval, number
+from narrows.metrics.routers import told
+from narrows.model.schemes import running
 from narrows.outcome import Batch
-from narrows.routers import told
-from narrows.schemes import running
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from narrows.metrics.totals import QueueMetrics, SubqueueMetrics
     from narrows.outcome import Kind, Outcome
-    from narrows.rows import AnyRow
-    from narrows.totals import QueueMetrics, SubqueueMetrics
+    from narrows.outcome.rows import AnyRow
 
 BUSY = 0.1
 """Utilisation from which a queue is shown even without losses."""

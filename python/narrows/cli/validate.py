@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from narrows.base.errors import InputError
 from narrows.cli.guard import guarded, hint, note
 from narrows.cli.options import Dask, Estimate, Jobs, Json, MaxMemory, NoProgress  # noqa: TC001 - Typer reads the annotations
-from narrows.errors import InputError
 
 if TYPE_CHECKING:
-    from narrows.validation.description import Network
+    from narrows.studies.validation.description import Network
 
 Chosen = tuple[list[str] | None, list[str] | None]
 """Names of variants and of networks; ``None`` for all."""
@@ -81,7 +81,7 @@ def validate(
     ns-2 are kept next to it, and after Ctrl-C the same command goes on from there. Exits with 1 if a difference is
     beyond the target and was not recorded before. Networks that are held out do not affect the exit code.
     """
-    from narrows import memory
+    from narrows.base import memory
 
     memory.allow(max_memory)
     if against not in _PAGES:
@@ -111,7 +111,7 @@ def validate(
     places = _own(networks, scenario) if own else None
     if estimate:
         from narrows.cli import estimates
-        from narrows.validation.validate import estimate as estimated
+        from narrows.studies.validation.validate import estimate as estimated
 
         estimates.show(
             "validation",
@@ -123,7 +123,7 @@ def validate(
 
 
 def _own(networks: Path | None, scenario: list[str] | None) -> list[Network]:
-    from narrows.validation import own
+    from narrows.studies.validation import own
 
     found = own.from_file(networks) if networks is not None else []
     found += [own.from_scenario(one) for one in scenario or []]
@@ -148,10 +148,10 @@ def _ns2(
 ) -> None:
     from narrows.cli.runs_progress import RunsDisplay
     from narrows.store import pending
-    from narrows.validation import validate as run_both
-    from narrows.validation.own import check_page
-    from narrows.validation.page import TITLE, check_figures
-    from narrows.validation.validate import write
+    from narrows.studies.validation import validate as run_both
+    from narrows.studies.validation.own import check_page
+    from narrows.studies.validation.page import TITLE, check_figures
+    from narrows.studies.validation.validate import write
 
     check_page(page, TITLE)
     check_figures(page)
@@ -186,8 +186,8 @@ def _live(
     bar: bool,
 ) -> None:
     from narrows.cli.progress import Bar
-    from narrows.comparison import page as pages
-    from narrows.comparison.survey import survey
+    from narrows.studies.comparison import page as pages
+    from narrows.studies.comparison.survey import survey
 
     pages.check(page)
     with Bar("validating against this machine's own stack", wanted=bar) as shown:

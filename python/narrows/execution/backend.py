@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 from narrows.execution.threads import Threads
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows import _core, own
-from narrows.engine import Engine, engine
-from narrows.errors import InputError, RunError
+from narrows import _core
+from narrows.base.engine import Engine, engine
+from narrows.base.errors import InputError, RunError
 from narrows.execution.job import Done
+from narrows.model import own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

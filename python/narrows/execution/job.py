@@ -6,12 +6,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from narrows.errors import InputError, RunError
+from narrows.base.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from narrows import _core
+
+    ProgressHook = Callable[[float], None]
+    """Called about ten times a second, on the calling thread, with the completed share of the work, in [0, 1]."""
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

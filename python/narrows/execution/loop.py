@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows import interruption
+from narrows.base import interruption
 
 if TYPE_CHECKING:
     from collections.abc import Callable

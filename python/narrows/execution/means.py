@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from narrows.execution.forecast import Scale
-    from narrows.execution.job import Job
+    from narrows.execution.job import Job, ProgressHook
     from narrows.execution.work import Hook, Progress, Watch
+    from narrows.model.scenario import Scenario
     from narrows.ownership import Target
-    from narrows.runs import ProgressHook
-    from narrows.scenario import Scenario
 
 R = TypeVar("R")
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
-from narrows.errors import Interrupted
+from narrows.base.errors import Interrupted
 from narrows.execution.forecast import Estimate, Forecast
 from narrows.execution.job import R
 from narrows.execution.loop import POLL_S, drive

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 from narrows.ownership import manifest
 from narrows.ownership.manifest import MANIFEST, RESULTS
 from narrows.ownership.recovery import settle

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from narrows import durable
+from narrows.base import durable
 from narrows.ownership import manifest
 from narrows.ownership.manifest import MANIFEST, Manifest
 from narrows.ownership.staging import LIST

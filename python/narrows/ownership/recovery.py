@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 from narrows.ownership import manifest, place
 from narrows.ownership.place import BlockedError
 from narrows.ownership.staging import Staging, has_owner

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
-from narrows import durable
+from narrows.base import durable
 
 OWNER: Final = "owner.json"
 CONTENT: Final = "content"

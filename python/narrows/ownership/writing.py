@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from narrows.errors import InputError, RunError
+from narrows.base.errors import InputError, RunError
 from narrows.ownership import manifest, place
 from narrows.ownership.claim import Claim, Target, claim
 from narrows.ownership.manifest import PAGES, RESULTS

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from narrows.format import number
+from narrows.base.format import number
 from narrows.report import style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from narrows.resolved import Channel, Mode, Queue
+    from narrows.model.resolved import Channel, Mode, Queue
 
 #: Meaning of an interface queue's utilisation; shown beside it.
 OF_THE_RATE: Final = (

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from narrows.outcome.samples import KINDS
 from narrows.report import series, states, style, windows
 from narrows.report.charts import Figure, Line, Panel
-from narrows.samples import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
+    from narrows.outcome.samples import Samples
     from narrows.report.series import Series
-    from narrows.samples import Samples
 
 #: Most samples of flows, queues and routers to draw a report from; if there are more, every n-th is drawn.
 DRAWN_ROWS = 1_000_000

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from narrows.model.schemes import control_of, running
 from narrows.report import channels, style
 from narrows.report.layout import Channel, Direction, Edge, FlowPath, Network
-from narrows.schemes import control_of, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from narrows import resolved as resolved_types
-    from narrows.resolved import Flow, Resolved, Traffic
-    from narrows.scenario import Scenario
+    from narrows.model import resolved as resolved_types
+    from narrows.model.resolved import Flow, Resolved, Traffic
+    from narrows.model.scenario import Scenario
 
 
 def of(scenario: Scenario) -> Network:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from narrows.model.schemes import NgwaMode, running
 from narrows.report import style
-from narrows.schemes import NgwaMode, running
 
 if TYPE_CHECKING:
-    from narrows.resolved import Resolved, Settings
+    from narrows.model.resolved import Resolved, Settings
 
 
 def setting_rows(resolved: Resolved) -> tuple[str, list[tuple[str, str]]]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from narrows.states import States, Variable
+    from narrows.outcome.states import States, Variable
 
 MAX_FLOWS: Final = 4
 """Flows, and queues, whose state a report draws."""

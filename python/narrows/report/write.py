@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from narrows.conditions import table as conditions_table
+from narrows.metrics.routers import told
+from narrows.metrics.stations import BASE, NOT_MODELLED
+from narrows.outcome.conditions import table as conditions_table
 from narrows.report import channels, charts, figures, layout, network, render, schemes, style, tables, topology
-from narrows.routers import told
-from narrows.stations import BASE, NOT_MODELLED
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from narrows.metrics.stations import ChannelMetrics
+    from narrows.metrics.totals import SubqueueMetrics
     from narrows.outcome import Batch, Run
-    from narrows.stations import ChannelMetrics
-    from narrows.totals import SubqueueMetrics
 
 
 def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[str]) -> Path:
@@ -39,12 +39,12 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
 
     Raises
     ------
-    narrows.errors.InputError
+    narrows.base.errors.InputError
         If `source` is not a result directory, or contains no run.
     OSError
         If the page or the figures cannot be written.
     """
-    from narrows.errors import InputError
+    from narrows.base.errors import InputError
 
     result = _loaded(source)
     if not result.runs:
@@ -93,7 +93,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
 
 def _loaded(source: str | PathLike[str] | Run | Batch) -> Run | Batch:
     if isinstance(source, str | PathLike):
-        from narrows.results import load
+        from narrows.store.results import load
 
         return load(source)
     return source

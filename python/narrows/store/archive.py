@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from narrows import durable
+from narrows.base import durable
 from narrows.store.store import Store
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar
 
-from narrows.errors import RunError
+from narrows.base.errors import RunError
 from narrows.store.store import Store
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
-from narrows import durable, ownership
-from narrows.errors import InputError, RunError
+from narrows import ownership
+from narrows.base import durable
+from narrows.base.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -9,20 +9,20 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from narrows import bundled
+from narrows.base import bundled
+from narrows.model.scenario import Scenario
 from narrows.outcome import Batch
-from narrows.reproduction.result import Cell, Claim
-from narrows.runs import Task, run_all
-from narrows.scenario import Scenario
+from narrows.runs.simulated import Task, run_all
 from narrows.stats import Estimate, mean_ci, paired_difference
+from narrows.studies.reproduction.result import Cell, Claim
 from narrows_papers.frame import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from narrows.execution.job import ProgressHook
     from narrows.outcome import Run
-    from narrows.runs import ProgressHook
 
 ARMS = ("without", "acns")
 """Names of the arms: the base variant alone, and with ACNS."""

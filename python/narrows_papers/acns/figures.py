@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from narrows.outcome import Batch
-    from narrows.reproduction.result import Cell
+    from narrows.studies.reproduction.result import Cell
 
 TITLES = {"without": "Without ACNS", "acns": "With ACNS"}
 """Titles of the arms in figures and tables."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows.report import network as networks
 from narrows.report import style, tables
-from narrows.reproduction.result import Cell
+from narrows.studies.reproduction.result import Cell
 from narrows_papers.acns import evidence, text, verification
 from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, change
 from narrows_papers.acns.figures import TITLES
@@ -17,7 +17,7 @@ from narrows_papers.frame import numbers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.reproduction.result import Reproduction
+    from narrows.studies.reproduction.result import Reproduction
 
 QUANTITIES: tuple[tuple[str, str, str, bool], ...] = (
     ("sent", "Data sent", "MB", True),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from narrows.report import network
-from narrows.reproduction.request import command
-from narrows.reproduction.result import Reproduction
+from narrows.studies.reproduction.request import command
+from narrows.studies.reproduction.result import Reproduction
 from narrows_papers.acns import evaluation, evidence, figures, page, text, verification
 from narrows_papers.frame.execute import Runs
 from narrows_papers.frame.report import Contents, Page, Simulated, Topology
 
 if TYPE_CHECKING:
     from narrows.outcome import Run
-    from narrows.reproduction.request import Request
+    from narrows.studies.reproduction.request import Request
 
 
 class Made(NamedTuple):

@@ -11,8 +11,8 @@ from narrows_papers.frame.calibration import jitter_in_words, link_in_words, tcp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.reproduction.result import Cell, Claim
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
+    from narrows.studies.reproduction.result import Cell, Claim
     from narrows_papers.acns.evidence import Variation
 
 CLOSE_PERCENT = 15.0

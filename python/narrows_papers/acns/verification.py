@@ -15,9 +15,9 @@ import numpy as np
 import tomlkit
 from numpy.typing import NDArray
 
-from narrows.reproduction.result import Claim
-from narrows.runs import Task
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
+from narrows.runs.simulated import Task
+from narrows.studies.reproduction.result import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

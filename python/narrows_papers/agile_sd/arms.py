@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from narrows import bundled
+from narrows.base import bundled
+from narrows.model.scenario import Scenario
 from narrows.report import style
-from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

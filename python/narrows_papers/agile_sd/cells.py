@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from narrows.reproduction.result import Cell
 from narrows.stats import mean_ci
+from narrows.studies.reproduction.result import Cell
 from narrows_papers.agile_sd import fairness
 from narrows_papers.agile_sd.arms import ONE, SMALLEST, STAIRCASE
 from narrows_papers.agile_sd.published import published

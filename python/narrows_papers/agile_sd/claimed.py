@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from narrows_papers.agile_sd import claims, fairness
 
 if TYPE_CHECKING:
-    from narrows.reproduction.result import Claim
+    from narrows.studies.reproduction.result import Claim
     from narrows_papers.agile_sd.data import Data
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.agile_sd import window_claims
 from narrows_papers.agile_sd.arms import (
     BY_NAME,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narrows import _core
-from narrows.engine import release_of
-from narrows.errors import InputError
+from narrows.base.engine import release_of
+from narrows.base.errors import InputError
 from narrows.ownership import AGILE_SD, SWEEP, claim
 from narrows.sweep import execute, load
 from narrows_papers.agile_sd.data import Data, collect
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from narrows.ownership import Target
-    from narrows.reproduction.request import Request
+    from narrows.studies.reproduction.request import Request
     from narrows.sweep import Progress
     from narrows_papers.agile_sd.parts import Part
 
@@ -43,7 +43,7 @@ def run(out: Target, parts: Sequence[Part], asked: Request) -> Data:
 
     Raises
     ------
-    narrows.errors.InputError
+    narrows.base.errors.InputError
         If an existing data set is of other runs or another version.
     narrows.sweep.SweepInterrupted
         On Ctrl-C; finished runs are kept.
@@ -79,10 +79,10 @@ def read(out: Path) -> Data:
 
     Raises
     ------
-    narrows.errors.InputError
+    narrows.base.errors.InputError
         If there are none, or they are of several versions or builds of the engine.
     """
-    from narrows.sweep.directory import marker
+    from narrows.studies.sweep.directory import marker
 
     there = [name for name in NAMES if (out / RUNS / name).is_dir()]
     lacking = [name for name in ("buffers", "windows", "pairs") if name not in there]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from narrows.reproduction.result import Claim
 from narrows.stats import mean_ci
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.agile_sd import evidence
 from narrows_papers.agile_sd.arms import BY_NAME
 from narrows_papers.agile_sd.claims import CLOSE

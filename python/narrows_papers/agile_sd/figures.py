@@ -8,8 +8,8 @@ import numpy as np
 
 from narrows.report import style
 from narrows.report.charts import Figure, Line, Panel
-from narrows.reproduction.result import Curve
 from narrows.stats import mean_ci
+from narrows.studies.reproduction.result import Curve
 from narrows_papers.agile_sd import fairness
 from narrows_papers.agile_sd.arms import (
     ARMS,

@@ -14,9 +14,9 @@ from narrows_papers.agile_sd.flows import FLOWS, TEXTS
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from narrows.sweep.axis import Axis
-    from narrows.sweep.base import Base
-    from narrows.sweep.plan import Measure
+    from narrows.studies.sweep.axis import Axis
+    from narrows.studies.sweep.base import Base
+    from narrows.studies.sweep.plan import Measure
 
 NAMES: tuple[str, ...] = ("buffers", "windows", "pairs", "round-trips", "sack")
 """Names of the sweeps, of their files and of their data sets."""

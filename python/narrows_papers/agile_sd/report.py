@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from narrows.execution import pilot
+from narrows.model.scenario import Scenario
 from narrows.ownership import AGILE_SD
 from narrows.report import network
-from narrows.reproduction.result import Reproduction
-from narrows.scenario import Scenario
+from narrows.studies.reproduction.result import Reproduction
 from narrows_papers.agile_sd import cells, execute, figures, page, text
 from narrows_papers.agile_sd.arms import scenario
 from narrows_papers.agile_sd.claimed import decide
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from narrows.execution.forecast import Estimate
     from narrows.execution.means import Means
     from narrows.ownership import Claim
-    from narrows.reproduction.request import Request
+    from narrows.studies.reproduction.request import Request
     from narrows_papers.agile_sd.parts import Part
 
 

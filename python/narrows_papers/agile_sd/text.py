@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from narrows.reproduction import request
+from narrows.studies.reproduction import request
 from narrows_papers.agile_sd import fairness
 from narrows_papers.agile_sd.arms import ARMS, BUFFERS, BY_NAME, ONE, PERS, SMALLEST, per_in_words
 from narrows_papers.agile_sd.flows import DURATION_S, FLOWS
@@ -13,7 +13,7 @@ from narrows_papers.agile_sd.published import published
 from narrows_papers.frame.calibration import jitter_in_words, link_in_words, tcp_in_words
 
 if TYPE_CHECKING:
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
     from narrows_papers.agile_sd.claimed import Found
     from narrows_papers.agile_sd.data import Data
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.contest.measured import WORDS
 from narrows_papers.contest.published import RANGES, band
 from narrows_papers.contest.variants import NAMES

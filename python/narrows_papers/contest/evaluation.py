@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows.reproduction.result import Cell
+from narrows.studies.reproduction.result import Cell
 from narrows_papers.contest import published
 from narrows_papers.contest.measured import Meeting, value
 from narrows_papers.contest.variants import NAMES

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows import bundled, contest
-from narrows.scenario import Scenario
+from narrows import contest
+from narrows.base import bundled
+from narrows.model.scenario import Scenario
 from narrows_papers.contest.measured import Meeting, collect
 from narrows_papers.contest.variants import PAIRS, VARIANTS, Variant
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from narrows.contest import Plan, Record
-    from narrows.contest.plan import Order
     from narrows.execution.means import Means
     from narrows.ownership import Target
+    from narrows.studies.contest.plan import Order
 
 SCENARIO = "hybrid-contest"
 """Name of the scenario."""

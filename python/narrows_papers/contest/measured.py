@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from narrows.contest import FlowRecord, Record
-    from narrows.contest.behaviour import Behaviour
+    from narrows.studies.contest.behaviour import Behaviour
 
 PER_MBPS = 1e6 / MEGABIT
 """Factor from Mb/s to the paper's unit."""

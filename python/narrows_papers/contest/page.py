@@ -16,7 +16,7 @@ from narrows_papers.contest.variants import VARIANTS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.reproduction.result import Claim
+    from narrows.studies.reproduction.result import Claim
     from narrows_papers.contest.evaluation import Compared
     from narrows_papers.contest.experiment import Made
     from narrows_papers.contest.heat import Heat

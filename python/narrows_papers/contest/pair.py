@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows.contest import measure
 from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
-from narrows.reproduction.result import Curve
-from narrows.runs import Task
+from narrows.runs.simulated import Task
+from narrows.studies.contest import measure
+from narrows.studies.reproduction.result import Curve
 from narrows_papers.contest import evaluation, experiment, measured
 from narrows_papers.contest.variants import SEGMENT_BYTES, variant
 from narrows_papers.frame.execute import Runs
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from narrows.contest import Plan
-    from narrows.contest.plan import Match
     from narrows.outcome import Run
     from narrows.report.series import Series
-    from narrows.reproduction.result import Cell
+    from narrows.studies.contest.plan import Match
+    from narrows.studies.reproduction.result import Cell
     from narrows_papers.contest.measured import Meeting
 
 BIN_S = 0.5

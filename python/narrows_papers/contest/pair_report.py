@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from narrows.errors import InputError
-from narrows.reproduction.result import Reproduction
+from narrows.base.errors import InputError
+from narrows.studies.reproduction.result import Reproduction
 from narrows_papers.contest import evaluation, experiment, page, pair, text
 from narrows_papers.contest.claims import examples
 from narrows_papers.contest.variants import variant
 from narrows_papers.frame.report import Contents, Page, Simulated
 
 if TYPE_CHECKING:
-    from narrows.reproduction.request import Request
+    from narrows.studies.reproduction.request import Request
     from narrows_papers.contest.pair import Duel
     from narrows_papers.frame.execute import Runs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
-from narrows import bundled
+from narrows.base import bundled
 from narrows_papers.frame import tables
 
 if TYPE_CHECKING:

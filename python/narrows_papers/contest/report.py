@@ -9,8 +9,8 @@ from narrows.execution import pilot
 from narrows.outcome import joint_digest
 from narrows.ownership import CONTEST
 from narrows.report import network
-from narrows.reproduction.request import command
-from narrows.reproduction.result import Reproduction
+from narrows.studies.reproduction.request import command
+from narrows.studies.reproduction.result import Reproduction
 from narrows_papers.contest import evaluation, experiment, heat, page, pair, published, table, text
 from narrows_papers.contest.claims import claims
 from narrows_papers.contest.variants import NAMES, PAIRS
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from narrows.execution.forecast import Estimate
     from narrows.execution.means import Means
     from narrows.ownership import Claim
-    from narrows.reproduction.request import Request
-    from narrows.reproduction.result import Cell
+    from narrows.studies.reproduction.request import Request
+    from narrows.studies.reproduction.result import Cell
     from narrows_papers.contest.evaluation import Compared
     from narrows_papers.contest.experiment import Made
     from narrows_papers.contest.pair import Duel

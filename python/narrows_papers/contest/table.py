@@ -11,7 +11,7 @@ from narrows_papers.contest import text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.reproduction.result import Cell
+    from narrows.studies.reproduction.result import Cell
     from narrows_papers.contest.evaluation import Compared
 
 

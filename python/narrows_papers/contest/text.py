@@ -14,8 +14,8 @@ from narrows_papers.contest.measured import WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.reproduction.result import Claim
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
+    from narrows.studies.reproduction.result import Claim
     from narrows_papers.contest.evaluation import Compared
     from narrows_papers.contest.pair import Duel
 

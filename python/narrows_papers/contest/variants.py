@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

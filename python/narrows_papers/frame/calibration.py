@@ -11,7 +11,7 @@ from narrows.report.topology import describe
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from narrows.resolved import Link, Resolved, Tcp
+    from narrows.model.resolved import Link, Resolved, Tcp
 
 
 def link_in_words(link: Link) -> str:

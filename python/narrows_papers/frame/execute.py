@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from narrows import ownership, runs
-from narrows.errors import InputError, NarrowsError
-from narrows.execution import pilot, tasks
+from narrows import ownership
+from narrows.base.errors import InputError, NarrowsError
+from narrows.execution import pilot
 from narrows.execution.backend import choose
 from narrows.execution.forecast import Scale
 from narrows.execution.job import Job, Parcel
+from narrows.runs import simulated as runs
+from narrows.runs import tasks
 from narrows.store.archive import Archive
-from narrows.sweep import address as addresses
+from narrows.studies.sweep import address as addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from narrows.execution.forecast import Estimate
     from narrows.execution.means import Means
     from narrows.outcome import Run
-    from narrows.runs import Task
+    from narrows.runs.simulated import Task
 
 
 T = TypeVar("T")

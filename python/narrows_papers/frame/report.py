@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 from narrows.ownership import RESULTS
-from narrows.reproduction.result import cells_csv
+from narrows.studies.reproduction.result import cells_csv
 from narrows_papers.frame import execute
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from narrows.ownership import Claim
     from narrows.report.charts import Figure
     from narrows.report.layout import Network
-    from narrows.reproduction.request import Request
-    from narrows.reproduction.result import Cell, Reproduction
+    from narrows.studies.reproduction.request import Request
+    from narrows.studies.reproduction.result import Cell, Reproduction
     from narrows_papers.frame.execute import Runs
 
 M = TypeVar("M")

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 from narrows.execution.means import Means
 from narrows.ownership import RESULTS, claim, staged
 from narrows.store import pending
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from narrows.execution.forecast import Estimate
     from narrows.execution.work import Watch as NamedWatch
     from narrows.ownership import Claim
-    from narrows.reproduction.request import Request, Watch
-    from narrows.reproduction.result import Reproduction
+    from narrows.studies.reproduction.request import Request, Watch
+    from narrows.studies.reproduction.result import Reproduction
     from narrows_papers import Paper
     from narrows_papers.frame.report import Report
 
@@ -66,7 +66,7 @@ def estimate(name: str, asked: Request) -> Estimate:
     Raises
     ------
     InputError, RunError
-        As for `narrows.reproduction.estimate`.
+        As for `narrows.studies.reproduction.estimate`.
     """
     paper = _paper(name)
     _check_flows(paper, asked)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from narrows.report.charts import Drawn
-    from narrows.reproduction.result import Reproduction
+    from narrows.studies.reproduction.result import Reproduction
     from narrows_papers.frame.report import Contents
 
 PAGE: Final = "report.html"

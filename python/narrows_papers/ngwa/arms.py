@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from narrows import bundled
+from narrows.base import bundled
+from narrows.model.scenario import Scenario
 from narrows.report import style
-from narrows.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from narrows.scenario import Override
+    from narrows.model.scenario import Override
 
 FLOWS = ("1", "2", "3", "4")
 """Numbers of the flows in the paper; the scenario calls them `flow1` to `flow4`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from narrows.reproduction.result import Cell
+from narrows.studies.reproduction.result import Cell
 from narrows_papers.ngwa.arms import FLOWS
 from narrows_papers.ngwa.window import STAGES
 

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from narrows.report import style
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.ngwa.arms import BY_NAME, DIVIDED, FLOWS, MODES
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.report import style
 from narrows.report.charts import Figure, Line, Panel
-from narrows.reproduction.result import Curve
+from narrows.studies.reproduction.result import Curve
 from narrows_papers.ngwa import linux
 from narrows_papers.ngwa.arms import ARMS, BY_NAME, FLOWS
 from narrows_papers.ngwa.window import MARKS, STAGES, formula
@@ -16,8 +16,8 @@ from narrows_papers.ngwa.window import MARKS, STAGES, formula
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.reproduction.result import Cell
     from narrows.stats import Estimate
+    from narrows.studies.reproduction.result import Cell
     from narrows_papers.ngwa.linux import Setting, Transfer, Transfers
     from narrows_papers.ngwa.rounds import Rounds
     from narrows_papers.ngwa.window import Array, Window

@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from narrows.metrics import jains_index, rate_over_time
+from narrows.model.scenario import Scenario
 from narrows.report import style
-from narrows.runs import Task
-from narrows.scenario import Scenario
+from narrows.runs.simulated import Task
 from narrows.stats import batch_means, sum_of_independent
 from narrows_papers.ngwa.arms import WITHOUT, folder
 from narrows_papers.ngwa.rounds import BATCHES, BYTES_PER_S
@@ -17,8 +17,8 @@ from narrows_papers.ngwa.rounds import BATCHES, BYTES_PER_S
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.scenario import Override
     from narrows.stats import BatchMeans
 
 PACKET_BYTES = 1700

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.ngwa.linux import METHODS, NGWA, ONE, OTHERS, TWO, WINDOW_TITLES, of
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from narrows_papers.ngwa.window import STAGES, formula
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.reproduction.result import Cell, Claim
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
     from narrows.stats import BatchMeans
+    from narrows.studies.reproduction.result import Cell, Claim
     from narrows_papers.frame.tables import Published
     from narrows_papers.ngwa.linux import Transfers
     from narrows_papers.ngwa.rounds import Rounds

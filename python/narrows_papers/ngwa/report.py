@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from narrows.report import network
-from narrows.reproduction.request import command
-from narrows.reproduction.result import Reproduction
+from narrows.studies.reproduction.request import command
+from narrows.studies.reproduction.result import Reproduction
 from narrows_papers.frame.execute import Runs
 from narrows_papers.frame.report import Contents, Page, Simulated, Topology
 from narrows_papers.ngwa import cells, claims, figures, linux, linux_claims, page, rounds, text, window, window_claims
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from narrows.outcome import Run
-    from narrows.reproduction.request import Request
+    from narrows.studies.reproduction.request import Request
     from narrows_papers.ngwa.linux import Transfers
     from narrows_papers.ngwa.rounds import Rounds
     from narrows_papers.ngwa.window import Window

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from narrows.metrics import jains_index, rate_over_time
-from narrows.runs import Task
+from narrows.runs.simulated import Task
 from narrows.stats import Estimate, batch_means, mean_ci
 from narrows_papers.ngwa.arms import ARMS, FLOWS, scenario
 

@@ -14,8 +14,8 @@ from narrows_papers.ngwa.window_claims import NEAR_PERCENT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.reproduction.result import Claim
-    from narrows.scenario import Scenario
+    from narrows.model.scenario import Scenario
+    from narrows.studies.reproduction.result import Claim
     from narrows_papers.frame.tables import Published
     from narrows_papers.ngwa.linux import Transfers
     from narrows_papers.ngwa.rounds import Rounds

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from narrows.runs import Task
+from narrows.runs.simulated import Task
 from narrows_papers.ngwa.arms import BY_NAME, DIVIDED, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.scenario import Override
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.report import style
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.ngwa.arms import BY_NAME, DIVIDED
 from narrows_papers.ngwa.window import formula
 

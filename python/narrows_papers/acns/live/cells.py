@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from narrows.reproduction.result import Cell
 from narrows.stats import mean_ci
+from narrows.studies.reproduction.result import Cell
 from narrows_papers.acns import evaluation
 from narrows_papers.acns.evaluation import ARMS, FLOWS, Published
 from narrows_papers.acns.live.claims import FLOW, WRITTEN, dropped, mean_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from narrows.format import number
-from narrows.reproduction.result import Claim
+from narrows.base.format import number
 from narrows.stats import mean_ci
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.acns import evaluation
 from narrows_papers.acns.live.obeyed import courses
 

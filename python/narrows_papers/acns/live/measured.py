@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from narrows.comparison.make import run_live
-from narrows.errors import Interrupted
+from narrows.base.errors import Interrupted
 from narrows.outcome import Batch
-from narrows.runs import Task, run_all
+from narrows.runs.simulated import Task, run_all
+from narrows.studies.comparison.make import run_live
 from narrows_papers.acns.evaluation import ARMS, Evaluation
 from narrows_papers.acns.live import plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.conditions import Conditions
+    from narrows.execution.job import ProgressHook
+    from narrows.model.scenario import Scenario
     from narrows.outcome import Run
-    from narrows.reproduction.request import Request
-    from narrows.runs import ProgressHook
-    from narrows.scenario import Scenario
+    from narrows.outcome.conditions import Conditions
+    from narrows.studies.reproduction.request import Request
 
 WORLDS: Final = ("simulated", "live")
 """Names of simulated and live results, in the order in which they are shown."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from narrows.conditions import table as conditions_table
+from narrows.outcome.conditions import table as conditions_table
 from narrows.report import network as networks
 from narrows.report import style, tables
 from narrows_papers.acns.evaluation import ARMS, FLOWS
@@ -22,7 +22,7 @@ from narrows_papers.frame import numbers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from narrows.reproduction.result import Cell, Claim, Reproduction
+    from narrows.studies.reproduction.result import Cell, Claim, Reproduction
     from narrows_papers.acns.live.measured import Measured
 
 

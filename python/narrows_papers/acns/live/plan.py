@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
 from narrows_papers.acns import evaluation
 
 if TYPE_CHECKING:
-    from narrows.scenario import Override
+    from narrows.model.scenario import Override
 
 RUNS: Final = 1
 """Live runs per arm; few, because they take real time."""

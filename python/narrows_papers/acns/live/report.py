@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows import results
 from narrows.report import network
-from narrows.reproduction.request import command
-from narrows.reproduction.result import Reproduction
+from narrows.store import results
+from narrows.studies.reproduction.request import command
+from narrows.studies.reproduction.result import Reproduction
 from narrows_papers.acns.live import cells as figures_of
 from narrows_papers.acns.live import claims as decided
 from narrows_papers.acns.live import figures, measured, page, text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from narrows.execution.means import Means
     from narrows.ownership import Claim
-    from narrows.reproduction.request import Request
+    from narrows.studies.reproduction.request import Request
 
 RUNS: Final = "live"
 """Directory of the live runs, a result directory for each, because live runs cannot be repeated exactly."""

@@ -13,8 +13,8 @@ from narrows_papers.frame.calibration import in_words, value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.reproduction.result import Cell, Claim
-    from narrows.resolved import Resolved
+    from narrows.model.resolved import Resolved
+    from narrows.studies.reproduction.result import Cell, Claim
     from narrows_papers.acns.live.measured import Measured
 
 

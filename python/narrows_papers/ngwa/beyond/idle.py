@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.ngwa.beyond import draw
 from narrows_papers.ngwa.beyond.question import OFF, Arm, Numbers, Question, Results, Section, Table
 from narrows_papers.ngwa.beyond.window import Course

@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.report import style
 from narrows.report.charts import Figure, Line, Panel
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.ngwa.beyond import draw
 from narrows_papers.ngwa.beyond.question import OFF, Arm, Numbers, Question, Results, Section, Table
 from narrows_papers.ngwa.beyond.window import Course
@@ -16,8 +16,8 @@ from narrows_papers.ngwa.beyond.window import Course
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.scenario import Override
 
 TOTALS = (3, 5, 10, 20, 35, 50)
 """Total numbers of flows, including the two that exist before."""

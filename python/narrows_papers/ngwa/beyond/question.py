@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from narrows import bundled
-from narrows.runs import Task
-from narrows.scenario import Scenario
+from narrows.base import bundled
+from narrows.model.scenario import Scenario
+from narrows.runs.simulated import Task
 from narrows.stats import Estimate, mean_ci, paired_difference
 from narrows_papers.frame.execute import Runs
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from narrows.model.scenario import Override
     from narrows.outcome import Run
     from narrows.report.charts import Figure
-    from narrows.reproduction.result import Claim
-    from narrows.scenario import Override
+    from narrows.studies.reproduction.result import Claim
 
 Key = tuple[str, ...]
 """Key of an arm within its question, such as ``("cubic", "6")``."""

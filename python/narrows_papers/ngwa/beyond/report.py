@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from narrows import _core
 from narrows.outcome import joint_digest
-from narrows.reproduction.request import command
-from narrows.reproduction.result import Cell, Claim, Reproduction
+from narrows.studies.reproduction.request import command
+from narrows.studies.reproduction.result import Cell, Claim, Reproduction
 from narrows_papers.frame.report import Contents, Page, Simulated
 from narrows_papers.ngwa.beyond import page
 from narrows_papers.ngwa.beyond.questions import QUESTIONS, WORK
@@ -16,7 +16,7 @@ from narrows_papers.ngwa.beyond.questions import QUESTIONS, WORK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.reproduction.request import Request
+    from narrows.studies.reproduction.request import Request
     from narrows_papers.frame.execute import Runs
     from narrows_papers.ngwa.beyond.question import Question, Results, Section
 

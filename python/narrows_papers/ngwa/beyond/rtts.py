@@ -9,7 +9,7 @@ import numpy as np
 
 from narrows.report import style
 from narrows.report.charts import Figure, Line, Panel
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.ngwa.beyond import draw
 from narrows_papers.ngwa.beyond.question import MODES, OFF, Arm, Numbers, Question, Results, Section, Table
 from narrows_papers.ngwa.beyond.window import Course
@@ -17,8 +17,8 @@ from narrows_papers.ngwa.beyond.window import Course
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.scenario import Override
 
 RTTS_MS = (20, 60, 120, 240)
 FLOWS = tuple(f"rtt{rtt}" for rtt in RTTS_MS)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
-from narrows.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.ngwa.beyond import draw
 from narrows_papers.ngwa.beyond.question import MODES, OFF, Arm, Numbers, Question, Results, Section, Table
 from narrows_papers.ngwa.beyond.window import Course
 
 if TYPE_CHECKING:
+    from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.scenario import Override
 
 RATES = tuple(range(10))
 """Rates of UDP, Mb/s, on a link of 10 Mb/s; for 0, a datagram is sent now and then."""

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from narrows import runs
-from narrows.comparison.make import run_live
-from narrows.errors import Interrupted
+from narrows.base.errors import Interrupted
 from narrows.execution import job as execution
 from narrows.execution.loop import drive
 from narrows.execution.threads import Threads
 from narrows.outcome import Batch
 from narrows.ownership import NGWA_LIVE, claim
+from narrows.runs import simulated as runs
 from narrows.store.journal import Journal
+from narrows.studies.comparison.make import run_live
 from narrows_papers.ngwa.live import plan
 from narrows_papers.ngwa.live.record import Record, address, record
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from narrows import _core
+    from narrows.execution.job import ProgressHook
     from narrows.ownership import Target
-    from narrows.reproduction.request import Request
-    from narrows.runs import ProgressHook
+    from narrows.studies.reproduction.request import Request
     from narrows_papers.ngwa.live.plan import Job
 
 LIVE_SHARE = 0.95
@@ -68,14 +68,14 @@ def execute(jobs: Sequence[Job], out: Target, asked: Request) -> Made:
 
     Raises
     ------
-    narrows.errors.LiveError
+    narrows.base.errors.LiveError
         If live runs are not available on this machine; then nothing is written. Or if a run failed; earlier ones are
         kept.
-    narrows.errors.InputError
+    narrows.base.errors.InputError
         If `out` cannot be used.
-    narrows.errors.RunError
+    narrows.base.errors.RunError
         If storing a record or a simulation failed.
-    narrows.errors.Interrupted
+    narrows.base.errors.Interrupted
         On Ctrl-C; finished live runs are kept.
     """
     at_once = 1 if asked.live_jobs is None else asked.live_jobs
@@ -129,7 +129,7 @@ def minutes(seconds: float) -> str:
 
 def _check(jobs: Sequence[Job]) -> None:
     """Reject scenarios that this machine cannot run, before anything is written."""
-    live: Any = import_module("narrows.live")
+    live: Any = import_module("narrows.runs.live")
     for job in jobs:
         live.check(job.scenario)
 

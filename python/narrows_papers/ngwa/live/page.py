@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from narrows import conditions
+from narrows.outcome import conditions
 from narrows.report import style
 from narrows_papers.frame.numbers import spread
 from narrows_papers.ngwa import linux, text

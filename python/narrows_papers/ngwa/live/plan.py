@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows.scenario import Scenario
+from narrows.model.scenario import Scenario
 from narrows_papers.ngwa import linux
 from narrows_papers.ngwa.arms import WITHOUT, folder
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from narrows.scenario import Override
+    from narrows.model.scenario import Override
 
 WINDOW = "64kB"
 """The window in the section, a key of `narrows_papers.ngwa.linux.WINDOWS`."""

@@ -8,17 +8,17 @@ import platform
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from narrows.contest.plan import engine
 from narrows.metrics import rate_over_time
 from narrows.stats import batch_means
+from narrows.studies.contest.plan import engine
 from narrows_papers.ngwa.linux import BIN_S, Transfer
 from narrows_papers.ngwa.rounds import BATCHES, BYTES_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from narrows.conditions import Conditions
     from narrows.outcome import Run
+    from narrows.outcome.conditions import Conditions
     from narrows_papers.ngwa.live.plan import Job
 
 FORMAT = 1
@@ -65,7 +65,7 @@ class Record:
     doubts : tuple of str
         Reasons not to trust the run.
     conditions : dict or None
-        Conditions of a live run; see `narrows.conditions`.
+        Conditions of a live run; see `narrows.outcome.conditions`.
     """
 
     key: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from narrows import _core
-from narrows.errors import InputError
+from narrows.base.errors import InputError
 from narrows.ownership import NGWA_LIVE
-from narrows.reproduction.request import command
-from narrows.reproduction.result import Reproduction
+from narrows.studies.reproduction.request import command
+from narrows.studies.reproduction.result import Reproduction
 from narrows_papers.frame.report import Contents, Page, Report
 from narrows_papers.ngwa.live import figures, page, plan, result
 from narrows_papers.ngwa.live.execute import Made, execute
@@ -16,7 +16,7 @@ from narrows_papers.ngwa.live.execute import Made, execute
 if TYPE_CHECKING:
     from narrows.execution.means import Means
     from narrows.ownership import Claim
-    from narrows.reproduction.request import Request
+    from narrows.studies.reproduction.request import Request
 
 
 class NgwaLive(Report[Made]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows.reproduction.result import Cell, Claim
+from narrows.studies.reproduction.result import Cell, Claim
 from narrows_papers.ngwa import linux, linux_claims
 from narrows_papers.ngwa.live import check, plan
 

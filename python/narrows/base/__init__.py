@@ -1,0 +1,1 @@
+"""What every other group may use: errors, the engine's identity, files, memory, signals, numbers in words."""

@@ -1,0 +1,1 @@
+"""Scenarios as validated values, and what can be named in one."""

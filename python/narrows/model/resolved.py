@@ -1,0 +1,398 @@
+"""A scenario as the engine resolved it: shorthands expanded, defaults filled in, numbers in base units.
+
+Fields are named as in the engine's JSON, with the unit as suffix. Settings that a row of the engine declares (of TCP, a
+queue discipline, a scheme) are mappings, because the front only shows them: a new setting needs no change here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from narrows.model.catalogue import scheme_names
+
+Settings = Mapping[str, Any]
+"""Values by the name of a declared setting, with the unit as suffix."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node.
+
+    Attributes
+    ----------
+    name, kind, address : str
+        ``host``, ``router`` or ``base``; an IP address.
+    """
+
+    name: str
+    kind: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue.
+
+    Attributes
+    ----------
+    kind, limit : str
+        Discipline; limit as people read it.
+    limit_packets, limit_bytes : int or None
+        One of the two.
+    settings : mapping
+        Parameters of the discipline.
+    """
+
+    kind: str
+    limit: str
+    limit_packets: int | None
+    limit_bytes: int | None
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A model of packet losses.
+
+    Attributes
+    ----------
+    kind : str
+        ``none``, ``uniform`` or ``bursts``.
+    per : float or None
+        Packet error rate of uniform losses.
+    settings : mapping
+        Parameters of the other models.
+    """
+
+    kind: str
+    per: float | None = None
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a link direction; ``None`` keeps a value."""
+
+    at_ns: int
+    rate_bps: int | None
+    delay_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """One direction of a link."""
+
+    rate_bps: int
+    delay_ns: int
+    queue: Queue
+    loss: Loss
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link between the nodes `a` and `b`; `forward` leads from `a` to `b`."""
+
+    a: str
+    b: str
+    forward: Direction
+    reverse: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What an application sends.
+
+    Attributes
+    ----------
+    kind : str
+        ``bulk``, ``udp``, ``rate``, ``on_off`` or ``requests``.
+    size_bytes, rate_bps, on_ns, off_ns, payload_bytes, request_bytes, response_bytes : int or None
+        ``None`` where the kind has no such value, or no limit.
+    settings : mapping
+        Further values of the kind.
+    """
+
+    kind: str
+    size_bytes: int | None = None
+    rate_bps: int | None = None
+    on_ns: int | None = None
+    off_ns: int | None = None
+    payload_bytes: int | None = None
+    request_bytes: int | None = None
+    response_bytes: int | None = None
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tcp:
+    """Settings of a TCP connection.
+
+    Attributes
+    ----------
+    cc, stack : str
+    assist : str or None
+        The scheme that the connection takes part in.
+    settings : mapping
+        All settings by name, those above included.
+    """
+
+    cc: str
+    stack: str
+    assist: str | None
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow.
+
+    Attributes
+    ----------
+    name, source, sink : str
+        Its name, and those of the nodes that send and receive.
+    start_ns, stop_ns, dscp : int
+    jitter : bool
+        Whether its start is drawn at random.
+    traffic : Traffic
+    tcp : Tcp or None
+        ``None`` for UDP.
+    """
+
+    name: str
+    source: str
+    sink: str
+    start_ns: int
+    stop_ns: int
+    dscp: int
+    jitter: bool
+    traffic: Traffic
+    tcp: Tcp | None
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    """A station of an 802.11 channel, or its base station."""
+
+    node: str
+    queue: Queue
+    signal_db: float
+    overhead_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """The modulation of a channel's data frames: a rate, or an MCS with width, streams and guard interval."""
+
+    kind: str
+    rate_bps: int = 0
+    mcs: int = 0
+    width_mhz: int = 0
+    streams: int = 1
+    guard_interval_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """Limits of an A-MPDU."""
+
+    max_mpdus: int
+    max_bytes: int
+    max_time_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrameErrors:
+    """Frame error rate of a station, at one rate or at all (``None``)."""
+
+    station: str
+    rate_bps: int | None
+    fer: float
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """An 802.11 channel; `hidden` has pairs of stations of which the first does not hear the second."""
+
+    name: str
+    base: Station
+    stations: tuple[Station, ...]
+    phy: str
+    mode: Mode
+    basic_rate_bps: int
+    short_preamble: bool
+    slot_ns: int
+    sifs_ns: int
+    cw_min: int
+    cw_max: int
+    short_retry: int
+    long_retry: int
+    rts_threshold_bytes: int | None
+    propagation_ns: int
+    capture_db: float | None
+    aggregation: Aggregation | None
+    queues: str
+    hidden: tuple[tuple[str, str], ...]
+    errors: tuple[FrameErrors, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What is sampled: ``off``, at ``events`` or each ``interval``; and whether state of algorithms is."""
+
+    kind: str
+    interval_ns: int = 0
+    state: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A resolved scenario.
+
+    Attributes
+    ----------
+    name : str
+    title, description : str or None
+    duration_ns, seed, start_jitter_ns, ip : int
+        Length of a run; seed; largest random delay of a start; version of IP.
+    sampling : Sampling
+    nodes, links, wifi, flows : tuple
+        ``wifi`` are the 802.11 channels.
+    schemes : mapping
+        Settings of the scheme that runs, by its name; empty without one.
+    """
+
+    name: str
+    title: str | None
+    description: str | None
+    duration_ns: int
+    seed: int
+    start_jitter_ns: int
+    ip: int
+    sampling: Sampling
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    wifi: tuple[Channel, ...]
+    flows: tuple[Flow, ...]
+    schemes: Mapping[str, Settings]
+
+    @property
+    def first_tcp(self) -> Tcp:
+        """Settings of the first TCP flow; `StopIteration` without one."""
+        return next(flow.tcp for flow in self.flows if flow.tcp is not None)
+
+    def flow(self, name: str) -> Flow:
+        """Return a flow.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        Flow
+
+        Raises
+        ------
+        KeyError
+            If there is no such flow.
+        """
+        for flow in self.flows:
+            if flow.name == name:
+                return flow
+        raise KeyError(name)
+
+
+def parse(text: str) -> Resolved:
+    """Read the engine's JSON of a scenario; values that several flows or links share become one object.
+
+    Parameters
+    ----------
+    text : str
+        Output of ``narrows._core.Scenario.to_json``.
+
+    Returns
+    -------
+    Resolved
+    """
+    data: dict[str, Any] = json.loads(text)
+    nodes = tuple(_made(Node, node) for node in data["nodes"])
+    directions = [_direction(one) for one in data["directions"]]
+    traffics = [_made(Traffic, one) for one in data["traffics"]]
+    tcps = [Tcp(one["cc"], one["stack"], one["assist"], one) for one in data["tcps"]]
+    stops: list[int] = data["stops"]
+    return Resolved(
+        name=data["name"],
+        title=data["title"],
+        description=data["description"],
+        duration_ns=data["duration_ns"],
+        seed=data["seed"],
+        start_jitter_ns=data["start_jitter_ns"],
+        ip=data["ip"],
+        sampling=_made(Sampling, data["sampling"]),
+        nodes=nodes,
+        links=tuple(
+            Link(
+                nodes[link["a"]].name,
+                nodes[link["b"]].name,
+                directions[link["forward"]],
+                directions[link["reverse"]],
+            )
+            for link in data["links"]
+        ),
+        wifi=tuple(_channel(one) for one in data["wifi"] or ()),
+        flows=tuple(
+            Flow(
+                name=flow["name"],
+                source=nodes[flow["from"]].name,
+                sink=nodes[flow["to"]].name,
+                start_ns=flow["start_ns"],
+                stop_ns=stops[flow["stop_ns"]],
+                dscp=flow["dscp"],
+                jitter=flow["jitter"],
+                traffic=traffics[flow["traffic"]],
+                tcp=None if flow["tcp"] is None else tcps[flow["tcp"]],
+            )
+            for flow in data["flows"]
+        ),
+        schemes={name: data[name] for name in scheme_names() if data.get(name)},
+    )
+
+
+def _made(kind: type[T], row: Mapping[str, Any]) -> T:
+    """Make a dataclass of a row; values that are no fields go into its settings, if it has any."""
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    values = {name: value for name, value in row.items() if name in known}
+    if "settings" in known:
+        values["settings"] = {name: value for name, value in row.items() if name not in known}
+    return kind(**values)
+
+
+def _direction(row: Mapping[str, Any]) -> Direction:
+    return Direction(
+        rate_bps=row["rate_bps"],
+        delay_ns=row["delay_ns"],
+        queue=_made(Queue, row["queue"]),
+        loss=_made(Loss, row["loss"]),
+        changes=tuple(_made(Change, one) for one in row["changes"]),
+    )
+
+
+def _station(row: Mapping[str, Any]) -> Station:
+    return Station(**{**row, "queue": _made(Queue, row["queue"])})
+
+
+def _channel(row: Mapping[str, Any]) -> Channel:
+    values = dict(row)
+    values["base"] = _station(row["base"])
+    values["stations"] = tuple(_station(one) for one in row["stations"])
+    values["mode"] = _made(Mode, row["mode"])
+    values["aggregation"] = None if row["aggregation"] is None else _made(Aggregation, row["aggregation"])
+    values["hidden"] = tuple((str(a), str(b)) for a, b in row["hidden"])
+    values["errors"] = tuple(_made(FrameErrors, one) for one in row["errors"])
+    return _made(Channel, values)

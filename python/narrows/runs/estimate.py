@@ -1,0 +1,157 @@
+"""Estimates before runs of a scenario begin: rows of samples, memory, and disk space.
+
+The constants are measured (``tests/python/test_estimate.py`` compares them with real runs): what the engine and this
+package need per flow, node and link, and what a row of samples takes outside memory.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from narrows.base import memory
+from narrows.base.errors import InputError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from narrows.model.scenario import Scenario
+
+FLOW: Final = 14_000
+"""Bytes per flow while a run is made and its metrics are computed (measured: 11 to 12 kB)."""
+
+KEPT_FLOW: Final = 4_000
+"""Bytes per flow of a finished run while other runs are made."""
+
+NODE: Final = 4_000
+"""Bytes per node (measured: 14 kB for a node and a link of a chain together)."""
+
+LINK: Final = 12_000
+"""Bytes per link, both directions together."""
+
+ROW: Final = 12
+"""Bytes per row of samples on disk: packed 4 to 7 in the temporary file, and 1 to 5 in Parquet."""
+
+FIXED: Final = 150_000_000
+"""Bytes that a process needs for any scenario: row groups of Parquet, and the packages for tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Estimated resources for runs of a scenario.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of samples over all runs; 0 where every event is sampled, since their number is unknown.
+    memory_bytes : int
+        Peak memory, samples included.
+    disk_bytes : int
+        Disk space for samples: the temporary file and Parquet.
+    cause : str
+        The setting that needs the most memory.
+    """
+
+    rows: int
+    memory_bytes: int
+    disk_bytes: int
+    cause: str
+
+
+def of(scenario: Scenario, runs: int = 1, jobs: int = 1) -> Estimate:
+    """Estimate the resources that runs of a scenario need.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    runs, jobs : int
+        Number of runs, and how many run at the same time.
+
+    Returns
+    -------
+    Estimate
+    """
+    size = scenario.core.size()
+    rows = runs * (size["flow_rows"] + size["queue_rows"] + size["router_rows"] + size["state_rows"])
+    once = min(jobs, runs)
+    parts = {
+        f"{size['flows']:,} flows (flows, copies)": size["flows"] * (once * FLOW + (runs - once) * KEPT_FLOW),
+        f"{size['nodes']:,} nodes": once * size["nodes"] * NODE,
+        f"{size['links']:,} links": once * size["links"] * LINK,
+        f"{rows:,} samples (sampling)": min(rows * ROW, memory.samples_bytes()),
+    }
+    cause = max(parts, key=lambda part: parts[part])
+    if runs > 1:
+        cause += f" in {runs:,} runs, {once} at a time (runs, jobs)"
+    return Estimate(rows, FIXED + sum(parts.values()), rows * ROW, cause)
+
+
+def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | None = None) -> Estimate:
+    """Refuse runs that need more memory or disk than is available, before they begin.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    runs, jobs : int
+        As for `of`.
+    directory : pathlib.Path, optional
+        Where samples that do not fit in memory are written; by default where `narrows.base.memory` puts them.
+
+    Returns
+    -------
+    Estimate
+
+    Raises
+    ------
+    InputError
+        With the estimate, the bound, and the setting that causes it.
+    """
+    made = of(scenario, runs, jobs)
+    memory.check(made.memory_bytes, f"{scenario.path}: {made.cause}", "a smaller scenario, fewer runs or --jobs")
+    room = free_bytes(directory or memory.spill_directory())
+    if made.disk_bytes - memory.samples_bytes() > room:
+        message = (
+            f"{scenario.path}: {made.rows:,} samples (sampling) take about {memory.shown(made.disk_bytes)} on the "
+            f"disk, and {memory.shown(room)} are free; allowed: a longer interval (sampling) or less time (duration)"
+        )
+        raise InputError(message)
+    return made
+
+
+def check_one(scenario: Scenario) -> None:
+    """Refuse a run that needs more memory than is available, just before it begins.
+
+    For series of scenarios whose largest is not known in advance (contest, sweep, paper), and for live runs.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Raises
+    ------
+    InputError
+        With the estimate, the bound, and the setting that causes it.
+    """
+    made = of(scenario)
+    allowed = "a smaller scenario, or fewer runs at a time (jobs)"
+    memory.check(made.memory_bytes - FIXED, f"{scenario.path}: {made.cause}", allowed)
+
+
+def free_bytes(directory: str | PathLike[str]) -> int:
+    """Free disk space at a directory, which need not exist yet.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    path = Path(directory).absolute()
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return shutil.disk_usage(path).free

@@ -1,0 +1,304 @@
+"""Runs: from a scenario to samples and metrics, one at a time or many at once.
+
+A run is determined by scenario, seed, index and version. The number of simultaneous runs changes only the waiting time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, overload
+
+from narrows import _core
+from narrows.base import memory
+from narrows.base.errors import InputError, Interrupted, RunError
+from narrows.execution.backend import processors
+from narrows.execution.job import Job
+from narrows.execution.loop import drive
+from narrows.execution.threads import Threads
+from narrows.model import own
+from narrows.model.scenario import Override, Scenario
+from narrows.outcome import Batch, Run
+from narrows.runs import captures, estimate
+from narrows.runs.taken import taken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
+    from pathlib import Path
+
+    from narrows.execution.job import Done, ProgressHook
+
+__all__ = ["Batch", "Run", "Task", "TaskJob", "make", "processors", "run", "run_all", "taken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run to make.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What to run.
+    seed, index : int
+        Seed, and index of the run under it.
+    pcap_dir : Path or None
+        An existing directory for captured packets (pcapng, a file per link and 802.11 channel), or ``None``.
+    """
+
+    scenario: Scenario
+    seed: int
+    index: int = 0
+    pcap_dir: Path | None = None
+
+
+@overload
+def run(
+    scenario: str | PathLike[str] | Scenario,
+    seed: int | None = ...,
+    runs: Literal[1] = ...,
+    jobs: int | None = ...,
+    overrides: Mapping[str, Override] | None = ...,
+    pcap: str | PathLike[str] | None = ...,
+    progress: ProgressHook | None = ...,
+) -> Run: ...
+
+
+@overload
+def run(
+    scenario: str | PathLike[str] | Scenario,
+    seed: int | None = ...,
+    runs: int = ...,
+    jobs: int | None = ...,
+    overrides: Mapping[str, Override] | None = ...,
+    pcap: str | PathLike[str] | None = ...,
+    progress: ProgressHook | None = ...,
+) -> Run | Batch: ...
+
+
+def run(
+    scenario: str | PathLike[str] | Scenario,
+    seed: int | None = None,
+    runs: int = 1,
+    jobs: int | None = None,
+    overrides: Mapping[str, Override] | None = None,
+    pcap: str | PathLike[str] | None = None,
+    progress: ProgressHook | None = None,
+) -> Run | Batch:
+    """Run a scenario.
+
+    Parameters
+    ----------
+    scenario : path, str or Scenario
+        A file, the name of a bundled scenario, or a scenario.
+    seed : int, optional
+        From 0 to 2^63-1, as in a scenario; the scenario's own by default.
+    runs : int
+        Number of runs, each with random streams of its own.
+    jobs : int, optional
+        How many run at the same time; by default the number of processors. Results do not depend on it.
+    overrides : mapping, optional
+        Values by path of the field, such as ``{"flows[0].start": "2 s"}``.
+    pcap : path, optional
+        Directory to capture packets into (pcapng, a file per link and 802.11 channel; a directory per run if there are
+        several). Captures of an earlier run there are replaced; other files are kept.
+    progress : callable, optional
+        Called about ten times a second with the completed share of the work, in [0, 1].
+
+    Returns
+    -------
+    Run or Batch
+        A batch if more than one run was requested.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, a file cannot be read, the runs need more memory or disk than is available, or
+        a capture would replace a file that Narrows did not write.
+    ScenarioError
+        If the scenario is refused; all problems at once.
+    RunError
+        If a run failed.
+    Interrupted
+        On Ctrl-C; holds the finished runs.
+
+    Examples
+    --------
+    >>> result = run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
+    >>> result.flows[0].throughput_mbps > 0
+    True
+    """
+    parsed = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
+    if overrides:
+        parsed = parsed.with_overrides(overrides)
+    chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
+    in_range("runs", runs, 1, 1_000_000)
+    estimate.check(parsed, runs, in_range("jobs", processors() if jobs is None else jobs, 1, 4096))
+    with captures.into(pcap, parsed, runs) as folder:
+        tasks = [Task(parsed, chosen, index, captures.of_run(folder, index, runs)) for index in range(runs)]
+        made, interruption = _kept(tasks, jobs, progress)
+        captures.drop_unfinished(folder, made, runs)
+    if interruption is not None:
+        raise interruption
+    return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
+
+
+def _kept(
+    tasks: Sequence[Task], jobs: int | None, progress: ProgressHook | None
+) -> tuple[Sequence[Run], Interrupted | None]:
+    """Make runs; after Ctrl-C return those that had finished, and the interruption."""
+    try:
+        return run_all(tasks, jobs=jobs, progress=progress), None
+    except Interrupted as caught:
+        return caught.finished.runs, caught
+
+
+def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHook | None = None) -> list[Run]:
+    """Make many runs, of one scenario or several, some at the same time.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+        What to run.
+    jobs : int, optional
+        How many run at the same time; by default the number of processors.
+    progress : callable, optional
+        As for `run`.
+
+    Returns
+    -------
+    list of Run
+        In the order of the tasks, whatever the number of jobs.
+
+    Raises
+    ------
+    InputError
+        If ``jobs`` is out of range.
+    RunError
+        If a run failed; the others are stopped.
+    Interrupted
+        On Ctrl-C; holds the finished runs, in order, as a batch of the first task's scenario.
+    """
+    listed = list(tasks)
+    workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
+    if not listed:
+        return []
+    waiting = iter([TaskJob(index, task) for index, task in enumerate(listed)])
+    made: dict[str, Run] = {}
+    backend = Threads(min(workers, len(listed)))
+
+    def took(done: Done[Run]) -> None:
+        made[done.job.key] = done.value()
+
+    def report() -> None:
+        if progress is not None:
+            under_way = sum(fraction for fraction, _ in backend.running().values())
+            progress(min(1.0, (len(made) + under_way) / len(listed)))
+
+    try:
+        drive(backend, lambda: next(waiting, None), took, report=report)
+    except KeyboardInterrupt:
+        backend.stop()
+        while (done := backend.get(0)) is not None:
+            if done.error is None:
+                took(done)
+        finished = tuple(made[key] for key in sorted(made, key=int))
+        batch = Batch(scenario=listed[0].scenario, seed=listed[0].seed, runs=finished)
+        raise Interrupted(batch, len(listed)) from None
+    finally:
+        backend.stop()
+    return [made[str(index)] for index in range(len(listed))]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskJob(Job["Run"]):
+    """A task as a job; its key is its index among those that are executed together.
+
+    Attributes
+    ----------
+    index : int
+    task : Task
+    """
+
+    index: int
+    task: Task
+
+    @property
+    def key(self) -> str:
+        """The index."""
+        return str(self.index)
+
+    def make(self, gauge: _core.Progress) -> Run:
+        """Make the run."""
+        return make(self.task, gauge)
+
+
+def make(task: Task, gauge: _core.Progress) -> Run:
+    """Make one run on the calling thread; `run_all` calls this on threads of its own.
+
+    Parameters
+    ----------
+    task : Task
+        What to run.
+    gauge : narrows._core.Progress
+        Reports progress, and can stop the run.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InputError
+        If it needs more memory than is available.
+    RunError
+        If it failed.
+    narrows._core.Stopped
+        If it was stopped through the gauge.
+    """
+    where = None if task.pcap_dir is None else str(task.pcap_dir)
+    estimate.check_one(task.scenario)
+    try:
+        spill = (str(memory.spill_directory()), memory.budget())
+        result = _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill)
+        return taken(task.scenario, task.seed, task.index, result, gauge=gauge)
+    except _core.Stopped:
+        raise
+    except _core.AlgorithmError as error:
+        message = f"{task.scenario.name}: run {task.index} with seed {task.seed} was stopped: {error}"
+        raise RunError(message) from None
+    except MemoryError as error:
+        message = f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: the system gave no more memory"
+        raise RunError(message) from error
+    except OSError as error:
+        what = "a file cannot be written" if where is None else f"packets cannot be captured into {where}"
+        message = f"{task.scenario.name}: {what}: {error.strerror or error}"
+        raise RunError(message) from error
+    except (RuntimeError, ValueError, OverflowError) as error:
+        message = (
+            f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {str(error) or type(error).__name__}"
+        )
+        raise RunError(message) from error
+
+
+def in_range(what: str, value: int, low: int, high: int) -> int:
+    """Refuse a number outside its range.
+
+    Parameters
+    ----------
+    what : str
+        Its name.
+    value, low, high : int
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InputError
+    """
+    if not low <= value <= high:
+        message = f"{what} is {value}; allowed: {low} to {high}"
+        raise InputError(message)
+    return value

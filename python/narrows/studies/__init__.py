@@ -1,0 +1,1 @@
+"""Studies: questions that take many runs."""

@@ -1,0 +1,173 @@
+"""Directories of comparisons: a result directory for each arm, and their differences."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows import ownership
+from narrows.base.errors import InputError
+from narrows.store import results
+from narrows.studies.comparison.comparison import FORMAT, KIND, Arm, Comparison
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+FILE: Final = results.COMPARISON
+
+
+def fill(comparison: Comparison, directory: Path) -> None:
+    """Write both arms and their differences into an existing directory.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    directory : pathlib.Path
+        A directory such as `narrows.ownership.staged` yields.
+
+    Raises
+    ------
+    OSError
+        If writing fails.
+    """
+    folders = [fill_arm(arm, directory).name for arm in comparison.arms]
+    content = comparison.to_json()
+    for told, name in zip(content["arms"], folders, strict=True):
+        told["directory"] = name
+    (directory / FILE).write_text(dumps(content), encoding="utf-8")
+
+
+def fill_arm(arm: Arm, directory: Path) -> Path:
+    """Write the result directory of one arm into an existing directory.
+
+    Parameters
+    ----------
+    arm : Arm
+    directory : pathlib.Path
+        As for `fill`.
+
+    Returns
+    -------
+    pathlib.Path
+        The result directory.
+
+    Raises
+    ------
+    OSError
+        If writing fails.
+    """
+    folder = directory / folder_name(arm.label)
+    folder.mkdir()
+    results.fill(arm.outcome, folder)
+    return folder
+
+
+def write(comparison: Comparison, directory: str | PathLike[str]) -> Path:
+    """Write a directory of a comparison atomically.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    directory : path
+        As for `narrows.ownership.staged`.
+
+    Returns
+    -------
+    pathlib.Path
+        The directory.
+
+    Raises
+    ------
+    InputError, RunError
+        As `narrows.ownership.staged` does.
+    """
+    with ownership.staged(directory) as temporary:
+        fill(comparison, temporary)
+    return Path(directory)
+
+
+def holds_one(directory: str | PathLike[str]) -> bool:
+    """Whether a directory holds a comparison.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    bool
+    """
+    return (Path(directory) / FILE).is_file()
+
+
+def load(directory: str | PathLike[str]) -> Comparison:
+    """Read the directory of a comparison; differences are computed again.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        If the directory is not of a comparison, has another format, or cannot be read.
+    ScenarioError
+        If this version refuses the scenario in it.
+    """
+    root = Path(directory)
+    try:
+        content = json.loads((root / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"{root / FILE}: cannot be read: {error}"
+        raise InputError(message) from None
+    found = (content.get("kind"), content.get("format")) if isinstance(content, dict) else (None, None)
+    if found != (KIND, FORMAT):
+        message = f"{root / FILE}: kind and format are {found}; allowed: {(KIND, FORMAT)}"
+        raise InputError(message)
+    try:
+        first, second = [(str(arm["label"]), str(arm["directory"])) for arm in content["arms"]]
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"{root / FILE}: is damaged: {error!r}"
+        raise InputError(message) from None
+    return Comparison(*(Arm(label, results.load(root / Path(folder).name)) for label, folder in (first, second)))
+
+
+def folder_name(label: str) -> str:
+    """Name the directory of an arm.
+
+    Parameters
+    ----------
+    label : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> folder_name("simulated"), folder_name("Linux 6.18 (live)")
+    ('simulated', 'linux-6.18-live')
+    """
+    return re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-.") or "arm"
+
+
+def dumps(content: dict[str, Any]) -> str:
+    """Serialise as JSON text.
+
+    Parameters
+    ----------
+    content : dict
+        As `Comparison.to_json` returns it.
+
+    Returns
+    -------
+    str
+        Ends with a newline.
+    """
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,152 @@
+"""Measures that are compared, with units and values per run: of flows, of queues and of all flows together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows.metrics import NO_CWND, mean_over_time
+from narrows.metrics.totals import aggregate_mbps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from narrows.metrics.totals import FlowMetrics, QueueMetrics
+    from narrows.outcome import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A quantity that both arms have.
+
+    Attributes
+    ----------
+    key : str
+        Name in JSON, ending with the JSON unit, as for metrics.
+    title, unit : str
+        Title and unit as shown to readers.
+    scale : float
+        Factor from the unit of `key` to `unit`.
+    is_count : bool
+        Whether it is a count, a whole number in each run.
+    """
+
+    key: str
+    title: str
+    unit: str
+    scale: float = 1.0
+    is_count: bool = False
+
+
+THROUGHPUT: Final = Measure("throughput_mbps", "Throughput", "Mb/s")
+GOODPUT: Final = Measure("goodput_mbps", "Goodput", "Mb/s")
+RTT: Final = Measure("rtt_mean_ms", "RTT, mean", "ms")
+CWND: Final = Measure("cwnd_mean_bytes", "cwnd, mean", "kB", 1e-3)
+JAIN: Final = Measure("jain", "Jain", "")
+
+FLOW: Final = (
+    THROUGHPUT,
+    GOODPUT,
+    RTT,
+    Measure("rtt_p50_ms", "RTT, median", "ms"),
+    Measure("rtt_p95_ms", "RTT, 95 %", "ms"),
+    CWND,
+    Measure("lost_packets", "Lost", "packets", is_count=True),
+    Measure("retransmitted_packets", "Sent again", "packets", is_count=True),
+    Measure("timeouts", "Timeouts", "", is_count=True),
+)
+QUEUE: Final = (
+    Measure("utilisation", "Utilisation", "%", 100.0),
+    Measure("delay_mean_ms", "Delay, mean", "ms"),
+    Measure("delay_p95_ms", "Delay, 95 %", "ms"),
+    Measure("dropped_packets", "Dropped", "packets", is_count=True),
+    Measure("marked_packets", "Marked", "packets", is_count=True),
+    Measure("corrupted_packets", "Corrupted", "packets", is_count=True),
+    Measure("max_packets", "Longest", "packets", is_count=True),
+)
+TOGETHER: Final = (THROUGHPUT, GOODPUT, JAIN)
+
+Values = dict[str, float | None]
+"""Values of one run, by key of the measure."""
+
+
+def flows(run: Run) -> dict[str, Values]:
+    """Measures of the flows of a run.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    dict
+        By name of the flow.
+    """
+    windows = mean_windows(run)
+    return {flow.name: {**_own(flow, FLOW), CWND.key: windows.get(flow.name)} for flow in run.flows}
+
+
+def queues(run: Run) -> dict[str, Values]:
+    """Measures of the queues that packets passed in a run.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    dict
+        By name of the queue.
+    """
+    return {queue.name: _own(queue, QUEUE) for queue in run.queues if queue.arrived_packets}
+
+
+def together(run: Run) -> Values:
+    """Measures of all flows of a run together.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        THROUGHPUT.key: aggregate_mbps(run.flows),
+        GOODPUT.key: aggregate_mbps(run.flows, "delivered_bytes"),
+        JAIN.key: run.jain,
+    }
+
+
+def mean_windows(run: Run) -> dict[str, float | None]:
+    """Time-weighted mean congestion window of each flow, from its samples between its start and its end.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    dict
+        Bytes, by name of the flow; ``None`` for UDP, for a sender without a congestion window, and without samples.
+    """
+    frame = run.samples.frame("flow")
+    sampled: dict[str, pd.DataFrame] = {str(name): rows for name, rows in frame.groupby("name", observed=True)}
+    return {flow.name: _mean_window(flow, sampled.get(flow.name)) for flow in run.flows}
+
+
+def _mean_window(flow: FlowMetrics, rows: pd.DataFrame | None) -> float | None:
+    if rows is None or flow.cc is None:
+        return None
+    cwnd = rows["cwnd_bytes"].to_numpy(dtype=float, na_value=math.nan, copy=True)
+    cwnd[cwnd >= NO_CWND] = math.nan
+    return mean_over_time(rows["time_s"].to_numpy(), cwnd, flow.start_s, flow.start_s + flow.active_s)
+
+
+def _own(row: FlowMetrics | QueueMetrics, wanted: tuple[Measure, ...]) -> Values:
+    own: Mapping[str, Any] = row.to_dict()
+    return {measure.key: own[measure.key] for measure in wanted if measure.key in own}

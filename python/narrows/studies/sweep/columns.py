@@ -1,0 +1,124 @@
+"""The columns of a sweep's data set: one tidy table for runs and for all their parts that have metrics."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows.metrics.routers import RouterMetrics
+from narrows.metrics.stations import ChannelMetrics, StationMetrics
+from narrows.metrics.totals import FlowMetrics, QueueMetrics
+from narrows.outcome.rows import WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KINDS: Final[dict[str, type]] = {
+    "flow": FlowMetrics,
+    "queue": QueueMetrics,
+    "router": RouterMetrics,
+    "station": StationMetrics,
+    "channel": ChannelMetrics,
+}
+"""The class of metrics for each value of the column ``kind``, other than ``run``."""
+
+IDENTITY: Final = ("seed", "address")
+"""Columns of every row, after the columns of the axes."""
+
+RUN: Final = ("status", "error", "digest", "cpu_s", "wall_s", "events", "packets")
+"""Columns of the row of a run."""
+
+NAMES: Final = ("name", "flow_cc", "channel", "role")
+"""Columns that identify the subject of a row: name, a flow's congestion control, a station's channel and role."""
+
+INTEGERS: Final = ("seed", "events", "packets")
+TEXTS: Final = ("kind", "address", "status", "error", "digest", *NAMES)
+
+RUN_METRICS: Final = ("jain",)
+"""Metrics of a run as a whole."""
+
+
+@functools.cache
+def metrics_of(kind: str) -> tuple[str, ...]:
+    """Return the names of the metrics for a kind of row.
+
+    Parameters
+    ----------
+    kind : str
+        ``run``, or one of `KINDS`.
+
+    Returns
+    -------
+    tuple of str
+        In declared order.
+
+    Examples
+    --------
+    >>> metrics_of("queue")[0], metrics_of("run")
+    ('utilisation', ('jain',))
+    """
+    if kind == "run":
+        return RUN_METRICS
+    return tuple(field.name for field in fields(KINDS[kind]) if field.name not in WORDS)
+
+
+def all_metrics() -> list[str]:
+    """Return the names of all metrics, each once.
+
+    Returns
+    -------
+    list of str
+        Metrics of runs first, then kind by kind.
+    """
+    return list(dict.fromkeys(metric for kind in ("run", *KINDS) for metric in metrics_of(kind)))
+
+
+def reserved() -> set[str]:
+    """Return the column names that no axis may have.
+
+    Returns
+    -------
+    set of str
+    """
+    return {"kind", *IDENTITY, *RUN, *NAMES, *KINDS, *all_metrics()}
+
+
+def kept_metrics(keep: Iterable[str] | None) -> list[str]:
+    """Return the names of the metrics in a data set.
+
+    Parameters
+    ----------
+    keep : iterable of str or None
+        Metrics to keep; all by default.
+
+    Returns
+    -------
+    list of str
+        In declared order.
+    """
+    wanted = None if keep is None else set(keep)
+    return [metric for metric in all_metrics() if wanted is None or metric in wanted]
+
+
+def row_of(kind: str, metrics: Any) -> dict[str, Any]:
+    """Convert metrics to a row without labels.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    metrics : FlowMetrics, QueueMetrics, RouterMetrics, StationMetrics or ChannelMetrics
+
+    Returns
+    -------
+    dict
+        Values by column.
+    """
+    row: dict[str, Any] = {"kind": kind, "name": metrics.name}
+    for word, column in (("cc", "flow_cc"), ("channel", "channel"), ("role", "role")):
+        if hasattr(metrics, word):
+            row[column] = getattr(metrics, word)
+    for metric in metrics_of(kind):
+        row[metric] = getattr(metrics, metric)
+    return row

@@ -1,0 +1,250 @@
+"""Parts of a data set: Parquet files of whole runs, read with their checksums; each run counts once."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows.studies.sweep import table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+
+_PART: Final = re.compile(r"part-\d{8}-[0-9a-f]{8}\.parquet")
+_PARTIAL: Final = re.compile(rf"\.{_PART.pattern}\.\d+\.partial")
+_MAGIC: Final = b"PAR1"
+"""The first bytes of a Parquet file."""
+
+
+def read(path: Path) -> pa.Table:
+    """Read a part, and verify the checksums of its pages.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    OSError
+        If the part cannot be read.
+    ValueError
+        If the part is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = path.read_bytes()  # read first, to distinguish disk errors from damaged content
+    try:
+        read: pa.Table = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True).read(
+            use_threads=False
+        )
+    except (pa.ArrowException, OSError) as error:
+        message = f"{path}: is damaged: {error}"
+        raise ValueError(message) from error
+    if not {"kind", "address", "seed", "status", "wall_s"} <= set(read.schema.names):
+        message = f"{path}: is no part of a sweep"
+        raise ValueError(message)
+    return read
+
+
+def encoded(rows: pa.Table) -> memoryview:
+    """Encode rows as a Parquet file in memory.
+
+    Parameters
+    ----------
+    rows : pyarrow.Table
+
+    Returns
+    -------
+    memoryview
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    # With few rows, statistics and the compressor's tables for each column would be most of the work.
+    many = rows.num_rows > 1000
+    how = "zstd" if many else "snappy"
+    pq.write_table(rows, sink, compression=how, use_dictionary=many, write_statistics=many, write_page_checksum=True)
+    return memoryview(sink.getvalue())
+
+
+def all_rows(paths: Sequence[Path], layout: table.Layout) -> pa.Table:
+    """Read parts, each run once, without the columns of axes.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Later parts take precedence.
+    layout : Layout
+        Layout of the sweep, for a table without rows.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    OSError, ValueError
+        As `read`.
+    """
+    return unique([table.core(read(path)) for path in paths], layout)
+
+
+def unique(parts: Sequence[pa.Table], layout: table.Layout) -> pa.Table:
+    """All rows, with each run from one part only: the latest, except that a failure never replaces a success.
+
+    Parameters
+    ----------
+    parts : sequence of pyarrow.Table
+    layout : Layout
+        Layout for a table without rows.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    import pyarrow as pa
+
+    status: dict[str, str] = {}
+    home: dict[str, int] = {}
+    for number, part in enumerate(parts):
+        won = better(statuses(part), status)
+        status |= won
+        home |= dict.fromkeys(won, number)
+    kept = []
+    for number, part in enumerate(parts):
+        mask = [home[address] == number for address in part["address"].to_pylist()]
+        kept.append(part if all(mask) else part.filter(pa.array(mask, type=pa.bool_())))
+    if not kept:
+        return table.from_records([], layout)
+    return pa.concat_tables(kept, promote_options="permissive")
+
+
+def better(found: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """Select the new statuses that replace known ones: a failure never replaces a success.
+
+    Parameters
+    ----------
+    found, known : mapping
+        Statuses by content address.
+
+    Returns
+    -------
+    dict
+        The statuses among `found` that win.
+    """
+    return {key: status for key, status in found.items() if status == "ok" or known.get(key) != "ok"}
+
+
+def statuses(part: pa.Table) -> dict[str, str]:
+    """Statuses of the runs in a part.
+
+    Parameters
+    ----------
+    part : pyarrow.Table
+
+    Returns
+    -------
+    dict
+        Statuses by content address.
+    """
+    rows = zip(part["address"].to_pylist(), part["kind"].to_pylist(), part["status"].to_pylist(), strict=True)
+    return {address: status for address, kind, status in rows if kind == "run"}
+
+
+def walls(part: pa.Table) -> dict[str, float]:
+    """Wall-clock times of the successful runs in a part.
+
+    Parameters
+    ----------
+    part : pyarrow.Table
+
+    Returns
+    -------
+    dict
+        Seconds by content address.
+    """
+    import pyarrow.compute as pc
+
+    good = part.filter(pc.equal(part["status"], "ok"))
+    return dict(zip(good["address"].to_pylist(), good["wall_s"].to_pylist(), strict=True))
+
+
+def others(rows: pa.Table, plan: Mapping[str, Any]) -> pa.Table:
+    """Rows of runs that are not in a plan.
+
+    Parameters
+    ----------
+    rows : pyarrow.Table
+    plan : mapping
+        Runs by content address.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    import pyarrow as pa
+
+    mask = [key not in plan for key in rows["address"].to_pylist()]
+    return rows.filter(pa.array(mask, type=pa.bool_()))
+
+
+def listed(folder: Path) -> list[Path]:
+    """Parts in a folder, in the order in which they were written.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The folder, which need not exist.
+
+    Returns
+    -------
+    list of Path
+    """
+    return sorted(path for path in folder.iterdir() if _is_part(path)) if folder.is_dir() else []
+
+
+def number_of(path: Path) -> int:
+    """Position of a part in the order of writing.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+
+    Returns
+    -------
+    int
+    """
+    middle = path.name.split("-")[1]
+    return int(middle) if middle.isdigit() else 0
+
+
+def is_partial(path: Path) -> bool:
+    """Whether a file is a part that was being written when its process ended.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+
+    Returns
+    -------
+    bool
+    """
+    if _PARTIAL.fullmatch(path.name) is None or path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        begin = file.read(len(_MAGIC))
+    return _MAGIC.startswith(begin)
+
+
+def _is_part(path: Path) -> bool:
+    return _PART.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()

@@ -1,0 +1,195 @@
+"""Results of a sweep: data frames with the axes as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from narrows.base.errors import InputError
+from narrows.outcome import joint_digest
+from narrows.studies.sweep import columns
+from narrows.studies.sweep.directory import data_set, marker
+from narrows.studies.sweep.table import axes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    import pandas as pd
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that failed.
+
+    Attributes
+    ----------
+    labels : dict
+        Values by column of the axes.
+    seed : int
+    error : str
+        Why it failed.
+    """
+
+    labels: dict[str, object]
+    seed: int
+    error: str
+
+    def __str__(self) -> str:
+        """Return the point, the seed and the error."""
+        where = ", ".join(f"{name} = {label}" for name, label in self.labels.items())
+        return f"{where}{', ' if where else ''}seed {self.seed}: {self.error}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepResult:
+    """The stored runs of a sweep, in the order of the sweep file.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The data set: one tidy table whose column ``kind`` distinguishes rows of runs, flows, queues, routers, stations
+        and channels.
+    axes : tuple of str
+        Columns of the axes.
+    directory : Path or None
+        Directory of the sweep.
+    asked : int
+        Number of runs in the sweep.
+    kept, made : int
+        Runs that were already there; runs executed now, including failed ones.
+    seconds : float
+        Wall-clock time of the execution, s.
+    broken : int
+        Damaged files of the data set that were moved aside; their runs were executed again.
+    """
+
+    table: pa.Table
+    axes: tuple[str, ...]
+    directory: Path | None = None
+    asked: int
+    kept: int = 0
+    made: int = 0
+    seconds: float = 0.0
+    broken: int = 0
+    _frames: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
+
+    def frame(self, kind: str) -> pd.DataFrame:
+        """Rows of one kind.
+
+        Parameters
+        ----------
+        kind : {"run", "flow", "queue", "router", "station", "channel"}
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns of the axes, ``seed``, ``address``, the name in a column named after the kind, and the metrics.
+
+        Raises
+        ------
+        InputError
+            If the kind is unknown.
+        """
+        if kind != "run" and kind not in columns.KINDS:
+            message = f"kind is {kind!r}; allowed: run, {', '.join(columns.KINDS)}"
+            raise InputError(message)
+        if kind not in self._frames:
+            self._frames[kind] = self._frame(kind)
+        return self._frames[kind]
+
+    def _frame(self, kind: str) -> pd.DataFrame:
+        import pyarrow.compute as pc
+
+        rows = self.table.filter(pc.equal(self.table["kind"], kind))
+        there = self.table.schema.names
+        if kind == "run":
+            about: list[str] = list(columns.RUN)
+            metrics: Sequence[str] = [n for n in there if n in columns.RUN_METRICS or n in self._extra()]
+        else:
+            about = ["name", *{"flow": ["flow_cc"], "queue": ["channel"], "station": ["channel", "role"]}.get(kind, [])]
+            metrics = columns.metrics_of(kind)
+        wanted = [*self.axes, *columns.IDENTITY, *about, *metrics]
+        chosen = rows.select([name for name in wanted if name in there])
+        frame: pd.DataFrame = chosen.to_pandas().rename(columns={"name": kind})
+        return frame
+
+    def _extra(self) -> set[str]:
+        known = {"kind", *self.axes, *columns.IDENTITY, *columns.NAMES, *columns.RUN, *columns.all_metrics()}
+        return {name for name in self.table.schema.names if name not in known}
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """A row per run: axes, ``seed``, ``address``, ``status``, ``error``, ``digest``, ``cpu_s``, ..., ``jain``."""
+        return self.frame("run")
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """A row per run and flow: axes, ``seed``, ``address``, ``flow``, ``flow_cc``, and the flow's metrics."""
+        return self.frame("flow")
+
+    @property
+    def queues(self) -> pd.DataFrame:
+        """A row per run and queue: axes, ``seed``, ``address``, ``queue``, ``channel``, and the queue's metrics."""
+        return self.frame("queue")
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Runs that failed, in order."""
+        runs = self.runs
+        bad = runs[runs["status"] == "failed"]
+        return [
+            Failure({name: row[name] for name in self.axes}, int(row["seed"]), str(row["error"]))
+            for row in bad.to_dict("records")
+        ]
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of all runs, s."""
+        return float(self.runs["cpu_s"].sum())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the runs' digests in order; failed runs have an empty one."""
+        return joint_digest(digest or "" for digest in self.runs["digest"].fillna(""))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Everything as one tidy data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        frame: pd.DataFrame = self.table.to_pandas()
+        return frame
+
+    def __repr__(self) -> str:
+        """Return the number of runs."""
+        return f"<SweepResult: {len(self.runs)} of {self.asked} runs, {len(self.failures)} failed>"
+
+
+def load(directory: str | PathLike[str]) -> SweepResult:
+    """Read the data set of a sweep without running anything.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    SweepResult
+        The stored runs; of a sweep in progress, the finished ones.
+
+    Raises
+    ------
+    InputError
+        If the directory is not that of a sweep, or cannot be read.
+    """
+    marker(directory)
+    table = data_set(directory)
+    count = len(set(table["address"].to_pylist()))
+    return SweepResult(
+        table=table, axes=tuple(axes_of(table.schema)), directory=Path(directory), asked=count, kept=count
+    )

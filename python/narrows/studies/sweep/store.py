@@ -1,0 +1,302 @@
+"""The directory of a sweep: finished runs as Parquet parts, written by one process at a time, by one version only.
+
+`narrows.studies.sweep.directory` describes the layout. A part is written under a temporary name, forced to disk and
+renamed (`narrows.base.durable`), so that no partial part appears. A part that is damaged all the same is moved aside,
+and its runs are executed again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows import ownership
+from narrows.base import durable
+from narrows.base.engine import release_of
+from narrows.base.errors import InputError, RunError
+from narrows.store import store
+from narrows.studies.sweep import address, parts, table
+from narrows.studies.sweep.directory import (
+    BROKEN,
+    FORMAT,
+    LOCK,
+    MARKER,
+    OTHER,
+    RUNS,
+    SCENARIOS,
+    SWEEP,
+    kept_name,
+    read_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from narrows.ownership import Target
+    from narrows.studies.sweep.plan import Sweep, SweepRun
+    from narrows.studies.sweep.record import Record
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+
+SMALL_PARTS: Final = 64
+"""Number of parts of one commit each at which they are merged into one."""
+
+
+class Store(store.Store):
+    """The directory of a sweep, open for writing.
+
+    Parameters
+    ----------
+    directory : path or Claim
+        Created if it is missing; refused if it holds something else.
+    sweep : Sweep
+
+    Raises
+    ------
+    InputError
+        If the directory cannot be used, belongs to another sweep, engine or version, or another process writes to it.
+    """
+
+    LOCK = LOCK
+
+    def __init__(self, directory: Target, sweep: Sweep) -> None:
+        self._layout = table.Layout.of(sweep)
+        self._sweep = sweep
+        self._next = 0
+        self._small: list[Path] = []
+        self.walls: dict[str, float] = {}
+        """What runs that are there took, on the clock (s), by content address; after `load`."""
+        self.broken = 0
+        """Parts that could not be read, and were put aside."""
+        super().__init__(directory, ownership.SWEEP)
+        try:
+            self._mark()
+        except BaseException:
+            self.close()
+            raise
+
+    def load(self) -> dict[str, str]:
+        """Read the statuses of the stored runs.
+
+        Returns
+        -------
+        dict
+            Statuses by content address, of all runs in the directory.
+
+        Raises
+        ------
+        RunError
+            If the directory cannot be read or written.
+        """
+        try:
+            self._sweep_up()
+            found: dict[str, str] = {}
+            for path in [*parts.listed(self.directory / OTHER), *parts.listed(self.directory / RUNS)]:
+                part = self._read(path)
+                if part is not None:
+                    found |= parts.better(parts.statuses(part), found)
+                    self.walls |= parts.walls(part)
+        except OSError as error:
+            raise self._failed(error) from error
+        return found
+
+    def append(self, records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]]) -> None:
+        """Store finished runs; when this returns they survive a power loss.
+
+        Parameters
+        ----------
+        records : sequence of Record
+        plan : mapping
+            Runs by content address.
+
+        Raises
+        ------
+        RunError
+            If they cannot be written; stored runs are not affected.
+        """
+        made = table.labelled(records, plan, self._layout)
+        try:
+            self._small.append(self._write(self.directory / RUNS, made))
+            if len(self._small) >= SMALL_PARTS:
+                self._merge()
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _merge(self) -> None:
+        """Merge the latest small parts into one, to bound the overhead of parts.
+
+        As in `compact`, every run is stored at least once at any time, even if this is interrupted.
+        """
+        folder, small = self.directory / RUNS, self._small
+        self._small = []
+        self._write(folder, parts.unique([parts.read(path) for path in small], self._layout))
+        for path in small:
+            path.unlink()
+        durable.sync(folder)
+
+    def table(self) -> pa.Table:
+        """Read all rows, each run once, without the columns of axes.
+
+        Returns
+        -------
+        pyarrow.Table
+
+        Raises
+        ------
+        RunError
+            If the directory cannot be read.
+        """
+        try:
+            return parts.all_rows(
+                [*parts.listed(self.directory / OTHER), *parts.listed(self.directory / RUNS)], self._layout
+            )
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def compact(self, plan: Mapping[str, Sequence[SweepRun]]) -> None:
+        """Merge all parts into one, in the order of the plan; rows of other runs go into a separate folder.
+
+        There is one part, whatever its size: a part has all rows of its runs (see
+        `narrows.studies.sweep.parts.unique`), and points with the same scenario have the same runs. Every run is stored
+        at least once at any time, even if this is interrupted, and `load` and `table` take each run once.
+
+        Parameters
+        ----------
+        plan : mapping
+            Runs by content address.
+
+        Raises
+        ------
+        RunError
+            If the directory cannot be written; nothing is lost.
+        """
+        runs, other = self.directory / RUNS, self.directory / OTHER
+        old, old_other = parts.listed(runs), parts.listed(other)
+        if not self._wants_order(old, old_other, plan):
+            return
+        try:
+            everything = parts.all_rows([*old_other, *old], self._layout)
+            foreign = parts.others(everything, plan)
+            if foreign.num_rows:
+                other.mkdir(exist_ok=True)
+                self._write(other, foreign)
+            mine = table.ordered(everything, plan, self._layout)
+            if mine.num_rows:
+                self._write(runs, mine)
+            for path in [*old, *old_other]:
+                path.unlink()
+            durable.sync(runs)
+            if old_other:
+                durable.sync(other)
+        except OSError as error:
+            raise self._failed(error) from error
+        except ValueError as error:
+            raise RunError(f"{error}; the same command puts it aside and makes its runs again") from error
+
+    def _mark(self) -> None:
+        """Check the marker of the directory, or write it into a new one."""
+        wanted = self._description()
+        files = {MARKER: json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"}
+        files |= {kept_name(base.name): base.text for base in self._sweep.bases.values()}
+        files[SWEEP] = self._sweep.text
+        try:
+            marker = self.directory / MARKER
+            if marker.exists():
+                self._compare(read_json(marker), wanted)
+            if any(not _holds(self.directory / name, text) for name, text in files.items()):
+                with ownership.staged(self._held, part="sweep", alone=False) as folder:
+                    (folder / SCENARIOS).mkdir()
+                    for name, text in files.items():
+                        (folder / name).write_bytes(text.encode())
+            (self.directory / RUNS).mkdir(exist_ok=True)
+        except OSError as error:
+            message = f"{self.directory}: cannot be written: {error.strerror or error}"
+            raise (RunError if error.errno in _FULL else InputError)(message) from None
+
+    def _description(self) -> dict[str, Any]:
+        engine = address.engine()
+        return {
+            "format": FORMAT,
+            "name": self._sweep.name,
+            "version": engine.version,
+            "build": engine.build,
+            "axes": list(self._sweep.columns),
+            "keep": None if self._sweep.keep is None else list(self._layout.metrics),
+        }
+
+    def _compare(self, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        directory = self.directory
+        if found.get("format") != FORMAT:
+            message = f"{directory / MARKER}: format is {found.get('format')!r}; allowed: {FORMAT}"
+            raise InputError(message)
+        if (release_of(str(found.get("version"))), found.get("build")) != (address.engine().release, wanted["build"]):
+            message = (
+                f"{directory}: holds runs of narrows {found.get('version')} (build {found.get('build')}), and this is "
+                f"{address.engine()}: runs of two versions are never mixed; allowed: a new directory (-o), or the "
+                "version that began this one"
+            )
+            raise InputError(message)
+        if found.get("name") != wanted["name"]:
+            message = (
+                f"{directory}: holds the sweep {found.get('name')!r}; allowed: another directory for {wanted['name']!r}"
+            )
+            raise InputError(message)
+        kept = found.get("keep")
+        more = [] if kept is None else [metric for metric in self._layout.metrics if metric not in kept]
+        if more:
+            message = (
+                f"{directory}: its runs kept {', '.join(kept or [])}, and not {', '.join(more[:3])}"
+                f"{' ..' if len(more) > 3 else ''}; allowed: keep = a part of that, or a new directory (-o)"
+            )
+            raise InputError(message)
+
+    def _sweep_up(self) -> None:
+        """Remove files that a killed process left half-written, and continue numbering after the existing parts."""
+        for name in (RUNS, OTHER):
+            folder = self.directory / name
+            if folder.is_dir():
+                for path in folder.iterdir():
+                    if parts.is_partial(path):
+                        path.unlink()
+        numbers = [parts.number_of(path) for name in (RUNS, OTHER) for path in parts.listed(self.directory / name)]
+        self._next = max(numbers, default=-1) + 1
+
+    def _read(self, path: Path) -> pa.Table | None:
+        try:
+            return parts.read(path)
+        except ValueError:  # pyarrow raises ArrowInvalid for files that are not Parquet or are damaged
+            aside = self.directory / BROKEN
+            aside.mkdir(exist_ok=True)
+            path.replace(aside / path.name)
+            durable.sync(aside)
+            durable.sync(path.parent)
+            self.broken += 1
+            return None
+
+    def _write(self, folder: Path, rows: pa.Table) -> Path:
+        path = folder / f"part-{self._next:08d}-{secrets.token_hex(4)}.parquet"
+        self._next += 1
+        durable.write(path, parts.encoded(rows))
+        return path
+
+    def _wants_order(self, old: Sequence[Path], other: Sequence[Path], plan: Mapping[str, Sequence[SweepRun]]) -> bool:
+        if len(old) != 1 or other:
+            return bool(old or other)
+        import pyarrow.compute as pc
+
+        part = parts.read(old[0])
+        own = part.filter(pc.equal(part["kind"], "run"))
+        in_order: bool = table.ordered(table.core(own), plan, self._layout).equals(own)
+        return not in_order
+
+    def _where(self) -> Path:
+        return self.directory
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
