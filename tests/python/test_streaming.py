@@ -16,7 +16,8 @@ from narrows.base import memory
 from narrows.base.errors import InputError
 from narrows.model import own
 from narrows.outcome import Run
-from narrows.outcome.samples import GROUP_ROWS, KINDS, Samples
+from narrows.outcome.parquet import GROUP_ROWS
+from narrows.outcome.samples import KINDS, Samples
 from narrows.store import results
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def test_ten_times_the_samples_take_no_more_memory(tmp_path: Path) -> None:
 
 def test_a_large_parquet_is_read_in_parts(dense: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dense.save(tmp_path / "r")
-    monkeypatch.setattr("narrows.outcome.samples._EAGER_ROWS", 1000)
+    monkeypatch.setattr("narrows.outcome.parquet.EAGER_ROWS", 1000)
     back = results.load(tmp_path / "r")
     for kind in KINDS:
         assert back.samples.rows(kind) == dense.samples.rows(kind)

@@ -16,10 +16,11 @@ from rich.console import Console
 from narrows.cli.tables import print_result
 from narrows.metrics.totals import SubqueueMetrics, subqueue_metrics
 from narrows.outcome import Batch
-from narrows.outcome.chunks import SUBQUEUE, CoreTable, Whole, from_core
+from narrows.outcome.chunks import Whole
 from narrows.outcome.rewritten import lacking
 from narrows.outcome.samples import ALL_KINDS, KINDS, Samples
 from narrows.outcome.summary import of
+from narrows.outcome.tidy import SUBQUEUE, CoreTable, from_core
 from narrows.report.write import metric_tables
 from narrows.store.results import load
 

@@ -257,9 +257,9 @@ class Scenario:
         return f"<Scenario {self.name}: {nodes} nodes, {flows} flows, {self.duration_s:g} s>"
 
     def _repr_html_(self) -> str:
-        from narrows.report import notebook as html
+        from narrows.report import notebook
 
-        return html.scenario(self)
+        return notebook.scenario(self)
 
 
 def _written(value: Override) -> str:

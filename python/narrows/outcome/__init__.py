@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from narrows.outcome.outcome import Batch, Kind, Outcome, Run, joint_digest
+from narrows.outcome.batch import Batch, joint_digest
+from narrows.outcome.outcome import Kind, Outcome
+from narrows.outcome.run import Run
 
-__all__ = [
-    "Batch",
-    "Kind",
-    "Outcome",
-    "Run",
-    "joint_digest",
-]
+__all__ = ["Batch", "Kind", "Outcome", "Run", "joint_digest"]

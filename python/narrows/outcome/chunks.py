@@ -8,35 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from narrows.outcome.tidy import SUBQUEUE, from_core, own_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     import pyarrow as pa
 
     from narrows import _core
-
-CoreTable = list[tuple[str, str, str, bytes]]
-"""A table as the extension gives it: name, unit, meaning and little-endian u64 values of each column."""
-
-NONE: Final = -1
-"""2^64-1, the engine's "no value", read as a signed integer."""
-
-SUBQUEUE: Final = "subqueue"
-"""Kind of the rows of sub-queues. Their columns are columns of queues, so such rows add no columns to a table."""
-
-WHOLE_QUEUE: Final = frozenset({"corrupted"})
-"""Columns of queues that sub-queues do not have."""
-
-TIDY: Final[dict[str, tuple[str, str]]] = {
-    "run": ("", "Index of the run, from 0."),
-    "time_s": ("s", "Time of the sample."),
-    "kind": ("", "flow, queue or router."),
-    "name": ("", "Name of the flow, queue or router."),
-}
-"""Unit and meaning of the columns that all kinds have."""
+    from narrows.outcome.tidy import CoreTable
 
 
 class Chunks(Protocol):
@@ -144,9 +127,7 @@ class Engine:
 
     def __iter__(self) -> Iterator[pa.Table]:
         """Unpack chunk by chunk; there is always at least one chunk, which may have no rows."""
-        _, chunks = self.result.sampled(f"{self.kind}s")
-        for number in range(chunks):
-            chunk = self.result.chunk(f"{self.kind}s", number)
+        for chunk in unpacked(self.result, f"{self.kind}s"):
             yield from_core(self.kind, chunk, self.names, self.run, self.places)
 
 
@@ -259,129 +240,19 @@ class Joined:
             yield from part
 
 
-def own_columns(schema: pa.Schema, kind: str) -> list[str]:
-    """Name the columns of the tidy table that apply to a kind.
+def unpacked(result: _core.Result, table: str) -> Iterator[CoreTable]:
+    """Unpack a table of samples chunk by chunk.
 
     Parameters
     ----------
-    schema : pyarrow.Schema
-    kind : str
+    result : narrows._core.Result
+    table : str
+        The engine's name of it.
 
-    Returns
-    -------
-    list of str
+    Yields
+    ------
+    list of tuple
+        Columns of a chunk.
     """
-    declared, without = ("queue", WHOLE_QUEUE) if kind == SUBQUEUE else (kind, frozenset[str]())
-    own = (f.name for f in schema if f.name in TIDY or (f.metadata or {}).get(b"kind") == declared.encode())
-    return [name for name in own if name not in without]
-
-
-def tidy_schema(schemas: Mapping[Any, pa.Schema]) -> pa.Schema:
-    """Put the columns of all kinds side by side.
-
-    Parameters
-    ----------
-    schemas : mapping
-        By kind.
-
-    Returns
-    -------
-    pyarrow.Schema
-        Columns ``run time_s kind name``, then those of each kind.
-    """
-    import pyarrow as pa
-
-    first = next(iter(schemas.values()))
-    more = [field for schema in schemas.values() for field in schema if field.name not in TIDY]
-    return pa.schema([first.field(name) for name in TIDY] + more)
-
-
-def widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Add the columns of all kinds to a table of one kind, null where they do not apply.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-    schema : pyarrow.Schema
-        As `tidy_schema` makes it.
-
-    Returns
-    -------
-    pyarrow.Table
-    """
-    import pyarrow as pa
-
-    present = set(table.schema.names)
-    columns = [
-        table[field.name] if field.name in present else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
-        for field in schema
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def from_core(
-    kind: str, columns: CoreTable, names: Sequence[str], run: int, places: Sequence[tuple[int, int]] | None = None
-) -> pa.Table:
-    """Wrap the engine's columns without copying them.
-
-    Parameters
-    ----------
-    kind : str
-    columns : list of tuple
-    names : sequence of str
-        In the order of the index column.
-    run : int
-        Index of the run.
-    places : sequence of tuple, optional
-        Of sub-queues: index of the queue and index in it, in the order of the names.
-
-    Returns
-    -------
-    pyarrow.Table
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    values = {name: np.frombuffer(data, dtype="<i8") for name, _, _, data in columns}
-    rows = len(values["time_ns"])
-    index = {"time_ns", kind} if kind != SUBQUEUE else {"time_ns", "queue", kind}
-    codes = values[kind] if places is None else _codes(values["queue"], values[kind], places)
-    arrays: list[Any] = [
-        pa.array(np.full(rows, run, dtype=np.int32)),
-        pa.array(values["time_ns"] / 1e9),
-        pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, dtype=np.int32)), pa.array([kind])),
-        pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(list(names), type=pa.string())),
-    ]
-    fields = [_field(name, array.type, *TIDY[name], "") for name, array in zip(TIDY, arrays, strict=True)]
-    for name, unit, doc, data in columns:
-        if name not in index:
-            arrays.append(_column(data, values[name]))
-            fields.append(_field(name, pa.int64(), unit, doc, "queue" if kind == SUBQUEUE else kind))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-
-def _codes(queue: Any, subqueue: Any, places: Sequence[tuple[int, int]]) -> Any:
-    """Return the index in ``places`` of each pair of queue and sub-queue; the places are in rising order."""
-    import numpy as np
-
-    def key(queue: Any, subqueue: Any) -> Any:
-        return (queue << 32) | subqueue
-
-    listed = np.array(places, dtype=np.int64).reshape(-1, 2)
-    return np.searchsorted(key(listed[:, 0], listed[:, 1]), key(queue, subqueue))
-
-
-def _field(name: str, dtype: pa.DataType, unit: str, doc: str, kind: str) -> pa.Field:
-    import pyarrow as pa
-
-    return pa.field(name, dtype, metadata={"unit": unit, "doc": doc, "kind": kind})
-
-
-def _column(data: bytes, values: Any) -> pa.Array:
-    """Wrap a column's bytes without copying; only the null bitmap is built, and only if there are nulls."""
-    import numpy as np
-    import pyarrow as pa
-
-    missing = values == NONE
-    bitmap = pa.py_buffer(np.packbits(~missing, bitorder="little").tobytes()) if missing.any() else None
-    return pa.Array.from_buffers(pa.int64(), len(values), [bitmap, pa.py_buffer(data)])
+    for number in range(result.sampled(table)[1]):
+        yield result.chunk(table, number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from narrows.outcome.chunks import TIDY
+from narrows.outcome.tidy import TIDY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

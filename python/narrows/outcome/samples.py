@@ -6,54 +6,25 @@ in Parquet. Integers are signed, so that differences are signed too; "no value" 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Final
 
 from narrows.base import memory
-from narrows.outcome import rewritten
-from narrows.outcome.chunks import (
-    SUBQUEUE,
-    TIDY,
-    Chunks,
-    CoreTable,
-    Engine,
-    Joined,
-    Nothing,
-    OfRun,
-    Parquet,
-    Whole,
-    from_core,
-    tidy_schema,
-    widen,
-)
+from narrows.outcome import parquet, rewritten
+from narrows.outcome.chunks import Chunks, Engine, Joined, Nothing, OfRun, Whole
 from narrows.outcome.states import States
+from narrows.outcome.thinning import every_nth
+from narrows.outcome.tidy import ALL_KINDS, KINDS, SUBQUEUE, CoreTable, Kind, from_core, tidy_schema, widen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
-    import numpy as np
     import pandas as pd
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from narrows import _core
 
 __all__ = ["ALL_KINDS", "KINDS", "CoreTable", "Kind", "Samples"]
-
-Kind = Literal["flow", "queue", "router", "subqueue"]
-"""Kind of object that a row describes."""
-
-KINDS: Final[tuple[Kind, ...]] = ("flow", "queue", "router")
-"""The kinds that have columns, in their order."""
-
-ALL_KINDS: Final[tuple[Kind, ...]] = (*KINDS, SUBQUEUE)
-"""All kinds, in the order of their rows. Rows of sub-queues come from disciplines that have them, and from no other."""
-
-GROUP_ROWS: Final = 1 << 17
-"""Fewest rows of a row group in Parquet; one row group at a time is in memory while a file is written or read."""
-
-_EAGER_ROWS: Final = 1_000_000
-"""Rows up to which a Parquet file is read at once; a larger file is read part by part, on request."""
 
 _WIDTH: Final = 9
 """Bytes per value in a table: eight, plus its share of the null bitmap and of dictionaries."""
@@ -169,25 +140,7 @@ class Samples:
             If it has other columns, or columns of another type. A file of up to a million rows that another program has
             rewritten can be read as long as its values are unchanged.
         """
-        import pyarrow.compute as pc
-        import pyarrow.parquet as pq
-
-        absent = [name for name in TIDY if name not in pq.read_schema(path).names]
-        if absent:
-            message = f"{path}: lacks the columns {', '.join(absent)}"
-            raise ValueError(message)
-        file = pq.ParquetFile(path, read_dictionary=["kind", "name"])
-        if file.metadata.num_rows > _EAGER_ROWS:
-            file.close()
-            return cls({kind: Parquet(path, kind) for kind in ALL_KINDS})
-        tidy = file.read()
-        tables: dict[Kind, pa.Table] = {}
-        for kind in ALL_KINDS:
-            tables[kind] = rewritten.as_written(tidy.filter(pc.equal(tidy["kind"], kind)), kind, path)
-        if sum(table.num_rows for table in tables.values()) != tidy.num_rows:
-            message = f"{path}: has rows of another kind than {', '.join(ALL_KINDS)}"
-            raise ValueError(message)
-        return cls(tables)
+        return cls(parquet.read(path))
 
     def lacking(self) -> list[str]:
         """Name the columns of a run's samples that are missing here, apart from those that earlier versions lack.
@@ -293,14 +246,10 @@ class Samples:
         step : int
             The step n; 1 if nothing is left out.
         """
-        import pyarrow as pa
-
         step = -(-self.rows(kind) // max(1, most)) or 1
         if step == 1:
             return self.frame(kind), 1
-        count = _Counter()
-        kept = [chunk.filter(pa.array(count.turns(chunk) % step == 0)) for chunk in self.batches(kind)]
-        frame: pd.DataFrame = pa.concat_tables(kept).unify_dictionaries().to_pandas()
+        frame: pd.DataFrame = every_nth(self.batches(kind), step).to_pandas()
         return frame, step
 
     def _check(self, kind: Kind, copies: int) -> None:
@@ -376,12 +325,8 @@ class Samples:
         OSError
             If it cannot be written.
         """
-        import pyarrow.parquet as pq
-
         schema = self._tidy()
-        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-            for group in _groups(widen(chunk, schema) for kind in ALL_KINDS for chunk in self.batches(kind)):
-                writer.write_table(group)
+        parquet.write(path, schema, (widen(chunk, schema) for kind in ALL_KINDS for chunk in self.batches(kind)))
 
     def units(self) -> dict[str, str]:
         """Return the unit of every column; empty for a column without a unit.
@@ -415,44 +360,3 @@ class Samples:
         shown = (kind for kind in ALL_KINDS if kind in KINDS or self.rows(kind))
         rows = ", ".join(f"{self.rows(kind)} {kind}" for kind in shown)
         return f"<Samples: {rows} rows>"
-
-
-class _Counter:
-    """Counts the rows of each name in each run, chunk after chunk."""
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[int, str], int] = {}
-
-    def turns(self, chunk: pa.Table) -> NDArray[np.int64]:
-        """Number each row within its run and name, from 0."""
-        import numpy as np
-
-        table = chunk.select(["run", "name"]).unify_dictionaries().combine_chunks()
-        turns = np.zeros(table.num_rows, dtype=np.int64)
-        if not table.num_rows:
-            return turns
-        name = table["name"].chunk(0)
-        run, index = table["run"].to_numpy(), name.indices.to_numpy()
-        labels = name.dictionary.to_pylist()
-        order = np.lexsort((np.arange(len(run)), index, run))
-        cuts = np.flatnonzero(np.diff(run[order]) | np.diff(index[order])) + 1
-        for rows in np.split(order, cuts):
-            key = (int(run[rows[0]]), cast("str", labels[index[rows[0]]]))
-            begin = self._seen.get(key, 0)
-            turns[rows] = begin + np.arange(len(rows))
-            self._seen[key] = begin + len(rows)
-        return turns
-
-
-def _groups(chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Combine small chunks into larger ones; yields at least one, which may have no rows."""
-    import pyarrow as pa
-
-    waiting: list[pa.Table] = []
-    for chunk in chunks:
-        waiting.append(chunk)
-        if sum(table.num_rows for table in waiting) >= GROUP_ROWS:
-            yield pa.concat_tables(waiting).unify_dictionaries()
-            waiting = []
-    if waiting:
-        yield pa.concat_tables(waiting).unify_dictionaries()

@@ -6,15 +6,16 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.outcome import Batch
+from narrows.outcome.batch import Batch
 from narrows.outcome.rows import WORDS
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from narrows.outcome import Outcome, Run
+    from narrows.outcome.outcome import Outcome
     from narrows.outcome.rows import AnyRow
+    from narrows.outcome.run import Run
 
 FORMAT: Final = 1
 """Version of the format. It increases when a key changes its meaning or is removed; adding keys does not change it."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from narrows.model.scenario import Scenario
     from narrows.outcome import Kind, Outcome, Run
-    from narrows.studies.comparison import Comparison
 
 _FLOW = (
     ("throughput_mbps", "throughput, Mb/s", 1.0),
@@ -139,30 +138,6 @@ def run(value: Outcome) -> str:
         curves=_curves(value.runs[0]) if value.runs else None,
         until=None if until is None else until.told(),
         digest=value.digest,
-    )
-
-
-def comparison(value: Comparison) -> str:
-    """Represent two outcomes of one scenario: both, and their differences, flow by flow.
-
-    Parameters
-    ----------
-    value : Comparison
-
-    Returns
-    -------
-    str
-        HTML.
-    """
-    from narrows.report import render
-
-    return render.part(
-        "notebook-comparison.html.j2",
-        title=value.scenario.title,
-        duration=f"{value.scenario.duration_s:g}",
-        arms=[{"label": arm.label, "runs": len(arm.outcome.runs)} for arm in value.arms],
-        doubts=value.doubts,
-        subjects=[*value.flows, *([] if value.together is None else [value.together]), *value.telling_queues],
     )
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from narrows.metrics.stations import StationMetrics
     from narrows.model.scenario import Scenario
-    from narrows.outcome.chunks import CoreTable
     from narrows.outcome.conditions import Conditions
+    from narrows.outcome.tidy import CoreTable
 
 _NONE: Final = -1
 """The engine's "no value", read as a signed number."""

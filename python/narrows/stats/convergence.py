@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from narrows.metrics import rate_over_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from narrows.outcome import Run
+    from narrows.metrics.totals import FlowMetrics
 
 BAND: Final = 0.25
 """How far a converged flow may be from its fair share, as a fraction of the share (Dong et al. 2015)."""
@@ -32,6 +33,25 @@ _CLOSE: Final = 1e-9
 
 _ROUNDING: Final = 1 + 1e-12
 """Relative tolerance, so that rounding of decimal fractions does not move a sum out of a band."""
+
+
+class Sampled(Protocol):
+    """Flows and samples of a run: the part of `narrows.Run` that convergence times need."""
+
+    @property
+    def flows(self) -> Sequence[FlowMetrics]:
+        """Metrics of the flows."""
+
+    @property
+    def samples(self) -> Frames:
+        """Samples over time."""
+
+
+class Frames(Protocol):
+    """Samples as data frames."""
+
+    def frame(self, kind: Literal["flow"], /) -> pd.DataFrame:
+        """Return the rows of flows."""
 
 
 def lasting_from(time_s: ArrayLike, holds: ArrayLike, hold_s: float | None = HOLD_S) -> float | None:
@@ -210,7 +230,7 @@ def fair_convergence_time(
 
 
 def convergence_times(
-    run: Run,
+    run: Sampled,
     *,
     share_mbps: Mapping[str, float] | float | None = None,
     bin_s: float = BIN_S,

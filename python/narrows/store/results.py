@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from narrows import ownership
 from narrows.base.errors import InputError, NarrowsError
@@ -63,33 +63,6 @@ def write(result: Outcome, directory: ownership.Target) -> Path:
     with ownership.staged(directory) as temporary:
         fill(result, temporary)
     return Path(directory)
-
-
-def write_with_report(result: Outcome, directory: ownership.Target) -> Path:
-    """Write a result directory with a report in it, whole or not at all.
-
-    Parameters
-    ----------
-    result : Run or Batch
-    directory : path
-        As for `narrows.ownership.staged`.
-
-    Returns
-    -------
-    pathlib.Path
-        The page.
-
-    Raises
-    ------
-    InputError, RunError
-        As `narrows.ownership.staged` does.
-    """
-    from narrows.report import write_report
-
-    with ownership.staged(directory) as temporary:
-        fill(result, temporary)
-        write_report(cast("Run | Batch", result), temporary / REPORT)
-    return Path(directory) / REPORT
 
 
 def fill(result: Outcome, directory: Path) -> None:

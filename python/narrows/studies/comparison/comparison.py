@@ -279,9 +279,9 @@ class Comparison:
         }
 
     def _repr_html_(self) -> str:
-        from narrows.report import notebook as html
+        from narrows.studies.comparison import notebook
 
-        return html.comparison(self)
+        return notebook.comparison(self)
 
     def __repr__(self) -> str:
         """Return the scenario and the labels."""
