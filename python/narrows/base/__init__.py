@@ -1,1 +1,6 @@
-"""What every other group may use: errors, the engine's identity, files, memory, signals, numbers in words."""
+"""What every other group may use.
+
+`errors` has the exceptions and their exit codes, `engine` the identity of the engine, `interruption` the note of a
+signal. `memory` bounds what this process takes. `inputs`, `durable` and `bundled` are about files, `format` about
+numbers as people read them.
+"""

@@ -1,4 +1,8 @@
-"""What a run yields: metrics, samples over time, state of algorithms and conditions, as values."""
+"""What a run yields, as values.
+
+`run` and `batch` have the metrics; `samples` has the samples over time, and `states` the state of algorithms.
+`conditions` tells which properties of the machine affected a live run, and `summary` makes the JSON object.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,6 @@
-"""Runs: from a scenario to an outcome, simulated or live."""
+"""Runs: from a scenario to an outcome.
+
+`simulated` makes one run or many, `until` as many as a wanted precision takes, `live` makes them on this machine's TCP
+stack. `estimate` tells beforehand what they take, `captures` keeps their packets, and `taken` converts what the engine
+yields. `tasks` sends whole runs to a worker. `host` and `doctor` are about this machine.
+"""
