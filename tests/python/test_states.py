@@ -82,8 +82,7 @@ def test_variables_say_what_they_are(ran: Run) -> None:
 
 
 def test_a_scheme_describes_its_senders_variables() -> None:
-    overrides = {"sampling.state": True, "duration": "45 s"}
-    states = nw.run("acns", overrides=overrides).samples.state
+    states = nw.run("acns", overrides={"sampling.state": True, "duration": "45 s"}).samples.state
     own = {v.name: v for v in states.variables if v.name.startswith("acns_")}
     assert set(own) == {v["name"] for v in nw.list_algorithms("schemes")[0]["variables"]}
     assert all(variable.doc for variable in own.values())
