@@ -133,15 +133,15 @@ class Report(ABC, Generic[M]):
     def contents(self, made: M, asked: Request) -> Contents:
         """Return the contents of the report's files."""
 
-    def estimate(self, asked: Request) -> Estimate:
+    def estimate(self, asked: Request) -> Estimate:  # noqa: ARG002 - for reports that have one
         """Estimate how long `run` takes, by making some of its runs.
 
         Raises
         ------
         InputError
-            If the report has no estimate.
+            If the report has no estimate, because its runs are live.
         """
-        message = f"{self.name}: has no estimate (quick: {asked.quick}); allowed: reports of simulations"
+        message = f"{self.name}: has no estimate; it says how long it takes before it begins"
         raise InputError(message)
 
 
