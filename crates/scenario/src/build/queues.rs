@@ -26,7 +26,8 @@ impl Build<'_> {
     pub(crate) fn queue(&mut self, stack: &[QueueLayer<'_>], links: &mut Links) -> Option<Queue> {
         let layers = Layers::new(&QUEUE, stack.iter().map(|(record, _)| Some(*record)));
         for (depth, (record, path)) in stack.iter().enumerate() {
-            // `[queue]` itself is checked once, before the links. A table without a kind inherits it from the tables below.
+            // `[queue]` itself is checked once, before the links. A table without a kind inherits it from the tables
+            // below.
             let top = self.root.table("queue").is_some_and(|queue| std::ptr::eq(queue, *record));
             if !top && links.seen.insert(record.place) {
                 let row = self.discipline(&stack[depth..])?;
