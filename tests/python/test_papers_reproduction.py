@@ -84,7 +84,7 @@ def test_narrows_calls_papers_in_one_place() -> None:
         for path in home.rglob("*.py")
         if re.search(r"(from|import) narrows_papers", path.read_text(encoding="utf-8"))
     }
-    assert naming == {"reproduction/__init__.py"}
+    assert naming == {"studies/reproduction/__init__.py"}
 
 
 def test_papers_are_loaded_when_one_is_asked_for() -> None:
