@@ -14,7 +14,7 @@ from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
 import narrows as nw
-from narrows.base.errors import InputError, LiveError
+from narrows.base.errors import InputError, Interrupted, LiveError
 from narrows.cli import app
 from narrows.model.scenario import Scenario
 from narrows.outcome import Batch
@@ -34,9 +34,11 @@ def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Replace live runs with simulations, which are controlled by the returned dictionary."""
     settings: dict[str, Any] = {"fail": (), "doubt": (), "rate": "100 Mb/s", "asked": []}
 
-    def run(scenario: Scenario, runs: int = 1, progress: Any = None) -> Run | Batch:
+    def run(scenario: Scenario, runs: int = 1, progress: Any = None, first: int = 0) -> Run | Batch:  # noqa: ARG001
         control = str(as_json(scenario)["flows"][0]["tcp"]["cc"])
         settings["asked"].append((scenario.name, control, runs))
+        if settings.get("stop at") is not None and len(settings["asked"]) > settings["stop at"]:
+            raise Interrupted(Batch(scenario=scenario, seed=scenario.seed, runs=()), runs)
         if control in settings["fail"]:
             message = f"{control} is not available here"
             raise LiveError(message, "unavailable")
@@ -124,6 +126,22 @@ def test_the_whole_table_takes_less_than_a_quarter_of_an_hour() -> None:
     assert total_s * len(survey.CONTROLS) * survey.RUNS < 0.9 * 15 * 60
     gauges_s = sum(Scenario.from_file(path).duration_s for path in gauge.networks().values())
     assert (total_s * len(survey.CONTROLS) + gauges_s) * survey.RUNS < 15 * 60
+
+
+def test_after_ctrl_c_the_same_command_goes_on(live: dict[str, Any], tmp_path: Path) -> None:
+    command = ("--network", NETWORK, "--cc", "reno,cubic", "--runs", "2", "--quick", "-o", tmp_path / "page.md")
+    live["stop at"] = 3
+    shown = narrows(*command)
+    assert shown.exit_code == 130, shown.output
+    assert "finished live runs are kept in" in " ".join(shown.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["page.runs"]
+    assert [control for _, control, _ in live["asked"]] == ["reno", "reno", "cubic", "cubic"]
+    live["stop at"] = None
+    live["asked"].clear()
+    again = narrows(*command)
+    assert again.exit_code == 0, again.output
+    assert [control for _, control, _ in live["asked"]] == ["cubic"]
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
 
 
 def test_cells_hold_both_arms_one_pair_after_the_other(live: dict[str, Any]) -> None:

@@ -54,13 +54,15 @@ class StandIn:
         self.fail: BaseException | None = None
         self.fail_at = 0
 
-    def run(self, scenario: Scenario, runs: int = 1, progress: Callable[[float], None] | None = None) -> Run | Batch:
+    def run(
+        self, scenario: Scenario, runs: int = 1, progress: Callable[[float], None] | None = None, first: int = 0
+    ) -> Run | Batch:
         self.asked.append((scenario.name, as_json(scenario)["acns"] is not None, runs))
         if self.fail is not None and len(self.asked) > self.fail_at:
             raise self.fail
         conditions = CONDITIONS | {"trusted": not self.doubts, "doubts": self.doubts}
         # Use another seed, because live results are never equal to simulated ones.
-        tasks = [Task(scenario, scenario.seed + 7, index) for index in range(runs)]
+        tasks = [Task(scenario, scenario.seed + 7, index) for index in range(first, first + runs)]
         made = [replace(one, conditions=conditions) for one in run_all(tasks)]
         if progress is not None:
             progress(1.0)
@@ -359,13 +361,23 @@ def test_where_live_is_not_available_nothing_is_written(live: StandIn, tmp_path:
     assert len(live.asked) == 1
 
 
-def test_ctrl_c_keeps_nothing_and_says_so(live: StandIn, tmp_path: Path) -> None:
+def test_after_ctrl_c_the_same_command_goes_on(live: StandIn, tmp_path: Path) -> None:
     empty = Batch(scenario=plan.demonstrated(quick=True), seed=1, runs=())
-    live.fail, live.fail_at = Interrupted(empty, 1), 1
-    shown = CliRunner().invoke(app, ["reproduce", "acns", "--live", "--quick", "-o", str(tmp_path / "out")])
+    live.fail, live.fail_at = Interrupted(empty, 1), 3
+    command = ["reproduce", "acns", "--live", "--quick", "-n", "2", "-o", str(tmp_path / "out")]
+    shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 130
-    assert "1 of 4 live runs had finished; nothing is kept of them" in " ".join(shown.stderr.split())
-    assert list(tmp_path.iterdir()) == []
+    told = " ".join(shown.stderr.split())
+    assert "3 of 8 live runs had finished; they are kept, and the same command goes on from there" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["out.runs"]
+    live.fail, live.asked = None, []
+    again = CliRunner().invoke(app, command)
+    assert again.exit_code == 0, again.output
+    assert len(live.asked) == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    kept = results.load(tmp_path / "out" / "live" / "demonstration-with-acns")
+    assert [run.conditions for run in kept.runs] == [CONDITIONS, CONDITIONS]
+    assert [run.index for run in kept.runs] == [0, 1]
 
 
 def test_a_directory_with_something_else_is_refused_before_the_long_wait(live: StandIn, tmp_path: Path) -> None:

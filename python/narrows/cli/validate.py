@@ -77,9 +77,10 @@ def validate(
 ) -> None:
     """Run variants of TCP on Narrows and on ns-2, or on this machine's own TCP stack, and compare.
 
-    Writes a page with tables, beside ns-2 also the windows over time. Until the page is written, finished runs beside
-    ns-2 are kept next to it, and after Ctrl-C the same command goes on from there. Exits with 1 if a difference is
-    beyond the target and was not recorded before. Networks that are held out do not affect the exit code.
+    Writes a page with tables, beside ns-2 also the windows over time. Until the page is written, finished runs (live
+    ones, or all beside ns-2) are kept next to it, and after Ctrl-C the same command goes on from there. Exits with 1
+    if a difference is beyond the target and was not recorded before. Networks that are held out do not affect the exit
+    code.
     """
     from narrows.base import memory
 
@@ -186,13 +187,15 @@ def _live(
     bar: bool,
 ) -> None:
     from narrows.cli.progress import Bar
+    from narrows.store import pending
     from narrows.studies.comparison import page as pages
     from narrows.studies.comparison.survey import survey
 
     pages.check(page)
-    with Bar("validating against this machine's own stack", wanted=bar) as shown:
-        made = survey(*chosen, own=own, runs=runs, quick=quick, jobs=jobs, progress=shown)
-    pages.write(made, page)
+    with pending.kept(page) as held:
+        with Bar("validating against this machine's own stack", wanted=bar) as shown:
+            made = survey(*chosen, own=own, runs=runs, quick=quick, jobs=jobs, progress=shown, keep=held)
+        pages.write(made, page)
     if json:
         _echo(made.to_json())
     else:

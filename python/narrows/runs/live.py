@@ -79,6 +79,7 @@ def run(
     pcap: str | PathLike[str] | None = None,
     programs: Sequence[Program] = (),
     progress: Callable[[float], None] | None = None,
+    first: int = 0,
 ) -> Run | Batch:
     """Run a scenario live.
 
@@ -99,6 +100,8 @@ def run(
         Programs to run on hosts during the run.
     progress : callable, optional
         Called about ten times a second with the completed share of the work, in [0, 1].
+    first : int
+        Index of the first run; random losses, queues and applications depend on a run's index.
 
     Returns
     -------
@@ -120,10 +123,11 @@ def run(
     estimate.check_one(parsed)
     chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
     in_range("runs", runs, 1, 100_000)
+    in_range("first", first, 0, 100_000)
     for program in programs:
         _known(parsed, program.host, "--exec")
     with captures.into(pcap, parsed, runs) as folder:
-        made, interruption = _all(parsed, chosen, runs, folder, programs, progress)
+        made, interruption = _all(parsed, chosen, range(first, first + runs), folder, programs, progress)
         captures.drop_unfinished(folder, made, runs)
     if interruption is not None:
         raise interruption
@@ -133,20 +137,21 @@ def run(
 def _all(
     scenario: Scenario,
     seed: int,
-    runs: int,
+    indices: range,
     captured: Path | None,
     programs: Sequence[Program],
     progress: Callable[[float], None] | None,
 ) -> tuple[list[Run], Interrupted | None]:
     """Make runs, one after another; after Ctrl-C return those that had finished, and the interruption."""
     made: list[Run] = []
-    for index in range(runs):
+    runs = len(indices)
+    for done, index in enumerate(indices):
 
-        def told(share: float, index: int = index) -> None:
+        def told(share: float, done: int = done) -> None:
             if progress is not None:
-                progress((index + share) / runs)
+                progress((done + share) / runs)
 
-        where = captures.of_run(captured, index, runs)
+        where = captures.of_run(captured, done, runs)
         try:
             made.append(_one(scenario, seed, index, where, programs, told))
         except KeyboardInterrupt:

@@ -10,15 +10,17 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from narrows.base.errors import InputError, NarrowsError
 from narrows.execution.job import Parcel
 from narrows.model.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from narrows import _core
     from narrows.outcome import Run
     from narrows.runs.simulated import Task
+    from narrows.store.archive import Archive
 
 
 def of_task(task: Task, measured: Callable[[Run], Any] | None = None) -> Parcel:
@@ -119,3 +121,31 @@ def unpacked(content: bytes) -> Run:
     # Many samples are read from the file when they are wanted, so it must last as long as they do.
     weakref.finalize(run.samples, shutil.rmtree, folder, ignore_errors=True)
     return run
+
+
+def kept(store: Archive, wanted: Container[str]) -> dict[str, Run]:
+    """Read the runs that a store keeps. A damaged one is removed, so that it is made again.
+
+    Parameters
+    ----------
+    store : Archive
+    wanted : container of str
+        Keys.
+
+    Returns
+    -------
+    dict
+        Runs by key.
+
+    Raises
+    ------
+    RunError
+        If the store cannot be read.
+    """
+    found = {}
+    for key, content in store.read(wanted).items():
+        try:
+            found[key] = unpacked(content)
+        except (zipfile.BadZipFile, InputError, NarrowsError, OSError, ValueError):
+            store.drop(key)
+    return found

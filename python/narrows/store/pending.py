@@ -60,10 +60,14 @@ def kept(out: str | PathLike[str]) -> Iterator[ownership.Claim]:
         If the directory holds something else.
     """
     held = ownership.claim(beside(out), kind=ownership.UNFINISHED)
+    missing = [parent for parent in held.directory.parents if not parent.exists()]
     try:
         yield held
     except BaseException:
         held.withdraw()
+        for parent in missing:
+            with suppress(OSError):
+                parent.rmdir()  # only where it is empty again
         raise
     _discard(held)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import zipfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from narrows import ownership
-from narrows.base.errors import InputError, NarrowsError
 from narrows.execution import pilot
 from narrows.execution.backend import choose
 from narrows.execution.forecast import Scale
@@ -119,7 +117,7 @@ def run_all(wanted: Sequence[Task], means: Means, what: str) -> list[Run]:
         store = None
         if means.keep is not None:
             store = stack.enter_context(Archive(means.keep, ownership.UNFINISHED))
-        found = {} if store is None else _read(store, by_key)
+        found = {} if store is None else tasks.kept(store, by_key)
 
         def keep(made: Mapping[str, Run]) -> None:
             if store is not None:
@@ -160,14 +158,3 @@ def _jobs(wanted: Sequence[Task]) -> list[_PaperRun]:
 
 def _axes(jobs: Sequence[_PaperRun]) -> list[Scale]:
     return [Scale(1 + max((job.place for job in jobs), default=0))]
-
-
-def _read(store: Archive, wanted: Mapping[str, _PaperRun]) -> dict[str, Run]:
-    """Read kept runs; a damaged one is removed and made again."""
-    found = {}
-    for key, content in store.read(wanted).items():
-        try:
-            found[key] = tasks.unpacked(content)
-        except (zipfile.BadZipFile, InputError, NarrowsError, OSError, ValueError):
-            store.drop(key)
-    return found

@@ -108,13 +108,10 @@ class Report(ABC, Generic[M]):
     kind : str
         Kind of the output directory. A directory of results is written whole; one of another kind keeps the runs too,
         and only its page is replaced.
-    resumed : bool
-        Whether runs of a directory of results are kept beside it until it is written.
     """
 
     name: ClassVar[str]
     kind: ClassVar[str] = RESULTS
-    resumed: ClassVar[bool] = True
 
     @abstractmethod
     def run(self, asked: Request, means: Means, out: Claim) -> M:

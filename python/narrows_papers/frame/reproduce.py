@@ -83,7 +83,7 @@ def make(report: Report[Any], asked: Request, out: Claim) -> Reproduction:
         return result.moved(folder, out)
     # The directory is opened first, so that an unwritable one is reported before the runs.
     with ExitStack() as stack:
-        keep = stack.enter_context(pending.kept(out)) if report.resumed else None
+        keep = stack.enter_context(pending.kept(out))
         folder = stack.enter_context(staged(out))
         made = report.run(asked, replace(means, keep=keep), out)
         result = write(folder, report.contents(made, asked))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from narrows.outcome import Batch, Run
     from narrows.outcome.conditions import Conditions
     from narrows.stats import Estimate
+    from narrows.store.archive import Archive
 
 BOTTLENECK: Final = "r1->r2"
 """The queue of the bottleneck link in these networks."""
@@ -135,7 +136,7 @@ def networks() -> dict[str, Path]:
     return {name: found[name] for name in _ORDER if name in found}
 
 
-def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -> Gauge:
+def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None, store: Archive | None = None) -> Gauge:
     """Measure one network.
 
     Parameters
@@ -145,6 +146,8 @@ def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -
     runs : int
         Live runs, one after the other. The simulation is deterministic here, so it runs once.
     progress : callable, optional
+    store : Archive, optional
+        Where live runs are kept as they end.
 
     Returns
     -------
@@ -158,7 +161,7 @@ def gauge(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -
     made: Run | Batch | None = None
     failure = None
     try:
-        made = run_live(scenario, runs, progress)
+        made = run_live(scenario, runs, progress, store)
     except LiveError as error:
         # If the slowest rate (not in FAST) cannot run, nothing can run on this machine.
         if error.kind != "unavailable" or scenario.name not in FAST:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import platform
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base.errors import Interrupted
 from narrows.model.scenario import Scenario
-from narrows.runs import simulated
+from narrows.outcome import Batch
+from narrows.runs import simulated, tasks
 from narrows.studies.comparison.comparison import Arm, Comparison
+from narrows.studies.sweep import address as addresses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
     from narrows.execution.job import ProgressHook
-    from narrows.outcome import Batch, Run
+    from narrows.outcome import Run
+    from narrows.store.archive import Archive
 
 SIMULATED: Final = "simulated"
 LIVE: Final = "live"
@@ -102,7 +106,9 @@ def run_both(
     return Comparison(Arm(SIMULATED, ours), Arm(LIVE, live))
 
 
-def run_live(scenario: Scenario, runs: int, progress: ProgressHook | None = None) -> Run | Batch:
+def run_live(
+    scenario: Scenario, runs: int, progress: ProgressHook | None = None, store: Archive | None = None
+) -> Run | Batch:
     """Run a scenario live, on the machine's own stack.
 
     Parameters
@@ -111,6 +117,8 @@ def run_live(scenario: Scenario, runs: int, progress: ProgressHook | None = None
     runs : int
         Number of runs, one after the other.
     progress : callable, optional
+    store : Archive, optional
+        Where runs are kept as they end, and found again on the same kernel.
 
     Returns
     -------
@@ -120,10 +128,41 @@ def run_live(scenario: Scenario, runs: int, progress: ProgressHook | None = None
     ------
     LiveError
         If live runs are not available on this machine, or one failed.
+    RunError
+        If a run cannot be stored.
+    Interrupted
+        On Ctrl-C; holds the finished runs.
     """
     live: Any = import_module("narrows.runs.live")  # by name, so that a substitute module can be used
-    made: Run | Batch = live.run(scenario, runs=runs, progress=progress)
-    return made
+    if store is None:
+        made: Run | Batch = live.run(scenario, runs=runs, progress=progress)
+        return made
+    keys = [_address(scenario, index) for index in range(runs)]
+    found = tasks.kept(store, set(keys))
+    for index, key in enumerate(keys):
+        if key in found:
+            continue
+        part = _share(progress, index / runs, (index + 1) / runs)
+        try:
+            found[key] = live.run(scenario, runs=1, progress=part, first=index)
+        except Interrupted:
+            done = [found[one] for one in keys if one in found]
+            message = (
+                f"interrupted: finished live runs are kept in {store.directory}; the same command goes on from there"
+            )
+            raise Interrupted(_batch(scenario, done), runs, message) from None
+        store.append([(key, tasks.packed(found[key]))])
+    return found[keys[0]] if runs == 1 else _batch(scenario, [found[key] for key in keys])
+
+
+def _batch(scenario: Scenario, runs: Sequence[Run]) -> Batch:
+    return Batch(scenario=scenario, seed=scenario.seed, runs=tuple(runs))
+
+
+def _address(scenario: Scenario, index: int) -> str:
+    """Content address of a live run, which depends on the kernel too."""
+    host = f"live on {platform.release()} {platform.machine()}"
+    return addresses.of(addresses.content(scenario.to_toml(), [host, f"run {index}"]), scenario.seed)
 
 
 def _share(progress: ProgressHook | None, begin: float, end: float) -> ProgressHook | None:

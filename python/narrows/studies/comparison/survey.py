@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import platform
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows import _core
+from narrows import _core, ownership
 from narrows.base import bundled
 from narrows.base.errors import InputError, Interrupted, NarrowsError
 from narrows.model.scenario import Scenario
 from narrows.runs import simulated
+from narrows.store.archive import Archive
 from narrows.studies.comparison import gauge as gauges
 from narrows.studies.comparison.comparison import FORMAT, Arm, Comparison, measures_json
 from narrows.studies.comparison.make import LIVE, SIMULATED, run_live
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from narrows.execution.job import ProgressHook
     from narrows.model.scenario import Override
     from narrows.outcome.conditions import Conditions
+    from narrows.ownership import Target
     from narrows.studies.comparison.comparison import Subject
     from narrows.studies.comparison.gauge import Gauge
 
@@ -246,6 +249,7 @@ def survey(
     quick: bool = False,
     jobs: int | None = None,
     progress: ProgressHook | None = None,
+    keep: Target | None = None,
 ) -> Survey:
     """Run congestion controls on networks, simulated and live, on the machine's own stack.
 
@@ -267,6 +271,8 @@ def survey(
         Number of parallel simulations.
     progress : callable, optional
         Called with the completed share of the work, in [0, 1].
+    keep : path or Claim, optional
+        Directory in which finished live runs are kept, and where existing ones are found; see `narrows.store.pending`.
 
     Returns
     -------
@@ -299,20 +305,21 @@ def survey(
     measured = gauges.networks() if cc is None and names is None and own is None else {}
     before = [Scenario.from_file(path, overrides) for path in measured.values()]
     total = len(before) + len(work)
-    first = tuple(gauges.gauge(one, count, _part(progress, done, total)) for done, one in enumerate(before))
-    cells: list[Cell] = []
-    for done, (network, control, scenario) in enumerate(work, len(before)):
-        part = _part(progress, done, total)
-        try:
-            cells.append(_cell(network, control, scenario, count, jobs, part))
-        except (Interrupted, InputError):
-            raise
-        except NarrowsError as error:
-            if not cells and not first:
+    with nullcontext() if keep is None else Archive(keep, ownership.UNFINISHED) as store:
+        first = tuple(gauges.gauge(one, count, _part(progress, done, total), store) for done, one in enumerate(before))
+        cells: list[Cell] = []
+        for done, (network, control, scenario) in enumerate(work, len(before)):
+            part = _part(progress, done, total)
+            try:
+                cells.append(_cell(network, control, scenario, count, jobs, part, store))
+            except (Interrupted, InputError):
                 raise
-            cells.append(Cell(network, scenario.title, control, failure=str(error)))
-        if part is not None:
-            part(1.0)
+            except NarrowsError as error:
+                if not cells and not first:
+                    raise
+                cells.append(Cell(network, scenario.title, control, failure=str(error)))
+            if part is not None:
+                part(1.0)
     return Survey(
         cells=tuple(cells),
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -335,9 +342,15 @@ def _cells_of(path: str | Path, controls: Sequence[str], overrides: Mapping[str,
 
 
 def _cell(
-    network: str, control: str, scenario: Scenario, count: int, jobs: int | None, progress: ProgressHook | None
+    network: str,
+    control: str,
+    scenario: Scenario,
+    count: int,
+    jobs: int | None,
+    progress: ProgressHook | None,
+    store: Archive | None,
 ) -> Cell:
-    live = run_live(scenario, count, progress)
+    live = run_live(scenario, count, progress, store)
     ours = simulated.run(scenario, runs=SIMULATED_RUNS, jobs=jobs)
     made = Comparison(Arm(SIMULATED, ours), Arm(LIVE, live))
     return Cell(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from narrows import ownership
 from narrows.base.errors import Interrupted
 from narrows.outcome import Batch
 from narrows.runs.simulated import Task, run_all
+from narrows.store.archive import Archive
 from narrows.studies.comparison.make import run_live
 from narrows_papers.acns.evaluation import ARMS, Evaluation
 from narrows_papers.acns.live import plan
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from narrows.model.scenario import Scenario
     from narrows.outcome import Run
     from narrows.outcome.conditions import Conditions
+    from narrows.ownership import Target
     from narrows.studies.reproduction.request import Request
 
 WORLDS: Final = ("simulated", "live")
@@ -91,7 +95,7 @@ def _asked(run: Run) -> bool:
     return any(router.asked for router in run.routers)
 
 
-def run(asked: Request) -> Measured:
+def run(asked: Request, keep: Target | None = None) -> Measured:
     """Run both scenarios with and without ACNS, live and simulated.
 
     The live arm that demands most of the machine comes first, so that missing features are reported at once.
@@ -100,6 +104,8 @@ def run(asked: Request) -> Measured:
     ----------
     asked : Request
         With `quick` shorter runs; `runs` live runs per arm; `jobs` simulations at a time.
+    keep : path or Claim, optional
+        Directory in which finished live runs are kept, and where existing ones are found.
 
     Returns
     -------
@@ -110,7 +116,7 @@ def run(asked: Request) -> Measured:
     LiveError
         If live runs are not available on this machine.
     Interrupted
-        On Ctrl-C; finished runs are not kept.
+        On Ctrl-C; finished live runs are kept in `keep`.
     RunError
         If a run failed.
     """
@@ -119,7 +125,8 @@ def run(asked: Request) -> Measured:
     if asked.say is not None:
         asked.say(plan.estimate(quick=quick, runs=runs))
     order = [small, plan.without(small), large, plan.without(large)]
-    demonstrated, shown, evaluated, compared = _live(order, runs, asked.progress)
+    with nullcontext() if keep is None else Archive(keep, ownership.UNFINISHED) as store:
+        demonstrated, shown, evaluated, compared = _live(order, runs, asked.progress, store)
     live = World(Evaluation(compared, evaluated), Evaluation(shown, demonstrated))
     many = plan.QUICK_SIMULATED_RUNS if quick else plan.SIMULATED_RUNS
     # The demonstration has no randomness, so one simulation of each arm is enough.
@@ -130,18 +137,21 @@ def run(asked: Request) -> Measured:
     return Measured(World(Evaluation(compared, evaluated), Evaluation(shown, demonstrated)), live, quick)
 
 
-def _live(order: Sequence[Scenario], runs: int, progress: ProgressHook | None) -> list[Batch]:
+def _live(order: Sequence[Scenario], runs: int, progress: ProgressHook | None, store: Archive | None) -> list[Batch]:
     whole = sum(scenario.duration_s for scenario in order)
     made: list[Batch] = []
     begin = 0.0
     for scenario in order:
         share = LIVE_SHARE * scenario.duration_s / whole
         try:
-            outcome = run_live(scenario, runs, _part(progress, begin, begin + share))
+            outcome = run_live(scenario, runs, _part(progress, begin, begin + share), store)
         except Interrupted as interruption:
             done = sum(len(batch.runs) for batch in made) + len(interruption.finished.runs)
             asked = runs * len(order)
-            message = f"interrupted: {done} of {asked} live runs had finished; nothing is kept of them"
+            kept = (
+                "nothing is kept of them" if store is None else "they are kept, and the same command goes on from there"
+            )
+            message = f"interrupted: {done} of {asked} live runs had finished; {kept}"
             raise Interrupted(interruption.finished, asked, message) from None
         made.append(Batch(scenario=scenario, seed=outcome.seed, runs=outcome.runs))
         begin += share
