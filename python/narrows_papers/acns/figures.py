@@ -11,6 +11,7 @@ from narrows.report.charts import Figure, Line, Panel
 from narrows.report.series import Series
 from narrows_papers.acns import verification as model
 from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation
+from narrows_papers.frame import panels as panel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,43 +126,16 @@ def of_comparison(cells: Sequence[Cell]) -> Figure:
     """Published and measured figures side by side: sent data, losses and mean RTT, by flow."""
     by_name = {cell.name: cell for cell in cells}
     ticks = tuple(f"#{flow}{chr(10) + 'ACNS' if arm == 'acns' else ''}" for arm in ARMS for flow in FLOWS)
-    panels = []
-    for p, (quantity, label) in enumerate(
-        (("sent", "Sent (MB)"), ("rtt_mean", "Mean RTT (ms)"), ("lost", "Lost (packets)"))
-    ):
-        chosen = [by_name[f"{arm}/{quantity}/{flow}"] for arm in ARMS for flow in FLOWS]
-        x = np.arange(len(chosen), dtype=np.float64)
-        measured = np.array([cell.measured for cell in chosen])
-        low = np.array([cell.measured if cell.low is None else cell.low for cell in chosen])
-        high = np.array([cell.measured if cell.high is None else cell.high for cell in chosen])
-        published = np.array([np.nan if cell.published is None else cell.published for cell in chosen])
-        panels.append(
-            Panel(
-                label,
-                (
-                    Line(
-                        "published",
-                        x - 0.1,
-                        published,
-                        style.PUBLISHED_COLOUR,
-                        markers=True,
-                        symbol="diamond",
-                        in_legend=p == 0,
-                    ),
-                    Line(
-                        "measured, 95 % interval",
-                        x + 0.1,
-                        measured,
-                        style.MEASURED_COLOUR,
-                        low=low,
-                        high=high,
-                        markers=True,
-                        in_legend=p == 0,
-                    ),
-                ),
-                y_from_zero=quantity != "rtt_mean",
-            )
+    quantities = (("sent", "Sent (MB)"), ("rtt_mean", "Mean RTT (ms)"), ("lost", "Lost (packets)"))
+    panels = [
+        panel.beside(
+            label,
+            [by_name[f"{arm}/{quantity}/{flow}"] for arm in ARMS for flow in FLOWS],
+            in_legend=place == 0,
+            y_from_zero=quantity != "rtt_mean",
         )
+        for place, (quantity, label) in enumerate(quantities)
+    ]
     return Figure(
         "published-measured",
         "Published beside measured",

@@ -9,6 +9,7 @@ import numpy as np
 from narrows.report import style
 from narrows.report.charts import Figure, Line, Panel
 from narrows.studies.reproduction.result import Curve
+from narrows_papers.frame import panels as panel
 from narrows_papers.ngwa import linux
 from narrows_papers.ngwa.arms import ARMS, BY_NAME, FLOWS
 from narrows_papers.ngwa.window import MARKS, STAGES, formula
@@ -116,42 +117,11 @@ def _tick(arm: str) -> str:
 def of_counts(cells: Sequence[Cell]) -> Figure:
     """Triple duplicate ACKs and losses, published and measured, as the paper's figure 6 and table 2."""
     by_name = {cell.name: cell for cell in cells}
-    x = np.arange(len(ARMS), dtype=np.float64)
-    panels = []
-    for p, (quantity, label) in enumerate((("triples", "Triple duplicate ACKs"), ("lost", "Lost packets"))):
-        chosen = [by_name[f"{quantity}/{arm.name}"] for arm in ARMS]
-        measured = np.array([cell.measured for cell in chosen])
-        low, high = (
-            np.array([cell.measured if end is None else end for cell, end in zip(chosen, ends, strict=True)])
-            for ends in ([cell.low for cell in chosen], [cell.high for cell in chosen])
-        )
-        printed = np.array([np.nan if cell.published is None else cell.published for cell in chosen])
-        panels.append(
-            Panel(
-                label,
-                (
-                    Line(
-                        "published",
-                        x - 0.1,
-                        printed,
-                        style.PUBLISHED_COLOUR,
-                        markers=True,
-                        symbol="diamond",
-                        in_legend=p == 0,
-                    ),
-                    Line(
-                        "measured, 95 % interval",
-                        x + 0.1,
-                        measured,
-                        style.MEASURED_COLOUR,
-                        low=low,
-                        high=high,
-                        markers=True,
-                        in_legend=p == 0,
-                    ),
-                ),
-            )
-        )
+    quantities = (("triples", "Triple duplicate ACKs"), ("lost", "Lost packets"))
+    panels = [
+        panel.beside(label, [by_name[f"{quantity}/{arm.name}"] for arm in ARMS], in_legend=place == 0)
+        for place, (quantity, label) in enumerate(quantities)
+    ]
     return Figure(
         "counts",
         "Triple duplicate ACKs and lost packets (published as figure 6 and table 2)",
