@@ -63,6 +63,31 @@ def test_the_kernel_fills_the_link_as_the_simulator_does(live_run: LiveRun) -> N
     assert queue.forwarded_packets + queue.dropped_packets + queue.waiting_packets == queue.arrived_packets
 
 
+def test_the_kernel_tells_what_bbr_and_red_keep(live_run: LiveRun) -> None:
+    queue = 'delay = "6 ms", queue = { kind = "'
+    text = SCENARIO.replace(queue + 'droptail", limit = "75 kB"', queue + 'red", limit = "75 kB"')
+    overrides = {"tcp.cc": "bbr", "sampling.interval": "20 ms", "sampling.state": "true"}
+    asked = Scenario.from_text(text, "path.toml", overrides)
+    measured = live_run(asked)
+    simulated = nw.run(asked)
+    assert isinstance(simulated, Run)
+    state, peer = measured.samples.state, simulated.samples.state
+    wide, as_simulated = state.wide("f"), peer.wide("f")
+    assert set(wide) < set(as_simulated), "the kernel reports part of what our algorithm keeps"
+    assert {v.name: v.unit for v in state.variables}.items() <= {v.name: v.unit for v in peer.variables}.items()
+    for one in (wide, as_simulated):
+        assert one["bbr.phase"].iloc[0] == 0
+        assert one["bbr.phase"].iloc[-1] == 2, "PROBE_BW"
+        assert one["bbr.bw_bps"].iloc[-1] == pytest.approx(9.65e6, rel=0.05), "payload of 10 Mb/s"
+        assert set(one["bbr.pacing_gain"].iloc[-50:]) <= {0.75, 1, 1.25}
+    assert wide["tcp.pacing_rate"].iloc[-1] == pytest.approx(as_simulated["tcp.pacing_rate"].iloc[-1], rel=0.6)
+    smallest = wide["bbr.min_rtt_s"].iloc[-1] * 1000
+    assert within_lateness(smallest, as_simulated["bbr.min_rtt_s"].iloc[-1] * 1000, measured)
+    average = state.wide("r1->r2")["red.avg"]
+    assert len(average) == 3000 / 20 + 1
+    assert average.max() > 1
+
+
 def within_lateness(live_ms: float | None, simulated_ms: float | None, run: Run) -> bool:
     """Whether a live round-trip time equals the simulated one, except for two wake-ups and two largest latenesses."""
     assert live_ms is not None

@@ -20,7 +20,7 @@ pub(crate) struct Known<'a> {
     /// The scheme's counters over the whole run, by flow, if they are not those of the last time.
     pub(crate) scheme_totals: Vec<Option<[u64; FLOW_COUNTERS]>>,
     pub(crate) clock: Clock,
-    pub(crate) counters: &'a NetworkCounters,
+    pub(crate) counters: NetworkCounters,
 }
 
 /// Writes the flows' rows and totals to `samples`.
@@ -30,10 +30,12 @@ pub(crate) struct Known<'a> {
 /// tracepoints. Otherwise, and after the sender has closed, they are the kernel's smoothed values at each read of
 /// `TCP_INFO` at which more was delivered than before.
 pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
-    let Known { scenario, records, traced, scheme_counters, scheme_totals, clock, counters } = known;
+    let Known { scenario, records, traced, scheme_counters, scheme_totals, clock, mut counters } = known;
     samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
     let mut rows = Vec::new();
+    let mut states = Vec::new();
     for (index, mut record) in records.into_iter().enumerate() {
+        states.push(std::mem::take(&mut record.states));
         record.rows.extend(closing_row(scenario, &record, index));
         let trace = traced.as_ref().and_then(|traced| traced.flows.get(index)).filter(|t| !t.records.is_empty());
         let traced = trace.map_or(&[][..], |trace| trace.records.as_slice());
@@ -44,7 +46,8 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
         with_network(&mut of_flow, counters.tracks.get(index).map_or(&[][..], Vec::as_slice));
         scheme_counters.fill(&mut of_flow, index);
         rows.append(&mut of_flow);
-        let mut total = total(record.total, &round_trips(&record.srtt, &record.closing, trace), trace, counters, index);
+        let mut total =
+            total(record.total, &round_trips(&record.srtt, &record.closing, trace), trace, &counters, index);
         let whole = scheme_totals.get(index).copied().flatten();
         total.counters = whole.unwrap_or_else(|| scheme_counters.last(index));
         samples.flow_totals.push(&total);
@@ -52,6 +55,9 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
     // Samples are in order of time, as in a simulation.
     rows.sort_by_key(|row| (row.time_ns, row.flow));
     rows.iter().for_each(|row| samples.flows.push(row));
+    if let Some(sampler) = counters.states.take() {
+        sampler.finish(scenario, &states, samples);
+    }
 }
 
 /// Returns a row from the last `TCP_INFO` of a flow, read as the run ended, if the run ends at a sampling time. A

@@ -1,8 +1,9 @@
 //! The network's counters of each flow, and its packet captures.
 
+use crate::states::StateSampler;
 use crate::store::{self, Held, Member, Store};
 use narrows_fabric::{FlowMeter, LinkWatch, Nodes, PcapFailure, PcapFile, PcapNames, ports};
-use narrows_queue::{Dropped, QueueView};
+use narrows_queue::{Disciplines, Dropped, QueueView};
 use narrows_samples::{Packed, QueueSamples, RouterSamples, SubqueueSamples};
 use narrows_scenario::{Sampling, Scenario};
 use narrows_scheme::on_departing_bytes;
@@ -38,6 +39,8 @@ pub struct NetworkCounters {
     pub(crate) routers: Packed<RouterSamples>,
     /// Sub-queues over time.
     pub(crate) subqueues: Packed<SubqueueSamples>,
+    /// State of queue disciplines over time, if the scenario asks for it.
+    pub(crate) states: Option<StateSampler>,
     /// Packets that were no IP packets, had no destination, or arrived when the network was full.
     pub astray: u64,
     /// Packets that reached a host.
@@ -55,7 +58,7 @@ pub struct NetworkCounters {
 
 impl NetworkCounters {
     /// Starts with all counters at zero.
-    pub(crate) fn new(scenario: &Scenario) -> Self {
+    pub(crate) fn new(scenario: &Scenario, disciplines: Disciplines) -> Self {
         let flows = scenario.flows.len();
         let key = |(index, flow): (usize, &narrows_scenario::Flow)| {
             let (src_port, dst_port) = ports(index);
@@ -74,6 +77,7 @@ impl NetworkCounters {
             queues: Packed::default(),
             routers: Packed::default(),
             subqueues: Packed::default(),
+            states: StateSampler::new(scenario, disciplines),
             astray: 0,
             delivered: 0,
             next_track: if scenario.sampling == Sampling::Off { Instant::NEVER } else { Instant::ZERO },

@@ -11,6 +11,8 @@ mod bottleneck;
 #[cfg(target_os = "linux")]
 pub mod bpf;
 #[cfg(target_os = "linux")]
+mod cc_info;
+#[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
 mod clock;
@@ -53,6 +55,7 @@ mod scheme_counters;
 mod schemes;
 #[cfg(target_os = "linux")]
 mod settings;
+mod states;
 mod store;
 #[cfg(target_os = "linux")]
 mod tcp_info;
@@ -90,6 +93,7 @@ pub use run::{Options, Outcome, check, run, shell};
 pub use schemes::Schemes;
 #[cfg(target_os = "linux")]
 pub use settings::Settings;
+pub use states::{SenderPart, SenderState};
 #[cfg(target_os = "linux")]
 pub use tcp_info::TcpInfo;
 #[cfg(target_os = "linux")]

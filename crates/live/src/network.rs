@@ -66,7 +66,7 @@ impl Network {
             nodes,
             links,
             store: Store::default(),
-            counters: NetworkCounters::new(scenario),
+            counters: NetworkCounters::new(scenario, disciplines),
             targets: scenario.nodes.iter().enumerate().map(|(index, node)| (node.address, index)).collect(),
             sampling: scenario.sampling,
             next_sample: Instant::ZERO,
@@ -205,6 +205,9 @@ impl Network {
             let (view, meter) = (links[edge].view(), links[edge].meter());
             counters.queues.push(&narrows_fabric::queue_row(at, edge, &view, meter));
             meter.subqueues.rows(at, edge).for_each(|row| counters.subqueues.push(&row));
+            if let Some(states) = &mut counters.states {
+                states.sample(edge, &links[edge], at);
+            }
         }
         self.sample_routers(at);
     }
@@ -233,6 +236,9 @@ impl Network {
             let subqueues = &mut self.links[edge].meter_mut().subqueues;
             if !subqueues.is_empty() {
                 subqueues.changed_rows(self.now, edge).for_each(|row| self.counters.subqueues.push(&row));
+            }
+            if let Some(states) = &mut self.counters.states {
+                states.sample(edge, &self.links[edge], self.now);
             }
         }
     }

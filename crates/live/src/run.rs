@@ -331,11 +331,11 @@ impl<'a> Stage<'a> {
             self.conditions.note_trace(traced, self.scenario.duration);
         }
         let scheme_totals = self.scheme_totals()?;
-        let (scenario, counters) = (self.scenario, &counters);
+        self.conditions.astray += counters.astray;
+        let (scenario, packets) = (self.scenario, counters.delivered);
         let known = Known { scenario, records, traced, scheme_counters, scheme_totals, clock, counters };
         collect::flows(known, &mut samples);
-        self.conditions.astray += counters.astray;
-        Ok(Outcome { samples, packets: counters.delivered, conditions: self.conditions })
+        Ok(Outcome { samples, packets, conditions: self.conditions })
     }
 }
 

@@ -3,6 +3,7 @@
 //! Newer kernels extend `struct tcp_info`, always at its end (`include/uapi/linux/tcp.h`). An older kernel fills less
 //! of it; fields that it did not fill are "no value".
 
+use narrows_fabric::CONNECTION_VARIABLES;
 use narrows_samples::{FLOW_COUNTERS, FlowRow, FlowTotal, NONE};
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -35,7 +36,7 @@ struct Raw {
     _pmtu: u32,
     _rcv_ssthresh: u32,
     rtt: u32,
-    _rttvar: u32,
+    rttvar: u32,
     snd_ssthresh: u32,
     snd_cwnd: u32,
     _advmss: u32,
@@ -43,7 +44,7 @@ struct Raw {
     _rcv_rtt: u32,
     _rcv_space: u32,
     total_retrans: u32,
-    _pacing_rate: u64,
+    pacing_rate: u64,
     _max_pacing_rate: u64,
     bytes_acked: u64,
     _bytes_received: u64,
@@ -183,6 +184,23 @@ impl TcpInfo {
         field!(self, min_rtt).filter(|&us| us > 0 && us < u32::MAX).map(|us| u64::from(us) * 1000)
     }
 
+    /// Reports the variables of a connection ([`CONNECTION_VARIABLES`]): `tcpi_ca_state`, `tcpi_rttvar` (the mean
+    /// deviation `mdev_us`, not the maximum from which Linux computes the RTO), `tcpi_min_rtt` and, of a connection that
+    /// is `paced`, `tcpi_pacing_rate`. The kernel computes a rate for the others too, but does not send by it.
+    pub(crate) fn state(&self, paced: bool, visit: &mut dyn FnMut(&'static str, f64)) {
+        let measured = self.srtt_ns().map(|_| f64::from(self.raw.rttvar) / 1e6);
+        let rate = field!(self, pacing_rate).filter(|&rate| paced && rate != u64::MAX);
+        let values = [
+            Some(f64::from(self.raw.ca_state)),
+            measured,
+            self.min_rtt_ns().map(|ns| ns as f64 / 1e9),
+            rate.map(|bytes| 8.0 * bytes as f64),
+        ];
+        for (variable, value) in CONNECTION_VARIABLES.iter().zip(values) {
+            visit(variable.name, value.unwrap_or(f64::NAN));
+        }
+    }
+
     /// Returns the sender's columns of a sample. Values that the kernel does not report are "no value": the latest
     /// round-trip time sample (which per-ACK records have), and what only the network and the receiver know.
     ///
@@ -297,7 +315,9 @@ mod tests {
     fn the_layout_is_the_kernel_s() {
         // Offsets of include/uapi/linux/tcp.h, which each kernel keeps.
         assert_eq!(offset_of!(Raw, rto), 8);
+        assert_eq!(offset_of!(Raw, rttvar), 72);
         assert_eq!(offset_of!(Raw, total_retrans), 100);
+        assert_eq!(offset_of!(Raw, pacing_rate), 104);
         assert_eq!(offset_of!(Raw, bytes_acked), 120);
         assert_eq!(offset_of!(Raw, segs_in), 140);
         assert_eq!(offset_of!(Raw, data_segs_out), 156);
@@ -326,6 +346,17 @@ mod tests {
         assert!(row.srtt_ns > 0 && row.srtt_ns < 1_000_000_000, "{row:?}");
         assert!(row.rto_ns >= 200_000_000, "{row:?}");
         assert_eq!((info.total().retransmitted_bytes, info.total().fast_retransmits), (0, NONE));
+        let state = |paced| {
+            let mut told = Vec::new();
+            info.state(paced, &mut |name, value| told.push((name, value)));
+            told
+        };
+        let [phase, rttvar, min_rtt, rate] = state(true)[..] else { panic!("{:?}", state(true)) };
+        assert_eq!(phase, ("phase", 0.0));
+        assert!(rttvar.0 == "rttvar" && rttvar.1 > 0.0 && rttvar.1 < 1.0, "{rttvar:?}");
+        assert!(min_rtt.0 == "min_rtt" && min_rtt.1 * 1e9 <= row.srtt_ns as f64, "{min_rtt:?}");
+        assert!(rate.0 == "pacing_rate" && rate.1 > 0.0, "{rate:?}");
+        assert!(state(false)[3].1.is_nan(), "a rate that nothing is sent by");
     }
 
     #[test]

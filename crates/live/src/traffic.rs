@@ -269,6 +269,7 @@ fn plan(
         size,
         look,
         every,
+        state: scenario.sample_state,
         to,
         tcp: spec.tcp().map(Arc::clone),
         control,

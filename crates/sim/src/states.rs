@@ -1,38 +1,24 @@
-//! Samples of what algorithms keep: which of them report, under which names, and what their variables mean.
+//! Samples of what algorithms keep in a simulation: congestion controls, connections and queue disciplines.
 
 use crate::edge::Link;
 use crate::world::World;
 use narrows_cc::Phase;
-use narrows_fabric::{Reporter, States};
+use narrows_fabric::{
+    CONNECTION, CONNECTION_VARIABLES, DisciplineVariables, Reporter, States, discipline_variables, sender_variables,
+};
 use narrows_queue::Disciplines;
 use narrows_samples::{Owner, Probe, Series};
-use narrows_scenario::{Scenario, WifiQueues};
+use narrows_scenario::Scenario;
 use narrows_tcp::{Connection, Info};
 use narrows_units::Variable;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The name under which the connection itself reports: loss recovery, timers and pacing.
-const TCP: &str = "tcp";
-
-/// The variables of a connection, in the order of [`connection_state`].
-const CONNECTION: [Variable; 4] = [
-    Variable::state(
-        "phase",
-        "Phase of loss recovery, in Linux's terms (icsk_ca_state).",
-        &["open", "disorder", "cwr", "recovery", "loss"],
-    ),
-    Variable::new("rttvar", "s", "Variation of the round-trip time (RFC 6298)."),
-    Variable::new("min_rtt", "s", "Smallest round-trip time sample."),
-    Variable::new("pacing_rate", "bit/s", "Pacing rate in force; none if nothing is paced."),
-];
 
 /// Samples the state of a simulation's algorithms.
 #[derive(Debug)]
 pub(crate) struct StateSampler {
     states: States,
     /// The discipline of each queue, in the order of `queue_totals`, and what it reports.
-    disciplines: Vec<(&'static str, &'static [Variable])>,
+    disciplines: Vec<DisciplineVariables>,
     /// Per flow: what its congestion control and its scheme declare. Flows with the same two share it.
     senders: Vec<Arc<[Variable]>>,
 }
@@ -40,18 +26,12 @@ pub(crate) struct StateSampler {
 impl StateSampler {
     /// Returns the sampler that a scenario asks for.
     pub(crate) fn new(scenario: &Scenario, known: Disciplines) -> Option<Box<Self>> {
-        let wired = scenario.links.iter().flat_map(|link| [&link.forward.queue, &link.reverse.queue]);
-        let wireless = scenario.wifi.iter().flat_map(|wifi| {
-            let copies = match wifi.queues {
-                WifiQueues::Shared => 1,
-                WifiQueues::PerStation => wifi.stations.len(),
-            };
-            std::iter::repeat_n(&wifi.base.queue, copies).chain(wifi.stations.iter().map(|station| &station.queue))
-        });
-        let variables = |kind| known.find(kind).map_or(&[][..], |row| row.about.variables);
-        let disciplines = || wired.chain(wireless).map(|queue| (queue.kind, variables(queue.kind))).collect();
         scenario.sample_state.then(|| {
-            Box::new(Self { states: States::default(), disciplines: disciplines(), senders: senders(scenario) })
+            Box::new(Self {
+                states: States::default(),
+                disciplines: discipline_variables(scenario, known),
+                senders: sender_variables(scenario),
+            })
         })
     }
 
@@ -82,7 +62,8 @@ impl World<'_> {
         let algorithm = self.scenario.flows[flow].tcp().map_or("", |tcp| &*tcp.cc);
         let cc = Reporter { owner: Owner::Flow, index: flow, algorithm, variables: &sampler.senders[flow] };
         sampler.states.take(cc, self.now, |visit| sender.cc().state(visit), probe);
-        let connection = Reporter { owner: Owner::Flow, index: flow, algorithm: TCP, variables: &CONNECTION };
+        let connection =
+            Reporter { owner: Owner::Flow, index: flow, algorithm: CONNECTION, variables: &CONNECTION_VARIABLES };
         sampler.states.take(connection, self.now, |visit| connection_state(sender, visit), probe);
     }
 
@@ -116,20 +97,7 @@ fn connection_state(sender: &Connection, visit: &mut dyn FnMut(&'static str, f64
     let rttvar = rttvar.map_or(f64::NAN, |time| time.as_secs_f64());
     let min_rtt = min_rtt.map_or(f64::NAN, |time| time.as_secs_f64());
     let pacing_rate = pacing_rate.map_or(f64::NAN, |rate| rate.as_bps() as f64);
-    for (variable, value) in CONNECTION.iter().zip([phase, rttvar, min_rtt, pacing_rate]) {
+    for (variable, value) in CONNECTION_VARIABLES.iter().zip([phase, rttvar, min_rtt, pacing_rate]) {
         visit(variable.name, value);
     }
-}
-
-/// Returns per flow the variables that its congestion control and its scheme declare. A congestion control that is not
-/// in the registry declares none.
-fn senders(scenario: &Scenario) -> Vec<Arc<[Variable]>> {
-    let scheme = scenario.scheme.as_ref().map_or(&[][..], |scheme| scheme.row.variables);
-    let mut known: BTreeMap<&str, Arc<[Variable]>> = BTreeMap::new();
-    let of = |cc| {
-        let own = narrows_cc::registry().iter().find(|row| row.name == cc).map_or(&[][..], |row| row.variables);
-        own.iter().chain(scheme).copied().collect()
-    };
-    let names = scenario.flows.iter().map(|flow| flow.tcp().map_or("", |tcp| &*tcp.cc));
-    names.map(|cc| Arc::clone(known.entry(cc).or_insert_with(|| of(cc)))).collect()
 }

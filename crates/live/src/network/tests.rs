@@ -189,6 +189,32 @@ fn samples_of_queues_come_at_their_times_and_tracks_say_what_arrived() {
     assert_eq!(arrived, [(0, 0), (3, 1000), (13, 2000), (23, 3000)]);
 }
 
+#[test]
+fn the_state_of_queues_is_sampled_where_it_is_asked_for() {
+    let red = r#"{ kind = "red", limit = "100 packets", min_threshold = 5, max_threshold = 15, weight = 0.5 }"#;
+    let text = SCENARIO.replace("QUEUE", red);
+    let asks = [("sampling.state".to_owned(), "true".to_owned())];
+    let scenario = narrows_scenario::parse(&text, "t.toml", &asks, &catalogue()).unwrap();
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    net.advance(us(99_990), &mut log);
+    for _ in 0..4 {
+        net.receive(0, &segment(&scenario, 960), us(99_990));
+    }
+    net.advance(us(1_000_000), &mut log);
+    let mut samples = Samples::default();
+    let counters = net.finish(&scenario, &mut samples).unwrap();
+    counters.states.unwrap().finish(&scenario, &[], &mut samples);
+    let rows = samples.state.unpack().unwrap();
+    let average = samples.series.iter().position(|series| series.variable.name == "avg").unwrap() as u64;
+    assert_eq!((samples.series[average as usize].index, &*samples.series[average as usize].algorithm), (2, "red"));
+    let of_average = rows.series.iter().zip(&rows.value_bits).filter(|(series, _)| **series == average);
+    let values: Vec<f64> = of_average.map(|(_, bits)| f64::from_bits(*bits)).collect();
+    assert_eq!(values.len(), 11, "at 0 s and then each 100 ms");
+    assert!(values[0].abs() < 1e-12);
+    // The third packet finds one waiting and the fourth two; the average stays until the next one comes.
+    assert!((values[10] - 1.25).abs() < 1e-12, "{values:?}");
+}
+
 proptest! {
     #[test]
     fn no_bytes_do_harm_and_every_packet_is_accounted_for(

@@ -8,9 +8,10 @@ use super::door::{Bell, Mailbox};
 use super::end::{ENDLESS, End, receive_datagrams, send_datagram};
 use super::record::{FlowRecord, FlowRecorder, Life, first_sample, next_sample};
 use super::socket::{self, Wishes, start_connecting};
+use crate::cc_info::CcInfo;
 use crate::{Clock, LiveError, TcpInfo, monotonic_ns};
 use narrows_fabric::{Act, SlowReader, Source};
-use narrows_scenario::Tcp;
+use narrows_scenario::{Pacing, Tcp};
 use narrows_units::{Bytes, Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, ppoll};
@@ -33,6 +34,8 @@ pub(super) struct Plan {
     pub(super) look: Duration,
     /// Time between rows; `None` keeps none.
     pub(super) every: Option<Duration>,
+    /// Whether the sender's state is sampled with each row.
+    pub(super) state: bool,
     /// The server's address.
     pub(super) to: SocketAddr,
     /// `None` for datagrams.
@@ -245,10 +248,22 @@ impl Flow {
             self.recorder.sample(now, None, self.server.received);
         } else if let Some(info) = self.info().filter(|_| self.opened) {
             // Before the connection is opened there is nothing to sample.
-            self.recorder.sample(now, Some((info, !self.source.server_sends())), self.delivered());
+            let rowed = self.recorder.sample(now, Some((info, !self.source.server_sends())), self.delivered());
+            if rowed && self.plan.state {
+                self.sample_state(now, &info);
+            }
         }
         let row_at = if self.recorder.row_at > now { self.recorder.row_at } else { Instant::NEVER };
         self.sample_at = next_sample(now, self.plan.look).min(row_at);
+    }
+
+    /// Samples the internal state of the sender.
+    fn sample_state(&mut self, now: Instant, info: &TcpInfo) {
+        let cc = self.sender().socket.as_ref().and_then(|socket| CcInfo::read(socket.as_fd()));
+        let control = self.plan.control.as_str();
+        // BBR asks the kernel for pacing by itself.
+        let paced = control == "bbr" || self.plan.tcp.as_ref().is_some_and(|tcp| tcp.pacing != Pacing::Off);
+        self.recorder.state(now, info, cc, control, paced);
     }
 
     /// Reads the kernel's state of the sender's connection.

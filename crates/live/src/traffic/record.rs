@@ -1,7 +1,8 @@
 //! What the two ends of a flow report about it.
 
-use crate::TcpInfo;
+use crate::cc_info::CcInfo;
 use crate::tcp_info::no_total;
+use crate::{SenderPart, SenderState, TcpInfo};
 use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE};
 use narrows_units::{Duration, Instant};
 
@@ -11,6 +12,8 @@ use narrows_units::{Duration, Instant};
 pub struct FlowRecord {
     /// Samples over time, if the scenario samples.
     pub rows: Vec<FlowRow>,
+    /// State of the sender over time, if the scenario asks for it.
+    pub states: Vec<SenderState>,
     /// Totals over its whole life.
     pub total: FlowTotal,
     /// Round-trip times in nanoseconds, from reads of `TCP_INFO` (every millisecond if flows are few): a substitute
@@ -35,6 +38,7 @@ pub(super) struct FlowRecorder {
     /// When the next row is due.
     pub(super) row_at: Instant,
     rows: Vec<FlowRow>,
+    states: Vec<SenderState>,
     srtt: Histogram,
     closing: Vec<(u64, u64)>,
     seen: Option<Seen>,
@@ -55,6 +59,7 @@ impl FlowRecorder {
             // The same times as in the simulator: multiples of the interval, from the start on.
             row_at: every.map_or(Instant::NEVER, |every| first_sample(from, every)),
             rows: Vec::new(),
+            states: Vec::new(),
             srtt: Histogram::default(),
             closing: Vec::new(),
             seen: None,
@@ -71,22 +76,29 @@ impl FlowRecorder {
         self.lateness.record(now.since(due).as_nanos());
     }
 
-    /// Takes samples of the flow, and adds a row if one is due. `info` is the state of the sender's connection, and
-    /// whether that end sent the SYN; `delivered` is the number of bytes that the receiver has read.
-    pub(super) fn sample(&mut self, now: Instant, info: Option<(TcpInfo, bool)>, delivered: u64) {
+    /// Takes samples of the flow, and adds a row if one is due; returns whether it was. `info` is the state of the
+    /// sender's connection, and whether that end sent the SYN; `delivered` is the number of bytes that the receiver has
+    /// read.
+    pub(super) fn sample(&mut self, now: Instant, info: Option<(TcpInfo, bool)>, delivered: u64) -> bool {
         if let Some((info, _)) = &info {
             self.round_trips(info);
         }
-        if let Some(every) = self.every.filter(|_| now >= self.row_at) {
-            self.row_at = next_sample(now, every);
-            let row = info.map_or_else(|| self.datagram_row(), |(info, opened)| info.row(opened));
-            self.rows.push(FlowRow {
-                time_ns: now.as_nanos(),
-                flow: self.flow as u64,
-                delivered_bytes: delivered,
-                ..row
-            });
+        let Some(every) = self.every.filter(|_| now >= self.row_at) else { return false };
+        self.row_at = next_sample(now, every);
+        let row = info.map_or_else(|| self.datagram_row(), |(info, opened)| info.row(opened));
+        self.rows.push(FlowRow { time_ns: now.as_nanos(), flow: self.flow as u64, delivered_bytes: delivered, ..row });
+        true
+    }
+
+    /// Records what the kernel reports of a sender: its connection, and its congestion control `control` if that
+    /// reports anything.
+    pub(super) fn state(&mut self, at: Instant, info: &TcpInfo, cc: Option<CcInfo>, control: &str, paced: bool) {
+        let states = &mut self.states;
+        let mut keep = |of, variable, value| states.push(SenderState { at, of, variable, value });
+        if let Some(cc) = cc {
+            cc.state(control, &mut |variable, value| keep(SenderPart::Cc, variable, value));
         }
+        info.state(paced, &mut |variable, value| keep(SenderPart::Connection, variable, value));
     }
 
     /// Records the round-trip times since the previous read.
@@ -145,6 +157,7 @@ impl FlowRecorder {
         };
         FlowRecord {
             rows: self.rows,
+            states: self.states,
             total,
             srtt: self.srtt,
             closing: self.closing,
