@@ -175,3 +175,9 @@ fn agile_sd_undo_leaves_the_window_at_the_loss() {
         assert_eq!(m.state("lambda"), 1.0);
     }
 }
+
+#[test]
+fn agile_sd_reports_the_part_of_a_segment_that_has_grown() {
+    let (m, lambda) = lambda_at(lost_at(&[], 80), 76);
+    close(&[m.state("frac_tracer")], &[lambda / 76.0], 1e-3);
+}

@@ -1,6 +1,6 @@
 //! DCTCP (the reference's section 31; RFC 8257).
 
-use crate::common::{Model, close};
+use crate::common::{Model, close, params};
 
 fn at_100(profile: &str, alpha: &str) -> Model {
     Model::new("dctcp", &[("profile", profile), ("alpha", alpha)], 10).at(100, Some(50))
@@ -95,4 +95,12 @@ fn a_queue_that_marks_half_of_each_window_settles_at_three_quarters() {
     let before = m.cwnd();
     m.ecn();
     close(&[m.cwnd()], &[0.75 * before], 0.01);
+}
+
+#[test]
+fn dctcp_alone_asks_to_hear_of_a_loss_after_an_echo() {
+    for row in narrows_cc::registry() {
+        let cc = (row.build)(&params(row, &[]));
+        assert_eq!(cc.needs().loss_after_echo, row.name == "dctcp", "{}", row.name);
+    }
 }

@@ -207,3 +207,15 @@ fn highspeed_ns2_agent_response_is_a_line_in_logarithms() {
     let mut m = Model::new("highspeed", &[("profile", "ns2_agent")], 100).at(1776, Some(2));
     close(&[m.round() - 1776.0], &[a_ns2_agent(1776.0)], 1e-2);
 }
+
+#[test]
+fn highspeed_linux_finds_a_lower_row_again() {
+    let mut m = Model::new("highspeed", &[LINUX], 100).at(1000, Some(2));
+    m.ack(1448);
+    // The row of a window holds up to and including that window: 118 is the last one with a = 2.
+    for (cwnd, a) in [(500, 6.0), (119, 3.0), (118, 2.0), (39, 2.0), (38, 1.0)] {
+        m = m.at(cwnd, Some(2));
+        m.ack(1448);
+        assert_eq!(m.state("ai") + 1.0, a, "at {cwnd}");
+    }
+}

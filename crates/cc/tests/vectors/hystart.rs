@@ -174,3 +174,15 @@ fn slow_start_after_a_timeout_adds_one_segment_per_ack() {
     m.ack(5 * 1448);
     assert_eq!(m.cwnd(), 2.0);
 }
+
+#[test]
+fn hystart_checks_from_sixteen_segments_on() {
+    for (cwnd, ends) in [(15, false), (16, true)] {
+        let mut m = Model::new("cubic", &[("profile", "linux")], 100).at(cwnd, None);
+        // The window stays, and HyStart checks the delay all the same.
+        m.path.cwnd_limited = false;
+        m.rounds(2);
+        rounds_at(&mut m, Duration::from_millis(130), 3);
+        assert_eq!(!m.win.in_slow_start(&m.path), ends, "at {cwnd} segments");
+    }
+}

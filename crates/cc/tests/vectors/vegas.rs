@@ -203,3 +203,38 @@ fn vegas_last_round_steps_from_the_window_of_the_round_before() {
     assert_eq!(present[5] - present[1], 4.0, "{present:?}");
     assert_eq!(before[5] - before[1], 2.0, "{before:?}");
 }
+
+/// A flow by the rules of Linux 2.6.22 whose window has stayed at 40 segments at 100 ms.
+fn last_round_at_40(ssthresh: Option<u64>) -> Model {
+    let mut m = Model::new("vegas", &[("last_round", "true")], 100);
+    m.rtt = US(99_999);
+    m = m.at(40, ssthresh);
+    m.path.cwnd_limited = false;
+    m.rounds(3);
+    assert_eq!(m.cwnd(), 40.0);
+    m
+}
+
+#[test]
+fn vegas_last_round_knows_half_segments_of_the_queue() {
+    // 80 halves at 105 ms are 76 without a queue, so two segments wait; at 102.5 ms one does, at 113 ms five do.
+    for (rtt, after) in [(102_499, 41.0), (104_999, 40.0), (112_999, 39.0)] {
+        let mut m = last_round_at_40(Some(2));
+        m.rtt = US(rtt);
+        m.round();
+        m = m.at(40, Some(2));
+        m.path.cwnd_limited = true;
+        assert_eq!(m.round(), after, "{rtt} us");
+    }
+}
+
+#[test]
+fn vegas_last_round_ends_slow_start_at_the_target() {
+    let mut m = last_round_at_40(None);
+    m.rtt = US(109_999);
+    while m.win.ssthresh.is_none() {
+        m.ack(1448);
+    }
+    // 80 halves at 110 ms are 72 without a queue.
+    assert_eq!((m.cwnd(), m.ssthresh()), (40.0 - 4.0 + 1.0, 2.0));
+}
