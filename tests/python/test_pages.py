@@ -1,4 +1,4 @@
-"""The pages of the congestion controls: consistent with the sources' headers, the registry and current runs."""
+"""Pages of congestion controls and queues: consistent with the sources' headers, the registry and current runs."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ from narrows.cli.markdown import show
 from narrows.model.catalogue import engine_catalogue
 from narrows.report import pages
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "algorithms"
+ROOT = Path(__file__).resolve().parents[2] / "docs"
+DOCS = ROOT / "algorithms"
 ENTRIES = {entry["name"]: entry for entry in engine_catalogue()["cc"]}
-ANEW = "`narrows explain -o docs/algorithms` writes them anew"
+QUEUES = {entry["name"]: entry for entry in engine_catalogue()["queues"]}
+FOLDERS = {name: DOCS for name in ENTRIES} | {name: ROOT / "queues" for name in QUEUES}
+ANEW = "`narrows explain -o docs/algorithms`, or `narrows explain NAME -o docs/queues`, writes it again"
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", FOLDERS)
 def test_the_page_is_what_source_and_registry_say(name: str) -> None:
-    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == pages.page(ENTRIES[name]), ANEW
+    page = (FOLDERS[name] / f"{name}.md").read_text(encoding="utf-8")
+    assert page == pages.page((ENTRIES | QUEUES)[name]), ANEW
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", FOLDERS)
 def test_the_plot_shows_the_run_of_today(name: str) -> None:
-    digest = re.search("digest ([0-9a-f]{64})", (DOCS / f"{name}.svg").read_text(encoding="utf-8"))
+    digest = re.search("digest ([0-9a-f]{64})", (FOLDERS[name] / f"{name}.svg").read_text(encoding="utf-8"))
     assert digest is not None
     assert digest[1] == pages.run_standard(name).digest, ANEW
 
@@ -53,6 +57,7 @@ def test_a_narrow_terminal_loses_no_letter_of_a_page(width: int) -> None:
 
 def test_no_page_is_left_of_what_is_gone() -> None:
     assert {path.stem for path in DOCS.iterdir()} == set(ENTRIES)
+    assert {path.stem for path in (ROOT / "queues").iterdir()} == set(QUEUES)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -87,7 +92,7 @@ def test_the_page_of_a_scheme_says_how_to_have_it_and_its_bounds_as_they_are() -
         (["NGWA"], "did you mean ngwa"),
         (["zzzz"], "see `narrows list cc`"),
         ([], "NAME: is missing"),
-        (["red", "-o", "pages"], "only the engine's congestion controls have pages"),
+        (["ngwa", "-o", "pages"], "only the engine's congestion controls and queues have pages"),
     ],
 )
 def test_what_cannot_be_explained_is_said(arguments: list[str], reason: str, tmp_path: Path) -> None:

@@ -295,14 +295,7 @@ impl Row {
     /// The algorithm's page in Markdown: the header of its source file. The first line is its title sentence.
     #[must_use]
     pub fn page(&self) -> String {
-        let header = self.source.lines().take_while(|line| line.starts_with("//!"));
-        let mut page = String::new();
-        for line in header {
-            let text = line.trim_start_matches("//!");
-            page.push_str(text.strip_prefix(' ').unwrap_or(text));
-            page.push('\n');
-        }
-        page
+        narrows_units::header(self.source)
     }
 
     /// The algorithm's `profile` with the name of the stack, if it has one.

@@ -38,6 +38,7 @@ pub(crate) const ROW: Row = Row {
         params: &[],
         variables: &[],
         fit: free,
+        source: include_str!("droptail.rs"),
     },
     tail_only: true,
     build: |setup| droptail(setup.limit),

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 
 /// A waiting packet and its arrival time.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
-    packet: Packet,
-    enqueued: Instant,
+pub(crate) struct Waiting {
+    pub(crate) packet: Packet,
+    pub(crate) enqueued: Instant,
 }
 
 /// A ring of packets with a limit, controlled by an [`Aqm`].
@@ -60,7 +60,7 @@ impl<A: Aqm> Fifo<A> {
 
 /// Applies a verdict to the packet: `Ok(marked)`, or `Err(reason)` if it must be dropped.
 #[inline]
-fn carry_out(verdict: Verdict, packet: &mut Packet) -> Result<bool, DropReason> {
+pub(crate) fn carry_out(verdict: Verdict, packet: &mut Packet) -> Result<bool, DropReason> {
     match (verdict, packet.ip.ecn()) {
         (Verdict::Pass, _) | (Verdict::Mark, Ecn::Ce) => Ok(false),
         (Verdict::Mark, Ecn::NotEct) => Err(DropReason::Early),

@@ -16,8 +16,10 @@
 //! ([`Queue::subqueues`]) and says of each packet to which it belongs ([`Enqueued`], [`Dropped`], [`Dequeued`]). The
 //! owner counts.
 
+mod codel;
 mod droptail;
 mod fifo;
+mod fq_codel;
 mod red;
 pub mod registry;
 
@@ -25,8 +27,10 @@ use core::fmt;
 use narrows_units::{Bytes, Instant, Packets, Rate};
 use narrows_wire::Packet;
 
+pub use codel::{Codel, CodelConfig, CodelProfile};
 pub use droptail::{DropTail, droptail};
 pub use fifo::Fifo;
+pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use narrows_settings::queue::Limit;
 pub use red::{Red, RedConfig, red};
 pub use registry::{BuildError, Disciplines, Row, Setup};
@@ -61,7 +65,7 @@ impl QueueView {
 pub enum DropReason {
     /// There was no room.
     Overflow,
-    /// The AQM dropped it early, by chance.
+    /// The AQM dropped it before the queue was full, by chance (RED) or by its control law (CoDel).
     Early,
     /// The AQM dropped it by rule (for example RED above its upper threshold).
     Forced,

@@ -76,6 +76,7 @@ pub(crate) const ROW: Row = Row {
             Variable::new("p_b", "", "Probability of an early drop or mark before drops are spaced."),
         ],
         fit,
+        source: include_str!("red.rs"),
     },
     tail_only: false,
     build,

@@ -3,7 +3,8 @@
 
 use core::net::{IpAddr, Ipv4Addr};
 use narrows_queue::{
-    Aqm, Dequeued, DropReason, Dropped, Fifo, Limit, Queue, QueueView, RedConfig, Verdict, droptail, red,
+    Aqm, Codel, CodelConfig, CodelProfile, Dequeued, DropReason, Dropped, Fifo, FqCodel, FqCodelConfig, Limit, Queue,
+    QueueView, RedConfig, Verdict, droptail, red,
 };
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
@@ -91,15 +92,23 @@ fn red_config(limit: Limit) -> impl Strategy<Value = RedConfig> {
 }
 
 fn queues() -> impl Strategy<Value = (u8, Limit, RedConfig)> {
-    limit().prop_flat_map(|limit| (0u8..3, Just(limit), red_config(limit)))
+    limit().prop_flat_map(|limit| (0u8..5, Just(limit), red_config(limit)))
 }
 
 fn build(kind: u8, limit: Limit, config: RedConfig) -> Box<dyn Queue> {
     match kind {
         0 => droptail(limit),
         1 => red(config, Stream::new(7, 0, "queue", "red")),
+        2 => Box::new(Fifo::new(limit, Codel::new(hasty(CodelProfile::Rfc8289)))),
+        3 => Box::new(Fifo::new(limit, Codel::new(hasty(CodelProfile::Linux)))),
         _ => Box::new(Fifo::new(limit, Pattern(0))),
     }
+}
+
+/// CoDel that drops and marks within the few milliseconds of a test.
+fn hasty(profile: CodelProfile) -> CodelConfig {
+    let (target, interval) = (Duration::from_micros(300), Duration::from_millis(2));
+    CodelConfig { target, interval, mtu: Bytes::new(100), ecn: true, profile }
 }
 
 fn counters_are_exact(view: &QueueView, model: &VecDeque<(Packet, Instant)>) {
@@ -166,6 +175,65 @@ proptest! {
             dropped.clear();
             counters_are_exact(&queue.view(), &model);
             prop_assert_eq!(came, left + lost + model.len() as u64);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn fq_codel_conserves_packets_and_the_order_of_each_flow(
+        limit in limit(),
+        flows in 1u32..9,
+        drop_batch in 1u64..9,
+        ops in ops(),
+        linux in any::<bool>(),
+    ) {
+        let profile = if linux { CodelProfile::Linux } else { CodelProfile::Rfc8289 };
+        let (codel, memory_limit) = (hasty(profile), Bytes::new(30_000));
+        let ce_threshold = Duration::from_millis(5);
+        let config = FqCodelConfig { codel, flows, drop_batch, memory_limit, ce_threshold, ..FqCodelConfig::default() };
+        let mut queue = FqCodel::new(limit, config, Stream::new(1, 0, "queue", "fq_codel"));
+        let mut waiting: Vec<VecDeque<(Packet, Instant)>> = vec![VecDeque::new(); flows as usize];
+        let (mut now, mut number) = (Instant::ZERO, 0);
+        let mut dropped = Vec::new();
+        for (gap, op) in ops {
+            now += Duration::from_nanos(gap);
+            let mut sent = None;
+            match op {
+                Op::Enqueue { size, ecn } => {
+                    number += 1;
+                    let p = packet(number, size, Ecn::from_bits(ecn));
+                    let enqueued = queue.enqueue(p, now, &mut dropped);
+                    prop_assert!(!enqueued.marked);
+                    waiting[enqueued.subqueue as usize].push_back((p, now));
+                    prop_assert!(dropped.iter().all(|d| d.reason == DropReason::Overflow));
+                }
+                Op::Dequeue => {
+                    sent = queue.dequeue(now, &mut dropped);
+                    let early = |d: &Dropped| d.reason == DropReason::Early && !d.packet.ip.ecn().is_capable();
+                    prop_assert!(dropped.iter().all(early), "a capable packet is marked");
+                }
+            }
+            for d in dropped.drain(..) {
+                let (p, _) = waiting[d.subqueue as usize].pop_front().unwrap();
+                prop_assert_eq!(identity(&d.packet), identity(&p), "drops come from the head");
+            }
+            match sent {
+                Some(Dequeued { packet, enqueued, subqueue, marked }) => {
+                    let (p, at) = waiting[subqueue as usize].pop_front().unwrap();
+                    prop_assert_eq!((identity(&packet), enqueued), (identity(&p), at));
+                    let changed = packet.ip.ecn() != p.ip.ecn();
+                    prop_assert_eq!(changed, marked);
+                    prop_assert!(!changed || (p.ip.ecn().is_capable() && packet.ip.ecn() == Ecn::Ce));
+                }
+                None if matches!(op, Op::Dequeue) => prop_assert!(waiting.iter().all(VecDeque::is_empty)),
+                None => {}
+            }
+            let all: VecDeque<_> = waiting.iter().flatten().copied().collect();
+            counters_are_exact(&queue.view(), &all);
+            prop_assert!(queue.view().bytes <= memory_limit);
         }
     }
 }

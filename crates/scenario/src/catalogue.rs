@@ -170,11 +170,11 @@ pub enum CatalogueKind {
 impl Catalogue {
     /// Returns the catalogue as JSON: `cc`, `queues`, `schemes` and `phys`.
     ///
-    /// The first three are lists of entries with `name`, `title`, `sources` and `parameters` (`name`, `doc`, `kind`,
-    /// and by kind `unit`, `default`, `min`, `max`, `allowed`). Congestion controls also have `response` (`nothing`,
-    /// `reduces` or `models`), `recovery` (the word that the name implies, or null), `needs_ecn`, `ns2` (`own`,
-    /// `tcp_linux` or null), `profiles` (the profile that each stack selects, unless it is the algorithm's default) and
-    /// `page` (Markdown).
+    /// The first three are lists of entries with `name`, `title`, `sources`, `parameters` (`name`, `doc`, `kind`,
+    /// and by kind `unit`, `default`, `min`, `max`, `allowed`), `variables` and `page` (Markdown; empty of a scheme).
+    /// Congestion controls also have `response` (`nothing`, `reduces` or `models`), `recovery` (the word that the name
+    /// implies, or null), `needs_ecn`, `ns2` (`own`, `tcp_linux` or null) and `profiles` (the profile that each stack
+    /// selects, unless it is the algorithm's default).
     ///
     /// PHYs have `name`, `title`, `sources` and the fields of [`CataloguePhy`], in the base units that the keys end in.
     /// Instead of the list of combinations they have `left_out`: the combinations (MCS, width, streams) within the
@@ -284,7 +284,7 @@ impl CatalogueRow {
         let variables: Vec<_> = self.variables.iter().map(CatalogueVariable::to_json).collect();
         json!({
             "name": self.name, "title": self.title, "sources": self.sources,
-            "parameters": parameters, "variables": variables,
+            "parameters": parameters, "variables": variables, "page": self.page,
         })
     }
 
@@ -302,7 +302,6 @@ impl CatalogueRow {
             Ns2Agent::TcpLinux => "tcp_linux",
         }));
         row["profiles"] = profiles.into();
-        row["page"] = json!(self.page);
         row
     }
 

@@ -284,6 +284,8 @@ pub struct Discipline {
     /// Checks the rules among the parameters and the limit, and converts the values to the units that the discipline
     /// computes in. All parameters are there, each of its kind. Values that were converted stay as they are.
     pub fit: fn(&mut Params, Limit) -> Result<(), Broken>,
+    /// The text of its source file; its header is the discipline's page.
+    pub source: &'static str,
 }
 
 impl Discipline {

@@ -16,4 +16,4 @@ pub use probability::{Probability, ProbabilityError};
 pub use rate::{Rate, Serialiser};
 pub use seq::SeqNum;
 pub use time::{Duration, Instant};
-pub use variable::Variable;
+pub use variable::{Variable, header};

@@ -1,4 +1,17 @@
-//! What a number that an algorithm reports is: its name, unit and meaning.
+//! How rows describe algorithms to people: the variables that one reports, and the page in its source file.
+
+/// The header of a source file (its `//!` lines) as Markdown: the page of the algorithm in it. The first line is its
+/// title sentence; empty without a header.
+#[must_use]
+pub fn header(source: &str) -> String {
+    let mut page = String::new();
+    for line in source.lines().take_while(|line| line.starts_with("//!")) {
+        let text = line.trim_start_matches("//!");
+        page.push_str(text.strip_prefix(' ').unwrap_or(text));
+        page.push('\n');
+    }
+    page
+}
 
 /// A number that an algorithm keeps and reports. It measures the algorithm and changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-"""``narrows explain``: the page of a congestion control, in the terminal or as files."""
+"""``narrows explain``: the page of a congestion control or queue, in the terminal or as files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def explain(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Write the pages of NAME, or of all, and their plots here."),
+        typer.Option("--output", "-o", metavar="DIR", help="Write the page and plot of NAME, or of all congestion controls, here."),
     ] = None,
 ) -> None:
     """Explain an algorithm: idea, sources, state, parameters, how RFC, Linux, ns-2 and ns-3 differ, limits."""
@@ -32,7 +32,7 @@ def explain(
         names = None if name is None else [pages.entry_of(name)["name"]]
         written = pages.write_all(output, names)
         if not written:
-            message = f"{name}: only the engine's congestion controls have pages as files; see `narrows list cc`"
+            message = f"{name}: only the engine's congestion controls and queues have pages as files; see `narrows list cc` and `queues`"
             raise InputError(message)
         hint(f"{len(written)} {'page' if len(written) == 1 else 'pages'} in {output}")
         return

@@ -1,4 +1,4 @@
-"""Pages of congestion controls, each made from its source file's header, its registry row and a run."""
+"""Pages of congestion controls and queues, each made from its source file's header, its registry row and a run."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ _ECN_QUEUE = {
 
 Gentle, because RED without it drops everything above the upper threshold, and so would mark nothing here.
 """
+
+_QUEUE_LIMIT = 268
+"""Packets that a queue of a page's plot holds: 4 BDP, which drop-tail fills."""
 
 _RESPONSES = {
     "nothing": "Congestion does not reduce its window: unfit for a shared network.",
@@ -92,7 +95,7 @@ def page(entry: dict[str, Any]) -> str:
     Returns
     -------
     str
-        Markdown. Congestion controls refer to a plot ``NAME.svg`` beside the page.
+        Markdown. Congestion controls and queues refer to a plot ``NAME.svg`` beside the page.
     """
     name = entry["name"]
     lead, _, body = _plain(entry.get("page") or "").partition("\n\n")
@@ -101,6 +104,9 @@ def page(entry: dict[str, Any]) -> str:
         parts.append(" ".join(lead.split()))
     if "response" in entry:
         parts.append(f"![cwnd of {name} alone on 20 Mb/s, 40 ms, with a queue of 1 BDP]({name}.svg)")
+    if _is_queue(name):
+        alt = f"cwnd of CUBIC, and its queue in {name}, on 20 Mb/s, 40 ms, with room for 4 BDP"
+        parts.append(f"![{alt}]({name}.svg)")
     parts.append(_use(entry))
     parts.append("Sources: " + "; ".join(entry["sources"]) + ".")
     if "slot_ns" in entry:
@@ -121,12 +127,12 @@ def page(entry: dict[str, Any]) -> str:
 
 
 def run_standard(name: str) -> Run:
-    """Run the standard scenario with one congestion control.
+    """Run the standard scenario with one congestion control, or with CUBIC over one queue discipline.
 
     Parameters
     ----------
     name : str
-        Its name. An algorithm that needs ECN gets ECN and a queue that marks.
+        Its name. An algorithm that needs ECN gets ECN and a queue that marks. A queue has room for 4 BDP.
 
     Returns
     -------
@@ -134,6 +140,9 @@ def run_standard(name: str) -> Run:
     """
     from narrows.runs.simulated import run
 
+    if _is_queue(name):
+        queue = f'{{ kind = "{name}", limit = "{_QUEUE_LIMIT} packets" }}'
+        return run(STANDARD, seed=1, overrides={"topology.bottleneck.queue": queue})
     overrides: dict[str, Any] = {"tcp.cc": name}
     if entry_of(name).get("needs_ecn"):
         overrides |= _ECN_QUEUE
@@ -167,7 +176,7 @@ def plot(result: Run, path: Path) -> None:
             flows["time_s"], flows["inflight_bytes"] / smss, color=OKABE_ITO[5], linewidth=0.7, label="in flight"
         )
         window.plot(flows["time_s"], cwnd, color=OKABE_ITO[0], linewidth=1.1, label="cwnd")
-        for level, label in ((67, "BDP"), (134, "BDP and queue")):
+        for level, label in ((67, "BDP"), (67 + _limit(result), "BDP and queue")):
             window.axhline(level, color="#8A8F98", linewidth=0.7, linestyle=":")
             note = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5}
             window.text(39.8, level - 4, label, color="#6B7078", ha="right", va="top", fontsize=6.5, bbox=note)
@@ -175,7 +184,7 @@ def plot(result: Run, path: Path) -> None:
         window.set_ylabel("segments")
         window.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2, frameon=False)
         backlog.plot(queue["time_s"], queue["packets"], color=OKABE_ITO[1], linewidth=0.8)
-        backlog.set_ylim(0, 70)
+        backlog.set_ylim(0, max(70.0, float(queue["packets"].max()) * 1.05))
         backlog.set_ylabel("queue, packets")
         backlog.set_xlabel("time, s")
         backlog.set_xlim(0, result.scenario.duration_s)
@@ -184,14 +193,14 @@ def plot(result: Run, path: Path) -> None:
 
 
 def write_all(directory: Path, names: list[str] | None = None) -> list[Path]:
-    """Write the pages and plots of congestion controls.
+    """Write the pages and plots of congestion controls or queues.
 
     Parameters
     ----------
     directory : Path
         Output directory.
     names : list of str, optional
-        Their names; all of the engine's by default.
+        Their names; all congestion controls of the engine by default.
 
     Returns
     -------
@@ -203,7 +212,8 @@ def write_all(directory: Path, names: list[str] | None = None) -> list[Path]:
     InputError
         If a file to be replaced is not a page or plot written by Narrows.
     """
-    wanted = [entry for entry in engine_catalogue()["cc"] if names is None or entry["name"] in names]
+    known = engine_catalogue()
+    wanted = known["cc"] if names is None else [e for e in known["cc"] + known["queues"] if e["name"] in names]
     for entry in wanted:
         ownership.page(directory / f"{entry['name']}.md", f"# `{entry['name']}`")
         ownership.page(directory / f"{entry['name']}.svg", ">digest ")
@@ -217,6 +227,16 @@ def write_all(directory: Path, names: list[str] | None = None) -> list[Path]:
     return written
 
 
+def _is_queue(name: str) -> bool:
+    """Whether a queue discipline has this name. No congestion control has the name of one."""
+    return any(queue["name"] == name for queue in engine_catalogue()["queues"])
+
+
+def _limit(result: Run) -> int:
+    """Return the packets that the bottleneck's queue holds."""
+    return int(result.scenario.resolved.links[0].forward.queue.limit_packets or 0)
+
+
 def _bottleneck(result: Run) -> str:
     return max(result.queues, key=lambda queue: queue.utilisation or 0.0).name
 
@@ -225,6 +245,8 @@ def _use(entry: dict[str, Any]) -> str:
     if "slot_ns" in entry:
         return f'In a scenario: `phy = "{entry["name"]}"` in `[wifi]`.'
     name = entry["name"]
+    if _is_queue(name):
+        return f'In a scenario: `queue = {{ kind = "{name}", limit = "1000 packets" }}` of a link, and its parameters.'
     if any(scheme["name"] == name for scheme in engine_catalogue()["schemes"]):
         return (
             f"In a scenario: a table `[{name}]`; its `routers` run it, by default all. TCP flows use it, except "

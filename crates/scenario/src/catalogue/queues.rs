@@ -72,6 +72,7 @@ pub(super) fn entry(row: &Discipline) -> CatalogueRow {
         sources: row.sources.iter().map(|&source| source.to_owned()).collect(),
         params: std::iter::once(param("limit", LIMIT, CatalogueKind::Limit)).chain(own).collect(),
         variables: row.variables.iter().map(Into::into).collect(),
+        page: narrows_units::header(row.source),
         ..CatalogueRow::default()
     }
 }

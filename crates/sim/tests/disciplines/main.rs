@@ -7,6 +7,7 @@
 mod toys;
 
 use narrows_queue::{Disciplines, Row};
+use narrows_samples::{Samples, Table};
 use narrows_scenario::{Catalogue, Sampling, Scenario, parse, reference, schema_for};
 use narrows_sim::{Options, Outcome, RunError, catalogue_with, run};
 use proptest::prelude::*;
@@ -100,7 +101,7 @@ fn what_is_wrong_with_a_parameter_is_said_as_for_any_field() {
         ),
         (
             "{ kind = \"tiker\" }",
-            ".kind: \"tiker\" is not one of the allowed words, did you mean `ticker`?; allowed: \"droptail\", \"red\", \"ticker\", \"classes\" or \"gate\"",
+            ".kind: \"tiker\" is not one of the allowed words, did you mean `ticker`?; allowed: \"droptail\", \"red\", \"codel\", \"fq_codel\", \"ticker\", \"classes\" or \"gate\"",
         ),
         (
             "{ kind = \"ticker\", target = \"20 ms\" }",
@@ -133,7 +134,7 @@ fn schema_and_documents_follow_the_row() {
     let schema = &schema_for(&catalogue())["$defs"]["queue"];
     let kinds: Vec<_> =
         schema["properties"]["kind"]["oneOf"].as_array().unwrap().iter().map(|one| &one["const"]).collect();
-    assert_eq!(kinds, ["droptail", "red", "ticker", "classes", "gate"]);
+    assert_eq!(kinds, ["droptail", "red", "codel", "fq_codel", "ticker", "classes", "gate"]);
     assert_eq!(schema["properties"]["gain"]["description"], "Gain of the controller. Default: 1.");
     assert_eq!(schema["properties"]["interval"]["anyOf"].as_array().unwrap().len(), 2);
     let rule =
@@ -147,7 +148,7 @@ fn schema_and_documents_follow_the_row() {
     );
     assert!(page.contains("- `classes`: two queues, by DSCP") && page.contains("- `strong_first`: "), "{page}");
     let listed = catalogue().to_json();
-    assert_eq!(listed["queues"][2]["parameters"][1]["default"], 0.015);
+    assert_eq!(listed["queues"][4]["parameters"][1]["default"], 0.015);
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn an_engine_without_the_discipline_refuses_the_run() {
     let scenario = good(&text("{ kind = \"ticker\" }", ""));
     match run(&scenario, &Options::default()) {
         Err(RunError::Queue(error)) => {
-            assert_eq!(error.to_string(), "queue \"ticker\" is unknown; allowed: droptail, red");
+            assert_eq!(error.to_string(), "queue \"ticker\" is unknown; allowed: droptail, red, codel, fq_codel");
         }
         other => panic!("{:?}", other.map(|outcome| outcome.events)),
     }
@@ -301,4 +302,40 @@ proptest! {
         );
         both(&good(&text), seed);
     }
+}
+
+#[test]
+fn codel_and_fq_codel_keep_the_queue_short_and_are_the_same_in_both_loops() {
+    let totals = |queue: &str| both(&good(&text(queue, "")), 1).samples;
+    let mean = |samples: &Samples| {
+        let total = samples.queue_totals.row(0).unwrap();
+        total.delay_sum_ns / total.delay_samples
+    };
+    let tail = totals("{ kind = \"droptail\", limit = \"200 packets\" }");
+    for queue in [
+        "{ kind = \"codel\", limit = \"200 packets\" }",
+        "{ kind = \"codel\", limit = \"200 packets\", profile = \"linux\" }",
+        "{ kind = \"fq_codel\", limit = \"1000 packets\" }",
+        "{ kind = \"fq_codel\", limit = \"60 packets\", flows = 2, drop_batch = 4, profile = \"linux\" }",
+    ] {
+        let samples = totals(queue);
+        let total = samples.queue_totals.row(0).unwrap();
+        assert!(total.dropped_early > 3, "{queue}: {total:?}");
+        assert!(mean(&samples) < mean(&tail) / 3, "{queue}: {} and {} ns", mean(&samples), mean(&tail));
+    }
+}
+
+#[test]
+fn fq_codel_keeps_a_slow_flow_apart_from_those_that_fill_the_link() {
+    let samples = both(&good(&text("{ kind = \"fq_codel\", limit = \"1000 packets\" }", "")), 1).samples;
+    let of_forward: Vec<_> = (0..samples.subqueue_totals.len())
+        .filter_map(|row| samples.subqueue_totals.row(row))
+        .filter(|total| total.queue == 0)
+        .collect();
+    assert_eq!(of_forward.len(), 3, "a sub-queue for each flow");
+    // The slow one is the one that loses nothing; two packets of others may be sent before its own.
+    let slow: Vec<_> = of_forward.iter().filter(|total| total.dropped_early + total.dropped_overflow == 0).collect();
+    assert_eq!(slow.len(), 1, "{of_forward:?}");
+    assert!(slow[0].delay_p99_ns < 8_000_000, "{slow:?}");
+    assert!(of_forward.iter().any(|total| total.delay_p99_ns > 20_000_000), "{of_forward:?}");
 }

@@ -32,6 +32,7 @@ pub static TICKER: Row = Row {
         ],
         variables: &[Variable::new("p", "", "Probability of a drop.")],
         fit: ordered,
+        source: "",
     },
     tail_only: false,
     build: |Setup { limit, params, chance }| {
@@ -103,6 +104,7 @@ pub static CLASSES: Row = Row {
         }],
         variables: &[],
         fit: free,
+        source: "",
     },
     tail_only: false,
     build: |Setup { limit, params, .. }| {
@@ -157,6 +159,7 @@ pub static GATE: Row = Row {
         params: &[time("interval", "Time between two openings.", 200_000, 100_001, 10_000_000)],
         variables: &[],
         fit: free,
+        source: "",
     },
     tail_only: false,
     build: |Setup { limit, params, .. }| {
