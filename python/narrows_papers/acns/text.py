@@ -255,7 +255,7 @@ CALIBRATION: tuple[str, ...] = (
     "network exists in which the published figures come about in both arms at once, not that the papers used it. The "
     "grids were run, and the point was chosen, before two of TCP's rules were brought into line with RFC 6582 and "
     "Linux; the variations below are by TCP as it is now. On ten batches of seeds that had no part in the selection "
-    "all five claims hold in eight; in the other two the gain in data falls just short of 30 % (README.md).",
+    "all five claims hold in nine; in the tenth the gain in data falls just short of 30 % (README.md).",
     "Last miles: the totals published with ACNS are more than one link of 3 Mb/s carries, and without ACNS the "
     "published RTT of "
     "#3 stays flat while those of #1 and #2, which start at the same node, do not. So here each node of the sending "
