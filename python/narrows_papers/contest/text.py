@@ -157,7 +157,7 @@ SLIPS: tuple[tuple[str, str], ...] = (
         "Mb/s stands above values that ns-2 gives in units of 2^20 bits per second",
         "TPP is in Mibit/s (2^20 bit/s) on this page, and throughput over time in Mb/s (10^6 bit/s)",
     ),
-    ("Veno is called Venet in the text, and two figures are number 2", "Nothing hangs on it"),
+    ("Veno is called Venet in the text, and two figures are number 2", "It affects no result"),
 )
 """Slips of the paper, and how they are handled."""
 
