@@ -93,8 +93,8 @@ def test_a_window_that_never_bounds_its_flow_does_not_press_the_others_onto_the_
     assert made is not None
     assert named(panel(made, "rwnd (kB)")) == ["a"]
     assert named(panel(made, "cwnd (kB)")) == ["a", "b"]
-    assert "rwnd is drawn of the flows that it ever bounds" in made.caption
-    assert "it ever bounds" not in drawn(bounded).caption
+    assert "rwnd is drawn only for flows that it limits at some time" in made.caption
+    assert "limits at some time" not in drawn(bounded).caption
 
 
 def test_nothing_is_a_window_of_zero_before_the_handshake_and_a_zero_window_after_it() -> None:

@@ -43,7 +43,9 @@ def _ngwa(settings: Settings) -> list[tuple[str, str]]:
         sender = "on: senders keep their congestion control"
     else:
         recovery = "as the flow's recovery says" if settings["fast_retransmit"] else "by the timer alone"
-        sender = f"off (RFC 793): senders may have outstanding what is advertised; losses are recovered {recovery}"
+        sender = (
+            f"off (RFC 793): senders may have as much outstanding as is advertised; losses are recovered {recovery}"
+        )
     smoothing = (
         f"S ← {1 - alpha:.10g} S + {alpha:.10g} W at the receiver" if mode.smoothing else "off: the latest value"
     )
