@@ -84,7 +84,7 @@ SLIPS: tuple[tuple[str, str], ...] = (
 DECISIONS: tuple[tuple[str, str], ...] = (
     (
         "Scope of a command",
-        "the command on the ACK that covers the asking segment (the last of a window) rules until the next such ACK",
+        "the command on the ACK that covers the asking segment (the last of a window) applies until the next such ACK",
     ),
     (
         "Latest known smaller value",

@@ -117,8 +117,8 @@ DIFFERENCES: Final[tuple[str, ...]] = (
     "segments is the receiver's window. The simulated runs on this page use Linux's TCP defaults too, so that both run "
     "the same scenario; the paper's own network with ns-2's TCP defaults is on the page of narrows reproduce acns.",
     "Simulated and live routers run the same code, simulated on packets as values and live on their bytes. At the "
-    "hosts ACNS is an eBPF program: a congestion control over the kernel's CUBIC, and packet programs on the hosts' devices "
-    "that write, echo and read commands, and take them off before the kernel sees them.",
+    "hosts ACNS is an eBPF program: a congestion control over the kernel's CUBIC, and packet programs on the hosts' "
+    "devices that write, echo and read commands, and take them off before the kernel sees them.",
 )
 
 LIMITS: Final[tuple[str, ...]] = (
