@@ -71,7 +71,7 @@ def _acns(settings: Settings) -> list[tuple[str, str]]:
     formula = {"dcnet2013": "DCNET 2013", "thesis2013": "thesis"}.get(settings["formula"], settings["formula"])
     return [
         ("Weight", f"{formula}: priority {number('priority_weight')}, age {number('age_weight')}"),
-        ("Freeze, fallback", f"from a weight of {number('freeze_threshold')}, of {number('fallback_threshold')} on"),
+        ("Freeze, fallback", f"from weights of {number('freeze_threshold')} and {number('fallback_threshold')}"),
         (
             "Losses",
             f"by the trend of the latest {settings['trend_count']} commands: fallback from "

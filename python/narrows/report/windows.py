@@ -143,11 +143,15 @@ def _rwnd_panel(flows: Sequence[_Windows], routers: pd.DataFrame, *, alone: bool
     beside = "" if len(bounding) == len(flows) else " rwnd is drawn only for flows that it limits at some time."
     if told:
         beside += (
-            " Grey: what a router would tell a flow that goes through its fullest queue; it rules once the data has "
+            " Grey: the window that a router would tell a flow through its fullest queue; it applies once the data has "
             "reached the receiver, and the ACK the sender."
         )
         far = len(tellers) - len(told)
-        drawn = "one that told the least is" if len(told) == 1 else f"{len(told)} that told the least are"
+        drawn = (
+            "one that told the smallest windows is"
+            if len(told) == 1
+            else f"{len(told)} that told the smallest windows are"
+        )
         beside += f" Of {len(tellers)} routers the {drawn} drawn." if far else ""
     return Panel("rwnd (kB)", (*told, *lines), y_top=top if told else None), beside
 

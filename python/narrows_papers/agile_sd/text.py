@@ -103,8 +103,8 @@ INTER_FAIRNESS: tuple[str, ...] = (
 
 LIMITS: tuple[str, ...] = (
     "One path, one rate, one length: nothing here applies to long paths, many flows or mixed traffic.",
-    "Starts are the only chance in runs without packet errors, so their intervals say how sensitive a point is to "
-    "phases, and not more.",
+    "Starts are the only random element in runs without packet errors, so their intervals show only how sensitive "
+    "a point is to phases.",
     "NewReno's recovery resends one packet per round trip; after a slow start that overshoots, its timer of 200 ms "
     "ends it (RFC 6582's impatient variant, which is ns-2's). What then happens to CUBIC at medium buffers is "
     "described on the page.",
