@@ -119,7 +119,7 @@ LINUX_CHOICES: tuple[tuple[str, str], ...] = (
 
 LIMITS: tuple[str, ...] = (
     "The calibration was chosen with the paper's figures in view; that these come out is then no independent test.",
-    "The paper's rates are figures that are lost: only claims in words can be compared.",
+    "The paper's rates are in figures that are lost: only claims in words can be compared.",
     "In simulation PCs have no adapters' rings, no interrupts and no scheduler, which real ones have; where a "
     "published difference rests on these it cannot appear here.",
     "Which flows win in an unfair arm depends on small differences of their starts; the first round is one draw.",
