@@ -270,7 +270,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 def test_an_occupied_directory_is_refused_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     monkeypatch.setattr("narrows.runs.simulated.run_all", lambda *_, **__: pytest.fail("it ran"))
-    refused(narrows("run", "dumbbell-cubic", "-o", tmp_path), "left as it is")
+    refused(narrows("run", "dumbbell-cubic", "-o", tmp_path), "left unchanged")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

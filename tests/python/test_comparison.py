@@ -173,7 +173,7 @@ def test_a_directory_of_a_comparison_may_be_written_again_and_no_other(both: Com
     comparison.write(both, tmp_path / "r")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds something else"):
+    with pytest.raises(InputError, match="holds something other than"):
         comparison.write(both, tmp_path / "other")
 
 

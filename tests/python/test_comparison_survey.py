@@ -266,7 +266,7 @@ def test_gauges_are_told_where_nothing_is_chosen(
     live["slower"] = True
     shown = narrows("--quick", "-o", tmp_path / "live.md")
     assert shown.exit_code == 1
-    assert "further off on rate-10m than is asked" in shown.stderr
+    assert "misses its target on rate-10m" in shown.stderr
 
 
 def test_a_rate_that_this_machine_does_not_hold_is_told_and_the_rest_is_made(

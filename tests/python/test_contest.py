@@ -135,7 +135,7 @@ def test_slots_are_the_only_two_tcp_flows_or_those_that_are_named() -> None:
         ('from = "s1"', 'to = "d1"', 'kind = "udp"', 'rate = "1 kb/s"'),
     )
     third = PAIR + "".join("\n".join(("[[flows]]", *lines, "")) for lines in flows)
-    with pytest.raises(InputError, match=r"has 3 TCP flows; needed are two slots; name two with --slots: a, b, c"):
+    with pytest.raises(InputError, match=r"has 3 TCP flows; needed: two slots; name two with --slots: a, b, c"):
         plan(text=third)
     scenario = Scenario.from_text(third)
     made = contest.make(scenario, ["reno", "vegas"], slots=["c", "a"], runs=1, solo=False)
@@ -274,7 +274,7 @@ def test_records_of_another_engine_or_plan_are_left_alone_and_told(
 
 def test_a_foreign_directory_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match="holds something else than a contest"):
+    with pytest.raises(InputError, match="holds something other than a contest"):
         contest.execute(plan(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -363,7 +363,7 @@ def test_ended_in_the_middle_goes_on_and_runs_nothing_twice(tmp_path: Path, how:
     process.send_signal(how)
     _, said = process.communicate(timeout=30)
     assert process.returncode == code
-    assert ("runs had finished; the same command goes on from there" in said) == (how == signal.SIGINT)
+    assert ("runs had finished; the same command continues from there" in said) == (how == signal.SIGINT)
     survived = [json.loads(line)["key"] for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
     assert 2 <= len(survived) < 24
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -216,7 +216,7 @@ def test_a_second_time_everything_is_there_already(tmp_path: Path) -> None:
         (["--cc", ","], ["no contestants"]),
         (["--cc", "reno", "--on", "nowhere"], ["nowhere: no such file"]),
         (["--cc", "reno", "--on", "linux-vs-rfc", "--slots", "x,y"], ["slot 'x'", "has no TCP flow of this name"]),
-        (["--cc", "reno", "--on", "lossy-link"], ["lossy-link: has", "needed are two slots"]),
+        (["--cc", "reno", "--on", "lossy-link"], ["lossy-link: has", "needed: two slots"]),
         (["--cc", "reno", "--window", "50:70"], ["window is 50:70", "within the run, 0:60"]),
         (["--cc", "reno", "--window", "soon"], ["window is 'soon'", "START:END"]),
         (["--cc", "reno", "--runs", "0"], ["runs is 0; allowed: 1 or more"]),

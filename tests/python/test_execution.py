@@ -143,7 +143,7 @@ def test_an_interrupted_paper_makes_no_run_twice(
             raise KeyboardInterrupt
 
     out = tmp_path / "out"
-    with pytest.raises(Interrupted, match=r"of 6 runs had finished; the same command goes on from there"):
+    with pytest.raises(Interrupted, match=r"of 6 runs had finished; the same command continues from there"):
         _kept(wanted, out, press)
     kept = list((tmp_path / "out.runs").glob("*.zip"))
     assert 1 <= len(kept) < 6
@@ -166,7 +166,7 @@ def test_the_runs_beside_an_output_are_never_a_users_directory(scenario: Scenari
     theirs = tmp_path / "out.runs"
     theirs.mkdir()
     (theirs / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match="holds something else than a set of unfinished runs"):
+    with pytest.raises(InputError, match="holds something other than a set of unfinished runs"):
         _kept([runs.Task(scenario, 1)], tmp_path / "out", None)
     (theirs / "thesis.tex").unlink()
     with pending.kept(tmp_path / "out") as held:
@@ -198,7 +198,7 @@ def test_an_interrupted_validation_goes_on_and_removes_its_runs_at_the_end(ns2: 
             raise KeyboardInterrupt
 
     page = tmp_path / "page.md"
-    with pytest.raises(Interrupted, match="the same command goes on from there"), pending.kept(page) as held:
+    with pytest.raises(Interrupted, match="the same command continues from there"), pending.kept(page) as held:
         validate(cc=["reno"], quick=True, jobs=1, keep=held, progress=press)
     journal = tmp_path / "page.runs" / "runs.jsonl"
     before = len(journal.read_text().splitlines())
@@ -249,4 +249,4 @@ def test_contests_and_papers_are_estimated_like_sweeps() -> None:
     assert contest.estimate(plan, jobs=1).runs == 1
     shown = CliRunner().invoke(app, ["reproduce", "acns", "--live", "--estimate"])
     assert shown.exit_code == 2
-    assert "--estimate: does not go with --live" in shown.stderr
+    assert "--estimate: cannot be combined with --live" in shown.stderr

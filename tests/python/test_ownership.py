@@ -102,7 +102,7 @@ def test_files_of_the_user_are_named_and_kept(tmp_path: Path) -> None:
 def test_a_listed_file_that_was_changed_is_the_users(tmp_path: Path) -> None:
     plain(tmp_path / "o", a="1", b="2")
     (tmp_path / "o" / "a").write_text("7")  # same size as before
-    with pytest.raises(InputError, match="left as it is: a;"):
+    with pytest.raises(InputError, match="left unchanged: a;"):
         plain(tmp_path / "o", b="3")
     with ownership.staged(ownership.claim(tmp_path / "o", force=True)) as folder:
         (folder / "b").write_text("3")
@@ -124,7 +124,7 @@ def test_results_without_a_list_are_the_users(one: Run, tmp_path: Path) -> None:
 def test_a_damaged_list_lists_nothing(damage: str, tmp_path: Path) -> None:
     plain(tmp_path / "o", a="1")
     (tmp_path / "o" / MANIFEST).write_text(damage)
-    with pytest.raises(InputError, match="left as it is"):
+    with pytest.raises(InputError, match="left unchanged"):
         plain(tmp_path / "o", a="2")
     assert (tmp_path / "o" / "a").read_text() == "1"
 
@@ -189,7 +189,7 @@ def test_kinds_of_directories_do_not_replace_each_other(tmp_path: Path) -> None:
 
 def test_a_file_that_is_read_is_not_replaced(tmp_path: Path) -> None:
     plain(tmp_path / "o", **{"scenario.toml": "x"})
-    with pytest.raises(InputError, match="is read and would be replaced"):
+    with pytest.raises(InputError, match="an input of this command that would be replaced"):
         ownership.claim(tmp_path / "o", inputs=[tmp_path / "o" / "scenario.toml"], force=True)
 
 
@@ -459,7 +459,7 @@ def test_run_keeps_its_input(tmp_path: Path) -> None:
     kept(tmp_path / "e", {"exp.toml": scenario})
     own = narrows("run", "e/scenario.toml", "-o", "e", "--no-progress", "--force", cwd=tmp_path)
     assert own.returncode == 2
-    assert "is read and would be replaced" in own.stderr
+    assert "an input of this command that would be replaced" in own.stderr
 
 
 SWEEP = 'name = "s"\nscenario = "speed-w1"\nseeds = 2\n[set]\nduration = "1 s"\n'
@@ -495,7 +495,7 @@ def test_every_command_refuses_a_foreign_directory_and_a_link_before_it_runs(
     write(tmp_path / "o", theirs)
     (tmp_path / "link").symlink_to("o")
     for command in commands:
-        for where, why in (("o", "left as it is"), ("link", "is a symbolic link")):
+        for where, why in (("o", "left unchanged"), ("link", "is a symbolic link")):
             refused = narrows(*command, "-o", tmp_path / where)
             assert (refused.returncode, refused.stdout) == (2, ""), command
             assert why in refused.stderr, command

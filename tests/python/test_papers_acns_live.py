@@ -368,7 +368,7 @@ def test_after_ctrl_c_the_same_command_goes_on(live: StandIn, tmp_path: Path) ->
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 130
     told = " ".join(shown.stderr.split())
-    assert "3 of 8 live runs had finished; they are kept, and the same command goes on from there" in told
+    assert "3 of 8 live runs had finished; they are kept, and the same command continues from there" in told
     assert [path.name for path in tmp_path.iterdir()] == ["out.runs"]
     live.fail, live.asked = None, []
     again = CliRunner().invoke(app, command)

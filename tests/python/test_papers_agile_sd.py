@@ -455,5 +455,7 @@ def test_failed_runs_are_listed_and_the_exit_code_is_1(more: list[str], monkeypa
     monkeypatch.setattr(reproduction, "reproduce", lambda *_, **__: failed)
     shown = CliRunner().invoke(app, ["reproduce", "agile-sd", *more])
     assert shown.exit_code == 1
-    assert "error: 1 run failed and is missing in all of this; narrows reproduce agile-sd tries again" in shown.stderr
+    assert (
+        "error: 1 run failed and is missing from these results; narrows reproduce agile-sd tries again" in shown.stderr
+    )
     assert "  buffers: arm = reno, seed 1: no luck" in shown.stderr

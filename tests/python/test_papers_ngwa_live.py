@@ -270,7 +270,7 @@ def test_one_run_that_differs_fails_its_claim(arm: str, changed: dict[str, Any],
 def test_finished_runs_are_kept_and_not_run_again(stack: Stack, tmp_path: Path) -> None:
     told: list[str] = []
     stack.stops_after = 2
-    with pytest.raises(Interrupted, match="2 of 3 live runs had finished; the same command goes on from there"):
+    with pytest.raises(Interrupted, match="2 of 3 live runs had finished; the same command continues from there"):
         execute.execute(few(3), tmp_path / "out", Request(say=told.append))
     stack.stops_after = None
     made = execute.execute(few(3), tmp_path / "out", Request(say=told.append))
@@ -329,7 +329,7 @@ def test_a_later_run_that_fails_keeps_those_before(stack: Stack, tmp_path: Path)
 
 def test_a_directory_with_something_else_is_left_alone(stack: Stack, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match="holds something else than a live reproduction of NGWA"):
+    with pytest.raises(InputError, match="holds something other than a live reproduction of NGWA"):
         execute.execute(few(1), tmp_path, Request())
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     assert stack.made == []
@@ -390,7 +390,7 @@ def test_the_summary_is_the_contract(written: Any) -> None:
 
 def test_the_headline_counts_both_worlds(written: Any) -> None:
     _, made, _ = written
-    assert "On 12 of 12 the two say the same." in made.text
+    assert "On 12 of 12 both agree." in made.text
     assert "39 of the live runs are not to be trusted." in made.text
     assert result.signed(-0.5) == "−0.50"
 

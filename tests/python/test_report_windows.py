@@ -93,8 +93,8 @@ def test_a_window_that_never_bounds_its_flow_does_not_press_the_others_onto_the_
     assert made is not None
     assert named(panel(made, "rwnd (kB)")) == ["a"]
     assert named(panel(made, "cwnd (kB)")) == ["a", "b"]
-    assert "rwnd is drawn of the flows that it ever bounds" in made.caption
-    assert "it ever bounds" not in drawn(bounded).caption
+    assert "rwnd is drawn only for flows that it limits at some time" in made.caption
+    assert "limits at some time" not in drawn(bounded).caption
 
 
 def test_nothing_is_a_window_of_zero_before_the_handshake_and_a_zero_window_after_it() -> None:
@@ -119,7 +119,7 @@ def test_routers_that_tell_about_as_little_stand_beside_rwnd() -> None:
     rwnd = panel(made, "rwnd (kB)")
     assert named(rwnd) == ["r1 tells", "r3 tells", "a"]
     assert rwnd.lines[0].y.tolist() == [97, 12, 30]
-    assert "Of 3 routers the 2 that told the least are drawn." in made.caption
+    assert "Of 3 routers the 2 that told the smallest windows are drawn." in made.caption
     limits = charts.to_plotly(made)["layout"]["yaxis3"]["range"]
     assert limits == pytest.approx([0, 64 * 1.06])  # r1's first large value does not widen the range
 
@@ -247,7 +247,7 @@ def test_settings_say_what_each_mode_and_switch_does(advised: Run) -> None:
 def test_settings_of_acns_and_of_nothing(short: Scenario) -> None:
     name, rows = schemes.setting_rows(Scenario.from_file("acns").resolved)
     assert name == "ACNS"
-    assert dict(rows)["Freeze, fallback"] == "from a weight of 0.95, of 1 on"
+    assert dict(rows)["Freeze, fallback"] == "from weights of 0.95 and 1"
     assert schemes.setting_rows(short.resolved) == ("", [])
 
 

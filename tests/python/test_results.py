@@ -132,7 +132,7 @@ def test_an_empty_directory_is_used(one: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["thesis.tex", "summary.json"])
 def test_a_directory_with_something_else_is_left_as_it_is(name: str, one: Run, tmp_path: Path) -> None:
     (tmp_path / name).write_text("years of work")
-    with pytest.raises(InputError, match="left as it is"):
+    with pytest.raises(InputError, match="left unchanged"):
         one.save(tmp_path)
     assert tree(tmp_path) == [name]
 

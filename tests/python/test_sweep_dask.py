@@ -222,5 +222,5 @@ def test_a_scheduler_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_a_worker_with_another_engine_makes_no_run() -> None:
     mine = addresses.engine()
     other = replace(mine, release="0.0.1")
-    with pytest.raises(RunError, match=r"the worker has narrows .*, and the job is of .*0\.0\.1"):
+    with pytest.raises(RunError, match=r"the worker has narrows .*, and the job needs .*0\.0\.1"):
         remote(other, {}, print)

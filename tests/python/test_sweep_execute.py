@@ -241,7 +241,7 @@ def test_a_directory_of_something_else_another_sweep_or_another_build_is_refused
 ) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("dear to me")
-    with pytest.raises(InputError, match="holds something else than a sweep and is left as it is"):
+    with pytest.raises(InputError, match="holds something other than a sweep and is left unchanged"):
         execute(Sweep.parse(TINY), tmp_path / "thesis")
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
     (tmp_path / "file").write_text("")

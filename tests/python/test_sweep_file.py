@@ -187,7 +187,7 @@ zip = { c = [1, 2], d = [1] }
     ("text", "part"),
     [
         ('name = "digest"\npath = "tcp.cc"\nvalues = ["reno"]', "axes[0].name is 'digest'; allowed: a name that is no"),
-        ('path = "x"\nvalues = [1, 1]', "a value stands there twice; allowed: each value once"),
+        ('path = "x"\nvalues = [1, 1]', "a value occurs twice; allowed: each value once"),
         ('path = "x"\nvalues = [1]\nunit = 3', "axes[0].unit is 3; allowed: a unit"),
         ('path = "x"\nvalues = ["a"]\nunit = "ms"', "allowed: a unit beside plain numbers"),
         ('path = "x"\nvalues = [1]\nlabels = ["a", "b"]', "allowed: a list of 1 different texts or numbers"),

@@ -125,7 +125,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path: Path) -> None:
     made = load(out)
     kept = len(made.runs)
     assert 0 < kept < RUNS
-    assert f"error: interrupted: {kept} of 36 runs had finished; the same command goes on from there" in errors
+    assert f"error: interrupted: {kept} of 36 runs had finished; the same command continues from there" in errors
     assert not [path for path in (out / "runs").iterdir() if path.name.startswith(".")]
 
 

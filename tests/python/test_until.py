@@ -157,7 +157,7 @@ def test_metrics_are_found_by_name(one: Run) -> None:
     [
         ("luck", "metric is 'luck'; allowed: throughput_mbps"),
         ("flow.first", "metric is 'flow.first'; allowed"),
-        ("flow.first.luck", "'luck' is none of a flow; allowed: start_s"),
+        ("flow.first.luck", "'luck' is not a metric of a flow; allowed: start_s"),
         ("flow.nobody.rtt_mean_ms", "allowed flows: first, second"),
         ("queue.nowhere.utilisation", "queue is 'nowhere'; allowed: r1->r2"),
     ],

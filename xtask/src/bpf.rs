@@ -178,7 +178,7 @@ mod tests {
         for name in built {
             let (old, new) = (root.join(OBJECTS).join(&name), fresh.path().join(&name));
             let same = std::fs::read(old).unwrap() == std::fs::read(new).unwrap();
-            assert!(same, "{OBJECTS}/{name} is not what its source gives; `cargo xtask bpf` writes it anew");
+            assert!(same, "{OBJECTS}/{name} is not what its source gives; `cargo xtask bpf` writes it again");
         }
     }
 

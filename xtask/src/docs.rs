@@ -36,7 +36,7 @@ fn difference(text: &str, wanted: &str) -> Option<String> {
         None if text == wanted => return None,
         None => text.lines().count().min(wanted.lines().count()) + 1,
     };
-    Some(format!("{PAGE}:{line}: differs from the registries; `cargo xtask docs` writes it anew"))
+    Some(format!("{PAGE}:{line}: differs from the registries; `cargo xtask docs` writes it again"))
 }
 
 fn page(catalogue: &Catalogue) -> String {

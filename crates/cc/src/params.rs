@@ -27,7 +27,7 @@ pub(crate) const ABE: Param = Param {
 pub(crate) const fn beta_ecn(default: f64) -> Param {
     Param {
         name: "beta_ecn",
-        doc: "What is left of the window after an ECN echo where abe is on (RFC 8511, section 3).",
+        doc: "Share of the window that is left after an ECN echo where abe is on (RFC 8511, section 3).",
         kind: ParamKind::Number { unit: "", default, min: 0.5, max: 1.0 },
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Exit code of a failed run.
 const FAILED_RUN: i32 = 1;
 
-const MESSAGE: &str = "error: the system gave no more memory, and the run was given up; allowed: fewer flows, samples, runs or --jobs at a time; \
+const MESSAGE: &str = "error: out of memory, and the run was given up; allowed: fewer flows, samples, runs or --jobs at a time; \
                        a later run with the same -o cleans up\n";
 
 /// Whether an allocation has failed.

@@ -68,7 +68,7 @@ def detach(
     from narrows.runs import host
 
     default = host.detach(name)
-    typer.echo(f"{name} is no longer registered; connections that use it go on with it until they close")
+    typer.echo(f"{name} is no longer registered; connections that use it keep it until they close")
     if default is not None:
         typer.echo(f"{SYSCTL} is {default} again")
 

@@ -52,7 +52,7 @@ def print_checks(checks: Sequence[Check]) -> None:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         table.add_column(heading, style="bold")
         table.add_column("")
-        table.add_column("found, or why not and what would change it", ratio=3, overflow="fold")
+        table.add_column("found; or the reason and the fix", ratio=3, overflow="fold")
         table.add_column("for", style="dim", ratio=2)
         for check in checks:
             if check.group != group:

@@ -62,7 +62,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 note(str(interruption) if isinstance(interruption, Interrupted) else "interrupted")
                 raise _ending(_SIGNALLED + received[-1]) from None
             except MemoryError:
-                note("the system gave no more memory; allowed: fewer samples, flows, runs or --jobs at a time")
+                note("out of memory; allowed: fewer samples, flows, runs or --jobs at a time")
                 raise _ending(1) from None
             except OSError as error:
                 if error.errno == errno.EPIPE:  # the reader closed the pipe, as `head` does: Typer ends quietly

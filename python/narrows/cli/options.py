@@ -33,7 +33,7 @@ Dask = Annotated[
 ]
 Estimate = Annotated[
     bool,
-    typer.Option("--estimate", metavar="", help="Try some runs, tell how long all would take, and keep nothing."),
+    typer.Option("--estimate", metavar="", help="Try some runs, estimate how long all would take, and keep nothing."),
 ]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print JSON for machines instead of tables.")]
 Load = Annotated[

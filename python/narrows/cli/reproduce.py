@@ -183,7 +183,7 @@ def _estimate(
     from narrows.studies import reproduction
 
     if live:
-        message = "--estimate: does not go with --live, which tells how long it takes before it begins"
+        message = "--estimate: cannot be combined with --live, which prints its own estimate before it begins"
         raise InputError(message)
 
     def make() -> TimeEstimate:
@@ -195,7 +195,7 @@ def _estimate(
 def _print_failures(made: Reproduction) -> None:
     count = len(made.failures)
     told = "run failed and is" if count == 1 else "runs failed and are"
-    note(f"{count:,} {told} missing in all of this; narrows reproduce {made.paper} tries again")
+    note(f"{count:,} {told} missing from these results; narrows reproduce {made.paper} tries again")
     for failure in made.failures[:LISTED]:
         typer.echo(f"  {failure}", err=True)
     if count > LISTED:

@@ -114,7 +114,7 @@ def told(estimate: Estimate) -> str:
     str
     """
     if not estimate.probes:
-        return "nothing to go by: no run ended well or got far in that time"
+        return "no estimate: no run succeeded or got far enough in that time"
     by = f"by {estimate.probes:,} run{'' if estimate.probes == 1 else 's'}"
     low, high = clock(estimate.low), clock(estimate.high)
     return f"about {clock(estimate.seconds)}{'' if low == high else f' ({low} to {high})'}, {by}"

@@ -78,7 +78,7 @@ def validate(
     """Run variants of TCP on Narrows and on ns-2, or on this machine's own TCP stack, and compare.
 
     Writes a page with tables, beside ns-2 also the windows over time. Until the page is written, finished runs (live
-    ones, or all beside ns-2) are kept next to it, and after Ctrl-C the same command goes on from there. Exits with 1
+    ones, or all beside ns-2) are kept next to it, and after Ctrl-C the same command continues from there. Exits with 1
     if a difference is beyond the target and was not recorded before. Networks that are held out do not affect the exit
     code.
     """
@@ -209,7 +209,7 @@ def _live(
         for cell in made.missed
         if cell.failure is None
     ]
-    told += [f"the live network is further off on {one.network} than is asked of it" for one in made.off]
+    told += [f"the live network misses its target on {one.network}" for one in made.off]
     for one in told:
         note(one)
     if told:

@@ -92,7 +92,7 @@ def choose(jobs: int | None = None, dask: str | None = None) -> Backend:
     if dask is None:
         return Threads(jobs_of(jobs))
     if jobs is not None:
-        message = "--jobs and --dask exclude each other: the workers of a cluster say how many runs they take"
+        message = "--jobs and --dask exclude each other: the workers of a cluster set how many runs are concurrent"
         raise InputError(message)
     from narrows.execution.cluster import Cluster
 

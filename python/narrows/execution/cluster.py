@@ -203,7 +203,7 @@ def remote(
     """
     mine = engine()
     if mine != wanted:
-        raise RunError(f"the worker has narrows {mine}, and the job is of {wanted}")
+        raise RunError(f"the worker has narrows {mine}, and the job needs {wanted}")
     for name, factory in controls.items():
         own.register(name, factory)
     begin = time.perf_counter()

@@ -82,7 +82,7 @@ class WorkInterrupted(Interrupted):
 
     def __init__(self, finished: Batch, done: int, total: int, directory: str | PathLike[str] | None) -> None:
         super().__init__(finished, total)
-        rest = "nothing is kept without a directory" if directory is None else "the same command goes on from there"
+        rest = "nothing is kept without a directory" if directory is None else "the same command continues from there"
         self.done = done
         self.directory = directory
         self.args = (f"interrupted: {done:,} of {total:,} runs had finished; {rest}",)

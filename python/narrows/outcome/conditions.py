@@ -20,7 +20,7 @@ Conditions = dict[str, Any]
 TRUSTED: Final = "trusted"
 DOUBTS: Final = "doubts"
 
-UNSAID: Final = "its conditions say that it is not to be trusted, and not why"
+UNSAID: Final = "its conditions say that it is not to be trusted, but give no reason"
 """Reported for an untrusted run whose conditions give no reason."""
 
 _OF_NAMES: Final = ("cc", "congestion_control", "congestion_controls")

@@ -166,7 +166,7 @@ def claim(
         if wanted.is_dir():
             _decide(made, list(inputs))
     except OSError as error:
-        message = f"{directory}: cannot be looked at: {error.strerror or error}"
+        message = f"{directory}: cannot be examined: {error.strerror or error}"
         raise InputError(message) from None
     return made
 
@@ -180,7 +180,7 @@ def _decide(made: Claim, inputs: list[str | PathLike[str]]) -> None:
         raise InputError(message)
     if strange and not made.force:
         message = (
-            f"{made.named}: holds something else than {_what(made.kind)} and is left as it is: {_some(strange)}; "
+            f"{made.named}: holds something other than {_what(made.kind)} and is left unchanged: {_some(strange)}; "
             "allowed: another directory, or --force, which replaces what Narrows wrote and keeps the rest"
         )
         if known is None and "summary.json" in strange:
@@ -196,7 +196,10 @@ def _decide(made: Claim, inputs: list[str | PathLike[str]]) -> None:
     owned = {os.path.realpath(made.directory / name) for name in (known.files if known is not None else ())}
     for given in inputs:
         if os.path.realpath(given) in owned:
-            message = f"{made.named}: holds {given}, which is read and would be replaced; allowed: another directory"
+            message = (
+                f"{made.named}: holds {given}, an input of this command that would be replaced; "
+                "allowed: another directory"
+            )
             raise InputError(message)
 
 
@@ -234,7 +237,7 @@ def page(path: Path, mark: str | None = None) -> None:
         ours = mark in path.read_text(encoding="utf-8", errors="replace")
     if not ours:
         message = (
-            f"{path}: was not written by Narrows, or has been changed since, and is left as it is; "
+            f"{path}: was not written by Narrows, or has been changed since, and is left unchanged; "
             "allowed: another name, or move it away"
         )
         raise InputError(message)

@@ -55,7 +55,7 @@ def settle(directory: Path) -> Manifest | None:
             except BlockedError as error:
                 staging.release()
                 message = (
-                    f"{directory / error.name}: was not written by Narrows and stands where a result goes that lies in "
+                    f"{directory / error.name}: was not written by Narrows and blocks a result, which is kept in "
                     f"{staging.content}; allowed: move it away"
                 )
                 raise InputError(message) from None

@@ -113,9 +113,9 @@ def _rescued(staging: Staging, held: Claim, error: BlockedError) -> RunError:
         place.put(staging, other, held.kind, RESULTS, alone=True)
     except (OSError, BlockedError) as failure:
         staging.release()
-        return RunError(f"{message}what was to be written lies in {staging.content} ({failure})")
+        return RunError(f"{message}the new results are in {staging.content} ({failure})")
     staging.discard()
-    return RunError(f"{message}what was to be written is in {other}")
+    return RunError(f"{message}the new results are in {other}")
 
 
 @contextmanager

@@ -43,7 +43,9 @@ def _ngwa(settings: Settings) -> list[tuple[str, str]]:
         sender = "on: senders keep their congestion control"
     else:
         recovery = "as the flow's recovery says" if settings["fast_retransmit"] else "by the timer alone"
-        sender = f"off (RFC 793): senders may have outstanding what is advertised; losses are recovered {recovery}"
+        sender = (
+            f"off (RFC 793): senders may have as much outstanding as is advertised; losses are recovered {recovery}"
+        )
     smoothing = (
         f"S ← {1 - alpha:.10g} S + {alpha:.10g} W at the receiver" if mode.smoothing else "off: the latest value"
     )
@@ -69,7 +71,7 @@ def _acns(settings: Settings) -> list[tuple[str, str]]:
     formula = {"dcnet2013": "DCNET 2013", "thesis2013": "thesis"}.get(settings["formula"], settings["formula"])
     return [
         ("Weight", f"{formula}: priority {number('priority_weight')}, age {number('age_weight')}"),
-        ("Freeze, fallback", f"from a weight of {number('freeze_threshold')}, of {number('fallback_threshold')} on"),
+        ("Freeze, fallback", f"from weights of {number('freeze_threshold')} and {number('fallback_threshold')}"),
         (
             "Losses",
             f"by the trend of the latest {settings['trend_count']} commands: fallback from "

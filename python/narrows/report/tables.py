@@ -138,12 +138,12 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
         "8, over the time in which the flow could send (its start to its end); RFC 5166, section 2.1. The maximum is "
         "over bins of one second from the start of the run. 1 Mb/s is 10⁶ bit/s.",
     ),
-    ("Goodput", "Mb/s", "Payload delivered in order to the receiving application, over the same time: nothing twice."),
+    ("Goodput", "Mb/s", "Payload delivered in order to the receiving application, over the same time: each byte once."),
     (
         "Sent, delivered",
         "MB",
-        "Payload bytes that left the sender, retransmissions included; that reached the application. 1 MB is 10⁶ "
-        "bytes.",
+        "Payload bytes that left the sender, retransmissions included; payload bytes that reached the application. 1 "
+        "MB is 10⁶ bytes.",
     ),
     ("Lost", "packets", "Packets with payload of the flow's data direction that a queue dropped or a link corrupted."),
     (
@@ -228,16 +228,16 @@ LIMITS: tuple[str, ...] = (
     "queues alone.",
     "Links are full duplex and deliver in order; random losses, where a scenario has them, strike whole packets.",
     "Routes are static and shortest by number of hops.",
-    "An interval says how sure the mean over seeds is. It says nothing about what the scenario leaves out.",
+    "An interval gives the uncertainty of the mean over seeds. It does not cover what the scenario leaves out.",
 )
 
 #: Additional notes on metrics of live runs.
 MACHINE_LIMITS: tuple[str, ...] = (
-    "Hosts are this machine's: its processors, its kernel and what else it had to do are in the numbers. The "
+    "Hosts are this machine's: its processors, its kernel and its other load affect the results. The "
     "conditions tell how much later than due packets left.",
     *LIMITS[1:3],
-    "An interval says how sure the mean over runs is. It says nothing about another machine or another kernel, nor "
-    "about what the scenario leaves out.",
+    "An interval gives the uncertainty of the mean over runs. It does not cover another machine, another "
+    "kernel, or what the scenario leaves out.",
 )
 
 

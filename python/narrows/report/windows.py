@@ -115,12 +115,12 @@ def windows(
 def _what_rules(flows: Sequence[_Windows]) -> str:
     """Describe which window is the smaller one."""
     if all(np.isnan(flow.cwnd).all() for flow in flows):
-        return "without a congestion window a sender may have outstanding what the receiver advertises, rwnd (RFC 793)."
+        return "without a congestion window a sender may have up to the advertised window, rwnd, outstanding (RFC 793)."
     with_cwnd = [flow for flow in flows if not np.isnan(flow.cwnd).all()]
     low, high = (100 * pick(flow.bounded for flow in with_cwnd) for pick in (min, max))
     share = f"{high:.0f} %" if round(low) == round(high) else f"{low:.0f} to {high:.0f} %"
     text = (
-        "a sender may have outstanding the smaller of cwnd and rwnd, the receiver's window (RFC 5681). "
+        "a sender may have up to the smaller of cwnd and rwnd, the receiver's window, outstanding (RFC 5681). "
         f"rwnd was the smaller one in {share} of {'a' if len(with_cwnd) > 1 else 'the'} flow's samples."
     )
     without = len(flows) - len(with_cwnd)
@@ -140,14 +140,18 @@ def _rwnd_panel(flows: Sequence[_Windows], routers: pd.DataFrame, *, alone: bool
         Line(f"{name} tells", *tellers[name], GREY, dash=2 - place % 2, step=True, width=0.8)
         for place, name in enumerate(sorted(near))
     )
-    beside = "" if len(bounding) == len(flows) else " rwnd is drawn of the flows that it ever bounds."
+    beside = "" if len(bounding) == len(flows) else " rwnd is drawn only for flows that it limits at some time."
     if told:
         beside += (
-            " Grey: what a router would tell a flow that goes through its fullest queue; it rules once the data has "
+            " Grey: the window that a router would tell a flow through its fullest queue; it applies once the data has "
             "reached the receiver, and the ACK the sender."
         )
         far = len(tellers) - len(told)
-        drawn = "one that told the least is" if len(told) == 1 else f"{len(told)} that told the least are"
+        drawn = (
+            "one that told the smallest windows is"
+            if len(told) == 1
+            else f"{len(told)} that told the smallest windows are"
+        )
         beside += f" Of {len(tellers)} routers the {drawn} drawn." if far else ""
     return Panel("rwnd (kB)", (*told, *lines), y_top=top if told else None), beside
 

@@ -267,7 +267,7 @@ def make(task: Task, gauge: _core.Progress) -> Run:
         message = f"{task.scenario.name}: run {task.index} with seed {task.seed} was stopped: {error}"
         raise RunError(message) from None
     except MemoryError as error:
-        message = f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: the system gave no more memory"
+        message = f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: out of memory"
         raise RunError(message) from error
     except OSError as error:
         what = "a file cannot be written" if where is None else f"packets cannot be captured into {where}"

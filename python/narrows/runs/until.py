@@ -112,7 +112,7 @@ def metric_of(name: str) -> Metric:
         raise InputError(message)
     known = [field.name for field in fields(_ROWS[kind]) if field.name not in WORDS]
     if metric not in known:
-        message = f"metric is {name!r}, and {metric!r} is none of a {kind}; allowed: {', '.join(known)}"
+        message = f"metric is {name!r}, and {metric!r} is not a metric of a {kind}; allowed: {', '.join(known)}"
         raise InputError(message)
 
     def value(run: Run) -> float | None:

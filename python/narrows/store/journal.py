@@ -139,7 +139,9 @@ class Journal(Store, Generic[R]):
         return self.directory / RUNS
 
     def _not_ours(self) -> RunError:
-        return RunError(f"{self._where()}: its end was not written by Narrows and is kept; allowed: end its last line")
+        return RunError(
+            f"{self._where()}: its last line was not written by Narrows and has no line end; allowed: end that line"
+        )
 
     def _parse(self, line: bytes) -> R | None:
         try:

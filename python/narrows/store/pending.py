@@ -1,4 +1,4 @@
-"""Runs that are kept beside the output of a command until that is written, so that the same command goes on from there.
+"""Runs that are kept beside the output of a command until that is written, so that the same command continues there.
 
 A page or a paper's reproduction is made of runs, and holds none of them. What has finished lies in a directory of its
 own, ``NAME.runs`` beside the output, and is removed when the output is complete.

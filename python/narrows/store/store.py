@@ -81,5 +81,5 @@ class Store(ABC):
         what = error.filename or self._where()
         return RunError(
             f"{what}: cannot be written: {error.strerror or error}; what had finished is kept, and the same command "
-            "goes on from there"
+            "continues from there"
         )

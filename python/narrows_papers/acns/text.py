@@ -84,7 +84,7 @@ SLIPS: tuple[tuple[str, str], ...] = (
 DECISIONS: tuple[tuple[str, str], ...] = (
     (
         "Scope of a command",
-        "the command on the ACK that covers the asking segment (the last of a window) rules until the next such ACK",
+        "the command on the ACK that covers the asking segment (the last of a window) applies until the next such ACK",
     ),
     (
         "Latest known smaller value",
@@ -244,13 +244,13 @@ PARAMETERS: tuple[tuple[str, str], ...] = (
 """Parameters of ACNS as published (thesis, table 1); they are not calibrated."""
 
 CALIBRATION: tuple[str, ...] = (
-    "Link rates, delays, queues and the settings of TCP stood in a figure that is lost, so they were searched for. "
+    "Link rates, delays, queues and the settings of TCP were in a figure that is lost, so we searched for them. "
     "Each point ran "
     "with and without ACNS from one and the same text; no setting belongs to one arm. About 4,900 points were "
     "explored, "
     "scored by the evaluation's claims and by the distance to the published table, before this one was chosen; the "
     "grids "
-    "in experiments/acns were run afterwards and show its surroundings (README.md there tells the order).",
+    "in experiments/acns were run afterwards and show its surroundings (README.md there gives the order).",
     "The calibration was therefore selected for the claims of the evaluation. That they hold shows that a defensible "
     "network exists in which the published figures come about in both arms at once, not that the papers used it. The "
     "grids were run, and the point was chosen, before two of TCP's rules were brought into line with RFC 6582 and "

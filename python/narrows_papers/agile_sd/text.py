@@ -102,12 +102,12 @@ INTER_FAIRNESS: tuple[str, ...] = (
 """Why our inter-fairness indices differ from the published ones."""
 
 LIMITS: tuple[str, ...] = (
-    "One path, one rate, one length: nothing here tells of long paths, of many flows or of mixed traffic.",
-    "Starts are the only chance in runs without packet errors, so their intervals say how sensitive a point is to "
-    "phases, and not more.",
+    "One path, one rate, one length: nothing here applies to long paths, many flows or mixed traffic.",
+    "Starts are the only random element in runs without packet errors, so their intervals show only how sensitive "
+    "a point is to phases.",
     "NewReno's recovery resends one packet per round trip; after a slow start that overshoots, its timer of 200 ms "
-    "ends it (RFC 6582's impatient variant, which is ns-2's). What then happens to CUBIC at medium buffers is told on "
-    "the page.",
+    "ends it (RFC 6582's impatient variant, which is ns-2's). What then happens to CUBIC at medium buffers is "
+    "described on the page.",
 )
 """Limits of validity."""
 
@@ -212,8 +212,8 @@ def headline(data: Data, found: Found) -> str:
         )
     failed = len(data.failures)
     if failed == 1:
-        return f"{said}. One run failed; it is missing in all of this."
-    return said + "." + (f" {failed} runs failed; they are missing in all of this." if failed else "")
+        return f"{said}. One run failed; it is missing from these results."
+    return said + "." + (f" {failed} runs failed; they are missing from these results." if failed else "")
 
 
 def left_out(data: Data) -> str:

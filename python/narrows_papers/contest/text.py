@@ -86,7 +86,7 @@ def reasons() -> dict[str, str]:
     newreno = seeds["NewReno", "Vegas", "first"]
     return {
         "vegas_second": "Where Vegas starts second it takes the round-trip time over the other's standing queue for "
-        "that of the empty path. Whether it then settles at 3 or at 8 segments hangs on its first few samples: over "
+        "that of the empty path. Whether it then settles at 3 or at 8 segments depends on its first few samples: over "
         f"{second.seeds} seeds of ns-2 it has {second.low:.3f} to {second.high:.3f} against CUBIC, {second.median:.3f} "
         "in the median. The paper's figures, equal for all rivals, are one such draw, and a low one: while nothing is "
         "lost all rivals are one and the same, and so is their run.",
@@ -100,7 +100,7 @@ def reasons() -> dict[str, str]:
         "some eight losses in the minute that is measured, which sometimes strike its rival, too. The paper has one "
         "run; ours is a mean.",
         "repeated": "Printed in both tables: the figure belongs to the run in which Hybla starts second (see the "
-        "slips).",
+        "inconsistencies).",
         "others": "All of these pairs are equal here and in ns-2 over seeds, and no setting was found in which they "
         "are not.",
     }
@@ -157,7 +157,7 @@ SLIPS: tuple[tuple[str, str], ...] = (
         "Mb/s stands above values that ns-2 gives in units of 2^20 bits per second",
         "TPP is in Mibit/s (2^20 bit/s) on this page, and throughput over time in Mb/s (10^6 bit/s)",
     ),
-    ("Veno is called Venet in the text, and two figures are number 2", "Nothing hangs on it"),
+    ("Veno is called Venet in the text, and two figures are number 2", "It affects no result"),
 )
 """Slips of the paper, and how they are handled."""
 
@@ -202,7 +202,7 @@ DECISIONS: tuple[tuple[str, str], ...] = (
 
 LIMITS: tuple[str, ...] = (
     "The paper has one run of each pair, with ns-2's default seed; ours are means over seeds. Where a run's outcome "
-    "hangs on chance (Vegas, Hybla) a single run may differ from the mean by more than 6 %, in ns-2 as here.",
+    "depends on chance (Vegas, Hybla) a single run may differ from the mean by more than 6 %, in ns-2 as here.",
     "802.11 is the standard's DCF, not ns-2's: ns-2 draws backoffs from one slot fewer, always backs off before it "
     "sends, and keeps the NAV of an exchange that failed.",
     "There is no ARP and no routing protocol; in ns-2 both are on the channel, some ten frames a minute.",

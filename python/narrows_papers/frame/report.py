@@ -138,7 +138,7 @@ class Report(ABC, Generic[M]):
         InputError
             If the report has no estimate, because its runs are live.
         """
-        message = f"{self.name}: has no estimate; it says how long it takes before it begins"
+        message = f"{self.name}: has no estimate; it prints its duration before it begins"
         raise InputError(message)
 
 

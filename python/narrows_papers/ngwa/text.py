@@ -75,7 +75,7 @@ DECISIONS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Transmission rate",
-        "simulations: IP bytes that arrived at the receiver; Linux: payload delivered, which is what iperf tells",
+        "simulations: IP bytes that arrived at the receiver; Linux: payload delivered, which is what iperf reports",
     ),
     (
         "Triple duplicate ACKs",
@@ -105,13 +105,13 @@ LINUX_CHOICES: tuple[tuple[str, str], ...] = (
     ),
     (
         "Hosts",
-        "Narrows's habits of Linux (6.1) with NewReno's window; what 2.6.34 had otherwise: an initial window of 3 "
+        "Narrows's model of Linux's TCP (6.1) with NewReno's window; what 2.6.34 had otherwise: an initial window of 3 "
         "segments (RFC 3390) and no proportional rate reduction. SACK and timestamps are on, as they were by default.",
     ),
     (
         "Window",
-        "64 KB at its word, and 96 KB as a variation: asked for 64 KB, Linux allocates twice that for the socket and "
-        "advertises three quarters of it.",
+        "64 KB taken literally, and 96 KB as a variation: asked for 64 KB, Linux allocates twice that for the socket "
+        "and advertises three quarters of it.",
     ),
     ("Cables", "50 µs each, which stands for cable, adapter and interrupts; the paper gives none"),
     ("Two minutes in steady state", "130 s, of which the first 10 s are left out"),
@@ -119,7 +119,7 @@ LINUX_CHOICES: tuple[tuple[str, str], ...] = (
 
 LIMITS: tuple[str, ...] = (
     "The calibration was chosen with the paper's figures in view; that these come out is then no independent test.",
-    "The paper's rates are figures that are lost: claims in words are all that can be held against them.",
+    "The paper's rates are in figures that are lost: only claims in words can be compared.",
     "In simulation PCs have no adapters' rings, no interrupts and no scheduler, which real ones have; where a "
     "published difference rests on these it cannot appear here.",
     "Which flows win in an unfair arm depends on small differences of their starts; the first round is one draw.",

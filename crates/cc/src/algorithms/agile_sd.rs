@@ -64,7 +64,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: paper in real numbers, or module with the integers of the authors' Linux module.",
+            doc: "Rules: paper in real numbers, or module with the integers of the authors' Linux module.",
             kind: ParamKind::Choice { default: "paper", allowed: &["paper", "module"] },
         },
         Param {
@@ -74,12 +74,12 @@ pub(crate) const ROW: Row = Row {
         },
         Param {
             name: "beta1",
-            doc: "What is left of the window after a loss in slow start (section 3.2).",
+            doc: "Share of the window that is left after a loss in slow start (section 3.2).",
             kind: ParamKind::Number { unit: "", default: 0.9, min: 0.1, max: 0.99 },
         },
         Param {
             name: "beta2",
-            doc: "What is left after a loss in congestion avoidance (section 3.2); 0 is the profile's: 0.95 in the paper, 0.90 in the module.",
+            doc: "Share that is left after a loss in congestion avoidance (section 3.2); 0 is the profile's: 0.95 in the paper, 0.90 in the module.",
             kind: ParamKind::Number { unit: "", default: 0.0, min: 0.0, max: 0.99 },
         },
     ],
@@ -91,7 +91,7 @@ pub(crate) const ROW: Row = Row {
         ),
         Variable::new("cwnd_loss", "bytes", "cwnd just before the last reduction; 0 before the first."),
         Variable::new("cwnd_degraded", "bytes", "cwnd just after the last reduction; 0 before the first."),
-        Variable::new("frac_tracer", "segments", "Part of a segment that cwnd has earned and not yet got (`module`)."),
+        Variable::new("frac_tracer", "segments", "Part of a segment that is earned but not yet in cwnd (`module`)."),
     ],
     traits: Traits { response: Response::ReducesToInitialWindow, needs_ecn: false, scales: true },
     ns2: Some(Ns2Agent::TcpLinux),

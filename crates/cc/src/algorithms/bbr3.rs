@@ -78,7 +78,7 @@ pub(crate) const ROW: Row = Row {
     sources: &["draft-ietf-ccwg-bbr", "github.com/google/bbr, branch v3"],
     params: &[Param {
         name: "profile",
-        doc: "Whose numbers: the draft's, or those of google/bbr v3 for Linux.",
+        doc: "Numbers: the draft's, or those of google/bbr v3 for Linux.",
         kind: ParamKind::Choice { default: "draft", allowed: &["draft", "linux"] },
     }],
     variables: &[

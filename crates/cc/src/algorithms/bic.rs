@@ -65,12 +65,12 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose arithmetic: linux is Linux 6.1 as it runs, nominal its rule without the delayed-ACK filter, ns2 the module of 2006.",
+            doc: "Arithmetic: linux is Linux 6.1 as it runs, nominal its rule without the delayed-ACK filter, ns2 the module of 2006.",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "nominal", "ns2"] },
         },
         Param {
             name: "beta",
-            doc: "What is left of a window above low_window after a loss (Linux 819/1024, the paper 0.875; rounded to 1/1024).",
+            doc: "Share of a window above low_window that is left after a loss (Linux 819/1024, the paper 0.875; rounded to 1/1024).",
             kind: ParamKind::Number { unit: "", default: 819.0 / 1024.0, min: 0.1, max: 0.95 },
         },
         Param {

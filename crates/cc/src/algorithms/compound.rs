@@ -62,7 +62,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: draft (and paper) in real numbers, or linux with the integers of the out-of-tree module.",
+            doc: "Rules: draft (and paper) in real numbers, or linux with the integers of the out-of-tree module.",
             kind: ParamKind::Choice { default: "draft", allowed: &["draft", "linux"] },
         },
         Param {

@@ -84,7 +84,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: rfc9438 in real numbers, linux with the integer arithmetic of Linux 6.1, ns2 with that of ns-2.35's TCP/Linux.",
+            doc: "Rules: rfc9438 in real numbers, linux with the integer arithmetic of Linux 6.1, ns2 with that of ns-2.35's TCP/Linux.",
             kind: ParamKind::Choice { default: "rfc9438", allowed: &["rfc9438", "linux", "ns2"] },
         },
         Param {
@@ -94,7 +94,7 @@ pub(crate) const ROW: Row = Row {
         },
         Param {
             name: "beta",
-            doc: "What is left of the window after a loss (RFC 9438, section 4.6; Linux rounds it to 1/1024); 0 is the profile's: 0.7, with ns2 819/1024.",
+            doc: "Share of the window that is left after a loss (RFC 9438, section 4.6; Linux rounds it to 1/1024); 0 is the profile's: 0.7, with ns2 819/1024.",
             kind: ParamKind::Number { unit: "", default: 0.0, min: 0.0, max: 0.95 },
         },
         Param {

@@ -61,7 +61,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: rfc8257 in real numbers, or linux with the integer arithmetic of Linux 6.1.",
+            doc: "Rules: rfc8257 in real numbers, or linux with the integer arithmetic of Linux 6.1.",
             kind: ParamKind::Choice { default: "rfc8257", allowed: &["rfc8257", "linux"] },
         },
         Param {

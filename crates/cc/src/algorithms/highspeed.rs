@@ -74,7 +74,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: rfc3649 in real numbers, linux with its table, ns2 as linux with slow start by ACKs, ns2_agent windowOption_ 8.",
+            doc: "Rules: rfc3649 in real numbers, linux with its table, ns2 as linux with slow start by ACKs, ns2_agent windowOption_ 8.",
             kind: ParamKind::Choice { default: "rfc3649", allowed: &["rfc3649", "linux", "ns2", "ns2_agent"] },
         },
         crate::params::MAX_SSTHRESH,

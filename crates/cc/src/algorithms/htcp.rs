@@ -73,7 +73,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose arithmetic: linux in integers and milliseconds, draft (draft-leith-tcp-htcp-06) in real numbers.",
+            doc: "Arithmetic: linux in integers and milliseconds, draft (draft-leith-tcp-htcp-06) in real numbers.",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "draft"] },
         },
         Param {

@@ -71,7 +71,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose arithmetic: linux in eighths and 1/128 segments, paper (Caini, Firrincieli 2004) in real numbers.",
+            doc: "Arithmetic: linux in eighths and 1/128 segments, paper (Caini, Firrincieli 2004) in real numbers.",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "paper"] },
         },
         Param {
@@ -86,7 +86,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new(
             "snd_cwnd_cents",
             "1/128 segment",
-            "Part of a segment that cwnd has earned and not yet got (`linux`).",
+            "Part of a segment that is earned but not yet in cwnd (`linux`).",
         ),
     ],
     traits: Traits { response: Response::ReducesAndLeaps, needs_ecn: false, scales: true },

@@ -57,7 +57,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose arithmetic: linux in integers, or paper in real numbers.",
+            doc: "Arithmetic: linux in integers, or paper in real numbers.",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "paper"] },
         },
         Param {

@@ -21,7 +21,7 @@
 //! | delta | 15 / 100 | `delta` | - |
 //!
 //! ```text
-//!           early sign: cwnd / 2                       early sign: cwnd = 1, the phase begins anew
+//!           early sign: cwnd / 2                       early sign: cwnd = 1, the phase restarts
 //!   Growing -----------------------> Inference, frozen ----+
 //!       ^                              |         ^---------+
 //!       +------ phase is over ---------+
@@ -98,7 +98,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose range of delays: paper keeps it, linux makes a new one after each early sign and leaves slow start as it is.",
+            doc: "Range of delays: paper keeps it, linux makes a new one after each early sign and leaves slow start as it is.",
             kind: ParamKind::Choice { default: "paper", allowed: &["paper", "linux"] },
         },
         Param {

@@ -52,7 +52,7 @@ use narrows_units::{Bytes, Variable};
 pub(crate) const PARAMS: &[Param] = &[
     Param {
         name: "profile",
-        doc: "Whose rules: rfc5681 halves FlightSize, linux halves cwnd in whole segments and counts without a limit, ns2 counts ACKs in real numbers.",
+        doc: "Rules: rfc5681 halves FlightSize, linux halves cwnd in whole segments and counts without a limit, ns2 counts ACKs in real numbers.",
         kind: ParamKind::Choice { default: "rfc5681", allowed: &["rfc5681", "linux", "ns2"] },
     },
     Param {

@@ -53,7 +53,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: linux in whole segments, paper (Kelly 2003) in real numbers, ns2 the module of 2007, which counts ACKs.",
+            doc: "Rules: linux in whole segments, paper (Kelly 2003) in real numbers, ns2 the module of 2007, which counts ACKs.",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "paper", "ns2"] },
         },
         Param {

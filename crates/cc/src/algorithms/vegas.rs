@@ -85,7 +85,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: linux is Linux 6.1, ns2 is ns-2's Agent/TCP/Vegas, close to the paper.",
+            doc: "Rules: linux is Linux 6.1, ns2 is ns-2's Agent/TCP/Vegas, close to the paper.",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "ns2"] },
         },
         limit("alpha", "Fewer segments in the queue add one to the window; 0 is the profile's: 2 in Linux, 1 in ns-2."),

@@ -60,7 +60,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose rules: linux is Linux 6.1, paper Fu and Liew in real numbers, ns2 the module of 2006.",
+            doc: "Rules: linux is Linux 6.1, paper Fu and Liew in real numbers, ns2 the module of 2006.",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "paper", "ns2"] },
         },
         Param {

@@ -32,7 +32,7 @@
 //! | during recovery | BWE * RTTmin | BWE * RTTmin | half | half | BWE * RTTmin | `profile` |
 //! | RTT | sample | sample | sample, up to whole ms | srtt, in jiffies | sample | - |
 //! | after a timeout | BWE * RTTmin | BWE * RTTmin | BWE * RTTmin | half | BWE * RTTmin | `keeps_half` |
-//! | RTTmin after a timeout | kept | kept | starts anew | starts anew | kept | `profile` |
+//! | RTTmin after a timeout | kept | kept | starts again | starts again | kept | `profile` |
 //!
 //! `profile = "linux"` is the default, because it is what hosts run. It is Westwood+. The filter of 2001 overestimates
 //! if ACKs come in bursts, so its authors replaced it; `profile = "paper"` shows this. `keeps_half = true` uses Linux's
@@ -76,7 +76,7 @@ pub(crate) const ROW: Row = Row {
     params: &[
         Param {
             name: "profile",
-            doc: "Whose estimate: linux (Westwood+ in integers), plus (Westwood+ 2004, real), paper (Westwood 2001, a sample per ACK).",
+            doc: "Estimate: linux (Westwood+ in integers), plus (Westwood+ 2004, real), paper (Westwood 2001, a sample per ACK).",
             kind: ParamKind::Choice { default: "linux", allowed: &["linux", "plus", "paper"] },
         },
         Param {

@@ -178,6 +178,7 @@ fn agile_sd_undo_leaves_the_window_at_the_loss() {
 
 #[test]
 fn agile_sd_reports_the_part_of_a_segment_that_has_grown() {
-    let (m, lambda) = lambda_at(lost_at(&[], 80), 76);
+    let (m, lambda) = lambda_at(lost_at(&[("profile", "module")], 80), 76);
+    assert_eq!(lambda, 3.0);
     close(&[m.state("frac_tracer")], &[lambda / 76.0], 1e-3);
 }

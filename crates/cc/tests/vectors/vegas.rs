@@ -211,6 +211,9 @@ fn last_round_at_40(ssthresh: Option<u64>) -> Model {
     m = m.at(40, ssthresh);
     m.path.cwnd_limited = false;
     m.rounds(3);
+    // The first of these rounds was compared with the initial window.
+    m = m.at(40, ssthresh);
+    m.rounds(2);
     assert_eq!(m.cwnd(), 40.0);
     m
 }

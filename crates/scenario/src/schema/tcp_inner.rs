@@ -61,7 +61,7 @@ pub(crate) static RTO: Table = Table {
                 Word("ns2", "ns-2: whole ticks of the granularity"),
             ]),
             Need::ByStack(["rfc6298", "linux", "ns2", "linux"]),
-            "Whose arithmetic.",
+            "Arithmetic of the timer.",
         ),
         Field::new(
             "initial",

@@ -64,28 +64,28 @@ static ABOUT: Scheme = Scheme {
         Param::new("age_weight", Kind::Number(0.0, 1.0), "0.2", "Weight of the age.")
             .follows("1 - `priority_weight`, or 0.2")
             .alias(&["v_a"]),
-        Param::new("freeze_threshold", Kind::Number(0.0, 1e6), "0.95", "From this weight on: freeze.")
+        Param::new("freeze_threshold", Kind::Number(0.0, 1e6), "0.95", "Weight from which the command is freeze.")
             .alias(&["th_A1"]),
-        Param::new("fallback_threshold", Kind::Number(0.0, 1e6), "1.0", "From this weight on: fallback.")
+        Param::new("fallback_threshold", Kind::Number(0.0, 1e6), "1.0", "Weight from which the command is fallback.")
             .alias(&["th_A2"]),
         Param::new(
             "loss_fallback_threshold",
             Kind::Number(0.0, 4.0),
             "1.8413",
-            "From this trend of commands on, a loss means fallback instead of freeze.",
+            "Trend of commands from which a loss means fallback instead of freeze.",
         )
         .alias(&["th_L1"]),
         Param::new(
             "loss_decrease_threshold",
             Kind::Number(0.0, 4.0),
             "2.1587",
-            "From this trend of commands on, a loss means what it means to the base variant.",
+            "Trend of commands from which the base variant handles a loss.",
         )
         .alias(&["th_L2"]),
         Param::new("trend_count", Kind::Integer(1, 1000), "10", "Commands in the loss trend.")
             .alias(&["count"])
             .unit("commands"),
-        Param::new("trend_sigma", Kind::Number(0.001, 1e6), "3.0", "How slowly old commands lose weight in it.")
+        Param::new("trend_sigma", Kind::Number(0.001, 1e6), "3.0", "Larger values forget old commands more slowly.")
             .alias(&["sigma"])
             .unit("commands"),
         Param::new(
@@ -95,15 +95,15 @@ static ABOUT: Scheme = Scheme {
             "Priority that counts as the highest.",
         ),
         Param::new("idle_timeout", Kind::Time, "60 s", "Idle time after which a flow leaves the router's table."),
-        Param::new("max_flows", Kind::Integer(1, 1 << 32), "65536", "Bound of the router's table.").unit("flows"),
+        Param::new("max_flows", Kind::Integer(1, 1 << 32), "65536", "Capacity of the router's table.").unit("flows"),
         Param::new(
             "command_scope",
             Kind::Choice(&[
-                Word("window", "the command on the ACK of the asking segment rules until the next such ACK"),
+                Word("window", "the command on the ACK of the asking segment applies until the next such ACK"),
                 Word("ack", "each ACK's command is obeyed on its own"),
             ]),
             "window",
-            "How long a command rules.",
+            "How long a command applies.",
         ),
         Param::new(
             "ipv6",

@@ -81,7 +81,7 @@ static ABOUT: Scheme = Scheme {
             "Share of a queue's limit that its flows divide among them; the rest is for ACKs.",
         ),
         Param::new("idle_timeout", Kind::Time, "60 s", "Idle time after which a flow leaves the router's table."),
-        Param::new("max_flows", Kind::Integer(1, 1 << 32), "65536", "Bound of the router's table.").unit("flows"),
+        Param::new("max_flows", Kind::Integer(1, 1 << 32), "65536", "Capacity of the router's table.").unit("flows"),
         Param::new(
             "shrink",
             Kind::Switch,

@@ -148,7 +148,7 @@ def run_live(
         except Interrupted:
             done = [found[one] for one in keys if one in found]
             message = (
-                f"interrupted: finished live runs are kept in {store.directory}; the same command goes on from there"
+                f"interrupted: finished live runs are kept in {store.directory}; the same command continues from there"
             )
             raise Interrupted(_batch(scenario, done), runs, message) from None
         store.append([(key, tasks.packed(found[key]))])

@@ -132,7 +132,7 @@ def text(survey: Survey) -> str:
         f" run{'' if live == [1] else 's'} of each cell, one after the other, beside {SIMULATED_RUNS} simulated ones"
         f' with `stack = "linux"`.{" A first look: short runs." if survey.quick else ""}',
         " ".join(filter(None, (_headline(survey), _small_queue(survey)))),
-        "Differences are live against simulated, in per cent of simulated; behind ± stands half of the 95 % interval"
+        "Differences are live against simulated, in per cent of simulated; ± is half of the 95 % interval"
         " (Welch), where live runs are two or more. Throughput counts IP bytes that arrived, from the flow's start to"
         " the end of the run; RTT is the mean of what the sender measured (live, of what the conditions name as its"
         " source); losses are data packets that the network dropped, in a run.",
@@ -148,7 +148,7 @@ def text(survey: Survey) -> str:
     if rows:
         parts += [
             "### Conditions of the live runs",
-            "From the least to the greatest value where runs differ.",
+            "Where runs differ, from the smallest to the largest value.",
             _table(("", ""), [[name, value] for name, value in rows]),
         ]
     return "\n\n".join(parts) + "\n"
@@ -213,7 +213,7 @@ def _gauges(gauges: Sequence[Gauge]) -> list[str]:
         return []
     told = (
         "What the bottleneck sent while its queue held packets, IP bytes per second after the first two seconds, one"
-        " CUBIC flow, in the network's own reckoning; how late packets were against it, the worst of the runs."
+        " CUBIC flow, as the network computes it; and how late packets were relative to it, in the worst run."
     )
     return ["### The live network itself", told, _table(_GAUGE_HEADS, rows), *filter(None, [idle])]
 

@@ -202,7 +202,7 @@ def make(
         sampled = base.with_overrides({"sampling": sampling})
         base = base if sampled.resolved.sampling == base.resolved.sampling else sampled
     if base.resolved.sampling.kind != "interval":
-        message = f"{base.path}: sampling is not an interval; a contest measures from samples: allowed is a time"
+        message = f"{base.path}: sampling is not an interval; a contest measures from samples; allowed: a time"
         raise InputError(message)
     pair = find(base, slots)
     matches: list[Match] = []

@@ -59,7 +59,7 @@ def load(directory: str | PathLike[str]) -> Contest:
     root = Path(directory)
     ownership.found(root)
     if not (root / SUMMARY).is_file():
-        message = f"{directory}: has no {SUMMARY}: its contest has not ended; the command that began it continues it"
+        message = f"{directory}: has no {SUMMARY}: its contest has not ended; the command that started it continues it"
         raise InputError(message)
     try:
         content = json.loads((root / SUMMARY).read_text(encoding="utf-8"))

@@ -70,7 +70,7 @@ def find(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
             more = f"; name two with --slots: {_names(alone)}" if len(alone) > 2 else ""
             copies = f"; copies ({_names(copied)}) cannot be slots: write them as flows of their own" if copied else ""
             count = f"{len(tcp)} TCP flow{'' if len(tcp) == 1 else 's'}"
-            message = f"{scenario.path}: has {count}; needed are two slots{more}{copies}"
+            message = f"{scenario.path}: has {count}; needed: two slots{more}{copies}"
             raise InputError(message)
         names = tcp
     if len(names) != 2 or names[0] == names[1]:

@@ -134,8 +134,8 @@ def notes(contest: Contest) -> list[str]:
         told.append("One run of each match, and so no confidence intervals: repeat with --runs for them.")
     if contest.alike():
         told.append(
-            "All runs of a match are the same: nothing in this scenario is drawn at random, so that the intervals have "
-            "no width and say nothing. A start_jitter in the scenario makes runs differ."
+            "All runs of a match are the same: nothing in this scenario is drawn at random, so the intervals have "
+            "zero width and carry no information. A start_jitter in the scenario makes runs differ."
         )
     flows = plan.scenario.resolved.flows
     for slot in plan.slots:
@@ -281,7 +281,7 @@ def limits() -> list[str]:
     list of str
     """
     return [
-        "A matrix belongs to its scenario: another rate, round-trip time or queue may turn it round. Repeat "
+        "A matrix belongs to its scenario: another rate, round-trip time or queue may reverse it. Repeat "
         "it with --set.",
         "Two flows are not many: what happens among tens of flows may differ from what happens between two.",
         "The base of the RTT inflation is the smallest round-trip time seen in the slot; where all contestants keep "

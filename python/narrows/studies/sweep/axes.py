@@ -81,7 +81,7 @@ def _single(reader: Reader, place: Place, table: dict[str, Any]) -> Axis | None:
         overrides = [override_of(value, unit) for value in values]
         steps = [Value({name: label}, {path: override}) for label, override in zip(labels, overrides, strict=True)]
     if len({str(label) for label in labels}) < len(labels):
-        reader.refuse((*place, "values"), None, "each value once", why="a value stands there twice")
+        reader.refuse((*place, "values"), None, "each value once", why="a value occurs twice")
     return Axis(name, (name,), (path,), tuple(steps), reader.line(*place))
 
 

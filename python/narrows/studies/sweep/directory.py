@@ -79,7 +79,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        message = f"{path}: is damaged; allowed: what a sweep wrote there"
+        message = f"{path}: is damaged; allowed: a file that a sweep wrote"
         raise InputError(message)
     return found
 

@@ -251,7 +251,7 @@ def _check_columns(reader: Reader, axes: tuple[Axis, ...]) -> None:
     for number, axis in enumerate(axes):
         for column in axis.columns:
             if column in forbidden and axis.paths != ("seed",):
-                reader.refuse(("axes", number, "name"), column, "a name that is no column of the results already")
+                reader.refuse(("axes", number, "name"), column, "a name that is not a column of the results")
             elif column in taken:
                 reader.refuse(("axes", number, "name"), column, "a name that no other axis has")
             taken.add(column)
@@ -268,7 +268,7 @@ def _check_paths(
             if path in settings:
                 reader.refuse(("set", path), None, "one of both", why="an axis sets this too")
             if path in overrides:
-                message = f"--set {path}: an axis of {reader.path} sets this; allowed: what no axis sets"
+                message = f"--set {path}: an axis of {reader.path} sets this; allowed: paths that no axis sets"
                 raise InputError(message)
         if any(paths.count(path) > 1 for path in axis.paths):
             reader.refuse(("axes", number), None, "a path that no other axis sets", why=f"{axis.name} is set twice")

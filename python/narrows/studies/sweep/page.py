@@ -128,7 +128,7 @@ def lead(made: SweepResult) -> str:
     """
     runs, failed = len(made.runs), len(made.failures)
     over = f" over {', '.join(made.axes)}" if made.axes else ""
-    rest = f"; {failed:,} failed and {'is' if failed == 1 else 'are'} missing in all of this" if failed else ""
+    rest = f"; {failed:,} failed and {'is' if failed == 1 else 'are'} missing from these results" if failed else ""
     return f"{runs:,} run{'' if runs == 1 else 's'}{over}{rest}."
 
 

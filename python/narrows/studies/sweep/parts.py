@@ -50,7 +50,7 @@ def read(path: Path) -> pa.Table:
         message = f"{path}: is damaged: {error}"
         raise ValueError(message) from error
     if not {"kind", "address", "seed", "status", "wall_s"} <= set(read.schema.names):
-        message = f"{path}: is no part of a sweep"
+        message = f"{path}: is not a part of a sweep"
         raise ValueError(message)
     return read
 

@@ -81,7 +81,7 @@ def from_file(path: str | PathLike[str]) -> list[Network]:
     for i, entry in enumerate(entries):
         problems += [f"networks[{i}].{problem}" for problem in _problems(entry)]
     names = [entry.get("name") for entry in entries]
-    problems += [f"networks: the name {name!r} stands twice" for name in {n for n in names if names.count(n) > 1}]
+    problems += [f"networks: the name {name!r} occurs twice" for name in {n for n in names if names.count(n) > 1}]
     if problems:
         raise InputError("\n".join(f"{path}: {problem}" for problem in problems))
     return [_network(entry) for entry in entries]
@@ -177,7 +177,7 @@ def _refused(name: str | PathLike[str], problems: Sequence[str]) -> InputError:
     wanted = (
         "allowed: a wired dumbbell with one drop-tail bottleneck, TCP flows without end, their starts evenly spaced"
     )
-    return InputError("\n".join([*(f"{name}: cannot be set beside ns-2: {one}" for one in problems), wanted]))
+    return InputError("\n".join([*(f"{name}: cannot be compared with ns-2: {one}" for one in problems), wanted]))
 
 
 def _flow_problems(flow: Flow, found: Resolved) -> list[str]:
@@ -206,7 +206,7 @@ def _path_problems(flows: Sequence[Flow], paths: Sequence[Sequence[_Hop]]) -> li
     problems = []
     if len({round(_rtt_ns(path)) for path in paths}) > 1:
         rtts = ", ".join(f"{_rtt_ns(path) / 1e6:g} ms" for path in paths)
-        problems.append(f"its flows have round-trip times of {rtts}; they must be one")
+        problems.append(f"its flows have round-trip times of {rtts}; they must be equal")
     if len({round(_loss(path), 12) for path in paths}) > 1:
         problems.append("its flows have paths of different packet error rates")
     shared = [min((hop for hop, _ in path), key=lambda one: int(one.rate_bps)) for path in paths]
@@ -218,7 +218,9 @@ def _path_problems(flows: Sequence[Flow], paths: Sequence[Sequence[_Hop]]) -> li
             if any(one.changes for one in both):
                 problems.append(f"flow {flow.name}: a link of its path changes")
             if any(one.loss.kind not in {"none", "uniform"} for one in both) or _lossy(back):
-                problems.append(f"flow {flow.name}: a link of its path loses packets otherwise than data at one rate")
+                problems.append(
+                    f"flow {flow.name}: a link of its path loses packets other than data, or not at one rate"
+                )
             if hop is not narrow and hop.rate_bps < FASTER * narrow.rate_bps:
                 problems.append(f"flow {flow.name}: a second link of its path is nearly as slow as the bottleneck")
         queue = narrow.queue
@@ -271,5 +273,5 @@ def check_page(target: Path, title: str) -> None:
         with target.open(encoding="utf-8", errors="replace") as opened:
             ours = opened.readline().rstrip("\n") == title
     if not ours:
-        message = f"{target}: holds something else than a page of `narrows validate`; allowed: another file with -o"
+        message = f"{target}: holds something other than a page of `narrows validate`; allowed: another file with -o"
         raise InputError(message)

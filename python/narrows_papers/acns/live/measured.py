@@ -149,7 +149,9 @@ def _live(order: Sequence[Scenario], runs: int, progress: ProgressHook | None, s
             done = sum(len(batch.runs) for batch in made) + len(interruption.finished.runs)
             asked = runs * len(order)
             kept = (
-                "nothing is kept of them" if store is None else "they are kept, and the same command goes on from there"
+                "nothing is kept of them"
+                if store is None
+                else "they are kept, and the same command continues from there"
             )
             message = f"interrupted: {done} of {asked} live runs had finished; {kept}"
             raise Interrupted(interruption.finished, asked, message) from None

@@ -48,9 +48,9 @@ def headline(measured: Measured, cells: Sequence[Cell], claims: Sequence[Claim])
     gain = [by_name[f"{world}/change/sent/total"].measured for world in ("live", "simulated")]
     if all(one < GAIN_PERCENT for one in gain):
         parts.append(
-            "The published gain in data is missing in both worlds: as narrows reproduce acns shows, it rests on ns-2's "
-            "loss recovery, which turns several losses in a window into timeouts. Linux's does not, so CUBIC fills the "
-            "links by itself."
+            "The published gain in data is missing both live and simulated: as narrows reproduce acns shows, it rests "
+            "on ns-2's loss recovery, which turns several losses in a window into timeouts. Linux's does not, so CUBIC "
+            "fills the links by itself."
         )
     if failing:
         parts.append("What does not hold: " + "; ".join(f"“{claim.text}”" for claim in failing) + ".")
@@ -114,17 +114,17 @@ DIFFERENCES: Final[tuple[str, ...]] = (
     "The network, the flows, their times, priorities and amounts, and the parameters of ACNS are those of the "
     "calibrated scenario (narrows reproduce acns). What Linux's TCP has in its own way is not: above all its recovery "
     "from losses, by SACK, and its first slow start, which ends where HyStart or a loss ends it. The bound of 85 "
-    "segments is the receiver's window. The simulated runs on this page have Linux's habits too, so that both run the "
-    "same scenario; the paper's own network with ns-2's habits is on the page of narrows reproduce acns.",
-    "The routers of both worlds are the same code, on packets as values there and on their bytes here. At the hosts "
-    "ACNS is an eBPF program: a congestion control over the kernel's CUBIC, and packet programs on the hosts' devices "
-    "that write, echo and read commands, and take them off before the kernel sees them.",
+    "segments is the receiver's window. The simulated runs on this page use Linux's TCP defaults too, so that both run "
+    "the same scenario; the paper's own network with ns-2's TCP defaults is on the page of narrows reproduce acns.",
+    "Simulated and live routers run the same code, simulated on packets as values and live on their bytes. At the "
+    "hosts ACNS is an eBPF program: a congestion control over the kernel's CUBIC, and packet programs on the hosts' "
+    "devices that write, echo and read commands, and take them off before the kernel sees them.",
 )
 
 LIMITS: Final[tuple[str, ...]] = (
     "Live runs are few, since each takes its time, and no two are alike. With one run per arm there is no interval, "
     "and a claim that holds narrowly may not hold in the next.",
-    "Lost packets are counted in the network, in both worlds, and not by the senders.",
+    "Lost packets are counted in the network, live and simulated, and not by the senders.",
     "The published figures are of ns-2.35, once per arm. Their network is not known; see the calibration of narrows "
     "reproduce acns.",
 )

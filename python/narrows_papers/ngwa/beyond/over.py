@@ -138,7 +138,7 @@ def _figure(results: Results, columns: list[str]) -> Figure:
 QUESTION = Question(
     key="over",
     title="Over CUBIC and BBR",
-    asks="(b), the other way round: NGWA bounds the window of any base variant. Does it do CUBIC and BBR good?",
+    asks="(b), the other way round: NGWA bounds the window of any base variant. Does it help CUBIC and BBR?",
     setting="The same network; two flows alike, CUBIC, BBR, BBRv3 or Reno, all end points with NGWA, or none.",
     arms=arms,
     measure=measure,

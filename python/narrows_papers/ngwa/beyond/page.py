@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from narrows_papers.ngwa.beyond.report import Answer
 
 LIMITS: tuple[str, ...] = (
-    "What was to be expected was written down by us, before the full runs but after first looks at single ones: it is "
-    "reasoning from the mechanism, not a prediction that could surprise.",
+    "We wrote the expectations down before the full runs, but after looking at single runs: they follow from the "
+    "mechanism and are not independent predictions.",
     "Networks are small and were chosen so that the question shows. Reno here is RFC 5681 with SACK, what NewReno has "
     "become; the paper's NewReno has none.",
     "Routers count flows and write values as the paper's module for Linux does: per output queue, when a packet "

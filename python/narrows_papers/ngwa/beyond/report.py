@@ -95,9 +95,9 @@ def headline(answers: Sequence[Answer]) -> str:
     runs = sum(len(one.results.digests) for one in answers)
     text = (
         f"{len(answers)} questions that the paper leaves open, {runs:,} runs, {over} for each arm. Of {len(claims)} "
-        f"things that were to be expected of the mechanism {len(claims) - len(failing)} are so"
+        f"expectations that follow from the mechanism {len(claims) - len(failing)} hold"
     )
-    return f"{text}." if not failing else f"{text}; not so: {'; '.join(failing)}."
+    return f"{text}." if not failing else f"{text}; these do not: {'; '.join(failing)}."
 
 
 def _short(claim: Claim) -> str:

@@ -113,7 +113,7 @@ def estimate(missing: Sequence[Job], kept: int, at_once: int = 1) -> str:
     return (
         f"{len(missing)} live run{'' if len(missing) == 1 else 's'} to make{before}, {how} in real time: "
         f"about {minutes(plan.seconds(missing) / at_once)}; then as many simulations. What has finished when it is "
-        "interrupted is kept, and the same command goes on from there"
+        "interrupted is kept, and the same command continues from there"
     )
 
 
@@ -204,5 +204,5 @@ def _simulate(jobs: Sequence[Job], processes: int | None, progress: ProgressHook
 def _interrupted(jobs: Sequence[Job], found: Mapping[str, Record]) -> Interrupted:
     """Return the exception for Ctrl-C during the live runs."""
     nothing = Batch(scenario=jobs[0].scenario, seed=jobs[0].scenario.seed, runs=())
-    rest = "the same command goes on from there" if found else "nothing was kept"
+    rest = "the same command continues from there" if found else "nothing was kept"
     return Interrupted(nothing, len(jobs), f"interrupted: {len(found)} of {len(jobs)} live runs had finished; {rest}")

@@ -38,8 +38,8 @@ CHOICES: tuple[tuple[str, str], ...] = (
     *(choice for choice in text.LINUX_CHOICES if choice[0] in ("Queue in bytes", "RED")),
     (
         "Window",
-        "64 KB at its word in both worlds: the live receiver's window is bounded to it (TCP_WINDOW_CLAMP). What Linux "
-        "2.6.34 made of iperf's 64 KB is not known; narrows reproduce ngwa simulates 96 KB, too.",
+        "64 KB taken literally, live and simulated: the live receiver's window is bounded to it (TCP_WINDOW_CLAMP). "
+        "What Linux 2.6.34 made of iperf's 64 KB is not known; narrows reproduce ngwa simulates 96 KB, too.",
     ),
     (
         "Simulated",
@@ -56,12 +56,12 @@ CHOICES: tuple[tuple[str, str], ...] = (
 """Settings and runs that are ours, not the paper's."""
 
 LIMITS: tuple[str, ...] = (
-    "Each live run was made once: its interval tells how sure the mean of this run is, and nothing of another machine, "
-    "or of the same machine at another time.",
+    "Each live run was made once: its interval gives the uncertainty of the mean of this run. It does not cover "
+    "another machine, or the same machine at another time.",
     "A run is doubted if the bottleneck was late, if samples are more than 0.5 s apart, or if no receiver of NGWA took "
     "part. Hosts that are short of time for less than that go unnoticed, and a flow may be slower by it.",
-    "Live runs draw anew each time; simulated ones come out the same, bit for bit.",
-    "The paper's rates are in figures that are lost: what it says in words is all that can be held against them.",
+    "Live runs differ each time; simulated ones come out the same, bit for bit.",
+    "The paper's rates are in figures that are lost: only what it says in words can be compared.",
 )
 """Limits of validity."""
 

@@ -136,7 +136,7 @@ def headline(both: Mapping[str, World], distrusted: int, quick: bool) -> str:
         f"Of the {len(paper)} things that the paper says of its Linux runs {holding} hold on this machine, and "
         f"{sum(one.simulated.holds for one in paper)} in simulation; of the {len(ours)} things that the mechanism "
         f"promises for a flow that nothing else limits {sum(one.live.holds for one in ours)} and "
-        f"{sum(one.simulated.holds for one in ours)}. On {alike} of {len(found)} the two say the same.",
+        f"{sum(one.simulated.holds for one in ours)}. On {alike} of {len(found)} both agree.",
         f"Total rates differ by less than {AGREE_PERCENT:g} % in {near} of {len(apart)} runs, and by "
         f"{signed(apart[worst])} % at most ({worst}).",
     ]
