@@ -114,7 +114,7 @@ mod tests {
             between = ["a", "b"]
             rate = "8 Mb/s"
             delay = "1 ms"
-            queue = { kind = "red", limit = "9 packets" }
+            queue = { kind = "red", limit = "90 packets" }
             [[flows]]
             name = "one"
             from = "a"

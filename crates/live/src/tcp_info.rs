@@ -185,8 +185,8 @@ impl TcpInfo {
     }
 
     /// Reports the variables of a connection ([`CONNECTION_VARIABLES`]): `tcpi_ca_state`, `tcpi_rttvar` (the mean
-    /// deviation `mdev_us`, not the maximum from which Linux computes the RTO), `tcpi_min_rtt` and, of a connection that
-    /// is `paced`, `tcpi_pacing_rate`. The kernel computes a rate for the others too, but does not send by it.
+    /// deviation `mdev_us`, not the maximum from which Linux computes the RTO), `tcpi_min_rtt` and, of a connection
+    /// that is `paced`, `tcpi_pacing_rate`. The kernel computes a rate for the others too, but does not send by it.
     pub(crate) fn state(&self, paced: bool, visit: &mut dyn FnMut(&'static str, f64)) {
         let measured = self.srtt_ns().map(|_| f64::from(self.raw.rttvar) / 1e6);
         let rate = field!(self, pacing_rate).filter(|&rate| paced && rate != u64::MAX);

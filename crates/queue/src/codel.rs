@@ -33,8 +33,8 @@
 //! # Differences
 //! | question | RFC 8289 | Linux | parameter |
 //! |---|---|---|---|
-//! | the packet at the end of the first interval | is dropped (`now >= first_above_time_`) | waits for the next one (`now >`) | `profile` |
-//! | interval / sqrt(count) | exact | one Newton step for each new count, so 50 ms, not 71 ms, at count 2 | `profile` |
+//! | first drop | `now >= first_above_time_` | `now > first_above_time` | `profile` |
+//! | interval / sqrt(count) | exact | one Newton step per count: 50 ms, not 71 ms, at count 2 | `profile` |
 //! | resolution of time | that of the clock | 1024 ns | `profile` |
 //! | marks | are out of its scope | `ecn`, off by default in `codel` | `ecn` |
 //! | queue that is never controlled | up to one MTU | up to one MTU and its link-layer header | `mtu` |

@@ -36,8 +36,8 @@
 //! - `ce_threshold` is an hour by default, which is never reached; in Linux it is off.
 //!
 //! # Limits
-//! Flows whose hashes are equal share a sub-queue: one of n flows over 1024 sub-queues shares its own with a probability
-//! of about n / 1024 (RFC 8290, section 5.3).
+//! Flows whose hashes are equal share a sub-queue: one of n flows over 1024 sub-queues shares its own with a
+//! probability of about n / 1024 (RFC 8290, section 5.3).
 //!
 //! # Vectors
 //! `flows_share_the_link_by_bytes`, `a_new_flow_goes_first_once`, `overflow_drops_half_of_the_fattest_flow`,

@@ -47,7 +47,7 @@ pub(crate) fn table(
         match table.field(&entry.key) {
             None if table.takes_queue_params() && catalogue.queue_param(&entry.key).is_some() => {
                 let Some(param) = catalogue.queue_param(&entry.key) else { continue };
-                let value = queue_param(param.name, &entry.tree, &at, catalogue, report);
+                let value = queue_param((param.name, kind_word(entries)), &entry.tree, &at, catalogue, report);
                 let item = Item { value, place: entry.tree.place, shown: entry.tree.show() };
                 record.entries.push((param.name, entry.place, item));
             }
@@ -79,15 +79,29 @@ fn unknown_key(table: &Table, entry: &Entry, at: &Path<'_>, catalogue: &Catalogu
     report.add(entry.place, at, "", format!("is not a known key{near}"), allowed);
 }
 
-/// Checks the value of a queue's parameter: some discipline must accept it. Another table may name the queue's
-/// discipline, so that discipline's rules are checked when the queue is built.
-fn queue_param(name: &str, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, report: &mut Report) -> Value {
-    let kinds: Vec<Kind> =
-        catalogue.queues.iter().filter_map(|row| row.param(name)).map(|p| kind_of(&p.kind)).collect();
-    if kinds.iter().any(|kind| value(kind, tree).is_some()) {
+/// Returns the discipline that a queue's table names.
+fn kind_word(entries: &[Entry]) -> Option<&str> {
+    entries.iter().find(|entry| entry.key == "kind").and_then(|entry| match &entry.tree.value {
+        Branch::Text(word) => Some(word.as_str()),
+        _ => None,
+    })
+}
+
+/// Checks the value of a queue's parameter, given its name and the discipline that the table names: some discipline
+/// must accept it. Another table may name the queue's discipline, so that discipline's rules are checked when the queue
+/// is built. A problem is reported by the range of the named discipline, or else of the first one.
+fn queue_param(
+    (name, named): (&str, Option<&str>),
+    tree: &Tree,
+    path: &Path<'_>,
+    catalogue: &Catalogue,
+    report: &mut Report,
+) -> Value {
+    let params = || catalogue.queues.iter().filter_map(|row| Some((row.name, kind_of(&row.param(name)?.kind))));
+    if params().any(|(_, kind)| value(&kind, tree).is_some()) {
         return Value::Raw(tree.clone());
     }
-    if let Some(kind) = kinds.first() {
+    if let Some((_, kind)) = &params().find(|(row, _)| Some(*row) == named).or_else(|| params().next()) {
         check(kind, tree, path, catalogue, report);
     }
     Value::Bad

@@ -93,22 +93,25 @@ impl Writer<'_> {
     }
 
     /// Returns the parameters of all queue disciplines. Where disciplines have different parameters of one name, any
-    /// of them is allowed.
+    /// of them is allowed, and the description lists them by discipline.
     fn queue_params(&mut self) -> Map<String, Value> {
-        let mut all: Vec<(&str, Vec<Value>)> = Vec::new();
-        for (param, _) in self.catalogue.queue_params() {
-            let mut schema = self.kind(&kind_of(&param.kind));
-            if let Value::Object(map) = &mut schema {
-                let default = show_param(param.kind.default());
-                map.insert("description".into(), json!(format!("{} Default: {default}.", param.doc)));
-            }
-            match all.iter_mut().find(|(name, _)| *name == param.name) {
-                Some((_, schemas)) => schemas.push(schema),
-                None => all.push((param.name, vec![schema])),
+        let mut all: Vec<(&str, Vec<Value>, String)> = Vec::new();
+        for (param, kinds) in self.catalogue.queue_params() {
+            let described = format!("{} Default: {}.", param.doc, show_param(param.kind.default()));
+            let schema = with_description(self.kind(&kind_of(&param.kind)), &described);
+            let of_kinds = format!("{}: {described}", kinds.join(", "));
+            match all.iter_mut().find(|(name, ..)| *name == param.name) {
+                Some((_, schemas, list)) => {
+                    schemas.push(schema);
+                    *list += &format!(" {of_kinds}");
+                }
+                None => all.push((param.name, vec![schema], of_kinds)),
             }
         }
-        let one = |mut schemas: Vec<Value>| if schemas.len() == 1 { schemas.remove(0) } else { any(&schemas) };
-        all.into_iter().map(|(name, schemas)| (name.to_owned(), one(schemas))).collect()
+        let one = |mut schemas: Vec<Value>, list: &str| {
+            if schemas.len() == 1 { schemas.remove(0) } else { with_description(any(&schemas), list) }
+        };
+        all.into_iter().map(|(name, schemas, list)| (name.to_owned(), one(schemas, &list))).collect()
     }
 
     fn field(&mut self, field: &'static Field) -> Value {
@@ -242,6 +245,14 @@ fn kind_rule(table: &'static Table, kind: &str) -> Option<Value> {
         then.insert("required".into(), json!(needed));
     }
     Some(json!({ "if": { "properties": { "kind": { "const": kind } }, "required": ["kind"] }, "then": then }))
+}
+
+/// Returns a schema with this description.
+fn with_description(mut schema: Value, description: &str) -> Value {
+    if let Value::Object(map) = &mut schema {
+        map.insert("description".into(), json!(description));
+    }
+    schema
 }
 
 /// Returns the rule for this queue discipline: parameters of others are refused.

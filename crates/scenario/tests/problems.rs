@@ -196,7 +196,7 @@ fn every_rule_has_its_message() {
             "half a Gilbert-Elliott",
             with("delay = \"20 ms\"", "delay = \"20 ms\", loss = { kind = \"gilbert_elliott\", to_bad = 0.1 }"),
         ),
-        ("unknown queue", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"codel\" }")),
+        ("unknown queue", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"cake\" }")),
         ("queue of no packets", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"0 packets\" }")),
         ("queue in seconds", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"20 ms\" }")),
         ("queue below a packet", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"1499 B\" }")),

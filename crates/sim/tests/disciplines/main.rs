@@ -136,7 +136,7 @@ fn schema_and_documents_follow_the_row() {
         schema["properties"]["kind"]["oneOf"].as_array().unwrap().iter().map(|one| &one["const"]).collect();
     assert_eq!(kinds, ["droptail", "red", "codel", "fq_codel", "ticker", "classes", "gate"]);
     assert_eq!(schema["properties"]["gain"]["description"], "Gain of the controller. Default: 1.");
-    assert_eq!(schema["properties"]["interval"]["anyOf"].as_array().unwrap().len(), 2);
+    assert_eq!(schema["properties"]["interval"]["anyOf"].as_array().unwrap().len(), 3);
     let rule =
         schema["allOf"].as_array().unwrap().iter().find(|rule| rule["if"]["properties"]["kind"]["const"] == "ticker");
     let refused = rule.unwrap()["then"]["properties"].as_object().unwrap();
