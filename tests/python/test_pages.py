@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2] / "docs"
 DOCS = ROOT / "algorithms"
 ENTRIES = {entry["name"]: entry for entry in engine_catalogue()["cc"]}
 QUEUES = {entry["name"]: entry for entry in engine_catalogue()["queues"]}
-FOLDERS = {name: DOCS for name in ENTRIES} | {name: ROOT / "queues" for name in QUEUES}
+FOLDERS = dict.fromkeys(ENTRIES, DOCS) | dict.fromkeys(QUEUES, ROOT / "queues")
 ANEW = "`narrows explain -o docs/algorithms`, or `narrows explain NAME -o docs/queues`, writes it again"
 
 

@@ -22,7 +22,12 @@ def explain(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Write the page and plot of NAME, or of all congestion controls, here."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Write the page and plot of NAME, or of all congestion controls, here.",
+        ),
     ] = None,
 ) -> None:
     """Explain an algorithm: idea, sources, state, parameters, how RFC, Linux, ns-2 and ns-3 differ, limits."""
@@ -32,7 +37,8 @@ def explain(
         names = None if name is None else [pages.entry_of(name)["name"]]
         written = pages.write_all(output, names)
         if not written:
-            message = f"{name}: only the engine's congestion controls and queues have pages as files; see `narrows list cc` and `queues`"
+            pages_of = "only the engine's congestion controls and queues have pages as files"
+            message = f"{name}: {pages_of}; see `narrows list cc` and `narrows list queues`"
             raise InputError(message)
         hint(f"{len(written)} {'page' if len(written) == 1 else 'pages'} in {output}")
         return

@@ -176,11 +176,14 @@ def plot(result: Run, path: Path) -> None:
             flows["time_s"], flows["inflight_bytes"] / smss, color=OKABE_ITO[5], linewidth=0.7, label="in flight"
         )
         window.plot(flows["time_s"], cwnd, color=OKABE_ITO[0], linewidth=1.1, label="cwnd")
+        top = min(max(150.0, float(cwnd.quantile(0.995)) * 1.08), 420.0)
         for level, label in ((67, "BDP"), (67 + _limit(result), "BDP and queue")):
+            if level > top:
+                continue
             window.axhline(level, color="#8A8F98", linewidth=0.7, linestyle=":")
             note = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5}
             window.text(39.8, level - 4, label, color="#6B7078", ha="right", va="top", fontsize=6.5, bbox=note)
-        window.set_ylim(0, min(max(150.0, float(cwnd.quantile(0.995)) * 1.08), 420.0))
+        window.set_ylim(0, top)
         window.set_ylabel("segments")
         window.legend(loc="lower right", bbox_to_anchor=(1, 0.98), ncols=2, frameon=False)
         backlog.plot(queue["time_s"], queue["packets"], color=OKABE_ITO[1], linewidth=0.8)
