@@ -76,7 +76,7 @@ def test_the_kernel_tells_what_bbr_and_red_keep(live_run: LiveRun) -> None:
     assert set(wide) < set(as_simulated), "the kernel reports part of what our algorithm keeps"
     assert {v.name: v.unit for v in state.variables}.items() <= {v.name: v.unit for v in peer.variables}.items()
     for one in (wide, as_simulated):
-        assert one["bbr.phase"].iloc[0] == 0
+        assert one["bbr.phase"].dropna().iloc[0] == 0, "STARTUP"
         assert one["bbr.phase"].iloc[-1] == 2, "PROBE_BW"
         assert one["bbr.bw_bps"].iloc[-1] == pytest.approx(9.65e6, rel=0.05), "payload of 10 Mb/s"
         assert set(one["bbr.pacing_gain"].iloc[-50:]) <= {0.75, 1, 1.25}

@@ -75,11 +75,17 @@ impl CcInfo {
     fn bbr(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         let words = [0, 1, 2, 3, 4].map(|index| self.word(index));
         let [Some(low), Some(high), Some(min_rtt), Some(pacing_gain), Some(cwnd_gain)] = words else { return };
-        // Later versions of BBR append fields; their gains do not tell the state.
-        if self.length == 5 * size_of::<u32>() {
-            visit("phase", bbr_phase(pacing_gain, cwnd_gain));
+        // The kernel initialises BBR when the connection is established; until then everything is zero.
+        if cwnd_gain == 0 {
+            return;
         }
-        visit("bw_bps", 8.0 * ((u64::from(high) << 32) | u64::from(low)) as f64);
+        // Later versions of BBR append fields; their gains do not tell the state.
+        let bandwidth = (u64::from(high) << 32) | u64::from(low);
+        if self.length == 5 * size_of::<u32>() {
+            // STARTUP has its gains only from the first bandwidth sample on.
+            visit("phase", if bandwidth == 0 { 0.0 } else { bbr_phase(pacing_gain, cwnd_gain) });
+        }
+        visit("bw_bps", 8.0 * bandwidth as f64);
         visit("min_rtt_s", if min_rtt == u32::MAX { 0.0 } else { seconds(min_rtt) });
         visit("pacing_gain", f64::from(pacing_gain) / f64::from(BBR_UNIT));
         visit("cwnd_gain", f64::from(cwnd_gain) / f64::from(BBR_UNIT));
@@ -144,14 +150,15 @@ mod tests {
     /// Gains of `tcp_bbr.c`: `bbr_high_gain`, `bbr_drain_gain` and `bbr_cwnd_gain`.
     #[test]
     fn the_state_of_bbr_follows_from_its_gains() {
-        let phase = |pacing, cwnd| told(&[0, 0, 1, pacing, cwnd], "bbr")[0];
+        let phase = |pacing, cwnd| told(&[1, 0, 1, pacing, cwnd], "bbr")[0];
         assert_eq!(phase(739, 739), ("phase", 0.0));
         assert_eq!(phase(88, 739), ("phase", 1.0));
         for cycle in [320, 192, 256] {
             assert_eq!(phase(cycle, 512), ("phase", 2.0));
         }
         assert_eq!(phase(256, 256), ("phase", 3.0));
-        assert!(told(&[0, 0, 1, 256, 256, 7], "bbr").iter().all(|(name, _)| *name != "phase"), "a later BBR");
+        assert_eq!(told(&[0, 0, 1, 256, 256], "bbr")[0], ("phase", 0.0), "before a bandwidth sample");
+        assert!(told(&[1, 0, 1, 256, 256, 7], "bbr").iter().all(|(name, _)| *name != "phase"), "a later BBR");
     }
 
     #[test]
@@ -192,6 +199,7 @@ mod tests {
     #[test]
     fn what_is_cut_short_or_unknown_reports_nothing() {
         assert_eq!(told(&[1, 2, 3, 4], "bbr"), []);
+        assert_eq!(told(&[0, 0, 0, 0, 0], "bbr"), [], "before the handshake");
         assert_eq!(told(&[1, 2], "dctcp"), []);
         assert_eq!(told(&[1], "vegas"), []);
         assert_eq!(told(&[1, 2, 3, 4, 5], "cubic"), []);
