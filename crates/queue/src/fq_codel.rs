@@ -537,4 +537,43 @@ mod tests {
         // 1024 balls in 1024 bins leave a share of 1/e empty: 647 are used, with a deviation of 10.
         assert!(used.len().abs_diff(647) < 50, "{}", used.len());
     }
+
+    #[test]
+    fn the_mixing_function_is_that_of_splitmix64() {
+        // The first outputs of the published generator with seed 0, whose state grows by the golden ratio.
+        assert_eq!(mixed(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mixed(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn all_bits_of_an_address_count() {
+        assert_eq!(words(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))), [0, 0x0a00_0001]);
+        let long = core::net::Ipv6Addr::new(0xfd00, 1, 2, 3, 4, 5, 6, 7);
+        assert_eq!(words(IpAddr::V6(long)), [0xfd00_0001_0002_0003, 0x0004_0005_0006_0007]);
+    }
+
+    #[test]
+    fn the_owner_learns_of_labels_limit_and_rate() {
+        let mut queue = queue(LIMIT, FqCodelConfig::default());
+        queue.set_rate(Rate::mbps(10));
+        assert_eq!((queue.view().rate, queue.view().limit), (Rate::mbps(10), LIMIT));
+        let labels = queue.subqueues();
+        assert_eq!((labels.len(), labels[0].as_str(), labels[1023].as_str()), (1024, "0", "1023"));
+    }
+
+    #[test]
+    fn capable_packets_are_marked_only_where_ecn_is_on() {
+        for (ecn, expected) in [(true, (true, 0)), (false, (false, 1))] {
+            let codel = CodelConfig { ecn, ..CodelConfig::default() };
+            let mut queue = queue(LIMIT, FqCodelConfig { codel, ..FqCodelConfig::default() });
+            let mut dropped = Vec::new();
+            for _ in 0..10 {
+                queue.enqueue(packet(1, 1500, Ecn::Ect0), at(0), &mut dropped);
+            }
+            // Above the target from 10 ms on, so the first hit is at 110 ms.
+            assert!(!queue.dequeue(at(10), &mut dropped).unwrap().marked);
+            let marked = queue.dequeue(at(110), &mut dropped).unwrap().marked;
+            assert_eq!((marked, dropped.len()), expected);
+        }
+    }
 }

@@ -61,3 +61,11 @@ fn the_later_of_two_values_wins() {
     let beta = |v| ("beta".to_owned(), ParamValue::Number(v));
     assert_eq!(Params::new(vec![beta(0.5), beta(0.8)]).number(row, "beta"), 0.8);
 }
+
+#[test]
+fn given_values_can_be_listed_in_order() {
+    let values = [("b", ParamValue::Number(2.0)), ("a", ParamValue::Switch(true)), ("b", ParamValue::Number(3.0))];
+    let params = Params::new(values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
+    let listed: Vec<_> = params.given().map(|(name, value)| (name, value.clone())).collect();
+    assert_eq!(listed, values);
+}
