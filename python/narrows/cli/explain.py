@@ -46,7 +46,7 @@ def explain(
         message = "NAME: is missing; allowed: a name from `narrows list cc`, `queues`, `schemes` or `phys`; or -o DIR"
         raise InputError(message)
     text = pages.page(pages.entry_of(name))
-    shown = "\n".join(line for line in text.splitlines() if not line.startswith("!["))
+    shown = "\n\n".join(part for part in text.rstrip().split("\n\n") if not part.startswith("!["))
     if sys.stdout.isatty():
         from narrows.cli.markdown import show
 
