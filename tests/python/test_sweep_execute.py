@@ -329,7 +329,7 @@ def test_ctrl_c_keeps_what_had_finished(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     slow = Sweep.parse(TINY.replace('"300 ms"', '"60 s"'))
-    with pytest.raises(SweepInterrupted, match=r"interrupted: \d+ of 12 runs had finished; the same command goes on"):
+    with pytest.raises(SweepInterrupted, match=r"interrupted: \d+ of 12 runs had finished; the same command continues"):
         execute(slow, out, jobs=1, progress=interrupt)
     there = len(load(out).runs)
     assert 3 <= there < 12
