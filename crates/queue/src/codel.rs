@@ -525,4 +525,19 @@ mod tests {
         let dropped = codel.decide(false, at(1_280_000), LARGE, at(1_300_000));
         assert_eq!(dropped, Verdict::Drop(DropReason::Early));
     }
+
+    #[test]
+    fn state_is_in_seconds_whatever_a_tick_is() {
+        for profile in [CodelProfile::Rfc8289, CodelProfile::Linux] {
+            let mut codel = codel(profile);
+            hits(&mut codel, false, 20, 1000, 1130);
+            let mut state = std::collections::BTreeMap::new();
+            codel.state(&mut |name, value| {
+                state.insert(name, value);
+            });
+            assert!((state["sojourn"] - 0.02).abs() < 2e-6, "{state:?}");
+            assert!((state["drop_next"] - 1.2).abs() < 2e-3, "{state:?}");
+            assert!((state["dropping"] - 1.0).abs() < 1e-9 && (state["count"] - 1.0).abs() < 1e-9, "{state:?}");
+        }
+    }
 }

@@ -354,3 +354,13 @@ fn red_repeats_itself_with_a_seed_and_not_with_another() {
     assert_eq!(overload(3), overload(3));
     assert_ne!(overload(3).0, overload(4).0);
 }
+
+#[test]
+fn occupancy_is_in_the_unit_of_the_limit() {
+    let view = |limit| QueueView { bytes: Bytes::new(3_000), packets: Packets::new(5), limit, rate: Rate::mbps(1) };
+    let occupancy =
+        [Limit::Packets(Packets::new(20)), Limit::Bytes(Bytes::new(4_000)), Limit::Bytes(Bytes::new(1_000))]
+            .map(|limit| view(limit).occupancy());
+    assert!((occupancy[0] - 0.25).abs() < 1e-12 && (occupancy[1] - 0.75).abs() < 1e-12, "{occupancy:?}");
+    assert!((occupancy[2] - 1.0).abs() < 1e-12, "never above one: {occupancy:?}");
+}

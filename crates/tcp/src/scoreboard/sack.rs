@@ -83,7 +83,7 @@ impl Scoreboard {
     }
 
     /// Splits the segment at position `at` at an offset inside it; both halves keep its history.
-    fn split(&mut self, at: usize, offset: u64) {
+    pub(super) fn split(&mut self, at: usize, offset: u64) {
         let index = self.base + at as u64;
         let Some(segment) = self.segments.get_mut(at) else { return };
         let mut rest = *segment;

@@ -89,6 +89,15 @@ fn a_reneging_peer_is_not_believed() {
     assert_eq!(board.sack(&[(0, 20)], |_, _| {}), 20, "and may report again");
 }
 
+#[test]
+fn only_the_second_half_of_a_split_segment_keeps_the_fin() {
+    let mut board = filled(1);
+    board.segments[0].flags |= flag::FIN;
+    board.split(0, LEN / 2);
+    let halves: Vec<_> = board.segments.iter().map(|s| (s.start, s.has(flag::FIN))).collect();
+    assert_eq!(halves, [(0, false), (LEN / 2, true)]);
+}
+
 proptest! {
     /// Compares with RFC 6675's definitions, evaluated from scratch after every step.
     #[test]
