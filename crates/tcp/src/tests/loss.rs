@@ -189,7 +189,7 @@ fn sack_sends_one_rescue_retransmission() {
 
 #[test]
 fn limited_transmit_sends_one_new_segment_for_each_of_two_duplicates() {
-    for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
+    for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Tahoe] {
         let config = Config { limited_transmit: true, ..config(recovery, 5) };
         let (mut net, diary) = start(config, &[1]);
         let mut flights = Vec::new();
