@@ -16,7 +16,7 @@
 //! | queues | `flows`, `backlogs` | `flows` |
 //! | byte credits | `deficit` | `Flow::deficit`, bytes |
 //! | lists of new and old queues | `new_flows`, `old_flows` | `new`, `old` |
-//! | hash and its random salt | `skb_get_hash_perturb`, `perturbation` | `number`, `salt` |
+//! | hash and its random salt | `skb_get_hash_perturb`, `perturbation` | `FlowHash` |
 //!
 //! ```text
 //!              a packet arrives             no credit left, or its turn as a new one is over
@@ -45,9 +45,9 @@
 
 use crate::codel::{Codel, CodelConfig, INTERVAL, MTU, PROFILE, TARGET, below_interval};
 use crate::fifo::{Waiting, carry_out};
+use crate::flow_hash::{FlowHash, scaled};
 use crate::registry::{Broken, Discipline, Kind, Param, Params, Row, Setup};
 use crate::{Dequeued, DropReason, Dropped, Enqueued, Limit, Queue, QueueView, Verdict};
-use core::net::IpAddr;
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Variable};
 use narrows_wire::Packet;
@@ -196,7 +196,7 @@ pub struct FqCodel {
     old: VecDeque<u32>,
     packets: u64,
     bytes: Bytes,
-    salt: u64,
+    hash: FlowHash,
 }
 
 impl FqCodel {
@@ -219,18 +219,13 @@ impl FqCodel {
             old: VecDeque::new(),
             packets: 0,
             bytes: Bytes::ZERO,
-            salt: chance.next_u64(),
+            hash: FlowHash::new(&mut chance),
         }
     }
 
     /// Number of the sub-queue of a packet.
     fn number(&self, packet: &Packet) -> u32 {
-        let key = packet.flow();
-        let ports = (u64::from(key.src_port) << 16) | u64::from(key.dst_port);
-        let words = words(key.src).into_iter().chain(words(key.dst)).chain([(ports << 8) | u64::from(key.protocol)]);
-        let hash = words.fold(self.salt, |hash, word| mixed(hash ^ word));
-        // The upper half scales to the number of sub-queues without a bias worth mentioning (reciprocal_scale).
-        (((hash >> 32) * self.flows.len() as u64) >> 32) as u32
+        scaled(self.hash.of_flow(packet), self.flows.len())
     }
 
     fn is_over_limit(&self) -> bool {
@@ -284,23 +279,6 @@ impl FqCodel {
         flow.codel.ran_empty();
         None
     }
-}
-
-/// The bits of an address.
-fn words(address: IpAddr) -> [u64; 2] {
-    let bits = match address {
-        IpAddr::V4(address) => u128::from(address.to_bits()),
-        IpAddr::V6(address) => address.to_bits(),
-    };
-    [(bits >> 64) as u64, bits as u64]
-}
-
-/// A bijection in which each bit of the argument changes half of the bits of the result (the finaliser of SplitMix64).
-const fn mixed(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 impl Queue for FqCodel {
@@ -377,7 +355,7 @@ impl Queue for FqCodel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::net::Ipv4Addr;
+    use core::net::{IpAddr, Ipv4Addr};
     use narrows_wire::{Ecn, Ip, Transport, UdpRepr};
 
     const LIMIT: Limit = Limit::Packets(Packets::new(10_240));
@@ -536,20 +514,6 @@ mod tests {
         used.dedup();
         // 1024 balls in 1024 bins leave a share of 1/e empty: 647 are used, with a deviation of 10.
         assert!(used.len().abs_diff(647) < 50, "{}", used.len());
-    }
-
-    #[test]
-    fn the_mixing_function_is_that_of_splitmix64() {
-        // The first outputs of the published generator with seed 0, whose state grows by the golden ratio.
-        assert_eq!(mixed(0), 0xe220_a839_7b1d_cdaf);
-        assert_eq!(mixed(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
-    }
-
-    #[test]
-    fn all_bits_of_an_address_count() {
-        assert_eq!(words(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1))), [0, 0x0a00_0001]);
-        let long = core::net::Ipv6Addr::new(0xfd00, 1, 2, 3, 4, 5, 6, 7);
-        assert_eq!(words(IpAddr::V6(long)), [0xfd00_0001_0002_0003, 0x0004_0005_0006_0007]);
     }
 
     #[test]

@@ -19,6 +19,7 @@
 mod codel;
 mod droptail;
 mod fifo;
+mod flow_hash;
 mod fq_codel;
 mod red;
 pub mod registry;
