@@ -66,6 +66,7 @@ QUEUE: dict[str, int | None] = {
     "delay_max_ns": 9 * MS,
     "delay_p50_ns": 3 * MS,
     "delay_p95_ns": 8 * MS,
+    "delay_p99_ns": 9 * MS,
     "max_packets": 20,
     "max_bytes": 20_000,
     "capacity_bits": 10_000_000,
@@ -122,13 +123,16 @@ def test_queue_metrics_are_those_worked_out_by_hand() -> None:
     assert queue.dropped_packets == 55
     assert queue.drop_ratio == pytest.approx(0.055)
     assert queue.delay_mean_ms == pytest.approx(3.0)
+    assert (queue.delay_p50_ms, queue.delay_p95_ms, queue.delay_p99_ms) == (3, 8, 9)
     assert queue.corrupted_packets == 2
     assert queue.marked_packets == 8
 
 
 def test_an_unused_queue_has_no_delay_and_no_ratio() -> None:
     empty: dict[str, int | None] = dict.fromkeys(QUEUE, 0)
-    queue = queue_metrics("A->B", {**empty, "delay_max_ns": None, "delay_p50_ns": None, "delay_p95_ns": None})
+    queue = queue_metrics(
+        "A->B", {**empty, "delay_max_ns": None, "delay_p50_ns": None, "delay_p95_ns": None, "delay_p99_ns": None}
+    )
     assert (queue.utilisation, queue.drop_ratio, queue.delay_mean_ms, queue.delay_max_ms) == (None, None, None, None)
 
 

@@ -48,6 +48,7 @@ pub fn queue_total(view: &QueueView, meter: &LinkMeter, unsent: (Duration, Bytes
         delay_max_ns: meter.delay.max(),
         delay_p50_ns: meter.delay.percentile(0.50),
         delay_p95_ns: meter.delay.percentile(0.95),
+        delay_p99_ns: meter.delay.percentile(0.99),
         max_packets: meter.max_packets,
         max_bytes: meter.max_bytes,
         capacity_bits,

@@ -135,6 +135,7 @@ table! {
         delay_max_ns: "ns", "Longest queueing delay; none without packets.";
         delay_p50_ns: "ns", "Median queueing delay (histogram, error below 0.8 %).";
         delay_p95_ns: "ns", "95th percentile of queueing delay.";
+        delay_p99_ns: "ns", "99th percentile of queueing delay.";
         max_packets: "packets", "Most packets ever waiting.";
         max_bytes: "bytes", "Most bytes ever waiting.";
         capacity_bits: "", "Bits that the link could have sent over the run, its changes of rate counted; for 802.11, data rate times duration.";

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from narrows.cli import (
+    aqm,
     attach,
     catalogue,
     contest,
@@ -57,6 +58,7 @@ app.command("shell", epilog=live.SHELL_EXAMPLE)(live.shell)
 app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)
 app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.command("contest", epilog=contest.EXAMPLE)(contest.contest)
+app.command("aqm", epilog=aqm.EXAMPLE)(aqm.aqm)
 app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("list", epilog=catalogue.EXAMPLE)(catalogue.catalogue)

@@ -18,6 +18,7 @@ from narrows.cli.options import (
     MaxMemory,
     NoProgress,
     Output,
+    Queue,
     Set,
     claimed,
     overrides,
@@ -75,6 +76,7 @@ def contest(
     ] = True,
     estimate: Estimate = False,
     dask: Dask = None,
+    queue: Queue = None,
     set_: Set = None,
     load: Load = None,
     jobs: Jobs = None,
@@ -98,8 +100,9 @@ def contest(
         own.load(own_file)
     begin = time.monotonic()
     measured = None if window is None else contests.Window.parse(window)
+    scenario = Scenario.from_file(on)
     plan = contests.make(
-        Scenario.from_file(on),
+        scenario if queue is None else scenario.with_queue(queue),
         [name for name in cc.split(",") if name.strip()],
         runs=runs,
         seed=seed,

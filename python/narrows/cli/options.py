@@ -24,6 +24,14 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario. Can be repeated."),
 ]
+Queue = Annotated[
+    str | None,
+    typer.Option(
+        "--queue",
+        metavar="KIND",
+        help="Replace the bottleneck's queue discipline, with parameters after colons: fq_codel:target=10 ms.",
+    ),
+]
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Concurrent runs; by default one per processor.")
 ]

@@ -148,7 +148,7 @@ class QueueMetrics:
         Packets still waiting at the end.
     delay_mean_ms, delay_max_ms : float or None
         Queueing delay (from arrival to the start of sending) of the packets that left: mean and largest, exact, ms.
-    delay_p50_ms, delay_p95_ms : float or None
+    delay_p50_ms, delay_p95_ms, delay_p99_ms : float or None
         Its percentiles, from a histogram (error below 0.8 %), ms.
     max_packets, max_bytes : int
         Largest queue length.
@@ -171,6 +171,7 @@ class QueueMetrics:
     delay_mean_ms: float | None
     delay_p50_ms: float | None
     delay_p95_ms: float | None
+    delay_p99_ms: float | None = None
     delay_max_ms: float | None
     max_packets: float
     max_bytes: float
@@ -317,6 +318,7 @@ def queue_metrics(name: str, totals: Mapping[str, int | None], channel: str | No
         delay_mean_ms=mean_ms(n["delay_sum_ns"], n["delay_samples"]),
         delay_p50_ms=_ms(totals.get("delay_p50_ns")),
         delay_p95_ms=_ms(totals.get("delay_p95_ns")),
+        delay_p99_ms=_ms(totals.get("delay_p99_ns")),
         delay_max_ms=_ms(totals.get("delay_max_ns")),
         max_packets=n["max_packets"],
         max_bytes=n["max_bytes"],

@@ -128,6 +128,22 @@ class Scenario:
         """
         return Scenario.from_text(self._text, self._path, {**self._overrides, **overrides})
 
+    def with_queue(self, text: str) -> Scenario:
+        """Return a scenario with another queue discipline at its bottleneck, see `narrows.model.queues.with_queue`.
+
+        Parameters
+        ----------
+        text : str
+            A discipline, with parameters after colons: ``fq_codel:target=10 ms``.
+
+        Returns
+        -------
+        Scenario
+        """
+        from narrows.model.queues import with_queue
+
+        return with_queue(self, text)
+
     @property
     def name(self) -> str:
         """Short name."""

@@ -11,12 +11,13 @@ which finishes it.
 from __future__ import annotations
 
 from narrows.ownership.claim import Claim, Target, changed, claim, page
-from narrows.ownership.manifest import AGILE_SD, CONTEST, MANIFEST, NGWA_LIVE, PAGES, RESULTS, SWEEP, UNFINISHED
+from narrows.ownership.manifest import AGILE_SD, AQM, CONTEST, MANIFEST, NGWA_LIVE, PAGES, RESULTS, SWEEP, UNFINISHED
 from narrows.ownership.recovery import found, settle
 from narrows.ownership.writing import adding, staged
 
 __all__ = [
     "AGILE_SD",
+    "AQM",
     "CONTEST",
     "MANIFEST",
     "NGWA_LIVE",

@@ -100,6 +100,7 @@ QUEUES = (
     Column("marked_packets", "Marked", "packets", is_count=True),
     Column("delay_mean_ms", "Delay mean", "ms"),
     Column("delay_p95_ms", "95 %", "ms"),
+    Column("delay_p99_ms", "99 %", "ms"),
     Column("delay_max_ms", "max.", "ms"),
     Column("max_packets", "Longest", "packets", is_count=True),
 )
