@@ -19,6 +19,7 @@ mod hybla;
 mod hystart;
 mod illinois;
 mod lp;
+mod needs;
 mod params;
 mod pipe;
 mod recoveries;
