@@ -46,7 +46,7 @@ def captured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 def test_a_file_per_link_is_read_without_complaint(captured: tuple[int, str, Path]) -> None:
     _, _, folder = captured
-    files = sorted(folder.glob("*.pcapng"))
+    files = sorted(file for file in folder.glob("*.pcapng") if not file.stem.endswith(".drops"))
     assert len(files) == 11
     for file in files:
         assert tshark(file, COMPLAINTS, "frame.number") == []

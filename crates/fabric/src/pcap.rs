@@ -1,8 +1,9 @@
 //! Packet captures: pcapng files through the `pcap-file` library, with times in nanoseconds.
 
+use narrows_queue::{DropReason, Dropped, NO_SUBQUEUE};
 use narrows_units::Instant;
 use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::{DataLink, PcapError};
 use std::borrow::Cow;
@@ -56,6 +57,58 @@ impl<'a> PcapNames<'a> {
         let path = self.free(&format!("{a}-{b}"));
         PcapFile::create(path, DataLink::RAW, SNAPLEN, &[format!("{a}->{b}"), format!("{b}->{a}")])
     }
+
+    /// The file of the packets that the queues of the link between two nodes drop, such as `N0-R1.drops.pcapng`. It is
+    /// made when the first packet is dropped.
+    pub fn drops(&mut self, a: &str, b: &str) -> DropFile {
+        let path = self.free(&format!("{a}-{b}.drops"));
+        DropFile { path, interfaces: [format!("{a}->{b}"), format!("{b}->{a}")], file: None }
+    }
+}
+
+/// Packets that the queues of one link dropped: raw IP, with an interface for each direction. The comment of a packet
+/// has the reason, and the sub-queue that it belonged to.
+#[derive(Debug)]
+pub struct DropFile {
+    path: PathBuf,
+    interfaces: [String; 2],
+    file: Option<PcapFile>,
+}
+
+impl DropFile {
+    /// Writes a packet that the queue of a direction (0 or 1) dropped.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] if the file cannot be written.
+    pub fn write(&mut self, direction: u32, at: Instant, bytes: &[u8], dropped: &Dropped) -> Result<(), PcapFailure> {
+        if self.file.is_none() {
+            self.file = Some(PcapFile::create(self.path.clone(), DataLink::RAW, SNAPLEN, &self.interfaces)?);
+        }
+        let comment = Cow::Owned(told_of(dropped));
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.write_with(direction, at, bytes, vec![EnhancedPacketOption::Comment(comment)])
+    }
+
+    /// Writes out buffered data.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] if the file cannot be written.
+    pub fn finish(self) -> Result<(), PcapFailure> {
+        self.file.map_or(Ok(()), PcapFile::finish)
+    }
+}
+
+/// Why a packet was dropped, in words.
+fn told_of(dropped: &Dropped) -> String {
+    let reason = match dropped.reason {
+        DropReason::Overflow => "dropped: no room",
+        DropReason::Early => "dropped early by the AQM",
+        DropReason::Forced => "dropped by rule",
+    };
+    match dropped.subqueue {
+        NO_SUBQUEUE => format!("{reason}, in front of the queue"),
+        number => format!("{reason}, sub-queue {number}"),
+    }
 }
 
 /// One pcapng file, open for writing.
@@ -94,12 +147,22 @@ impl PcapFile {
     /// # Errors
     /// [`PcapFailure`] with the system's reason, such as a full disk.
     pub fn write(&mut self, interface_id: u32, at: Instant, bytes: &[u8]) -> Result<(), PcapFailure> {
+        self.write_with(interface_id, at, bytes, Vec::new())
+    }
+
+    fn write_with(
+        &mut self,
+        interface_id: u32,
+        at: Instant,
+        bytes: &[u8],
+        options: Vec<EnhancedPacketOption<'_>>,
+    ) -> Result<(), PcapFailure> {
         let block = EnhancedPacketBlock {
             interface_id,
             timestamp: Duration::from_nanos(at.as_nanos()),
             original_len: bytes.len() as u32,
             data: Cow::Borrowed(bytes),
-            options: Vec::new(),
+            options,
         };
         match self.writer.write_pcapng_block(block) {
             Ok(_) => Ok(()),

@@ -2,7 +2,7 @@
 
 use crate::states::StateSampler;
 use crate::store::{self, Held, Member, Store};
-use narrows_fabric::{FlowMeter, LinkWatch, Nodes, PcapFailure, PcapFile, PcapNames, ports};
+use narrows_fabric::{DropFile, FlowMeter, LinkWatch, Nodes, PcapFailure, PcapFile, PcapNames, ports};
 use narrows_queue::{Disciplines, Dropped, QueueView};
 use narrows_samples::{Packed, QueueSamples, RouterSamples, SubqueueSamples};
 use narrows_scenario::{Sampling, Scenario};
@@ -53,6 +53,7 @@ pub struct NetworkCounters {
     /// Flows by the addresses, ports and protocol of their client's packets.
     flows: BTreeMap<FlowKey, usize>,
     files: Vec<PcapFile>,
+    drops: Vec<DropFile>,
     failed: Option<PcapFailure>,
 }
 
@@ -85,14 +86,16 @@ impl NetworkCounters {
             server_sends: scenario.flows.iter().map(answers).collect(),
             flows: scenario.flows.iter().enumerate().map(key).collect(),
             files: Vec::new(),
+            drops: Vec::new(),
             failed: None,
         }
     }
 
-    /// Opens a capture file per link.
+    /// Opens a capture file per link, and prepares one for the packets that its queues drop.
     pub(crate) fn capture(&mut self, scenario: &Scenario, dir: &Path) -> Result<(), PcapFailure> {
         let mut names = PcapNames::new(dir);
         let name = |node: usize| scenario.nodes[node].name.as_str();
+        self.drops = scenario.links.iter().map(|l| names.drops(name(l.a), name(l.b))).collect();
         self.files = scenario.links.iter().map(|l| names.link(name(l.a), name(l.b))).collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -151,7 +154,10 @@ impl NetworkCounters {
     pub(crate) fn finish_capture(&mut self) -> Result<(), PcapFailure> {
         match self.failed.take() {
             Some(failure) => Err(failure),
-            None => std::mem::take(&mut self.files).into_iter().try_for_each(PcapFile::finish),
+            None => {
+                std::mem::take(&mut self.drops).into_iter().try_for_each(DropFile::finish)?;
+                std::mem::take(&mut self.files).into_iter().try_for_each(PcapFile::finish)
+            }
         }
     }
 }
@@ -177,6 +183,13 @@ impl Watch<'_> {
 
 impl LinkWatch for Watch<'_> {
     fn dropped(&mut self, dropped: &Dropped, at: Instant) {
+        let NetworkCounters { drops, failed, .. } = &mut *self.counters;
+        if let Some(file) = drops.get_mut(self.edge / 2)
+            && failed.is_none()
+            && let Some(held) = self.store.get(store::slot_of(&dropped.packet))
+        {
+            *failed = file.write((self.edge % 2) as u32, at, &held.bytes, dropped).err();
+        }
         self.gone(&dropped.packet, at);
     }
 

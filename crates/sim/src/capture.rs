@@ -1,7 +1,7 @@
 //! Packet captures, written through the `pcap-file` library: one pcapng file per link and one per 802.11 channel.
 //!
 //! On a link, a packet is captured when its transmission starts, on the interface of its direction. So a packet that
-//! the link corrupts is in the file, and one that a queue drops is not. The link type is raw IP (LINKTYPE_RAW, 101).
+//! the link corrupts is in the file. One that a queue drops is in a file of drops instead, with the reason. The link type is raw IP (LINKTYPE_RAW, 101).
 //!
 //! On a channel, every frame is captured when its preamble starts, as by a monitor that receives every transmitter
 //! well. Frames that collide, or that are corrupted at their receivers (frame error rate), are in the file too, with a
@@ -15,7 +15,8 @@ mod tests;
 pub(crate) use channel::ChannelCapture;
 
 use crate::RunError;
-use narrows_fabric::{PcapFile, PcapNames, SNAPLEN};
+use narrows_fabric::{DropFile, PcapFile, PcapNames, SNAPLEN};
+use narrows_queue::Dropped;
 use narrows_units::Instant;
 use narrows_wifi::{Frame, Mpdu};
 use narrows_wire::Packet;
@@ -28,6 +29,7 @@ const CHANNEL_SNAPLEN: u32 = 48 + 26 + 8 + SNAPLEN + 4;
 /// The open files of a run.
 pub(crate) struct Capture {
     links: Vec<PcapFile>,
+    drops: Vec<DropFile>,
     channels: Vec<(ChannelCapture, PcapFile)>,
     bytes: Vec<u8>,
     failed: Option<RunError>,
@@ -45,6 +47,7 @@ impl Capture {
         channels: Vec<ChannelCapture>,
     ) -> Result<Self, RunError> {
         let mut names = PcapNames::new(dir);
+        let drops = links.iter().map(|(a, b)| names.drops(a, b)).collect();
         let links = links.iter().map(|(a, b)| names.link(a, b)).collect::<Result<_, _>>()?;
         let channel = |facts: ChannelCapture| {
             let kind = DataLink::IEEE802_11_RADIOTAP;
@@ -53,7 +56,7 @@ impl Capture {
             Ok::<_, RunError>((facts, output))
         };
         let channels = channels.into_iter().map(channel).collect::<Result<_, _>>()?;
-        Ok(Self { links, channels, bytes: Vec::new(), failed: None })
+        Ok(Self { links, drops, channels, bytes: Vec::new(), failed: None })
     }
 
     /// Writes a packet whose transmission on direction `edge` starts at `at`. The first error is kept for
@@ -66,6 +69,18 @@ impl Capture {
         packet.emit_into(&mut self.bytes);
         let Some(output) = self.links.get_mut(edge / 2) else { return };
         self.failed = output.write((edge % 2) as u32, at, &self.bytes).err().map(RunError::from);
+    }
+
+    /// Writes a packet that the queue of direction `edge` dropped at `at`. The first error is kept for
+    /// [`finish`](Self::finish).
+    pub(crate) fn record_drop(&mut self, edge: usize, dropped: &Dropped, at: Instant) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.bytes.clear();
+        dropped.packet.emit_into(&mut self.bytes);
+        let Some(output) = self.drops.get_mut(edge / 2) else { return };
+        self.failed = output.write((edge % 2) as u32, at, &self.bytes, dropped).err().map(RunError::from);
     }
 
     /// Writes a frame that starts on channel number `channel`, with the MPDUs that it carries. The first error is kept
@@ -89,6 +104,7 @@ impl Capture {
             return Err(error);
         }
         let channels = self.channels.into_iter().map(|(_, output)| output);
+        self.drops.into_iter().try_for_each(DropFile::finish)?;
         Ok(self.links.into_iter().chain(channels).try_for_each(PcapFile::finish)?)
     }
 }

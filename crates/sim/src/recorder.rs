@@ -30,8 +30,11 @@ pub(crate) struct Recorder<'a> {
 }
 
 impl LinkWatch for Recorder<'_> {
-    fn dropped(&mut self, dropped: &Dropped, _at: Instant) {
+    fn dropped(&mut self, dropped: &Dropped, at: Instant) {
         count_loss(self.flows, &dropped.packet);
+        if let Some(capture) = &mut self.capture {
+            capture.record_drop(self.edge, dropped, at);
+        }
     }
 
     fn corrupted(&mut self, packet: &Packet, _at: Instant) {

@@ -92,6 +92,37 @@ fn every_captured_packet_parses_and_stands_in_order() {
     assert!(asked, "some segment asks routers for a command (I4 or I5)");
 }
 
+#[test]
+fn dropped_packets_stand_in_a_file_of_their_own_with_reason_and_sub_queue() {
+    use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption as PacketOption;
+    let flow = "[[flows]]\nname = \"udp\"\nfrom = \"A\"\nto = \"B\"\nkind = \"udp\"\nrate = \"12 Mb/s\"\n";
+    for (queue, comments) in [
+        ("limit = \"20 packets\"", &["dropped: no room, sub-queue 0"][..]),
+        (
+            "limit = \"20 packets\", kind = \"fq_codel\", flows = 1, target = \"1 ms\", interval = \"10 ms\"",
+            &["dropped early by the AQM, sub-queue 0"],
+        ),
+    ] {
+        let link = format!("rate = \"10 Mb/s\"\ndelay = \"10 ms\"\nqueue = {{ {queue} }}");
+        let scenario = scenario(&path(&link, flow).replace("20 s", "3 s"));
+        let dir = Scratch::new("drops");
+        let outcome = run(&scenario, &Options { seed: 1, pcap_dir: Some(&dir.0), ..Options::default() }).unwrap();
+        let mut reader = PcapNgReader::new(File::open(dir.0.join("R1-R2.drops.pcapng")).unwrap()).unwrap();
+        let mut told = std::collections::BTreeMap::<String, u64>::new();
+        while let Some(block) = reader.next_block() {
+            if let Block::EnhancedPacket(block) = block.unwrap() {
+                assert!(Packet::parse(&block.data).is_ok());
+                let [PacketOption::Comment(comment)] = &block.options[..] else { panic!("{:?}", block.options) };
+                *told.entry(comment.to_string()).or_default() += 1;
+            }
+        }
+        assert_eq!(told.keys().map(String::as_str).collect::<Vec<_>>(), comments);
+        let total = outcome.samples.queue_totals.row(2).unwrap();
+        assert_eq!(told.values().sum::<u64>(), total.dropped_overflow + total.dropped_early + total.dropped_forced);
+        assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 4, "no file for links that drop nothing");
+    }
+}
+
 /// Three stations that send at the same time to a server and to each other, so that frames collide.
 const CELL: &str = r#"
 format = 1

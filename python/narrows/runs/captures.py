@@ -151,4 +151,5 @@ def _check(directory: Path, scenario: Scenario, runs: int) -> None:
 def _names(scenario: Scenario) -> set[str]:
     """Return the names of the captures of a run, without their suffix."""
     links = {f"{link.a}-{link.b}" for link in scenario.resolved.links}
+    links |= {f"{name}.drops" for name in links}
     return links | {channel.name for channel in scenario.channels}
