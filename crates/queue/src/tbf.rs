@@ -95,7 +95,7 @@ const PARAMS: &[Param] = &[
     },
     Param {
         name: "mtu",
-        doc: "Largest packet, and depth of the bucket of `peakrate` (PBS); larger packets are dropped with `peakrate`.",
+        doc: "Packet that `burst` must hold, and depth of the bucket of `peakrate` (PBS), which drops larger packets.",
         kind: Kind::Size { default: Bytes::new(1500), min: Bytes::new(1), max: Bytes::new(65_535) },
     },
 ];
