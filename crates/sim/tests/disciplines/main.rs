@@ -373,6 +373,7 @@ fn a_shaper_gives_a_flow_exactly_its_rate_with_a_queue() {
     }
     assert!(total.dropped_overflow > 0 && total.dropped_forced + total.dropped_early == 0, "{total:?}");
     // The queue holds 40 ms at the shaper's rate; the packets of a full bucket do not wait.
+    assert_eq!((total.max_packets, total.max_bytes), (33, 49_500), "of 1500 bytes in 50 kB, though the link is idle");
     assert!(total.delay_p50_ns > 10_000_000 && total.delay_max_ns <= 41_200_000, "{total:?}");
 }
 
