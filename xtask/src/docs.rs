@@ -135,7 +135,7 @@ fn values(param: &CatalogueParam) -> (String, String) {
             (format!("`{default}`"), words.join(", "))
         }
         CatalogueKind::Switch { default } => (format!("`{default}`"), "`true`, `false`".to_owned()),
-        CatalogueKind::Limit => ("-".to_owned(), "packets or bytes".to_owned()),
+        CatalogueKind::Limit => ("-".to_owned(), "packets, bytes or time".to_owned()),
     }
 }
 

@@ -206,14 +206,24 @@ impl LinkDirection {
             self.account_for_drops(now, watch);
         }
         self.waiting = true;
-        if self.free_at <= now {
-            self.drain(now, watch);
+        if self.free_at > now {
+            self.waiting = self.note_level();
         } else {
-            let view = self.queue.view();
-            self.waiting = !view.packets.is_zero();
-            self.meter.max_packets = self.meter.max_packets.max(view.packets.as_u64());
-            self.meter.max_bytes = self.meter.max_bytes.max(view.bytes.as_u64());
+            self.drain(now, watch);
+            // The link is idle, and still packets wait.
+            if self.held {
+                self.note_level();
+            }
         }
+    }
+
+    /// Updates the largest queue length; returns whether packets wait.
+    #[inline]
+    fn note_level(&mut self) -> bool {
+        let view = self.queue.view();
+        self.meter.max_packets = self.meter.max_packets.max(view.packets.as_u64());
+        self.meter.max_bytes = self.meter.max_bytes.max(view.bytes.as_u64());
+        !view.packets.is_zero()
     }
 
     /// Carries out every transmission that has started by `now`, and every timer that has fired.

@@ -39,8 +39,15 @@ impl<A: Aqm> Fifo<A> {
         &self.aqm
     }
 
+    /// The packet that leaves next.
     #[inline]
-    fn has_room_for(&self, size: Bytes) -> bool {
+    pub(crate) fn head(&self) -> Option<&Packet> {
+        self.ring.front().map(|waiting| &waiting.packet)
+    }
+
+    /// Whether a packet of this size fits.
+    #[inline]
+    pub(crate) fn has_room_for(&self, size: Bytes) -> bool {
         match self.limit {
             Limit::Packets(limit) => (self.ring.len() as u64) < limit.as_u64(),
             Limit::Bytes(limit) => self.bytes + size <= limit,

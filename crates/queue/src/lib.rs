@@ -21,8 +21,11 @@ mod droptail;
 mod fifo;
 mod flow_hash;
 mod fq_codel;
+mod policer;
 mod red;
 pub mod registry;
+mod tbf;
+mod token_bucket;
 
 use core::fmt;
 use narrows_units::{Bytes, Instant, Packets, Rate};
@@ -33,8 +36,10 @@ pub use droptail::{DropTail, droptail};
 pub use fifo::Fifo;
 pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use narrows_settings::queue::Limit;
+pub use policer::{Exceed, Policer, PolicerConfig};
 pub use red::{Red, RedConfig, red};
 pub use registry::{BuildError, Disciplines, Row, Setup};
+pub use tbf::{Tbf, TbfConfig};
 
 /// The state of a queue, as an AQM, a router agent or a probe sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +73,7 @@ pub enum DropReason {
     Overflow,
     /// The AQM dropped it before the queue was full, by chance (RED) or by its control law (CoDel).
     Early,
-    /// The AQM dropped it by rule (for example RED above its upper threshold).
+    /// The discipline dropped it by rule (for example RED above its upper threshold, or a policer).
     Forced,
 }
 

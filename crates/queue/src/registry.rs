@@ -99,7 +99,14 @@ impl Row {
 /// All queue disciplines, in the order they are shown. The first is the default of scenario files.
 #[must_use]
 pub fn registry() -> &'static [&'static Row] {
-    const ROWS: &[&Row] = &[&crate::droptail::ROW, &crate::red::ROW, &crate::codel::ROW, &crate::fq_codel::ROW];
+    const ROWS: &[&Row] = &[
+        &crate::droptail::ROW,
+        &crate::red::ROW,
+        &crate::codel::ROW,
+        &crate::fq_codel::ROW,
+        &crate::tbf::ROW,
+        &crate::policer::ROW,
+    ];
     ROWS
 }
 

@@ -3,8 +3,8 @@
 
 use core::net::{IpAddr, Ipv4Addr};
 use narrows_queue::{
-    Aqm, Codel, CodelConfig, CodelProfile, Dequeued, DropReason, Dropped, Fifo, FqCodel, FqCodelConfig, Limit, Queue,
-    QueueView, RedConfig, Verdict, droptail, red,
+    Aqm, Codel, CodelConfig, CodelProfile, Dequeued, DropReason, Dropped, Exceed, Fifo, FqCodel, FqCodelConfig, Limit,
+    Policer, PolicerConfig, Queue, QueueView, RedConfig, Tbf, TbfConfig, Verdict, droptail, red,
 };
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
@@ -92,7 +92,7 @@ fn red_config(limit: Limit) -> impl Strategy<Value = RedConfig> {
 }
 
 fn queues() -> impl Strategy<Value = (u8, Limit, RedConfig)> {
-    limit().prop_flat_map(|limit| (0u8..5, Just(limit), red_config(limit)))
+    limit().prop_flat_map(|limit| (0u8..7, Just(limit), red_config(limit)))
 }
 
 fn build(kind: u8, limit: Limit, config: RedConfig) -> Box<dyn Queue> {
@@ -101,8 +101,18 @@ fn build(kind: u8, limit: Limit, config: RedConfig) -> Box<dyn Queue> {
         1 => red(config, Stream::new(7, 0, "queue", "red")),
         2 => Box::new(Fifo::new(limit, Codel::new(hasty(CodelProfile::Rfc8289)))),
         3 => Box::new(Fifo::new(limit, Codel::new(hasty(CodelProfile::Linux)))),
-        _ => Box::new(Fifo::new(limit, Pattern(0))),
+        4 => Box::new(Fifo::new(limit, Pattern(0))),
+        POLICER => Box::new(Policer::new(limit, strict(Exceed::Drop))),
+        _ => Box::new(Policer::new(limit, strict(Exceed::Mark))),
     }
+}
+
+/// The first kind of [`build`] that decides about packets before it looks for room.
+const POLICER: u8 = 5;
+
+/// A policer with less than half the rate of the packets of a test.
+fn strict(exceed: Exceed) -> PolicerConfig {
+    PolicerConfig { rate: Rate::mbps(1), burst: Bytes::new(3_000), exceed }
 }
 
 /// CoDel that drops and marks within the few milliseconds of a test.
@@ -146,7 +156,8 @@ proptest! {
                             Limit::Packets(n) => model.len() as u64 >= n.as_u64(),
                             Limit::Bytes(n) => queue.view().bytes + p.len() > n,
                         };
-                        prop_assert_eq!(d.reason == DropReason::Overflow, full);
+                        let policed = kind >= POLICER && d.reason == DropReason::Forced;
+                        prop_assert!(policed || (d.reason == DropReason::Overflow) == full);
                         lost += 1;
                     } else {
                         model.push_back((p, now));
@@ -235,6 +246,100 @@ proptest! {
             counters_are_exact(&queue.view(), &all);
             prop_assert!(queue.view().bytes <= memory_limit);
         }
+    }
+}
+
+/// A token bucket as its definition has it (the comment at the head of Linux's `sch_tbf.c`): packets of sizes `s` sent
+/// at times `t` obey a rate `R` and a depth `B` if, for any `i <= k`, `s_i + .. + s_k <= B + R * (t_k - t_i)`.
+#[derive(Debug, Default)]
+struct Sent(Vec<(Instant, u64)>);
+
+impl Sent {
+    /// Whether a packet may follow at `now`.
+    fn allows(&self, size: u64, now: Instant, rate: Rate, depth: u64) -> bool {
+        let mut sum = u128::from(size);
+        sum <= u128::from(depth)
+            && self.0.iter().rev().all(|&(at, sent)| {
+                sum += u128::from(sent);
+                let arrived = u128::from(rate.as_bps()) * u128::from(now.since(at).as_nanos());
+                sum * 8_000_000_000 <= u128::from(depth) * 8_000_000_000 + arrived
+            })
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn tbf_sends_each_packet_at_the_first_nanosecond_that_the_definition_allows(
+        limit in limit(),
+        bps in 900_000u64..20_000_000,
+        burst in 700u64..5_000,
+        peak in prop::option::of((1u64..3_000_000, 700u64..3_000)),
+        ops in ops(),
+    ) {
+        let (rate, burst) = (Rate::bps(bps), Bytes::new(burst));
+        let peakrate = peak.map(|(more, _)| Rate::bps(bps + more));
+        let mtu = Bytes::new(peak.map_or(0, |(_, mtu)| mtu));
+        let mut queue = Tbf::new(limit, TbfConfig { rate, burst, peakrate, mtu });
+        let largest = if peakrate.is_some() { burst.min(mtu) } else { burst };
+        let mut model: VecDeque<(Packet, Instant)> = VecDeque::new();
+        let mut sent = Sent::default();
+        let may_leave = |sent: &Sent, size: Bytes, now| {
+            let obeys = |rate, depth: Bytes| sent.allows(size.as_u64(), now, rate, depth.as_u64());
+            obeys(rate, burst) && peakrate.is_none_or(|peakrate| obeys(peakrate, mtu))
+        };
+        let (mut now, mut number) = (Instant::ZERO, 0);
+        let mut dropped = Vec::new();
+        // In the end a link that asks often enough empties the queue: 400 packets at most.
+        let rest = std::iter::repeat_n((1_000_000_000, Op::Dequeue), 401);
+        for (gap, op) in ops.into_iter().chain(rest) {
+            let end = now + Duration::from_nanos(gap);
+            while let Some(next) = queue.next_timer().filter(|&next| next <= end) {
+                prop_assert!(next > now);
+                let size = model[0].0.len();
+                prop_assert!(!may_leave(&sent, size, next - Duration::from_nanos(1)) && may_leave(&sent, size, next));
+                now = next;
+                queue.on_timer(now, &mut dropped);
+                prop_assert_eq!(queue.next_timer(), Some(Instant::NEVER), "a timer without work stops");
+                // The link asks again, since it was told to wait.
+                let out = queue.dequeue(now, &mut dropped).unwrap();
+                let (p, at) = model.pop_front().unwrap();
+                prop_assert_eq!((out.packet, out.enqueued), (p, at));
+                sent.0.push((now, p.len().as_u64()));
+            }
+            now = end;
+            match op {
+                Op::Enqueue { size, ecn } => {
+                    number += 1;
+                    let p = packet(number, size, Ecn::from_bits(ecn));
+                    prop_assert!(!queue.enqueue(p, now, &mut dropped).marked);
+                    match dropped.pop() {
+                        Some(d) if p.len() > largest => prop_assert_eq!((d.packet, d.reason), (p, DropReason::Forced)),
+                        Some(d) => {
+                            let full = match limit {
+                                Limit::Packets(n) => model.len() as u64 >= n.as_u64(),
+                                Limit::Bytes(n) => queue.view().bytes + p.len() > n,
+                            };
+                            prop_assert!(full && d.reason == DropReason::Overflow && d.packet == p);
+                        }
+                        None => model.push_back((p, now)),
+                    }
+                }
+                Op::Dequeue => match queue.dequeue(now, &mut dropped) {
+                    Some(out) => {
+                        let (p, at) = model.pop_front().unwrap();
+                        prop_assert_eq!((out.packet, out.enqueued), (p, at));
+                        prop_assert!(may_leave(&sent, p.len(), now));
+                        sent.0.push((now, p.len().as_u64()));
+                    }
+                    None => prop_assert!(model.front().is_none_or(|(p, _)| !may_leave(&sent, p.len(), now))),
+                },
+            }
+            prop_assert!(dropped.is_empty());
+            counters_are_exact(&queue.view(), &model);
+        }
+        prop_assert!(model.is_empty() && queue.next_timer() == Some(Instant::NEVER), "nothing left, no timer");
     }
 }
 

@@ -163,7 +163,7 @@ pub enum CatalogueKind {
         /// Used when none is given.
         default: bool,
     },
-    /// A number of packets or bytes, with its unit; it must be given.
+    /// A number of packets or bytes, or a time, with its unit; it must be given.
     Limit,
 }
 
@@ -357,7 +357,7 @@ impl CatalogueParam {
                 json!({ "name": name, "doc": doc, "kind": "switch", "default": default })
             }
             CatalogueKind::Limit => {
-                json!({ "name": name, "doc": doc, "kind": "limit", "unit": "packets or bytes", "default": null })
+                json!({ "name": name, "doc": doc, "kind": "limit", "unit": "packets, bytes or time", "default": null })
             }
         }
     }

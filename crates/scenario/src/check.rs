@@ -341,7 +341,13 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
             in_range(size.as_u64(), *min, *max).map(|()| Value::Size(size))
         }
         (Kind::Limit, Branch::Text(text)) => {
-            let limit = quantity::limit(text).map_err(flawed)?;
+            let limit = match quantity::limit(text) {
+                Err(Flaw::WrongUnit) => {
+                    let time = quantity::time(text).map_err(flawed)?;
+                    return in_range(time.as_nanos(), 1, schema::LONG).map(|()| Value::Time(time));
+                }
+                limit => limit.map_err(flawed)?,
+            };
             let n = match limit {
                 Limit::Packets(n) => n.as_u64(),
                 Limit::Bytes(n) => n.as_u64(),

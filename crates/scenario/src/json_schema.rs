@@ -147,7 +147,7 @@ impl Writer<'_> {
             Kind::Rate(..) => quantity(&[RATE], false),
             Kind::Time(..) => quantity(&[TIME], false),
             Kind::Size(..) => quantity(&[SIZE], false),
-            Kind::Limit => quantity(&[PACKETS, SIZE], false),
+            Kind::Limit => quantity(&[PACKETS, SIZE, TIME], false),
             Kind::Amount => any(&[json!({ "type": "number", "minimum": 0 }), quantity(&[PACKETS, SIZE], false)]),
             Kind::Choice(words) => choices(words),
             Kind::Or(inner, words) => {

@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(time("1e99999999999 s"), Err(Flaw::TooLarge));
         assert_eq!(size("1.5 B"), Err(Flaw::Fraction));
         assert_eq!(limit("0.5 packets"), Err(Flaw::Fraction));
-        assert_eq!(limit("5 ms"), Err(Flaw::WrongUnit));
+        assert_eq!(limit("5 ms"), Err(Flaw::WrongUnit), "the caller reads it as a time");
         assert_eq!(time(&format!("{} s", "9".repeat(400))), Err(Flaw::TooLarge));
         assert_eq!(time("."), Err(Flaw::NoNumber));
     }

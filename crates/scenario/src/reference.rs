@@ -112,7 +112,7 @@ fn takes(kind: &Kind) -> String {
         Kind::OrTable(inner, table) => format!("{}, or table [{}](#{})", takes(inner), table.name, anchor(table)),
         Kind::OrFalse(table) => format!("table [{}](#{}), or `false`", table.name, anchor(table)),
         Kind::Rate(..) => "rate".to_owned(),
-        Kind::Limit => "packets or bytes".to_owned(),
+        Kind::Limit => "packets, bytes or time".to_owned(),
         Kind::Amount => "number, packets or bytes".to_owned(),
         Kind::Time(0, crate::schema::LONG) => "time".to_owned(),
         Kind::Time(1, crate::schema::LONG) => "time, not zero".to_owned(),

@@ -198,7 +198,29 @@ fn every_rule_has_its_message() {
         ),
         ("unknown queue", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"cake\" }")),
         ("queue of no packets", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"0 packets\" }")),
-        ("queue in seconds", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"20 ms\" }")),
+        ("queue as a rate", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"20 Mb/s\" }")),
+        ("queue of no time", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"0 ms\" }")),
+        (
+            "queue of a time below a packet",
+            with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"1.199999 ms\" }"),
+        ),
+        (
+            "queue of more time than bytes",
+            with("rate = \"10 Mb/s\"", "rate = \"10 Tb/s\", queue = { limit = \"1000000 h\" }"),
+        ),
+        ("all queues of a time below a packet", after("[queue]\nlimit = \"119 us\"")),
+        (
+            "shaper's bucket below a packet",
+            with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"tbf\", burst = \"1 kB\" }"),
+        ),
+        (
+            "shaper's peak rate below its rate",
+            with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"tbf\", peakrate = \"5 Mb/s\" }"),
+        ),
+        (
+            "policer's bucket below a packet",
+            with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"policer\", burst = \"1 kB\" }"),
+        ),
         ("queue below a packet", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"1499 B\" }")),
         ("all queues below a packet", after("[queue]\nlimit = \"1 kB\"")),
         ("RED's key on drop-tail", after("[queue]\nmax_p = 0.1")),

@@ -101,6 +101,9 @@ const LINK: &[&[&str]] = &[
     &[
         "queue = { limit = \"30 packets\" }",
         "queue = { limit = \"97 kB\" }",
+        "queue = { limit = \"123.456789 ms\" }",
+        "queue = { kind = \"tbf\", rate = \"3 Mb/s\", peakrate = \"4 Mb/s\" }",
+        "queue = { kind = \"policer\", burst = \"9 kB\", exceed = \"mark\", limit = \"40 ms\" }",
         "queue = { kind = \"red\", max_p = \"5 %\" }",
         "queue = { kind = \"red\", bytes_mode = true, min_threshold = 7000.5, ecn = true }",
     ],

@@ -3,13 +3,14 @@
 use super::Build;
 use super::counted::Counted;
 use super::nodes::Nodes;
+use super::queues::Drain;
 use crate::check::{Path, fits_kind, missing};
 use crate::problem::Place;
-use crate::quantity::show_time;
+use crate::quantity::{show_rate, show_size, show_time};
 use crate::record::{Layers, Record, Value};
 use crate::schema::DIRECTION;
 use crate::types::{Change, Direction, Flow, IpVersion, Link, Loss, Transport};
-use narrows_units::{Bytes, Duration, Instant, Probability};
+use narrows_units::{Bytes, Duration, Instant, Probability, Rate};
 use std::collections::BTreeSet;
 
 /// Largest IPv4 packet in bytes; no router makes a larger one.
@@ -17,6 +18,18 @@ const LARGEST_PACKET: u64 = 65_535;
 
 /// A direction. The index points to its queue's limit in `limits`, if that is in packets and a scheme needs bytes.
 pub(crate) type Side = (Direction, Option<usize>);
+
+/// A limit in bytes, or in time at a link's rate.
+#[derive(Debug)]
+pub(super) struct ByteLimit {
+    pub(super) bytes: Bytes,
+    /// The link's rate, if the limit is a time.
+    pub(super) rate: Option<Rate>,
+    pub(super) place: Place,
+    pub(super) field: String,
+    /// The limit as written.
+    pub(super) shown: String,
+}
 
 /// Links while they are being collected.
 #[derive(Debug, Default)]
@@ -27,8 +40,10 @@ pub(crate) struct Links {
     /// Limits in packets, if a scheme needs bytes.
     pub(super) limits: Vec<Counted>,
     ends: BTreeSet<(usize, usize)>,
-    /// Limits in bytes and their places, to be compared with the flows' packets.
-    pub(super) byte_limits: Vec<(Bytes, Place, String, String)>,
+    /// Limits in bytes or in time, to be compared with the flows' packets: one for each place.
+    byte_limits: Vec<ByteLimit>,
+    /// Places of limits that were refused already.
+    pub(super) refused: BTreeSet<Place>,
     /// Places of queue tables that were checked already.
     pub(super) seen: BTreeSet<Place>,
 }
@@ -42,6 +57,15 @@ impl Links {
             self.counted.push([forward.1, reverse.1]);
         }
         new
+    }
+
+    /// Notes a limit. Of those of one place, which links of other rates may share, the smallest counts.
+    pub(super) fn note_bytes(&mut self, limit: ByteLimit) {
+        match self.byte_limits.iter_mut().find(|known| known.place == limit.place) {
+            Some(known) if known.bytes <= limit.bytes => {}
+            Some(known) => *known = limit,
+            None => self.byte_limits.push(limit),
+        }
     }
 
     /// Whether two nodes have a link.
@@ -127,7 +151,8 @@ impl Build<'_> {
         queues.extend(own.and_then(|own| own.table("queue")).map(|queue| (queue, Path::Key(&own_path, "queue"))));
         queues.extend(link.table("queue").map(|queue| (queue, Path::Key(path, "queue"))));
         queues.extend(self.root.table("queue").map(|queue| (queue, Path::Key(&Path::Root, "queue"))));
-        let queue = self.queue(&queues, links);
+        let rate = layers.get("rate");
+        let queue = self.queue(&queues, Drain::Link(rate), links);
         let counted = queue.as_ref().and_then(|queue| self.counted(queue, &queues, (link.place, path))).map(|limit| {
             links.limits.push(limit);
             links.limits.len() - 1
@@ -137,13 +162,8 @@ impl Build<'_> {
             Some(own) => self.changes(own, &own_path),
             None => self.changes(link, path),
         };
-        let direction = Direction {
-            rate: layers.get("rate")?,
-            delay: layers.get("delay")?,
-            queue: queue?,
-            loss: loss?,
-            changes: changes?,
-        };
+        let direction =
+            Direction { rate: rate?, delay: layers.get("delay")?, queue: queue?, loss: loss?, changes: changes? };
         Some((direction, counted))
     }
 
@@ -224,17 +244,31 @@ impl Build<'_> {
         }
     }
 
-    /// Refuses queues whose limit in bytes is less than the largest packet.
+    /// Refuses queues whose limit in bytes or in time is less than the largest packet.
     pub(crate) fn room_for_packets(&mut self, flows: &[Flow], links: &Links) {
         let Some(largest) = flows.iter().max_by_key(|flow| self.packet(flow)) else { return };
         let size = self.packet(largest);
-        for (limit, place, field, shown) in &links.byte_limits {
-            if limit.as_u64() < size {
-                let reason = format!("is less than one packet of flow \"{}\"", largest.name);
-                self.report.add(*place, field, shown, reason, format!("at least {size} B"));
+        let what = format!("one packet of flow \"{}\"", largest.name);
+        for ByteLimit { bytes, rate, place, field, shown } in &links.byte_limits {
+            if bytes.as_u64() >= size {
+                continue;
             }
+            let (reason, least) = match rate {
+                Some(rate) => {
+                    let reason = format!("is {} at {}, less than {what}", show_size(*bytes), show_rate(*rate));
+                    (reason, format!("{} at this rate", show_time(time_to_send(size, *rate))))
+                }
+                None => (format!("is less than {what}"), format!("{size} B")),
+            };
+            self.report.add(*place, field, shown, reason, format!("at least {least}"));
         }
     }
+}
+
+/// Returns the shortest time in which a rate above zero sends this many bytes.
+fn time_to_send(bytes: u64, rate: Rate) -> Duration {
+    let nanos = (u128::from(bytes) * 8_000_000_000).div_ceil(u128::from(rate.as_bps().max(1)));
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 fn uniform(per: Probability) -> Loss {

@@ -1,14 +1,27 @@
 //! Queues: a discipline of the catalogue, its limit, and its parameters from layered tables.
+//!
+//! A limit in time becomes bytes here: those that the link sends in that time at its rate at the start.
 
 use super::Build;
-use super::links::{Links, QueueLayer};
+use super::links::{ByteLimit, Links, QueueLayer};
 use crate::check::{Path, own_param};
 use crate::problem::{Place, Report};
+use crate::quantity::{show_rate, show_time};
 use crate::record::{Layers, Record, Value};
-use crate::schema::QUEUE;
+use crate::schema::{LARGE, QUEUE};
 use crate::types::{Limit, Queue};
 use narrows_settings::queue::{Broken, Discipline, Params};
+use narrows_units::{Bytes, Rate};
 use std::sync::Arc;
+
+/// What a queue waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Drain {
+    /// A link with this rate at the start; `None` if the rate is wrong or missing, which is reported elsewhere.
+    Link(Option<Rate>),
+    /// An 802.11 channel, which has no single rate.
+    Channel,
+}
 
 impl Build<'_> {
     /// Checks `[queue]` on its own.
@@ -23,7 +36,7 @@ impl Build<'_> {
     }
 
     /// Returns a queue from layered tables, the uppermost first.
-    pub(crate) fn queue(&mut self, stack: &[QueueLayer<'_>], links: &mut Links) -> Option<Queue> {
+    pub(crate) fn queue(&mut self, stack: &[QueueLayer<'_>], drain: Drain, links: &mut Links) -> Option<Queue> {
         let layers = Layers::new(&QUEUE, stack.iter().map(|(record, _)| Some(*record)));
         for (depth, (record, path)) in stack.iter().enumerate() {
             // `[queue]` itself is checked once, before the links. A table without a kind inherits it from the tables
@@ -35,19 +48,52 @@ impl Build<'_> {
             }
         }
         let row = self.discipline(stack)?;
-        let limit: Limit = layers.get("limit")?;
-        let holder = stack.iter().find(|(record, _)| record.given("limit").is_some());
-        if let (Limit::Bytes(bytes), Some((_, path))) = (limit, holder) {
-            let place = layers.place("limit");
-            if !links.byte_limits.iter().any(|(_, there, ..)| *there == place) {
-                links.byte_limits.push((bytes, place, Path::Key(path, "limit").to_string(), layers.shown("limit")));
-            }
-        }
+        let limit = self.limit(&layers, stack, drain, links)?;
         let mut params = self.params(row, stack)?;
         if let Err(broken) = (row.fit)(&mut params, limit) {
             self.complain(broken, &layers, stack);
         }
         Some(Queue { kind: row.name, limit, params: Arc::new(params) })
+    }
+
+    /// Returns the limit of a queue, and notes one in bytes, which must hold the largest packet.
+    fn limit(
+        &mut self,
+        layers: &Layers<'_>,
+        stack: &[QueueLayer<'_>],
+        drain: Drain,
+        links: &mut Links,
+    ) -> Option<Limit> {
+        let holder = stack.iter().find(|(record, _)| record.given("limit").is_some());
+        let Some((_, path)) = holder else { return layers.get("limit") };
+        let (place, shown) = (layers.place("limit"), layers.shown("limit"));
+        let field = Path::Key(path, "limit").to_string();
+        let (bytes, rate) = match (layers.given("limit").map(|item| &item.value), drain) {
+            (Some(Value::Time(time)), Drain::Link(rate)) => (rate?.bytes_in(*time), rate),
+            (Some(Value::Time(_)), Drain::Channel) => {
+                // Many queues may share one limit. It is reported once.
+                if links.refused.insert(place) {
+                    let reason = "is a time, but a channel has no single rate";
+                    let alone = if field == "queue.limit" { "; for channels alone as wifi.queue.limit" } else { "" };
+                    self.report.add(place, field, shown, reason, format!("packets or bytes{alone}"));
+                }
+                return None;
+            }
+            _ => match layers.get("limit")? {
+                Limit::Bytes(bytes) => (bytes, None),
+                packets @ Limit::Packets(_) => return Some(packets),
+            },
+        };
+        if let (true, Some(rate)) = (bytes.as_u64() > LARGE, rate) {
+            if links.refused.insert(place) {
+                let reason = format!("is too large at {}", show_rate(rate));
+                let most = format!("at most {}", show_time(rate.time_for(Bytes::new(LARGE))));
+                self.report.add(place, field, shown, reason, most);
+            }
+            return None;
+        }
+        links.note_bytes(ByteLimit { bytes, rate, place, field, shown });
+        Some(Limit::Bytes(bytes))
     }
 
     /// Returns the discipline that the uppermost kind names, else the catalogue's first; `None` if the kind is wrong,

@@ -6,8 +6,8 @@ use crate::schema::Word;
 use narrows_settings::queue::{Amount, Discipline, Kind, Param, Value};
 
 /// Description of the limit, which every queue has.
-const LIMIT: &str = "Most that may wait, in packets or in bytes (IP headers included), 100 packets unless given; the \
-                     packet in transmission does not count.";
+const LIMIT: &str = "Most that may wait, in packets, in bytes (IP headers included) or in time at the link's rate, 100 \
+                     packets unless given; the packet in transmission does not count.";
 
 impl Catalogue {
     /// Returns the first parameter of this name, of any discipline.

@@ -141,7 +141,7 @@ pub(crate) enum Kind {
     Time(u64, u64),
     /// Bytes, in this range.
     Size(u64, u64),
-    /// A number of packets or of bytes, at least one.
+    /// A number of packets or of bytes, at least one, or a time that is not zero.
     Limit,
     /// Packets or bytes, not necessarily whole.
     Amount,
@@ -268,7 +268,8 @@ impl Kind {
             Self::Rate(..) => "a rate".into(),
             Self::Time(..) => "a time".into(),
             Self::Size(..) => "an amount of data".into(),
-            Self::Limit | Self::Amount => "a number of packets or bytes".into(),
+            Self::Limit => "a number of packets or bytes, or a time".into(),
+            Self::Amount => "a number of packets or bytes".into(),
             Self::Choice(_) | Self::Queue => "one of the allowed words".into(),
             Self::Or(kind, _) | Self::OrTable(kind, _) => kind.noun(),
             Self::OrFalse(_) | Self::Table(_) => "a table".into(),
@@ -319,7 +320,8 @@ impl Kind {
                 units("a number", quantity::SIZE) + &range
             }
             Self::Limit => {
-                format!("a whole number and packets, {}, at least one", quantity::unit_names(quantity::SIZE))
+                let [size, time] = [quantity::SIZE, quantity::TIME].map(quantity::unit_names);
+                format!("a whole number and packets, {size}, at least one, or a number and {time}, more than zero")
             }
             Self::Amount => format!("a number, or a number and packets, {}", quantity::unit_names(quantity::SIZE)),
             Self::Choice(list) => words(list),

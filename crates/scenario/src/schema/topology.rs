@@ -142,7 +142,9 @@ pub(crate) static QUEUE: Table = Table {
             "limit",
             Kind::Limit,
             Need::Default("100 packets"),
-            "Largest backlog. The packet in transmission is not counted.",
+            "Largest backlog. The packet in transmission is not counted. A time stands for the bytes that the link \
+             sends in it at its `rate`, rounded down; `changes` do not change them. Queues of channels take packets or \
+             bytes.",
         ),
     ]],
 };

@@ -101,7 +101,7 @@ fn what_is_wrong_with_a_parameter_is_said_as_for_any_field() {
         ),
         (
             "{ kind = \"tiker\" }",
-            ".kind: \"tiker\" is not one of the allowed words, did you mean `ticker`?; allowed: \"droptail\", \"red\", \"codel\", \"fq_codel\", \"ticker\", \"classes\" or \"gate\"",
+            ".kind: \"tiker\" is not one of the allowed words, did you mean `ticker`?; allowed: \"droptail\", \"red\", \"codel\", \"fq_codel\", \"tbf\", \"policer\", \"ticker\", \"classes\" or \"gate\"",
         ),
         (
             "{ kind = \"ticker\", target = \"20 ms\" }",
@@ -134,7 +134,7 @@ fn schema_and_documents_follow_the_row() {
     let schema = &schema_for(&catalogue())["$defs"]["queue"];
     let kinds: Vec<_> =
         schema["properties"]["kind"]["oneOf"].as_array().unwrap().iter().map(|one| &one["const"]).collect();
-    assert_eq!(kinds, ["droptail", "red", "codel", "fq_codel", "ticker", "classes", "gate"]);
+    assert_eq!(kinds, ["droptail", "red", "codel", "fq_codel", "tbf", "policer", "ticker", "classes", "gate"]);
     assert_eq!(schema["properties"]["gain"]["description"], "Gain of the controller. Default: 1.");
     assert_eq!(schema["properties"]["interval"]["anyOf"].as_array().unwrap().len(), 3);
     let rule =
@@ -148,7 +148,7 @@ fn schema_and_documents_follow_the_row() {
     );
     assert!(page.contains("- `classes`: two queues, by DSCP") && page.contains("- `strong_first`: "), "{page}");
     let listed = catalogue().to_json();
-    assert_eq!(listed["queues"][4]["parameters"][1]["default"], 0.015);
+    assert_eq!(listed["queues"][6]["parameters"][1]["default"], 0.015);
 }
 
 #[test]
@@ -156,7 +156,10 @@ fn an_engine_without_the_discipline_refuses_the_run() {
     let scenario = good(&text("{ kind = \"ticker\" }", ""));
     match run(&scenario, &Options::default()) {
         Err(RunError::Queue(error)) => {
-            assert_eq!(error.to_string(), "queue \"ticker\" is unknown; allowed: droptail, red, codel, fq_codel");
+            assert_eq!(
+                error.to_string(),
+                "queue \"ticker\" is unknown; allowed: droptail, red, codel, fq_codel, tbf, policer"
+            );
         }
         other => panic!("{:?}", other.map(|outcome| outcome.events)),
     }
@@ -281,7 +284,7 @@ proptest! {
     /// Rates, intervals and packets such that timers, departures and arrivals meet at one nanosecond.
     #[test]
     fn both_loops_agree_whenever_timers_fire(
-        kind in prop::sample::select(&["ticker", "gate", "classes"][..]),
+        kind in prop::sample::select(&["ticker", "gate", "classes", "tbf", "policer"][..]),
         interval in prop::sample::select(&["200 ms", "1 ms", "999999 ns", "100001 us"][..]),
         rate in prop::sample::select(&["8 Mb/s", "1 Mb/s", "10 Tb/s"][..]),
         sampling in prop::sample::select(&["off", "1 ms", "77 ms"][..]),
@@ -291,6 +294,8 @@ proptest! {
         let params = match (kind, interval) {
             ("gate", "200 ms" | "100001 us") => format!(", interval = \"{interval}\""),
             ("ticker", _) => format!(", interval = \"{interval}\", target = \"999 us\""),
+            ("tbf" | "policer", "200 ms") => ", rate = \"1 Mb/s\", burst = \"1500 B\"".to_owned(),
+            ("tbf", _) => ", rate = \"999983 b/s\", burst = \"3 kB\", peakrate = \"2 Mb/s\"".to_owned(),
             _ => String::new(),
         };
         let text = format!(
@@ -338,4 +343,58 @@ fn fq_codel_keeps_a_slow_flow_apart_from_those_that_fill_the_link() {
     assert_eq!(slow.len(), 1, "{of_forward:?}");
     assert!(slow[0].delay_p99_ns < 8_000_000, "{slow:?}");
     assert!(of_forward.iter().any(|total| total.delay_p99_ns > 20_000_000), "{of_forward:?}");
+}
+
+/// One TCP flow for 10 s over 100 Mb/s with this queue; the round-trip time is 24 ms without queues.
+fn fast(queue: &str) -> Scenario {
+    good(&format!(
+        "name = \"fast\"\nduration = \"10 s\"\nsampling = \"1 s\"\n[topology]\nkind = \"dumbbell\"\n\
+         bottleneck = {{ rate = \"100 Mb/s\", delay = \"10 ms\", forward = {{ queue = {queue} }} }}\n\
+         access = {{ rate = \"1 Gb/s\", delay = \"1 ms\", queue = {{ limit = \"1000 packets\" }} }}\n\
+         [[flows]]\nfrom = \"s1\"\nto = \"d1\"\n"
+    ))
+}
+
+/// Bytes that left the first queue up to this second.
+fn forwarded(samples: &Samples, second: u64) -> u64 {
+    let rows = samples.queues.unpack().unwrap();
+    let at = (0..rows.time_ns.len()).find(|&i| rows.queue[i] == 0 && rows.time_ns[i] == second * 1_000_000_000);
+    rows.forwarded_bytes[at.unwrap()]
+}
+
+#[test]
+fn a_shaper_gives_a_flow_exactly_its_rate_with_a_queue() {
+    let samples = both(&fast("{ kind = \"tbf\", rate = \"10 Mb/s\", limit = \"50 kB\" }"), 1).samples;
+    let total = samples.queue_totals.row(0).unwrap();
+    // 1.25 MB a second; a packet more or less where the second ends within one.
+    for second in 3..10 {
+        let bytes = forwarded(&samples, second + 1) - forwarded(&samples, second);
+        assert!(bytes.abs_diff(1_250_000) <= 1_500, "second {second}: {bytes} B");
+    }
+    assert!(total.dropped_overflow > 0 && total.dropped_forced + total.dropped_early == 0, "{total:?}");
+    // The queue holds 40 ms at the shaper's rate; the packets of a full bucket do not wait.
+    assert_eq!((total.max_packets, total.max_bytes), (33, 49_500), "of 1500 bytes in 50 kB, though the link is idle");
+    assert!(total.delay_p50_ns > 10_000_000 && total.delay_max_ns <= 41_200_000, "{total:?}");
+}
+
+#[test]
+fn a_policer_holds_a_flow_to_its_rate_by_forced_drops_and_without_a_queue() {
+    let samples = both(&fast("{ kind = \"policer\", rate = \"10 Mb/s\", limit = \"1000 packets\" }"), 1).samples;
+    let total = samples.queue_totals.row(0).unwrap();
+    // 10 s at 10 Mb/s, and the bucket, which is full at the start: 100 ms at the rate.
+    assert!(total.forwarded_bytes <= 12_500_000 + 125_000, "{total:?}");
+    assert!(total.forwarded_bytes > 6_000_000, "{total:?}");
+    assert!(total.dropped_forced > 20 && total.dropped_overflow + total.dropped_early == 0, "{total:?}");
+    assert!(total.delay_p95_ns < 5_000_000, "{total:?}");
+}
+
+#[test]
+fn buckets_are_the_same_in_both_loops_and_tell_reasons_apart() {
+    let totals = |queue: &str, more: &str| both(&good(&text(queue, more)), 1).samples.queue_totals.row(0).unwrap();
+    let peak = totals("{ kind = \"tbf\", rate = \"3 Mb/s\", burst = \"30 kB\", peakrate = \"4 Mb/s\" }", "");
+    assert!(peak.forwarded_bytes <= 30_000 + 1_125_000 && peak.dropped_forced == 0, "{peak:?}");
+    let both_reasons = totals("{ kind = \"policer\", rate = \"4 Mb/s\", limit = \"15 ms\" }", "");
+    assert!(both_reasons.dropped_forced > 0 && both_reasons.dropped_overflow > 0, "{both_reasons:?}");
+    let marks = totals("{ kind = \"policer\", rate = \"3 Mb/s\", exceed = \"mark\" }", "[tcp]\necn = true\n");
+    assert!(marks.marked > 20 && marks.dropped_forced > 0, "UDP is not capable: {marks:?}");
 }

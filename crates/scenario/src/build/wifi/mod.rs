@@ -8,6 +8,7 @@ mod phy;
 use super::Build;
 use super::links::{Links, QueueLayer};
 use super::nodes::Nodes;
+use super::queues::Drain;
 use crate::check::Path;
 use crate::problem::Place;
 use crate::record::{FromValue, OrWord, Record, Value};
@@ -216,12 +217,12 @@ impl Build<'_> {
     fn station_queues(&mut self, row: &Row<'_>, links: &mut Links) -> Option<(Queue, Queue)> {
         let station_path = row.at("station_queue");
         let mut stack = row.base_queue(self.root);
-        let base = self.queue(&stack, links);
+        let base = self.queue(&stack, Drain::Channel, links);
         // The base station's tables also apply to the stations; their problems are reported once.
         let stations = match row.record.table("station_queue") {
             Some(queue) => {
                 stack.insert(0, (queue, station_path));
-                self.queue(&stack, links)
+                self.queue(&stack, Drain::Channel, links)
             }
             None => base.clone(),
         };
