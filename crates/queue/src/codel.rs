@@ -382,6 +382,12 @@ impl Aqm for Codel {
         Verdict::Pass
     }
 
+    /// A packet that does not wait ends the state above the target. After one that did not wait either, there is none.
+    #[inline]
+    fn ignores_passing(&self) -> bool {
+        !self.dropping && self.first_above.is_none() && self.sojourn == 0 && self.pending == Pending::Nothing
+    }
+
     #[inline]
     fn on_dequeue(&mut self, packet: &Packet, enqueued: Instant, view: &QueueView, now: Instant) -> Verdict {
         self.decide(self.config.ecn && packet.ip.ecn().is_capable(), enqueued, view.bytes, now)
@@ -524,6 +530,23 @@ mod tests {
         assert_eq!(codel.decide(true, at(1_180_000), LARGE, at(1_200_000)), Verdict::Mark);
         let dropped = codel.decide(false, at(1_280_000), LARGE, at(1_300_000));
         assert_eq!(dropped, Verdict::Drop(DropReason::Early));
+    }
+
+    #[test]
+    fn a_packet_that_passes_an_idle_queue_leaves_no_trace() {
+        for profile in [CodelProfile::Rfc8289, CodelProfile::Linux] {
+            let mut codel = codel(profile);
+            assert!(codel.ignores_passing());
+            for (sojourn_ms, to) in [(1, 1010), (20, 1020), (20, 1300)] {
+                hits(&mut codel, false, sojourn_ms, 1000, to);
+                assert!(!codel.ignores_passing(), "{codel:?}");
+            }
+            hits(&mut codel, false, 0, 1300, 1301);
+            assert!(codel.ignores_passing());
+            let before = format!("{codel:?}");
+            hits(&mut codel, false, 0, 1301, 1303);
+            assert_eq!(format!("{codel:?}"), before);
+        }
     }
 
     #[test]
