@@ -104,6 +104,7 @@ pub fn registry() -> &'static [&'static Row] {
         &crate::red::ROW,
         &crate::codel::ROW,
         &crate::fq_codel::ROW,
+        &crate::dualpi2::ROW,
         &crate::tbf::ROW,
         &crate::policer::ROW,
     ];

@@ -1,0 +1,553 @@
+//! DualPI2: two coupled queues for L4S and Classic traffic.
+//!
+//! # Idea
+//! Scalable senders (Prague, DCTCP) keep a queue of less than a millisecond if they are marked early and often; Classic
+//! ones (Reno, CUBIC) need a queue. DualPI2 gives each kind its own queue, by the ECN codepoint. A PI controller sets a
+//! base probability p' from the queueing delay. Classic packets are dropped or marked with p' squared, since Reno's rate
+//! goes with one over the square root of the probability; L4S packets are marked with k p', since a scalable sender's
+//! rate goes with one over the probability. So flows of both kinds have about the same rate. L4S packets are also marked
+//! above a threshold of their own queue, which is short because it is nearly always served first.
+//!
+//! # Sources
+//! - RFC 9332, appendix A: A.1 (the core, figures 2 to 6), A.2 (overload); section 4.1 (schedulers).
+//! - Linux 6.17, `net/sched/sch_dualpi2.c` (`profile = "linux"`).
+//! - De Schepper, Bondarenko, Tsang, Briscoe, "PI2: A Linearized AQM for both Classic and Scalable TCP", CoNEXT 2016.
+//!
+//! # State
+//! | RFC 9332 | Linux | field | unit |
+//! |---|---|---|---|
+//! | lq, cq | `l_queue`, `sch->q` | `queues` | - |
+//! | p' | `pi2_prob` | `base` | - |
+//! | p_C, p_CL | - (computed) | p' squared, k p' | - |
+//! | prevq | `last_qdelay` | `last_delay` | ns |
+//! | q.count | - (two random numbers) | `counts` | - |
+//! | - | `c_protection_credit` | `credit` | per cent of bytes; L4S goes first while it is 0 or less |
+//!
+//! ```text
+//!              ECT(1), CE                  native AQM: step, or ramp
+//!   arrival ---------------> L4S queue --------------------------------> mark with max(native, k p')
+//!      |                                                                      ^                        |
+//!      |                        PI controller: p' from the larger delay ------+--> weighted round robin --> link
+//!      |                                                                      v                        |
+//!      +-----------------> Classic queue ------------------------------> drop or mark with p' squared
+//!          Not-ECT, ECT(0)
+//! ```
+//!
+//! # Differences
+//! | question | RFC 9332 | Linux | parameter |
+//! |---|---|---|---|
+//! | alpha, beta, tupdate | from RTT_max = 100 ms: 0.15 Hz, 3 Hz, 15 ms | 0.16 Hz, 3.2 Hz, 16 ms | `alpha`, `beta`, `tupdate`; Linux's by default |
+//! | decision of a probability | by sums (`recur`) | by random numbers | `profile` |
+//! | L4S AQM | a ramp from 0.8 to 1.2 ms | a step at 1 ms | `l4s_aqm`; the step by default |
+//! | short queues | a native AQM needs `th_len` packets | PI2 spares packets if less than 2 MTU wait behind them | `profile` |
+//! | scheduler | weighted round robin, or time-shifted FIFO | weighted round robin by credit | `scheduler` |
+//! | native mark and coupled one | one decision with the larger probability | two decisions | `profile` |
+//! | saturated L4S probability | Classic drops in both queues | the same, or marks alone | `overload` |
+//!
+//! - The timer runs while a packet waits or p' is above zero. In Linux it always runs, so that its phase differs.
+//! - Linux's `step_in_packets`, `memory_limit`, filters and splitting of GSO packets have no counterpart.
+//! - p' is a floating-point number, in Linux a 32-bit fraction.
+//!
+//! # Limits
+//! The classifier trusts the ECN field: a sender that sets ECT(1) and does not respond to marks takes what the
+//! scheduler leaves to L4S, up to overload (RFC 9332, section 4.2).
+//!
+//! # Vectors
+//! `the_controller_follows_its_equation`, `classic_gets_the_square_and_l4s_the_multiple`,
+//! `each_queue_gets_its_share_if_both_are_full`, `the_step_is_strict_and_the_ramp_linear`.
+
+use crate::fifo::{Waiting, carry_out};
+use crate::registry::{Broken, Discipline, Kind, Param, Params, Row, Setup, Word};
+use crate::{Dequeued, DropReason, Dropped, Enqueued, Limit, Queue, QueueView, Verdict};
+use narrows_rng::Stream;
+use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Variable};
+use narrows_wire::{Ecn, Packet};
+use std::collections::VecDeque;
+
+/// The row of DualPI2.
+pub(crate) const ROW: Row = Row {
+    about: Discipline {
+        name: "dualpi2",
+        title: "Dual-Queue Coupled AQM, PI2",
+        doc: "DualPI2 (RFC 9332)",
+        sources: &[
+            "RFC 9332, appendix A",
+            "Linux 6.17, net/sched/sch_dualpi2.c",
+            "De Schepper et al., PI2, CoNEXT 2016",
+        ],
+        params: PARAMS,
+        variables: VARIABLES,
+        fit,
+        source: include_str!("dualpi2.rs"),
+    },
+    tail_only: false,
+    build,
+};
+
+/// What DualPI2 reports of one queue.
+const VARIABLES: &[Variable] = &[
+    Variable::new("p_base", "", "Base probability p' of the controller."),
+    Variable::new("p_classic", "", "Probability p_C of a drop or mark of a Classic packet: p' squared."),
+    Variable::new("p_l4s", "", "Coupled probability p_CL of a mark of an L4S packet: k p', at most 1."),
+    Variable::new("delay", "s", "The larger queueing delay at the latest update."),
+    Variable::new("credit", "bytes", "Credit of the scheduler; L4S is served first while it is 0 or less."),
+];
+
+/// Greatest time parameter.
+const HOUR: Duration = Duration::from_secs(3600);
+
+const fn time(name: &'static str, doc: &'static str, default: Duration) -> Param {
+    Param { name, doc, kind: Kind::Time { default, min: Duration::from_micros(1), max: HOUR } }
+}
+
+const fn number(name: &'static str, unit: &'static str, doc: &'static str, default: f64, max: f64) -> Param {
+    Param { name, doc, kind: Kind::Number { unit, default, min: 0.0, max } }
+}
+
+const PARAMS: &[Param] = &[
+    time("target", "Queueing delay at which the controller aims.", Duration::from_millis(15)),
+    time("tupdate", "Time between two updates of the base probability.", Duration::from_millis(16)),
+    number("alpha", "Hz", "Integral gain of the controller.", 0.16, 1000.0),
+    number("beta", "Hz", "Proportional gain of the controller.", 3.2, 1000.0),
+    number("coupling", "", "Coupling factor k: L4S packets are marked with k times the base probability.", 2.0, 255.0),
+    Param {
+        name: "l4s_aqm",
+        doc: "Native AQM of the L4S queue.",
+        kind: Kind::Choice {
+            default: "step",
+            words: &[
+                Word("step", "marks each packet that has waited longer than `step_thresh`"),
+                Word("ramp", "marks with a probability that rises from 0 at `min_th` to 1 at `min_th` + `range`"),
+            ],
+        },
+    },
+    time("step_thresh", "Sojourn time above which the step marks.", Duration::from_millis(1)),
+    time("min_th", "Sojourn time at which the ramp begins.", Duration::from_micros(800)),
+    time("range", "Width of the ramp.", Duration::from_micros(400)),
+    Param {
+        name: "min_qlen_step",
+        doc: "Packets that must wait in the L4S queue as a packet arrives, for the native AQM to mark it.",
+        kind: Kind::Integer { unit: "packets", default: 0, min: 0, max: 1_000_000 },
+    },
+    Param {
+        name: "scheduler",
+        doc: "Which queue is served first.",
+        kind: Kind::Choice {
+            default: "wrr",
+            words: &[
+                Word(
+                    "wrr",
+                    "weighted round robin: Classic gets `classic_protection` of the link if both queues are full",
+                ),
+                Word("tsfifo", "the queue with the oldest packet, L4S packets made older by `tshift`"),
+            ],
+        },
+    },
+    Param {
+        name: "classic_protection",
+        doc: "Share of the link that weighted round robin leaves to Classic traffic, in whole per cent.",
+        kind: Kind::Probability { default: 0.1 },
+    },
+    time("tshift", "Advantage of L4S packets in the time-shifted FIFO.", Duration::from_millis(50)),
+    Param {
+        name: "overload",
+        doc: "What happens when the coupled probability reaches 1.",
+        kind: Kind::Choice {
+            default: "drop",
+            words: &[
+                Word("drop", "both queues drop with p' squared, ECN-capable packets too"),
+                Word("overflow", "p' rises no further, every L4S packet is marked, and the limit drops"),
+            ],
+        },
+    },
+    Param {
+        name: "drop_early",
+        doc: "Decide by the controller's probability as a packet arrives, not as it leaves.",
+        kind: Kind::Switch { default: false },
+    },
+    Param {
+        name: "ce_is_l4s",
+        doc: "Whether packets that arrive with CE enter the L4S queue (RFC 9331, section 5.1).",
+        kind: Kind::Switch { default: true },
+    },
+    Param {
+        name: "mtu",
+        doc: "Largest IP packet: unit of the scheduler's first credit, and of the backlog that `linux` spares.",
+        kind: Kind::Size { default: Bytes::new(1500), min: Bytes::new(40), max: Bytes::new(65_535) },
+    },
+    Param {
+        name: "profile",
+        doc: "How a probability becomes a decision.",
+        kind: Kind::Choice {
+            default: "rfc9332",
+            words: &[
+                Word("rfc9332", "by sums of probabilities, as the RFC's `recur`"),
+                Word("linux", "by random numbers, and never if less than 2 MTU wait behind the packet"),
+            ],
+        },
+    },
+];
+
+fn fit(params: &mut Params, limit: Limit) -> Result<(), Broken> {
+    let mtu = params.size("mtu");
+    if let Limit::Bytes(bytes) = limit
+        && bytes < mtu
+    {
+        let reason = format!("is above the limit of {bytes}");
+        return Err(Broken { param: "mtu", reason, allowed: format!("at most {bytes}") });
+    }
+    if params.number("coupling") <= 0.0 {
+        let allowed = "more than 0".to_owned();
+        return Err(Broken { param: "coupling", reason: "does not couple the queues".to_owned(), allowed });
+    }
+    Ok(())
+}
+
+fn build(Setup { limit, params, chance }: Setup<'_>) -> Box<dyn Queue> {
+    Box::new(DualPi2::new(limit, DualPi2Config::of(params), chance))
+}
+
+/// The native AQM of the L4S queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Native {
+    /// Marks each packet that has waited longer.
+    Step(Duration),
+    /// Marks with a probability that rises from 0 at the first time to 1 at the sum of both.
+    Ramp(Duration, Duration),
+}
+
+/// Which queue is served first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Weighted round robin, with this share of Classic traffic in per cent.
+    Weighted(u32),
+    /// The queue with the oldest packet, L4S packets made older by this time.
+    TimeShifted(Duration),
+}
+
+/// Parameters of DualPI2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DualPi2Config {
+    /// Queueing delay at which the controller aims.
+    pub target: Duration,
+    /// Time between two updates.
+    pub tupdate: Duration,
+    /// Integral gain, Hz.
+    pub alpha: f64,
+    /// Proportional gain, Hz.
+    pub beta: f64,
+    /// Coupling factor k.
+    pub coupling: f64,
+    /// The native AQM of the L4S queue.
+    pub native: Native,
+    /// Packets that must wait before a packet for the native AQM to mark it.
+    pub min_qlen_step: u64,
+    /// Which queue is served first.
+    pub scheduler: Scheduler,
+    /// Drop packets of both queues, ECN-capable or not, when the coupled probability reaches 1.
+    pub drop_on_overload: bool,
+    /// Decide as a packet arrives.
+    pub drop_early: bool,
+    /// Packets with CE enter the L4S queue.
+    pub ce_is_l4s: bool,
+    /// Largest IP packet.
+    pub mtu: Bytes,
+    /// Decide by random numbers as Linux does, instead of the RFC's sums.
+    pub random: bool,
+}
+
+impl DualPi2Config {
+    /// The values of the row's parameters.
+    fn of(params: &Params) -> Self {
+        Self {
+            target: params.time("target"),
+            tupdate: params.time("tupdate"),
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            coupling: params.number("coupling"),
+            native: match params.choice("l4s_aqm") {
+                "ramp" => Native::Ramp(params.time("min_th"), params.time("range")),
+                _ => Native::Step(params.time("step_thresh")),
+            },
+            min_qlen_step: params.integer("min_qlen_step"),
+            scheduler: match params.choice("scheduler") {
+                "tsfifo" => Scheduler::TimeShifted(params.time("tshift")),
+                _ => Scheduler::Weighted((100.0 * params.probability("classic_protection").as_f64()).round() as u32),
+            },
+            drop_on_overload: params.choice("overload") == "drop",
+            drop_early: params.switch("drop_early"),
+            ce_is_l4s: params.switch("ce_is_l4s"),
+            mtu: params.size("mtu"),
+            random: params.choice("profile") == "linux",
+        }
+    }
+}
+
+/// Number of the L4S queue.
+const L4S: usize = 0;
+/// Number of the Classic queue.
+const CLASSIC: usize = 1;
+
+/// A waiting packet, and whether the native AQM may mark it.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    waiting: Waiting,
+    native: bool,
+}
+
+/// A DualPI2 queue; see the head of this file.
+#[derive(Clone, Debug)]
+pub struct DualPi2 {
+    config: DualPi2Config,
+    limit: Limit,
+    rate: Rate,
+    queues: [VecDeque<Held>; 2],
+    bytes: Bytes,
+    /// The base probability p'.
+    base: f64,
+    last_delay: Duration,
+    /// Sums of probabilities by queue.
+    counts: [f64; 2],
+    credit: i64,
+    /// When the next update is due; never while nothing waits and p' is 0.
+    next_update: Instant,
+    chance: Stream,
+}
+
+impl DualPi2 {
+    /// An empty queue; `chance` gives the random numbers of Linux's decisions.
+    #[must_use]
+    pub fn new(limit: Limit, config: DualPi2Config, chance: Stream) -> Self {
+        let mut queue = Self {
+            config,
+            limit,
+            rate: Rate::ZERO,
+            queues: [VecDeque::new(), VecDeque::new()],
+            bytes: Bytes::ZERO,
+            base: 0.0,
+            last_delay: Duration::ZERO,
+            counts: [0.0; 2],
+            credit: 0,
+            next_update: Instant::NEVER,
+            chance,
+        };
+        queue.credit = queue.first_credit();
+        queue
+    }
+
+    /// The credit of an idle queue, with which L4S goes first unless its weight is the smaller one
+    /// (`dualpi2_calculate_c_protection`).
+    fn first_credit(&self) -> i64 {
+        let Scheduler::Weighted(classic) = self.config.scheduler else { return 0 };
+        self.config.mtu.as_u64() as i64 * (2 * i64::from(classic) - 100)
+    }
+
+    /// Which queue an arriving packet enters (figure 3).
+    fn class(&self, packet: &Packet) -> usize {
+        match packet.ip.ecn() {
+            Ecn::Ect1 => L4S,
+            Ecn::Ce if self.config.ce_is_l4s => L4S,
+            _ => CLASSIC,
+        }
+    }
+
+    fn has_room_for(&self, size: Bytes) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => self.waiting() < limit.as_u64(),
+            Limit::Bytes(limit) => self.bytes + size <= limit,
+        }
+    }
+
+    fn waiting(&self) -> u64 {
+        (self.queues[L4S].len() + self.queues[CLASSIC].len()) as u64
+    }
+
+    /// Time that the first packet of a queue has waited.
+    fn delay(&self, class: usize, now: Instant) -> Duration {
+        self.queues[class].front().map_or(Duration::ZERO, |held| now.since(held.waiting.enqueued))
+    }
+
+    /// Whether an event of this probability happens in a queue (`recur`, or `dualpi2_roll`). A certain one does; the
+    /// RFC's sum would let the first one pass.
+    fn happens(&mut self, class: usize, probability: f64) -> bool {
+        if probability >= 1.0 {
+            return true;
+        }
+        if self.config.random {
+            return self.chance.chance(probability);
+        }
+        self.counts[class] += probability;
+        let happens = self.counts[class] > 1.0;
+        self.counts[class] -= f64::from(u8::from(happens));
+        happens
+    }
+
+    /// Whether an event of probability p' squared happens: Linux asks two random numbers about p'.
+    fn happens_squared(&mut self, class: usize) -> bool {
+        if self.config.random {
+            return self.chance.chance(self.base) && self.chance.chance(self.base);
+        }
+        self.happens(class, self.base * self.base)
+    }
+
+    /// The controller's decision about a packet that leaves `behind` bytes in the queues, or arrives at them; `native`
+    /// is the probability of a mark by the native AQM (figure 5 and, for overload, figure 10).
+    fn decide(&mut self, class: usize, native: f64, behind: Bytes) -> Verdict {
+        if self.config.random && behind < self.config.mtu * 2 {
+            return Verdict::Pass;
+        }
+        let coupled = self.config.coupling * self.base;
+        let overload = coupled >= 1.0;
+        if class == CLASSIC {
+            return match self.happens_squared(CLASSIC) {
+                true if overload && self.config.drop_on_overload => Verdict::Drop(DropReason::Early),
+                true => Verdict::Mark,
+                false => Verdict::Pass,
+            };
+        }
+        if overload && self.config.drop_on_overload && self.happens_squared(L4S) {
+            return Verdict::Drop(DropReason::Early);
+        }
+        // Linux asks about the native probability by itself.
+        let probability = if self.config.random { coupled } else { coupled.max(native) };
+        if self.happens(L4S, probability) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    /// The probability of a mark by the native AQM of a packet that has waited so long (`laqm`, `do_step_aqm`).
+    fn native(&self, sojourn: Duration) -> f64 {
+        match self.config.native {
+            Native::Step(threshold) => f64::from(u8::from(sojourn > threshold)),
+            Native::Ramp(min, range) => {
+                ((sojourn.as_secs_f64() - min.as_secs_f64()) / range.as_secs_f64()).clamp(0.0, 1.0)
+            }
+        }
+    }
+
+    /// The queue to serve, if a packet waits (`scheduler`, `dequeue_packet`).
+    fn next_class(&self, now: Instant) -> Option<usize> {
+        match (self.queues[L4S].is_empty(), self.queues[CLASSIC].is_empty()) {
+            (true, true) => None,
+            (false, true) => Some(L4S),
+            (true, false) => Some(CLASSIC),
+            (false, false) => Some(match self.config.scheduler {
+                Scheduler::Weighted(_) if self.credit <= 0 => L4S,
+                Scheduler::TimeShifted(shift) if self.delay(L4S, now) + shift >= self.delay(CLASSIC, now) => L4S,
+                _ => CLASSIC,
+            }),
+        }
+    }
+
+    /// The change of the credit by a packet of this size, if a packet of the other queue waits.
+    fn charge(&self, class: usize, size: Bytes) -> i64 {
+        let Scheduler::Weighted(classic) = self.config.scheduler else { return 0 };
+        let weight = if class == L4S { i64::from(classic) } else { i64::from(classic) - 100 };
+        if self.queues[1 - class].is_empty() { 0 } else { weight * size.as_u64() as i64 }
+    }
+
+    /// Applies both AQMs to a packet that leaves; `Ok(marked)`, or `Err(reason)` if it must be dropped.
+    fn judge(&mut self, class: usize, held: &mut Held, now: Instant) -> Result<bool, DropReason> {
+        let native = if held.native { self.native(now.since(held.waiting.enqueued)) } else { 0.0 };
+        let packet = &mut held.waiting.packet;
+        let mut marked = false;
+        if !self.config.drop_early {
+            let verdict = self.decide(class, native, self.bytes);
+            marked = carry_out(verdict, packet)?;
+        }
+        // The RFC's decision was about the larger probability already; Linux's step comes after it.
+        let separate = self.config.random || self.config.drop_early;
+        if separate && native > 0.0 && self.happens(class, native) {
+            marked |= carry_out(Verdict::Mark, packet)?;
+        }
+        Ok(marked)
+    }
+}
+
+impl Queue for DualPi2 {
+    fn enqueue(&mut self, mut packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> Enqueued {
+        let class = self.class(&packet);
+        let (size, subqueue) = (packet.len(), class as u32);
+        if !self.has_room_for(size) {
+            dropped.push(Dropped { packet, reason: DropReason::Overflow, subqueue });
+            return Enqueued { marked: false, subqueue };
+        }
+        let mut marked = false;
+        if self.config.drop_early {
+            let verdict = self.decide(class, 0.0, self.bytes);
+            match carry_out(verdict, &mut packet) {
+                Ok(done) => marked = done,
+                Err(reason) => {
+                    dropped.push(Dropped { packet, reason, subqueue });
+                    return Enqueued { marked: false, subqueue };
+                }
+            }
+        }
+        let native = class == L4S && self.queues[L4S].len() as u64 >= self.config.min_qlen_step;
+        self.queues[class].push_back(Held { waiting: Waiting { packet, enqueued: now }, native });
+        self.bytes += size;
+        if self.next_update == Instant::NEVER {
+            self.next_update = now + self.config.tupdate;
+        }
+        Enqueued { marked, subqueue }
+    }
+
+    fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Dropped>) -> Option<Dequeued> {
+        while let Some(class) = self.next_class(now) {
+            let mut held = self.queues[class].pop_front()?;
+            let size = held.waiting.packet.len();
+            self.bytes -= size;
+            let charge = self.charge(class, size);
+            let judged = self.judge(class, &mut held, now);
+            let (Waiting { packet, enqueued }, subqueue) = (held.waiting, class as u32);
+            match judged {
+                Ok(marked) => {
+                    self.credit += charge;
+                    return Some(Dequeued { packet, enqueued, marked, subqueue });
+                }
+                Err(reason) => dropped.push(Dropped { packet, reason, subqueue }),
+            }
+        }
+        self.credit = self.first_credit();
+        None
+    }
+
+    fn view(&self) -> QueueView {
+        QueueView { bytes: self.bytes, packets: Packets::new(self.waiting()), limit: self.limit, rate: self.rate }
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        Some(self.next_update)
+    }
+
+    /// Updates the base probability (figure 6; `calculate_probability`).
+    fn on_timer(&mut self, now: Instant, _dropped: &mut Vec<Dropped>) {
+        let DualPi2Config { target, tupdate, alpha, beta, coupling, drop_on_overload, .. } = self.config;
+        let delay = self.delay(L4S, now).max(self.delay(CLASSIC, now));
+        let (present, last) = (delay.as_secs_f64(), self.last_delay.as_secs_f64());
+        let moved = self.base + alpha * (present - target.as_secs_f64()) + beta * (present - last);
+        let most = if drop_on_overload { 1.0 } else { 1.0_f64.min(1.0 / coupling) };
+        self.base = moved.clamp(0.0, most);
+        self.last_delay = delay;
+        let idle = self.waiting() == 0 && self.base <= 0.0 && delay.is_zero();
+        self.next_update = if idle { Instant::NEVER } else { now + tupdate };
+    }
+
+    fn subqueues(&self) -> Vec<String> {
+        ["l4s", "classic"].map(str::to_owned).into()
+    }
+
+    fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("p_base", self.base);
+        visit("p_classic", self.base * self.base);
+        visit("p_l4s", (self.config.coupling * self.base).min(1.0));
+        visit("delay", self.last_delay.as_secs_f64());
+        visit("credit", self.credit as f64 / 100.0);
+    }
+}
+
+#[cfg(test)]
+#[path = "dualpi2/tests.rs"]
+mod tests;
