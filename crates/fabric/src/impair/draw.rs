@@ -200,7 +200,7 @@ mod tests {
         let n = 200_000;
         let list: Vec<f64> = (0..n).map(|_| draws.next()).collect();
         let mean = list.iter().sum::<f64>() / f64::from(n);
-        let variance = list.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(n);
+        let variance = list.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / f64::from(n);
         let joint = list.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum::<f64>() / f64::from(n);
         assert!((mean - 0.5).abs() < 0.003 && (variance - 0.05).abs() < 0.001, "{mean} {variance}");
         assert!((joint / variance - 0.25).abs() < 0.01, "{}", joint / variance);
@@ -219,7 +219,7 @@ mod tests {
     fn moments(list: &[f64]) -> (f64, f64) {
         let n = list.len() as f64;
         let mean = list.iter().sum::<f64>() / n;
-        (mean, (list.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt())
+        (mean, (list.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n).sqrt())
     }
 
     /// The least value that a share `q` of the values does not exceed.
