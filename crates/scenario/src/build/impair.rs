@@ -184,6 +184,23 @@ impl Impairments {
     }
 }
 
+impl Impairments {
+    /// Returns [`record`](Self::record) with the keys of the impairments that there are.
+    pub(crate) fn present(&self) -> Record {
+        let mut record = self.record();
+        record.entries.retain(|(key, ..)| match *key {
+            "jitter" => self.jitter.is_some(),
+            "reorder" => self.reorder.is_some(),
+            "duplicate" => self.duplicate.is_some(),
+            "outages" => !self.outages.is_empty(),
+            "aggregation" => self.aggregation.is_some(),
+            "ack_decimation" => self.ack_decimation.is_some(),
+            _ => !self.ack_loss.is_never(),
+        });
+        record
+    }
+}
+
 fn jitter_value(jitter: &Jitter) -> Value {
     Value::Table(Record::of(
         &JITTER,

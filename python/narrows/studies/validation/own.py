@@ -217,6 +217,8 @@ def _path_problems(flows: Sequence[Flow], paths: Sequence[Sequence[_Hop]]) -> li
             both = (hop, back)
             if any(one.changes for one in both):
                 problems.append(f"flow {flow.name}: a link of its path changes")
+            if any(one.impairments for one in both):
+                problems.append(f"flow {flow.name}: a link of its path has impairments besides losses")
             if any(one.loss.kind not in {"none", "uniform"} for one in both) or _lossy(back):
                 problems.append(
                     f"flow {flow.name}: a link of its path loses packets other than data, or not at one rate"
