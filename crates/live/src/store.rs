@@ -56,7 +56,7 @@ impl Store {
     /// Stores a copy of a packet under a number of its own; returns `None` if the network is full.
     pub(crate) fn copy(&mut self, slot: u16) -> Option<u16> {
         let held = self.slots.get_mut(usize::from(slot))?;
-        // The buffer is lent out, so that the copy fits the borrow; nothing is allocated but the copy.
+        // The buffer is taken out while it is copied, because `keep` borrows all packets.
         let (bytes, target, member) = (std::mem::take(&mut held.bytes), held.target, held.member);
         let copy = self.keep(&bytes, target, member);
         if let Some(held) = self.slots.get_mut(usize::from(slot)) {

@@ -2,8 +2,9 @@
 //!
 //! # Sources
 //! Linux 6.1 `net/sched/sch_netem.c` (`netem_enqueue`, `get_crandom`, `tabledist`) for jitter, reordering and
-//! duplication; RFC 3449, sections 4.2 and 5.2, for ACKs that a link thins or delivers in bursts; RFC 4737, section 3,
-//! for what counts as reordered.
+//! duplication; RFC 3449, section 5.2, for links that thin ACKs; RFC 4737, section 3, for what counts as reordered.
+//! Bursts and the ratio of decimation are models of ours: RFC 3449's filter and decimation depend on what waits in the
+//! queue (5.2.1, 5.2.2), and ours passes a fixed share of each flow's ACKs.
 //!
 //! # Order of steps
 //! 1. A pure ACK that is decimated is dropped in front of the queue ([`Impair::thins`]).

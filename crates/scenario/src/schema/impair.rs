@@ -193,7 +193,8 @@ pub(crate) static AGGREGATION: Table = Table {
 /// Decimation of ACKs.
 pub(crate) static DECIMATION: Table = Table {
     name: "links.ack_decimation",
-    doc: "Decimation of ACKs. A number alone stands for `every`.",
+    doc: "Decimation of ACKs. A number alone stands for `every`. The first ACK of a flow passes. If the last ones of a transfer are dropped, \
+          the sender gets an ACK after its next retransmission.",
     groups: &[&[
         Field::new(
             "every",
