@@ -197,6 +197,7 @@ def test_losses_of_a_scenario_reach_its_network(tmp_path: Path) -> None:
         ("rtt-unfairness", "round-trip times"),
         ("request-response", "with an end or pauses"),
         ("changing-rate", "changes"),
+        ("reordering", "impairments besides losses"),
         ("acns", "runs acns"),
     ],
 )

@@ -6,12 +6,13 @@
 //! one instant, the timer of the queue discipline comes first, then a departure, then an arrival. Timers that are due
 //! fire in the order of times among the departures, each at its exact time, however late the link is looked at.
 
+use crate::impair::{Impair, ImpairMeter};
 use crate::loss::LossModel;
 use crate::subqueues::Subqueues;
 use crate::timer::QueueTimer;
 use narrows_queue::{Dequeued, DropReason, Dropped, Enqueued, NO_SUBQUEUE, Queue, QueueView};
 use narrows_samples::Histogram;
-use narrows_scenario::Change;
+use narrows_scenario::{Change, OutageQueue};
 use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
 use narrows_wire::Packet;
 use std::collections::VecDeque;
@@ -52,6 +53,8 @@ pub struct LinkMeter {
     pub max_bytes: u64,
     /// Counters of the sub-queues, if the discipline has any.
     pub subqueues: Subqueues,
+    /// Counters of the link's impairments.
+    pub impaired: ImpairMeter,
     /// Capacity in bits * ns up to `rate_since`.
     capacity: u128,
     rate_since: Instant,
@@ -107,6 +110,10 @@ pub trait LinkWatch {
     fn dropped(&mut self, dropped: &Dropped, at: Instant);
     /// The link corrupted the packet.
     fn corrupted(&mut self, packet: &Packet, at: Instant);
+    /// The link delivers the packet twice: returns the copy, or `None` if there is no room for one.
+    fn duplicated(&mut self, packet: &Packet) -> Option<Packet> {
+        Some(*packet)
+    }
     /// The packet leaves the queue; `queue` is its state without the packet. Called only after
     /// [`tell_departures`](LinkDirection::tell_departures).
     fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant);
@@ -134,6 +141,8 @@ pub struct LinkDirection {
     /// Whether a router agent sees packets leave the queue.
     watched: bool,
     changes: VecDeque<Change>,
+    /// Impairments, if the link has any; they then hold the packets on the wire instead of `wire`.
+    impair: Option<Box<Impair>>,
     dropped: Vec<Dropped>,
     meter: LinkMeter,
 }
@@ -165,6 +174,7 @@ impl LinkDirection {
             lossy,
             watched: false,
             changes: changes.into(),
+            impair: None,
             dropped: Vec::new(),
         }
     }
@@ -174,10 +184,20 @@ impl LinkDirection {
         self.watched = true;
     }
 
+    /// Impairs the link, which has carried nothing yet.
+    pub fn impair(&mut self, impair: Impair) {
+        self.impair = Some(Box::new(impair));
+    }
+
     /// Accepts a packet at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
     #[inline]
     pub fn offer(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
         self.drain(now, watch);
+        if let Some(impair) = &mut self.impair
+            && impair.thins(packet, &mut self.meter.impaired)
+        {
+            return self.refuse(*packet, DropReason::Forced, now, watch);
+        }
         self.meter.arrived_packets += 1;
         if self.free_at <= now {
             if self.free_at < now {
@@ -187,7 +207,7 @@ impl LinkDirection {
                 self.free_at = now;
             }
             let size = packet.len();
-            if !self.waiting && self.queue.lets_pass(size) {
+            if !self.waiting && self.queue.lets_pass(size) && !self.drops_at(now) {
                 self.meter.delay.record(0);
                 if self.watched {
                     return self.let_leave(*packet, now, watch);
@@ -280,12 +300,24 @@ impl LinkDirection {
             self.held = self.timer.exists() && !self.queue.view().packets.is_zero();
             return;
         };
+        if self.drops_at(start) {
+            self.meter.impaired.outage_drops += 1;
+            let Dequeued { packet, subqueue, .. } = next;
+            self.dropped.push(Dropped { packet, reason: DropReason::Forced, subqueue });
+            return self.account_for_drops(start, watch);
+        }
         self.meter.marked += u64::from(next.marked);
         self.meter.count_delay(&next, start.since(next.enqueued));
         if self.watched {
             return self.let_leave(next.packet, start, watch);
         }
         self.put_on_wire(&next.packet, next.packet.len(), start, watch);
+    }
+
+    /// Whether an outage drops packets that would be sent at this time.
+    #[inline]
+    fn drops_at(&self, at: Instant) -> bool {
+        self.impair.as_ref().is_some_and(|impair| impair.drops_at(at))
     }
 
     /// Sends a packet that a router agent may still change.
@@ -303,7 +335,8 @@ impl LinkDirection {
         self.meter.forwarded_packets += 1;
         self.meter.forwarded_bytes += size.as_u64();
         watch.departed(packet, start);
-        if self.lossy && self.loss.strikes() {
+        let loses = |impair: &mut Box<Impair>| impair.loses(packet, &mut self.meter.impaired);
+        if (self.lossy && self.loss.strikes()) || self.impair.as_mut().is_some_and(loses) {
             self.meter.corrupted += 1;
             // No arrival will trigger the next access to the link, so one is due when the transmission ends.
             self.waiting = true;
@@ -311,13 +344,27 @@ impl LinkDirection {
         }
         // A packet with a shorter delay does not overtake others: the wire stays first in, first out.
         self.last_arrival = (self.free_at + self.delay).max(self.last_arrival);
-        self.wire.push_back(OnWire { arrival: self.last_arrival, packet: *packet });
+        let arrival = self.last_arrival;
+        match &mut self.impair {
+            None => self.wire.push_back(OnWire { arrival, packet: *packet }),
+            Some(impair) => {
+                let twice = impair.duplicates();
+                impair.send(*packet, self.free_at, arrival);
+                if twice && let Some(copy) = watch.duplicated(packet) {
+                    self.meter.impaired.duplicated += 1;
+                    impair.send(copy, self.free_at, arrival);
+                }
+            }
+        }
     }
 
     /// The packet that arrives at the far end at `now`, if one does.
     #[inline]
     pub fn arrive(&mut self, now: Instant, watch: &mut impl LinkWatch) -> Option<Packet> {
         self.drain(now, watch);
+        if let Some(impair) = &mut self.impair {
+            return impair.arrive(now, &mut self.meter.impaired);
+        }
         if self.wire.front()?.arrival > now {
             return None;
         }
@@ -332,9 +379,15 @@ impl LinkDirection {
     }
 
     /// When the link must be handled next: at the head's arrival, at the end of a transmission whose packet was lost,
-    /// or when the discipline may let go of packets that it holds back.
+    /// or when the discipline may let go of packets that it holds back. With impairments, also at the end of each
+    /// transmission: a packet may arrive before those that are on the wire.
     #[inline]
     pub fn next_event(&self) -> Instant {
+        if let Some(impair) = &self.impair {
+            let departure = if self.waiting { self.free_at } else { Instant::NEVER };
+            let release = if self.held { self.timer.at() } else { Instant::NEVER };
+            return impair.next_event().min(departure).min(release);
+        }
         match self.wire.front() {
             Some(head) => head.arrival,
             None if self.waiting => self.free_at,
@@ -349,9 +402,10 @@ impl LinkDirection {
         if self.waiting { self.free_at.min(self.timer.at()) } else { self.timer.at() }
     }
 
-    /// When rate or delay change next.
+    /// When rate or delay change next, or an outage begins.
     pub fn next_change(&self) -> Instant {
-        self.changes.front().map_or(Instant::NEVER, |c| c.at)
+        let change = self.changes.front().map_or(Instant::NEVER, |c| c.at);
+        self.impair.as_ref().map_or(change, |impair| change.min(impair.next_outage()))
     }
 
     /// Applies the changes that are due; the packet in transmission keeps its old rate and delay.
@@ -373,7 +427,29 @@ impl LinkDirection {
             }
             self.delay = change.delay.unwrap_or(self.delay);
         }
+        self.begin_outages(now, watch);
         self.drain(now, watch);
+    }
+
+    /// Begins the outages that are due; the packet in transmission is still sent.
+    fn begin_outages(&mut self, now: Instant, watch: &mut impl LinkWatch) {
+        while let Some(outage) = self.impair.as_mut().and_then(|impair| impair.take_outage(now)) {
+            if outage.start > Instant::ZERO {
+                self.drain(outage.start - Duration::from_nanos(1), watch);
+            }
+            let end = outage.start + outage.duration;
+            // The link cannot send meanwhile, so its capacity does not grow.
+            self.close_capacity(outage.start);
+            self.meter.rate_since = end;
+            match (outage.queue, &mut self.impair) {
+                (OutageQueue::Drop, Some(impair)) => impair.drop_until(end),
+                (OutageQueue::Keep, _) if self.free_at < end => {
+                    self.serialiser.restart();
+                    self.free_at = end;
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The state of the queue.
@@ -411,7 +487,7 @@ impl LinkDirection {
     fn close_capacity(&mut self, now: Instant) {
         let span = u128::from(now.since(self.meter.rate_since).as_nanos());
         self.meter.capacity += u128::from(self.rate.as_bps()) * span;
-        self.meter.rate_since = now;
+        self.meter.rate_since = now.max(self.meter.rate_since);
     }
 
     #[cold]

@@ -1,5 +1,6 @@
 //! Builds queues, losses and directions of links from a scenario.
 
+use crate::impair::Impair;
 use crate::link::LinkDirection;
 use crate::loss::LossModel;
 use crate::seeds::Seeds;
@@ -43,6 +44,9 @@ pub fn link_direction(
     let queue = queue(&direction.queue, seeds.stream(path, "queue"), disciplines)?;
     let changes = direction.changes.clone();
     let mut link = LinkDirection::new(queue, direction.rate, direction.delay, loss, lossy, changes);
+    if let Some(impairments) = &direction.impairments {
+        link.impair(Impair::new(impairments, path, seeds));
+    }
     if watched {
         link.tell_departures();
     }

@@ -234,6 +234,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
             queue: sc::Queue::new("droptail", sc::Limit::Packets(Packets::new(10))),
             loss: sc::Loss::None,
             changes: Vec::new(),
+            impairments: None,
         };
         s.links = links
             .iter()

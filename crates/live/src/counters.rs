@@ -197,6 +197,11 @@ impl LinkWatch for Watch<'_> {
         self.gone(packet, at);
     }
 
+    fn duplicated(&mut self, packet: &Packet) -> Option<Packet> {
+        let copy = self.store.copy(store::slot_of(packet))?;
+        Some(store::with_slot(*packet, copy))
+    }
+
     fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant) {
         let Some(held) = self.store.get_mut(store::slot_of(packet)) else { return };
         if packet.ip.ecn() == Ecn::Ce {

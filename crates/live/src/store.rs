@@ -53,6 +53,18 @@ impl Store {
         Some(slot)
     }
 
+    /// Stores a copy of a packet under a number of its own; returns `None` if the network is full.
+    pub(crate) fn copy(&mut self, slot: u16) -> Option<u16> {
+        let held = self.slots.get_mut(usize::from(slot))?;
+        // The buffer is taken out while it is copied, because `keep` borrows all packets.
+        let (bytes, target, member) = (std::mem::take(&mut held.bytes), held.target, held.member);
+        let copy = self.keep(&bytes, target, member);
+        if let Some(held) = self.slots.get_mut(usize::from(slot)) {
+            held.bytes = bytes;
+        }
+        copy
+    }
+
     /// Returns the packet of this number.
     pub(crate) fn get(&self, slot: u16) -> Option<&Held> {
         self.slots.get(usize::from(slot))
@@ -105,12 +117,17 @@ pub(crate) fn shown(bytes: &[u8], slot: u16) -> Option<Packet> {
             Packet { ip: Ip::between(src, dst), transport, payload_len: 0 }
         }
     };
+    set_length(&mut packet, bytes.len());
+    Some(with_slot(packet, slot))
+}
+
+/// Returns a queue's copy of a packet with another packet number.
+pub(crate) fn with_slot(mut packet: Packet, slot: u16) -> Packet {
     match &mut packet.ip {
         Ip::V4(header) => header.ident = slot,
         Ip::V6(header) => header.flow_label = slot.into(),
     }
-    set_length(&mut packet, bytes.len());
-    Some(packet)
+    packet
 }
 
 /// Sets the packet's length to that of its bytes: a [`Packet`] does not hold options that Narrows does not know.

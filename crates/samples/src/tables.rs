@@ -51,8 +51,8 @@ table! {
         forwarded_packets: "packets", "Packets that left for the link.";
         dropped_overflow: "packets", "Dropped because there was no room.";
         dropped_early: "packets", "Dropped by the AQM by chance.";
-        dropped_forced: "packets", "Dropped by the AQM by rule.";
-        corrupted: "packets", "Lost on the link after the queue (packet error rate), or given up by 802.11 at a retry limit without having arrived.";
+        dropped_forced: "packets", "Dropped by the AQM by rule, or by the link: decimation of ACKs, or an outage.";
+        corrupted: "packets", "Lost on the link after the queue (packet error rate, loss of ACKs), or given up by 802.11 at a retry limit without having arrived.";
         marked: "packets", "Marked CE.";
     }
 }
@@ -124,8 +124,8 @@ table! {
         forwarded_packets: "packets", "Packets that left for the link.";
         dropped_overflow: "packets", "Dropped because there was no room.";
         dropped_early: "packets", "Dropped by the AQM by chance.";
-        dropped_forced: "packets", "Dropped by the AQM by rule.";
-        corrupted: "packets", "Lost on the link after the queue (packet error rate), or given up by 802.11 at a retry limit without having arrived.";
+        dropped_forced: "packets", "Dropped by the AQM by rule, or by the link: decimation of ACKs, or an outage.";
+        corrupted: "packets", "Lost on the link after the queue (packet error rate, loss of ACKs), or given up by 802.11 at a retry limit without having arrived.";
         marked: "packets", "Marked CE.";
         waiting_packets: "packets", "Still waiting when the run ended.";
         busy_ns: "ns", "Time that the link was sending; for 802.11, airtime of the RTS and data frames sent for this queue's packets, repetitions included.";

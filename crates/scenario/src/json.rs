@@ -169,6 +169,7 @@ pub(crate) fn direction(direction: &Direction) -> Value {
         "queue": queue(&direction.queue),
         "loss": loss(&direction.loss),
         "changes": direction.changes.iter().map(change).collect::<Vec<_>>(),
+        "impairments": direction.impairments.as_ref().map(|impairments| write::json(&impairments.present())),
     })
 }
 

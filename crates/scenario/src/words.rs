@@ -2,8 +2,8 @@
 
 use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
-    Distribution, EcnEcho, IdleRestart, IpVersion, NodeKind, RecoveryKind, Reduction, RtoStyle, Stack, Traffic,
-    WifiQueues,
+    Decimated, Distribution, EcnEcho, Held, IdleRestart, IpVersion, JitterDistribution, JitterOrder, NodeKind,
+    OutageQueue, RecoveryKind, Reduction, RtoStyle, Selected, Stack, Traffic, WifiQueues,
 };
 
 /// A type whose values are words in scenario files.
@@ -84,6 +84,12 @@ plain_words! {
     EcnEcho { UntilCwr => "until_cwr", EachMark => "each_mark" }
     IdleRestart { Off => "off", Rfc5681 => "rfc5681", Linux => "linux" }
     RtoStyle { Rfc6298 => "rfc6298", Linux => "linux", Ns2 => "ns2" }
+    JitterDistribution { Uniform => "uniform", Normal => "normal", Pareto => "pareto", ParetoNormal => "paretonormal" }
+    JitterOrder { Free => "free", Kept => "kept" }
+    Selected { Ahead => "ahead", Behind => "behind" }
+    OutageQueue { Keep => "keep", Drop => "drop" }
+    Held { All => "all", Acks => "acks" }
+    Decimated { Cumulative => "cumulative", All => "all" }
     WifiQueues { Shared => "shared", PerStation => "per_station" }
 }
 

@@ -49,6 +49,38 @@ fn every_command_in_a_comment_works() {
 }
 
 #[test]
+fn impairments_are_of_a_direction_or_of_both() {
+    let text = "duration = \"20 s\"\nnodes = [{ name = \"a\" }, { name = \"b\" }]\n[[links]]\nbetween = [\"a\", \"b\"]\n\
+                rate = \"1 Mb/s\"\ndelay = \"5 ms\"\njitter = \"2 ms\"\nduplicate = \"1 %\"\n\
+                outages = [{ start = \"15 s\", duration = \"1 h\" }]\n\
+                reverse = { jitter = \"0 s\", ack_decimation = 4, rate = \"100 kb/s\" }\n\
+                [[flows]]\nfrom = \"a\"\nto = \"b\"\n";
+    let scenario = good(text);
+    let [there, back] = [&scenario.links[0].forward, &scenario.links[0].reverse];
+    assert_ne!(there.rate, back.rate);
+    let [there, back] = [there, back].map(|direction| direction.impairments.as_deref().unwrap());
+    assert_eq!(there.jitter.unwrap().time, Duration::from_millis(2));
+    assert_eq!((back.jitter, there.ack_decimation.is_none(), back.ack_decimation.unwrap().every), (None, true, 4));
+    assert_eq!((there.duplicate, &there.outages), (back.duplicate, &back.outages));
+    assert_eq!(there.outages[0].duration, Duration::from_secs(5), "the end of the run ends an outage");
+    let json = &scenario.to_json()["links"][0];
+    assert_eq!(json["forward"]["impairments"]["jitter"]["time_ns"], 2_000_000);
+    assert_eq!(json["forward"]["impairments"]["outages"][0]["start_ns"], 15_000_000_000_u64);
+    assert_eq!(json["reverse"]["impairments"].get("jitter"), None, "absent ones have no key");
+    let toml = scenario.to_toml();
+    assert!(toml.contains("jitter = \"0 s\"") && !toml.contains("aggregation") && !toml.contains("ack_loss"), "{toml}");
+    assert_eq!(good(&toml), scenario);
+    let without = good(
+        "nodes = [{ name = \"a\" }, { name = \"b\" }]\nduration = \"1 s\"\n\
+                        links = [{ between = [\"a\", \"b\"], rate = \"1 Mb/s\", delay = \"5 ms\", corrupt = \"1 %\", duplicate = 0, reorder = false }]\n\
+                        flows = [{ from = \"a\", to = \"b\" }]\n",
+    );
+    assert_eq!(without.links[0].forward.impairments, None);
+    assert_eq!(without.to_json()["links"][0]["forward"]["impairments"], Value::Null);
+    assert_eq!(without.to_json()["links"][0]["forward"]["loss"]["per"], 0.01, "`corrupt` is another name of `per`");
+}
+
+#[test]
 fn the_reference_page_is_what_the_schema_says() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
     let page = std::fs::read_to_string(&path).unwrap();

@@ -16,6 +16,11 @@ fn after(lines: &str) -> String {
     format!("{lines}\n{SMALL}")
 }
 
+/// [`SMALL`] with further settings of its bottleneck.
+fn link(settings: &str) -> String {
+    with("delay = \"20 ms\"", &format!("delay = \"20 ms\", {settings}"))
+}
+
 /// Two hosts and a router, and what follows.
 fn graph(rest: &str) -> String {
     format!(
@@ -242,6 +247,40 @@ fn every_rule_has_its_message() {
             "a change to no rate",
             with("delay = \"20 ms\"", "delay = \"20 ms\", changes = [{ at = \"2 s\", rate = \"0 b/s\" }]"),
         ),
+        ("a negative jitter", link("jitter = \"-1 ms\"")),
+        ("a jitter without a unit", link("jitter = { time = 5 }")),
+        ("a jitter of nothing", link("jitter = { distribution = \"normal\" }")),
+        ("near miss of a distribution", link("jitter = { time = \"1 ms\", distribution = \"paretnormal\" }")),
+        ("a correlation above one", link("jitter = { time = \"1 ms\", correlation = 1.1 }")),
+        ("a duplicate of more than all", link("duplicate = \"101 %\"")),
+        ("a correlation of duplicates below zero", link("duplicate = { probability = 0.1, correlation = -0.5 }")),
+        ("a gap without a delay", link("reorder = { gap = 5 }")),
+        ("reordering of nothing", link("reorder = { delay = \"5 ms\" }")),
+        ("reordering by no delay", link("reorder = { delay = \"0 s\", gap = 5 }")),
+        ("reordering of all packets", link("reorder = { delay = \"5 ms\", probability = 1 }")),
+        ("a gap of every packet", link("reorder = { delay = \"5 ms\", gap = 1 }")),
+        ("a gap of zero", link("reorder = { delay = \"5 ms\", gap = 0 }")),
+        ("a correlation without a probability", link("reorder = { delay = \"5 ms\", gap = 5, correlation = 0.5 }")),
+        ("reordering as a probability", link("reorder = \"25 %\"")),
+        (
+            "outages that overlap",
+            link("outages = [{ start = \"5 s\", duration = \"2 s\" }, { start = \"6 s\", duration = \"2 s\" }]"),
+        ),
+        ("an outage after the end", link("outages = [{ start = \"60 s\", duration = \"2 s\" }]")),
+        ("an outage of no length", link("outages = [{ start = \"5 s\", duration = \"0 s\" }]")),
+        (
+            "near miss of what an outage does",
+            link("outages = [{ start = \"5 s\", duration = \"1 s\", queue = \"dropp\" }]"),
+        ),
+        ("aggregation without a time", link("aggregation = { packets = 10 }")),
+        ("aggregation for no time", link("aggregation = { packets = 10, time = \"0 s\" }")),
+        ("aggregation of no packets", link("aggregation = { packets = 0, time = \"1 ms\" }")),
+        ("decimation to none", link("ack_decimation = 0")),
+        ("decimation of a wrong word", link("ack_decimation = { every = 2, of = \"cumulativ\" }")),
+        ("a loss of ACKs above one", link("ack_loss = 2")),
+        ("an impairment of one direction", link("reverse = { duplicate = 2 }")),
+        ("corruption beside per", link("per = 0.1, corrupt = 0.1")),
+        ("near miss of an impairment", link("jiter = \"1 ms\"")),
         ("DCTCP under ACNS", after("[acns]\n[tcp]\ncc = \"dctcp\"\necn = true")),
         ("an echo of each mark under ACNS", after("[acns]\n[tcp]\necn = true\necn_echo = \"each_mark\"")),
         ("ACNS of a flow with DCTCP", {

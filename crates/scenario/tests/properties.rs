@@ -115,9 +115,31 @@ const LINK: &[&[&str]] = &[
         "loss = { kind = \"uniform\", per = 1 }",
     ],
     &["changes = [{ at = \"1 s\", rate = \"1 b/s\" }, { at = \"2.5 s\", delay = \"0 s\" }]"],
+    &[
+        "jitter = \"3 ms\"",
+        "jitter = { time = \"1.5 ms\", distribution = \"paretonormal\", correlation = \"25 %\", order = \"kept\" }",
+    ],
+    &[
+        "reorder = { delay = \"10 ms\", probability = \"25 %\", correlation = 0.5 }",
+        "reorder = { delay = \"1 ms\", gap = 5, selected = \"behind\" }",
+        "reorder = false",
+    ],
+    &["duplicate = \"1 %\"", "duplicate = { probability = 1e-9, correlation = 1 }", "duplicate = 0"],
+    &[
+        "outages = [{ start = \"0 s\", duration = \"1 s\" }, { start = \"1 s\", duration = \"1000 s\", queue = \"drop\" }]",
+        "outages = []",
+    ],
+    &[
+        "aggregation = { packets = 32, time = \"5 ms\", of = \"acks\" }",
+        "aggregation = { packets = 1, time = \"1 s\" }",
+    ],
+    &["ack_decimation = 4", "ack_decimation = { every = 2, of = \"all\" }", "ack_decimation = 1"],
+    &["ack_loss = \"10 %\"", "corrupt = \"1 %\""],
     &["forward = { rate = \"1.234567 Mb/s\", queue = { kind = \"droptail\" } }", "forward = { per = \"3 %\" }"],
     &[
         "reverse = { delay = \"7 us\", changes = [] }",
+        "reverse = { jitter = \"0 s\", reorder = false, duplicate = 0, outages = [], aggregation = false, ack_decimation = 1, ack_loss = 0 }",
+        "reverse = { jitter = \"1 ms\", ack_decimation = 8 }",
         "reverse = { queue = { kind = \"red\", limit = \"50 packets\", wait = false } }",
     ],
 ];

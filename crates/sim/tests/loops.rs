@@ -32,6 +32,20 @@ const LOSSES: &[&str] = &[
     ", loss = { kind = \"gilbert_elliott\", to_bad = 0.05, to_good = 0.3, per_bad = 0.5 }",
 ];
 const CHANGES: &str = ", changes = [{ at = \"50 ms\", rate = \"2 Mb/s\", delay = \"2 ms\" }]";
+/// Impairments of a direction; packets that overtake others and packets that wait meet at one nanosecond.
+const IMPAIRMENTS: &[&str] = &[
+    ", jitter = \"1 ms\"",
+    ", jitter = { time = \"5 ms\", distribution = \"pareto\", correlation = 0.5, order = \"kept\" }",
+    ", jitter = { time = \"2 ms\", distribution = \"normal\" }, duplicate = 0.1",
+    ", reorder = { delay = \"3 ms\", gap = 3 }",
+    ", reorder = { delay = \"1 ms\", probability = 0.2, correlation = 0.3, selected = \"behind\" }, ack_loss = 0.2",
+    ", duplicate = 1",
+    ", outages = [{ start = \"0 s\", duration = \"7 ms\" }, { start = \"50 ms\", duration = \"100 ms\", queue = \"drop\" }]",
+    ", outages = [{ start = \"50 ms\", duration = \"1000 s\" }]",
+    ", aggregation = { packets = 8, time = \"3 ms\" }",
+    ", aggregation = { packets = 3, time = \"1 ms\", of = \"acks\" }, ack_decimation = 2",
+    ", ack_decimation = { every = 3, of = \"all\" }, jitter = \"20 ms\"",
+];
 const SAMPLING: &[&str] = &["off", "900 us", "7 ms", "100 ms", "10 s"];
 const DURATIONS: &[&str] = &["200 ms", "300.000001 ms", "1 s", "2 s"];
 /// Transfers are bounded: if no link takes time, a flow could send without end at one instant.
@@ -50,8 +64,10 @@ fn direction() -> impl Strategy<Value = String> {
     let queue = prop_oneof![12 => select(QUEUES), 1 => Just(RED)];
     let loss = prop_oneof![3 => Just(""), 1 => select(LOSSES)];
     let changes = prop_oneof![12 => Just(""), 1 => Just(CHANGES)];
-    (select(RATES), select(DELAYS), queue, loss, changes).prop_map(|(rate, delay, queue, loss, changes)| {
-        format!("rate = \"{rate}\", delay = \"{delay}\", queue = {queue}{loss}{changes}")
+    let impairments = prop_oneof![5 => Just(""), 1 => select(IMPAIRMENTS)];
+    (select(RATES), select(DELAYS), queue, (loss, changes, impairments)).prop_map(|(rate, delay, queue, more)| {
+        let (loss, changes, impairments) = more;
+        format!("rate = \"{rate}\", delay = \"{delay}\", queue = {queue}{loss}{changes}{impairments}")
     })
 }
 

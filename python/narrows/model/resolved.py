@@ -85,13 +85,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of a link."""
+    """One direction of a link.
+
+    Attributes
+    ----------
+    rate_bps, delay_ns, queue, loss, changes
+        As in ``[[links]]``.
+    impairments : mapping or None
+        The other impairments, by key; ``None`` if the direction has none.
+    """
 
     rate_bps: int
     delay_ns: int
     queue: Queue
     loss: Loss
     changes: tuple[Change, ...]
+    impairments: Settings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +389,7 @@ def _direction(row: Mapping[str, Any]) -> Direction:
         queue=_made(Queue, row["queue"]),
         loss=_made(Loss, row["loss"]),
         changes=tuple(_made(Change, one) for one in row["changes"]),
+        impairments=row["impairments"],
     )
 
 

@@ -69,7 +69,7 @@ def direction(data: resolved_types.Direction) -> Direction:
         rate=float(data.rate_bps),
         delay=data.delay_ns / 1e9,
         queue=channels.queue_text(data.queue),
-        loss=_loss(data.loss),
+        loss=" · ".join(text for text in (_loss(data.loss), _impairments(data)) if text),
         changes=len(data.changes),
     )
 
@@ -78,6 +78,22 @@ def _loss(loss: resolved_types.Loss) -> str:
     if loss.kind == "none":
         return ""
     return f"PER {style.number((loss.per or 0) * 100, 2)} %" if loss.kind == "uniform" else "bursty losses"
+
+
+_IMPAIRED = {
+    "jitter": "jitter",
+    "reorder": "reordering",
+    "duplicate": "duplicates",
+    "outages": "outages",
+    "aggregation": "bursts",
+    "ack_decimation": "ACK decimation",
+    "ack_loss": "ACK loss",
+}
+"""Impairments of a link in words, by their key."""
+
+
+def _impairments(data: resolved_types.Direction) -> str:
+    return ", ".join(_IMPAIRED.get(key, key) for key in data.impairments or ())
 
 
 def flow_rows(resolved: Resolved) -> list[dict[str, str]]:

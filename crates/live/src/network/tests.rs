@@ -134,6 +134,53 @@ fn what_goes_nowhere_is_dropped_and_counted() {
     assert_eq!(log.0[0].0, 1, "the caller has no device for a router");
 }
 
+/// [`scenario`] with impairments of the link out of the router.
+fn impaired(queue: &str, impairments: &str) -> Scenario {
+    scenario(&format!("{queue}, forward = {{ {impairments} }}"), "")
+}
+
+#[test]
+fn a_duplicate_has_the_bytes_of_its_original_and_a_place_of_its_own() {
+    let scenario = impaired(DROPTAIL, "duplicate = 1, per = 0.5");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    for i in 0..100_u32 {
+        let at = us(u64::from(i) * 2000);
+        net.advance(at, &mut log);
+        net.receive(0, &segment(&scenario, 500 + i), at);
+    }
+    net.advance(us(900_000), &mut log);
+    assert!(log.0.chunks(2).all(|pair| pair[0] == pair[1]), "each arrives twice or not at all");
+    assert!((50..150).contains(&log.0.len()), "{}", log.0.len());
+    assert_eq!(net.store.len(), 0, "copies leave no packet behind");
+    let queue = net.links[2].meter().clone();
+    assert_eq!(queue.forwarded_packets + queue.impaired.duplicated, queue.corrupted + log.0.len() as u64);
+}
+
+#[test]
+fn packets_that_overtake_arrive_at_their_time_however_late_the_network_is_looked_at() {
+    let scenario = impaired(DROPTAIL, "reorder = { delay = \"5 ms\", gap = 3, selected = \"ahead\" }");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    (0..3).for_each(|i| net.receive(0, &segment(&scenario, 960 + i), us(0)));
+    net.advance(us(900_000), &mut log);
+    // As `packets_arrive_when_links_say`, but for 5 ms of the first two.
+    let arrived: Vec<_> = log.0.iter().map(|(_, bytes, at)| (bytes.len(), at / 10 * 10)).collect();
+    assert_eq!(arrived, [(1002, 4010), (1000, 7000), (1001, 8000)]);
+}
+
+#[test]
+fn an_outage_that_drops_leaves_no_packet_behind() {
+    let scenario = impaired(DROPTAIL, "outages = [{ start = \"1500 us\", duration = \"10 ms\", queue = \"drop\" }]");
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    (0..4).for_each(|_| net.receive(0, &segment(&scenario, 960), us(0)));
+    net.advance(us(20_000), &mut log);
+    net.receive(0, &segment(&scenario, 960), us(20_000));
+    net.advance(us(900_000), &mut log);
+    let times: Vec<u64> = log.0.iter().map(|(.., at)| *at).collect();
+    assert_eq!(times, [2008, 3008, 22_008], "the second was being sent; two waited");
+    assert_eq!((net.links[2].meter().impaired.outage_drops, net.store.len()), (2, 0));
+    assert_eq!(net.counters.meters[0].lost_packets, 2);
+}
+
 #[test]
 fn marks_of_a_queue_reach_the_bytes() {
     let red = r#"{ kind = "red", limit = "100 packets", min_threshold = 1, max_threshold = 2, weight = 1, max_p = 1, ecn = true }"#;

@@ -162,8 +162,15 @@ impl Build<'_> {
             Some(own) => self.changes(own, &own_path),
             None => self.changes(link, path),
         };
-        let direction =
-            Direction { rate: rate?, delay: layers.get("delay")?, queue: queue?, loss: loss?, changes: changes? };
+        let impairments = self.impairments((own, &own_path), (link, path));
+        let direction = Direction {
+            rate: rate?,
+            delay: layers.get("delay")?,
+            queue: queue?,
+            loss: loss?,
+            changes: changes?,
+            impairments: impairments?,
+        };
         Some((direction, counted))
     }
 

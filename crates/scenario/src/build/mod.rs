@@ -4,6 +4,7 @@ mod cc;
 mod counted;
 mod defaults;
 mod flows;
+mod impair;
 mod links;
 mod nodes;
 mod queues;

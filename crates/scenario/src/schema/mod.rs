@@ -1,5 +1,6 @@
 //! The format as data: tables, fields, kinds, defaults, ranges, docs. Parser, JSON Schema and reference read it.
 
+pub(crate) mod impair;
 mod root;
 mod schemes;
 mod stack;

@@ -1,5 +1,6 @@
 //! Nodes, links, queues, losses, and the shorthands.
 
+use super::impair;
 use super::{ANY_RATE, ANY_TIME, Field, Kind, MOST, Need, Table, Word};
 
 /// A node.
@@ -41,8 +42,10 @@ const BODY: &[Field] = &[
         "per",
         Kind::Probability,
         Need::Described("0"),
-        "Packet error rate: each packet is lost with this probability.",
-    ),
+        "Packet error rate: each packet is lost with this probability. Netem's `corrupt` is the same to an end point: a checksum drops \
+         the packet.",
+    )
+    .alias(&["corrupt"]),
     Field::new("loss", Kind::Table(&LOSS), Need::Described("none"), "Random losses, instead of `per`."),
     Field::new(
         "changes",
@@ -71,19 +74,22 @@ const SIDES: &[Field] = &[
 pub(crate) static LINK: Table = Table {
     name: "links",
     doc: "A link: two directions, equal unless `forward` or `reverse` differ.",
-    groups: &[ENDS, BODY, SIDES],
+    groups: &[ENDS, BODY, impair::FIELDS, SIDES],
 };
 
 /// A link of a shorthand, which determines its ends.
 pub(crate) static SHORTHAND_LINK: Table = Table {
     name: "topology.link",
     doc: "A link of a shorthand: as in `[[links]]`, without its ends.",
-    groups: &[BODY, SIDES],
+    groups: &[BODY, impair::FIELDS, SIDES],
 };
 
 /// One direction of a link.
-pub(crate) static DIRECTION: Table =
-    Table { name: "links.forward", doc: "Settings in which one direction of a link differs.", groups: &[BODY] };
+pub(crate) static DIRECTION: Table = Table {
+    name: "links.forward",
+    doc: "Settings in which one direction of a link differs.",
+    groups: &[BODY, impair::FIELDS],
+};
 
 /// A change.
 pub(crate) static CHANGE: Table = Table {

@@ -7,7 +7,7 @@ use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
 use crate::record::{Record, Value};
 use crate::schema::Kind;
 use crate::types::{
-    Change, Direction, Flow, Limit, Link, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Transport,
+    Change, Direction, Flow, Impairments, Limit, Link, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Transport,
 };
 use crate::words::{Word, ip_number};
 use crate::write::words;
@@ -103,8 +103,12 @@ impl Scenario {
 
     fn link_pairs(&self, link: &Link) -> Pairs {
         let mut pairs = vec![("between", self.node_names(&[link.a, link.b]))];
-        let forward = direction(&link.forward);
-        let reverse = direction(&link.reverse);
+        let (mut forward, mut reverse) = (direction(&link.forward), direction(&link.reverse));
+        for (key, texts) in impairments([&link.forward, &link.reverse]) {
+            let [there, back] = texts;
+            forward.push((key, there));
+            reverse.push((key, back));
+        }
         // A queue's table is layered over the other direction's, so it is written in full.
         let different: Pairs = reverse.iter().filter(|pair| !forward.contains(pair)).cloned().collect();
         pairs.extend(forward);
@@ -152,6 +156,21 @@ fn direction(direction: &Direction) -> Pairs {
         ("loss", inline(&loss(&direction.loss))),
         ("changes", list(direction.changes.iter().map(change))),
     ]
+}
+
+/// Returns the impairments of both directions by key. A key that neither has is left out.
+fn impairments(both: [&Direction; 2]) -> Vec<(&'static str, [String; 2])> {
+    if both.iter().all(|direction| direction.impairments.is_none()) {
+        return Vec::new();
+    }
+    let none = Impairments::default();
+    let records = both.map(|direction| direction.impairments.as_deref().unwrap_or(&none).record());
+    let none = none.record();
+    let text = |record: &Record, key: &str| record.given(key).map_or_else(String::new, |item| value_text(&item.value));
+    let pair = |key: &'static str| (key, [text(&records[0], key), text(&records[1], key)]);
+    let mut pairs: Vec<_> = none.entries.iter().map(|(key, ..)| pair(key)).collect();
+    pairs.retain(|(key, texts)| texts.iter().any(|text_of| *text_of != text(&none, key)));
+    pairs
 }
 
 fn change(change: &Change) -> String {

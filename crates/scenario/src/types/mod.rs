@@ -1,9 +1,11 @@
 //! The validated scenario, from which simulated and live runs are built: plain values that need no further check.
 
+mod impair;
 mod scheme;
 mod tcp;
 mod wifi;
 
+pub use impair::*;
 pub use narrows_settings::queue::Limit;
 pub use scheme::*;
 pub use tcp::*;
@@ -115,6 +117,8 @@ pub struct Direction {
     pub loss: Loss,
     /// Changes of rate or delay, in order of time.
     pub changes: Vec<Change>,
+    /// Impairments other than losses; `None` if it has none. Directions that have the same share them.
+    pub impairments: Option<Arc<Impairments>>,
 }
 
 /// A change of a direction at a given time.

@@ -214,13 +214,7 @@ def _path_problems(flows: Sequence[Flow], paths: Sequence[Sequence[_Hop]]) -> li
         problems.append("its flows have bottlenecks of their own")
     for flow, path, narrow in zip(flows, paths, shared, strict=True):
         for hop, back in path:
-            both = (hop, back)
-            if any(one.changes for one in both):
-                problems.append(f"flow {flow.name}: a link of its path changes")
-            if any(one.loss.kind not in {"none", "uniform"} for one in both) or _lossy(back):
-                problems.append(
-                    f"flow {flow.name}: a link of its path loses packets other than data, or not at one rate"
-                )
+            problems.extend(f"flow {flow.name}: a link of its path {told}" for told in _link_problems(hop, back))
             if hop is not narrow and hop.rate_bps < FASTER * narrow.rate_bps:
                 problems.append(f"flow {flow.name}: a second link of its path is nearly as slow as the bottleneck")
         queue = narrow.queue
@@ -232,6 +226,18 @@ def _path_problems(flows: Sequence[Flow], paths: Sequence[Sequence[_Hop]]) -> li
     if any(_rtt_ns(path) < least * 1e6 for path in paths):
         problems.append(f"its round-trip time is below {least:g} ms")
     return list(dict.fromkeys(problems))
+
+
+def _link_problems(hop: Direction, back: Direction) -> list[str]:
+    both = (hop, back)
+    problems = []
+    if any(one.changes for one in both):
+        problems.append("changes")
+    if any(one.impairments for one in both):
+        problems.append("has impairments besides losses")
+    if any(one.loss.kind not in {"none", "uniform"} for one in both) or _lossy(back):
+        problems.append("loses packets other than data, or not at one rate")
+    return problems
 
 
 def _rtt_ns(path: Iterable[_Hop]) -> int:

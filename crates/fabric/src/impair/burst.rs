@@ -1,0 +1,72 @@
+//! Delivery in bursts: packets wait at the far end and are released together.
+
+use super::acks::pure_ack;
+use narrows_scenario::{Held, LinkAggregation};
+use narrows_units::{Duration, Instant};
+use narrows_wire::Packet;
+use std::collections::VecDeque;
+
+/// A packet with its number on the wire.
+type Numbered = (u64, Packet);
+
+/// Packets that wait, and those that are released.
+#[derive(Debug)]
+pub(super) struct Bursts {
+    packets: u64,
+    time: Duration,
+    of: Held,
+    /// Packets that wait, followed in time by none that is released.
+    held: VecDeque<Numbered>,
+    /// When the packets that wait are released; [`Instant::NEVER`] if none waits.
+    deadline: Instant,
+    released: VecDeque<Numbered>,
+    /// When the packets in `released` were.
+    released_at: Instant,
+}
+
+impl Bursts {
+    /// Collects packets as these settings say.
+    pub(super) fn new(aggregation: &LinkAggregation) -> Self {
+        let LinkAggregation { packets, time, of } = *aggregation;
+        let (held, released) = (VecDeque::new(), VecDeque::new());
+        Self { packets, time, of, held, deadline: Instant::NEVER, released, released_at: Instant::ZERO }
+    }
+
+    /// Whether this packet waits for others.
+    pub(super) fn holds(&self, packet: &Packet) -> bool {
+        self.of == Held::All || pure_ack(packet).is_some()
+    }
+
+    /// Holds a packet that arrives at `at`. The burst is released if it is complete.
+    pub(super) fn hold(&mut self, packet: Numbered, at: Instant) {
+        if self.held.is_empty() {
+            self.deadline = at + self.time;
+        }
+        self.held.push_back(packet);
+        if self.held.len() as u64 >= self.packets {
+            self.release(at);
+        }
+    }
+
+    /// Releases all packets that wait.
+    pub(super) fn release(&mut self, at: Instant) {
+        self.released.append(&mut self.held);
+        self.released_at = at;
+        self.deadline = Instant::NEVER;
+    }
+
+    /// Returns the next released packet.
+    pub(super) fn released(&mut self) -> Option<Numbered> {
+        self.released.pop_front()
+    }
+
+    /// When the packets that wait are released, unless others complete the burst before.
+    pub(super) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// When a packet is released next, unless others complete the burst before.
+    pub(super) fn next_event(&self) -> Instant {
+        if self.released.is_empty() { self.deadline } else { self.released_at }
+    }
+}
