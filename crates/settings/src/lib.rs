@@ -178,6 +178,8 @@ pub struct Config {
     pub ecn: bool,
     /// As a receiver, how CE marks are echoed.
     pub ecn_echo: EcnEcho,
+    /// Send ECN-capable data as ECT(1), which asks for the low delay of L4S (RFC 9331, section 4.1), instead of ECT(0).
+    pub ect1: bool,
     /// Receive buffer in bytes; the largest window that is advertised.
     pub recv_buffer: Bytes,
     /// Start the advertised window at about 64 kB and grow it with what the application reads, up to
@@ -257,6 +259,7 @@ impl Default for Config {
             window_scaling: true,
             ecn: false,
             ecn_echo: EcnEcho::UntilCwr,
+            ect1: false,
             recv_buffer: Bytes::new(16 * 1024 * 1024),
             autotuning: false,
             nagle: false,

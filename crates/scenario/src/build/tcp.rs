@@ -210,6 +210,7 @@ impl<'a> Build<'a> {
             None if needs_ecn => EcnEcho::EachMark,
             None => EcnEcho::UntilCwr,
         };
+        let ect1 = explicit.given("ect1").is_some() && explicit.get("ect1")?;
         let scheme = assist.and_then(Option::as_ref).filter(|name| self.excludes_ecn(name));
         let cc = format!("cc = {:?}", row.map_or("", |row| &row.name));
         let mut rules = Rules::new(self, said);
@@ -227,6 +228,9 @@ impl<'a> Build<'a> {
             let reason = "needs recovery by sack or fack, or ecn = true";
             rules.broken("reduction", &keys, reason, "\"immediate\", such a recovery, or ecn = true");
         }
+        if ect1 && !ecn {
+            rules.broken("ect1", &["ect1", "ecn"], "needs ecn = true", "false, or ecn = true");
+        }
         if needs_ecn && !ecn {
             rules.broken(&cc, &["cc", "ecn"], "needs ecn = true", "another one, or ecn = true");
         } else if ecn_echo == EcnEcho::EachMark && !ecn {
@@ -238,6 +242,8 @@ impl<'a> Build<'a> {
                 rules.broken(&cc, &["cc", "assist"], &reason, "another one, or assist = \"none\"");
             } else if ecn_echo == EcnEcho::EachMark {
                 rules.broken("ecn_echo", &["ecn_echo", "assist"], &reason, "\"until_cwr\", or assist = \"none\"");
+            } else if ect1 {
+                rules.broken("ect1", &["ect1", "assist"], &reason, "false, or assist = \"none\"");
             }
         }
         Some(Answer { sack, recovery, reduction, ecn, ecn_echo })

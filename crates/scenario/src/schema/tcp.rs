@@ -252,6 +252,13 @@ const SETTINGS: &[Field] = &[
         "How the receiver echoes CE marks.",
     ),
     setting!(
+        ect1,
+        Kind::Switch,
+        Need::Default("false"),
+        "Data is sent as ECT(1), which asks for the low delay of L4S (RFC 9331), not as ECT(0); needs `ecn = true` and a \
+         scalable congestion control, such as `dctcp`.",
+    ),
+    setting!(
         recv_buffer,
         Kind::Size(1, 65_535 << 14),
         Need::ByStack(["16 MiB", "3 MiB", "16 MiB", "16 MiB"]),

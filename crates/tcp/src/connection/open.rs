@@ -125,7 +125,7 @@ impl Connection {
             self.rx.set_cap(cap);
         }
         self.establish_as_linux(syn.passive, now);
-        self.ecn.start(self.agreement, self.config.ecn_echo);
+        self.ecn.start(self.agreement, &self.config);
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
         if self.congestion.needs.losses {
             self.tx.board.report_losses();

@@ -38,7 +38,7 @@ pub(crate) use negotiation::{accept, agreed, negotiates, offer};
 
 use crate::assist::Agreement;
 use crate::stats::Counters;
-use narrows_settings::EcnEcho;
+use narrows_settings::{Config, EcnEcho};
 use narrows_units::Packets;
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 
@@ -79,6 +79,8 @@ pub(crate) struct Feedback {
     last_ce: bool,
     /// As a sender: whether the next new data carries CWR.
     cwr_pending: bool,
+    /// As a sender: whether data is ECT(1).
+    ect1: bool,
     #[cfg(test)]
     accurate: accurate::Accurate,
 }
@@ -87,9 +89,10 @@ pub(crate) struct Feedback {
 const ECE: u8 = TcpFlags::ECE.ace();
 
 impl Feedback {
-    /// Starts with what the handshake agreed on; `echo` is the configured echo of classic ECN.
-    pub(crate) fn start(&mut self, agreement: Agreement, echo: EcnEcho) {
-        (self.mode, self.mask) = match (agreement, echo) {
+    /// Starts with what the handshake agreed on.
+    pub(crate) fn start(&mut self, agreement: Agreement, config: &Config) {
+        self.ect1 = config.ect1;
+        (self.mode, self.mask) = match (agreement, config.ecn_echo) {
             (Agreement::Ecn, EcnEcho::UntilCwr) => (Mode::UntilCwr, ECE),
             (Agreement::Ecn, EcnEcho::EachMark) => (Mode::EachMark, ECE),
             (Agreement::Nothing | Agreement::Assisted, _) => (Mode::Off, 0),
@@ -179,7 +182,7 @@ impl Feedback {
     /// Marks a segment of new data as ECN-capable; where ECN is on.
     #[inline]
     pub(crate) fn on_new_data(&mut self, out: &mut Packet) {
-        out.ip.set_ecn(Ecn::Ect0);
+        out.ip.set_ecn(if self.ect1 { Ecn::Ect1 } else { Ecn::Ect0 });
         if core::mem::take(&mut self.cwr_pending)
             && let Some(tcp) = out.tcp_mut()
         {
@@ -243,8 +246,20 @@ mod tests {
 
     fn started(echo: EcnEcho) -> Feedback {
         let mut feedback = Feedback::default();
-        feedback.start(Agreement::Ecn, echo);
+        feedback.start(Agreement::Ecn, &Config { ecn_echo: echo, ..Config::default() });
         feedback
+    }
+
+    #[test]
+    fn new_data_has_the_configured_codepoint() {
+        for (ect1, expected) in [(false, Ecn::Ect0), (true, Ecn::Ect1)] {
+            let mut feedback = Feedback::default();
+            feedback.start(Agreement::Ecn, &Config { ect1, ..Config::default() });
+            let ip = Ip::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+            let mut out = Packet { ip, transport: Transport::Tcp(TcpRepr::default()), payload_len: 100 };
+            feedback.on_new_data(&mut out);
+            assert_eq!(out.ip.ecn(), expected);
+        }
     }
 
     /// Hands over a data segment; returns whether its mark differs from that before.
@@ -290,7 +305,7 @@ mod tests {
             [(Agreement::Nothing, Mode::Off), (Agreement::Assisted, Mode::Off), (Agreement::Ecn, Mode::EachMark)]
         {
             let mut e = Feedback::default();
-            e.start(agreement, EcnEcho::EachMark);
+            e.start(agreement, &Config { ecn_echo: EcnEcho::EachMark, ..Config::default() });
             assert_eq!((e.mode(), e.is_on()), (mode, agreement == Agreement::Ecn));
         }
     }
