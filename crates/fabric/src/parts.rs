@@ -7,6 +7,7 @@ use narrows_queue::{BuildError, Disciplines, Queue};
 use narrows_rng::Stream;
 use narrows_scenario as scenario;
 use narrows_scenario::{Direction, Loss};
+use std::sync::Arc;
 
 /// Builds a queue from a scenario; it draws random numbers from `stream`.
 ///
@@ -43,6 +44,9 @@ pub fn link_direction(
     let queue = queue(&direction.queue, seeds.stream(path, "queue"), disciplines)?;
     let changes = direction.changes.clone();
     let mut link = LinkDirection::new(queue, direction.rate, direction.delay, loss, lossy, changes);
+    if let Some(trace) = &direction.trace {
+        link.follow(Arc::clone(trace));
+    }
     if watched {
         link.tell_departures();
     }

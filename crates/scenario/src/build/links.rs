@@ -137,13 +137,9 @@ impl Build<'_> {
             Some(own) => self.changes(own, &own_path),
             None => self.changes(link, path),
         };
-        let direction = Direction {
-            rate: layers.get("rate")?,
-            delay: layers.get("delay")?,
-            queue: queue?,
-            loss: loss?,
-            changes: changes?,
-        };
+        let (rate, trace) = self.rate(&layers, own.map(|own| (own, &own_path)), (link, path), changes.as_deref())?;
+        let direction =
+            Direction { rate, trace, delay: layers.get("delay")?, queue: queue?, loss: loss?, changes: changes? };
         Some((direction, counted))
     }
 

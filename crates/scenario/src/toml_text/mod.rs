@@ -6,6 +6,7 @@ mod wifi;
 use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
 use crate::record::{Record, Value};
 use crate::schema::Kind;
+use crate::trace::Trace;
 use crate::types::{
     Change, Direction, Flow, Limit, Link, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Transport,
 };
@@ -146,12 +147,20 @@ impl Scenario {
 
 fn direction(direction: &Direction) -> Pairs {
     vec![
-        ("rate", rate(direction.rate)),
+        ("rate", direction.trace.as_ref().map_or_else(|| rate(direction.rate), |of| trace(of))),
         ("delay", time(direction.delay)),
         ("queue", inline(&queue(&direction.queue))),
         ("loss", inline(&loss(&direction.loss))),
         ("changes", list(direction.changes.iter().map(change))),
     ]
+}
+
+fn trace(trace: &Trace) -> String {
+    inline(&[
+        ("trace", quoted(&trace.name)),
+        ("repeat", trace.repeat.to_string()),
+        ("content", quoted(&trace.content())),
+    ])
 }
 
 fn change(change: &Change) -> String {
