@@ -84,14 +84,27 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace of deliveries that a link direction follows; `kind` is ``opportunities`` or ``rates``."""
+
+    file: str
+    kind: str
+    rows: int
+    repeat: bool
+    period_ns: int
+    largest_rate_bps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of a link."""
+    """One direction of a link; with a trace, `rate_bps` is its mean rate."""
 
     rate_bps: int
     delay_ns: int
     queue: Queue
     loss: Loss
     changes: tuple[Change, ...]
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +393,7 @@ def _direction(row: Mapping[str, Any]) -> Direction:
         queue=_made(Queue, row["queue"]),
         loss=_made(Loss, row["loss"]),
         changes=tuple(_made(Change, one) for one in row["changes"]),
+        trace=Trace(**row["trace"]) if "trace" in row else None,
     )
 
 
