@@ -101,7 +101,7 @@ proptest! {
         }
         let mut made = scenario(&text, QUEUES[queue], delay, more);
         let trace = made.links.iter_mut().find_map(|link| link.forward.trace.as_mut()).unwrap();
-        Arc::make_mut(trace).repeat |= seed % 2 == 0;
+        Arc::make_mut(trace).repeat |= seed.is_multiple_of(2);
         both(&made, seed);
     }
 }

@@ -71,6 +71,7 @@ def direction(data: resolved_types.Direction) -> Direction:
         queue=channels.queue_text(data.queue),
         loss=_loss(data.loss),
         changes=len(data.changes),
+        trace="" if data.trace is None else data.trace.file,
     )
 
 

@@ -244,7 +244,7 @@ proptest! {
         *times.last_mut().unwrap() += u32::from(at == 0);
         let mut at = 0;
         // Half of the packets come at whole milliseconds, where opportunities are.
-        let round = |at: u64, n: usize| if n % 2 == 0 { at / MS * MS } else { at };
+        let round = |at: u64, n: usize| if n.is_multiple_of(2) { at / MS * MS } else { at };
         let packets: Vec<(u64, u32)> =
             packets.iter().enumerate().map(|(n, (gap, size))| { at = round(at + gap, n).max(at); (at, *size) }).collect();
         let end = at + 300 * MS;

@@ -224,7 +224,7 @@ fn decimal(text: &str, unit: u64) -> Result<u64, &'static str> {
     let mut value = whole.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or("is too large")?;
     let mut place = unit;
     for digit in fraction.bytes().map(|c| u64::from(c - b'0')) {
-        if digit > 0 && place % 10 > 0 {
+        if digit > 0 && place < 10 {
             return Err("has more digits than nanoseconds or bits per second have");
         }
         place /= 10;
@@ -280,6 +280,7 @@ mod tests {
             ("time_s,rate_bps\n0,-5\n", Some(2), "\"-5\" is negative"),
             ("time_s,rate_bps\n0,1e6\n", Some(2), "\"1e6\" is not a number"),
             ("time_s,rate_bps\n0,0.5\n", Some(2), "\"0.5\" has more digits than nanoseconds or bits per second have"),
+            ("time_s,rate_bps\n0,0.05\n", Some(2), "\"0.05\" has more digits than nanoseconds or bits per second have"),
             ("time_s,rate_gbps\n0,99999999999\n", Some(2), "\"99999999999\" is too large"),
             ("time_s,rate_gbps\n0,10001\n", Some(2), "\"0,10001\" is too fast"),
             ("time_s,rate_bps\n7\n", Some(2), "\"7\" is not a row"),

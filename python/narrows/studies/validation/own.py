@@ -215,7 +215,7 @@ def _path_problems(flows: Sequence[Flow], paths: Sequence[Sequence[_Hop]]) -> li
     for flow, path, narrow in zip(flows, paths, shared, strict=True):
         for hop, back in path:
             both = (hop, back)
-            if any(one.changes for one in both):
+            if any(one.changes or one.trace is not None for one in both):
                 problems.append(f"flow {flow.name}: a link of its path changes")
             if any(one.loss.kind not in {"none", "uniform"} for one in both) or _lossy(back):
                 problems.append(
