@@ -91,12 +91,12 @@ def main() -> int:
     wrong = 0
     for name, make in MAKERS.items():
         path = FOLDER / name
-        text = make(random.Random(name))
+        text = make(random.Random(name))  # noqa: S311 - nothing secret
         if write:
             FOLDER.mkdir(exist_ok=True)
             path.write_text(text, encoding="ascii")
         elif not path.is_file() or path.read_text(encoding="ascii") != text:
-            print(f"{path}: is not what its seed gives; run: python tools/traces.py --write", file=sys.stderr)
+            sys.stderr.write(f"{path}: is not what its seed gives; run: python tools/traces.py --write\n")
             wrong = 1
     return wrong
 
