@@ -1,12 +1,12 @@
 //! The transmitter of a link direction that follows a trace.
 //!
-//! Opportunities have the semantics of mahimahi's `link_queue.cc` (`LinkQueue::rationalize`). An opportunity delivers up
-//! to [`OPPORTUNITY`] bytes at one instant. It first serves the packet in transmission, then takes packets from the queue
-//! until its bytes are used. A packet may take several opportunities, and leaves with the last of them. What is left when
-//! the queue is empty is lost. A packet that comes at the instant of an opportunity misses it. After the last opportunity
-//! the trace starts again, and the time of that opportunity is the new time zero. mahimahi reads packets from a TUN
-//! device with the four bytes of packet information in front (`netdevice.cc` sets `IFF_TUN` alone), and counts them: so a
-//! packet of 1500 bytes fills an opportunity.
+//! Opportunities have the semantics of mahimahi's `link_queue.cc` (`LinkQueue::rationalize`). An opportunity delivers
+//! up to [`OPPORTUNITY`] bytes at one instant. It first serves the packet in transmission, then takes packets from the
+//! queue until its bytes are used. A packet may take several opportunities, and leaves with the last of them. What is
+//! left when the queue is empty is lost. A packet that comes at the instant of an opportunity misses it. After the
+//! last opportunity the trace starts again, and the time of that opportunity is the new time zero. mahimahi reads
+//! packets from a TUN device with the four bytes of packet information in front (`netdevice.cc` sets `IFF_TUN` alone),
+//! and counts them: so a packet of 1500 bytes fills an opportunity.
 //!
 //! A trace of rates is a step function, and a packet is sent when the integral of the rate reaches its bits. No
 //! transmission starts while the rate is zero: packets wait in the queue.

@@ -9,7 +9,7 @@ pub(crate) use text::parse as parse_content;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::io::Read;
 
-/// Bytes that one opportunity delivers: mahimahi's `PACKET_SIZE` (`link_queue.hh`), the largest read from its TUN device.
+/// Bytes that one opportunity delivers: mahimahi's `PACKET_SIZE` (`link_queue.hh`), the most that its TUN device reads.
 pub const OPPORTUNITY: Bytes = Bytes::new(1504);
 
 /// A trace of a link direction.

@@ -1,7 +1,7 @@
 //! The rows of a trace as text, with which a resolved scenario carries them: it then needs no other file.
 //!
-//! `opportunities 3 0 5` has the milliseconds from each opportunity to the next, the first from zero on; `rates 0 12000000
-//! 500000000 0` has the time of each step in nanoseconds, and its rate in bits per second.
+//! `opportunities 3 0 5` has the milliseconds from each opportunity to the next, the first from zero on.
+//! `rates 0 12000000 500000000 0` has the time of each step in nanoseconds, and its rate in bits per second.
 
 use super::read::{Opportunities, Refusal, Steps};
 use super::{Deliveries, Trace};
