@@ -285,8 +285,12 @@ def parse(
     path: str,
     overrides: list[tuple[str, str]],
     own: list[tuple[str, str, list[tuple[str, str, bool | float]]]],
+    folder: str | None = None,
 ) -> Scenario:
-    """Parse and validate a scenario, which may name the congestion controls of `own`; raises `ScenarioError`."""
+    """Parse and validate a scenario, which may name the congestion controls of `own`; raises `ScenarioError`.
+
+    Traces are relative to `folder`, or to the working directory.
+    """
 
 def run(
     scenario: Scenario,

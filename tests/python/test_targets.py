@@ -53,8 +53,9 @@ def test_every_bundled_scenario_has_its_digest_on_a_32_bit_target(program: Path,
     host = tmp_path / "host.mjs"
     host.write_text(HOST)
     expected = []
-    for name, file in bundled.scenarios().items():
-        shutil.copy(file, tmp_path / f"{name}.toml")
+    for name in bundled.scenarios():
+        # The resolved scenario carries its traces.
+        (tmp_path / f"{name}.toml").write_text(nw.Scenario.from_file(name).to_toml())
         made = run(name)
         assert isinstance(made, nw.Run)
         delivered = ",".join(str(flow.delivered_bytes) for flow in made.flows)

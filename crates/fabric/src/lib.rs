@@ -7,6 +7,7 @@
 mod agents;
 mod app;
 mod catalogue;
+mod delivery;
 mod flow;
 mod flow_id;
 mod impair;

@@ -6,16 +6,18 @@
 //! one instant, the timer of the queue discipline comes first, then a departure, then an arrival. Timers that are due
 //! fire in the order of times among the departures, each at its exact time, however late the link is looked at.
 
+use crate::delivery::Delivery;
 use crate::impair::{Impair, ImpairMeter};
 use crate::loss::LossModel;
 use crate::subqueues::Subqueues;
 use crate::timer::QueueTimer;
 use narrows_queue::{Dequeued, DropReason, Dropped, Enqueued, NO_SUBQUEUE, Queue, QueueView};
 use narrows_samples::Histogram;
-use narrows_scenario::{Change, OutageQueue};
+use narrows_scenario::{Change, OutageQueue, Trace};
 use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
 use narrows_wire::Packet;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A packet on the wire.
 #[derive(Debug)]
@@ -133,7 +135,13 @@ pub struct LinkDirection {
     rate: Rate,
     delay: Duration,
     serialiser: Serialiser,
+    /// What the transmitter follows instead of the rate.
+    delivery: Option<Box<Delivery>>,
+    /// When the next transmission may start.
     free_at: Instant,
+    /// When the current transmission ends. An opportunity that is used up is the end of a transmission, and the next
+    /// one starts later.
+    sent_at: Instant,
     wire: VecDeque<OnWire>,
     last_arrival: Instant,
     loss: LossModel,
@@ -167,7 +175,9 @@ impl LinkDirection {
             rate,
             delay,
             serialiser: Serialiser::default(),
+            delivery: None,
             free_at: Instant::ZERO,
+            sent_at: Instant::ZERO,
             wire: VecDeque::new(),
             last_arrival: Instant::ZERO,
             loss,
@@ -189,6 +199,11 @@ impl LinkDirection {
         self.impair = Some(Box::new(impair));
     }
 
+    /// Lets the transmitter follow a trace instead of the rate, which is then the nominal one.
+    pub fn follow(&mut self, trace: Arc<Trace>) {
+        self.delivery = Some(Box::new(Delivery::new(trace)));
+    }
+
     /// Accepts a packet at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
     #[inline]
     pub fn offer(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
@@ -200,7 +215,12 @@ impl LinkDirection {
         }
         self.meter.arrived_packets += 1;
         if self.free_at <= now {
-            if self.free_at < now {
+            if let Some(delivery) = &mut self.delivery {
+                self.free_at = delivery.wake(self.free_at, now);
+                if self.free_at > now {
+                    return self.queue_up(packet, now, watch);
+                }
+            } else if self.free_at < now {
                 // The remainder is dropped only after an idle time: packets that take less than a nanosecond must add
                 // up.
                 self.serialiser.restart();
@@ -282,7 +302,7 @@ impl LinkDirection {
             self.waiting = true;
             if self.free_at < at {
                 self.serialiser.restart();
-                self.free_at = at;
+                self.free_at = self.delivery.as_mut().map_or(at, |delivery| delivery.release(self.free_at, at));
             }
         }
     }
@@ -329,9 +349,17 @@ impl LinkDirection {
     /// Sends a packet from `start`, when the transmitter is free.
     #[inline]
     fn put_on_wire(&mut self, packet: &Packet, size: Bytes, start: Instant, watch: &mut impl LinkWatch) {
-        let time = self.serialiser.time_for(size, self.rate);
-        self.free_at = start + time;
-        self.meter.busy += time;
+        match &mut self.delivery {
+            None => {
+                self.free_at = start + self.serialiser.time_for(size, self.rate);
+                self.sent_at = self.free_at;
+            }
+            Some(delivery) => {
+                let sent = delivery.send(size, start);
+                (self.sent_at, self.free_at) = (sent.end, sent.free_at);
+            }
+        }
+        self.meter.busy += self.sent_at.since(start);
         self.meter.forwarded_packets += 1;
         self.meter.forwarded_bytes += size.as_u64();
         watch.departed(packet, start);
@@ -343,16 +371,16 @@ impl LinkDirection {
             return watch.corrupted(packet, start);
         }
         // A packet with a shorter delay does not overtake others: the wire stays first in, first out.
-        self.last_arrival = (self.free_at + self.delay).max(self.last_arrival);
+        self.last_arrival = (self.sent_at + self.delay).max(self.last_arrival);
         let arrival = self.last_arrival;
         match &mut self.impair {
             None => self.wire.push_back(OnWire { arrival, packet: *packet }),
             Some(impair) => {
                 let twice = impair.duplicates();
-                impair.send(*packet, self.free_at, arrival);
+                impair.send(*packet, self.sent_at, arrival);
                 if twice && let Some(copy) = watch.duplicated(packet) {
                     self.meter.impaired.duplicated += 1;
-                    impair.send(copy, self.free_at, arrival);
+                    impair.send(copy, self.sent_at, arrival);
                 }
             }
         }
@@ -474,12 +502,18 @@ impl LinkDirection {
 
     /// Time and bytes of the current transmission that fall after `end`.
     pub fn unsent(&self, end: Instant) -> (Duration, Bytes) {
-        let time = self.free_at.since(end);
-        (time, self.rate.bytes_in(time))
+        let time = self.sent_at.since(end);
+        match &self.delivery {
+            Some(delivery) if !time.is_zero() => (time, delivery.unsent(end)),
+            _ => (time, self.rate.bytes_in(time)),
+        }
     }
 
     /// Bits that could have been sent from the start of the run to `end`.
     pub fn capacity_bits(&self, end: Instant) -> u64 {
+        if let Some(delivery) = &self.delivery {
+            return delivery.capacity_bits(end);
+        }
         let last = u128::from(self.rate.as_bps()) * u128::from(end.since(self.meter.rate_since).as_nanos());
         u64::try_from((self.meter.capacity + last) / 1_000_000_000).unwrap_or(u64::MAX)
     }

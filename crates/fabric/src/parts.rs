@@ -8,6 +8,7 @@ use narrows_queue::{BuildError, Disciplines, Queue};
 use narrows_rng::Stream;
 use narrows_scenario as scenario;
 use narrows_scenario::{Direction, Loss};
+use std::sync::Arc;
 
 /// Builds a queue from a scenario; it draws random numbers from `stream`.
 ///
@@ -46,6 +47,9 @@ pub fn link_direction(
     let mut link = LinkDirection::new(queue, direction.rate, direction.delay, loss, lossy, changes);
     if let Some(impairments) = &direction.impairments {
         link.impair(Impair::new(impairments, path, seeds));
+    }
+    if let Some(trace) = &direction.trace {
+        link.follow(Arc::clone(trace));
     }
     if watched {
         link.tell_departures();

@@ -230,6 +230,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
             .collect();
         let direction = sc::Direction {
             rate: Rate::mbps(1),
+            trace: None,
             delay: Duration::ZERO,
             queue: sc::Queue::new("droptail", sc::Limit::Packets(Packets::new(10))),
             loss: sc::Loss::None,

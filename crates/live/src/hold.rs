@@ -18,9 +18,8 @@ pub(crate) fn pace(scenario: &Scenario) -> Pace {
 /// has to carry about this rate.
 pub(crate) fn narrowest(scenario: &Scenario) -> Rate {
     let directions = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
-    let largest = |d: &Direction| d.changes.iter().filter_map(|c| c.rate).fold(d.rate, Rate::max);
     // Access links are often wide so that they do not limit traffic: in most networks the narrowest link does.
-    directions.map(largest).min().unwrap_or(Rate::ZERO)
+    directions.map(Direction::largest_rate).min().unwrap_or(Rate::ZERO)
 }
 
 /// Returns the error of a run in which the bottleneck's thread gave up.

@@ -14,7 +14,7 @@ use door::{Bell, Doors, Mailbox};
 use end::End;
 use flow::{Flow, Plan};
 use narrows_fabric::{Seeds, Topology, flow_source, flow_start, ports};
-use narrows_scenario::{Direction, Flow as Spec, Sampling, Scenario, Tcp, Traffic as Kind, Transport};
+use narrows_scenario::{Flow as Spec, Sampling, Scenario, Tcp, Traffic as Kind, Transport};
 use narrows_units::{Duration, Instant, Rate};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::BTreeMap;
@@ -295,14 +295,10 @@ fn narrowest(scenario: &Scenario, topology: &Topology, spec: &Spec) -> Rate {
     for _ in 0..scenario.nodes.len() {
         let Some(edge) = topology.next(at, spec.to).filter(|_| at != spec.to) else { break };
         let link = &scenario.links[edge / 2];
-        narrowest = narrowest.min(largest(if edge % 2 == 0 { &link.forward } else { &link.reverse }));
+        narrowest = narrowest.min(if edge % 2 == 0 { &link.forward } else { &link.reverse }.largest_rate());
         at = topology.edges[edge].to;
     }
     narrowest
-}
-
-fn largest(direction: &Direction) -> Rate {
-    direction.changes.iter().filter_map(|change| change.rate).fold(direction.rate, Rate::max)
 }
 
 #[cfg(test)]

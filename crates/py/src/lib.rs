@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "PyO3's macros expand to it")]
 
 mod backstop;
+mod files;
 mod foreign;
 mod host;
 mod live;
@@ -11,6 +12,7 @@ mod result;
 mod watch;
 
 use backstop::PyBackstop;
+use files::Folder;
 use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Progress, RunError, Spill};
@@ -186,18 +188,22 @@ fn foreign_row((name, title, params): ForeignRow) -> CatalogueRow {
 }
 
 /// Parse and validate a scenario, which may also name the congestion controls of `own`; raises `ScenarioError`.
+///
+/// `folder` is the directory relative to which it names traces.
 #[pyfunction]
-#[pyo3(signature = (text, path, overrides, own))]
+#[pyo3(signature = (text, path, overrides, own, folder = None))]
 fn parse(
     py: Python<'_>,
     text: String,
     path: String,
     overrides: Vec<(String, String)>,
     own: Vec<ForeignRow>,
+    folder: Option<PathBuf>,
 ) -> PyResultOf<PyScenario> {
+    let files = Folder(folder.unwrap_or_default());
     let mut catalogue = narrows_sim::catalogue();
     catalogue.cc.extend(own.into_iter().map(foreign_row));
-    let parsed = aside(py, move || narrows_scenario::parse(&text, &path, &overrides, &catalogue))?;
+    let parsed = aside(py, move || narrows_scenario::parse_with(&text, &path, &overrides, &catalogue, &files))?;
     parsed.map(|scenario| PyScenario(Arc::new(scenario))).map_err(|problems| {
         let error = ScenarioError::new_err(problems.to_string());
         match problem_list(py, &problems).and_then(|list| error.value(py).setattr("problems", list)) {

@@ -1,6 +1,7 @@
 //! A scenario as JSON, resolved: names, numbers in base units, units in the keys.
 
 use crate::quantity::show_limit;
+use crate::trace::Trace;
 use crate::types::{
     Change, Direction, Flow, Limit, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Wifi, WifiMode, WifiStation,
 };
@@ -163,13 +164,29 @@ fn scheme_value(scheme: &Scheme, name: &str, value: scheme::Value) -> (String, V
 }
 
 pub(crate) fn direction(direction: &Direction) -> Value {
-    json!({
+    let mut value = json!({
         "rate_bps": direction.rate.as_bps(),
         "delay_ns": direction.delay.as_nanos(),
         "queue": queue(&direction.queue),
         "loss": loss(&direction.loss),
         "changes": direction.changes.iter().map(change).collect::<Vec<_>>(),
         "impairments": direction.impairments.as_ref().map(|impairments| write::json(&impairments.present())),
+    });
+    if let (Some(of), Value::Object(map)) = (&direction.trace, &mut value) {
+        map.insert("trace".to_owned(), trace(of));
+    }
+    value
+}
+
+/// Returns what describes a trace; its rows are in the TOML text alone.
+fn trace(trace: &Trace) -> Value {
+    json!({
+        "file": trace.name,
+        "kind": trace.kind(),
+        "rows": trace.rows(),
+        "repeat": trace.repeat,
+        "period_ns": trace.period().as_nanos(),
+        "largest_rate_bps": trace.largest_rate().as_bps(),
     })
 }
 

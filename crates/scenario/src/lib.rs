@@ -23,6 +23,7 @@ mod set;
 mod size;
 mod suggest;
 mod toml_text;
+mod trace;
 mod tree;
 mod types;
 mod words;
@@ -36,6 +37,7 @@ pub use json_schema::{schema, schema_for};
 pub use problem::{Problem, Problems, SET_PATH};
 pub use reference::reference;
 pub use size::Size;
+pub use trace::{Deliveries, Files, MOST_ROWS, NoFiles, OPPORTUNITY, Refusal, Step, Trace, read as read_trace};
 pub use tree::{Part, places};
 pub use types::*;
 pub use words::Word;
@@ -47,7 +49,7 @@ use problem::{Place, Report};
 ///
 /// `path` names the file in problems; its stem is the scenario's default name. `overrides` are pairs of path and value
 /// (`links[0].rate`, `5 Mb/s`), applied in order; a value is TOML or a bare word. `catalogue` lists the available
-/// congestion controls, queues and schemes.
+/// congestion controls, queues and schemes. Traces that are in files of their own need [`parse_with`].
 ///
 /// # Errors
 /// [`Problems`]: all problems, in line order. If the text is not TOML, only its syntax errors.
@@ -56,6 +58,20 @@ pub fn parse(
     path: &str,
     overrides: &[(String, String)],
     catalogue: &Catalogue,
+) -> Result<Scenario, Problems> {
+    parse_with(text, path, overrides, catalogue, &NoFiles)
+}
+
+/// Reads a scenario as [`parse`] does, and the traces that it names from `files`.
+///
+/// # Errors
+/// As for [`parse`]. A problem of a trace names the trace's file and line.
+pub fn parse_with(
+    text: &str,
+    path: &str,
+    overrides: &[(String, String)],
+    catalogue: &Catalogue,
+    files: &dyn Files,
 ) -> Result<Scenario, Problems> {
     let mut report = Report::new(path);
     let mut tree = tree::read(text, &mut report);
@@ -66,7 +82,7 @@ pub fn parse(
     set::apply(&mut tree, root, overrides, &mut report);
     let root = check::table(root, (&tree, Place::Nowhere), &check::Path::Root, catalogue, &mut report);
     drop(tree);
-    let scenario = build::scenario(&root, path, catalogue, &mut report);
+    let scenario = build::scenario(&root, path, (catalogue, files), &mut report);
     finish(scenario, report, "the scenario could not be built; please report this with the file")
 }
 

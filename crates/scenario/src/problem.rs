@@ -138,6 +138,11 @@ impl Report {
         self.found.push((place, problem));
     }
 
+    /// Adds a problem of another file that the scenario names at `place`.
+    pub(crate) fn add_of_file(&mut self, place: Place, problem: Problem) {
+        self.found.push((place, problem));
+    }
+
     /// Returns all problems, sorted by place; problems of one place keep the order in which they were found.
     pub(crate) fn into_problems(mut self) -> Problems {
         self.found.sort_by_key(|(place, _)| *place);

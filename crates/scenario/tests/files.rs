@@ -4,9 +4,9 @@
 
 mod common;
 
-use common::{SMALL, catalogue, good, good_with, ready_to_run};
+use common::{ReadyToRun, SMALL, catalogue, good, good_with, ready_to_run};
 use narrows_scenario::{
-    Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, reference, schema, schema_for,
+    Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, parse_with, reference, schema, schema_for,
 };
 use narrows_units::Duration;
 use serde_json::Value;
@@ -16,7 +16,8 @@ fn every_ready_to_run_file_is_valid_and_reads_back() {
     let files = ready_to_run();
     assert!(files.len() >= 9, "there are {} files", files.len());
     for (name, text) in files {
-        let scenario = parse(&text, &name, &[], &catalogue()).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario =
+            parse_with(&text, &name, &[], &catalogue(), &ReadyToRun).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(format!("{}.toml", scenario.name), name, "the default name is the file's");
         assert!(!scenario.title.is_empty() && scenario.title != scenario.name, "{name} has a title");
         let shown = scenario.to_toml();
@@ -42,7 +43,8 @@ fn every_command_in_a_comment_works() {
                 .map(|(path, value)| (path.to_owned(), value.to_owned()))
                 .collect();
             overridden += overrides.len();
-            parse(&text, &name, &overrides, &catalogue()).unwrap_or_else(|problems| panic!("{line}\n{problems}"));
+            parse_with(&text, &name, &overrides, &catalogue(), &ReadyToRun)
+                .unwrap_or_else(|problems| panic!("{line}\n{problems}"));
         }
     }
     assert!(overridden >= 8, "only {overridden} overrides were found in the comments");

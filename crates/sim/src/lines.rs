@@ -31,9 +31,9 @@ pub(crate) fn links(
         for (direction, from, to) in [(&link.forward, a, b), (&link.reverse, b, a)] {
             let watched = nodes.sees_departures(links.len());
             let path = format!("link/{from}->{to}");
-            let simple = direction.changes.is_empty() && !watched && !plain_loop && direction.rate.as_bps() > 0;
-            let by_arithmetic =
-                simple && direction.impairments.is_none() && disciplines.find(direction.queue.kind)?.tail_only;
+            let constant = direction.changes.is_empty() && direction.trace.is_none() && direction.impairments.is_none();
+            let simple = constant && !watched && !plain_loop && direction.rate.as_bps() > 0;
+            let by_arithmetic = simple && disciplines.find(direction.queue.kind)?.tail_only;
             links.push(if by_arithmetic {
                 line(direction, direction.queue.limit, &path, scenario, seeds)
             } else {

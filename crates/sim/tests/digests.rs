@@ -7,7 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use narrows_scenario::{Sampling, Scenario};
+use narrows_scenario::{Files, Sampling, Scenario};
 use narrows_sim::{Options, catalogue, run};
 use narrows_units::Duration;
 use std::fs;
@@ -35,6 +35,16 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.into_iter().flat_map(below).filter(|path| path.extension().is_some_and(|end| end == "toml")).collect()
 }
 
+/// The traces of a scenario, relative to its directory.
+struct Folder<'a>(&'a Path);
+
+impl Files for Folder<'_> {
+    fn open(&self, name: &str) -> Result<(String, Box<dyn std::io::Read>), String> {
+        let file = fs::File::open(self.0.join(name)).map_err(|error| error.to_string())?;
+        Ok((name.to_owned(), Box::new(file)))
+    }
+}
+
 /// The digest of a scenario, which both loops have.
 fn digest(name: &str, scenario: &Scenario) -> String {
     let [lazy, plain] = [false, true].map(|plain_loop| {
@@ -52,7 +62,9 @@ fn line(path: &Path) -> Option<String> {
     if !TABLES.iter().any(|table| text.lines().any(|line| line.starts_with(table))) {
         return None;
     }
-    let mut scenario = narrows_scenario::parse(&text, &name, &[], &catalogue()).unwrap_or_else(|e| panic!("{e}"));
+    let files = Folder(path.parent().unwrap());
+    let mut scenario =
+        narrows_scenario::parse_with(&text, &name, &[], &catalogue(), &files).unwrap_or_else(|e| panic!("{e}"));
     scenario.duration = scenario.duration.min(LONGEST);
     let with = digest(&name, &scenario);
     scenario.sampling = Sampling::Off;

@@ -84,15 +84,29 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace of deliveries that a link direction follows; `kind` is ``opportunities`` or ``rates``."""
+
+    file: str
+    kind: str
+    rows: int
+    repeat: bool
+    period_ns: int
+    largest_rate_bps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """One direction of a link.
 
     Attributes
     ----------
     rate_bps, delay_ns, queue, loss, changes
-        As in ``[[links]]``.
+        As in ``[[links]]``; with a trace, `rate_bps` is its mean rate.
     impairments : mapping or None
         The other impairments, by key; ``None`` if the direction has none.
+    trace : Trace or None
+        The trace that it follows.
     """
 
     rate_bps: int
@@ -101,6 +115,7 @@ class Direction:
     loss: Loss
     changes: tuple[Change, ...]
     impairments: Settings | None = None
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +405,7 @@ def _direction(row: Mapping[str, Any]) -> Direction:
         loss=_made(Loss, row["loss"]),
         changes=tuple(_made(Change, one) for one in row["changes"]),
         impairments=row["impairments"],
+        trace=Trace(**row["trace"]) if "trace" in row else None,
     )
 
 

@@ -63,7 +63,8 @@ class Scenario:
         text : str
             TOML.
         path : str
-            Name of the text in messages.
+            Name of the text in messages. Traces are relative to its directory, which for the name of a bundled
+            scenario is that of the bundled scenarios.
         overrides : mapping, optional
             Values by path of the field, such as ``{"flows[0].start": "2 s"}``.
 
@@ -78,7 +79,7 @@ class Scenario:
         """
         written = {field: _written(value) for field, value in (overrides or {}).items()}
         try:
-            core = _core.parse(text, path, list(written.items()), own.rows())
+            core = _core.parse(text, path, list(written.items()), own.rows(), str(_folder(path)))
         except _core.ScenarioError as error:
             raise ScenarioError(Problem.from_core(problem) for problem in error.problems) from None
         return cls(core, text, path, written)
@@ -289,6 +290,15 @@ def _written(value: Override) -> str:
         )
         return f"{{ {', '.join(fields)} }}"
     return str(value)
+
+
+def _folder(path: str) -> Path:
+    """Find the directory relative to which a scenario names traces."""
+    given = Path(path)
+    if given.parent != Path() or given.exists():
+        return given.parent
+    known = bundled.scenarios().get(path.removesuffix(".toml"))
+    return given.parent if known is None else known.parent
 
 
 def _find(path: str | PathLike[str]) -> Path:

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Direction:
-    """One direction of a link, as the drawing shows it: rate in bit/s, delay in seconds, queue and loss in words."""
+    """One direction of a link, as drawn: rate in bit/s, delay in seconds; queue, loss and trace in words."""
 
     rate: float
     delay: float
     queue: str
     loss: str = ""
     changes: int = 0
+    trace: str = ""
 
 
 @dataclass(frozen=True)

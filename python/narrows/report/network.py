@@ -71,6 +71,7 @@ def direction(data: resolved_types.Direction) -> Direction:
         queue=channels.queue_text(data.queue),
         loss=" · ".join(text for text in (_loss(data.loss), _impairments(data)) if text),
         changes=len(data.changes),
+        trace="" if data.trace is None else data.trace.file,
     )
 
 

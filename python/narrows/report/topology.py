@@ -19,7 +19,10 @@ MAX_DRAWN_FLOWS = 8
 
 def describe(direction: Direction) -> tuple[str, str]:
     """Describe a direction in two short lines: rate and delay; queue and loss."""
-    first = f"{style.rate(direction.rate)} · {style.duration(direction.delay)}"
+    rate = style.rate(direction.rate)
+    if direction.trace:
+        rate = f"trace, mean {rate}"
+    first = f"{rate} · {style.duration(direction.delay)}"
     second = direction.queue
     if direction.loss:
         second = f"{second} · {direction.loss}" if second else direction.loss

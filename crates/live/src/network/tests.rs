@@ -76,6 +76,18 @@ fn packets_arrive_when_links_say_however_late_they_are_looked_at() {
 }
 
 #[test]
+fn a_link_follows_its_trace() {
+    let trace = SCENARIO.replace("\"8 Mb/s\"", "{ trace = \"t\", content = \"opportunities 3 0 2\" }");
+    let text = trace.replace("QUEUE", DROPTAIL);
+    let scenario = narrows_scenario::parse(&text, "t.toml", &[], &catalogue()).unwrap();
+    let (mut net, mut log) = (network(&scenario), Log::default());
+    (0..4).for_each(|_| net.receive(0, &segment(&scenario, 1460), us(0)));
+    // The queue has room for three. Opportunities are at 3, 3, 5 and 8 ms, and 1 ms of delay follows.
+    net.advance(us(900_000), &mut log);
+    assert_eq!(log.0.iter().map(|(node, _, at)| (*node, *at)).collect::<Vec<_>>(), [(2, 4000), (2, 4000), (2, 6000)]);
+}
+
+#[test]
 fn a_full_queue_drops_and_the_flow_is_told() {
     let scenario = scenario(DROPTAIL, "");
     let (mut net, mut log) = (network(&scenario), Log::default());

@@ -151,20 +151,23 @@ impl Build<'_> {
         queues.extend(own.and_then(|own| own.table("queue")).map(|queue| (queue, Path::Key(&own_path, "queue"))));
         queues.extend(link.table("queue").map(|queue| (queue, Path::Key(path, "queue"))));
         queues.extend(self.root.table("queue").map(|queue| (queue, Path::Key(&Path::Root, "queue"))));
-        let rate = layers.get("rate");
+        let changes = match own.filter(|own| own.given("changes").is_some()) {
+            Some(own) => self.changes(own, &own_path),
+            None => self.changes(link, path),
+        };
+        let rated = self.rate(&layers, own.map(|own| (own, &own_path)), (link, path), changes.as_deref());
+        let rate = rated.as_ref().map(|(rate, _)| *rate);
         let queue = self.queue(&queues, Drain::Link(rate), links);
         let counted = queue.as_ref().and_then(|queue| self.counted(queue, &queues, (link.place, path))).map(|limit| {
             links.limits.push(limit);
             links.limits.len() - 1
         });
         let loss = self.loss(own, &own_path).or_else(|| self.loss(Some(link), path)).unwrap_or(Some(Loss::None));
-        let changes = match own.filter(|own| own.given("changes").is_some()) {
-            Some(own) => self.changes(own, &own_path),
-            None => self.changes(link, path),
-        };
         let impairments = self.impairments((own, &own_path), (link, path));
+        let (rate, trace) = rated?;
         let direction = Direction {
-            rate: rate?,
+            rate,
+            trace,
             delay: layers.get("delay")?,
             queue: queue?,
             loss: loss?,

@@ -13,6 +13,7 @@ mod rules;
 mod schemes;
 mod shorthand;
 mod tcp;
+mod traces;
 mod wifi;
 
 use crate::catalogue::Catalogue;
@@ -20,9 +21,11 @@ use crate::check::Path;
 use crate::problem::{Place, Report};
 use crate::record::{OrWord, Record};
 use crate::schema::{MOST, NAME_LENGTH};
+use crate::trace::{Files, NoFiles};
 use crate::types::{IpVersion, Sampling, Scenario};
 use narrows_units::Duration;
 use schemes::Schemes;
+use std::collections::BTreeMap;
 
 pub use defaults::Choices;
 pub(crate) use defaults::defaults;
@@ -37,15 +40,22 @@ pub(crate) struct Build<'a> {
     schemes: Schemes,
     /// Bytes that routers of the scheme add to packets whose end points leave no room for them.
     router_adds: u64,
+    files: &'a dyn Files,
+    traces: traces::Traces,
 }
 
 /// Builds the scenario; `None`, with the reasons in `report`, if that is not possible.
-pub(crate) fn scenario(root: &Record, path: &str, catalogue: &Catalogue, report: &mut Report) -> Option<Scenario> {
+pub(crate) fn scenario(
+    root: &Record,
+    path: &str,
+    (catalogue, files): (&Catalogue, &dyn Files),
+    report: &mut Report,
+) -> Option<Scenario> {
     let name = if root.given("name").is_some() { root.get("name")? } else { stem(path) };
     let ip = if root.get::<u64>("ip") == Some(6) { IpVersion::V6 } else { IpVersion::V4 };
     // A wrong duration is already reported. The largest one keeps starts from being reported as too late.
     let duration = root.get("duration").unwrap_or(Duration::MAX);
-    let mut build = Build { duration, ip, ..Build::new(root, catalogue, report) };
+    let mut build = Build { duration, ip, files, ..Build::new(root, catalogue, report) };
     let (nodes, mut links) = build.topology();
     let wifi = build.wifi(&nodes, &mut links);
     let found = build.scheme(&nodes);
@@ -94,7 +104,17 @@ fn stem(path: &str) -> String {
 impl<'a> Build<'a> {
     fn new(root: &'a Record, catalogue: &'a Catalogue, report: &'a mut Report) -> Self {
         let schemes = Schemes::new(root, catalogue);
-        Self { catalogue, report, root, duration: Duration::MAX, ip: IpVersion::V4, schemes, router_adds: 0 }
+        Self {
+            catalogue,
+            report,
+            root,
+            duration: Duration::MAX,
+            ip: IpVersion::V4,
+            schemes,
+            router_adds: 0,
+            files: &NoFiles,
+            traces: BTreeMap::new(),
+        }
     }
 
     /// Returns whether the state of algorithms is sampled; refuses it where nothing is.

@@ -35,7 +35,12 @@ const ENDS: &[Field] = &[Field::new(
 )];
 
 const BODY: &[Field] = &[
-    Field::new("rate", ANY_RATE, Need::Described("needed, here or in both directions"), "Rate."),
+    Field::new(
+        "rate",
+        Kind::OrTable(&ANY_RATE, &TRACE),
+        Need::Described("needed, here or in both directions"),
+        "Rate, or the trace that gives it.",
+    ),
     Field::new("delay", ANY_TIME, Need::Described("needed, here or in both directions"), "Propagation delay, one way."),
     Field::new("queue", Kind::Table(&QUEUE), Need::Described("`[queue]`"), "Queue in front of the link."),
     Field::new(
@@ -89,6 +94,30 @@ pub(crate) static DIRECTION: Table = Table {
     name: "links.forward",
     doc: "Settings in which one direction of a link differs.",
     groups: &[BODY, impair::FIELDS],
+};
+
+/// A trace in place of a rate.
+pub(crate) static TRACE: Table = Table {
+    name: "links.rate",
+    doc: "A trace of deliveries, which a link follows instead of a constant rate. Each line of a file in mahimahi's format \
+          is an opportunity in milliseconds that delivers up to 1504 bytes, and a packet counts its IP bytes and 4 more. \
+          A CSV file has the header `time_s,rate_mbps` (or `time_ms`, `time_us`, `time_ns`; `rate_gbps`, `rate_kbps`, \
+          `rate_bps`) and then a time and the rate from then on per line. Its first time is 0.",
+    groups: &[&[
+        Field::new("trace", Kind::Text, Need::Required, "File of the trace, relative to the scenario's directory."),
+        Field::new(
+            "repeat",
+            Kind::Switch,
+            Need::Described("`true` for opportunities, `false` for rates"),
+            "Whether the trace starts again at the time of its last line. Otherwise opportunities end there, and the last rate stays.",
+        ),
+        Field::new(
+            "content",
+            Kind::Text,
+            Need::Described("the file's"),
+            "Lines of the trace as resolved scenarios carry them; the file is then not read.",
+        ),
+    ]],
 };
 
 /// A change.

@@ -6,6 +6,7 @@ mod wifi;
 use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
 use crate::record::{Record, Value};
 use crate::schema::Kind;
+use crate::trace::Trace;
 use crate::types::{
     Change, Direction, Flow, Impairments, Limit, Link, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Transport,
 };
@@ -150,7 +151,7 @@ impl Scenario {
 
 fn direction(direction: &Direction) -> Pairs {
     vec![
-        ("rate", rate(direction.rate)),
+        ("rate", direction.trace.as_ref().map_or_else(|| rate(direction.rate), |of| trace(of))),
         ("delay", time(direction.delay)),
         ("queue", inline(&queue(&direction.queue))),
         ("loss", inline(&loss(&direction.loss))),
@@ -171,6 +172,14 @@ fn impairments(both: [&Direction; 2]) -> Vec<(&'static str, [String; 2])> {
     let mut pairs: Vec<_> = none.entries.iter().map(|(key, ..)| pair(key)).collect();
     pairs.retain(|(key, texts)| texts.iter().any(|text_of| *text_of != text(&none, key)));
     pairs
+}
+
+fn trace(trace: &Trace) -> String {
+    inline(&[
+        ("trace", quoted(&trace.name)),
+        ("repeat", trace.repeat.to_string()),
+        ("content", quoted(&trace.content())),
+    ])
 }
 
 fn change(change: &Change) -> String {

@@ -11,6 +11,7 @@ pub use scheme::*;
 pub use tcp::*;
 pub use wifi::*;
 
+use crate::trace::Trace;
 use narrows_settings::queue::Params;
 use narrows_units::{Bytes, Duration, Instant, Probability, Rate};
 use std::net::IpAddr;
@@ -107,8 +108,10 @@ pub struct Link {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
-    /// Rate at the start.
+    /// Rate at the start; the mean rate of the trace if there is one.
     pub rate: Rate,
+    /// The trace that the direction follows instead of a constant rate. Directions with the same trace share it.
+    pub trace: Option<Arc<Trace>>,
     /// Propagation delay at the start.
     pub delay: Duration,
     /// Queue in front of it.
@@ -119,6 +122,15 @@ pub struct Direction {
     pub changes: Vec<Change>,
     /// Impairments other than losses; `None` if it has none. Directions that have the same share them.
     pub impairments: Option<Arc<Impairments>>,
+}
+
+impl Direction {
+    /// Returns the largest rate over a run: of the rate, its changes and its trace.
+    #[must_use]
+    pub fn largest_rate(&self) -> Rate {
+        let start = self.trace.as_ref().map_or(self.rate, |trace| trace.largest_rate());
+        self.changes.iter().filter_map(|change| change.rate).fold(start, Rate::max)
+    }
 }
 
 /// A change of a direction at a given time.

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
 use narrows_scenario::{
-    Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Ns2Agent, Scenario, parse,
+    Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Files, Ns2Agent, Scenario,
+    parse, parse_with,
 };
 use narrows_settings::queue::Discipline;
 use narrows_units::{Bytes, Duration, Rate};
@@ -123,6 +124,17 @@ fn mcs_rates(max: u32, widths: &[u32], streams: u32) -> Vec<CatalogueMcs> {
     rows
 }
 
+/// The traces beside the ready-to-run files.
+pub struct ReadyToRun;
+
+impl Files for ReadyToRun {
+    fn open(&self, name: &str) -> Result<(String, Box<dyn std::io::Read>), String> {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
+        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+        Ok((name.to_owned(), Box::new(file)))
+    }
+}
+
 /// Parses a text that must be valid.
 pub fn good(text: &str) -> Scenario {
     good_with(text, &[])
@@ -130,7 +142,7 @@ pub fn good(text: &str) -> Scenario {
 
 /// Parses a text that must be valid with these overrides.
 pub fn good_with(text: &str, overrides: &[(&str, &str)]) -> Scenario {
-    match parse(text, "test.toml", &pairs(overrides), &catalogue()) {
+    match parse_with(text, "test.toml", &pairs(overrides), &catalogue(), &ReadyToRun) {
         Ok(scenario) => scenario,
         Err(problems) => panic!("{problems}"),
     }

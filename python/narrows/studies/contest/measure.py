@@ -142,15 +142,15 @@ def busiest(run: Run, window: Window) -> float | None:
     Returns
     -------
     float or None
-        In [0, 1]; ``None`` if a link changes its rate or the scenario has an 802.11 channel, whose rate no link
-        defines.
+        In [0, 1]; ``None`` if a link changes its rate or follows a trace, or the scenario has an 802.11 channel, whose
+        rate no link defines.
     """
     resolved = run.scenario.resolved
     rates: dict[str, float] = {}
     for link in resolved.links:
         for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.reverse)):
             rates[f"{a}->{b}"] = way.rate_bps
-            if way.changes:
+            if way.changes or way.trace is not None:
                 return None
     if not rates or resolved.wifi:
         return None

@@ -231,7 +231,7 @@ def _path_problems(flows: Sequence[Flow], paths: Sequence[Sequence[_Hop]]) -> li
 def _link_problems(hop: Direction, back: Direction) -> list[str]:
     both = (hop, back)
     problems = []
-    if any(one.changes for one in both):
+    if any(one.changes or one.trace is not None for one in both):
         problems.append("changes")
     if any(one.impairments for one in both):
         problems.append("has impairments besides losses")
