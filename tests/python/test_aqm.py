@@ -24,7 +24,7 @@ SHORT = {"duration": "25 s"}
 def test_every_bundled_scenario_takes_every_discipline() -> None:
     plan = aqm.make(runs=1)
     names = [row["name"] for row in engine_catalogue()["queues"]]
-    assert plan.queues == tuple(names)
+    assert plan.queues == tuple(name for name in names if name not in {"tbf", "policer"})
     assert plan.scenarios == aqm.SCENARIOS
     for cell in plan.cells:
         link = cell.scenario.resolved.links[0]

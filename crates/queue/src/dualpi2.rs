@@ -1,12 +1,12 @@
 //! DualPI2: two coupled queues for L4S and Classic traffic.
 //!
 //! # Idea
-//! Scalable senders (Prague, DCTCP) keep a queue of less than a millisecond if they are marked early and often; Classic
+//! Scalable senders (Prague, DCTCP) keep a queue of less than a millisecond if they are marked early and often. Classic
 //! ones (Reno, CUBIC) need a queue. DualPI2 gives each kind its own queue, by the ECN codepoint. A PI controller sets a
-//! base probability p' from the queueing delay. Classic packets are dropped or marked with p' squared, since Reno's rate
-//! goes with one over the square root of the probability; L4S packets are marked with k p', since a scalable sender's
-//! rate goes with one over the probability. So flows of both kinds have about the same rate. L4S packets are also marked
-//! above a threshold of their own queue, which is short because it is nearly always served first.
+//! base probability p' from the queueing delay. Classic packets are dropped or marked with p' squared, because Reno's
+//! rate goes with one over the square root of the probability. L4S packets are marked with k p', because a scalable
+//! sender's rate goes with one over the probability. So flows of both kinds have about the same window. L4S packets are
+//! also marked above a threshold of their own queue, which is short because it is nearly always served first.
 //!
 //! # Sources
 //! - RFC 9332, appendix A: A.1 (the core, figures 2 to 6), A.2 (overload); section 4.1 (schedulers).
@@ -36,10 +36,10 @@
 //! # Differences
 //! | question | RFC 9332 | Linux | parameter |
 //! |---|---|---|---|
-//! | alpha, beta, tupdate | from RTT_max = 100 ms: 0.15 Hz, 3 Hz, 15 ms | 0.16 Hz, 3.2 Hz, 16 ms | `alpha`, `beta`, `tupdate`; Linux's by default |
+//! | alpha, beta, tupdate | 0.15 Hz, 3 Hz, 15 ms (for 100 ms) | 0.16 Hz, 3.2 Hz, 16 ms | the same; Linux's values |
 //! | decision of a probability | by sums (`recur`) | by random numbers | `profile` |
 //! | L4S AQM | a ramp from 0.8 to 1.2 ms | a step at 1 ms | `l4s_aqm`; the step by default |
-//! | short queues | a native AQM needs `th_len` packets | PI2 spares packets if less than 2 MTU wait behind them | `profile` |
+//! | short queues | the ramp needs 1 packet | PI2 spares packets with less than 2 MTU behind them | `profile` |
 //! | scheduler | weighted round robin, or time-shifted FIFO | weighted round robin by credit | `scheduler` |
 //! | native mark and coupled one | one decision with the larger probability | two decisions | `profile` |
 //! | saturated L4S probability | Classic drops in both queues | the same, or marks alone | `overload` |

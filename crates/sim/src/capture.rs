@@ -1,7 +1,8 @@
 //! Packet captures, written through the `pcap-file` library: one pcapng file per link and one per 802.11 channel.
 //!
 //! On a link, a packet is captured when its transmission starts, on the interface of its direction. So a packet that
-//! the link corrupts is in the file. One that a queue drops is in a file of drops instead, with the reason. The link type is raw IP (LINKTYPE_RAW, 101).
+//! the link corrupts is in the file. One that a queue drops is in a file of drops instead, with the reason.
+//! The link type is raw IP (LINKTYPE_RAW, 101).
 //!
 //! On a channel, every frame is captured when its preamble starts, as by a monitor that receives every transmitter
 //! well. Frames that collide, or that are corrupted at their receivers (frame error rate), are in the file too, with a

@@ -40,8 +40,8 @@ def aqm(
         typer.Option(
             "--queues",
             metavar="KINDS",
-            help="Disciplines, separated by commas, with parameters after colons; by default all of "
-            "`narrows list queues`.",
+            help="Disciplines, separated by commas, with parameters after colons; by default all but "
+            "shapers and policers.",
         ),
     ] = None,
     on: Annotated[

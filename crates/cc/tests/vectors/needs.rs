@@ -2,8 +2,8 @@
 
 use narrows_cc::{Needs, Params, registry};
 
-/// The algorithms that request something. Linux gives `cong_control` to BBR alone, and `pkts_acked` or `in_ack_event` to
-/// those that measure. Of ours, `none` (no congestion window) and Compound (in Windows) are not in Linux.
+/// The algorithms that request something. Linux gives `cong_control` to BBR alone, and `pkts_acked` or `in_ack_event`
+/// to those that measure. Of ours, `none` (no congestion window) and Compound (in Windows) are not in Linux.
 fn requested(name: &str) -> Needs {
     let none = Needs::default();
     match name {

@@ -113,7 +113,8 @@ def make(
     Parameters
     ----------
     queues : iterable of str, optional
-        Disciplines of ``narrows list queues``, with parameters after colons; by default all of the engine.
+        Disciplines of ``narrows list queues``, with parameters after colons; by default all of the engine but shapers
+        and policers, whose rate depends on the link.
     scenarios : iterable of path or str, optional
         Scenario files or names of bundled ones; by default `SCENARIOS`.
     runs : int
@@ -135,7 +136,7 @@ def make(
         If a scenario or a discipline is refused.
     """
     known = {row["name"]: row for row in engine_catalogue()["queues"]}
-    chosen = [text.strip() for text in (known if queues is None else queues)]
+    chosen = [text.strip() for text in (comparable() if queues is None else queues)]
     files = [str(one) for one in (SCENARIOS if scenarios is None else scenarios)]
     for what, names in (("queue", chosen), ("scenario", files)):
         if not names:
@@ -161,6 +162,17 @@ def make(
             made = base.with_queue(f"{text}:ecn=true" if marks else text).with_overrides(overrides or {})
             cells.append(Cell(base.name, text, made, _observed(made), _identity(made)))
     return Plan(tuple(dict.fromkeys(one.scenario_label for one in cells)), tuple(chosen), tuple(cells), seed, runs)
+
+
+def comparable() -> tuple[str, ...]:
+    """Return the disciplines that are compared by default: all without a rate of their own.
+
+    Returns
+    -------
+    tuple of str
+    """
+    rows = engine_catalogue()["queues"]
+    return tuple(row["name"] for row in rows if all(one["name"] != "rate" for one in row["parameters"]))
 
 
 def _observed(scenario: Scenario) -> str:
