@@ -270,7 +270,11 @@ def test_several_runs_are_a_batch(live_run: LiveRun) -> None:
 
 def test_captures_are_those_of_a_simulation(live_run: LiveRun, tmp_path: Path) -> None:
     live_run(scenario(duration="500 ms"), pcap=tmp_path)
-    assert sorted(path.name for path in tmp_path.glob("*[0-9].pcapng")) == ["h1-r1.pcapng", "r1-r2.pcapng", "r2-h2.pcapng"]
+    assert sorted(path.name for path in tmp_path.glob("*[0-9].pcapng")) == [
+        "h1-r1.pcapng",
+        "r1-r2.pcapng",
+        "r2-h2.pcapng",
+    ]
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed: what is in the files was not looked at")
     fields = ["-T", "fields", "-e", "ip.checksum.status", "-e", "tcp.checksum.status"]
