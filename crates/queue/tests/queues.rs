@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use core::net::{IpAddr, Ipv4Addr};
+use narrows_queue::registry::{Params, Value, registry};
 use narrows_queue::{
     Aqm, Codel, CodelConfig, CodelProfile, Dequeued, DropReason, Dropped, Exceed, Fifo, FqCodel, FqCodelConfig, Limit,
     Policer, PolicerConfig, Queue, QueueView, RedConfig, Tbf, TbfConfig, Verdict, droptail, red,
@@ -10,7 +11,7 @@ use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
 use narrows_wire::{Ecn, Ip, Packet, Transport, UdpRepr};
 use proptest::prelude::*;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A packet of `size` bytes in total, identified by its ports.
 fn packet(number: u32, size: u32, ecn: Ecn) -> Packet {
@@ -245,6 +246,93 @@ proptest! {
             let all: VecDeque<_> = waiting.iter().flatten().copied().collect();
             counters_are_exact(&queue.view(), &all);
             prop_assert!(queue.view().bytes <= memory_limit);
+        }
+    }
+}
+
+/// Parameters with which a discipline drops and marks within the few milliseconds of a test.
+fn impatient(name: &str) -> Params {
+    let mut params = Params::default();
+    let mut set = |name: &'static str, value| params.set(name, value);
+    let us = |n| Value::Time(Duration::from_micros(n));
+    match name {
+        "codel" | "fq_codel" => {
+            set("target", us(300));
+            set("interval", us(2_000));
+            set("ecn", Value::Switch(true));
+        }
+        "dualpi2" => {
+            set("target", us(100));
+            set("tupdate", us(200));
+            set("alpha", Value::Number(1000.0));
+            set("beta", Value::Number(1000.0));
+        }
+        "tbf" | "policer" => set("rate", Value::Rate(Rate::mbps(1))),
+        _ => {}
+    }
+    params
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    /// Within a sub-queue packets stay in order. Drops take the arriving packet, or the first or the last one.
+    #[test]
+    fn every_discipline_conserves_packets_and_counts_them(
+        row in prop::sample::select(registry().to_vec()),
+        limit in prop_oneof![
+            (1u64..40).prop_map(|n| Limit::Packets(Packets::new(n))),
+            (3_000u64..40_000).prop_map(|n| Limit::Bytes(Bytes::new(n))),
+        ],
+        flows in 1u32..6,
+        ops in ops(),
+    ) {
+        let Ok(mut queue) = row.queue(limit, &impatient(row.about.name), Stream::new(1, 0, "queue", "any")) else {
+            return Ok(());
+        };
+        queue.set_rate(Rate::mbps(10));
+        let mut waiting: BTreeMap<u32, VecDeque<(Packet, Instant)>> = BTreeMap::new();
+        let (mut now, mut number) = (Instant::ZERO, 0);
+        let mut dropped = Vec::new();
+        for (gap, op) in ops {
+            now += Duration::from_nanos(gap);
+            while let Some(at) = queue.next_timer()
+                && at <= now
+            {
+                queue.on_timer(at, &mut dropped);
+            }
+            let mut sent = None;
+            match op {
+                Op::Enqueue { size, ecn } => {
+                    number += 1;
+                    // The upper half is the source port: a few flows.
+                    let p = packet((number % flows) << 16 | number, size, Ecn::from_bits(ecn));
+                    let enqueued = queue.enqueue(p, now, &mut dropped);
+                    prop_assert!(!enqueued.marked || p.ip.ecn().is_capable());
+                    waiting.entry(enqueued.subqueue).or_default().push_back((p, now));
+                }
+                Op::Dequeue => sent = queue.dequeue(now, &mut dropped),
+            }
+            for d in dropped.drain(..) {
+                let of = waiting.get_mut(&d.subqueue).unwrap();
+                let is = |one: Option<&(Packet, Instant)>| one.is_some_and(|(p, _)| identity(p) == identity(&d.packet));
+                let taken = if is(of.front()) { of.pop_front() } else { of.pop_back().filter(|last| is(Some(last))) };
+                prop_assert!(taken.is_some(), "{}: {d:?}", row.about.name);
+            }
+            match sent {
+                Some(Dequeued { packet, enqueued, subqueue, marked }) => {
+                    let (p, at) = waiting.get_mut(&subqueue).and_then(VecDeque::pop_front).unwrap();
+                    prop_assert_eq!((identity(&packet), enqueued), (identity(&p), at));
+                    prop_assert!(!marked || (p.ip.ecn().is_capable() && packet.ip.ecn() == Ecn::Ce));
+                }
+                None if matches!(op, Op::Dequeue) => {
+                    let held = queue.next_timer().is_some_and(|at| at > now && at < Instant::NEVER);
+                    prop_assert!(held || waiting.values().all(VecDeque::is_empty), "{}", row.about.name);
+                }
+                None => {}
+            }
+            let all: VecDeque<_> = waiting.values().flatten().copied().collect();
+            counters_are_exact(&queue.view(), &all);
         }
     }
 }
