@@ -39,14 +39,15 @@
 //! | alpha, beta, tupdate | 0.15 Hz, 3 Hz, 15 ms (for 100 ms) | 0.16 Hz, 3.2 Hz, 16 ms | the same; Linux's values |
 //! | decision of a probability | by sums (`recur`) | by random numbers | `profile` |
 //! | L4S AQM | a ramp from 0.8 to 1.2 ms | a step at 1 ms | `l4s_aqm`; the step by default |
-//! | short queues | the ramp needs 1 packet | PI2 spares packets with less than 2 MTU behind them | `profile` |
+//! | short queues | L4S AQM spares up to `th_len` packets | PI2 spares packets with less than 2 MTU behind | `profile` |
 //! | scheduler | weighted round robin, or time-shifted FIFO | weighted round robin by credit | `scheduler` |
 //! | native mark and coupled one | one decision with the larger probability | two decisions | `profile` |
 //! | saturated L4S probability | Classic drops in both queues | the same, or marks alone | `overload` |
 //!
 //! - The timer runs while a packet waits or p' is above zero. In Linux it always runs, so that its phase differs.
 //! - Linux's `step_in_packets`, `memory_limit`, filters and splitting of GSO packets have no counterpart.
-//! - p' is a floating-point number, in Linux a 32-bit fraction.
+//! - p' is a floating-point number, in Linux a 32-bit fraction, with 41/256 and 819/256 Hz for 0.16 and 3.2 Hz.
+//! - A limit in bytes holds the packets that fit; the RFC leaves room for one MTU.
 //!
 //! # Limits
 //! The classifier trusts the ECN field: a sender that sets ECT(1) and does not respond to marks takes what the
@@ -125,6 +126,11 @@ const PARAMS: &[Param] = &[
     time("min_th", "Sojourn time at which the ramp begins.", Duration::from_micros(800)),
     time("range", "Width of the ramp.", Duration::from_micros(400)),
     Param {
+        name: "th_len",
+        doc: "With `rfc9332`: L4S packets, the departing one included, up to which the native AQM marks none.",
+        kind: Kind::Integer { unit: "packets", default: 1, min: 0, max: 1_000_000 },
+    },
+    Param {
         name: "min_qlen_step",
         doc: "Packets that must wait in the L4S queue as a packet arrives, for the native AQM to mark it.",
         kind: Kind::Integer { unit: "packets", default: 0, min: 0, max: 1_000_000 },
@@ -196,6 +202,11 @@ fn fit(params: &mut Params, limit: Limit) -> Result<(), Broken> {
         let reason = format!("is above the limit of {bytes}");
         return Err(Broken { param: "mtu", reason, allowed: format!("at most {bytes}") });
     }
+    let protection = 100.0 * params.probability("classic_protection").as_f64();
+    if (protection - protection.round()).abs() > 1e-6 {
+        let reason = "is not a whole percentage".to_owned();
+        return Err(Broken { param: "classic_protection", reason, allowed: "whole per cent, such as 0.1".to_owned() });
+    }
     if params.number("coupling") <= 0.0 {
         let allowed = "more than 0".to_owned();
         return Err(Broken { param: "coupling", reason: "does not couple the queues".to_owned(), allowed });
@@ -240,6 +251,8 @@ pub struct DualPi2Config {
     pub coupling: f64,
     /// The native AQM of the L4S queue.
     pub native: Native,
+    /// L4S packets, the departing one included, up to which the native AQM marks none (Th_len); not with `random`.
+    pub th_len: u64,
     /// Packets that must wait before a packet for the native AQM to mark it.
     pub min_qlen_step: u64,
     /// Which queue is served first.
@@ -269,6 +282,7 @@ impl DualPi2Config {
                 "ramp" => Native::Ramp(params.time("min_th"), params.time("range")),
                 _ => Native::Step(params.time("step_thresh")),
             },
+            th_len: params.integer("th_len"),
             min_qlen_step: params.integer("min_qlen_step"),
             scheduler: match params.choice("scheduler") {
                 "tsfifo" => Scheduler::TimeShifted(params.time("tshift")),
@@ -446,7 +460,8 @@ impl DualPi2 {
 
     /// Applies both AQMs to a packet that leaves; `Ok(marked)`, or `Err(reason)` if it must be dropped.
     fn judge(&mut self, class: usize, held: &mut Held, now: Instant) -> Result<bool, DropReason> {
-        let native = if held.native { self.native(now.since(held.waiting.enqueued)) } else { 0.0 };
+        let long = self.config.random || self.queues[class].len() as u64 >= self.config.th_len;
+        let native = if held.native && long { self.native(now.since(held.waiting.enqueued)) } else { 0.0 };
         let packet = &mut held.waiting.packet;
         let mut marked = false;
         if !self.config.drop_early {

@@ -174,17 +174,20 @@ fn the_step_is_strict_and_the_ramp_linear() {
 
 #[test]
 fn the_native_aqm_marks_l4s_alone_and_needs_packets_before() {
-    for (ecn, min_qlen_step, expected) in [
-        (Ecn::Ect1, 0, vec![true, true, true]),
-        (Ecn::Ect1, 2, vec![false, false, true]),
-        (Ecn::Ect0, 0, vec![false, false, false]),
+    for (ecn, min_qlen_step, th_len, random, expected) in [
+        (Ecn::Ect1, 0, 0, false, [true, true, true]),
+        (Ecn::Ect1, 0, 1, false, [true, true, false]),
+        (Ecn::Ect1, 0, 2, false, [true, false, false]),
+        (Ecn::Ect1, 0, 1, true, [true, true, true]),
+        (Ecn::Ect1, 2, 0, false, [false, false, true]),
+        (Ecn::Ect1, 2, 0, true, [false, false, true]),
+        (Ecn::Ect0, 0, 0, false, [false, false, false]),
+        (Ecn::Ect0, 0, 0, true, [false, false, false]),
     ] {
-        for random in [false, true] {
-            let mut queue = queue(DualPi2Config { min_qlen_step, random, ..config() });
-            put(&mut queue, ecn, 3, at(0));
-            let marks: Vec<_> = (0..3).map(|_| queue.dequeue(at(1100), &mut Vec::new()).unwrap().marked).collect();
-            assert_eq!(marks, expected, "{ecn:?} {min_qlen_step} {random}");
-        }
+        let mut queue = queue(DualPi2Config { min_qlen_step, th_len, random, ..config() });
+        put(&mut queue, ecn, 3, at(0));
+        let marks = [0; 3].map(|_| queue.dequeue(at(1100), &mut Vec::new()).unwrap().marked);
+        assert_eq!(marks, expected, "{ecn:?} {min_qlen_step} {th_len} {random}");
     }
 }
 
@@ -311,6 +314,8 @@ fn contradictions_are_refused() {
     use crate::registry::Value;
     assert_eq!(broken(Limit::Bytes(Bytes::new(1000)), "coupling", Value::Number(2.0)), "mtu");
     assert_eq!(broken(LIMIT, "coupling", Value::Number(0.0)), "coupling");
+    let share = Value::Probability(narrows_units::Probability::clamped(0.004));
+    assert_eq!(broken(LIMIT, "classic_protection", share), "classic_protection");
     assert_eq!(fit(&mut Params::defaults(PARAMS), LIMIT), Ok(()));
 }
 
