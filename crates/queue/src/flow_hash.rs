@@ -74,6 +74,33 @@ mod tests {
     }
 
     #[test]
+    fn each_field_of_a_flow_counts() {
+        use narrows_wire::{Ip, TcpRepr, Transport, UdpRepr};
+        let hash = FlowHash::new(&mut Stream::new(1, 0, "test", "hash"));
+        let of = |src: u8, dst: u8, src_port, dst_port, tcp: bool| {
+            let ip = Ip::between([10, 0, 0, src].into(), [10, 0, 0, dst].into());
+            let transport = if tcp {
+                Transport::Tcp(TcpRepr { src_port, dst_port, ..TcpRepr::default() })
+            } else {
+                Transport::Udp(UdpRepr { src_port, dst_port })
+            };
+            hash.of_flow(&Packet { ip, transport, payload_len: 100 })
+        };
+        let same = of(1, 2, 1000, 80, true);
+        assert_eq!(of(1, 2, 1000, 80, true), same);
+        for other in [
+            of(3, 2, 1000, 80, true),
+            of(1, 3, 1000, 80, true),
+            of(1, 2, 1001, 80, true),
+            of(1, 2, 1000, 81, true),
+            of(1, 2, 1000, 80, false),
+            of(2, 1, 80, 1000, true),
+        ] {
+            assert_ne!(other, same);
+        }
+    }
+
+    #[test]
     fn a_hash_scales_to_all_places() {
         assert_eq!([0, 1 << 63, u64::MAX].map(|hash| scaled(hash, 10)), [0, 5, 9]);
     }
