@@ -105,6 +105,7 @@ pub fn registry() -> &'static [&'static Row] {
         &crate::codel::ROW,
         &crate::fq_codel::ROW,
         &crate::dualpi2::ROW,
+        &crate::prio::ROW,
         &crate::tbf::ROW,
         &crate::policer::ROW,
     ];
