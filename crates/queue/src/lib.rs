@@ -18,6 +18,7 @@
 
 mod codel;
 mod droptail;
+mod drr;
 mod dualpi2;
 mod fifo;
 mod flow_hash;
@@ -35,6 +36,7 @@ use narrows_wire::Packet;
 
 pub use codel::{Codel, CodelConfig, CodelProfile};
 pub use droptail::{DropTail, droptail};
+pub use drr::{Drr, DrrConfig};
 pub use dualpi2::{DualPi2, DualPi2Config, Native, Scheduler};
 pub use fifo::Fifo;
 pub use fq_codel::{FqCodel, FqCodelConfig};

@@ -106,6 +106,7 @@ pub fn registry() -> &'static [&'static Row] {
         &crate::fq_codel::ROW,
         &crate::dualpi2::ROW,
         &crate::prio::ROW,
+        &crate::drr::ROW,
         &crate::tbf::ROW,
         &crate::policer::ROW,
     ];

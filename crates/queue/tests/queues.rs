@@ -276,6 +276,12 @@ fn impatient(name: &str, variant: bool) -> Params {
             set("beta", Value::Number(1000.0));
         }
         "tbf" | "policer" => set("rate", Value::Rate(Rate::mbps(1))),
+        "prio" if variant => set("share", Value::Choice("shared")),
+        "drr" => {
+            set("flows", Value::Integer(4));
+            set("quantum", Value::Size(Bytes::new(300)));
+            set("overflow", Value::Choice(if variant { "longest" } else { "arrival" }));
+        }
         _ => {}
     }
     params
