@@ -27,6 +27,7 @@ mod policer;
 mod prio;
 mod red;
 pub mod registry;
+mod sfq;
 mod tbf;
 mod token_bucket;
 
@@ -45,6 +46,7 @@ pub use policer::{Exceed, Policer, PolicerConfig};
 pub use prio::{Prio, PrioConfig, PrioMap};
 pub use red::{Red, RedConfig, red};
 pub use registry::{BuildError, Disciplines, Row, Setup};
+pub use sfq::{Sfq, SfqConfig};
 pub use tbf::{Tbf, TbfConfig};
 
 /// The state of a queue, as an AQM, a router agent or a probe sees it.

@@ -107,6 +107,7 @@ pub fn registry() -> &'static [&'static Row] {
         &crate::dualpi2::ROW,
         &crate::prio::ROW,
         &crate::drr::ROW,
+        &crate::sfq::ROW,
         &crate::tbf::ROW,
         &crate::policer::ROW,
     ];

@@ -277,6 +277,13 @@ fn impatient(name: &str, variant: bool) -> Params {
         }
         "tbf" | "policer" => set("rate", Value::Rate(Rate::mbps(1))),
         "prio" if variant => set("share", Value::Choice("shared")),
+        "sfq" => {
+            for (name, value) in [("divisor", 5), ("flows", 4), ("depth", 9)] {
+                set(name, Value::Integer(value));
+            }
+            set("quantum", Value::Size(Bytes::new(300)));
+            set("headdrop", Value::Switch(variant));
+        }
         "drr" => {
             set("flows", Value::Integer(4));
             set("quantum", Value::Size(Bytes::new(300)));
