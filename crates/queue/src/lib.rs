@@ -26,6 +26,7 @@ mod fq_codel;
 mod policer;
 mod prio;
 mod red;
+mod red_adaptive;
 pub mod registry;
 mod sfq;
 mod tbf;

@@ -8,6 +8,8 @@
 //! - Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1(4), 1993:
 //!   section 4, figures 1 and 2 (algorithm), section 7 (the uniform spacing of drops).
 //! - Floyd, "Recommendation on using the gentle variant of RED", 2000: the slope above the upper threshold.
+//! - Floyd, Gummadi and Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
+//!   Management", 2001: section 4, figure 4 (`adaptive`).
 //! - RFC 3168, section 7: marks instead of drops, and drops again above the upper threshold.
 //!
 //! # State
@@ -17,6 +19,7 @@
 //! | count | `count` | mean packets since the last drop or mark; `None` is the paper's -1 |
 //! | q_time | `idle_since` | when the link ran out of work |
 //! | min_th, max_th, w_q, max_p | [`RedConfig`] | |
+//! | max_p of Adaptive RED | `adaptation` | |
 //!
 //! # Differences
 //! - Average over an idle time: decayed by (1 - w_q)^m as in the paper, where m is the number of packets of mean size
@@ -33,16 +36,22 @@
 //!   `mark_p_` (drop capable packets too while p_b > 0.1) and its `use_mark_p_` have no counterpart.
 //! - ns-2 never drops early while at most one packet waits, and lets the first packet above the lower threshold pass;
 //!   the paper, and so this file, does neither.
+//! - `adaptive`: off as in the 1993 paper and ns-2. On, max_p rises by min(0.01, max_p / 4) while the average is above
+//!   min_th + 0.6 (max_th - min_th), falls to 0.9 of it while the average is below min_th + 0.4 (max_th - min_th), and
+//!   stays in [0.01, 0.5]; a given `max_p` outside is brought inside. Steps are at least 0.5 s apart and are taken as
+//!   packets arrive, as in ns-2; Linux has a timer that runs always. The paper's rules for w_q and the thresholds are
+//!   not applied: their parameters are set as for RED.
 //! - Packets that overflow move the average and restart the count, as in ns-2; Linux only updates the average.
 //!
 //! # Limits
-//! The average moves only when packets arrive. Parameters are fixed: Adaptive RED is not implemented.
+//! The average moves only when packets arrive. With `adaptive`, max_p keeps its value over idle times.
 //!
 //! # Vectors
 //! `drop_probability_follows_the_two_slopes`, `spacing_without_wait_is_floyd_and_jacobson`,
 //! `spacing_with_wait_starts_after_one_over_p`, `average_is_an_exponential_moving_one`,
-//! `average_decays_as_if_small_packets_had_left_while_idle`.
+//! `average_decays_as_if_small_packets_had_left_while_idle`, `max_p_rises_by_alpha_and_falls_by_beta`.
 
+use crate::red_adaptive::Adaptation;
 use crate::registry::{Amount, Broken, Discipline, Kind, Param, Params, Row, Setup, Value};
 use crate::{Aqm, DropReason, Fifo, Limit, Queue, QueueView, Verdict};
 use narrows_rng::Stream;
@@ -63,6 +72,7 @@ pub(crate) const ROW: Row = Row {
         sources: &[
             "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN 1(4), 1993",
             "Floyd, Recommendation on using the gentle variant of RED, 2000",
+            "Floyd, Gummadi and Shenker, Adaptive RED, 2001",
             "RFC 3168, section 7",
         ],
         params: PARAMS,
@@ -128,6 +138,11 @@ const PARAMS: &[Param] = &[
         doc: "Mean packet size, for the decay over idle times and for `bytes_mode`.",
         kind: Kind::Size { default: Bytes::new(500), min: Bytes::new(1), max: Bytes::new(ANY) },
     },
+    Param {
+        name: "adaptive",
+        doc: "Move `max_p` between 0.01 and 0.5 so that the average stays half-way between the thresholds (Adaptive RED).",
+        kind: Kind::Switch { default: false },
+    },
 ];
 
 /// Converts the thresholds to the unit of `bytes_mode`, and checks that they rise up to the limit.
@@ -184,6 +199,8 @@ pub struct RedConfig {
     pub wait: bool,
     /// Mean packet size, for idle time and byte mode; zero counts as one byte.
     pub mean_packet: Bytes,
+    /// Move `max_p` so that the average stays half-way between the thresholds (Adaptive RED).
+    pub adaptive: bool,
 }
 
 impl Default for RedConfig {
@@ -200,6 +217,7 @@ impl Default for RedConfig {
             bytes_mode: false,
             wait: true,
             mean_packet: Bytes::new(500),
+            adaptive: false,
         }
     }
 }
@@ -218,6 +236,7 @@ impl RedConfig {
             bytes_mode: params.switch("bytes_mode"),
             wait: params.switch("wait"),
             mean_packet: params.size("mean_packet"),
+            adaptive: params.switch("adaptive"),
         }
     }
 
@@ -257,6 +276,7 @@ pub struct Red {
     avg: f64,
     count: Option<f64>,
     idle_since: Instant,
+    adaptation: Option<Adaptation>,
 }
 
 impl Red {
@@ -265,8 +285,16 @@ impl Red {
     pub fn new(config: RedConfig, chance: Stream) -> Self {
         let weight = if config.weight > 0.0 { config.weight.min(1.0) } else { 0.0 };
         let mean_packet = config.mean_packet.max(Bytes::new(1));
-        let config = RedConfig { weight, mean_packet, ..config };
-        Self { config, chance, avg: 0.0, count: None, idle_since: Instant::ZERO }
+        let adaptation = config.adaptive.then(|| Adaptation::new(config.max_p.as_f64()));
+        let max_p = adaptation.map_or(config.max_p, |adaptation| Probability::clamped(adaptation.max_p()));
+        let config = RedConfig { weight, mean_packet, max_p, ..config };
+        Self { config, chance, avg: 0.0, count: None, idle_since: Instant::ZERO, adaptation }
+    }
+
+    /// Probability at the upper threshold: the parameter, or what Adaptive RED has made of it.
+    #[must_use]
+    pub const fn max_p(&self) -> Probability {
+        self.config.max_p
     }
 
     /// The moving average of the queue, in packets or (byte mode) bytes.
@@ -287,6 +315,10 @@ impl Red {
         }
         let queue = if self.config.bytes_mode { view.bytes.as_f64() } else { view.packets.as_f64() };
         self.avg += weight * (queue - self.avg);
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.step(self.avg, [self.config.min_threshold, self.config.max_threshold], now);
+            self.config.max_p = Probability::clamped(adaptation.max_p());
+        }
     }
 
     /// Decides at random, with an average at which p_b is `base`.
@@ -542,6 +574,22 @@ mod tests {
         assert!(early.contains(&Verdict::Mark) && early.iter().all(|v| matches!(v, Verdict::Pass | Verdict::Mark)));
         assert!(verdicts(25.0, Ecn::NotEct).contains(&Verdict::Drop(DropReason::Early)));
         assert!(verdicts(30.0, Ecn::Ect0).iter().all(|&v| v == Verdict::Drop(DropReason::Forced)));
+    }
+
+    #[test]
+    fn only_the_switch_lets_max_p_move_with_the_average() {
+        let late = Instant::ZERO + Duration::from_millis(500);
+        for (adaptive, avg, max_p, p_b) in [
+            // At 12 of 5 to 15, p_b is 0.7 of max_p: 0.02 + 0.02 / 4, or 0.02.
+            (true, 12.0, 0.025, 0.0175),
+            (false, 12.0, 0.02, 0.014),
+            (true, 8.0, 0.018, 0.0054),
+        ] {
+            let mut red = held_at(avg, RedConfig { adaptive, ..classic() });
+            red.on_enqueue(&packet(500, Ecn::NotEct), &view(10, 5_000), late);
+            near(red.max_p().as_f64(), max_p, 1e-12);
+            near(red.config.base_probability(red.average()).unwrap(), p_b, 1e-12);
+        }
     }
 
     #[test]

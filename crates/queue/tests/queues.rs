@@ -87,6 +87,7 @@ fn red_config(limit: Limit) -> impl Strategy<Value = RedConfig> {
                 bytes_mode,
                 wait,
                 mean_packet: Bytes::new(500),
+                adaptive: gentle,
             }
         },
     )
