@@ -43,8 +43,9 @@
 //! and above it in `precedence`. With `shared`, a late band that fills the limit makes the first bands lose packets.
 //!
 //! # Vectors
-//! `dscp_chooses_the_band_by_rfc_4594`, `precedence_chooses_the_band`, `earlier_bands_leave_first_and_starve_later_ones`,
-//! `each_band_has_its_part_of_the_limit`, `a_shared_limit_is_taken_by_whoever_comes`.
+//! `dscp_chooses_the_band_by_rfc_4594`, `precedence_chooses_the_band`, `each_band_has_its_part_of_the_limit`,
+//! `earlier_bands_leave_first_and_starve_later_ones`,
+//! `a_shared_limit_is_taken_by_whoever_comes`.
 
 use crate::fifo::Waiting;
 use crate::registry::{Broken, Discipline, Kind, Param, Params, Row, Setup, Word};
