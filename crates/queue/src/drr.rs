@@ -6,8 +6,8 @@
 //! counter. The rest is kept for the next turn, so that flows share the link by bytes whatever the sizes of packets.
 //!
 //! # Sources
-//! - Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995: section 3 (algorithm,
-//!   figures 2 to 4), section 4 (bounds of fairness and work).
+//! - Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995: the
+//!   algorithm, and its bounds of fairness and work.
 //! - McKenney, "Stochastic Fairness Queueing", INFOCOM 1990: buffer stealing, which the paper uses.
 //! - Linux 6.1, `net/sched/sch_drr.c`: the same scheduler, with classes instead of a hash.
 //!
@@ -37,7 +37,7 @@
 //! - Sizes are those of IP packets; Linux counts the link-layer header too.
 //!
 //! # Limits
-//! A quantum below the largest packet costs several empty turns a packet (section 4: O(1) needs a quantum of at least
+//! A quantum below the largest packet costs several empty turns a packet (O(1) work needs a quantum of at least
 //! the largest packet). Flows whose hashes are equal share a sub-queue. A drop from the longest sub-queue searches all
 //! active ones.
 //!
@@ -339,7 +339,7 @@ mod tests {
             (0..20).for_each(|_| _ = put(&mut queue, 2, 90));
         }
         let mut sent = [0_u64; 2];
-        // Section 4: between any two backlogged flows, at most a quantum and twice the deficit kept, which is below the
+        // Between any two backlogged flows, at most a quantum and twice the deficit kept, which is below the
         // largest packet. A turn of flow 1 keeps up to 1500 bytes, and one of flow 2 up to 90.
         for _ in 0..3_000 {
             let (flow, size, _) = next(&mut queue).unwrap();

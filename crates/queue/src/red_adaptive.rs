@@ -1,7 +1,7 @@
 //! The controller of Adaptive RED: moves max_p so that the average stays about half-way between the thresholds.
 //!
 //! Source: Floyd, Gummadi and Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
-//! Management", 2001: section 4, figure 4 (algorithm and its constants), sections 4.2 and 4.3 (their ranges).
+//! Management", 2001: the algorithm, its constants and their ranges.
 //!
 //! Steps are taken as packets arrive, as in ns-2 (`REDQueue::updateMaxP`): the average moves only then, and a timer
 //! would have to run through idle times. Two steps are at least an interval apart; without arrivals none is made up.
