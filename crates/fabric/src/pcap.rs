@@ -30,19 +30,21 @@ pub struct PcapFailure {
 pub struct PcapNames<'a> {
     dir: &'a Path,
     taken: Vec<PathBuf>,
+    /// Names of files of drops, which are not made in every run and number no others.
+    drops: Vec<PathBuf>,
 }
 
 impl<'a> PcapNames<'a> {
     /// Names in `dir`, none of them taken yet.
     #[must_use]
     pub const fn new(dir: &'a Path) -> Self {
-        Self { dir, taken: Vec::new() }
+        Self { dir, taken: Vec::new(), drops: Vec::new() }
     }
 
     /// The file of this name, or one with a number appended if that is taken.
     pub fn free(&mut self, name: &str) -> PathBuf {
         let mut path = self.dir.join(format!("{name}.pcapng"));
-        if self.taken.contains(&path) {
+        if self.taken.contains(&path) || self.drops.contains(&path) {
             path = self.dir.join(format!("{name}-{}.pcapng", self.taken.len()));
         }
         self.taken.push(path.clone());
@@ -61,7 +63,11 @@ impl<'a> PcapNames<'a> {
     /// The file of the packets that the queues of the link between two nodes drop, such as `N0-R1.drops.pcapng`. It is
     /// made when the first packet is dropped.
     pub fn drops(&mut self, a: &str, b: &str) -> DropFile {
-        let path = self.free(&format!("{a}-{b}.drops"));
+        let mut path = self.dir.join(format!("{a}-{b}.drops.pcapng"));
+        if self.taken.contains(&path) || self.drops.contains(&path) {
+            path = self.dir.join(format!("{a}-{b}.drops-{}.pcapng", self.drops.len()));
+        }
+        self.drops.push(path.clone());
         DropFile { path, interfaces: [format!("{a}->{b}"), format!("{b}->{a}")], file: None }
     }
 }

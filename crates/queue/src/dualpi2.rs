@@ -39,7 +39,7 @@
 //! | alpha, beta, tupdate | 0.15 Hz, 3 Hz, 15 ms (for 100 ms) | 0.16 Hz, 3.2 Hz, 16 ms | the same; Linux's values |
 //! | decision of a probability | by sums (`recur`) | by random numbers | `profile` |
 //! | L4S AQM | a ramp from 0.8 to 1.2 ms | a step at 1 ms | `l4s_aqm`; the step by default |
-//! | short queues | L4S AQM spares up to `th_len` packets | PI2 spares packets with less than 2 MTU behind | `profile` |
+//! | short queues | L4S AQM spares up to `th_len` packets | PI2 spares packets with under 2 MTU behind | `profile` |
 //! | scheduler | weighted round robin, or time-shifted FIFO | weighted round robin by credit | `scheduler` |
 //! | native mark and coupled one | one decision with the larger probability | two decisions | `profile` |
 //! | saturated L4S probability | Classic drops in both queues | the same, or marks alone | `overload` |
