@@ -104,6 +104,8 @@ pub fn registry() -> &'static [&'static Row] {
         &crate::red::ROW,
         &crate::codel::ROW,
         &crate::fq_codel::ROW,
+        &crate::pie::ROW,
+        &crate::fq_pie::ROW,
         &crate::dualpi2::ROW,
         &crate::prio::ROW,
         &crate::drr::ROW,
