@@ -35,9 +35,9 @@
 //!   statistic and takes them; it counts the memory that buffers take, some twice as much. By default the limit in
 //!   packets comes first.
 //! - `ecn_prob` is a probability; in Linux it is in per cent.
-//! - All controllers are updated at multiples of `tupdate`. Linux updates at most 2048 sub-queues at a time, so that an
-//!   update of more takes several jiffies. A controller that an update would not change is not updated, which cannot
-//!   be observed.
+//! - All controllers are updated at multiples of `tupdate`. Recent kernels update at most 2048 sub-queues at a time, so
+//!   that an update of more takes several jiffies. A controller that an update would not change is not updated,
+//!   which cannot be observed.
 //! - Hash: a mixing function of our own with a salt from the run's seed, where Linux uses its flow dissector and
 //!   SipHash. Which flows share a sub-queue differs, how often they do does not.
 //! - Sizes are those of IP packets; Linux counts the link-layer header too.

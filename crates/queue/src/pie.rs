@@ -40,7 +40,7 @@
 //! | first packet of a measurement | is not counted | is counted, though its time is not | `profile` |
 //! | delay that spares low probabilities | that of the latest update | that of the latest departure | `profile` |
 //! | short queue that is spared | up to 2 `mtu` | less than 2 `mtu` | `profile` |
-//! | burst allowance | falls by `tupdate` at each update | by the time between departures, or measurements | `profile` |
+//! | burst allowance | falls by `tupdate` at each update | by the time between departures (or measured) | `profile` |
 //! | its renewal | on arrival | at an update, which also forgets the rate | `profile` |
 //! | idle decay | factor 0.98 | factor 63/64 | `profile` |
 //! | delay above 250 ms | no rule | 2 % more at each update | `profile` |
@@ -53,16 +53,17 @@
 //!   decays at the exact times. In an idle queue, a probability below 2^-56 counts as 0
 //!   (`rfc8033`; only a very small `alpha` lets it fall so slowly).
 //! - Linux first updates half a second after the start and rounds `tupdate` to jiffies: Debian's kernel has 16 ms.
-//! - A queue that a departure leaves empty has no delay, with either profile. Appendix A keeps the delay of that packet,
-//!   so that the probability of an idle queue would grow.
+//! - A queue that a departure leaves empty has no delay, with either profile. Appendix A keeps the delay of that
+//!   packet, so that the probability of an idle queue would grow.
 //! - While the burst allowance lasts, nothing is accumulated (section 4.4, appendix A, Linux).
 //! - Sizes are those of IP packets; Linux counts the link-layer header too. Its sums of 32 bits have 64 here.
 //! - ns-3 holds the probability at 0 while the burst allowance lasts, and smooths rates with a weight of 1/2.
 //! - DOCSIS PIE (RFC 8034) has other constants and is not covered.
 //!
 //! # Limits
-//! The estimator has no rate, and so no delay, before 16 KiB wait: at 1 Mb/s that is 131 ms of queue. `dq_rate_estimator
-//! = "off"` has no such limit. With `active_threshold` above 0, PIE does nothing below that share of the limit.
+//! The estimator has no rate, and so no delay, before 16 KiB wait: at 1 Mb/s that is 131 ms of queue. Timestamps
+//! (`dq_rate_estimator = "off"`) have no such limit. With `active_threshold` above 0, PIE does nothing
+//! below that share of the limit.
 //!
 //! # Vectors
 //! `each_range_of_the_probability_has_its_step`, `the_burst_allowance_lasts_ten_updates`,

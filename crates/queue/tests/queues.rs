@@ -4,8 +4,9 @@
 use core::net::{IpAddr, Ipv4Addr};
 use narrows_queue::registry::{Params, Value, registry};
 use narrows_queue::{
-    Aqm, Codel, CodelConfig, CodelProfile, Dequeued, DropReason, Dropped, Exceed, Fifo, FqCodel, FqCodelConfig, Limit,
-    Policer, PolicerConfig, Queue, QueueView, RedConfig, Tbf, TbfConfig, Verdict, droptail, red,
+    Aqm, Codel, CodelConfig, CodelProfile, Dequeued, DropReason, Dropped, Enqueued, Exceed, Fifo, FqCodel,
+    FqCodelConfig, FqPie, FqPieConfig, Limit, Pie, PieConfig, PieProfile, Policer, PolicerConfig, Queue, QueueView,
+    RedConfig, Tbf, TbfConfig, Verdict, droptail, red,
 };
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
@@ -94,7 +95,7 @@ fn red_config(limit: Limit) -> impl Strategy<Value = RedConfig> {
 }
 
 fn queues() -> impl Strategy<Value = (u8, Limit, RedConfig)> {
-    limit().prop_flat_map(|limit| (0u8..7, Just(limit), red_config(limit)))
+    limit().prop_flat_map(|limit| (0u8..9, Just(limit), red_config(limit)))
 }
 
 fn build(kind: u8, limit: Limit, config: RedConfig) -> Box<dyn Queue> {
@@ -104,13 +105,15 @@ fn build(kind: u8, limit: Limit, config: RedConfig) -> Box<dyn Queue> {
         2 => Box::new(Fifo::new(limit, Codel::new(hasty(CodelProfile::Rfc8289)))),
         3 => Box::new(Fifo::new(limit, Codel::new(hasty(CodelProfile::Linux)))),
         4 => Box::new(Fifo::new(limit, Pattern(0))),
+        5 => Box::new(Fifo::new(limit, Pie::new(steep(PieProfile::Rfc8033), Stream::new(7, 0, "queue", "pie")))),
+        6 => Box::new(Fifo::new(limit, Pie::new(steep(PieProfile::Linux), Stream::new(7, 0, "queue", "pie")))),
         POLICER => Box::new(Policer::new(limit, strict(Exceed::Drop))),
         _ => Box::new(Policer::new(limit, strict(Exceed::Mark))),
     }
 }
 
 /// The first kind of [`build`] that decides about packets before it looks for room.
-const POLICER: u8 = 5;
+const POLICER: u8 = 7;
 
 /// A policer with less than half the rate of the packets of a test.
 fn strict(exceed: Exceed) -> PolicerConfig {
@@ -121,6 +124,29 @@ fn strict(exceed: Exceed) -> PolicerConfig {
 fn hasty(profile: CodelProfile) -> CodelConfig {
     let (target, interval) = (Duration::from_micros(300), Duration::from_millis(2));
     CodelConfig { target, interval, mtu: Bytes::new(100), ecn: true, profile }
+}
+
+/// PIE that drops and marks within the few milliseconds of a test: high gains, and no burst that passes untouched.
+fn steep(profile: PieProfile) -> PieConfig {
+    let (target, tupdate) = (Duration::from_micros(500), Duration::from_millis(1));
+    let (alpha, beta, mark_ecnth) = (0.5, 2.0, Probability::clamped(1.0));
+    let own = PieConfig {
+        max_burst: Duration::ZERO,
+        mtu: Bytes::new(100),
+        dq_rate_estimator: false,
+        ..PieConfig::new(profile)
+    };
+    PieConfig { target, tupdate, alpha, beta, mark_ecnth, ecn: true, ..own }
+}
+
+/// Fires the timer of a queue up to `now`.
+fn make_up(queue: &mut dyn Queue, now: Instant, dropped: &mut Vec<Dropped>) {
+    let mut last = Instant::ZERO;
+    while let Some(next) = queue.next_timer().filter(|&next| next <= now) {
+        assert!(next > last, "timers advance");
+        last = next;
+        queue.on_timer(next, dropped);
+    }
 }
 
 fn counters_are_exact(view: &QueueView, model: &VecDeque<(Packet, Instant)>) {
@@ -145,6 +171,8 @@ proptest! {
         let mut dropped = Vec::new();
         for (gap, op) in ops {
             now += Duration::from_nanos(gap);
+            make_up(&mut *queue, now, &mut dropped);
+            prop_assert!(dropped.is_empty());
             match op {
                 Op::Enqueue { size, ecn } => {
                     number += 1;
@@ -251,6 +279,89 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn fq_pie_conserves_packets_and_the_order_of_each_flow(
+        limit in limit(),
+        flows in 1u32..9,
+        ops in ops(),
+        linux in any::<bool>(),
+    ) {
+        let profile = if linux { PieProfile::Linux } else { PieProfile::Rfc8033 };
+        let (pie, memory_limit) = (steep(profile), Bytes::new(30_000));
+        let config = FqPieConfig { pie, flows, memory_limit, ..FqPieConfig::default() };
+        let mut queue = FqPie::new(limit, config, Stream::new(1, 0, "queue", "fq_pie"));
+        let mut waiting: Vec<VecDeque<(Packet, Instant)>> = vec![VecDeque::new(); flows as usize];
+        let (mut now, mut number) = (Instant::ZERO, 0);
+        let mut dropped = Vec::new();
+        for (gap, op) in ops {
+            now += Duration::from_nanos(gap);
+            make_up(&mut queue, now, &mut dropped);
+            match op {
+                Op::Enqueue { size, ecn } => {
+                    number += 1;
+                    let p = packet(number, size, Ecn::from_bits(ecn));
+                    let full = match limit {
+                        Limit::Packets(n) => queue.view().packets >= n,
+                        Limit::Bytes(n) => queue.view().bytes + p.len() > n,
+                    } || queue.view().bytes + p.len() > memory_limit;
+                    let Enqueued { marked, subqueue } = queue.enqueue(p, now, &mut dropped);
+                    prop_assert!(!marked || matches!(p.ip.ecn(), Ecn::Ect0 | Ecn::Ect1));
+                    match dropped.pop() {
+                        Some(d) => {
+                            prop_assert_eq!((d.packet, d.subqueue, marked), (p, subqueue, false), "only the arrival");
+                            prop_assert_eq!(d.reason == DropReason::Overflow, full);
+                        }
+                        None => {
+                            prop_assert!(!full);
+                            waiting[subqueue as usize].push_back((p, now));
+                        }
+                    }
+                }
+                Op::Dequeue => match queue.dequeue(now, &mut dropped) {
+                    Some(Dequeued { packet, enqueued, subqueue, marked }) => {
+                        let (p, at) = waiting[subqueue as usize].pop_front().unwrap();
+                        prop_assert_eq!((identity(&packet), enqueued, marked), (identity(&p), at, false));
+                        let kept = packet.ip.ecn() == p.ip.ecn();
+                        prop_assert!(kept || (p.ip.ecn().is_capable() && packet.ip.ecn() == Ecn::Ce));
+                    }
+                    None => prop_assert!(waiting.iter().all(VecDeque::is_empty)),
+                },
+            }
+            prop_assert!(dropped.is_empty(), "drops at arrivals only");
+            let all: VecDeque<_> = waiting.iter().flatten().copied().collect();
+            counters_are_exact(&queue.view(), &all);
+        }
+        // An empty queue stops its timer, after 57 ln 2 / ln (64 / 63) = 2509 updates at most from a probability of 2.
+        while queue.dequeue(now, &mut dropped).is_some() {}
+        make_up(&mut queue, now + Duration::from_secs(3), &mut dropped);
+        prop_assert_eq!(queue.next_timer(), Some(Instant::NEVER));
+    }
+}
+
+#[test]
+fn the_configurations_of_pie_drop_and_mark_within_a_test() {
+    for kind in [5, 6] {
+        let limit = Limit::Packets(Packets::new(40));
+        let mut queue = build(kind, limit, RedConfig::default());
+        let (mut dropped, mut marks) = (Vec::new(), 0);
+        for number in 0..200 {
+            let now = Instant::from_nanos(u64::from(number) * 1_000_000);
+            make_up(&mut *queue, now, &mut dropped);
+            if number % 8 != 7 {
+                queue.dequeue(now, &mut dropped);
+            }
+            marks += u32::from(
+                queue.enqueue(packet(number, 1000, Ecn::from_bits((number % 4) as u8)), now, &mut dropped).marked,
+            );
+        }
+        let early = dropped.iter().filter(|d| d.reason == DropReason::Early).count();
+        assert!(marks > 5 && early > 5, "{kind}: {marks} marks, {early} drops");
+    }
+}
+
 /// Parameters with which a discipline drops and marks within the few milliseconds of a test.
 fn impatient(name: &str, variant: bool) -> Params {
     let mut params = Params::default();
@@ -275,6 +386,16 @@ fn impatient(name: &str, variant: bool) -> Params {
             set("tupdate", us(200));
             set("alpha", Value::Number(1000.0));
             set("beta", Value::Number(1000.0));
+        }
+        "pie" | "fq_pie" => {
+            set("target", us(500));
+            set("tupdate", us(1_000));
+            set("alpha", Value::Number(0.5));
+            set("beta", Value::Number(2.0));
+            set("max_burst", us(0));
+            set("ecn", Value::Switch(true));
+            set("dq_rate_estimator", Value::Choice("off"));
+            set("profile", Value::Choice(if variant { "linux" } else { "rfc8033" }));
         }
         "tbf" | "policer" => set("rate", Value::Rate(Rate::mbps(1))),
         "prio" if variant => set("share", Value::Choice("shared")),

@@ -145,10 +145,10 @@ impl State {
             self.delay_old = self.delay;
             self.delay = (backlog.as_u64() << 8).checked_div(self.rate).unwrap_or(0);
         }
-        let full = self.move_probability(config);
+        self.move_probability(config);
         // A delay of 0 with a backlog comes from a very short queue, not from an idle one.
         let idle = self.delay == 0 && self.delay_old == 0 && backlog.is_zero();
-        if idle && !full {
+        if idle {
             self.probability -= self.probability / 64;
         }
         let uncongested = self.delay < low && self.delay_old < low && self.probability == 0;
@@ -161,8 +161,8 @@ impl State {
         backlog.is_zero() && *self == before
     }
 
-    /// Adds the controller's step; whether the sum was above what 64 bits hold.
-    fn move_probability(&mut self, config: &PieConfig) -> bool {
+    /// Adds the controller's step. A sum above what 64 bits hold becomes `MAX_PROB`; it never comes from an idle queue.
+    fn move_probability(&mut self, config: &PieConfig) {
         let (alpha, beta) = self.gains(config);
         // Differences and products are those of unsigned numbers in Linux; their sum is taken as a signed one.
         let from_target = self.delay.wrapping_sub(ticks(config.target.as_nanos()));
@@ -182,7 +182,6 @@ impl State {
             (_, true) => 0,
             _ => moved,
         };
-        overflow
     }
 
     /// The gains alpha and beta, in probability per tick. They fall with the probability (RFC 8033, section 4.2).
@@ -198,7 +197,8 @@ impl State {
     pub(super) fn report(&self, config: &PieConfig) -> Report {
         let seconds = |ticks: u64| Duration::from_nanos(ticks.saturating_mul(64)).as_secs_f64();
         let share = |sum: u64| sum as f64 / CERTAIN as f64;
-        let rate = if config.dq_rate_estimator { self.rate as f64 / 256.0 * TICKS_PER_SECOND as f64 * 8.0 } else { 0.0 };
+        let rate =
+            if config.dq_rate_estimator { self.rate as f64 / 256.0 * TICKS_PER_SECOND as f64 * 8.0 } else { 0.0 };
         Report {
             probability: share(self.probability).min(1.0),
             delay: seconds(self.delay),
