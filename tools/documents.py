@@ -26,7 +26,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 MARK: Final = "<!-- made by the command: python tools/documents.py --write -->"
 """The line before a block whose output is checked against its command."""
 
-MACHINE: Final = re.compile(r"^(disk|time|data set): |processor time| runs in ")
+MACHINE: Final = re.compile(r"^(disk|time|data set): |processor time| runs in | packet hops in ")
 """Lines that depend on the machine."""
 
 ELIDED: Final = ".."
