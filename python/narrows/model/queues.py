@@ -40,7 +40,7 @@ def with_queue(scenario: Scenario, text: str) -> Scenario:
     --------
     >>> from narrows.model.scenario import Scenario
     >>> made = with_queue(Scenario.from_file("dumbbell-cubic"), "codel:target=10 ms")
-    >>> [link.queue.kind for link in made.resolved.links[:2]]
+    >>> [link.forward.queue.kind for link in made.resolved.links[:2]]
     ['codel', 'codel']
     """
     kind, *rest = (part.strip() for part in text.split(":"))
