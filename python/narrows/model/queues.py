@@ -40,7 +40,8 @@ def with_queue(scenario: Scenario, text: str) -> Scenario:
     --------
     >>> from narrows.model.scenario import Scenario
     >>> made = with_queue(Scenario.from_file("dumbbell-cubic"), "codel:target=10 ms")
-    >>> [link.forward.queue.kind for link in made.resolved.links[:2]]
+    >>> bottleneck = made.resolved.links[0]
+    >>> [side.queue.kind for side in (bottleneck.forward, bottleneck.reverse)]
     ['codel', 'codel']
     """
     kind, *rest = (part.strip() for part in text.split(":"))
