@@ -15,7 +15,7 @@ use narrows_queue::{Dequeued, DropReason, Dropped, Enqueued, NO_SUBQUEUE, Queue,
 use narrows_samples::Histogram;
 use narrows_scenario::{Change, OutageQueue, Trace};
 use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
-use narrows_wire::Packet;
+use narrows_wire::{Ecn, Packet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -119,6 +119,8 @@ pub trait LinkWatch {
     /// The packet leaves the queue; `queue` is its state without the packet. Called only after
     /// [`tell_departures`](LinkDirection::tell_departures).
     fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant);
+    /// The queue marked the packet, which has the mark, as it arrived or as it leaves.
+    fn marked(&mut self, _packet: &Packet, _subqueue: u32) {}
     /// The transmission of the packet starts.
     fn departed(&mut self, packet: &Packet, at: Instant);
 }
@@ -242,6 +244,11 @@ impl LinkDirection {
         let enqueued = self.queue.enqueue(*packet, now, &mut self.dropped);
         self.timer.read(&*self.queue, now);
         self.meter.count_offer(enqueued, packet.len());
+        if enqueued.marked {
+            let mut marked = *packet;
+            marked.ip.set_ecn(Ecn::Ce);
+            watch.marked(&marked, enqueued.subqueue);
+        }
         if !self.dropped.is_empty() {
             self.account_for_drops(now, watch);
         }
@@ -326,7 +333,10 @@ impl LinkDirection {
             self.dropped.push(Dropped { packet, reason: DropReason::Forced, subqueue });
             return self.account_for_drops(start, watch);
         }
-        self.meter.marked += u64::from(next.marked);
+        if next.marked {
+            self.meter.marked += 1;
+            watch.marked(&next.packet, next.subqueue);
+        }
         self.meter.count_delay(&next, start.since(next.enqueued));
         if self.watched {
             return self.let_leave(next.packet, start, watch);

@@ -7,7 +7,10 @@ use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPa
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::{DataLink, PcapError};
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::fs::File;
+use std::hash::Hash;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -104,6 +107,40 @@ impl DropFile {
     }
 }
 
+/// Packets that queues marked and that have not left yet, with the sub-queues they belong to. `K` identifies a packet;
+/// equal ones are told apart by their order.
+#[derive(Debug)]
+pub struct Marks<K>(HashMap<K, VecDeque<u32>>);
+
+impl<K> Default for Marks<K> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Hash + Eq> Marks<K> {
+    /// Keeps the sub-queue of a packet until it leaves.
+    pub fn note(&mut self, packet: K, subqueue: u32) {
+        self.0.entry(packet).or_default().push_back(subqueue);
+    }
+
+    /// Returns and forgets the sub-queue of a packet that leaves or is dropped, if it was marked.
+    pub fn take(&mut self, packet: &K) -> Option<u32> {
+        let waiting = self.0.get_mut(packet)?;
+        let subqueue = waiting.pop_front();
+        if waiting.is_empty() {
+            self.0.remove(packet);
+        }
+        subqueue
+    }
+
+    /// Whether no marked packet waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// Why a packet was dropped, in words.
 fn told_of(dropped: &Dropped) -> String {
     let reason = match dropped.reason {
@@ -154,6 +191,21 @@ impl PcapFile {
     /// [`PcapFailure`] with the system's reason, such as a full disk.
     pub fn write(&mut self, interface_id: u32, at: Instant, bytes: &[u8]) -> Result<(), PcapFailure> {
         self.write_with(interface_id, at, bytes, Vec::new())
+    }
+
+    /// Writes a packet that leaves a queue, with a comment if the queue marked it: `marked` is its sub-queue.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] with the system's reason, such as a full disk.
+    pub fn write_leaving(
+        &mut self,
+        interface_id: u32,
+        at: Instant,
+        bytes: &[u8],
+        marked: Option<u32>,
+    ) -> Result<(), PcapFailure> {
+        let comment = |number| EnhancedPacketOption::Comment(Cow::Owned(format!("marked CE, sub-queue {number}")));
+        self.write_with(interface_id, at, bytes, marked.map(comment).into_iter().collect())
     }
 
     fn write_with(

@@ -2,7 +2,7 @@
 
 use crate::states::StateSampler;
 use crate::store::{self, Held, Member, Store};
-use narrows_fabric::{DropFile, FlowMeter, LinkWatch, Nodes, PcapFailure, PcapFile, PcapNames, ports};
+use narrows_fabric::{DropFile, FlowMeter, LinkWatch, Marks, Nodes, PcapFailure, PcapFile, PcapNames, ports};
 use narrows_queue::{Disciplines, Dropped, QueueView};
 use narrows_samples::{Packed, QueueSamples, RouterSamples, SubqueueSamples};
 use narrows_scenario::{Sampling, Scenario};
@@ -54,6 +54,8 @@ pub struct NetworkCounters {
     flows: BTreeMap<FlowKey, usize>,
     files: Vec<PcapFile>,
     drops: Vec<DropFile>,
+    /// Marked packets in queues, by direction and slot.
+    marks: Marks<(usize, u16)>,
     failed: Option<PcapFailure>,
 }
 
@@ -87,6 +89,7 @@ impl NetworkCounters {
             flows: scenario.flows.iter().enumerate().map(key).collect(),
             files: Vec::new(),
             drops: Vec::new(),
+            marks: Marks::default(),
             failed: None,
         }
     }
@@ -183,7 +186,9 @@ impl Watch<'_> {
 
 impl LinkWatch for Watch<'_> {
     fn dropped(&mut self, dropped: &Dropped, at: Instant) {
-        let NetworkCounters { drops, failed, .. } = &mut *self.counters;
+        let NetworkCounters { drops, failed, marks, .. } = &mut *self.counters;
+        // The slot of a packet that was marked first and dropped later is free for another packet.
+        marks.take(&(self.edge, store::slot_of(&dropped.packet)));
         if let Some(file) = drops.get_mut(self.edge / 2)
             && failed.is_none()
             && let Some(held) = self.store.get(store::slot_of(&dropped.packet))
@@ -195,6 +200,12 @@ impl LinkWatch for Watch<'_> {
 
     fn corrupted(&mut self, packet: &Packet, at: Instant) {
         self.gone(packet, at);
+    }
+
+    fn marked(&mut self, packet: &Packet, subqueue: u32) {
+        if !self.counters.files.is_empty() {
+            self.counters.marks.note((self.edge, store::slot_of(packet)), subqueue);
+        }
     }
 
     fn duplicated(&mut self, packet: &Packet) -> Option<Packet> {
@@ -216,12 +227,13 @@ impl LinkWatch for Watch<'_> {
     }
 
     fn departed(&mut self, packet: &Packet, at: Instant) {
-        let NetworkCounters { files, failed, .. } = &mut *self.counters;
+        let NetworkCounters { files, failed, marks, .. } = &mut *self.counters;
         if let Some(file) = files.get_mut(self.edge / 2)
             && failed.is_none()
             && let Some(held) = self.store.get(store::slot_of(packet))
         {
-            *failed = file.write((self.edge % 2) as u32, at, &held.bytes).err();
+            let marked = marks.take(&(self.edge, store::slot_of(packet)));
+            *failed = file.write_leaving((self.edge % 2) as u32, at, &held.bytes, marked).err();
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Packet captures, written through the `pcap-file` library: one pcapng file per link and one per 802.11 channel.
 //!
 //! On a link, a packet is captured when its transmission starts, on the interface of its direction. So a packet that
-//! the link corrupts is in the file. One that a queue drops is in a file of drops instead, with the reason.
+//! the link corrupts is in the file. One that the queue marked has a comment with its sub-queue. One that a queue drops
+//! is in a file of drops instead, with the reason.
 //! The link type is raw IP (LINKTYPE_RAW, 101).
 //!
 //! On a channel, every frame is captured when its preamble starts, as by a monitor that receives every transmitter
@@ -16,7 +17,7 @@ mod tests;
 pub(crate) use channel::ChannelCapture;
 
 use crate::RunError;
-use narrows_fabric::{DropFile, PcapFile, PcapNames, SNAPLEN};
+use narrows_fabric::{DropFile, Marks, PcapFile, PcapNames, SNAPLEN};
 use narrows_queue::Dropped;
 use narrows_units::Instant;
 use narrows_wifi::{Frame, Mpdu};
@@ -33,6 +34,10 @@ pub(crate) struct Capture {
     drops: Vec<DropFile>,
     channels: Vec<(ChannelCapture, PcapFile)>,
     bytes: Vec<u8>,
+    /// Marked packets in queues, by direction and bytes.
+    marks: Marks<(usize, Vec<u8>)>,
+    /// The sub-queue of the packet that is leaving, if it was marked before a router agent changed it.
+    leaving: Option<u32>,
     failed: Option<RunError>,
 }
 
@@ -57,7 +62,28 @@ impl Capture {
             Ok::<_, RunError>((facts, output))
         };
         let channels = channels.into_iter().map(channel).collect::<Result<_, _>>()?;
-        Ok(Self { links, drops, channels, bytes: Vec::new(), failed: None })
+        Ok(Self { links, drops, channels, bytes: Vec::new(), marks: Marks::default(), leaving: None, failed: None })
+    }
+
+    /// Remembers that the queue of direction `edge` marked a packet.
+    pub(crate) fn note_mark(&mut self, edge: usize, packet: &Packet, subqueue: u32) {
+        let mut bytes = Vec::new();
+        packet.emit_into(&mut bytes);
+        self.marks.note((edge, bytes), subqueue);
+    }
+
+    /// Recognises a packet that leaves the queue of direction `edge`, before a router agent changes it.
+    pub(crate) fn recognise(&mut self, edge: usize, packet: &Packet) {
+        self.leaving = self.mark_of(edge, packet);
+    }
+
+    fn mark_of(&mut self, edge: usize, packet: &Packet) -> Option<u32> {
+        if self.marks.is_empty() {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        packet.emit_into(&mut bytes);
+        self.marks.take(&(edge, bytes))
     }
 
     /// Writes a packet whose transmission on direction `edge` starts at `at`. The first error is kept for
@@ -66,10 +92,11 @@ impl Capture {
         if self.failed.is_some() {
             return;
         }
+        let marked = self.leaving.take().or_else(|| self.mark_of(edge, packet));
         self.bytes.clear();
         packet.emit_into(&mut self.bytes);
         let Some(output) = self.links.get_mut(edge / 2) else { return };
-        self.failed = output.write((edge % 2) as u32, at, &self.bytes).err().map(RunError::from);
+        self.failed = output.write_leaving((edge % 2) as u32, at, &self.bytes, marked).err().map(RunError::from);
     }
 
     /// Writes a packet that the queue of direction `edge` dropped at `at`. The first error is kept for
@@ -78,6 +105,8 @@ impl Capture {
         if self.failed.is_some() {
             return;
         }
+        // A packet may be marked first and dropped later.
+        self.mark_of(edge, &dropped.packet);
         self.bytes.clear();
         dropped.packet.emit_into(&mut self.bytes);
         let Some(output) = self.drops.get_mut(edge / 2) else { return };

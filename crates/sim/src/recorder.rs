@@ -41,7 +41,16 @@ impl LinkWatch for Recorder<'_> {
         count_loss(self.flows, packet);
     }
 
+    fn marked(&mut self, packet: &Packet, subqueue: u32) {
+        if let Some(capture) = &mut self.capture {
+            capture.note_mark(self.edge, packet, subqueue);
+        }
+    }
+
     fn departing(&mut self, packet: &mut Packet, queue: &QueueView, at: Instant) {
+        if let Some(capture) = &mut self.capture {
+            capture.recognise(self.edge, packet);
+        }
         self.nodes.on_departure(self.edge, packet, queue, at);
     }
 

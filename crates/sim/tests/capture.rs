@@ -123,6 +123,41 @@ fn dropped_packets_stand_in_a_file_of_their_own_with_reason_and_sub_queue() {
     }
 }
 
+#[test]
+fn marked_packets_have_a_comment_with_their_sub_queue_on_the_way_in_and_out() {
+    use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption as PacketOption;
+    let flow = "[[flows]]\nname = \"tcp\"\nfrom = \"A\"\nto = \"B\"\nkind = \"bulk\"\n\n[tcp]\necn = true\n";
+    for (queue, comment) in [
+        ("kind = \"red\", ecn = true, min_threshold = 2, max_threshold = 40, max_p = 0.2", "marked CE, sub-queue 0"),
+        ("kind = \"fq_codel\", flows = 1, target = \"1 ms\", interval = \"10 ms\"", "marked CE, sub-queue 0"),
+        ("kind = \"dualpi2\", target = \"5 ms\"", "marked CE, sub-queue 1"),
+    ] {
+        for agent in ["", "[acns]\n"] {
+            let link = format!("rate = \"10 Mb/s\"\ndelay = \"10 ms\"\nqueue = {{ limit = \"200 packets\", {queue} }}");
+            let scenario = scenario(&path(&link, &format!("{agent}{flow}")).replace("20 s", "5 s"));
+            let dir = Scratch::new("marks");
+            let outcome = run(&scenario, &Options { seed: 1, pcap_dir: Some(&dir.0), ..Options::default() }).unwrap();
+            let mut reader = PcapNgReader::new(File::open(dir.0.join("R1-R2.pcapng")).unwrap()).unwrap();
+            let mut told = 0;
+            while let Some(block) = reader.next_block() {
+                let Block::EnhancedPacket(block) = block.unwrap() else { continue };
+                let packet = Packet::parse(&block.data).unwrap();
+                if agent.is_empty() {
+                    assert_eq!(block.options.is_empty(), packet.ip.ecn() != Ecn::Ce, "no other queue marks");
+                }
+                if let [PacketOption::Comment(found)] = &block.options[..] {
+                    assert!(found == comment || !agent.is_empty(), "{found}");
+                    told += 1;
+                }
+            }
+            let marked = outcome.samples.queue_totals.row(2).unwrap().marked;
+            assert!(marked > 0, "{queue}");
+            // Those that wait as the run ends have not been sent.
+            assert!(told <= marked && told + 200 > marked, "{told} of {marked}: {queue}");
+        }
+    }
+}
+
 /// Three stations that send at the same time to a server and to each other, so that frames collide.
 const CELL: &str = r#"
 format = 1
