@@ -7,10 +7,9 @@ use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPa
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::{DataLink, PcapError};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::hash::Hash;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -110,15 +109,15 @@ impl DropFile {
 /// Packets that queues marked and that have not left yet, with the sub-queues they belong to. `K` identifies a packet;
 /// equal ones are told apart by their order.
 #[derive(Debug)]
-pub struct Marks<K>(HashMap<K, VecDeque<u32>>);
+pub struct Marks<K>(BTreeMap<K, VecDeque<u32>>);
 
 impl<K> Default for Marks<K> {
     fn default() -> Self {
-        Self(HashMap::new())
+        Self(BTreeMap::new())
     }
 }
 
-impl<K: Hash + Eq> Marks<K> {
+impl<K: Ord> Marks<K> {
     /// Keeps the sub-queue of a packet until it leaves.
     pub fn note(&mut self, packet: K, subqueue: u32) {
         self.0.entry(packet).or_default().push_back(subqueue);
