@@ -35,7 +35,7 @@
 //! # Differences
 //! | question | Linux | here |
 //! |---|---|---|
-//! | what a flow is | a socket; for forwarded packets a hash of 1024 values (`orphan_mask`) | a hash of `flows` values |
+//! | what a flow is | a socket; in a router, one of 1024 hashes (`orphan_mask`) | one of `flows` hashes |
 //! | pacing rate of a socket | obeyed | hosts pace by themselves (`pacing`) |
 //! | departure times in packets (`horizon`) | obeyed | packets have none |
 //! | packets of priority 7 (`TC_PRIO_CONTROL`) | go first | are not told apart: no DSCP maps to it in a router |
