@@ -82,6 +82,8 @@ fn red_config(limit: Limit) -> impl Strategy<Value = RedConfig> {
                 min_threshold: min * unit,
                 max_threshold: max * unit,
                 weight,
+                automatic_weight: wait,
+                target_delay: bytes_mode.then_some(Duration::from_millis(2)),
                 max_p: Probability::clamped(max_p),
                 gentle,
                 ecn,
