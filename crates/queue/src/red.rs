@@ -20,6 +20,7 @@
 //! | q_time | `idle_since` | when the link ran out of work |
 //! | min_th, max_th, w_q, max_p | [`RedConfig`] | |
 //! | max_p of Adaptive RED | `adaptation` | |
+//! | C of Adaptive RED | `capacity_of`: the rate that it was last computed for | b/s |
 //!
 //! # Differences
 //! - Average over an idle time: decayed by (1 - w_q)^m as in the paper, where m is the number of packets of mean size
@@ -39,25 +40,30 @@
 //! - `adaptive`: off as in the 1993 paper and ns-2. On, max_p rises by min(0.01, max_p / 4) while the average is above
 //!   min_th + 0.6 (max_th - min_th), falls to 0.9 of it while the average is below min_th + 0.4 (max_th - min_th), and
 //!   stays in [0.01, 0.5]; a given `max_p` outside is brought inside. Steps are at least 0.5 s apart and are taken as
-//!   packets arrive, as in ns-2; Linux has a timer that runs always. The paper's rules for w_q and the thresholds are
-//!   not applied: their parameters are set as for RED.
+//!   packets arrive, as in ns-2; Linux has a timer that runs always. ns-2 takes a step only after more than 0.5 s, and
+//!   its last step may leave the range.
+//! - `weight = 0` and `target_delay` are the paper's automatic settings: with C packets of mean size a second, w_q is
+//!   1 - exp(-1 / C), min_th is max(5, C `target_delay` / 2) and max_th is 3 min_th. They apply with and without
+//!   `adaptive`, as ns-2's `q_weight_ = 0` and `targetdelay_` do. Unlike there, they follow changes of the rate, and
+//!   given thresholds do not count. ns-3 has them too.
 //! - Packets that overflow move the average and restart the count, as in ns-2; Linux only updates the average.
 //!
 //! # Limits
-//! The average moves only when packets arrive. With `adaptive`, max_p keeps its value over idle times.
+//! The average moves only when packets arrive. With `adaptive`, max_p keeps its value over idle times. Thresholds from
+//! `target_delay` may lie above the limit, which then drops first.
 //!
 //! # Vectors
 //! `drop_probability_follows_the_two_slopes`, `spacing_without_wait_is_floyd_and_jacobson`,
 //! `spacing_with_wait_starts_after_one_over_p`, `average_is_an_exponential_moving_one`,
-//! `average_decays_as_if_small_packets_had_left_while_idle`, `max_p_rises_by_alpha_and_falls_by_beta`.
+//! `average_decays_as_if_small_packets_had_left_while_idle`, `max_p_rises_by_alpha_and_falls_by_beta`,
+//! `automatic_settings_follow_the_rate`.
 
-use crate::red_adaptive::Adaptation;
+use crate::red_adaptive::{Adaptation, Capacity};
 use crate::registry::{Amount, Broken, Discipline, Kind, Param, Params, Row, Setup, Value};
 use crate::{Aqm, DropReason, Fifo, Limit, Queue, QueueView, Verdict};
 use narrows_rng::Stream;
 use narrows_settings::queue::ANY;
-use narrows_units::Variable;
-use narrows_units::{Bytes, Instant, Packets, Probability};
+use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate, Variable};
 use narrows_wire::Packet;
 
 /// Unit of the average.
@@ -105,8 +111,8 @@ const PARAMS: &[Param] = &[
     },
     Param {
         name: "weight",
-        doc: "Weight of the newest sample in the moving average (w_q).",
-        kind: Kind::Number { unit: "", default: 0.002, min: 1e-9, max: 1.0 },
+        doc: "Weight of the newest sample in the moving average (w_q); 0 sets it by the link's rate (Adaptive RED).",
+        kind: Kind::Number { unit: "", default: 0.002, min: 0.0, max: 1.0 },
     },
     Param {
         name: "max_p",
@@ -143,6 +149,11 @@ const PARAMS: &[Param] = &[
         doc: "Move `max_p` between 0.01 and 0.5 so that the average stays half-way between the thresholds (Adaptive RED).",
         kind: Kind::Switch { default: false },
     },
+    Param {
+        name: "target_delay",
+        doc: "Queueing delay half-way between the thresholds, which then follow from the link's rate instead of `min_threshold` and `max_threshold` (Adaptive RED); 0 for none.",
+        kind: Kind::Time { default: Duration::ZERO, min: Duration::ZERO, max: Duration::from_secs(3600) },
+    },
 ];
 
 /// Converts the thresholds to the unit of `bytes_mode`, and checks that they rise up to the limit.
@@ -160,10 +171,11 @@ fn fit(params: &mut Params, limit: Limit) -> Result<(), Broken> {
     });
     let unit = if bytes_mode { "B" } else { "packets" };
     let broken = |param, reason: &str, allowed| Err(Broken { param, reason: reason.to_owned(), allowed });
-    if min >= max {
+    let counts = params.time("target_delay").is_zero();
+    if counts && min >= max {
         return broken("min_threshold", "is not below max_threshold", format!("less than {max} {unit}"));
     }
-    if max > room {
+    if counts && max > room {
         return broken("max_threshold", "is above the queue's limit", format!("at most {room} {unit}"));
     }
     for (name, n) in [("min_threshold", min), ("max_threshold", max)] {
@@ -187,6 +199,10 @@ pub struct RedConfig {
     pub max_threshold: f64,
     /// Weight w_q of the newest sample in the average, 0 to 1; other values are clamped.
     pub weight: f64,
+    /// Set the weight by the link's rate instead.
+    pub automatic_weight: bool,
+    /// Set the thresholds by the link's rate instead, so that the queue half-way between them has this delay.
+    pub target_delay: Option<Duration>,
     /// Drop probability max_p as the average reaches the upper threshold.
     pub max_p: Probability,
     /// Raise the probability from `max_p` to 1 at twice the upper threshold, instead of dropping all from there.
@@ -211,6 +227,8 @@ impl Default for RedConfig {
             min_threshold: 5.0,
             max_threshold: 15.0,
             weight: 0.002,
+            automatic_weight: false,
+            target_delay: None,
             max_p: Probability::clamped(0.1),
             gentle: true,
             ecn: false,
@@ -225,11 +243,14 @@ impl Default for RedConfig {
 impl RedConfig {
     /// The values of the row's parameters, thresholds in the unit of `bytes_mode`.
     fn of(limit: Limit, params: &Params) -> Self {
+        let (weight, target_delay) = (params.number("weight"), params.time("target_delay"));
         Self {
             limit,
             min_threshold: params.amount("min_threshold").number(),
             max_threshold: params.amount("max_threshold").number(),
-            weight: params.number("weight"),
+            weight,
+            automatic_weight: weight <= 0.0,
+            target_delay: (!target_delay.is_zero()).then_some(target_delay),
             max_p: params.probability("max_p"),
             gentle: params.switch("gentle"),
             ecn: params.switch("ecn"),
@@ -277,6 +298,8 @@ pub struct Red {
     count: Option<f64>,
     idle_since: Instant,
     adaptation: Option<Adaptation>,
+    /// The rate that the automatic settings were last computed for.
+    capacity_of: Rate,
 }
 
 impl Red {
@@ -288,7 +311,8 @@ impl Red {
         let adaptation = config.adaptive.then(|| Adaptation::new(config.max_p.as_f64()));
         let max_p = adaptation.map_or(config.max_p, |adaptation| Probability::clamped(adaptation.max_p()));
         let config = RedConfig { weight, mean_packet, max_p, ..config };
-        Self { config, chance, avg: 0.0, count: None, idle_since: Instant::ZERO, adaptation }
+        let (avg, count, idle_since, capacity_of) = (0.0, None, Instant::ZERO, Rate::ZERO);
+        Self { config, chance, avg, count, idle_since, adaptation, capacity_of }
     }
 
     /// Probability at the upper threshold: the parameter, or what Adaptive RED has made of it.
@@ -303,8 +327,25 @@ impl Red {
         self.avg
     }
 
+    /// Computes the automatic settings for a new rate. A link without a rate keeps those that it has.
+    fn set_automatic(&mut self, rate: Rate) {
+        self.capacity_of = rate;
+        let config = &mut self.config;
+        let Some(capacity) = Capacity::of(rate, config.mean_packet) else { return };
+        if config.automatic_weight {
+            config.weight = capacity.weight();
+        }
+        if let Some(delay) = config.target_delay {
+            let unit = if config.bytes_mode { config.mean_packet.as_f64() } else { 1.0 };
+            [config.min_threshold, config.max_threshold] = capacity.thresholds(delay).map(|packets| packets * unit);
+        }
+    }
+
     #[inline]
     fn update_average(&mut self, view: &QueueView, now: Instant) {
+        if self.capacity_of != view.rate {
+            self.set_automatic(view.rate);
+        }
         let weight = self.config.weight;
         if view.packets.is_zero() && now > self.idle_since {
             let idle = now.since(self.idle_since).as_secs_f64();
@@ -390,7 +431,6 @@ pub fn red(config: RedConfig, chance: Stream) -> Box<dyn Queue> {
 mod tests {
     use super::*;
     use core::net::{IpAddr, Ipv4Addr};
-    use narrows_units::{Duration, Rate};
     use narrows_wire::{Ecn, Ip, Transport, UdpRepr};
 
     #[test]
@@ -590,6 +630,49 @@ mod tests {
             near(red.max_p().as_f64(), max_p, 1e-12);
             near(red.config.base_probability(red.average()).unwrap(), p_b, 1e-12);
         }
+    }
+
+    #[test]
+    fn automatic_settings_follow_the_rate() {
+        // 10 Mb/s are C = 2500 packets of 500 bytes a second: w_q = 1 - exp(-1/2500), and 5 ms are 12.5 packets.
+        let target_delay = Some(Duration::from_millis(5));
+        let settings = |config, rates: &[Rate]| {
+            let mut red = Red::new(RedConfig { weight: 0.0, ..config }, stream());
+            for &rate in rates {
+                red.on_enqueue(&packet(500, Ecn::NotEct), &QueueView { rate, ..view(10, 5_000) }, Instant::ZERO);
+            }
+            (red.average(), [red.config.weight, red.config.min_threshold, red.config.max_threshold])
+        };
+        let both = RedConfig { automatic_weight: true, target_delay, ..classic() };
+        let (fast, weight) = (Rate::mbps(10), 0.000_399_920_010_66);
+        for (config, rates, expected) in [
+            (both, &[fast][..], [weight, 6.25, 18.75]),
+            (both, &[fast, Rate::ZERO], [weight, 6.25, 18.75]),
+            (both, &[fast, Rate::mbps(1)], [0.003_992_010_656_01, 5.0, 15.0]),
+            (RedConfig { bytes_mode: true, ..both }, &[fast], [weight, 3_125.0, 9_375.0]),
+            (RedConfig { automatic_weight: false, ..both }, &[fast], [0.0, 6.25, 18.75]),
+            (RedConfig { target_delay: None, ..both }, &[fast], [weight, 5.0, 15.0]),
+        ] {
+            let (_, seen) = settings(config, rates);
+            seen.iter().zip(expected).for_each(|(&seen, expected)| near(seen, expected, 1e-12));
+        }
+        near(settings(both, &[fast]).0, 10.0 * weight, 1e-12);
+    }
+
+    #[test]
+    fn a_target_delay_and_a_weight_of_zero_ask_for_automatic_settings() {
+        let config = |limit, given: &[(&'static str, Value)]| {
+            let mut params = Params::defaults(PARAMS);
+            given.iter().for_each(|(name, value)| params.set(name, *value));
+            let limit = Limit::Packets(Packets::new(limit));
+            fit(&mut params, limit).map(|()| RedConfig::of(limit, &params))
+        };
+        let delay = Duration::from_millis(5);
+        let asked = config(10, &[("target_delay", Value::Time(delay)), ("weight", Value::Number(0.0))]).unwrap();
+        assert!((asked.automatic_weight, asked.target_delay) == (true, Some(delay)), "thresholds do not count");
+        let not = config(100, &[("weight", Value::Number(1e-9))]).unwrap();
+        assert_eq!((not.automatic_weight, not.target_delay), (false, None));
+        assert_eq!(config(10, &[]).unwrap_err().param, "max_threshold");
     }
 
     #[test]

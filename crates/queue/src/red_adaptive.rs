@@ -1,4 +1,5 @@
-//! The controller of Adaptive RED: moves max_p so that the average stays about half-way between the thresholds.
+//! Adaptive RED: moves max_p so that the average stays about half-way between the thresholds, and derives the weight
+//! and the thresholds from the rate of the link.
 //!
 //! Source: Floyd, Gummadi and Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
 //! Management", 2001: the algorithm, its constants and their ranges.
@@ -6,7 +7,7 @@
 //! Steps are taken as packets arrive, as in ns-2 (`REDQueue::updateMaxP`): the average moves only then, and a timer
 //! would have to run through idle times. Two steps are at least an interval apart; without arrivals none is made up.
 
-use narrows_units::{Duration, Instant};
+use narrows_units::{Bytes, Duration, Instant, Rate};
 
 /// Least time between two steps.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -66,6 +67,36 @@ impl Adaptation {
     }
 }
 
+/// The smallest lower threshold, in packets.
+const LEAST: f64 = 5.0;
+
+/// What the link's rate decides, in packets of the mean size (the paper's automatic setting; `initialize_params` in
+/// ns-2's `red.cc`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    /// C: packets per second.
+    packets: f64,
+}
+
+impl Capacity {
+    /// The capacity of a link with this rate; `None` for a rate of zero.
+    pub(crate) fn of(rate: Rate, mean_packet: Bytes) -> Option<Self> {
+        let packets = rate.as_bps() as f64 / (8.0 * mean_packet.as_f64());
+        (packets > 0.0).then_some(Self { packets })
+    }
+
+    /// w_q = 1 - exp(-1 / C): the time constant of the average is a second.
+    pub(crate) fn weight(self) -> f64 {
+        -libm::expm1(-1.0 / self.packets)
+    }
+
+    /// min_th and max_th in packets, whose middle is a queue of `delay` or, if that is more, of ten packets.
+    pub(crate) fn thresholds(self, delay: Duration) -> [f64; 2] {
+        let min = (delay.as_secs_f64() * self.packets / 2.0).max(LEAST);
+        [min, 3.0 * min]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +150,17 @@ mod tests {
             adaptation.max_p()
         };
         near(&[499, 500, 999, 1_000, 5_000, 5_001, 5_500].map(&mut after), &[0.1, 0.11, 0.11, 0.12, 0.13, 0.13, 0.14]);
+    }
+
+    #[test]
+    fn weight_and_thresholds_follow_from_the_rate() {
+        let of = |rate| Capacity::of(rate, Bytes::new(500));
+        // 10 Mb/s are 2500 packets a second, and 5 ms of them 12.5 packets; 1 Mb/s are a tenth.
+        let [fast, slow] = [Rate::mbps(10), Rate::mbps(1)].map(|rate| of(rate).into_iter().collect::<Vec<_>>());
+        near(&[fast[0].weight(), slow[0].weight()], &[0.000_399_920_010_66, 0.003_992_010_656_01]);
+        let delay = Duration::from_millis(5);
+        near(&fast[0].thresholds(delay), &[6.25, 18.75]);
+        near(&slow[0].thresholds(delay), &[5.0, 15.0]);
+        assert!(of(Rate::ZERO).is_none());
     }
 }

@@ -110,6 +110,7 @@ pub fn registry() -> &'static [&'static Row] {
         &crate::prio::ROW,
         &crate::drr::ROW,
         &crate::sfq::ROW,
+        &crate::fq::ROW,
         &crate::tbf::ROW,
         &crate::policer::ROW,
     ];

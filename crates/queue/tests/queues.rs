@@ -4,9 +4,9 @@
 use core::net::{IpAddr, Ipv4Addr};
 use narrows_queue::registry::{Params, Value, registry};
 use narrows_queue::{
-    Aqm, Codel, CodelConfig, CodelProfile, Dequeued, DropReason, Dropped, Enqueued, Exceed, Fifo, FqCodel,
-    FqCodelConfig, FqPie, FqPieConfig, Limit, Pie, PieConfig, PieProfile, Policer, PolicerConfig, Queue, QueueView,
-    RedConfig, Tbf, TbfConfig, Verdict, droptail, red,
+    Aqm, Codel, CodelConfig, CodelProfile, Dequeued, DropReason, Dropped, Enqueued, Exceed, Fifo, Fq, FqCodel,
+    FqCodelConfig, FqConfig, FqPie, FqPieConfig, Limit, Pie, PieConfig, PieProfile, Policer, PolicerConfig, Queue,
+    QueueView, RedConfig, Tbf, TbfConfig, Verdict, droptail, red,
 };
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate};
@@ -82,6 +82,8 @@ fn red_config(limit: Limit) -> impl Strategy<Value = RedConfig> {
                 min_threshold: min * unit,
                 max_threshold: max * unit,
                 weight,
+                automatic_weight: wait,
+                target_delay: bytes_mode.then_some(Duration::from_millis(2)),
                 max_p: Probability::clamped(max_p),
                 gentle,
                 ecn,
@@ -406,6 +408,15 @@ fn impatient(name: &str, variant: bool) -> Params {
             set("quantum", Value::Size(Bytes::new(300)));
             set("headdrop", Value::Switch(variant));
         }
+        "fq" => {
+            set("flows", Value::Integer(4));
+            set("quantum", Value::Size(Bytes::new(300)));
+            set("initial_quantum", Value::Size(Bytes::new(900)));
+            set("flow_limit", Value::Integer(9));
+            set("refill_delay", us(500));
+            set("ce_threshold", us(300));
+            set("maxrate", Value::Rate(if variant { Rate::mbps(3) } else { Rate::ZERO }));
+        }
         "drr" => {
             set("flows", Value::Integer(4));
             set("quantum", Value::Size(Bytes::new(300)));
@@ -470,7 +481,8 @@ proptest! {
                     prop_assert!(!marked || (p.ip.ecn().is_capable() && packet.ip.ecn() == Ecn::Ce));
                 }
                 None if matches!(op, Op::Dequeue) => {
-                    let held = row.about.name == "tbf" && queue.next_timer().is_some_and(|at| at < Instant::NEVER);
+                    let holds = ["tbf", "fq"].contains(&row.about.name);
+                    let held = holds && queue.next_timer().is_some_and(|at| at < Instant::NEVER);
                     prop_assert!(held || waiting.values().all(VecDeque::is_empty), "{}", row.about.name);
                 }
                 None => {}
@@ -572,6 +584,82 @@ proptest! {
             counters_are_exact(&queue.view(), &model);
         }
         prop_assert!(model.is_empty() && queue.next_timer() == Some(Instant::NEVER), "nothing left, no timer");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// What a backlogged flow has sent at any time on a link that is always free: at least its rate less a quantum, and
+    /// at most the initial quantum, its rate, a quantum and a packet.
+    #[test]
+    fn fq_holds_each_backlogged_flow_to_its_rate(
+        maxrate in 600_000u64..50_000_000,
+        quantum in 1_500u64..6_000,
+        initial in 0u64..20_000,
+        sizes in prop::collection::vec((40u32..1_500, 0u32..3), 1..300),
+    ) {
+        let config = FqConfig {
+            quantum: Bytes::new(quantum),
+            initial_quantum: Bytes::new(initial),
+            maxrate: Some(Rate::bps(maxrate)),
+            flow_limit: 300,
+            ..FqConfig::default()
+        };
+        let mut queue = Fq::new(Limit::Packets(Packets::new(300)), config, Stream::new(1, 0, "queue", "fq"));
+        let mut dropped = Vec::new();
+        let (mut waiting, mut sent) = (BTreeMap::new(), BTreeMap::new());
+        for &(size, flow) in &sizes {
+            let number = queue.enqueue(packet(flow << 16, size, Ecn::NotEct), Instant::ZERO, &mut dropped).subqueue;
+            *waiting.entry(number).or_insert(0) += 1;
+            sent.insert(number, 0);
+        }
+        prop_assert!(dropped.is_empty());
+        let mut now = Instant::ZERO;
+        let mut turns = 0;
+        loop {
+            while let Some(out) = queue.dequeue(now, &mut dropped) {
+                *sent.entry(out.subqueue).or_default() += out.packet.len().as_u64();
+                *waiting.entry(out.subqueue).or_default() -= 1;
+            }
+            let due = Rate::bps(maxrate).bytes_in(now.since(Instant::ZERO)).as_u64();
+            for (number, &bytes) in &sent {
+                prop_assert!(bytes <= initial + due + quantum + 1_500, "{bytes} bytes at {now:?}");
+                prop_assert!(waiting[number] == 0 || bytes + quantum >= due, "{bytes} bytes at {now:?}");
+            }
+            let next = queue.next_timer().unwrap();
+            if next == Instant::NEVER {
+                break;
+            }
+            prop_assert!(next > now && turns < 1_000);
+            queue.on_timer(next, &mut dropped);
+            (now, turns) = (next, turns + 1);
+        }
+        prop_assert!(queue.view().packets.is_zero());
+    }
+
+    /// Two backlogged flows differ by a quantum and a packet of each (Shreedhar and Varghese, section 3), once each has
+    /// used its initial quantum.
+    #[test]
+    fn fq_shares_a_link_by_bytes(quantum in 1_500u64..6_000, sizes in prop::collection::vec((40u32..1_500, 0u32..2), 200)) {
+        let initial_quantum = Bytes::new(quantum);
+        let config = FqConfig { quantum: initial_quantum, initial_quantum, flow_limit: 200, ..FqConfig::default() };
+        let mut queue = Fq::new(Limit::Packets(Packets::new(200)), config, Stream::new(1, 0, "queue", "fq"));
+        let mut dropped = Vec::new();
+        let (mut waiting, mut sent) = (BTreeMap::new(), BTreeMap::new());
+        for &(size, flow) in &sizes {
+            let number = queue.enqueue(packet(flow << 16, size, Ecn::NotEct), Instant::ZERO, &mut dropped).subqueue;
+            *waiting.entry(number).or_insert(0) += 1;
+            sent.insert(number, 0);
+        }
+        prop_assume!(waiting.len() == 2);
+        while waiting.values().all(|&count| count > 0) {
+            let out = queue.dequeue(Instant::ZERO, &mut dropped).unwrap();
+            *waiting.entry(out.subqueue).or_default() -= 1;
+            *sent.entry(out.subqueue).or_insert(0) += out.packet.len().as_u64();
+            let bytes: Vec<_> = sent.values().collect();
+            prop_assert!(bytes[0].abs_diff(*bytes[1]) <= quantum + 3_000, "{sent:?}");
+        }
     }
 }
 
