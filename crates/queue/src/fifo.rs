@@ -112,6 +112,7 @@ impl<A: Aqm> Queue for Fifo<A> {
                 Err(reason) => dropped.push(Dropped { packet, reason, subqueue: 0 }),
             }
         }
+        self.aqm.on_empty(now);
         None
     }
 

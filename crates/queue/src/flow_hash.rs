@@ -27,6 +27,16 @@ impl FlowHash {
         self.of(words)
     }
 
+    /// The hash of one address: equal for all packets from it, or for all packets to it.
+    pub(crate) fn of_host(self, address: IpAddr) -> u64 {
+        self.of(words(address))
+    }
+
+    /// The hash of two addresses, in this order.
+    pub(crate) fn of_hosts(self, source: IpAddr, destination: IpAddr) -> u64 {
+        self.of(words(source).into_iter().chain(words(destination)))
+    }
+
     fn of(self, words: impl IntoIterator<Item = u64>) -> u64 {
         words.into_iter().fold(self.salt, |hash, word| mixed(hash ^ word))
     }
@@ -98,6 +108,18 @@ mod tests {
         ] {
             assert_ne!(other, same);
         }
+    }
+
+    #[test]
+    fn hosts_count_by_their_place() {
+        let hash = FlowHash::new(&mut Stream::new(1, 0, "test", "hash"));
+        let [one, two] = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
+        assert_eq!(hash.of_host(one), hash.of_host(one));
+        assert_ne!(hash.of_host(one), hash.of_host(two));
+        assert_eq!(hash.of_hosts(one, two), hash.of_hosts(one, two));
+        let others = [hash.of_hosts(two, one), hash.of_hosts(one, one), hash.of_hosts(two, two), hash.of_host(one)];
+        assert!(!others.contains(&hash.of_hosts(one, two)));
+        assert_ne!(others[1], others[2]);
     }
 
     #[test]

@@ -16,6 +16,8 @@
 //! ([`Queue::subqueues`]) and says of each packet to which it belongs ([`Enqueued`], [`Dropped`], [`Dequeued`]). The
 //! owner counts.
 
+mod cake;
+mod cobalt;
 mod codel;
 mod droptail;
 mod drr;
@@ -39,6 +41,8 @@ use core::fmt;
 use narrows_units::{Bytes, Instant, Packets, Rate};
 use narrows_wire::Packet;
 
+pub use cake::{Atm, Cake, CakeConfig, FlowMode};
+pub use cobalt::{Cobalt, CobaltConfig, CobaltProfile};
 pub use codel::{Codel, CodelConfig, CodelProfile};
 pub use droptail::{DropTail, droptail};
 pub use drr::{Drr, DrrConfig};
@@ -209,6 +213,9 @@ pub trait Aqm: fmt::Debug + Send {
     fn on_dequeue(&mut self, _packet: &Packet, _enqueued: Instant, _view: &QueueView, _now: Instant) -> Verdict {
         Verdict::Pass
     }
+
+    /// Notes that the owner asked for a packet at `now`, and none was left.
+    fn on_empty(&mut self, _now: Instant) {}
 
     /// See [`Queue::next_timer`].
     fn next_timer(&self) -> Option<Instant> {

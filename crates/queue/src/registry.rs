@@ -106,6 +106,8 @@ pub fn registry() -> &'static [&'static Row] {
         &crate::fq_codel::ROW,
         &crate::pie::ROW,
         &crate::fq_pie::ROW,
+        &crate::cobalt::ROW,
+        &crate::cake::ROW,
         &crate::dualpi2::ROW,
         &crate::prio::ROW,
         &crate::drr::ROW,

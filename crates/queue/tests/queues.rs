@@ -399,6 +399,19 @@ fn impatient(name: &str, variant: bool) -> Params {
             set("dq_rate_estimator", Value::Choice("off"));
             set("profile", Value::Choice(if variant { "linux" } else { "rfc8033" }));
         }
+        "cobalt" => {
+            set("target", us(300));
+            set("interval", us(2_000));
+            set("increment", Value::Number(0.1));
+            set("decrement", Value::Number(0.05));
+            set("profile", Value::Choice(if variant { "linux" } else { "exact" }));
+        }
+        "cake" => {
+            set("rtt", us(2_000));
+            set("bandwidth", Value::Rate(if variant { Rate::mbps(20) } else { Rate::ZERO }));
+            set("flowmode", Value::Choice(if variant { "triple-isolate" } else { "dual-srchost" }));
+            set("memlimit", Value::Size(Bytes::new(20_000)));
+        }
         "tbf" | "policer" => set("rate", Value::Rate(Rate::mbps(1))),
         "prio" if variant => set("share", Value::Choice("shared")),
         "sfq" => {
