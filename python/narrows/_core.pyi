@@ -1,6 +1,8 @@
 """The Rust extension: scenarios in, samples out. Conversion only."""
 
 from collections.abc import Callable
+from ipaddress import IPv4Address, IPv6Address
+from os import PathLike
 from typing import Any, Self, final
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "attached",
     "catalogue",
     "commit",
+    "deliveries",
     "detach",
     "doctor",
     "end_on_failed_allocation",
@@ -341,6 +344,14 @@ def places(text: str) -> list[tuple[list[str | int], int]]:
 
 def catalogue() -> str:
     """Return congestion controls, queues, schemes and PHYs with their parameters, as JSON."""
+
+def deliveries(
+    path: str | PathLike[str], src: IPv4Address | IPv6Address | None, dst: IPv4Address | IPv6Address | None
+) -> tuple[bytes, bytes]:
+    """Return times and lengths of the IP packets in a capture; raises ValueError.
+
+    Times are 64-bit integers in nanoseconds since the first packet, lengths 32-bit integers in bytes.
+    """
 
 def attach(name: str, params: list[tuple[str, str]], default: bool) -> tuple[Deployed, bool, bool]:
     """Register a congestion control on this host; raises `LiveError`.

@@ -37,7 +37,7 @@ pub use loss::LossModel;
 pub use meter::FlowMeter;
 pub use node::{Exit, Node, Nodes};
 pub use parts::{link_direction, link_losses, queue};
-pub use pcap::{DropFile, Marks, PcapFailure, PcapFile, PcapNames, SNAPLEN};
+pub use pcap::{Deliveries, DropFile, Marks, PcapFailure, PcapFile, PcapNames, SNAPLEN, UnreadableCapture, Wanted};
 pub use progress::Progress;
 pub use reporters::{CONNECTION, CONNECTION_VARIABLES, DisciplineVariables, discipline_variables, sender_variables};
 pub use rows::{counters, queue_row, queue_total, router_row, router_total};

@@ -1,5 +1,9 @@
 //! Packet captures: pcapng files through the `pcap-file` library, with times in nanoseconds.
 
+mod deliveries;
+
+pub use deliveries::{Deliveries, UnreadableCapture, Wanted};
+
 use narrows_queue::{DropReason, Dropped, NO_SUBQUEUE};
 use narrows_units::Instant;
 use pcap_file::pcapng::PcapNgWriter;

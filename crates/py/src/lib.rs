@@ -19,7 +19,7 @@ use narrows_sim::{Algorithms, Budget, Options, Progress, RunError, Spill};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use result::{PyResult, lost};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -305,6 +305,23 @@ fn catalogue() -> String {
     narrows_sim::catalogue().to_json().to_string()
 }
 
+/// Return times in nanoseconds and lengths in bytes of the IP packets in a capture, as arrays of 64 and 32 bits in the
+/// machine's byte order. `src` and `dst` choose packets by address.
+#[pyfunction]
+fn deliveries<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    src: Option<std::net::IpAddr>,
+    dst: Option<std::net::IpAddr>,
+) -> PyResultOf<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    let wanted = narrows_sim::Wanted { src, dst };
+    let found = aside(py, move || narrows_sim::Deliveries::of_capture(&path, wanted))?;
+    let found = found.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let times: Vec<u8> = found.times_ns.iter().flat_map(|time| time.to_ne_bytes()).collect();
+    let bytes: Vec<u8> = found.bytes.iter().flat_map(|bytes| bytes.to_ne_bytes()).collect();
+    Ok((PyBytes::new(py, &times), PyBytes::new(py, &bytes)))
+}
+
 /// The commit that the package was built from, between marks and in a field of fixed width: see `build.rs`.
 #[used]
 static COMMIT: [u8; 64] = *include_bytes!(concat!(env!("OUT_DIR"), "/commit"));
@@ -354,6 +371,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_function(wrap_pyfunction!(own_threads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(places, module)?)?;
+    module.add_function(wrap_pyfunction!(deliveries, module)?)?;
     module.add_function(wrap_pyfunction!(memory::end_on_failed_allocation, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -33,6 +33,6 @@ mod tcp_config;
 mod world;
 
 pub use foreign::Algorithms;
-pub use narrows_fabric::{PcapFailure, Progress, catalogue, catalogue_with};
+pub use narrows_fabric::{Deliveries, PcapFailure, Progress, Wanted, catalogue, catalogue_with};
 pub use run::{Options, Outcome, RunError, paths, run};
 pub use spill::{Budget, Spill};

@@ -20,6 +20,7 @@ from narrows.cli import (
     schema,
     show,
     sweep,
+    trace,
     validate,
 )
 
@@ -59,6 +60,7 @@ app.command("reproduce", epilog=reproduce.EXAMPLE)(reproduce.reproduce)
 app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.command("contest", epilog=contest.EXAMPLE)(contest.contest)
 app.command("aqm", epilog=aqm.EXAMPLE)(aqm.aqm)
+app.command("trace", epilog=trace.EXAMPLE)(trace.trace)
 app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("list", epilog=catalogue.EXAMPLE)(catalogue.catalogue)

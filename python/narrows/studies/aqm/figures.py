@@ -16,7 +16,7 @@ NAME = "aqm"
 """Name of the figure's files."""
 
 _COLUMNS = 3
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "d")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "d", "p")
 
 
 def write(made: Aqm, folder: Path) -> list[Path]:
