@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::assist::Assist;
+use crate::ecn::AccurateEcn;
 use crate::recovery::Clock;
 use crate::stats::{Info, State, Stats};
 use narrows_cc::{CongestionControl, Path, Phase};
@@ -87,6 +88,12 @@ impl Connection {
     #[inline]
     pub fn take_rtt_sample(&mut self) -> Option<Duration> {
         self.rtt.take()
+    }
+
+    /// The counters of AccECN, where the handshake agreed on it.
+    #[must_use]
+    pub fn accurate_ecn(&self) -> Option<AccurateEcn> {
+        self.ecn.accurate()
     }
 
     /// The congestion control.
