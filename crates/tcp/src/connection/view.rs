@@ -151,6 +151,7 @@ impl Connection {
             cwnd_limited: self.config.unused_growth || tx.usage.is_limited(win, self.config.slow_start_at_equality),
             pacing_rate: self.pacer.rate(win),
             phase,
+            ecn: self.ecn.feedback(),
             slow_start_at_equality: self.config.slow_start_at_equality,
         }
     }

@@ -42,6 +42,7 @@ use crate::assist::Agreement;
 use crate::handshake::Syn;
 use crate::stats::Counters;
 use accurate::Accurate;
+use narrows_cc::EcnFeedback;
 use narrows_settings::{Config, EcnEcho};
 use narrows_units::{Duration, Instant, Packets};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
@@ -140,6 +141,17 @@ impl Feedback {
     #[inline]
     pub(crate) fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// How marks are reported, as congestion control sees it.
+    #[inline]
+    pub(crate) fn feedback(&self) -> EcnFeedback {
+        match self.mode {
+            Mode::Off => EcnFeedback::Nothing,
+            Mode::UntilCwr => EcnFeedback::Classic,
+            Mode::EachMark => EcnFeedback::EachMark,
+            Mode::Accurate => EcnFeedback::Accurate,
+        }
     }
 
     /// The flags that carry feedback and so may differ from ACK to ACK.
