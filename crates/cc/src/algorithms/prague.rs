@@ -33,10 +33,15 @@
 //! | alpha is updated | once per virtual RTT | the same | the same | `rtt_target` |
 //! | first mark | as an implementation sees fit | halves the window, alpha begins with 0; or alpha begins with 1 | the same | `first_mark` |
 //! | increase per RTT, in segments | 1 - p, scaled by (RTT / virtual RTT)^2 | the same | the same | `rtt_target` |
+//! | reductions | at most one per virtual RTT | at the beginning of CWR, `rtt_target` after the last or later | in each round of alpha with a mark | `reduction` |
 //! | RTT independence begins | after some rounds | 4 rounds after slow start | the same | `rtt_transition` |
 //! | cwnd | rounded fraction | rounded up, one segment per ACK towards it | bytes, at once | - |
 //! | windows below a few segments | smaller segments, rate-based | the same | as other windows | - |
 //! | detection of a Classic queue that marks | optional | off | none | - |
+//!
+//! Linux's rule loses time: after a reduction it waits for the virtual RTT, for the end of CWR (which lasts an RTT from
+//! the last mark that began it), and for the next mark. Beside CUBIC on DualPI2 at 120 Mb/s and 10 ms its flow takes
+//! 1.7 times CUBIC's rate, and 1.3 times with one reduction in each round (RFC 8257's observation window).
 //!
 //! # Limits
 //! * Linux sends bursts of a quarter of a millisecond; here the connection's setting `tso` decides.
@@ -44,7 +49,8 @@
 //! * RTT independence has no upper end here; Linux stops scaling above 100 ms, where its factor is 1 anyway.
 //!
 //! # Vectors
-//! `prague_alpha_moves_once_per_virtual_rtt`, `prague_reduces_by_half_of_alpha_once_per_virtual_rtt`,
+//! `prague_alpha_moves_once_per_virtual_rtt`, `prague_reduces_by_half_of_alpha_once_per_round`,
+//! `prague_reduces_once_per_virtual_rtt_as_linux`,
 //! `prague_grows_by_the_square_of_the_share_of_the_virtual_rtt`, `prague_marked_bytes_add_nothing`,
 //! `prague_first_mark`, `prague_loss_halves_and_growth_waits`, `prague_without_accurate_feedback_is_reno`,
 //! `prague_paces_at_the_window_per_rtt`.
@@ -84,6 +90,11 @@ pub(crate) const ROW: Row = Row {
             doc: "Response to the first mark: halve the window and begin with alpha = 0, or begin with alpha = 1 (prague_alpha_mode 0 and 1).",
             kind: ParamKind::Choice { default: "halve", allowed: &["halve", "alpha_one"] },
         },
+        Param {
+            name: "reduction",
+            doc: "When an independent flow reduces: at the first mark of each round of alpha, or as Linux at a mark that begins an episode, rtt_target after the last reduction or later.",
+            kind: ParamKind::Choice { default: "round", allowed: &["round", "episode"] },
+        },
     ],
     variables: &[
         Variable::new("alpha", "", "The moving average of the share of bytes that are marked, from 0 to 1."),
@@ -113,6 +124,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
         g: 1.0 / f64::from(1u32 << shift.min(10)),
         alpha: if halves { 0.0 } else { 1.0 },
         halves,
+        by_round: params.choice(&ROW, "reduction") == "round",
         window: 0.0,
         written: Bytes::ZERO,
         round_end: 0,
@@ -138,6 +150,8 @@ pub struct Prague {
     alpha: f64,
     /// Whether the first mark halves the window.
     halves: bool,
+    /// Whether each round of alpha may reduce the window.
+    by_round: bool,
     /// cwnd with its fraction, in bytes.
     window: f64,
     /// cwnd as written last; another value was set by someone else.
@@ -227,17 +241,22 @@ impl Prague {
         win.ssthresh = Some(win.cwnd.max(path.smss * MIN_SEGMENTS));
     }
 
-    /// Answers an echo, once per virtual RTT (`prague_enter_cwr`).
+    /// Answers a mark, once per virtual RTT (`prague_enter_cwr`).
     fn on_mark(&mut self, path: &Path, win: &mut Window) {
         let first = !core::mem::replace(&mut self.saw_mark, true);
-        let recent = self.reduced_at.is_some_and(|at| path.now.since(at) < self.target);
-        if self.in_loss || (recent && self.independent(path, win)) {
+        if self.in_loss || (self.independent(path, win) && self.is_recent(path)) {
             return;
         }
         self.before = Some((win.cwnd, win.ssthresh));
         self.reduced_at = Some(path.now);
         let factor = if first && self.halves { 0.5 } else { 1.0 - self.alpha / 2.0 };
         self.reduce(factor, path, win);
+    }
+
+    /// Whether the window may not be reduced for a mark, because it was recently.
+    fn is_recent(&self, path: &Path) -> bool {
+        let recent = |at| if self.by_round { at >= self.alpha_at } else { path.now.since(at) < self.target };
+        self.reduced_at.is_some_and(recent)
     }
 
     /// cwnd per SRTT, and twice that while cwnd is far below ssthresh (`prague_update_pacing_rate`).
@@ -282,6 +301,10 @@ impl CongestionControl for Prague {
         self.saw_mark |= !marked.is_zero();
         self.delivered = self.delivered.saturating_add(ack.delivered.as_u64());
         self.marked = self.marked.saturating_add(marked.as_u64());
+        if !marked.is_zero() && self.by_round && self.independent(path, win) {
+            // The connection may still be in the episode of a mark of the last round.
+            self.on_mark(path, win);
+        }
         self.grow(ack.delivered.saturating_sub(marked), path, win);
         self.end_round(path, win);
         self.pace(path, win);

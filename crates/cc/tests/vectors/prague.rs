@@ -55,8 +55,38 @@ fn prague_alpha_moves_once_per_virtual_rtt() {
 }
 
 #[test]
-fn prague_reduces_by_half_of_alpha_once_per_virtual_rtt() {
+fn prague_reduces_by_half_of_alpha_once_per_round() {
     let mut m = at_100(&[("first_mark", "alpha_one"), ("rtt_transition", "0")], 10);
+    m.path.cwnd_limited = false;
+    // Rounds of alpha end 25 ms after the last one; the one that the first ACK is in has begun with the connection.
+    let step = |m: &mut Model, ms: u64, marking| {
+        m.path.now += Duration::from_millis(ms);
+        m.marking = marking;
+        m.ack(100 * 1448);
+        m.cwnd()
+    };
+    close(&[step(&mut m, 1, true)], &[50.0], 1e-4);
+    assert_eq!(step(&mut m, 1, true), 50.0, "the same round");
+    m.ecn();
+    assert_eq!(m.cwnd(), 50.0, "the connection's report of the same marks");
+    // At 25 ms the round ends with this ACK: 3 of 3 ACKs are marked, so alpha stays 1.
+    assert_eq!(step(&mut m, 23, true), 50.0);
+    assert_eq!(m.state("alpha"), 1.0);
+    close(&[step(&mut m, 1, true)], &[25.0], 1e-3);
+    // The next round ends at 50 ms with one mark of four: alpha = 1 - 1/16 (1 - 1/4) = 0.953125.
+    for ms in [1, 1] {
+        step(&mut m, ms, false);
+    }
+    assert_eq!(step(&mut m, 22, false), m.cwnd());
+    close(&[m.state("alpha")], &[0.953_125], 1e-9);
+    let before = m.cwnd();
+    close(&[step(&mut m, 1, true)], &[before * (1.0 - 0.953_125 / 2.0)], 1e-3);
+}
+
+#[test]
+fn prague_reduces_once_per_virtual_rtt_as_linux() {
+    let given = [("first_mark", "alpha_one"), ("rtt_transition", "0"), ("reduction", "episode")];
+    let mut m = at_100(&given, 10);
     m.ecn();
     close(&[m.cwnd(), m.ssthresh()], &[50.0, 50.0], 1e-4);
     m.path.now += Duration::from_millis(24);
