@@ -58,6 +58,20 @@ pub enum Phase {
     Loss,
 }
 
+/// How the peer reports ECN marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum EcnFeedback {
+    /// Not at all.
+    #[default]
+    Nothing,
+    /// That there was a mark, until the sender answers (RFC 3168).
+    Classic,
+    /// Which ACKs are about marked segments (RFC 8257).
+    EachMark,
+    /// How many packets and bytes were marked (RFC 9768).
+    Accurate,
+}
+
 /// What the connection knows about its path; read-only to the algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
@@ -95,6 +109,8 @@ pub struct Path {
     pub pacing_rate: Option<Rate>,
     /// Phase of loss recovery; in [`CongestionControl::observe`], the phase before the ACK.
     pub phase: Phase,
+    /// What the handshake agreed on for ECN marks; constant over a connection's life.
+    pub ecn: EcnFeedback,
     /// Whether `cwnd == ssthresh` counts as slow start too, as in ns-2's TCP/Linux agent (RFC 5681 permits it).
     pub slow_start_at_equality: bool,
 }

@@ -1,8 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::algorithms::{
-    agile_sd, bbr, bbr3, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, lp, newreno, none, reno,
-    sack, scalable, tahoe, vegas, veno, westwood, yeah,
+    agile_sd, bbr, bbr3, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, lp, newreno, none,
+    prague, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
 };
 use crate::{CongestionControl, Params, Row};
 
@@ -18,6 +18,7 @@ pub fn registry() -> &'static [Row] {
         tahoe::ROW,
         cubic::ROW,
         dctcp::ROW,
+        prague::ROW,
         bic::ROW,
         agile_sd::ROW,
         highspeed::ROW,

@@ -171,6 +171,9 @@ pub struct Traits {
     pub response: Response,
     /// Whether it needs ECN (RFC 3168) with an echo of every mark, as in RFC 8257. A scenario without ECN is refused.
     pub needs_ecn: bool,
+    /// Whether it is one for L4S (RFC 9331, section 4): it needs AccECN (RFC 9768) and sends ECT(1). A scenario that
+    /// withholds one of the two is refused.
+    pub l4s: bool,
     /// Whether windows scale with the SMSS: doubling every byte count in the same events doubles the windows.
     pub scales: bool,
 }

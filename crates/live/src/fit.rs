@@ -196,7 +196,8 @@ impl Defaults {
 /// Returns the settings that follow from a stack, from a flow's congestion control, ECN and SACK, and from `recovery`
 /// if it is given. ECN and SACK are the flow's because the kernel takes them and other settings depend on them.
 fn stack_defaults(tcp: &Tcp, stack: Stack, recovery: Option<RecoveryKind>) -> Result<Tcp, LiveError> {
-    let choices = Choices { stack, cc: &tcp.cc, ecn: tcp.ecn, sack: tcp.sack, recovery };
+    let (ecn, accurate_ecn) = (tcp.ecn, tcp.accurate_ecn);
+    let choices = Choices { stack, cc: &tcp.cc, ecn, accurate_ecn, sack: tcp.sack, recovery };
     defaults(&choices, &catalogue()).map_err(|problems| LiveError::failed("look up a stack's defaults", problems))
 }
 
@@ -232,6 +233,14 @@ fn bounds(tcp: &Tcp, compare: &mut Compare<'_>) {
     const MAX_MSS: u64 = 32_767;
     /// `SOCK_MIN_RCVBUF / 2` of `include/net/sock.h`, with a margin for kernels that count more overhead.
     const MIN_BUFFER: u64 = 4096;
+    if tcp.accurate_ecn {
+        compare.refusals.add(LiveError::Unsupported {
+            field: (compare.at)("ecn"),
+            value: "accurate".to_owned(),
+            reason: "Linux has AccECN from 6.18 on, in parts and for a whole host (tcp_ecn = 3)".to_owned(),
+            allowed: "true or false, or a simulated run".to_owned(),
+        });
+    }
     let mut refuse = |setting, value: u64, allowed: &str| {
         compare.refusals.add(LiveError::Unsupported {
             field: (compare.at)(setting),
@@ -325,6 +334,12 @@ mod tests {
 
     fn refused(tcp: &str) -> String {
         check(&scenario(tcp)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn accurate_ecn_is_refused() {
+        let said = refused("stack = \"linux\"\necn = \"accurate\"");
+        assert!(said.contains("ecn: accurate") && said.contains("true or false, or a simulated run"), "{said}");
     }
 
     #[test]

@@ -98,6 +98,8 @@ pub struct CatalogueRow {
     pub response: &'static str,
     /// Whether a congestion control needs ECN with an echo of each mark (RFC 8257).
     pub needs_ecn: bool,
+    /// Whether a congestion control is one for L4S (RFC 9331), which takes AccECN and ECT(1).
+    pub l4s: bool,
     /// The ns-2.35 agent that has the congestion control.
     pub ns2: Option<Ns2Agent>,
     /// The entry's page in Markdown; empty where it has none.
@@ -173,8 +175,8 @@ impl Catalogue {
     /// The first three are lists of entries with `name`, `title`, `sources`, `parameters` (`name`, `doc`, `kind`,
     /// and by kind `unit`, `default`, `min`, `max`, `allowed`), `variables` and `page` (Markdown; empty of a scheme).
     /// Congestion controls also have `response` (`nothing`, `reduces` or `models`), `recovery` (the word that the name
-    /// implies, or null), `needs_ecn`, `ns2` (`own`, `tcp_linux` or null) and `profiles` (the profile that each stack
-    /// selects, unless it is the algorithm's default).
+    /// implies, or null), `needs_ecn`, `l4s`, `ns2` (`own`, `tcp_linux` or null) and `profiles` (the profile that each
+    /// stack selects, unless it is the algorithm's default).
     ///
     /// PHYs have `name`, `title`, `sources` and the fields of [`CataloguePhy`], in the base units that the keys end in.
     /// Instead of the list of combinations they have `left_out`: the combinations (MCS, width, streams) within the
@@ -297,6 +299,7 @@ impl CatalogueRow {
         row["recovery"] = json!(self.recovery);
         row["response"] = json!(self.response);
         row["needs_ecn"] = json!(self.needs_ecn);
+        row["l4s"] = json!(self.l4s);
         row["ns2"] = json!(self.ns2.map(|agent| match agent {
             Ns2Agent::Own => "own",
             Ns2Agent::TcpLinux => "tcp_linux",

@@ -162,7 +162,9 @@ fn the_schema_says_what_the_parser_takes() {
     }
     assert_eq!(
         schema_for(&catalogue())["$defs"]["tcp"]["properties"]["cc"]["enum"],
-        serde_json::json!(["cubic", "reno", "none", "tahoe", "fack", "dctcp", "bbr", "htcp", "westwood", "vegas"])
+        serde_json::json!([
+            "cubic", "reno", "none", "tahoe", "fack", "dctcp", "prague", "bbr", "htcp", "westwood", "vegas"
+        ])
     );
 }
 

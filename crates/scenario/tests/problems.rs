@@ -154,6 +154,10 @@ fn every_rule_has_its_message() {
             "ECN off under an echo of each mark",
             after("[tcp]\necn = true\necn_echo = \"each_mark\"") + "tcp = { ecn = false }\n",
         ),
+        ("L4S without ECN", after("[tcp]\ncc = \"prague\"\necn = false")),
+        ("L4S over classic ECN", after("[tcp]\necn = true") + "tcp = { cc = \"prague\" }\n"),
+        ("L4S as ECT(0)", after("[tcp]\ncc = \"prague\"\nect1 = false")),
+        ("near miss of accurate ECN", after("[tcp]\necn = \"acurate\"")),
         ("near miss of an echo", after("[tcp]\necn = true\necn_echo = \"each_mrk\"")),
         ("near miss of an idle restart", after("[tcp]\nidle_restart = \"linx\"")),
         ("pacing of nothing", after("[tcp]\npacing = { slow_start = 0 }")),
@@ -282,6 +286,8 @@ fn every_rule_has_its_message() {
         ("corruption beside per", link("per = 0.1, corrupt = 0.1")),
         ("near miss of an impairment", link("jiter = \"1 ms\"")),
         ("DCTCP under ACNS", after("[acns]\n[tcp]\ncc = \"dctcp\"\necn = true")),
+        ("accurate ECN under ACNS", after("[acns]\n[tcp]\necn = \"accurate\"")),
+        ("L4S under ACNS", after("[acns]\n[tcp]\ncc = \"prague\"")),
         ("an echo of each mark under ACNS", after("[acns]\n[tcp]\necn = true\necn_echo = \"each_mark\"")),
         ("ACNS of a flow with DCTCP", {
             let tcp = after("[acns]\n[tcp]\ncc = \"dctcp\"\necn = true\nassist = \"none\"");
@@ -377,7 +383,7 @@ fn overrides_say_what_is_wrong_with_them() {
         ),
         (
             set("flows[0].cc", "cubik"),
-            "--set: flows[0].cc: \"cubik\" is not a congestion control, did you mean `cubic`?; allowed: cubic, reno, none, tahoe, fack, dctcp, bbr, htcp, westwood, vegas",
+            "--set: flows[0].cc: \"cubik\" is not a congestion control, did you mean `cubic`?; allowed: cubic, reno, none, tahoe, fack, dctcp, prague, bbr, htcp, westwood, vegas",
         ),
     ];
     for (found, expected) in expected {

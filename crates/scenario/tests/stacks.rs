@@ -102,6 +102,8 @@ const SETTINGS: &[&str] = &[
     "timestamps = true",
     "timestamp_offsets = false",
     "timestamp_offsets = true",
+    "ecn = \"accurate\"",
+    "ecn = \"accurate\"\nect1 = true",
     "ecn_echo = \"until_cwr\"",
     "ecn_echo = \"each_mark\"\necn = true",
     "idle_restart = \"off\"",
@@ -218,6 +220,19 @@ fn marks_are_echoed_one_by_one_where_congestion_control_needs_it() {
 }
 
 #[test]
+fn a_congestion_control_for_l4s_implies_accurate_ecn_and_ect1() {
+    let ecn = |all, flow| {
+        let tcp = tcp(all, flow);
+        (tcp.ecn, tcp.accurate_ecn, tcp.ect1)
+    };
+    assert_eq!(ecn("", "cc = \"prague\""), (true, true, true));
+    assert_eq!(ecn("ecn = \"accurate\"", "cc = \"prague\""), (true, true, true));
+    assert_eq!(ecn("cc = \"prague\"", "cc = \"reno\""), (false, false, false));
+    assert_eq!(ecn("cc = \"prague\"\necn = \"accurate\"", "tcp = { cc = \"reno\", ecn = true }"), (true, false, false));
+    assert_eq!(ecn("ecn = \"accurate\"", "tcp = { cc = \"dctcp\", ect1 = true }"), (true, true, true));
+}
+
+#[test]
 fn a_buffer_that_a_file_sets_is_not_tuned() {
     let linux = "stack = \"linux\"";
     let buffer = "recv_buffer = \"100 kB\"";
@@ -241,7 +256,7 @@ fn defaults_without_a_file_are_those_of_a_file_with_the_same_choices() {
             if let Some(recovery) = recovery {
                 lines.push_str(&format!("recovery = \"{}\"\n", recovery.word()));
             }
-            let choices = Choices { stack, cc, ecn, sack, recovery };
+            let choices = Choices { stack, cc, ecn, accurate_ecn: false, sack, recovery };
             assert_eq!(defaults(&choices, &catalogue()), Ok(tcp(&lines, "")), "{lines}");
         }
     }
@@ -249,7 +264,8 @@ fn defaults_without_a_file_are_those_of_a_file_with_the_same_choices() {
 
 #[test]
 fn defaults_of_choices_that_contradict_each_other_are_refused() {
-    let choices = Choices { stack: Stack::Rfc, cc: "dctcp", ecn: false, sack: true, recovery: None };
+    let choices =
+        Choices { stack: Stack::Rfc, cc: "dctcp", ecn: false, accurate_ecn: false, sack: true, recovery: None };
     let said = defaults(&choices, &catalogue()).unwrap_err().to_string();
     assert!(said.contains("needs ecn = true"), "{said}");
     let said = defaults(&Choices { cc: "nothing", ..choices }, &catalogue()).unwrap_err().to_string();

@@ -227,7 +227,7 @@ fn check_bits(sent: &[Sent], support: [Support; 2], agreement: [Agreement; 2], n
             continue;
         }
         match agreement[s.from] {
-            Agreement::Assisted => {}
+            Agreement::Assisted | Agreement::AccurateEcn => {}
             Agreement::Ecn => {
                 assert!(matches!(s.left.ip.ecn(), Ecn::NotEct | Ecn::Ect0) && !cmt, "{s:?}");
                 let message = message(&s.left, net);

@@ -174,8 +174,10 @@ pub struct Config {
     pub timestamp_offsets: bool,
     /// Offer window scaling (RFC 7323).
     pub window_scaling: bool,
-    /// Offer classic ECN (RFC 3168).
+    /// Offer ECN (RFC 3168).
     pub ecn: bool,
+    /// With [`ecn`](Self::ecn): offer AccECN (RFC 9768), and classic ECN only to a peer that has nothing else.
+    pub accurate_ecn: bool,
     /// As a receiver, how CE marks are echoed.
     pub ecn_echo: EcnEcho,
     /// Send ECN-capable data as ECT(1), which asks for the low delay of L4S (RFC 9331, section 4.1), instead of ECT(0).
@@ -258,6 +260,7 @@ impl Default for Config {
             timestamp_offsets: false,
             window_scaling: true,
             ecn: false,
+            accurate_ecn: false,
             ecn_echo: EcnEcho::UntilCwr,
             ect1: false,
             recv_buffer: Bytes::new(16 * 1024 * 1024),

@@ -53,6 +53,9 @@ fn each_switch_reaches_the_connection() {
             "pacing = { avoidance = 110 }",
             tcp::Config { pacing: tcp::Pacing::Ratio { slow_start: 200, avoidance: 110 }, ..base },
         ),
+        ("ecn = true", tcp::Config { ecn: true, ..base }),
+        ("ecn = \"accurate\"", tcp::Config { ecn: true, accurate_ecn: true, ..base }),
+        ("ecn = true\nect1 = true", tcp::Config { ecn: true, ect1: true, ..base }),
         ("ecn = true\necn_echo = \"each_mark\"", tcp::Config { ecn: true, ecn_echo: tcp::EcnEcho::EachMark, ..base }),
     ];
     for (text, expected) in cases {
@@ -123,7 +126,8 @@ fn every_algorithm_runs_in_every_stack_with_its_own_profile() {
     for row in narrows_cc::registry() {
         for stack in ["rfc", "linux", "ns2"] {
             let ecn = row.traits.needs_ecn;
-            let said = format!("stack = \"{stack}\"\ncc = \"{}\"\necn = {ecn}", row.name);
+            let value = if row.traits.l4s { "\"accurate\"".to_owned() } else { ecn.to_string() };
+            let said = format!("stack = \"{stack}\"\ncc = \"{}\"\necn = {value}", row.name);
             let scenario = scenario(&said);
             let shown = scenario.to_toml();
             let again = scenario::parse(&shown, "test.toml", &[], &crate::catalogue()).unwrap();

@@ -49,10 +49,11 @@ const BOTTLENECK: usize = 2;
 
 #[test]
 fn dctcp_keeps_the_queue_around_the_threshold_and_loses_nothing() {
-    for profile in ["rfc8257", "linux"] {
+    let cases = ["rfc8257", "linux"].into_iter().flat_map(|profile| [(profile, "true"), (profile, "\"accurate\"")]);
+    for (profile, ecn) in cases {
         // With Linux's unlimited slow start the first overshoot ends beyond 2 K, where RED drops.
         let outcome =
-            run(&format!("cc = \"dctcp\", ecn = true, cc_params = {{ profile = \"{profile}\", abc_limit = 1 }}"));
+            run(&format!("cc = \"dctcp\", ecn = {ecn}, cc_params = {{ profile = \"{profile}\", abc_limit = 1 }}"));
         let queue = outcome.samples.queue_totals.row(BOTTLENECK).unwrap();
         assert_eq!(queue.dropped_overflow + queue.dropped_early + queue.dropped_forced, 0, "{profile}");
         for i in 0..2 {

@@ -107,12 +107,15 @@ queue = {{ kind = {kind}, limit = "{limit} packets" }}"#
     }
 }
 
-/// Lines of `[tcp]` for every congestion control with its default profile and with each of its profiles, and whether it
-/// needs ECN.
-fn algorithms() -> Vec<(String, bool)> {
+/// Lines of `[tcp]` for every congestion control with its default profile and with each of its profiles, and the value
+/// of `ecn` that it needs.
+fn algorithms() -> Vec<(String, Option<&'static str>)> {
     let mut said = Vec::new();
     for row in registry() {
-        let needs_ecn = row.traits.needs_ecn;
+        let needs_ecn = match (row.traits.l4s, row.traits.needs_ecn) {
+            (true, _) => Some("\"accurate\""),
+            (false, needs) => needs.then_some("true"),
+        };
         let name = format!("cc = \"{}\"", row.name);
         let profile = row.params.iter().find(|param| param.name == "profile");
         if let Some(ParamKind::Choice { allowed, .. }) = profile.map(|param| param.kind) {
@@ -157,7 +160,7 @@ fn settings() -> impl Strategy<Value = String> {
 fn every_algorithm_survives_a_lossy_path() {
     let network = path(&format!("{PLAIN}\nper = 0.01"), BULK).replace("20 s", "8 s");
     for (cc, ecn) in algorithms() {
-        let outcome = run_text(&format!("{network}\n[tcp]\n{cc}\necn = {ecn}\n"));
+        let outcome = run_text(&format!("{network}\n[tcp]\n{cc}\necn = {}\n", ecn.unwrap_or("false")));
         assert_conserved(&outcome);
         assert_delivers(&outcome, &cc);
     }
@@ -174,7 +177,7 @@ proptest! {
     fn any_algorithm_with_any_settings_conserves_packets_and_repeats(
         (cc, needs_ecn) in select(algorithms()),
         settings in settings(),
-        ecn: bool,
+        ecn in select(vec!["false", "true", "\"accurate\""]),
         rate in 64u64..20_000,
         delay in 0u64..200,
         limit in 6u64..100,
@@ -190,7 +193,7 @@ per = {per}
 queue = {{ kind = {kind}, limit = "{limit} packets" }}"#
         );
         let network = path(&bottleneck, &format!("{BULK}{UDP}")).replace("20 s", "8 s").replace("15 s", "4 s");
-        let said = format!("{settings}\n{cc}\necn = {}", ecn | needs_ecn);
+        let said = format!("{settings}\n{cc}\necn = {}", needs_ecn.unwrap_or(ecn));
         let text = format!("{network}\n[tcp]\n{said}\n");
         let outcome = run_seeded(&text, seed);
         assert_conserved(&outcome);

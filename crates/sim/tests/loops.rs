@@ -25,7 +25,7 @@ const QUEUES: &[&str] = &[
     "{ limit = \"2 kB\" }",
     "{ limit = \"20 kB\" }",
 ];
-const RED: &str = "{ kind = \"red\", limit = \"50 packets\", min_threshold = 5, max_threshold = 15 }";
+const RED: &str = "{ kind = \"red\", limit = \"50 packets\", min_threshold = 5, max_threshold = 15, ecn = true }";
 const LOSSES: &[&str] = &[
     ", per = 0.01",
     ", per = 0.2",
@@ -53,6 +53,7 @@ const KINDS: &[&str] = &[
     "kind = \"bulk\"\nsize = \"200 kB\"",
     "kind = \"bulk\"\nsize = \"30 kB\"\ntcp = { delayed_ack = false, timestamps = false }",
     "kind = \"bulk\"\nsize = \"100 kB\"\ntcp = { recovery = \"newreno\", sack = false }",
+    "kind = \"bulk\"\nsize = \"200 kB\"\ntcp = { cc = \"prague\", assist = \"none\" }",
     "kind = \"request_response\"\nresponse = \"6 kB\"\nthink = \"5 ms\"\ncount = 20",
     "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"97 B\"",
     "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"97 B\"\nstart = \"10 ms\"\nstop = \"150 ms\"",

@@ -87,7 +87,8 @@ fn what_an_algorithm_does_not_ask_for_would_change_nothing() {
     let network = path(&format!("{PLAIN}\nper = 0.005"), &format!("{BULK}{IDLE}")).replace("20 s", "6 s");
     for row in registry() {
         for stack in ["rfc", "linux", "ns2"] {
-            let (name, ecn) = (row.name, row.traits.needs_ecn);
+            let (name, needs_ecn) = (row.name, row.traits.needs_ecn);
+            let ecn = if row.traits.l4s { "\"accurate\"".to_owned() } else { needs_ecn.to_string() };
             let mut asked = scenario(&format!("{network}\n[tcp]\ncc = \"{name}\"\nstack = \"{stack}\"\necn = {ecn}\n"));
             let alone = run(&asked, &Options { seed: 1, ..Options::default() }).unwrap();
             for tcp in asked.flows.iter_mut().filter_map(|flow| flow.tcp_mut()) {

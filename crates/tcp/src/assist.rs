@@ -14,6 +14,8 @@ pub enum Agreement {
     Nothing,
     /// Classic ECN (RFC 3168).
     Ecn,
+    /// AccECN (RFC 9768).
+    AccurateEcn,
     /// The scheme; the connection leaves ECN bits to it.
     Assisted,
 }

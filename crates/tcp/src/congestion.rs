@@ -226,6 +226,7 @@ mod tests {
             cwnd_limited: false,
             pacing_rate: None,
             phase,
+            ecn: narrows_cc::EcnFeedback::Nothing,
             slow_start_at_equality: false,
         };
         (controller, path)

@@ -5,7 +5,7 @@ use crate::ecn::negotiates;
 use crate::linux::autotuning;
 use narrows_settings::Config;
 use narrows_units::Instant;
-use narrows_wire::{TcpFlags, TcpOptions, Timestamps};
+use narrows_wire::{Ecn, TcpFlags, TcpOptions, Timestamps};
 
 /// MSS if the peer does not send one (RFC 9293, section 3.7.1), over IPv4 and over IPv6.
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
@@ -75,7 +75,7 @@ pub(crate) fn first_cap(assist: Option<&dyn Assist>) -> Option<WindowCap> {
     assist.filter(|assist| !negotiates(*assist)).and_then(Assist::window_cap)
 }
 
-/// Our own SYN: the state to send it again and to time it.
+/// Our own SYN: the state to send it again and to time it; and what the peer's SYN left to later segments.
 #[derive(Debug, Default)]
 pub(crate) struct Syn {
     /// Whether it is to be sent (again).
@@ -90,6 +90,13 @@ pub(crate) struct Syn {
     pub(crate) flags: TcpFlags,
     /// Options of the peer's SYN, once it arrived.
     pub(crate) peer: Option<TcpOptions>,
+    /// IP-ECN field of the peer's SYN.
+    pub(crate) peer_ecn: Ecn,
+    /// With which IP-ECN field our SYN arrived, by an AccECN peer's answer.
+    pub(crate) reported: Option<Ecn>,
+    /// Whether the connection may send ECN-capable data, if ECN is agreed on: no SYN that was sent or received after an
+    /// offer of AccECN withdrew it (RFC 9768, section 3.1.5).
+    pub(crate) capable: bool,
 }
 
 #[cfg(test)]

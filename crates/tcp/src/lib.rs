@@ -27,7 +27,7 @@ mod usage;
 
 pub use assist::{Agreement, Assist, COUNTERS, Outgoing, SegmentKind, WindowCap};
 pub use connection::Connection;
-pub use ecn::HeaderBits;
+pub use ecn::{AccurateEcn, HeaderBits};
 pub use narrows_settings::{
     Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle,
 };

@@ -22,7 +22,6 @@ STANDARD = "standard"
 """The bundled scenario of the plots."""
 
 _ECN_QUEUE = {
-    "tcp.ecn": True,
     "topology.bottleneck.queue": (
         '{ kind = "red", limit = "67 packets", min_threshold = "12 packets", max_threshold = "13 packets",'
         ' max_p = "100 %", weight = 1.0, gentle = true, wait = false, ecn = true, mean_packet = "1500 B" }'
@@ -145,6 +144,8 @@ def run_standard(name: str) -> Run:
         return run(STANDARD, seed=1, overrides={"topology.bottleneck.queue": queue})
     overrides: dict[str, Any] = {"tcp.cc": name}
     if entry_of(name).get("needs_ecn"):
+        overrides |= _ECN_QUEUE | {"tcp.ecn": True}
+    if entry_of(name).get("l4s"):
         overrides |= _ECN_QUEUE
     return run(STANDARD, seed=1, overrides=overrides)
 
@@ -263,6 +264,10 @@ def _use(entry: dict[str, Any]) -> str:
     ]
     if entry.get("needs_ecn"):
         words.append("It needs `ecn = true` and a queue that marks (in the plot above 12 packets).")
+    if entry.get("l4s"):
+        words.append(
+            'It implies `ecn = "accurate"` and `ect1 = true`, and needs a queue that marks (in the plot above 12 packets).'
+        )
     if entry.get("recovery"):
         words.append(f'Its name implies `recovery = "{entry["recovery"]}"`.')
     if entry.get("ns2"):

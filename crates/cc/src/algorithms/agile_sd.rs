@@ -93,7 +93,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("cwnd_degraded", "bytes", "cwnd just after the last reduction; 0 before the first."),
         Variable::new("frac_tracer", "segments", "Part of a segment that is earned but not yet in cwnd (`module`)."),
     ],
-    traits: Traits { response: Response::ReducesToInitialWindow, needs_ecn: false, scales: true },
+    traits: Traits { response: Response::ReducesToInitialWindow, needs_ecn: false, scales: true, l4s: false },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("agile_sd.rs"),

@@ -120,7 +120,7 @@ pub(crate) const ROW: Row = Row {
         ),
         Variable::new("policed", "", "1 while the rate is that of a policer, else 0."),
     ],
-    traits: Traits { response: Response::Models, needs_ecn: false, scales: false },
+    traits: Traits { response: Response::Models, needs_ecn: false, scales: false, l4s: false },
     ns2: None,
     recovery: None,
     source: include_str!("bbr.rs"),

@@ -116,7 +116,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("full_bw_reached", "", "1 once Startup has found the full bandwidth, else 0."),
         Variable::new("extra_acked_bytes", "bytes", "Allowance in the window for ACK aggregation."),
     ],
-    traits: Traits { response: Response::Models, needs_ecn: false, scales: false },
+    traits: Traits { response: Response::Models, needs_ecn: false, scales: false, l4s: false },
     ns2: None,
     recovery: None,
     source: include_str!("bbr3.rs"),

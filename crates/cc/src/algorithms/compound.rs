@@ -89,7 +89,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("cwnd_reno", "segments", "The loss-based part of the window (`linux`)."),
         Variable::new("snd_cwnd_cnt", "ACKs", "ACKs since the loss-based part last grew (`linux`)."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
     ns2: None,
     recovery: None,
     source: include_str!("compound.rs"),

@@ -145,7 +145,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew (`linux`)."),
         Variable::new("ack_cnt", "ACKs", "ACKs since the window last grew (`ns2`)."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("cubic.rs"),

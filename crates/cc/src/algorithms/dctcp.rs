@@ -39,6 +39,8 @@
 //!   small (RFC 8257, section 3.5; Linux does the same).
 //! * The first kernels of 6.1 tested for the end of a window before they counted the ACK. Later ones (6.1 with its
 //!   fixes, 6.15) call `in_ack_event` after the ACK is counted, and so do we.
+//! * With AccECN (`ecn = "accurate"`) marked bytes are those of the peer's option or, without it, whole segments of its
+//!   packet count. Neither delayed ACKs nor lost ACKs then blur them, and `ecn_echo` has no effect.
 //! * Without ECN this is Reno. Retransmissions and pure ACKs are not ECN-capable (RFC 3168); Linux's module makes them
 //!   ECN-capable.
 //! * A segment that is not ECN-capable ends an echo. Marks around a retransmission are reported as they arrive.
@@ -83,7 +85,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("bytes_delivered", "bytes", "Bytes delivered in this observation window."),
         Variable::new("bytes_acked", "bytes", "Bytes acknowledged since congestion avoidance last grew the window."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: true, scales: true },
+    traits: Traits { response: Response::Reduces, needs_ecn: true, scales: true, l4s: false },
     ns2: None,
     recovery: None,
     source: include_str!("dctcp.rs"),

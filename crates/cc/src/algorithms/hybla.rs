@@ -89,7 +89,7 @@ pub(crate) const ROW: Row = Row {
             "Part of a segment that is earned but not yet in cwnd (`linux`).",
         ),
     ],
-    traits: Traits { response: Response::ReducesAndLeaps, needs_ecn: false, scales: true },
+    traits: Traits { response: Response::ReducesAndLeaps, needs_ecn: false, scales: true, l4s: false },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("hybla.rs"),

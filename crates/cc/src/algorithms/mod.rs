@@ -19,6 +19,7 @@ pub mod illinois;
 pub mod lp;
 pub mod newreno;
 pub mod none;
+pub mod prague;
 pub mod reno;
 pub mod sack;
 pub mod scalable;

@@ -37,7 +37,7 @@ pub(crate) const ROW: Row = Row {
     sources: &["RFC 793, section 3.7"],
     params: &[],
     variables: &[],
-    traits: Traits { response: Response::Nothing, needs_ecn: false, scales: false },
+    traits: Traits { response: Response::Nothing, needs_ecn: false, scales: false, l4s: false },
     ns2: None,
     recovery: None,
     source: include_str!("none.rs"),

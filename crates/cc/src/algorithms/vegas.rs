@@ -112,7 +112,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("delta", "segments", "The flow's segments in the queue at the last decision (`ns2`)."),
         Variable::new("increase", "segments", "Segments that each ACK of the round adds (`ns2`)."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
     ns2: Some(Ns2Agent::Own),
     recovery: None,
     source: include_str!("vegas.rs"),

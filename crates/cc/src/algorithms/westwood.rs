@@ -91,7 +91,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("rtt_min", "s", "RTTmin; the kernel's initial 20 s before a sample."),
         Variable::new("accounted", "bytes", "Bytes counted by duplicate ACKs and not yet by a cumulative ACK."),
     ],
-    traits: Traits { response: Response::ReducesToEstimate, needs_ecn: false, scales: false },
+    traits: Traits { response: Response::ReducesToEstimate, needs_ecn: false, scales: false, l4s: false },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("westwood.rs"),

@@ -86,7 +86,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("fast_count", "rounds", "count_fast, the rounds in fast mode."),
         Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("yeah.rs"),

@@ -78,6 +78,7 @@ impl Model {
             cwnd_limited: true,
             pacing_rate: None,
             phase: Phase::Open,
+            ecn: narrows_cc::EcnFeedback::Accurate,
             slow_start_at_equality: false,
         };
         let mut model = Self {

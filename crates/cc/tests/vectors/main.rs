@@ -22,6 +22,7 @@ mod lp;
 mod needs;
 mod params;
 mod pipe;
+mod prague;
 mod recoveries;
 mod reno;
 mod reno_ns2;

@@ -13,6 +13,7 @@ fn requested(name: &str) -> Needs {
             Needs { acks: true, ..none }
         }
         "dctcp" => Needs { acks: true, loss_after_echo: true, ..none },
+        "prague" => Needs { window_in_recovery: true, loss_after_echo: true, ..none },
         "none" => Needs { sending: true, window_in_recovery: true, ..none },
         _ => none,
     }

@@ -59,6 +59,7 @@ impl Pipe {
             cwnd_limited: true,
             pacing_rate: None,
             phase: Phase::Open,
+            ecn: narrows_cc::EcnFeedback::Nothing,
             slow_start_at_equality: false,
         };
         let cc = (row.build)(&params(row, given).seeded(seed));

@@ -240,6 +240,7 @@ pub fn replay(cc: &mut dyn CongestionControl, events: &[Event]) -> Vec<Step> {
         cwnd_limited: true,
         pacing_rate: None,
         phase: Phase::Open,
+        ecn: narrows_cc::EcnFeedback::Nothing,
         slow_start_at_equality: false,
     };
     let mut connection = Connection { cc, path, win, before: win };

@@ -16,8 +16,10 @@ pub struct Choices<'a> {
     pub stack: Stack,
     /// Congestion control, by its name in the catalogue.
     pub cc: &'a str,
-    /// Classic ECN.
+    /// ECN.
     pub ecn: bool,
+    /// With ECN: AccECN.
+    pub accurate_ecn: bool,
     /// SACK.
     pub sack: bool,
     /// Recovery; `None` is the default of the stack and the congestion control.
@@ -30,7 +32,7 @@ pub(crate) fn defaults(choices: &Choices<'_>, catalogue: &Catalogue, report: &mu
     let given = [
         ("stack", Value::Word(choices.stack.word())),
         ("cc", Value::Text(choices.cc.to_owned())),
-        ("ecn", Value::Switch(choices.ecn)),
+        ("ecn", if choices.accurate_ecn { Value::Word("accurate") } else { Value::Switch(choices.ecn) }),
         ("sack", Value::Switch(choices.sack)),
     ];
     let tcp = Record::of(&TCP, given.into_iter().chain(recovery));

@@ -162,8 +162,10 @@ impl<'a> Build<'a> {
                 recovery: answer.recovery,
                 reduction: answer.reduction,
                 sack: answer.sack,
-                ecn: answer.ecn,
+                ecn: answer.ecn != EcnOffer::Off,
+                accurate_ecn: answer.ecn == EcnOffer::Accurate,
                 ecn_echo: answer.ecn_echo,
+                ect1: answer.ect1,
                 autotuning: autotuning(said, &layers)?,
                 pacing: pacing(tables)?,
                 rto,
@@ -197,7 +199,12 @@ impl<'a> Build<'a> {
             (None, habit) if needs_sack(habit) && !sack => RecoveryKind::NewReno,
             (None, habit) => habit,
         };
-        let ecn: bool = layers.get("ecn")?;
+        let l4s = row.is_some_and(|row| row.l4s);
+        let offer = match explicit.given("ecn") {
+            None if l4s => EcnOffer::Accurate,
+            _ => layers.get("ecn")?,
+        };
+        let ecn = offer != EcnOffer::Off;
         let scoreboard = needs_sack(recovery);
         let reduction = match explicit.given("reduction") {
             Some(_) => explicit.get("reduction")?,
@@ -210,7 +217,10 @@ impl<'a> Build<'a> {
             None if needs_ecn => EcnEcho::EachMark,
             None => EcnEcho::UntilCwr,
         };
-        let ect1 = explicit.given("ect1").is_some() && explicit.get("ect1")?;
+        let ect1 = match explicit.given("ect1") {
+            Some(_) => explicit.get("ect1")?,
+            None => l4s && ecn,
+        };
         let scheme = assist.and_then(Option::as_ref).filter(|name| self.excludes_ecn(name));
         let cc = format!("cc = {:?}", row.map_or("", |row| &row.name));
         let mut rules = Rules::new(self, said);
@@ -231,6 +241,12 @@ impl<'a> Build<'a> {
         if ect1 && !ecn {
             rules.broken("ect1", &["ect1", "ecn"], "needs ecn = true", "false, or ecn = true");
         }
+        if l4s && offer != EcnOffer::Accurate {
+            rules.broken(&cc, &["cc", "ecn"], "needs ecn = \"accurate\"", "another one, or ecn = \"accurate\"");
+        }
+        if l4s && ecn && !ect1 {
+            rules.broken(&cc, &["cc", "ect1"], "needs ect1 = true", "another one, or ect1 = true");
+        }
         if needs_ecn && !ecn {
             rules.broken(&cc, &["cc", "ecn"], "needs ecn = true", "another one, or ecn = true");
         } else if ecn_echo == EcnEcho::EachMark && !ecn {
@@ -238,15 +254,17 @@ impl<'a> Build<'a> {
         } else if let Some(scheme) = scheme {
             // With `ecn = true` alone the scheme's handshake may fall back to ECN, so that is no contradiction.
             let reason = format!("needs header bits of ECN that belong to {scheme}");
-            if needs_ecn {
+            if needs_ecn || l4s {
                 rules.broken(&cc, &["cc", "assist"], &reason, "another one, or assist = \"none\"");
+            } else if offer == EcnOffer::Accurate {
+                rules.broken("ecn", &["ecn", "assist"], &reason, "true, false, or assist = \"none\"");
             } else if ecn_echo == EcnEcho::EachMark {
                 rules.broken("ecn_echo", &["ecn_echo", "assist"], &reason, "\"until_cwr\", or assist = \"none\"");
             } else if ect1 {
                 rules.broken("ect1", &["ect1", "assist"], &reason, "false, or assist = \"none\"");
             }
         }
-        Some(Answer { sack, recovery, reduction, ecn, ecn_echo })
+        Some(Answer { sack, recovery, reduction, ecn: offer, ecn_echo, ect1 })
     }
 
     /// Refuses a scheme at the end points of a flow if no table of that name gives its parameters and its routers.
@@ -339,8 +357,28 @@ struct Answer {
     sack: bool,
     recovery: RecoveryKind,
     reduction: Reduction,
-    ecn: bool,
+    ecn: EcnOffer,
     ecn_echo: EcnEcho,
+    ect1: bool,
+}
+
+/// The kind of ECN that a flow offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EcnOffer {
+    Off,
+    Classic,
+    Accurate,
+}
+
+impl FromValue for EcnOffer {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Switch(false) => Some(Self::Off),
+            Value::Switch(true) => Some(Self::Classic),
+            Value::Word("accurate") => Some(Self::Accurate),
+            _ => None,
+        }
+    }
 }
 
 fn delayed_ack(tables: &[&Record]) -> Option<DelayedAck> {

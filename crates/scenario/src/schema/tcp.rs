@@ -241,7 +241,18 @@ const SETTINGS: &[Field] = &[
         "Window scaling (RFC 7323); without it the window is at most 65535 bytes.",
     )
     .honoured(),
-    ruled!(ecn, Kind::Switch, Need::Default("false"), "Classic ECN (RFC 3168).").honoured(),
+    Field::new(
+        "ecn",
+        Kind::Or(&Kind::Switch, &[Word("accurate", "AccECN (RFC 9768), and classic ECN with a peer that has only that")]),
+        Need::Default("false"),
+        "ECN; `true`: classic ECN (RFC 3168). If no table gives it, a congestion control for L4S, such as `prague`, sets \
+         it to `accurate`.",
+    )
+    .lens(Lens {
+        get: |tcp| if tcp.config.accurate_ecn { Value::Word("accurate") } else { Value::Switch(tcp.config.ecn) },
+        set: None,
+    })
+    .honoured(),
     ruled!(
         ecn_echo,
         Kind::Choice(&[
@@ -251,12 +262,12 @@ const SETTINGS: &[Field] = &[
         Need::Described("`each_mark` if the congestion control needs it, else `until_cwr`"),
         "How the receiver echoes CE marks.",
     ),
-    setting!(
+    ruled!(
         ect1,
         Kind::Switch,
         Need::Default("false"),
-        "Data is sent as ECT(1), which asks for the low delay of L4S (RFC 9331), not as ECT(0); needs `ecn = true` and a \
-         scalable congestion control, such as `dctcp`.",
+        "Data is sent as ECT(1), which asks for the low delay of L4S (RFC 9331), not as ECT(0); needs ECN and a scalable \
+         congestion control, such as `dctcp`. If no table gives it, a congestion control for L4S sets it to `true`.",
     ),
     setting!(
         recv_buffer,

@@ -336,6 +336,7 @@ mod tests {
                 cwnd_limited: true,
                 pacing_rate: None,
                 phase: Phase::Open,
+                ecn: narrows_cc::EcnFeedback::Nothing,
                 slow_start_at_equality: false,
             };
             let win = Window { cwnd: Bytes::new(10 * SMSS), ssthresh: None, pacing_rate: None };

@@ -7,7 +7,7 @@
 
 use super::Connection;
 use super::react::News;
-use crate::ecn::Echo;
+use crate::ecn::{Echo, Mode};
 use crate::recovery::{AckEvent, Deliveries, RtoTimer, Verdict};
 use crate::rto::SampleContext;
 use crate::rtt::AckTiming;
@@ -166,7 +166,9 @@ impl Connection {
         let found_in = self.phase();
         let ts = tcp.options.timestamps.filter(|_| self.ts.on);
         let delivery = self.deliver(tcp, ack, acked, now);
-        let echo = self.ecn.on_ack(tcp, delivery.octets);
+        // Without progress an ACK may be one that others have overtaken (RFC 9768, section 3.2.2.5.2).
+        let progress = delivery.octets > 0 || !self.sack || self.ecn.mode() != Mode::Accurate;
+        let echo = if progress { self.ecn.on_ack(tcp, delivery.octets) } else { Echo::default() };
         if echo.marks {
             // The reduction of this episode also answers the echo: even if the loss was spurious, the mark was not.
             self.episode.on_mark();

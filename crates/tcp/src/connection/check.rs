@@ -56,15 +56,3 @@ impl Connection {
         );
     }
 }
-
-impl Connection {
-    /// Switches AccECN on at this end, with its option on every pure ACK if `options`. No handshake agrees on it yet.
-    pub(crate) fn start_accurate(&mut self, options: bool) {
-        self.ecn.start_accurate(options, self.smss);
-    }
-
-    /// Marked packets that arrived here, and those that the peer reported.
-    pub(crate) fn marked_packets(&self) -> [u32; 2] {
-        self.ecn.accurate().marked_packets()
-    }
-}

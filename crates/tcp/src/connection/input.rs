@@ -54,6 +54,9 @@ impl Connection {
         }
         if tcp.flags.has(TcpFlags::SYN) {
             // A challenge ACK: a peer that restarted answers it with a RST (RFC 9293, section 3.10.7.4).
+            if tcp.flags.has(TcpFlags::ACK) {
+                self.ecn.on_repeated_syn_ack(segment);
+            }
             self.rx.request_ack();
             return;
         }

@@ -136,7 +136,7 @@ impl Connection {
         let mut connection = Self::closed(config.into(), cc, assist, local, remote, iss);
         connection.state = State::SynSent;
         let flags = offer(&connection.config, connection.assist.as_deref());
-        connection.syn = Some(Box::new(Syn { due: true, flags, ..Syn::default() }));
+        connection.syn = Some(Box::new(Syn { due: true, flags, capable: true, ..Syn::default() }));
         connection
     }
 

@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::assist::Agreement;
-use crate::ecn::{accept, agreed};
+use crate::ecn::{Offer, accept, agreed, mirrors};
 use crate::handshake::{Terms, first_cap};
 use crate::receiver::Receiver;
 use crate::recovery;
@@ -19,10 +19,11 @@ impl Connection {
         if tcp.flags.has(TcpFlags::ACK) {
             self.reject(segment, tcp);
         } else if tcp.flags.has(TcpFlags::SYN) {
-            self.on_peer_syn(tcp, now);
+            self.on_peer_syn(segment, tcp, now);
             self.accept_as_linux();
             self.accept_offer(tcp);
-            self.syn.get_or_insert_default().passive = true;
+            let syn = self.syn.get_or_insert_default();
+            (syn.passive, syn.capable) = (true, true);
             self.state = State::SynReceived;
         }
     }
@@ -45,9 +46,11 @@ impl Connection {
         if !tcp.flags.has(TcpFlags::SYN) {
             return;
         }
-        self.on_peer_syn(tcp, now);
+        self.on_peer_syn(segment, tcp, now);
         if acks {
-            self.agreement = agreed(&self.config, self.assist.as_deref_mut(), tcp.flags);
+            let answer = agreed(&self.config, self.assist.as_deref_mut(), tcp.flags);
+            self.agreement = answer.agreement;
+            self.syn.get_or_insert_default().reported = answer.reported;
             self.rx.request_ack();
             self.establish(now);
         } else {
@@ -76,8 +79,9 @@ impl Connection {
             return false;
         }
         if !tcp.flags.has(TcpFlags::ACK) {
-            // The peer's SYN again: our answer was lost.
-            self.syn.get_or_insert_default().due |= is_syn;
+            if is_syn {
+                self.on_syn_again(segment, tcp);
+            }
             return false;
         }
         if tcp.ack != self.tx.seq(0) {
@@ -89,10 +93,25 @@ impl Connection {
             self.rx.request_ack();
             return false;
         }
+        if segment.payload_len == 0 && tcp.options.sack.is_empty() {
+            self.ecn.on_last_handshake_ack(tcp);
+        }
         true
     }
 
-    fn on_peer_syn(&mut self, tcp: &TcpRepr, now: Instant) {
+    /// The peer's SYN came again: our answer was lost. The new answer reports the last SYN's IP-ECN field, and a SYN
+    /// without the offer ends ECN-capable data (RFC 9768, section 3.1.5).
+    fn on_syn_again(&mut self, segment: &Packet, tcp: &TcpRepr) {
+        let syn = self.syn.get_or_insert_default();
+        syn.due = true;
+        if self.agreement == Agreement::AccurateEcn {
+            syn.peer_ecn = segment.ip.ecn();
+            syn.flags = mirrors(syn.peer_ecn);
+            syn.capable &= tcp.flags.ace() != 0;
+        }
+    }
+
+    fn on_peer_syn(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         let terms = Terms::agree(&self.config, &tcp.options, self.is_ipv6());
         self.rx.start(tcp.seq, terms.recv_shift);
         self.tx.start_window(-1, u64::from(tcp.window));
@@ -102,11 +121,13 @@ impl Connection {
         if let Some(val) = terms.timestamps {
             self.ts.start(val, now);
         }
-        self.syn.get_or_insert_default().peer = Some(tcp.options);
+        let syn = self.syn.get_or_insert_default();
+        (syn.peer, syn.peer_ecn) = (Some(tcp.options), segment.ip.ecn());
     }
 
     fn accept_offer(&mut self, tcp: &TcpRepr) {
-        let (agreement, flags) = accept(&self.config, self.assist.as_deref_mut(), tcp.flags);
+        let ecn = self.syn.get_or_insert_default().peer_ecn;
+        let (agreement, flags) = accept(&self.config, self.assist.as_deref_mut(), Offer { flags: tcp.flags, ecn });
         self.agreement = agreement;
         let syn = self.syn.get_or_insert_default();
         (syn.flags, syn.due) = (flags, true);
@@ -125,7 +146,7 @@ impl Connection {
             self.rx.set_cap(cap);
         }
         self.establish_as_linux(syn.passive, now);
-        self.ecn.start(self.agreement, &self.config);
+        self.ecn.start(self.agreement, &self.config, &syn, self.smss);
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
         if self.congestion.needs.losses {
             self.tx.board.report_losses();

@@ -1,7 +1,8 @@
 //! Which segment leaves next, and its header.
 
 use super::Connection;
-use crate::assist::{Outgoing, SegmentKind};
+use crate::assist::{Agreement, Outgoing, SegmentKind};
+use crate::ecn::first_option;
 use crate::handshake::syn_options;
 use crate::pacer::{Departure, burst_segments};
 use crate::recovery::{Next, Room};
@@ -15,6 +16,9 @@ use narrows_wire::{Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps, Transport}
 
 /// SACK blocks that fit without timestamps, and beside them (RFC 2018, section 3).
 const BLOCKS: [usize; 2] = [4, 3];
+
+/// Retransmissions of a SYN that still offer AccECN (RFC 9768, section 3.1.4).
+const OFFERS: u32 = 1;
 
 impl Connection {
     /// The next segment that leaves now; call until there is none.
@@ -80,9 +84,16 @@ impl Connection {
         }
         syn.sent_at = now;
         let answers = self.state == State::SynReceived;
+        if !answers && syn.retransmissions > OFFERS && syn.flags == TcpFlags::ACE {
+            // Something on the way may drop SYNs with these flags.
+            (syn.flags, syn.capable) = (TcpFlags::NONE, false);
+        }
         let ours = Timestamps { val: self.ts.tick(now), ecr: 0 };
         let ts = Some(self.ts.option(now).unwrap_or(ours));
-        let options = syn_options(&self.config, syn.peer.as_ref(), ts);
+        let mut options = syn_options(&self.config, syn.peer.as_ref(), ts);
+        if answers && self.agreement == Agreement::AccurateEcn && syn.retransmissions == 0 {
+            options.set_accecn(first_option());
+        }
         let flags = TcpFlags::SYN.with(syn.flags).with(if answers { TcpFlags::ACK } else { TcpFlags::NONE });
         let mut tcp = TcpRepr { seq: self.syn_seq(), flags, options, ..TcpRepr::default() };
         if answers {
@@ -165,6 +176,8 @@ impl Connection {
         self.segment(seq, bits, len, now, out);
         if len > 0 && self.ecn.is_on() {
             self.ecn.on_new_data(out);
+            let room = self.smss.saturating_sub(u64::from(len));
+            self.ecn.on_data_segment(out, room, now, self.rto.srtt());
         }
         self.finish(kind, flight, now, out);
     }
@@ -280,8 +293,7 @@ impl Connection {
         if self.sack && self.rx.has_blocks() {
             self.add_blocks(out);
         }
-        #[cfg(test)]
-        self.ecn.on_pure_ack(out);
+        self.ecn.on_pure_ack(out, now, self.rto.srtt());
         let flight = self.tx.board.flight();
         self.finish(SegmentKind::PureAck, flight, now, out);
         true

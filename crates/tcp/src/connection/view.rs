@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::assist::Assist;
+use crate::ecn::AccurateEcn;
 use crate::recovery::Clock;
 use crate::stats::{Info, State, Stats};
 use narrows_cc::{CongestionControl, Path, Phase};
@@ -89,6 +90,12 @@ impl Connection {
         self.rtt.take()
     }
 
+    /// The counters of AccECN, where the handshake agreed on it.
+    #[must_use]
+    pub fn accurate_ecn(&self) -> Option<AccurateEcn> {
+        self.ecn.accurate()
+    }
+
     /// The congestion control.
     #[must_use]
     pub fn cc(&self) -> &dyn CongestionControl {
@@ -144,6 +151,7 @@ impl Connection {
             cwnd_limited: self.config.unused_growth || tx.usage.is_limited(win, self.config.slow_start_at_equality),
             pacing_rate: self.pacer.rate(win),
             phase,
+            ecn: self.ecn.feedback(),
             slow_start_at_equality: self.config.slow_start_at_equality,
         }
     }

@@ -7,8 +7,9 @@
 //! | [`Mode::EachMark`] | ECE on the ACKs of marked segments | RFC 8257, section 3.2 |
 //! | [`Mode::Accurate`] | a count of marked packets in AE, CWR and ECE, and of bytes in an option | RFC 9768 |
 //!
-//! [`bits`] lists which header bits each of them owns, and `negotiation` decides who owns them on a connection. Nothing
-//! negotiates `Accurate` yet: tests switch it on, so its part is compiled for tests only.
+//! [`bits`] lists which header bits each of them owns, and `negotiation` decides who owns them on a connection. An end
+//! that offers AccECN accepts classic ECN from a peer that has only that; its data is then ECT(0), because ECT(1) asks
+//! for a response that takes accurate feedback (RFC 9331, section 4.2).
 //!
 //! With `EachMark` the receiver's state is `DCTCP.CE`, whether the last data segment was marked:
 //! ```text
@@ -28,18 +29,22 @@
 //! the ACK that begins a reduction or ends one goes there. [`Feedback::bits`] are the flags that prediction does not
 //! compare, [`Feedback::reports`] looks at their content, and the episode decides what it means.
 
-#[cfg(test)]
-pub(crate) mod accurate;
+mod accurate;
 mod bits;
 mod negotiation;
 
+pub use accurate::AccurateEcn;
+pub(crate) use accurate::first_option;
 pub use bits::HeaderBits;
-pub(crate) use negotiation::{accept, agreed, negotiates, offer};
+pub(crate) use negotiation::{Offer, accept, agreed, mirrors, negotiates, offer};
 
 use crate::assist::Agreement;
+use crate::handshake::Syn;
 use crate::stats::Counters;
+use accurate::Accurate;
+use narrows_cc::EcnFeedback;
 use narrows_settings::{Config, EcnEcho};
-use narrows_units::Packets;
+use narrows_units::{Duration, Instant, Packets};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 
 /// How marks are reported on a connection.
@@ -53,7 +58,6 @@ pub(crate) enum Mode {
     /// ECE exactly on the ACKs of marked segments.
     EachMark,
     /// AccECN.
-    #[cfg(test)]
     Accurate,
 }
 
@@ -79,24 +83,52 @@ pub(crate) struct Feedback {
     last_ce: bool,
     /// As a sender: whether the next new data carries CWR.
     cwr_pending: bool,
-    /// As a sender: whether data is ECT(1).
-    ect1: bool,
-    #[cfg(test)]
-    accurate: accurate::Accurate,
+    /// As a sender: the codepoint of new data.
+    codepoint: Ecn,
+    /// The state of AccECN, where it is agreed on.
+    accurate: Option<Box<Accurate>>,
 }
 
 /// ECE as an ACE field.
 const ECE: u8 = TcpFlags::ECE.ace();
 
 impl Feedback {
-    /// Starts with what the handshake agreed on.
-    pub(crate) fn start(&mut self, agreement: Agreement, config: &Config) {
-        self.ect1 = config.ect1;
+    /// Starts with what the handshake agreed on and left in `syn`, with segments of `smss` bytes.
+    pub(crate) fn start(&mut self, agreement: Agreement, config: &Config, syn: &Syn, smss: u64) {
         (self.mode, self.mask) = match (agreement, config.ecn_echo) {
+            (Agreement::AccurateEcn, _) => (Mode::Accurate, TcpFlags::ACE.ace()),
             (Agreement::Ecn, EcnEcho::UntilCwr) => (Mode::UntilCwr, ECE),
             (Agreement::Ecn, EcnEcho::EachMark) => (Mode::EachMark, ECE),
             (Agreement::Nothing | Agreement::Assisted, _) => (Mode::Off, 0),
         };
+        let falls_back = config.accurate_ecn && self.mode != Mode::Accurate;
+        let mut capable = syn.capable;
+        if self.mode == Mode::Accurate {
+            let (accurate, unchanged) = Accurate::start(syn, smss);
+            (self.answer, capable) = (accurate.ace(), unchanged);
+            self.accurate = Some(Box::new(accurate));
+        }
+        self.codepoint = match capable {
+            false => Ecn::NotEct,
+            true if config.ect1 && !falls_back => Ecn::Ect1,
+            true => Ecn::Ect0,
+        };
+    }
+
+    /// Reads the ACE field of the pure ACK that ended the handshake of a passive open.
+    pub(crate) fn on_last_handshake_ack(&mut self, tcp: &TcpRepr) {
+        if let Some(accurate) = &mut self.accurate
+            && !accurate.on_last_handshake_ack(tcp.flags.ace())
+        {
+            self.codepoint = Ecn::NotEct;
+        }
+    }
+
+    /// A SYN-ACK arrived again: the ACK that was to end the handshake was lost.
+    pub(crate) fn on_repeated_syn_ack(&mut self, segment: &Packet) {
+        if let Some(accurate) = &mut self.accurate {
+            accurate.on_repeated_syn_ack(segment.ip.ecn());
+        }
     }
 
     /// Whether marks are reported.
@@ -109,6 +141,17 @@ impl Feedback {
     #[inline]
     pub(crate) fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// How marks are reported, as congestion control sees it.
+    #[inline]
+    pub(crate) fn feedback(&self) -> EcnFeedback {
+        match self.mode {
+            Mode::Off => EcnFeedback::Nothing,
+            Mode::UntilCwr => EcnFeedback::Classic,
+            Mode::EachMark => EcnFeedback::EachMark,
+            Mode::Accurate => EcnFeedback::Accurate,
+        }
     }
 
     /// The flags that carry feedback and so may differ from ACK to ACK.
@@ -145,13 +188,12 @@ impl Feedback {
     #[inline]
     pub(crate) fn on_data(&mut self, segment: &Packet, tcp: &TcpRepr) -> bool {
         let ce = segment.ip.ecn() == Ecn::Ce;
-        let changed = core::mem::replace(&mut self.last_ce, ce) != ce;
-        #[cfg(test)]
-        if self.mode == Mode::Accurate {
-            let due = self.accurate.on_data(segment.ip.ecn(), segment.payload_len);
-            self.answer = self.accurate.ace();
-            return due || (changed && ce);
+        if let Some(accurate) = &mut self.accurate {
+            let due = accurate.on_data(segment.ip.ecn(), segment.payload_len);
+            self.answer = accurate.ace();
+            return due;
         }
+        let changed = core::mem::replace(&mut self.last_ce, ce) != ce;
         if self.mode == Mode::EachMark || tcp.flags.has(TcpFlags::CWR) {
             self.answer = 0;
         }
@@ -167,13 +209,23 @@ impl Feedback {
         TcpFlags::NONE.with_ace(self.answer)
     }
 
-    /// Adds what a pure ACK reports beyond its flags.
-    #[cfg(test)]
-    pub(crate) fn on_pure_ack(&mut self, out: &mut Packet) {
-        if self.mode == Mode::Accurate
+    /// Writes what a pure ACK reports beyond the flags of every segment.
+    #[inline]
+    pub(crate) fn on_pure_ack(&mut self, out: &mut Packet, now: Instant, srtt: Option<Duration>) {
+        if let Some(accurate) = &mut self.accurate
             && let Some(tcp) = out.tcp_mut()
         {
-            self.accurate.on_pure_ack(&mut tcp.options);
+            accurate.on_pure_ack(tcp, now, srtt);
+        }
+    }
+
+    /// Writes what a data segment with room for `room` more bytes reports beyond the flags of every segment.
+    #[inline]
+    pub(crate) fn on_data_segment(&mut self, out: &mut Packet, room: u64, now: Instant, srtt: Option<Duration>) {
+        if let Some(accurate) = &mut self.accurate
+            && let Some(tcp) = out.tcp_mut()
+        {
+            accurate.on_data_segment(tcp, room, now, srtt);
         }
     }
 
@@ -182,7 +234,7 @@ impl Feedback {
     /// Marks a segment of new data as ECN-capable; where ECN is on.
     #[inline]
     pub(crate) fn on_new_data(&mut self, out: &mut Packet) {
-        out.ip.set_ecn(if self.ect1 { Ecn::Ect1 } else { Ecn::Ect0 });
+        out.ip.set_ecn(self.codepoint);
         if core::mem::take(&mut self.cwr_pending)
             && let Some(tcp) = out.tcp_mut()
         {
@@ -193,9 +245,8 @@ impl Feedback {
     /// Whether an ACK reports a mark.
     #[inline]
     pub(crate) fn reports(&self, tcp: &TcpRepr) -> bool {
-        #[cfg(test)]
-        if self.mode == Mode::Accurate {
-            return self.accurate.has_news(tcp);
+        if let Some(accurate) = &self.accurate {
+            return accurate.has_news(tcp);
         }
         tcp.flags.ace() & self.mask != 0
     }
@@ -203,9 +254,12 @@ impl Feedback {
     /// Reads what an ACK reports that delivers `delivered` bytes.
     #[inline]
     pub(crate) fn on_ack(&mut self, tcp: &TcpRepr, delivered: u64) -> Echo {
-        #[cfg(test)]
-        if self.mode == Mode::Accurate {
-            return self.accurate.on_ack(tcp, delivered);
+        if let Some(accurate) = &mut self.accurate {
+            let (echo, capable) = accurate.on_ack(tcp, delivered);
+            if !capable {
+                self.codepoint = Ecn::NotEct;
+            }
+            return echo;
         }
         // Classic ECN cannot tell which of the segments that an ACK delivers were marked.
         let marks = self.reports(tcp);
@@ -222,18 +276,9 @@ impl Feedback {
         self.mask & TcpFlags::CWR.ace() == 0
     }
 
-    /// Switches AccECN on, with its option on every pure ACK if `options`, and segments of `smss` bytes.
-    #[cfg(test)]
-    pub(crate) fn start_accurate(&mut self, options: bool, smss: u64) {
-        (self.mode, self.mask) = (Mode::Accurate, TcpFlags::ACE.ace());
-        self.accurate = accurate::Accurate::new(options, smss);
-        self.answer = self.accurate.ace();
-    }
-
-    /// AccECN's counters.
-    #[cfg(test)]
-    pub(crate) fn accurate(&self) -> &accurate::Accurate {
-        &self.accurate
+    /// AccECN's counters, where it is agreed on.
+    pub(crate) fn accurate(&self) -> Option<AccurateEcn> {
+        self.accurate.as_ref().map(|accurate| accurate.counters())
     }
 }
 
@@ -244,17 +289,28 @@ mod tests {
     use core::net::IpAddr;
     use narrows_wire::{Ip, Transport};
 
+    fn start(feedback: &mut Feedback, agreement: Agreement, config: &Config) {
+        feedback.start(agreement, config, &Syn { capable: true, ..Syn::default() }, 1_000);
+    }
+
     fn started(echo: EcnEcho) -> Feedback {
         let mut feedback = Feedback::default();
-        feedback.start(Agreement::Ecn, &Config { ecn_echo: echo, ..Config::default() });
+        start(&mut feedback, Agreement::Ecn, &Config { ecn_echo: echo, ..Config::default() });
         feedback
     }
 
     #[test]
     fn new_data_has_the_configured_codepoint() {
-        for (ect1, expected) in [(false, Ecn::Ect0), (true, Ecn::Ect1)] {
+        let cases = [
+            (Agreement::Ecn, false, false, Ecn::Ect0),
+            (Agreement::Ecn, true, false, Ecn::Ect1),
+            (Agreement::Ecn, true, true, Ecn::Ect0),
+            (Agreement::AccurateEcn, true, true, Ecn::Ect1),
+            (Agreement::AccurateEcn, false, true, Ecn::Ect0),
+        ];
+        for (agreement, ect1, accurate_ecn, expected) in cases {
             let mut feedback = Feedback::default();
-            feedback.start(Agreement::Ecn, &Config { ect1, ..Config::default() });
+            start(&mut feedback, agreement, &Config { ect1, accurate_ecn, ..Config::default() });
             let ip = Ip::between(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
             let mut out = Packet { ip, transport: Transport::Tcp(TcpRepr::default()), payload_len: 100 };
             feedback.on_new_data(&mut out);
@@ -273,8 +329,8 @@ mod tests {
     }
 
     #[test]
-    fn feedback_takes_one_word() {
-        assert!(size_of::<Feedback>() - size_of::<accurate::Accurate>() <= 8, "on a line with other fields");
+    fn feedback_takes_two_words() {
+        assert!(size_of::<Feedback>() <= 16, "on a line with other fields");
     }
 
     #[test]
@@ -305,7 +361,7 @@ mod tests {
             [(Agreement::Nothing, Mode::Off), (Agreement::Assisted, Mode::Off), (Agreement::Ecn, Mode::EachMark)]
         {
             let mut e = Feedback::default();
-            e.start(agreement, &Config { ecn_echo: EcnEcho::EachMark, ..Config::default() });
+            start(&mut e, agreement, &Config { ecn_echo: EcnEcho::EachMark, ..Config::default() });
             assert_eq!((e.mode(), e.is_on()), (mode, agreement == Agreement::Ecn));
         }
     }
