@@ -55,12 +55,12 @@
 //!
 //! - Left out: `ingress` (and the fail-safe of the shaper that only it needs), `autorate-ingress`, `ack-filter`, `nat`,
 //!   `wash`, `fwmark`, filters, and `split-gso`: packets here are never larger than the MTU of their host.
-//! - `bandwidth` does not follow the link: it should be below its rate. Without it, the link's rate rules, the quantum is
-//!   1514 bytes, and COBALT has the times of `rtt`.
-//! - With it, the quantum is what the rate brings in 1/4096 s, from 300 to 1514 bytes, and `target` is at least the time
-//!   of one and a half packets of 1514 bytes, as in Linux.
-//! - A collision moves a bulk sub-queue from its old hosts to the new ones, in each mode that shares among hosts. So does
-//!   Linux 6.1.192 (`cake_dec_srchost_bulk_flow_count`).
+//! - `bandwidth` does not follow the link: it should be below its rate. Without it, the link's rate rules, the quantum
+//!   is 1514 bytes, and COBALT has the times of `rtt`.
+//! - With it, the quantum is what the rate brings in 1/4096 s, from 300 to 1514 bytes, and `target` is at least the
+//!   time of one and a half packets of 1514 bytes, as in Linux.
+//! - A collision moves a bulk sub-queue from its old hosts to the new ones, in each mode that shares among hosts. So
+//!   does Linux 6.1.192 (`cake_dec_srchost_bulk_flow_count`).
 //! - Bytes of the first turn of a sub-queue are rounded down. Linux 6.1.192 rounds them at random, as those of later
 //!   turns are in both (`cake_get_flow_quantum`).
 //! - Linux sets a timer where decaying sub-queues are left in an empty queue. Its handler finds nothing to do, so there
@@ -70,8 +70,8 @@
 //! # Limits
 //! - If the link is slower than `bandwidth` for a while, the shaper falls behind, and the link then sends what it may
 //!   until the shaper has caught up or the queue is empty. So does Linux.
-//! - A turn of a host with n bulk sub-queues brings each a quantum / n, so that a full-sized packet takes n turns, and up
-//!   to five times as many with a quantum of 300. The cost of a packet grows with n. So it does in Linux.
+//! - A turn of a host with n bulk sub-queues brings each a quantum / n, so that a full-sized packet takes n turns, and
+//!   up to five times as many with a quantum of 300. The cost of a packet grows with n. So it does in Linux.
 //! - In `triple-isolate`, flows to one destination count at it: one source with eight flows and one with one flow, all
 //!   to one destination, share the link by flows.
 //! - The queues of 802.11 channels ask again only when the next packet arrives, and then send later than the shaper
