@@ -2,9 +2,9 @@
 //!
 //! # Idea
 //! CoDel controls flows that respond to drops and marks: it signals one packet of a standing queue after `interval`,
-//! and then sooner and sooner. When the queue falls below `target`, this CoDel does not forget: its count falls again at
-//! the pace at which it rose. BLUE controls flows that do not respond. Each overflow raises a probability with which all
-//! packets are dropped, and each time the queue runs empty lowers it.
+//! and then sooner and sooner. When the queue falls below `target`, this CoDel does not forget: its count falls again
+//! at the pace at which it rose. BLUE controls flows that do not respond. Each overflow raises a probability with which
+//! all packets are dropped, and each time the queue runs empty lowers it.
 //!
 //! # Sources
 //! - Linux 6.1, `net/sched/sch_cake.c`: `cobalt_should_drop`, `cobalt_queue_full`, `cobalt_queue_empty`,
@@ -56,8 +56,9 @@
 //! - CAKE also spares packets that waited for less than four full-sized packets of its shaper take. Here the link sets
 //!   the rate, and there is no such rule.
 //! - ns-3's `CeThreshold` and `UseL4s` are left out.
-//! - CoDel's code is not shared. COBALT has no `first_above_time` and no restart of the count, and its square roots have
-//!   32 bits and a table where CoDel's have 16 bits and none. Only the parameters `target` and `interval` are the same.
+//! - CoDel's code is not shared. COBALT has no `first_above_time` and no restart of the count, and its square roots
+//!   have 32 bits and a table where CoDel's have 16 bits and none. Only the parameters `target` and `interval` are the
+//!   same.
 //!
 //! # Limits
 //! A queue runs empty when its owner asks for a packet and there is none: a link asks once at the end of a busy period.
