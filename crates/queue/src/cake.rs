@@ -59,8 +59,10 @@
 //!   is 1514 bytes, and COBALT has the times of `rtt`.
 //! - With it, the quantum is what the rate brings in 1/4096 s, from 300 to 1514 bytes, and `target` is at least the
 //!   time of one and a half packets of 1514 bytes, as in Linux.
-//! - A collision moves a bulk sub-queue from its old hosts to the new ones. Linux 6.1 does so in `triple-isolate` only,
-//!   which cannot be observed in the other modes.
+//! - A collision moves a bulk sub-queue from its old hosts to the new ones, in each mode that shares among hosts. So
+//!   does Linux 6.1.192 (`cake_dec_srchost_bulk_flow_count`).
+//! - Bytes of the first turn of a sub-queue are rounded down. Linux 6.1.192 rounds them at random, as those of later
+//!   turns are in both (`cake_get_flow_quantum`).
 //! - Linux sets a timer where decaying sub-queues are left in an empty queue. Its handler finds nothing to do, so there
 //!   is none here. They decay while other packets are sent, one sub-queue for each packet.
 //! - COBALT's own differences are on its page. Its `profile` is a parameter here too.

@@ -10,7 +10,7 @@ use crate::fifo::{Waiting, carry_out};
 use crate::flow_hash::FlowHash;
 use crate::{Dequeued, DropReason, Dropped, Enqueued, Limit, Queue, QueueView};
 use narrows_rng::Stream;
-use narrows_units::{Bytes, Instant, Packets, Rate};
+use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::Packet;
 use std::collections::VecDeque;
 
@@ -54,7 +54,15 @@ impl Cake {
             limit,
             memlimit: config.memlimit,
             rate: Rate::ZERO,
-            cobalt: CobaltConfig { target, interval, mtu_time, profile: config.profile, ..CobaltConfig::default() },
+            cobalt: CobaltConfig {
+                target,
+                interval,
+                mtu_time,
+                // As in Linux, BLUE acts on overflows alone: `unresponsive` counts on it.
+                blue_threshold: Duration::MAX,
+                profile: config.profile,
+                ..CobaltConfig::default()
+            },
             framing: Framing { overhead: config.overhead, mpu: config.mpu, atm: config.atm },
             classifier: Classifier::new(config.flowmode, FlowHash::new(&mut chance)),
             scheduler: Scheduler::new(config.flowmode, quantum(config.bandwidth)),

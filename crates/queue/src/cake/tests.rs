@@ -1,6 +1,5 @@
 use super::*;
 use crate::cake::{Atm, FlowMode};
-use narrows_units::Duration;
 use narrows_wire::{Ecn, Ip, Transport, UdpRepr};
 
 const LIMIT: Limit = Limit::Packets(Packets::new(10_000));
@@ -158,4 +157,20 @@ fn sub_queues_come_to_rest() {
     assert!(most >= 1.0);
     let left = ["sparse_flows", "bulk_flows", "decaying_flows"].map(|name| state(&queue, name));
     assert_eq!(left.map(|count| count as u32), [0, 1, 0], "the flow that sends has used up its first turn");
+}
+
+#[test]
+fn waiting_alone_never_makes_blue_active() {
+    // At 512 b/s a packet can wait for hours. Only an overflow raises BLUE's probability in Linux.
+    let mut queue = queue(LIMIT, CakeConfig::default());
+    let mut dropped = Vec::new();
+    put(&mut queue, between(1, 2, 1, 1_000), 5);
+    let hours = |n: u64| Instant::from_nanos(n * 3_600_000_000_000);
+    while queue.dequeue(hours(2), &mut dropped).is_some() {}
+    // The other flow's packets let the first sub-queue come to rest.
+    for n in 3..30 {
+        queue.enqueue(between(3, 4, 3, 1_000), hours(n), &mut dropped);
+        assert!(queue.dequeue(hours(n), &mut dropped).is_some());
+        assert_eq!(state(&queue, "unresponsive_flows").to_bits(), 0);
+    }
 }
