@@ -85,7 +85,8 @@ impl End {
                     header.flags = header.flags.with(TcpFlags::ECE);
                 }
             }
-            Agreement::Nothing => {}
+            // No end of these tests offers accurate ECN.
+            Agreement::AccurateEcn | Agreement::Nothing => {}
         }
     }
 
@@ -97,7 +98,7 @@ impl End {
                 self.ece |= p.ip.ecn() == Ecn::Ce;
                 p.tcp().unwrap().flags.has(TcpFlags::ECE).then_some(Heard::EcnEcho)
             }
-            Agreement::Nothing => None,
+            Agreement::AccurateEcn | Agreement::Nothing => None,
         }
     }
 }
@@ -238,7 +239,7 @@ fn every_pairing_of_end_points_and_routers_works_together() {
                     Agreement::Assisted => vec![Heard::Advice(told); 4],
                     // RFC 3168: ECE on every ACK until CWR, which this sender never sends.
                     Agreement::Ecn if marked => vec![Heard::EcnEcho; 20],
-                    Agreement::Ecn | Agreement::Nothing => vec![],
+                    Agreement::Ecn | Agreement::AccurateEcn | Agreement::Nothing => vec![],
                 };
                 assert_eq!(got.heard, expected, "{client:?} {server:?} {hop:?}");
                 assert_eq!(got.asked, if agreement == Agreement::Assisted { 4 } else { 0 });
